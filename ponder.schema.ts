@@ -1,0 +1,1 @@
+export * from "./src/schema/subgraph.ts";

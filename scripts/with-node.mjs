@@ -1,0 +1,51 @@
+// Runs a script with Node >= 22.18, also where the system's Node is older (this file itself runs on Node 18).
+//
+//   node scripts/with-node.mjs <script> [arguments]
+//
+// A system Node that is new enough is used; else the one that npm installed as an optional dependency.
+// SIGTERM reaches the child as SIGINT: it is the signal on which Ponder releases its database lock.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+const isNewEnough = (version) => {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major > 22 || (major === 22 && minor >= 18);
+};
+
+const installedNode = () => {
+  const platform = process.platform === "win32" ? "win" : process.platform;
+  const executable = process.platform === "win32" ? "node.exe" : "node";
+  const path = join(root, "node_modules", `node-${platform}-${process.arch}`, "bin", executable);
+  return existsSync(path) ? path : undefined;
+};
+
+const node = isNewEnough(process.versions.node) ? process.execPath : installedNode();
+if (node === undefined) {
+  console.error(
+    `This project needs Node 22.18 or newer; this is ${process.version} and no newer one is installed for ` +
+      `${process.platform}-${process.arch}. Install a newer Node, or run "npm ci" without --omit=optional.`,
+  );
+  process.exit(1);
+}
+
+const child = spawn(node, ["--disable-warning=ExperimentalWarning", ...process.argv.slice(2)], {
+  stdio: "inherit",
+  env: { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ""}` },
+});
+
+// A terminal sends Ctrl-C to the whole process group, so that the child has it already.
+process.on("SIGINT", () => {
+  if (!process.stdin.isTTY) child.kill("SIGINT");
+});
+process.on("SIGTERM", () => child.kill("SIGINT"));
+process.on("SIGHUP", () => child.kill("SIGHUP"));
+
+child.on("error", (error) => {
+  console.error(`Could not start ${node}: ${error.message}`);
+  process.exit(1);
+});
+child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 1)));

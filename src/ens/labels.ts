@@ -1,0 +1,30 @@
+import { type Hex, keccak256, stringToBytes } from "viem";
+
+/** keccak-256 of the label's UTF-8 bytes, whatever the label is (viem's `labelhash` treats "" and `[…]` differently). */
+export function labelhashOf(label: string): Hex {
+  return keccak256(stringToBytes(label));
+}
+
+/** The label as it stands in a name when it is unknown or unusable: `[` + 64 hex digits + `]`. */
+export function encodedLabel(labelhash: Hex): string {
+  return `[${labelhash.slice(2)}]`;
+}
+
+/**
+ * Whether the subgraph puts the label into names: it holds no NUL, full stop, `[` or `]`.
+ * Anything else passes, the empty label too (ens-subgraph, `checkValidLabel`).
+ */
+export function isUsableLabel(label: string): boolean {
+  return !/[\0.[\]]/.test(label);
+}
+
+/**
+ * The labelhash in its one form, `0x` and 64 lower-case digits, or undefined if `text` is none.
+ * Takes what people paste: upper case, no prefix, `[hash]`, and 63 digits (one leading zero was lost).
+ */
+export function normalizeLabelhash(text: string): Hex | undefined {
+  const inner = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text;
+  const digits = inner.startsWith("0x") ? inner.slice(2) : inner;
+  if (!/^[0-9a-fA-F]{63,64}$/.test(digits)) return undefined;
+  return `0x${digits.toLowerCase().padStart(64, "0")}`;
+}

@@ -1,0 +1,35 @@
+import type { PgColumnBuilderBase, PgColumnsBuilders } from "ponder";
+
+type Column = { getSQLType(): string; mapToDriverValue(value: unknown): unknown };
+
+/**
+ * A text column that compares byte by byte whatever the database's locale, as graph-node's "C" collation does.
+ * NUL characters, which Postgres cannot hold, are cut out on the way in (graph-node's store does the same).
+ */
+export function text(t: PgColumnsBuilders) {
+  return inByteOrder(t.text());
+}
+
+/** A text column for `0x…` ids, addresses and hashes: lower case, byte order. */
+export function hex(t: PgColumnsBuilders) {
+  return inByteOrder(t.hex());
+}
+
+// Drizzle has no collation option. The type name is the one place where one can be said, so that the
+// primary key, every index and every comparison of the column use it.
+function inByteOrder<B extends PgColumnBuilderBase>(builder: B): B {
+  const builds = builder as unknown as { build(table: unknown): Column };
+  const build = builds.build.bind(builder);
+  builds.build = (table) => {
+    const column = build(table);
+    const map = column.mapToDriverValue.bind(column);
+    column.getSQLType = () => 'text COLLATE "C"';
+    column.mapToDriverValue = (value) => map(withoutNul(value));
+    return column;
+  };
+  return builder;
+}
+
+function withoutNul(value: unknown): unknown {
+  return typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "") : value;
+}

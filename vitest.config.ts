@@ -1,0 +1,35 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const stand = (name: string) => fileURLToPath(new URL(`test/support/${name}`, import.meta.url));
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        resolve: { alias: { "ponder:registry": stand("registry.ts") } },
+        test: {
+          name: "unit",
+          include: [
+            "src/**/*.test.ts",
+            "labels-service/**/*.test.ts",
+            "devnet/**/*.test.ts",
+            "scripts/**/*.test.ts",
+          ],
+          testTimeout: 20_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: "e2e",
+          include: ["test/e2e/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 180_000,
+          pool: "forks",
+          poolOptions: { forks: { singleFork: true } },
+        },
+      },
+    ],
+  },
+});
