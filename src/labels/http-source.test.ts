@@ -1,0 +1,222 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { labelhashOf } from "../ens/labels.ts";
+import { labelCounters } from "./counters.ts";
+import { openHttpSource } from "./http-source.ts";
+import { type LabelSource, LabelSourceError } from "./source.ts";
+
+const limits = { timeoutMs: 300, firstRetryMs: 5, longestRetryMs: 20, cacheSize: 10_000 };
+const labelSet = { labelSetId: "subgraph", highestLabelSetVersion: 3 };
+const eth = labelhashOf("eth");
+
+const success = (label: string) => ({ status: 200, body: { status: "success", label } });
+const failure = (status: number, error = "x") => ({
+  status,
+  body: { status: "error", error, errorCode: status },
+});
+type Answer = { status: number; body: unknown } | "hang up" | "say nothing";
+
+let server: Server | undefined;
+let source: LabelSource | undefined;
+const asked: string[] = [];
+const lines: string[] = [];
+
+afterEach(async () => {
+  await source?.close();
+  await stop();
+  asked.length = 0;
+  lines.length = 0;
+});
+
+async function stop() {
+  server?.closeAllConnections();
+  await new Promise((resolve) => (server ? server.close(resolve) : resolve(undefined)));
+  server = undefined;
+}
+
+/** A label service that knows its facts and answers each heal with the next of `answers`, the last one for ever. */
+async function serve(answers: Answer[], port = 0) {
+  let next = 0;
+  server = createServer((request, response) => {
+    const path = request.url ?? "";
+    if (path.startsWith("/v1/heal/")) {
+      asked.push(path);
+      send(request, response, answers[Math.min(next++, answers.length - 1)]!);
+    } else send(request, response, facts(path));
+  });
+  await new Promise<void>((resolve) => server!.listen(port, "127.0.0.1", resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+function facts(path: string): Answer {
+  if (path === "/v1/version") {
+    const versionInfo = { version: "1.2.3", dbSchemaVersion: 1, labelSet };
+    return { status: 200, body: { status: "success", versionInfo } };
+  }
+  return { status: 200, body: { version: "1.2.3", labelSet, recordsCount: 5 } };
+}
+
+function send(request: IncomingMessage, response: ServerResponse, answer: Answer) {
+  if (answer === "say nothing") return;
+  if (answer === "hang up") {
+    request.socket.destroy();
+    return;
+  }
+  const isText = typeof answer.body === "string";
+  response.writeHead(answer.status, { "content-type": isText ? "text/html" : "application/json" });
+  response.end(isText ? answer.body : JSON.stringify(answer.body));
+}
+
+async function open(port: number, prefix = "") {
+  source = await openHttpSource(
+    new URL(`http://127.0.0.1:${port}${prefix}`),
+    {
+      url: `http://127.0.0.1:${port}${prefix}`,
+      labelSetId: "subgraph",
+      labelSetVersion: 2,
+      log: (level, message, fields) =>
+        void lines.push(`${level} ${message} ${fields["reason"] ?? ""}`.trim()),
+    },
+    limits,
+  );
+  return source;
+}
+
+describe("label service client", () => {
+  test("sends the pinned label set with each heal and gives the label", async () => {
+    const source = await open(await serve([success("eth")]));
+    expect(await source.heal(eth)).toBe("eth");
+    expect(asked).toEqual([
+      "/v1/heal/0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0?label_set_id=subgraph&label_set_version=2",
+    ]);
+  });
+
+  test("takes 404 as unknown and an empty label as a label", async () => {
+    const source = await open(await serve([failure(404, "Label not found"), success("")]));
+    expect(await source.heal(eth)).toBeUndefined();
+    expect(await source.heal(labelhashOf(""))).toBe("");
+  });
+
+  test("answers at once, without a promise, what it was told before", async () => {
+    const source = await open(await serve([success("eth"), failure(404)]));
+    await source.heal(eth);
+    await source.heal(labelhashOf("unknown"));
+    expect(source.heal(eth)).toBe("eth");
+    expect(source.heal(labelhashOf("unknown"))).toBeUndefined();
+    expect(asked.length).toBe(2);
+  });
+
+  test("asks once for simultaneous questions", async () => {
+    const source = await open(await serve([success("eth")]));
+    expect(await Promise.all([source.heal(eth), source.heal(eth), source.heal(eth)])).toEqual([
+      "eth",
+      "eth",
+      "eth",
+    ]);
+    expect(asked.length).toBe(1);
+  });
+
+  test("forgets old answers when the cache is full", async () => {
+    const source = await open(await serve([failure(404)]));
+    for (let i = 0; i < 100; i++) await source.heal(labelhashOf(`unknown${i}`));
+    const answer = source.heal(labelhashOf("unknown0"));
+    expect(answer).toBeInstanceOf(Promise);
+    expect(await answer).toBeUndefined();
+  });
+
+  test.each<[string, Answer]>([
+    ["a broken connection", "hang up"],
+    ["silence", "say nothing"],
+    ["503 while the database is loaded", failure(503)],
+    ["500", failure(500, "Internal server error")],
+    ["a proxy's 502", { status: 502, body: "<html>Bad gateway</html>" }],
+    ["a proxy's 404", { status: 404, body: "404 Not Found" }],
+    ["a proxy's page with 200", { status: 200, body: "<html>Soon back</html>" }],
+    ["429", { status: 429, body: "slow down" }],
+  ])("waits through %s and never calls the label unknown", async (_, fault) => {
+    const source = await open(await serve([fault, fault, fault, success("eth")]));
+    const before = { ...labelCounters };
+    expect(await source.heal(eth)).toBe("eth");
+    expect(labelCounters.outages - before.outages).toBe(1);
+    // A connection that breaks when it is used again is replaced once without a word.
+    expect(labelCounters.retries - before.retries).toBe(fault === "hang up" ? 2 : 3);
+    expect(labelCounters.waiting).toBe(0);
+    expect(lines.map((line) => line.slice(0, 30))).toEqual([
+      "warn label service cannot be u",
+      "info label service can be used",
+    ]);
+  });
+
+  test("finds a service that went away and came back", async () => {
+    const port = await serve([success("eth")]);
+    const source = await open(port);
+    await stop();
+    const healing = source.heal(eth);
+    await expect.poll(() => labelCounters.waiting).toBe(1);
+    expect(lines).toEqual([expect.stringContaining("ECONNREFUSED")]);
+    await serve([success("eth")], port);
+    expect(await healing).toBe("eth");
+  });
+
+  test("waits for a service that is not there yet", async () => {
+    const port = await serve([]);
+    await stop();
+    const opening = open(port);
+    await expect.poll(() => lines.length).toBe(1);
+    await serve([success("eth")], port);
+    expect(await (await opening).heal(eth)).toBe("eth");
+  });
+
+  test("throws what the service refuses", async () => {
+    const source = await open(await serve([failure(400, "Requested label set version is higher")]));
+    await expect(source.heal(eth)).rejects.toThrow(LabelSourceError);
+    await expect(source.heal(eth)).rejects.toThrow(/status 400: Requested label set version is higher/);
+  });
+
+  test("throws when access is denied", async () => {
+    const source = await open(await serve([{ status: 401, body: "who are you" }]));
+    await expect(source.heal(eth)).rejects.toThrow("The label service refuses the request with status 401.");
+  });
+
+  test("takes a label of another hash as unknown, as a label database would", async () => {
+    const source = await open(await serve([success('"eth"')]));
+    expect(await source.heal(eth)).toBeUndefined();
+    expect(lines.length).toBe(1);
+  });
+
+  test("normalises labelhashes and refuses what is none without asking", async () => {
+    const source = await open(await serve([success("eth")]));
+    expect(await source.heal(`[${eth.slice(2).toUpperCase()}]` as never)).toBe("eth");
+    expect(asked[0]).toContain(eth);
+    expect(() => source.heal("0x12")).toThrow('"0x12" is not a labelhash.');
+    expect(asked.length).toBe(1);
+  });
+
+  test("tells the facts, and the last known ones during an outage", async () => {
+    const source = await open(await serve([]));
+    const told = { ...labelSet, recordsCount: 5, version: "1.2.3", schemaVersion: 1 };
+    expect(await source.describe()).toEqual(told);
+    await stop();
+    expect(await source.describe()).toEqual(told);
+  });
+
+  test("ends waiting heals when it is closed", async () => {
+    const source = await open(await serve([failure(503)]));
+    const healing = source.heal(eth);
+    const outcome = expect(healing).rejects.toThrow("The label source was closed.");
+    await expect.poll(() => lines.length).toBe(1);
+    await source.close();
+    await outcome;
+  });
+
+  test("keeps the path of the URL as a prefix", async () => {
+    server = createServer((request, response) => {
+      asked.push(request.url ?? "");
+      send(request, response, facts((request.url ?? "").replace("/labels", "")));
+    });
+    await new Promise<void>((resolve) => server!.listen(0, "127.0.0.1", resolve));
+    await open((server.address() as AddressInfo).port, "/labels/");
+    expect(asked).toEqual(["/labels/v1/version", "/labels/v1/config"]);
+  });
+});

@@ -1,0 +1,163 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import type { Hex } from "viem";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { batchOf, createLabelDatabase, extendLabelDatabase } from "../../labels-service/database.ts";
+import { labelhashOf } from "../ens/labels.ts";
+import { labelKey, openLabelFile } from "./label-file.ts";
+
+let folder: string;
+let path: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "labels-"));
+  path = join(folder, "labels.sqlite");
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function create(labels: string[], labelSetId = "ens-test-env") {
+  const database = createLabelDatabase(path, labelSetId);
+  database.add(batchOf(labels));
+  return database.finish(new Date(0));
+}
+
+function extend(labels: string[]) {
+  const base = openLabelFile(path);
+  const next = extendLabelDatabase(`${path}.next`, path, base.facts);
+  base.close();
+  next.add(batchOf(labels));
+  next.finish(new Date(0));
+  path = `${path}.next`;
+}
+
+const unusual = [
+  "",
+  "\0",
+  "a.b",
+  '"quoted"',
+  "\\ud800",
+  "a\nb\r\n",
+  "\u2028",
+  "[x]",
+  "é",
+  "👍",
+  "x".repeat(120_000),
+];
+
+// Two pairs of labels whose labelhashes begin with the same 52 bits.
+const collidingPairs = [
+  ["label20137914", "label65389467", 0x18a9aa1d538ac],
+  ["label35523647", "label117715912", 0x43cfe94967e01],
+] as const;
+
+describe("label file", () => {
+  test("heals every label byte for byte, one by one and in a list", () => {
+    const facts = create(unusual);
+    expect(facts).toEqual({ labelSetId: "ens-test-env", highestLabelSetVersion: 0, recordsCount: 11 });
+    const file = openLabelFile(path);
+    expect(unusual.map((label) => file.heal(labelhashOf(label), 0))).toEqual(unusual);
+    expect(file.healAll(unusual.map(labelhashOf), 0)).toEqual(unusual);
+    file.close();
+  });
+
+  test("knows nothing of other labelhashes", () => {
+    create(["eth", "xyz"]);
+    const file = openLabelFile(path);
+    expect(file.heal(labelhashOf("unknown"), 0)).toBeUndefined();
+    expect(file.healAll([labelhashOf("eth"), labelhashOf("unknown"), labelhashOf("xyz")], 0)).toEqual([
+      "eth",
+      undefined,
+      "xyz",
+    ]);
+    expect(file.healAll([], 0)).toEqual([]);
+    file.close();
+  });
+
+  test("knows nothing of a labelhash that only shares the key", () => {
+    create(["eth"]);
+    const file = openLabelFile(path);
+    const nearly: Hex = `0x${labelhashOf("eth").slice(2, -1)}1`;
+    expect(labelKey(nearly)).toBe(labelKey(labelhashOf("eth")));
+    expect(file.heal(nearly, 0)).toBeUndefined();
+    expect(file.healAll([nearly], 0)).toEqual([undefined]);
+    file.close();
+  });
+
+  test.each(collidingPairs)("keeps both %s and %s, which share a key", (one, other, key) => {
+    expect([labelKey(labelhashOf(one)), labelKey(labelhashOf(other))]).toEqual([key, key]);
+    expect(create([one, other, one, other]).recordsCount).toBe(2);
+    const file = openLabelFile(path);
+    expect(file.healAll([one, other].map(labelhashOf), 0)).toEqual([one, other]);
+    expect([one, other].map((label) => file.heal(labelhashOf(label), 0))).toEqual([one, other]);
+    file.close();
+  });
+
+  test("keeps a colliding label of a later version out of answers for the earlier one", () => {
+    const [one, other] = collidingPairs[0];
+    create([one]);
+    extend([other, one]);
+    const file = openLabelFile(path);
+    expect(file.facts.recordsCount).toBe(2);
+    expect(file.healAll([one, other].map(labelhashOf), 0)).toEqual([one, undefined]);
+    expect(file.healAll([one, other].map(labelhashOf), 1)).toEqual([one, other]);
+    file.close();
+  });
+
+  test("a label keeps the version that brought it first", () => {
+    create(["eth", "xyz"]);
+    extend(["eth", "new"]);
+    const file = openLabelFile(path);
+    expect(file.facts).toEqual({ labelSetId: "ens-test-env", highestLabelSetVersion: 1, recordsCount: 3 });
+    const hashes = ["eth", "xyz", "new"].map(labelhashOf);
+    expect(file.healAll(hashes, 0)).toEqual(["eth", "xyz", undefined]);
+    expect(file.healAll(hashes, 1)).toEqual(["eth", "xyz", "new"]);
+    file.close();
+  });
+
+  test("counts a label once, however often it was added", () => {
+    const repeated = Array.from({ length: 100 }, (_, i) => `label${i % 40}`);
+    expect(create(repeated).recordsCount).toBe(40);
+  });
+
+  test("never gives a label that was changed in the file", () => {
+    create(["eth"]);
+    const database = new Database(path);
+    database.exec("UPDATE labels SET label = 'evil'");
+    database.close();
+    const file = openLabelFile(path);
+    expect(file.heal(labelhashOf("eth"), 0)).toBeUndefined();
+    file.close();
+  });
+
+  test.each<[string, () => void, RegExp]>([
+    ["a missing file", () => {}, /there is no such file/],
+    ["another kind of file", () => writeFileSync(path, "x".repeat(10_000)), /file is not a database/],
+    ["an empty file", () => writeFileSync(path, ""), /not a label database/],
+    [
+      "a foreign database",
+      () => new Database(path).exec("CREATE TABLE x (y)").close(),
+      /not a label database/,
+    ],
+    [
+      "a newer schema",
+      () => {
+        create([]);
+        new Database(path).exec("PRAGMA user_version = 2").close();
+      },
+      /its schema version is 2, this program reads 1/,
+    ],
+    [
+      "an unfinished database",
+      () => {
+        create([]);
+        new Database(path).exec("DELETE FROM label_set").close();
+      },
+      /it was not finished/,
+    ],
+  ])("refuses %s", (_, prepare, message) => {
+    prepare();
+    expect(() => openLabelFile(path)).toThrow(message);
+  });
+});

@@ -1,0 +1,84 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { batchOf, createLabelDatabase, extendLabelDatabase } from "../../labels-service/database.ts";
+import { labelhashOf } from "../ens/labels.ts";
+import { openLabels } from "./open-labels.ts";
+import { LabelSourceError } from "./source.ts";
+
+let folder: string;
+let url: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "labels-"));
+  const base = createLabelDatabase(join(folder, "0.sqlite"), "ens-test-env");
+  base.add(batchOf(["eth", "xyz"]));
+  const next = extendLabelDatabase(
+    join(folder, "1.sqlite"),
+    join(folder, "0.sqlite"),
+    base.finish(new Date(0)),
+  );
+  next.add(batchOf(["test"]));
+  next.finish(new Date(0));
+  url = pathToFileURL(join(folder, "1.sqlite")).href;
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const open = (changes: object) =>
+  openLabels({ url, labelSetId: "ens-test-env", labelSetVersion: 1, log: () => {}, ...changes });
+
+describe("label source of a file", () => {
+  test("heals at once, within the pinned version", async () => {
+    const source = await open({ labelSetVersion: 0 });
+    expect(["eth", "xyz", "test"].map((label) => source.heal(labelhashOf(label)))).toEqual([
+      "eth",
+      "xyz",
+      undefined,
+    ]);
+    await source.close();
+  });
+
+  test("tells what it holds", async () => {
+    const source = await open({});
+    expect(await source.describe()).toEqual({
+      labelSetId: "ens-test-env",
+      highestLabelSetVersion: 1,
+      recordsCount: 3,
+      version: "0.1.0",
+      schemaVersion: 1,
+    });
+    await source.close();
+  });
+
+  test("takes the URL with one slash too", async () => {
+    const source = await open({ url: `file:${join(folder, "1.sqlite")}` });
+    expect(source.heal(labelhashOf("test"))).toBe("test");
+    await source.close();
+  });
+
+  test.each([
+    [
+      "another label set",
+      { labelSetId: "subgraph" },
+      /Label set "subgraph" is configured, but file:.* holds "ens-test-env"\./,
+    ],
+    [
+      "a higher version",
+      { labelSetVersion: 2 },
+      /Version 2 of label set "ens-test-env" is configured, but .* up to 1\./,
+    ],
+    ["a malformed id", { labelSetId: "Set 1" }, /"Set 1" is no label set id/],
+    ["no URL", { url: "/data/labels.sqlite" }, /"\/data\/labels.sqlite" is no URL/],
+    ["another kind of URL", { url: "ftp://x/y" }, /cannot be read from "ftp:"/],
+    ["a file on another machine", { url: "file://host/y" }, /names no file: File URL host must be/],
+  ])("refuses %s", async (_, changes, message) => {
+    await expect(open(changes)).rejects.toThrow(message);
+    await expect(open(changes)).rejects.toThrow(LabelSourceError);
+  });
+
+  test("refuses a missing file", async () => {
+    await expect(open({ url: "file:/nowhere/labels.sqlite" })).rejects.toThrow(/there is no such file/);
+  });
+});
