@@ -1,0 +1,327 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod/v4";
+import {
+  chainName,
+  type Namespace,
+  type NamespaceId,
+  namespaceIds,
+  namespaces,
+} from "../datasources/datasources.ts";
+import { applyDatasourcesFile } from "./datasources-file.ts";
+import { indexedChainIds, missingDatasources, type PluginId, pluginIds, plugins } from "./plugins.ts";
+import { parseRpcUrls, providerUrls, type RpcUrls } from "./rpc.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A label set that answers are pinned to: labels of versions up to this one. */
+export type LabelSet = { labelSetId: string; labelSetVersion: number };
+
+/** A chain that is indexed. */
+export type ChainConfig = { id: number; name: string; rpc: RpcUrls };
+
+/** What the environment says, checked. */
+export type Config = {
+  namespace: NamespaceId;
+  datasources: Namespace;
+  plugins: PluginId[];
+  isSubgraphCompatible: boolean;
+  labelSet: LabelSet;
+  labelsUrl: string;
+  rootChainId: number;
+  /** In the order in which the plugins name them. */
+  chains: ChainConfig[];
+  /** Blocks of the only chain to index: START_BLOCK and END_BLOCK. */
+  blockRange: { startBlock?: number; endBlock?: number };
+  /** Requests a second at which each RPC URL starts; undefined: a default for the kind of URL. */
+  rpcRequestsPerSecond?: number;
+  /** Undefined: the embedded database in `pgliteDirectory`. */
+  databaseUrl?: string;
+  pgliteDirectory: string;
+  databaseSchema: string;
+  port: number;
+  logLevel: LogLevel;
+};
+
+const logLevels = ["silent", "fatal", "error", "warn", "info", "debug", "trace"] as const;
+type LogLevel = (typeof logLevels)[number];
+
+const decimal = (name: string, minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
+  z
+    .string()
+    .refine((text) => /^\d{1,16}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum, {
+      error: `${name} must be a whole number ${maximum === Number.MAX_SAFE_INTEGER ? `from ${minimum}` : `between ${minimum} and ${maximum}`}.`,
+    })
+    .transform(Number);
+
+const oneOf = <T extends string>(name: string, values: readonly T[]) =>
+  z.enum(values, {
+    error: ({ input }) =>
+      `${name} is ${input === undefined ? "missing" : `"${input}", which is unknown`}. Set one of: ${values.join(", ")}.`,
+  });
+
+// A variable that is set to nothing counts as not set.
+const variables = z.object({
+  NAMESPACE: oneOf("NAMESPACE", namespaceIds),
+  PLUGINS: z.string().optional(),
+  SUBGRAPH_COMPAT: oneOf("SUBGRAPH_COMPAT", ["true", "false"]).default("false"),
+  LABEL_SET_ID: z
+    .string()
+    .regex(/^[a-z-]{1,50}$/, "LABEL_SET_ID must be 1 to 50 characters out of a-z and -.")
+    .default("subgraph"),
+  LABEL_SET_VERSION: decimal("LABEL_SET_VERSION", 0).default(0),
+  LABELS_URL: z
+    .string({
+      error:
+        "LABELS_URL is missing. Set the label service's address (http://localhost:3223) or a label database (file:./data/labels.sqlite).",
+    })
+    .refine((text) => isLabelsUrl(text), "LABELS_URL must begin with http://, https:// or file:."),
+  DATABASE_URL: z
+    .string()
+    .refine(
+      (text) => isPostgresUrl(text),
+      "DATABASE_URL must be postgresql://… with host, port and database name.",
+    )
+    .optional(),
+  PGLITE_DIRECTORY: z.string().default(".ponder/pglite"),
+  DATABASE_SCHEMA: z
+    .string()
+    .regex(/^[^\0"]{1,45}$/, "DATABASE_SCHEMA must be 1 to 45 characters.")
+    .refine(
+      (text) => text !== "ponder_sync",
+      'DATABASE_SCHEMA must not be "ponder_sync": the RPC cache lives there.',
+    )
+    .optional(),
+  START_BLOCK: decimal("START_BLOCK", 0).optional(),
+  END_BLOCK: decimal("END_BLOCK", 0).optional(),
+  PORT: decimal("PORT", 1, 65_535).default(42_069),
+  RPC_REQUESTS_PER_SECOND: decimal("RPC_REQUESTS_PER_SECOND", 1, 100_000).optional(),
+  ALCHEMY_API_KEY: z.string().optional(),
+  QUICKNODE_API_KEY: z.string().optional(),
+  QUICKNODE_ENDPOINT_NAME: z.string().optional(),
+  DRPC_API_KEY: z.string().optional(),
+  DATASOURCES_FILE: z.string().optional(),
+  LOG_LEVEL: oneOf("LOG_LEVEL", logLevels).default("info"),
+});
+
+type Variables = z.infer<typeof variables>;
+
+/**
+ * The configuration that the environment describes.
+ * Throws one ConfigurationError that lists every fault, each with how to mend it and without secrets.
+ */
+export function parseEnvironment(environment: Environment, readTextFile: (path: string) => string): Config {
+  const given = Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])),
+  );
+  const parsed = variables.safeParse(given);
+  // Faults of single variables hide nothing: what is sound is checked on.
+  const sound = {
+    ...variables.partial().safeParse(withoutKeys(given, parsed.error)).data,
+  } as Partial<Variables>;
+  const faults = parsed.error?.issues.map((issue) => issue.message) ?? [];
+
+  const { datasources, fault } = datasourcesFrom(sound, readTextFile);
+  if (fault) faults.push(fault);
+  const isSubgraphCompatible = sound.SUBGRAPH_COMPAT === "true";
+  const active = pluginsFrom(sound.PLUGINS, isSubgraphCompatible, datasources, faults);
+  if (sound.NAMESPACE) faults.push(...namespaceFaults(sound.NAMESPACE, datasources, active));
+  if (isSubgraphCompatible) faults.push(...compatibilityFaults(sound, active));
+
+  const chainIds = indexedChainIds(active, datasources);
+  const rootChainId = datasources["ensroot"]?.chainId ?? 0;
+  const chains = chainsFrom(
+    sound,
+    given,
+    [...new Set([...chainIds, ...(sound.NAMESPACE ? [rootChainId] : [])])],
+    faults,
+  );
+  faults.push(...blockRangeFaults(sound, chainIds));
+  if (sound.DATABASE_URL && !sound.DATABASE_SCHEMA) {
+    faults.push(
+      "DATABASE_SCHEMA is missing. Each indexing service needs a schema of its own in the database, for example names_v1.",
+    );
+  }
+  if (faults.length > 0 || !parsed.success) throw new ConfigurationError(faults);
+
+  return {
+    namespace: parsed.data.NAMESPACE,
+    datasources,
+    plugins: active,
+    isSubgraphCompatible,
+    labelSet: { labelSetId: parsed.data.LABEL_SET_ID, labelSetVersion: parsed.data.LABEL_SET_VERSION },
+    labelsUrl: parsed.data.LABELS_URL,
+    rootChainId,
+    chains: chains.filter(({ id }) => chainIds.includes(id)),
+    blockRange: {
+      ...(parsed.data.START_BLOCK === undefined ? {} : { startBlock: parsed.data.START_BLOCK }),
+      ...(parsed.data.END_BLOCK === undefined ? {} : { endBlock: parsed.data.END_BLOCK }),
+    },
+    ...(parsed.data.RPC_REQUESTS_PER_SECOND === undefined
+      ? {}
+      : { rpcRequestsPerSecond: parsed.data.RPC_REQUESTS_PER_SECOND }),
+    ...(parsed.data.DATABASE_URL === undefined ? {} : { databaseUrl: parsed.data.DATABASE_URL }),
+    pgliteDirectory: parsed.data.PGLITE_DIRECTORY,
+    databaseSchema: parsed.data.DATABASE_SCHEMA ?? "public",
+    port: parsed.data.PORT,
+    logLevel: parsed.data.LOG_LEVEL,
+  };
+}
+
+/** The configuration of this process; throws a ConfigurationError. */
+export function readConfig(): Config {
+  return parseEnvironment(process.env, (path) => readFileSync(path, "utf8"));
+}
+
+function withoutKeys(given: Record<string, string>, error: z.ZodError | undefined): Record<string, string> {
+  const faulty = new Set(error?.issues.map((issue) => String(issue.path[0])));
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !faulty.has(name)));
+}
+
+function datasourcesFrom(
+  { NAMESPACE, DATASOURCES_FILE }: Partial<Variables>,
+  readTextFile: (path: string) => string,
+): { datasources: Namespace; fault?: string } {
+  const table = NAMESPACE === undefined ? {} : namespaces[NAMESPACE];
+  if (DATASOURCES_FILE === undefined || NAMESPACE === undefined) return { datasources: table };
+  try {
+    return { datasources: applyDatasourcesFile(NAMESPACE, table, readTextFile(DATASOURCES_FILE)) };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { datasources: table, fault: `DATASOURCES_FILE "${DATASOURCES_FILE}" cannot be used: ${reason}.` };
+  }
+}
+
+function pluginsFrom(
+  text: string | undefined,
+  isSubgraphCompatible: boolean,
+  datasources: Namespace,
+  faults: string[],
+): PluginId[] {
+  const available = pluginIds.filter((id) => plugins[id] !== undefined);
+  if (text === undefined) {
+    if (isSubgraphCompatible) return ["subgraph"];
+    return available.filter((id) => missingDatasources(id, datasources).length === 0);
+  }
+  const ids = text.split(",").map((id) => id.trim());
+  const unknown = ids.filter((id) => !available.some((plugin) => plugin === id));
+  if (unknown.length > 0) {
+    faults.push(
+      `PLUGINS names what this release does not have: ${unknown.map((id) => `"${id}"`).join(", ")}. Choose from: ${available.join(", ")}.`,
+    );
+  }
+  const repeated = [...new Set(ids.filter((id, i) => ids.indexOf(id) !== i))];
+  if (repeated.length > 0)
+    faults.push(`PLUGINS names ${repeated.join(", ")} more than once. Name each plugin once.`);
+  return available.filter((id) => ids.includes(id)).sort((a, b) => ids.indexOf(a) - ids.indexOf(b));
+}
+
+function namespaceFaults(namespace: NamespaceId, datasources: Namespace, active: PluginId[]): string[] {
+  return active.flatMap((plugin) => {
+    const missing = missingDatasources(plugin, datasources);
+    if (missing.length === 0) return [];
+    return [
+      `Plugin "${plugin}" needs ${missing.join(", ")}, which namespace "${namespace}" lacks. Take it out of PLUGINS or add the contracts in DATASOURCES_FILE.`,
+    ];
+  });
+}
+
+function compatibilityFaults(
+  { NAMESPACE, LABEL_SET_ID, LABEL_SET_VERSION }: Partial<Variables>,
+  active: PluginId[],
+): string[] {
+  const faults: string[] = [];
+  if (active.length !== 1 || active[0] !== "subgraph") {
+    faults.push(
+      "SUBGRAPH_COMPAT=true goes with PLUGINS=subgraph only. Set PLUGINS=subgraph or SUBGRAPH_COMPAT=false.",
+    );
+  }
+  const sets = NAMESPACE === "ens-test-env" ? ["subgraph", "ens-test-env"] : ["subgraph"];
+  const isLegal = sets.includes(LABEL_SET_ID ?? "subgraph") && (LABEL_SET_VERSION ?? 0) === 0;
+  if (!isLegal) {
+    faults.push(
+      `SUBGRAPH_COMPAT=true goes with label set ${sets.join(" or ")}, version 0, only. Mend LABEL_SET_ID and LABEL_SET_VERSION.`,
+    );
+  }
+  return faults;
+}
+
+function chainsFrom(
+  sound: Partial<Variables>,
+  given: Record<string, string>,
+  chainIds: number[],
+  faults: string[],
+): ChainConfig[] {
+  if ((sound.QUICKNODE_API_KEY === undefined) !== (sound.QUICKNODE_ENDPOINT_NAME === undefined)) {
+    faults.push("QUICKNODE_API_KEY and QUICKNODE_ENDPOINT_NAME go together. Set both or none.");
+  }
+  const keys = {
+    ...(sound.ALCHEMY_API_KEY ? { alchemy: sound.ALCHEMY_API_KEY } : {}),
+    ...(sound.QUICKNODE_API_KEY && sound.QUICKNODE_ENDPOINT_NAME
+      ? { quicknode: sound.QUICKNODE_API_KEY, quicknodeEndpoint: sound.QUICKNODE_ENDPOINT_NAME }
+      : {}),
+    ...(sound.DRPC_API_KEY ? { drpc: sound.DRPC_API_KEY } : {}),
+  };
+  return chainIds.flatMap((id) => {
+    const text = given[`RPC_URL_${id}`];
+    const name = chainName(id);
+    if (text !== undefined) {
+      try {
+        return [{ id, name, rpc: parseRpcUrls(text) }];
+      } catch (error) {
+        faults.push(`RPC_URL_${id} is unusable: ${error instanceof Error ? error.message : String(error)}.`);
+        return [];
+      }
+    }
+    const rpc = providerUrls(id, keys) ?? localDefault(sound.NAMESPACE, id);
+    if (rpc !== undefined) return [{ id, name, rpc }];
+    faults.push(
+      `No RPC URL for chain ${id} (${name}). Set RPC_URL_${id}, or the API key of a provider that serves it.`,
+    );
+    return [];
+  });
+}
+
+// The test network's two chains listen on their usual local ports.
+function localDefault(namespace: NamespaceId | undefined, chainId: number): RpcUrls | undefined {
+  if (namespace !== "ens-test-env") return undefined;
+  if (chainId === 15658733) return { http: ["http://localhost:8545"] };
+  if (chainId === 15658734) return { http: ["http://localhost:8546"] };
+  return undefined;
+}
+
+function blockRangeFaults({ START_BLOCK, END_BLOCK }: Partial<Variables>, chainIds: number[]): string[] {
+  const faults: string[] = [];
+  if (START_BLOCK === undefined && END_BLOCK === undefined) return faults;
+  if (chainIds.length > 1) {
+    faults.push(
+      `START_BLOCK and END_BLOCK are for one chain, but the plugins index ${chainIds.length}. Leave them out or choose plugins of one chain.`,
+    );
+  }
+  if (START_BLOCK !== undefined && END_BLOCK !== undefined && END_BLOCK <= START_BLOCK) {
+    faults.push(`END_BLOCK (${END_BLOCK}) must be greater than START_BLOCK (${START_BLOCK}).`);
+  }
+  return faults;
+}
+
+function isLabelsUrl(text: string): boolean {
+  if (text.startsWith("file:")) return text.length > "file:".length;
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+function isPostgresUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, port, pathname } = new URL(text);
+  return /^postgres(ql)?:$/.test(protocol) && hostname !== "" && port !== "" && pathname.length > 1;
+}
+
+/** The environment cannot be used; the message lists every fault. */
+export class ConfigurationError extends Error {
+  override name = "ConfigurationError";
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(
+      `The configuration has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`,
+    );
+    this.faults = faults;
+  }
+}

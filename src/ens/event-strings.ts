@@ -1,0 +1,23 @@
+import type { Hex } from "viem";
+
+const byteOrderMark = "efbbbf";
+
+/**
+ * A string argument of an event as it was emitted. Decoders drop a leading byte order mark, so that the string no longer
+ * hashes to its labelhash: where the log data can hold one, the argument is read again from its place in the data.
+ * `decoded` is what the decoder gave, `place` its position among the arguments that are not indexed.
+ */
+export function emittedString(data: Hex, place: number, decoded: string): string {
+  if (!data.includes(byteOrderMark)) return decoded;
+  const offset = wordAt(data, place * 32);
+  const length = offset === undefined ? undefined : wordAt(data, offset);
+  if (offset === undefined || length === undefined) return decoded;
+  const start = 2 + (offset + 32) * 2;
+  // Buffer keeps the mark and turns bad UTF-8 into U+FFFD.
+  return Buffer.from(data.slice(start, start + length * 2), "hex").toString("utf8");
+}
+
+function wordAt(data: Hex, byteOffset: number): number | undefined {
+  const word = data.slice(2 + byteOffset * 2, 2 + byteOffset * 2 + 64);
+  return word.length === 64 ? Number(`0x${word}`) : undefined;
+}

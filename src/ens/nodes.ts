@@ -1,0 +1,20 @@
+import { concat, type Hex, keccak256, numberToHex } from "viem";
+
+/** Node of the root. */
+export const rootNode: Hex = `0x${"0".repeat(64)}`;
+
+/** Node of `addr.reverse`, whose subnames are the hex addresses of accounts. */
+export const addrReverseNode: Hex = "0x91d1777781884d03a6757a803996e38de2a42967fb37eeaca72729271025a9e2";
+
+/** The address that stands for "nobody". */
+export const zeroAddress: Hex = `0x${"0".repeat(40)}`;
+
+/** Node of the subname whose label hashes to `labelhash`, directly under `parentNode` (ENSIP-1). */
+export function subnode(parentNode: Hex, labelhash: Hex): Hex {
+  return keccak256(concat([parentNode, labelhash]));
+}
+
+/** The 32 bytes of a token id: the labelhash for a base registrar, the node for a name wrapper. */
+export function tokenIdToHex(tokenId: bigint): Hex {
+  return numberToHex(tokenId, { size: 32 });
+}

@@ -1,0 +1,88 @@
+import type { Hex } from "viem";
+import { rootNode, zeroAddress } from "../ens/nodes.ts";
+import { domain } from "../schema/subgraph.ts";
+import type { Scope } from "./scope.ts";
+
+export type DomainRow = typeof domain.$inferSelect;
+
+/** The domain of a node; the root is made in memory where it is missing, and stored with its first change. */
+export async function findDomain(scope: Scope, node: Hex): Promise<DomainRow | undefined> {
+  const row = await scope.db.find(domain, { id: node });
+  if (row) return row;
+  return node === rootNode ? rootDomain(scope) : undefined;
+}
+
+/** A domain that nothing is known of but its node: owner zero, no name. */
+export function bareDomain({ timestamp, blockNumber }: Scope, node: Hex, isMigrated: boolean): DomainRow {
+  return {
+    id: node,
+    name: null,
+    labelName: null,
+    labelhash: null,
+    parentId: null,
+    subdomainCount: 0,
+    resolvedAddressId: null,
+    resolverId: null,
+    ttl: null,
+    isMigrated,
+    createdAt: timestamp,
+    ownerId: zeroAddress,
+    registrantId: null,
+    wrappedOwnerId: null,
+    expiryDate: null,
+    changeBlock: blockNumber,
+  };
+}
+
+/**
+ * The domain of a node that the registry should have named before. Where it did not (an index that begins in the middle
+ * of the history), a bare domain stands for it, so that nothing of the event is lost.
+ */
+export async function expectDomain(scope: Scope, node: Hex, isMigrated: boolean): Promise<DomainRow> {
+  const row = await findDomain(scope, node);
+  if (row) return row;
+  scope.report("unknown-node", scope);
+  return bareDomain(scope, node, isMigrated);
+}
+
+/** Stores the domain with `changes` laid over it, whether it was stored before or not. */
+export function saveDomain({ db, blockNumber }: Scope, row: DomainRow, changes: Partial<DomainRow>) {
+  const set = { ...changes, changeBlock: blockNumber };
+  return db
+    .insert(domain)
+    .values({ ...row, ...set })
+    .onConflictDoUpdate(set);
+}
+
+/** Changes a stored domain. */
+export function updateDomain({ db, blockNumber }: Scope, node: Hex, changes: Partial<DomainRow>) {
+  return db.update(domain, { id: node }).set({ ...changes, changeBlock: blockNumber });
+}
+
+/**
+ * subgraph: a domain without resolver, owner and subdomains counts as gone. Each save of such a domain lowers the
+ * parent's count by one and applies the test to the parent; the domain itself stays.
+ */
+export async function discountIfEmpty(scope: Scope, saved: DomainRow): Promise<void> {
+  let row: DomainRow | undefined = saved;
+  while (row && isEmpty(row) && row.parentId !== null) {
+    const parent: DomainRow | null = await scope.db.find(domain, { id: row.parentId });
+    if (!parent) return;
+    const subdomainCount: number = parent.subdomainCount - 1;
+    await updateDomain(scope, parent.id, { subdomainCount });
+    row = { ...parent, subdomainCount };
+  }
+}
+
+function isEmpty({ resolverId, ownerId, subdomainCount }: DomainRow): boolean {
+  return (
+    ownerId === zeroAddress &&
+    subdomainCount === 0 &&
+    (resolverId === null || resolverId.startsWith(zeroAddress))
+  );
+}
+
+// subgraph: the root counts as migrated from birth, so that the old registry cannot change it.
+function rootDomain(scope: Scope): DomainRow {
+  return { ...bareDomain(scope, rootNode, true), name: scope.naming.rootName, createdAt: 0n };
+}

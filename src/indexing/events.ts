@@ -1,0 +1,35 @@
+import { domainEvent, registrationEvent, resolverEvent } from "../schema/subgraph.ts";
+import type { Scope } from "./scope.ts";
+
+type OwnColumns<Row> = Omit<Row, "id" | "blockNumber" | "transactionID">;
+
+/** Stores an event of a domain; `place` is its place within a wrapper transfer, part of the id. */
+export function addDomainEvent(
+  scope: Scope,
+  values: OwnColumns<typeof domainEvent.$inferInsert>,
+  place?: number,
+) {
+  const id = place === undefined ? eventId(scope) : `${eventId(scope)}-${place}`;
+  return scope.db.insert(domainEvent).values({ id, ...origin(scope), ...values });
+}
+
+/** Stores an event of a registration. */
+export function addRegistrationEvent(
+  scope: Scope,
+  values: OwnColumns<typeof registrationEvent.$inferInsert>,
+) {
+  return scope.db.insert(registrationEvent).values({ id: eventId(scope), ...origin(scope), ...values });
+}
+
+/** Stores an event of a resolver. */
+export function addResolverEvent(scope: Scope, values: OwnColumns<typeof resolverEvent.$inferInsert>) {
+  return scope.db.insert(resolverEvent).values({ id: eventId(scope), ...origin(scope), ...values });
+}
+
+function eventId({ naming, chainId, blockNumber, logIndex }: Scope): string {
+  return naming.eventId(chainId, blockNumber, logIndex);
+}
+
+function origin({ blockNumber, transactionHash }: Scope) {
+  return { blockNumber, transactionID: transactionHash };
+}

@@ -1,0 +1,151 @@
+import { type Hex, keccak256 } from "viem";
+import { dnsLabels } from "../ens/dns-names.ts";
+import { isParentCannotControlBurned, toSignedFuses } from "../ens/fuses.ts";
+import { encodedLabel } from "../ens/labels.ts";
+import { wrappedDomain } from "../schema/subgraph.ts";
+import { ensureAccount } from "./accounts.ts";
+import { type DomainRow, expectDomain, findDomain, saveDomain, updateDomain } from "./domains.ts";
+import { addDomainEvent } from "./events.ts";
+import type { Scope } from "./scope.ts";
+
+type WrappedName = { labelName: string | null; name: string };
+
+/** NameWrapped: a name was wrapped. `name` is in DNS wire format. */
+export async function recordNameWrapped(
+  scope: Scope,
+  {
+    node,
+    name: wire,
+    owner,
+    fuses: rawFuses,
+    expiry,
+  }: { node: Hex; name: Hex; owner: Hex; fuses: number; expiry: bigint },
+): Promise<void> {
+  const { db, blockNumber } = scope;
+  const fuses = toSignedFuses(rawFuses);
+  const wrapped = wrappedName(scope, wire);
+  await ensureAccount(scope, owner);
+  const before = await expectDomain(scope, node, true);
+  await saveDomain(scope, before, {
+    wrappedOwnerId: owner,
+    ...(wrapped && isUnnamed(before) ? { labelName: wrapped.labelName, name: wrapped.name } : {}),
+    ...raisedExpiry(before, fuses, expiry),
+  });
+  const values = {
+    domainId: node,
+    expiryDate: expiry,
+    fuses,
+    ownerId: owner,
+    name: wrapped?.name ?? null,
+    changeBlock: blockNumber,
+  };
+  await db
+    .insert(wrappedDomain)
+    .values({ id: node, ...values })
+    .onConflictDoUpdate(values);
+  await addDomainEvent(scope, {
+    type: "NameWrapped",
+    domainId: node,
+    name: wrapped?.name ?? null,
+    fuses,
+    ownerId: owner,
+    expiryDate: expiry,
+  });
+}
+
+/** NameUnwrapped: the name is a plain one again. `managedNode` is the node under which registrations set the expiry. */
+export async function recordNameUnwrapped(
+  scope: Scope,
+  { node, owner, managedNode }: { node: Hex; owner: Hex; managedNode: Hex },
+): Promise<void> {
+  await ensureAccount(scope, owner);
+  const before = await expectDomain(scope, node, true);
+  const keepsExpiry = before.parentId === managedNode;
+  await saveDomain(scope, before, { wrappedOwnerId: null, ...(keepsExpiry ? {} : { expiryDate: null }) });
+  await addDomainEvent(scope, { type: "NameUnwrapped", domainId: node, ownerId: owner });
+  await scope.db.delete(wrappedDomain, { id: node });
+}
+
+/** FusesSet: fuses of a wrapped name were burned. */
+export async function recordFusesSet(
+  scope: Scope,
+  { node, fuses: raw }: { node: Hex; fuses: number },
+): Promise<void> {
+  const fuses = toSignedFuses(raw);
+  const wrapped = await scope.db.find(wrappedDomain, { id: node });
+  if (wrapped) {
+    await scope.db.update(wrappedDomain, { id: node }).set({ fuses, changeBlock: scope.blockNumber });
+    await raiseExpiry(scope, node, fuses, wrapped.expiryDate);
+  }
+  await addDomainEvent(scope, { type: "FusesSet", domainId: node, fuses });
+}
+
+/** ExpiryExtended: the expiry of a wrapped name was moved. */
+export async function recordExpiryExtended(
+  scope: Scope,
+  { node, expiry }: { node: Hex; expiry: bigint },
+): Promise<void> {
+  const wrapped = await scope.db.find(wrappedDomain, { id: node });
+  if (wrapped) {
+    await scope.db
+      .update(wrappedDomain, { id: node })
+      .set({ expiryDate: expiry, changeBlock: scope.blockNumber });
+    await raiseExpiry(scope, node, wrapped.fuses, expiry);
+  }
+  await addDomainEvent(scope, { type: "ExpiryExtended", domainId: node, expiryDate: expiry });
+}
+
+/** TransferSingle, or one item of TransferBatch (`place` in the batch): a mint comes before NameWrapped. */
+export async function recordWrappedTransfer(
+  scope: Scope,
+  { node, to, place }: { node: Hex; to: Hex; place: number },
+): Promise<void> {
+  const { db, blockNumber } = scope;
+  await ensureAccount(scope, to);
+  const before = await expectDomain(scope, node, true);
+  await saveDomain(scope, before, { wrappedOwnerId: to });
+  const placeholder = {
+    id: node,
+    domainId: node,
+    expiryDate: 0n,
+    fuses: 0,
+    ownerId: to,
+    changeBlock: blockNumber,
+  };
+  await db
+    .insert(wrappedDomain)
+    .values(placeholder)
+    .onConflictDoUpdate({ ownerId: to, changeBlock: blockNumber });
+  await addDomainEvent(scope, { type: "WrappedTransfer", domainId: node, ownerId: to }, place);
+}
+
+// One unusable label makes the whole name void; outside subgraph mode it stands as its hash. A label that ends in NUL
+// is unusable, though the original cuts the NUL off: the cut name would pass for another.
+function wrappedName({ naming }: Scope, wire: Hex): WrappedName | undefined {
+  const labels = dnsLabels(wire);
+  if (labels === undefined) return undefined;
+  if (labels.length === 0) return { labelName: null, name: "." };
+  const stored = labels.map((bytes) => {
+    const labelhash = keccak256(bytes);
+    const known = naming.known(labelhash, bytes.toString("utf8"));
+    return known ?? (naming.isSubgraphCompatible ? undefined : naming.unknown(labelhash));
+  });
+  const [first] = stored;
+  if (first === undefined || stored.includes(undefined)) return undefined;
+  return { labelName: first.labelName, name: stored.map((label) => label?.part).join(".") };
+}
+
+function isUnnamed({ labelName, labelhash }: DomainRow): boolean {
+  return labelName === null || (labelhash !== null && labelName === encodedLabel(labelhash));
+}
+
+function raisedExpiry(before: DomainRow, fuses: number, expiry: bigint): { expiryDate?: bigint } {
+  if (!isParentCannotControlBurned(fuses)) return {};
+  return before.expiryDate === null || expiry > before.expiryDate ? { expiryDate: expiry } : {};
+}
+
+async function raiseExpiry(scope: Scope, node: Hex, fuses: number, expiry: bigint): Promise<void> {
+  const before = await findDomain(scope, node);
+  const raised = before ? raisedExpiry(before, fuses, expiry) : {};
+  if (raised.expiryDate !== undefined) await updateDomain(scope, node, raised);
+}

@@ -1,0 +1,58 @@
+import type { Hex } from "viem";
+import { interpretedLabel } from "../ens/interpreted-labels.ts";
+import { encodedLabel, isUsableLabel, labelhashOf } from "../ens/labels.ts";
+
+/** A label as it is stored: `labelName` in its column, `part` in names. */
+export type StoredLabel = { labelName: string | null; part: string };
+
+/** How ids and names are written: as the original subgraph does, or so that several chains fit into one index. */
+export type Naming = {
+  isSubgraphCompatible: boolean;
+  rootName: string | null;
+  eventId(chainId: number, blockNumber: number, logIndex: number): string;
+  resolverId(chainId: number, address: Hex, node: Hex): string;
+  registrationId(node: Hex, labelhash: Hex): Hex;
+  /** The form of a label that the label service or an event told; undefined if names cannot use it. */
+  known(labelhash: Hex, label: string | undefined): StoredLabel | undefined;
+  /** The form of a label that nobody told, or that names cannot use. */
+  unknown(labelhash: Hex): StoredLabel;
+};
+
+/** subgraph: ids and values byte-equal to the original. */
+export const subgraphNaming: Naming = {
+  isSubgraphCompatible: true,
+  rootName: null,
+  eventId: (_chainId, blockNumber, logIndex) => `${blockNumber}-${logIndex}`,
+  resolverId: (_chainId, address, node) => `${address}-${node}`,
+  registrationId: (_node, labelhash) => labelhash,
+  known(_labelhash, label) {
+    if (label === undefined || !isUsableLabel(label)) return undefined;
+    return { labelName: label === "" ? null : label, part: label };
+  },
+  unknown: (labelhash) => ({ labelName: null, part: encodedLabel(labelhash) }),
+};
+
+/** Ids carry their chain; labels and names are interpreted: each label normalised or `[labelhash]`. */
+export const multichainNaming: Naming = {
+  isSubgraphCompatible: false,
+  rootName: "",
+  eventId: (chainId, blockNumber, logIndex) => `${chainId}-${blockNumber}-${logIndex}`,
+  resolverId: (chainId, address, node) => `${chainId}-${address}-${node}`,
+  registrationId: (node) => node,
+  known(labelhash, label) {
+    // Only the preimage may stand for the hash: an event can carry any text.
+    if (label === undefined || labelhashOf(label) !== labelhash) return undefined;
+    const part = interpretedLabel(labelhash, label);
+    return part === label ? { labelName: part, part } : undefined;
+  },
+  unknown(labelhash) {
+    const part = encodedLabel(labelhash);
+    return { labelName: part, part };
+  },
+};
+
+/** The name of a child: `part` in front of the parent's name; null where the parent has none (subgraph). */
+export function childName(part: string, parentName: string | null): string | null {
+  if (parentName === null) return null;
+  return parentName === "" ? part : `${part}.${parentName}`;
+}

@@ -1,0 +1,119 @@
+import type { Hex } from "viem";
+import { gracePeriod } from "../ens/expiry.ts";
+import { subnode } from "../ens/nodes.ts";
+import { registration } from "../schema/subgraph.ts";
+import { ensureAccount } from "./accounts.ts";
+import { type DomainRow, findDomain, updateDomain } from "./domains.ts";
+import { addRegistrationEvent } from "./events.ts";
+import { childName } from "./naming.ts";
+import { recordNewOwner } from "./registry.ts";
+import type { Scope } from "./scope.ts";
+
+/** The name whose subnames a registrar hands out: its node and its text (`eth`). */
+export type ManagedName = { node: Hex; name: string };
+
+type Registered = { managed: ManagedName; labelhash: Hex };
+
+/** Base registrar NameRegistered: a name was registered, for the first time or anew. */
+export async function recordNameRegistered(
+  scope: Scope,
+  { managed, labelhash, owner, expires }: Registered & { owner: Hex; expires: bigint },
+): Promise<void> {
+  const { db, naming, blockNumber, timestamp } = scope;
+  const node = subnode(managed.node, labelhash);
+  await ensureAccount(scope, owner);
+  const healed = scope.heal(labelhash);
+  const known = naming.known(labelhash, healed instanceof Promise ? await healed : healed);
+  const before = await findDomain(scope, node);
+  if (before === undefined) {
+    // The registry did not name it first: the registrar was filled before it took the registry over.
+    scope.report("unknown-node", scope);
+    await recordNewOwner(scope, { parentNode: managed.node, labelhash, owner, isOldRegistry: false });
+  }
+  await updateDomain(scope, node, {
+    registrantId: owner,
+    expiryDate: expires + gracePeriod,
+    ...(known ? { labelName: known.labelName, name: childName(known.part, managed.name) } : {}),
+  });
+
+  const id = naming.registrationId(node, labelhash);
+  const set = {
+    domainId: node,
+    registrationDate: timestamp,
+    expiryDate: expires,
+    registrantId: owner,
+    changeBlock: blockNumber,
+    ...(known ? { labelName: known.labelName } : {}),
+  };
+  const labelName = (known ?? naming.unknown(labelhash)).labelName;
+  await db
+    .insert(registration)
+    .values({ id, ...set, labelName })
+    .onConflictDoUpdate(set);
+  await addRegistrationEvent(scope, {
+    type: "NameRegistered",
+    registrationId: id,
+    registrantId: owner,
+    expiryDate: expires,
+  });
+}
+
+/** Base registrar NameRenewed: a registration was prolonged. */
+export async function recordNameRenewed(
+  scope: Scope,
+  { managed, labelhash, expires }: Registered & { expires: bigint },
+): Promise<void> {
+  const found = await findRegistration(scope, { managed, labelhash });
+  if (!found.isKnown) {
+    scope.report("unknown-registration", scope);
+    return;
+  }
+  const { db, blockNumber } = scope;
+  await db.update(registration, { id: found.id }).set({ expiryDate: expires, changeBlock: blockNumber });
+  if (await findDomain(scope, found.node)) {
+    await updateDomain(scope, found.node, { expiryDate: expires + gracePeriod });
+  }
+  await addRegistrationEvent(scope, { type: "NameRenewed", registrationId: found.id, expiryDate: expires });
+}
+
+/** Base registrar Transfer: the token of a registration changed hands; a first mint comes before the registration. */
+export async function recordNameTransferred(
+  scope: Scope,
+  { managed, labelhash, to }: Registered & { to: Hex },
+): Promise<void> {
+  await ensureAccount(scope, to);
+  const found = await findRegistration(scope, { managed, labelhash });
+  if (!found.isKnown) return;
+  const { db, blockNumber } = scope;
+  await db.update(registration, { id: found.id }).set({ registrantId: to, changeBlock: blockNumber });
+  if (await findDomain(scope, found.node)) await updateDomain(scope, found.node, { registrantId: to });
+  await addRegistrationEvent(scope, { type: "NameTransferred", registrationId: found.id, newOwnerId: to });
+}
+
+/** Controller NameRegistered or NameRenewed: it alone tells the label, and the price in wei. */
+export async function recordControllerLabel(
+  scope: Scope,
+  { managed, labelhash, label, cost }: Registered & { label: string; cost: bigint },
+): Promise<void> {
+  const { db, naming, blockNumber } = scope;
+  const known = naming.known(labelhash, label);
+  // subgraph: an unusable label makes the whole event void, its price too.
+  if (known === undefined && naming.isSubgraphCompatible) return;
+  const found = await findRegistration(scope, { managed, labelhash });
+  if (known) await rename(scope, found.node, known.labelName, childName(known.part, managed.name));
+  if (!found.isKnown) return;
+  const labelName = known ? { labelName: known.labelName } : {};
+  await db.update(registration, { id: found.id }).set({ cost, changeBlock: blockNumber, ...labelName });
+}
+
+async function rename(scope: Scope, node: Hex, labelName: string | null, name: string | null): Promise<void> {
+  const before: DomainRow | undefined = await findDomain(scope, node);
+  if (before === undefined || (labelName !== null && before.labelName === labelName)) return;
+  await updateDomain(scope, node, { labelName, name });
+}
+
+async function findRegistration(scope: Scope, { managed, labelhash }: Registered) {
+  const node = subnode(managed.node, labelhash);
+  const id = scope.naming.registrationId(node, labelhash);
+  return { node, id, isKnown: (await scope.db.find(registration, { id })) !== null };
+}

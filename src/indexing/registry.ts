@@ -1,0 +1,131 @@
+import type { Hex } from "viem";
+import { rootNode, subnode, zeroAddress } from "../ens/nodes.ts";
+import { resolver } from "../schema/subgraph.ts";
+import { ensureAccount } from "./accounts.ts";
+import {
+  bareDomain,
+  type DomainRow,
+  discountIfEmpty,
+  expectDomain,
+  findDomain,
+  saveDomain,
+} from "./domains.ts";
+import { addDomainEvent } from "./events.ts";
+import { childName } from "./naming.ts";
+import { reverseLabel } from "./reverse-labels.ts";
+import type { Scope } from "./scope.ts";
+
+// The registry was deployed twice. Nodes that the new registry names are migrated; what the old one tells of them
+// afterwards is ignored and leaves no trace.
+
+/** Whether an event comes from the old registry. */
+type Origin = { isOldRegistry: boolean };
+
+/** Registry NewOwner: a subname was made, or got another owner from above. */
+export async function recordNewOwner(
+  scope: Scope,
+  { parentNode, labelhash, owner, isOldRegistry }: { parentNode: Hex; labelhash: Hex; owner: Hex } & Origin,
+): Promise<void> {
+  const node = subnode(parentNode, labelhash);
+  const before = await findDomain(scope, node);
+  if (isOldRegistry && before?.isMigrated) return;
+  await ensureAccount(scope, owner);
+
+  const isMigrated = !isOldRegistry;
+  const counts = before === undefined || before.parentId === null;
+  const needsName = before === undefined || before.name === null;
+  const parent = counts || needsName ? await expectDomain(scope, parentNode, isMigrated) : undefined;
+  if (parent && counts) await saveDomain(scope, parent, { subdomainCount: parent.subdomainCount + 1 });
+
+  const changes = {
+    ownerId: owner,
+    parentId: parentNode,
+    labelhash,
+    isMigrated,
+    ...(parent && needsName ? await nameOf(scope, { parent, parentNode, labelhash, owner, before }) : {}),
+  };
+  const row = { ...(before ?? bareDomain(scope, node, isMigrated)), ...changes };
+  await saveDomain(scope, row, changes);
+  if (owner === zeroAddress) await discountIfEmpty(scope, row);
+  await addDomainEvent(scope, {
+    type: "NewOwner",
+    domainId: node,
+    parentDomainId: parentNode,
+    ownerId: owner,
+  });
+}
+
+type NameInput = {
+  parent: DomainRow;
+  parentNode: Hex;
+  labelhash: Hex;
+  owner: Hex;
+  before: DomainRow | undefined;
+};
+
+// subgraph: a name is built once, and not again when a label above it becomes known.
+async function nameOf(scope: Scope, { parent, parentNode, labelhash, owner, before }: NameInput) {
+  const { naming } = scope;
+  const reverse = await reverseLabel(scope, { parentNode, labelhash, owner });
+  const healed = reverse ?? scope.heal(labelhash);
+  const known = naming.known(labelhash, healed instanceof Promise ? await healed : healed);
+  const { labelName, part } = known ?? naming.unknown(labelhash);
+  const name = parentNode === rootNode ? part : childName(part, parent.name);
+  // subgraph: the empty string is stored as null.
+  return { name: name || null, labelName: known ? labelName : (before?.labelName ?? labelName) };
+}
+
+/** Registry Transfer: the owner of a node changed. */
+export async function recordRegistryTransfer(
+  scope: Scope,
+  { node, owner, isOldRegistry }: { node: Hex; owner: Hex } & Origin,
+): Promise<void> {
+  const before = await expectDomain(scope, node, !isOldRegistry);
+  if (isOldRegistry && before.isMigrated) return;
+  await ensureAccount(scope, owner);
+  await saveDomain(scope, before, { ownerId: owner });
+  if (owner === zeroAddress) await discountIfEmpty(scope, { ...before, ownerId: owner });
+  await addDomainEvent(scope, { type: "Transfer", domainId: node, ownerId: owner });
+}
+
+/** Registry NewResolver: a node got another resolver, or none. */
+export async function recordNewResolver(
+  scope: Scope,
+  { node, resolver: address, isOldRegistry }: { node: Hex; resolver: Hex } & Origin,
+): Promise<void> {
+  const before = await expectDomain(scope, node, !isOldRegistry);
+  // subgraph: the root's resolver is taken from the old registry too, though the root counts as migrated.
+  if (isOldRegistry && before.isMigrated && node !== rootNode) return;
+
+  const link = await linkOf(scope, node, address);
+  await saveDomain(scope, before, link);
+  await discountIfEmpty(scope, { ...before, ...link });
+  await addDomainEvent(scope, {
+    type: "NewResolver",
+    domainId: node,
+    resolverId: link.resolverId ?? zeroAddress,
+  });
+}
+
+async function linkOf(scope: Scope, node: Hex, address: Hex) {
+  if (address === zeroAddress) return { resolverId: null, resolvedAddressId: null };
+  const { db, naming, chainId, blockNumber } = scope;
+  const id = naming.resolverId(chainId, address, node);
+  const known = await db.find(resolver, { id });
+  if (known === null) {
+    await db.insert(resolver).values({ id, domainId: node, address, changeBlock: blockNumber });
+  }
+  return { resolverId: id, resolvedAddressId: known?.addrId ?? null };
+}
+
+/** Registry NewTTL: the time to live of a node's records changed. */
+export async function recordNewTtl(
+  scope: Scope,
+  { node, ttl, isOldRegistry }: { node: Hex; ttl: bigint } & Origin,
+): Promise<void> {
+  const before = await findDomain(scope, node);
+  if (isOldRegistry && before?.isMigrated) return;
+  if (before) await saveDomain(scope, before, { ttl });
+  else scope.report("unknown-node", scope);
+  await addDomainEvent(scope, { type: "NewTTL", domainId: node, ttl });
+}

@@ -1,0 +1,150 @@
+import type { Hex } from "viem";
+import { domain, resolver } from "../schema/subgraph.ts";
+import { ensureAccount } from "./accounts.ts";
+import { updateDomain } from "./domains.ts";
+import { addResolverEvent } from "./events.ts";
+import type { Scope } from "./scope.ts";
+
+// Records as the subgraph sees them: keys and coin types that were ever set, and the values of addr and contenthash.
+// Events of every contract count, whether the registry ever pointed at it or not.
+
+type ResolverRow = typeof resolver.$inferSelect;
+
+/** AddrChanged: the address record of coin type 60. */
+export async function recordAddrChanged(
+  scope: Scope,
+  { node, address }: { node: Hex; address: Hex },
+): Promise<void> {
+  await ensureAccount(scope, address);
+  const id = await saveResolver(scope, node, { addrId: address });
+  await updateResolvedAddress(scope, { node, resolverId: id, address });
+  await addResolverEvent(scope, { type: "AddrChanged", resolverId: id, addrId: address });
+}
+
+/** AddressChanged: the address record of any coin type, as raw bytes. */
+export async function recordAddressChanged(
+  scope: Scope,
+  { node, coinType, address }: { node: Hex; coinType: bigint; address: Hex },
+): Promise<void> {
+  const id = await saveResolver(scope, node, (before) => {
+    const coinTypes = before?.coinTypes ?? [];
+    return coinTypes.includes(coinType) ? {} : { coinTypes: [...coinTypes, coinType] };
+  });
+  await addResolverEvent(scope, { type: "MulticoinAddrChanged", resolverId: id, coinType, addr: address });
+}
+
+/** TextChanged: `value` is undefined in the older form of the event, which does not tell it. */
+export async function recordTextChanged(
+  scope: Scope,
+  { node, key, value }: { node: Hex; key: string; value: string | undefined },
+): Promise<void> {
+  const id = await saveResolver(scope, node, (before) => addedKey(scope, before, key));
+  // subgraph: the empty value is null, but one of NULs only is empty, since NULs go later.
+  await addResolverEvent(scope, { type: "TextChanged", resolverId: id, key, value: value || null });
+}
+
+// subgraph: the raw key is looked for among stored ones, which lost their NULs; so such a key comes again and again.
+function addedKey({ naming }: Scope, before: ResolverRow | null, raw: string): Partial<ResolverRow> {
+  const texts = before?.texts ?? [];
+  const stored = raw.replaceAll("\0", "");
+  return texts.includes(naming.isSubgraphCompatible ? raw : stored) ? {} : { texts: [...texts, stored] };
+}
+
+/** ContenthashChanged: `0x` where it was cleared. */
+export async function recordContenthashChanged(
+  scope: Scope,
+  { node, hash }: { node: Hex; hash: Hex },
+): Promise<void> {
+  const id = await saveResolver(scope, node, { contentHash: hash });
+  await addResolverEvent(scope, { type: "ContenthashChanged", resolverId: id, hash });
+}
+
+/** NameChanged: the reverse record. subgraph: a name with a NUL leaves no trace. */
+export async function recordNameChanged(
+  scope: Scope,
+  { node, name }: { node: Hex; name: string },
+): Promise<void> {
+  if (name.includes("\0")) return;
+  const id = await saveResolver(scope, node, {});
+  await addResolverEvent(scope, { type: "NameChanged", resolverId: id, name });
+}
+
+/** ABIChanged, as the entity AbiChanged. */
+export async function recordAbiChanged(
+  scope: Scope,
+  { node, contentType }: { node: Hex; contentType: bigint },
+): Promise<void> {
+  const id = await saveResolver(scope, node, {});
+  await addResolverEvent(scope, { type: "AbiChanged", resolverId: id, contentType });
+}
+
+/** PubkeyChanged. */
+export async function recordPubkeyChanged(
+  scope: Scope,
+  { node, x, y }: { node: Hex; x: Hex; y: Hex },
+): Promise<void> {
+  const id = await saveResolver(scope, node, {});
+  await addResolverEvent(scope, { type: "PubkeyChanged", resolverId: id, x, y });
+}
+
+/** InterfaceChanged. */
+export async function recordInterfaceChanged(
+  scope: Scope,
+  { node, interfaceID, implementer }: { node: Hex; interfaceID: Hex; implementer: Hex },
+): Promise<void> {
+  const id = await saveResolver(scope, node, {});
+  await addResolverEvent(scope, { type: "InterfaceChanged", resolverId: id, interfaceID, implementer });
+}
+
+/** AuthorisationChanged. */
+export async function recordAuthorisationChanged(
+  scope: Scope,
+  { node, owner, target, isAuthorized }: { node: Hex; owner: Hex; target: Hex; isAuthorized: boolean },
+): Promise<void> {
+  const id = await saveResolver(scope, node, {});
+  await addResolverEvent(scope, {
+    type: "AuthorisationChanged",
+    resolverId: id,
+    owner,
+    target,
+    isAuthorized,
+  });
+}
+
+/** VersionChanged: all records of the node were cleared at once. */
+export async function recordVersionChanged(
+  scope: Scope,
+  { node, version }: { node: Hex; version: bigint },
+): Promise<void> {
+  const cleared = { addrId: null, contentHash: null, texts: null, coinTypes: null };
+  const id = await saveResolver(scope, node, cleared);
+  await updateResolvedAddress(scope, { node, resolverId: id, address: null });
+  await addResolverEvent(scope, { type: "VersionChanged", resolverId: id, version });
+}
+
+type Changes = Partial<Omit<ResolverRow, "id" | "domainId" | "address">>;
+
+/** Makes or changes the resolver entity of the emitting contract and the node; answers its id. */
+async function saveResolver(
+  { db, naming, chainId, emitter, blockNumber }: Scope,
+  node: Hex,
+  changes: Changes | ((before: ResolverRow | null) => Changes),
+): Promise<string> {
+  const id = naming.resolverId(chainId, emitter, node);
+  const withBlock = (set: Changes) => ({ ...set, changeBlock: blockNumber });
+  const isFixed = typeof changes === "object";
+  const first = withBlock(isFixed ? changes : changes(null));
+  await db
+    .insert(resolver)
+    .values({ id, domainId: node, address: emitter, ...first })
+    .onConflictDoUpdate(isFixed ? first : (before) => withBlock(changes(before)));
+  return id;
+}
+
+async function updateResolvedAddress(
+  scope: Scope,
+  { node, resolverId, address }: { node: Hex; resolverId: string; address: Hex | null },
+): Promise<void> {
+  const linked = await scope.db.find(domain, { id: node });
+  if (linked?.resolverId === resolverId) await updateDomain(scope, node, { resolvedAddressId: address });
+}

@@ -1,0 +1,73 @@
+import type { Context } from "ponder:registry";
+import type { Hex } from "viem";
+import type { Naming } from "./naming.ts";
+
+/** Ponder's store, as far as rules use it: by primary key only. */
+export type Database = Context["db"];
+
+/** Contradictory or unknown things that a chain told and that a rule skipped or repaired. */
+export type Anomaly = "unknown-node" | "unknown-registration" | "unhealed-reverse-label";
+
+/** Settings and services of the rules; the same for all events. */
+export type Settings = {
+  naming: Naming;
+  /** Label of a labelhash, undefined if nobody knows it. A promise only where the answer must be waited for. */
+  heal(labelhash: Hex): string | undefined | Promise<string | undefined>;
+  report(anomaly: Anomaly, scope: Scope): void;
+};
+
+/** One event as the rules see it: its place in the chain, the store, the settings. */
+export type Scope = Settings & {
+  db: Database;
+  chainId: number;
+  blockNumber: number;
+  /** Block time in Unix seconds. */
+  timestamp: bigint;
+  transactionHash: Hex;
+  sender: Hex;
+  logIndex: number;
+  /** Contract that emitted the event. */
+  emitter: Hex;
+  /** Answer of debug_traceTransaction's call tracer. */
+  traceTransaction(): Promise<unknown>;
+};
+
+type PonderEvent = {
+  block: { number: bigint; timestamp: bigint };
+  transaction: { hash: Hex; from: Hex };
+  log: { address: Hex; logIndex: number };
+};
+
+type PonderContext = {
+  db: unknown;
+  chain: { id: number };
+  client: { request(parameters: never): Promise<unknown> };
+};
+
+/** The scope of an event. Values are copied: Ponder reuses event and context for the next event. */
+export function scopeOf(
+  settings: Settings,
+  context: PonderContext,
+  { block, transaction, log }: PonderEvent,
+): Scope {
+  const transactionHash = transaction.hash;
+  const { client } = context;
+  return {
+    naming: settings.naming,
+    heal: settings.heal,
+    report: settings.report,
+    db: context.db as Database,
+    chainId: context.chain.id,
+    blockNumber: Number(block.number),
+    timestamp: block.timestamp,
+    transactionHash,
+    sender: transaction.from,
+    logIndex: log.logIndex,
+    emitter: log.address.toLowerCase() as Hex,
+    traceTransaction: () =>
+      client.request({
+        method: "debug_traceTransaction",
+        params: [transactionHash, { tracer: "callTracer" }],
+      } as never),
+  };
+}

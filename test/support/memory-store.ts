@@ -1,0 +1,83 @@
+import { type Column, getTableColumns, type Table } from "drizzle-orm";
+import type { Database } from "../../src/indexing/scope.ts";
+
+type Row = Record<string, unknown>;
+
+/**
+ * Stand-in for Ponder's store: finds, inserts, updates and deletes rows by primary key, with Ponder's conversions
+ * (absent is null, NULs go). Like Postgres it refuses nulls in columns that must not be null, and a key that is there.
+ */
+export function createMemoryStore() {
+  const tables = new Map<Table, Map<string, Row>>();
+  const rowsOf = (table: Table) => {
+    const rows = tables.get(table) ?? new Map<string, Row>();
+    tables.set(table, rows);
+    return rows;
+  };
+
+  const converted = (column: Column, value: unknown): unknown => {
+    if (value === undefined || value === null) return null;
+    if (Array.isArray(value)) return value;
+    return column.mapFromDriverValue(column.mapToDriverValue(value));
+  };
+  const normalized = (table: Table, row: Row): Row => {
+    const columns = Object.entries(getTableColumns(table));
+    for (const [name, column] of columns) {
+      if (column.notNull && (row[name] ?? null) === null) throw new Error(`${name} must not be null`);
+    }
+    return Object.fromEntries(columns.map(([name, column]) => [name, converted(column, row[name])]));
+  };
+  const put = (table: Table, row: Row): Row => {
+    const stored = normalized(table, row);
+    rowsOf(table).set(String(stored["id"]), stored);
+    return { ...stored };
+  };
+  const find = (table: Table, key: Row) => {
+    const row = rowsOf(table).get(String(key["id"]));
+    return row ? { ...row } : null;
+  };
+  const changed = (before: Row, set: Row | ((row: Row) => Row)): Row => {
+    const changes = typeof set === "function" ? set({ ...before }) : set;
+    return {
+      ...before,
+      ...Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)),
+    };
+  };
+
+  const db = {
+    find: async (table: Table, key: Row) => find(table, key),
+    insert: (table: Table) => ({
+      values(row: Row) {
+        const insert = async () => {
+          if (find(table, row)) throw new Error(`duplicate key ${String(row["id"])}`);
+          return put(table, row);
+        };
+        return {
+          // biome-ignore lint/suspicious/noThenProperty: Ponder's builder is awaited in the same way.
+          then: (resolve: (row: Row) => void, reject: (error: unknown) => void) =>
+            insert().then(resolve, reject),
+          onConflictDoNothing: async () => (find(table, row) ? null : put(table, row)),
+          onConflictDoUpdate: async (set: Row | ((row: Row) => Row)) => {
+            const before = find(table, row);
+            return put(table, before ? changed(before, set) : row);
+          },
+        };
+      },
+    }),
+    update: (table: Table, key: Row) => ({
+      async set(set: Row | ((row: Row) => Row)) {
+        const before = find(table, key);
+        if (!before) throw new Error(`no row ${String(key["id"])} to update`);
+        return put(table, changed(before, set));
+      },
+    }),
+    delete: async (table: Table, key: Row) => rowsOf(table).delete(String(key["id"])),
+  };
+
+  return {
+    db: db as unknown as Database,
+    /** Puts a row there as it is. */
+    set: put,
+    rows: (table: Table) => [...rowsOf(table).values()],
+  };
+}
