@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { z } from "zod/v4";
 import {
   chainName,
@@ -149,7 +151,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
     plugins: active,
     isSubgraphCompatible,
     labelSet: { labelSetId: parsed.data.LABEL_SET_ID, labelSetVersion: parsed.data.LABEL_SET_VERSION },
-    labelsUrl: parsed.data.LABELS_URL,
+    labelsUrl: absoluteLabelsUrl(parsed.data.LABELS_URL),
     rootChainId,
     chains: chains.filter(({ id }) => chainIds.includes(id)),
     blockRange: {
@@ -306,6 +308,12 @@ function blockRangeFaults({ START_BLOCK, END_BLOCK }: Partial<Variables>, chainI
 function isLabelsUrl(text: string): boolean {
   if (text.startsWith("file:")) return text.length > "file:".length;
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+// A relative path behind `file:` is meant from the working directory; a URL alone would take it from the root.
+function absoluteLabelsUrl(text: string): string {
+  if (!text.startsWith("file:") || text.startsWith("file://")) return text;
+  return pathToFileURL(resolve(text.slice("file:".length))).href;
 }
 
 function isPostgresUrl(text: string): boolean {
