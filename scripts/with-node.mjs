@@ -3,7 +3,7 @@
 //   node scripts/with-node.mjs <script> [arguments]
 //
 // A system Node that is new enough is used; else the one that npm installed as an optional dependency.
-// SIGTERM reaches the child as SIGINT: it is the signal on which Ponder releases its database lock.
+// Signals are passed on.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
@@ -37,11 +37,8 @@ const child = spawn(node, ["--disable-warning=ExperimentalWarning", ...process.a
   env: { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ""}` },
 });
 
-// A terminal sends Ctrl-C to the whole process group, so that the child has it already.
-process.on("SIGINT", () => {
-  if (!process.stdin.isTTY) child.kill("SIGINT");
-});
-process.on("SIGTERM", () => child.kill("SIGINT"));
+process.on("SIGINT", () => child.kill("SIGINT"));
+process.on("SIGTERM", () => child.kill("SIGTERM"));
 process.on("SIGHUP", () => child.kill("SIGHUP"));
 
 child.on("error", (error) => {

@@ -1,0 +1,116 @@
+// Starts the indexing service: `ponder.ts <dev|start|serve> [options of Ponder]`.
+//
+// Checks what Ponder would stumble over, waits for what is only late (RPC, label service), runs Ponder as a child,
+// and starts it again when it ended because a dependency failed for good (its exit code 75).
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
+import { openLabels } from "../src/labels/open-labels.ts";
+import { PreflightError, requestChainId, requireChains, requireFreePort } from "./preflight.ts";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const commands = ["dev", "start", "serve"] as const;
+type Command = (typeof commands)[number];
+
+// Ponder's exit code when it lost a database or an RPC for longer than it retries.
+const retryableExitCode = 75;
+const restartPause = 5_000;
+const shutdownGrace = 20_000;
+
+const log = (message: string) => console.error(message);
+
+let child: ChildProcess | undefined;
+let isStopping = false;
+
+function stop(): void {
+  isStopping = true;
+  if (child === undefined) process.exit(0);
+  // On SIGINT Ponder gives its database lock back; SIGTERM would leave the lock to the next start.
+  child.kill("SIGINT");
+  setTimeout(() => child?.kill("SIGKILL"), shutdownGrace).unref();
+}
+process.on("SIGINT", stop);
+process.on("SIGTERM", stop);
+
+async function main([command, ...options]: string[]): Promise<number> {
+  if (!isCommand(command))
+    throw new PreflightError(`Usage: ponder.ts <${commands.join("|")}> [options of Ponder]`);
+  const envFile = join(process.cwd(), ".env.local");
+  if (existsSync(envFile)) process.loadEnvFile(envFile);
+  const config = readConfig();
+  if (command === "serve" && config.databaseUrl === undefined) {
+    throw new PreflightError(
+      "The embedded database serves one process only. Set DATABASE_URL, or use start.",
+    );
+  }
+  for (;;) {
+    await preflight(command, config);
+    const code = await run(command, config, options);
+    if (code !== retryableExitCode || isStopping) return code;
+    log(`A dependency failed for longer than is waited for; starting again in ${restartPause / 1000} s.`);
+    await wait(restartPause);
+  }
+}
+
+async function preflight(command: Command, config: Config): Promise<void> {
+  await requireFreePort(config.port);
+  if (command === "serve") return;
+  await requireChains(config.chains, { log, wait, request: requestChainId });
+  const labels = await openLabels({
+    url: config.labelsUrl,
+    ...config.labelSet,
+    log: (level, message, fields) => log(`${level}: ${message} ${JSON.stringify(fields)}`),
+  });
+  await labels.close();
+}
+
+function run(command: Command, config: Config, options: string[]): Promise<number> {
+  const bin = join(root, "node_modules", "ponder", "dist", "esm", "bin", "ponder.js");
+  const preload = new URL("end-with-parent.mjs", import.meta.url).href;
+  const schema = command === "dev" ? [] : ["--schema", config.databaseSchema];
+  const given = [
+    "--root",
+    root,
+    ...schema,
+    "--port",
+    String(config.port),
+    "--log-level",
+    config.logLevel,
+    ...options,
+  ];
+  // A process group of its own: Ctrl-C of a terminal reaches the launcher only, which passes it on once.
+  const ponder = spawn(process.execPath, ["--import", preload, bin, command, ...given], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+    detached: true,
+  });
+  child = ponder;
+  return new Promise((resolve, reject) => {
+    ponder.on("error", reject);
+    ponder.on("exit", (code) => {
+      child = undefined;
+      resolve(code ?? (isStopping ? 0 : 1));
+    });
+  });
+}
+
+function isCommand(text: string | undefined): text is Command {
+  return commands.some((command) => command === text);
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  // Faults of configuration and surroundings are told in one message; anything else is ours, with its stack.
+  const isTold =
+    error instanceof ConfigurationError || error instanceof PreflightError || isLabelFault(error);
+  console.error(isTold ? (error as Error).message : error);
+  process.exitCode = 1;
+}
+
+function isLabelFault(error: unknown): boolean {
+  return error instanceof Error && ["LabelSourceError", "LabelFileError"].includes(error.name);
+}
