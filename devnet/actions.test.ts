@@ -1,0 +1,273 @@
+import { decodeFunctionData, type Hex, keccak256, namehash, numberToHex, stringToHex } from "viem";
+import type { LocalAccount } from "viem/accounts";
+import { describe, expect, test } from "vitest";
+import {
+  approveWrapper,
+  type Contracts,
+  createSubname,
+  createWrappedSubname,
+  register,
+  renew,
+  setRecords,
+  transferToken,
+  wrap,
+} from "./actions.ts";
+import type { EmittedLog } from "./block-builder.ts";
+import { baseRegistrarAbi, controllerAbi, nameWrapperAbi, registryAbi, resolverAbi } from "./contracts.ts";
+import { recordedNames } from "./recorded-names.ts";
+import { type Answer, readAddresses, readRecording } from "./recording.ts";
+import type { RecordChange } from "./records.ts";
+
+// The recording holds what the real contracts emitted: each action must repeat it, byte for byte.
+const folder = new URL("recording/a", import.meta.url).pathname;
+const recording = readRecording(folder);
+const contracts = readAddresses(folder) as Contracts;
+const receiptOf = new Map(recording.receipts.map((receipt) => [receipt["transactionHash"], receipt]));
+
+const recorded = recording.transactions
+  .map((transaction) => ({
+    hash: transaction["hash"] as Hex,
+    from: transaction["from"] as Hex,
+    to: transaction["to"] as Hex,
+    input: transaction["input"] as Hex,
+    logs: (receiptOf.get(transaction["hash"])!["logs"] as Answer[]).map(
+      ({ address, topics, data }) => ({ address, topics, data }) as EmittedLog,
+    ),
+  }))
+  .filter(({ logs }) => logs.length > 0);
+
+const sentTo = (contract: keyof Contracts, selector: string) =>
+  recorded.filter(({ to, input }) => to === contracts[contract] && input.startsWith(selector));
+const account = (address: Hex) => ({ address }) as LocalAccount;
+const word = (log: EmittedLog | undefined, index: number) =>
+  BigInt(`0x${log?.data.slice(2 + 64 * index, 66 + 64 * index)}`);
+const zeroTopic = `0x${"0".repeat(64)}`;
+
+function changeOf(data: Hex): RecordChange | undefined {
+  const selector = data.slice(0, 10);
+  if (!["0x10f13a8c", "0x8b95dd71", "0x304e6ade"].includes(selector)) return undefined;
+  const { functionName, args } = decodeFunctionData({ abi: resolverAbi, data });
+  if (functionName === "setText") return { type: "text", key: args[1], value: args[2] };
+  if (functionName === "setContenthash") return { type: "contenthash", hash: args[1] };
+  if (functionName === "setAddr") return { type: "addr", coinType: args[1], address: args[2] };
+  return undefined;
+}
+
+describe("register", () => {
+  const seen = new Set<string>();
+  const comparable = sentTo("UnwrappedEthRegistrarController", "0xef9c8805").flatMap(
+    ({ from, input, logs }) => {
+      const call = decodeFunctionData({ abi: controllerAbi, data: input });
+      if (call.functionName !== "register") return [];
+      const [registration] = call.args;
+      const { owner, resolver, data, reverseRecord } = registration;
+      const changes = data.map(changeOf);
+      const withoutResolver = BigInt(resolver) === 0n;
+      const isAgain = logs[0]?.topics[1] !== zeroTopic;
+      const sender = from.toLowerCase() === owner.toLowerCase();
+      if (isAgain || !sender || changes.includes(undefined) || ![0, 3].includes(reverseRecord)) return [];
+      if (!withoutResolver && resolver.toLowerCase() !== contracts.PublicResolverV5) return [];
+      const newResolvers = logs.filter(({ topics }) => topics[0]?.startsWith("0x335721b0")).length;
+      const reverse =
+        reverseRecord === 0
+          ? ("none" as const)
+          : newResolvers === 2
+            ? ("first" as const)
+            : ("again" as const);
+      const records = withoutResolver ? undefined : (changes as RecordChange[]);
+      seen.add(`${records === undefined ? "plain" : records.length > 0 ? "records" : "resolver"} ${reverse}`);
+      return [{ registration, records, reverse, logs }];
+    },
+  );
+
+  test("repeats the logs of the real controller", () => {
+    expect(comparable.length).toBeGreaterThan(40);
+    expect([...seen].sort()).toEqual(
+      expect.arrayContaining([
+        "plain none",
+        "records first",
+        "records none",
+        "resolver first",
+        "resolver none",
+      ]),
+    );
+    for (const { registration, records, reverse, logs } of comparable) {
+      const { label, owner, duration, referrer } = registration;
+      const last = logs.at(-1);
+      const action = register(contracts, {
+        label,
+        owner: account(owner),
+        duration,
+        expires: word(last, 3),
+        cost: word(last, 1),
+        records,
+        reverse,
+        referrer,
+      });
+      expect(action.logs).toEqual(logs);
+    }
+  });
+
+  test("sends the registration to the controller", () => {
+    const [first] = comparable;
+    const { label, owner, duration, referrer } = first!.registration;
+    const action = register(contracts, {
+      label,
+      owner: account(owner),
+      duration,
+      expires: 1n,
+      cost: 7n,
+      referrer,
+    });
+    expect(action).toMatchObject({ to: contracts.UnwrappedEthRegistrarController, value: 7n });
+    expect(decodeFunctionData({ abi: controllerAbi, data: action.input }).args[0]).toMatchObject({
+      label,
+      owner,
+      duration,
+      reverseRecord: 0,
+      referrer,
+    });
+  });
+});
+
+test("renew repeats the transactions of the real controller", () => {
+  const renewals = sentTo("UnwrappedEthRegistrarController", "0x18026ad1").filter(({ input }) => {
+    return decodeFunctionData({ abi: controllerAbi, data: input }).args[2] === zeroTopic;
+  });
+  expect(renewals.length).toBeGreaterThan(0);
+  for (const { from, input, logs } of renewals) {
+    const [label, duration] = decodeFunctionData({ abi: controllerAbi, data: input }).args as [
+      string,
+      bigint,
+      Hex,
+    ];
+    const cost = word(logs[1], 1);
+    const expires = word(logs[0], 0);
+    const action = renew(contracts, { label, payer: account(from), duration, expires, cost });
+    expect({ input: action.input, logs: action.logs, value: action.value }).toEqual({
+      input,
+      logs,
+      value: cost,
+    });
+  }
+});
+
+test("wrap repeats the transactions of the real wrapper, with and without a new resolver", () => {
+  const wraps = sentTo("NameWrapper", "0x8cf8b41e").flatMap(({ from, input, logs }) => {
+    const [label, owner, fuses, resolver] = decodeFunctionData({ abi: nameWrapperAbi, data: input }).args as [
+      string,
+      Hex,
+      number,
+      Hex,
+    ];
+    const isOwn = owner.toLowerCase() === from && logs[0]?.topics[1]?.slice(26) === from.slice(2);
+    if (fuses !== 0 || !isOwn || logs[2]?.topics[2] !== zeroTopic) return [];
+    return [{ label, from, input, logs, resolver, hadResolver: BigInt(resolver) === 0n }];
+  });
+  expect(new Set(wraps.map(({ hadResolver }) => hadResolver))).toEqual(new Set([true, false]));
+  for (const { label, from, input, logs, resolver, hadResolver } of wraps) {
+    const expires = word(logs[3], 3) - 7_776_000n;
+    const action = wrap(
+      { ...contracts, PublicResolverV5: resolver },
+      { label, owner: account(from), expires, hadResolver },
+    );
+    expect({ input: action.input, logs: action.logs }).toEqual({ input, logs });
+  }
+});
+
+test.each([
+  ["0xe036dff338", "bragam", "drarihexvo.eth"],
+  ["0x9889d79ffb", "vo", "ri.jufon.eth"],
+])("createSubname repeats transaction %s of the real registry", (hash, label, parent) => {
+  const { from, input, logs } = recorded.find((transaction) => transaction.hash.startsWith(hash))!;
+  const { args } = decodeFunctionData({ abi: registryAbi, data: input });
+  const at = { ...contracts, PublicResolverV5: args[3] as Hex };
+  const action = createSubname(at, { parent, label, owner: account(from) });
+  expect({ input: action.input, logs: action.logs }).toEqual({ input, logs });
+});
+
+test("createWrappedSubname repeats the logs of the real wrapper", () => {
+  const subnames = sentTo("NameWrapper", "0x24c1af44").flatMap(({ from, input, logs }) => {
+    const [, label, owner, resolver, ttl, fuses, expiry] = decodeFunctionData({
+      abi: nameWrapperAbi,
+      data: input,
+    }).args as readonly [Hex, string, Hex, Hex, bigint, number, bigint];
+    const plain =
+      /^[a-z0-9-]+$/.test(label) && ttl === 0n && fuses === 0 && expiry === 0n && logs.length === 4;
+    if (!plain || owner.toLowerCase() !== from) return [];
+    const [labelBytes, ...rest] = dnsLabels(logs[3]);
+    return labelBytes === label ? [{ label, parent: rest.join("."), from, resolver, input, logs }] : [];
+  });
+  expect(subnames.length).toBeGreaterThan(0);
+  for (const { label, parent, from, resolver, input, logs } of subnames) {
+    const at = { ...contracts, PublicResolverV5: resolver };
+    const action = createWrappedSubname(at, { parent, label, owner: account(from) });
+    expect({ input: action.input, logs: action.logs }).toEqual({ input, logs });
+  }
+});
+
+test("setRecords repeats single calls and multicalls of the real resolver", () => {
+  const names = new Map(
+    recordedNames(recording, contracts).map(({ label }) => [namehash(`${label}.eth`), `${label}.eth`]),
+  );
+  const seen = new Set<string>();
+  const calls = recorded.flatMap(({ from, to, input, logs }) => {
+    if (to !== contracts.PublicResolverV5) return [];
+    const isMulticall = input.startsWith("0xac9650d8");
+    const data = isMulticall
+      ? (decodeFunctionData({ abi: resolverAbi, data: input }).args as readonly [Hex[]])[0]
+      : [input];
+    const name = names.get(logs[0]?.topics[1] as Hex);
+    const records = data.map(changeOf);
+    const isPlain = isMulticall ? data.length > 1 : true;
+    if (name === undefined || records.includes(undefined) || !isPlain) return [];
+    for (const change of records) seen.add(`${isMulticall ? "multicall" : "call"} ${change?.type}`);
+    return [{ name, from, input, logs, records: records as RecordChange[] }];
+  });
+  expect([...seen].sort()).toEqual(
+    expect.arrayContaining(["call contenthash", "multicall addr", "multicall contenthash", "multicall text"]),
+  );
+  for (const { name, from, input, logs, records } of calls) {
+    const action = setRecords(contracts, { name, owner: account(from), records });
+    expect({ input: action.input, logs: action.logs }).toEqual({ input, logs });
+  }
+});
+
+test("transferToken and approveWrapper repeat the transactions of the real registrar", () => {
+  const labels = new Map(
+    recordedNames(recording, contracts).map(({ label }) => [keccak256(stringToHex(label)), label]),
+  );
+  const transfers = sentTo("BaseRegistrar", "0x42842e0e").flatMap(({ from, input, logs }) => {
+    const [holder, to, tokenId] = decodeFunctionData({ abi: baseRegistrarAbi, data: input }).args as [
+      Hex,
+      Hex,
+      bigint,
+    ];
+    const label = labels.get(numberToHex(tokenId, { size: 32 }));
+    return label === undefined || holder.toLowerCase() !== from ? [] : [{ label, from, to, input, logs }];
+  });
+  expect(transfers.length).toBeGreaterThan(0);
+  for (const { label, from, to, input, logs } of transfers) {
+    const action = transferToken(contracts, { label, owner: account(from), to });
+    expect({ input: action.input, logs: action.logs }).toEqual({ input, logs });
+  }
+  const approvals = sentTo("BaseRegistrar", "0xa22cb465").filter(
+    ({ input }) => input.slice(34, 74) === contracts.NameWrapper.slice(2) && input.endsWith("1"),
+  );
+  expect(approvals.length).toBeGreaterThan(0);
+  for (const { from, input, logs } of approvals) {
+    const action = approveWrapper(contracts, account(from));
+    expect({ input: action.input, logs: action.logs }).toEqual({ input, logs });
+  }
+});
+
+/** Labels of the DNS name in a NameWrapped log: its first data word points to length and bytes. */
+function dnsLabels(log: EmittedLog | undefined): string[] {
+  const bytes = Buffer.from(log?.data.slice(2) ?? "", "hex");
+  const start = Number(BigInt(`0x${bytes.subarray(0, 32).toString("hex")}`)) + 32;
+  const labels: string[] = [];
+  for (let at = start; (bytes[at] ?? 0) > 0; at += 1 + (bytes[at] ?? 0)) {
+    labels.push(bytes.subarray(at + 1, at + 1 + (bytes[at] ?? 0)).toString("utf8"));
+  }
+  return labels;
+}

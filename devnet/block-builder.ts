@@ -1,0 +1,247 @@
+import {
+  bytesToHex,
+  concatHex,
+  encodeAbiParameters,
+  type Hex,
+  hexToBytes,
+  keccak256,
+  numberToHex,
+  parseTransaction,
+  toRlp,
+} from "viem";
+import type { LocalAccount } from "viem/accounts";
+import type { Answer } from "./recording.ts";
+import { type ServedBlock, serveBlock } from "./served-block.ts";
+import { emptyBloom, emptyTrieRoot } from "./stand-ins.ts";
+
+/** A log as a contract emits it. */
+export type EmittedLog = { address: Hex; topics: Hex[]; data: Hex };
+
+/** A transaction to be mined: who sends what where, and the logs its execution leaves in order. */
+export type PlannedTransaction = {
+  from: LocalAccount;
+  nonce: number;
+  to: Hex;
+  input: Hex;
+  /** Wei. */
+  value: bigint;
+  logs: EmittedLog[];
+};
+
+/**
+ * Builds the block that follows `parent`: signed EIP-1559 transactions, receipts with logs, the real logs bloom
+ * and a header that hashes to its hash. `timestamp` in Unix seconds. `entropy` goes into mixHash, so that two
+ * branches never share a hash. The roots are commitments to the same contents, but no trie roots.
+ */
+export async function buildBlock({
+  parent,
+  chainId,
+  timestamp,
+  transactions,
+  entropy,
+}: {
+  parent: ServedBlock;
+  chainId: number;
+  timestamp: number;
+  transactions: PlannedTransaction[];
+  entropy: string;
+}): Promise<ServedBlock> {
+  const number = parent.number + 1;
+  const signed = await Promise.all(transactions.map((planned) => sign(chainId, planned)));
+  const logs = transactions.flatMap((planned) => planned.logs);
+  const gasUsed = signed.reduce((sum, { gas }) => sum + gas, 0n);
+  const hashes = signed.map(({ hash }) => hash);
+  const header = {
+    parentHash: parent.hash,
+    sha3Uncles: emptyUncles,
+    miner: zeroAddress,
+    stateRoot: commitment("state", [parent.hash, ...hashes]),
+    transactionsRoot: hashes.length === 0 ? emptyTrieRoot : commitment("transactions", hashes),
+    receiptsRoot: hashes.length === 0 ? emptyTrieRoot : commitment("receipts", logs.map(logDigest)),
+    logsBloom: logsBloom(logs),
+    difficulty: "0x0",
+    number: numberToHex(number),
+    gasLimit: "0x3b9aca00",
+    gasUsed: numberToHex(gasUsed),
+    timestamp: numberToHex(timestamp),
+    extraData: "0x",
+    mixHash: commitment("mix", [keccak256(`0x${Buffer.from(entropy).toString("hex")}`), parent.hash]),
+    nonce: "0x0000000000000000",
+    baseFeePerGas: "0x7",
+    withdrawalsRoot: emptyTrieRoot,
+    blobGasUsed: "0x0",
+    excessBlobGas: "0x0",
+    parentBeaconBlockRoot: `0x${"0".repeat(64)}`,
+  } as const;
+  const hash = headerHash(header);
+  const place = { blockHash: hash, blockNumber: header.number, blockTimestamp: header.timestamp };
+  const block: Answer = {
+    hash,
+    ...header,
+    totalDifficulty: "0x0",
+    size: numberToHex(600 + signed.reduce((sum, { size }) => sum + size, 0)),
+    uncles: [],
+    transactions: hashes,
+    withdrawals: [],
+  };
+  let logIndex = 0;
+  let cumulativeGas = 0n;
+  const receipts = signed.map(({ hash: transactionHash, gas }, index) => {
+    const { from, to, logs: own } = transactions[index] as PlannedTransaction;
+    cumulativeGas += gas;
+    const inTransaction = { transactionHash, transactionIndex: numberToHex(index) };
+    return {
+      type: "0x2",
+      status: "0x1",
+      cumulativeGasUsed: numberToHex(cumulativeGas),
+      logs: own.map((log) => ({
+        ...log,
+        ...place,
+        ...inTransaction,
+        logIndex: numberToHex(logIndex++),
+        removed: false,
+      })),
+      logsBloom: logsBloom(own),
+      ...inTransaction,
+      blockHash: hash,
+      blockNumber: header.number,
+      gasUsed: numberToHex(gas),
+      effectiveGasPrice: "0x3b9aca07",
+      from: from.address.toLowerCase(),
+      to,
+      contractAddress: null,
+    };
+  });
+  const answers = signed.map(({ fields }, index) => ({
+    ...fields,
+    ...place,
+    transactionIndex: numberToHex(index),
+  }));
+  return serveBlock(block, answers, receipts);
+}
+
+/** Hash of a header after the Cancun fork (EIP-4844, EIP-4788): keccak of the RLP list of its fields. */
+export function headerHash(header: Record<(typeof headerFields)[number], string>): Hex {
+  return keccak256(
+    toRlp(
+      headerFields.map((field) =>
+        quantities.has(field) ? quantity(header[field] as Hex) : (header[field] as Hex),
+      ),
+    ),
+  );
+}
+
+/** Bloom filter over addresses and topics of logs (Ethereum yellow paper, 4.3.1): 2048 bits, three per item. */
+export function logsBloom(logs: readonly EmittedLog[]): Hex {
+  if (logs.length === 0) return emptyBloom;
+  const bloom = new Uint8Array(256);
+  for (const item of logs.flatMap(({ address, topics }) => [address, ...topics])) {
+    const digest = hexToBytes(keccak256(item));
+    for (const at of [0, 2, 4]) {
+      const bit = (((digest[at] as number) << 8) | (digest[at + 1] as number)) & 2047;
+      const byte = 255 - (bit >> 3);
+      bloom[byte] = (bloom[byte] as number) | (1 << (bit & 7));
+    }
+  }
+  return bytesToHex(bloom);
+}
+
+async function sign(chainId: number, { from, nonce, to, input, value, logs }: PlannedTransaction) {
+  const gas = 60_000n + BigInt(input.length) * 8n + BigInt(logs.length) * 30_000n;
+  const fees = { maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n };
+  const serialized = await from.signTransaction({
+    type: "eip1559",
+    chainId,
+    nonce,
+    to,
+    data: input,
+    value,
+    gas,
+    ...fees,
+  });
+  const { r, s, yParity } = parseTransaction(serialized) as { r: Hex; s: Hex; yParity: number };
+  const hash = keccak256(serialized);
+  const parity = numberToHex(yParity);
+  return {
+    hash,
+    gas,
+    size: (serialized.length - 2) / 2,
+    fields: {
+      type: "0x2",
+      chainId: numberToHex(chainId),
+      nonce: numberToHex(nonce),
+      gas: numberToHex(gas),
+      maxFeePerGas: numberToHex(fees.maxFeePerGas),
+      maxPriorityFeePerGas: numberToHex(fees.maxPriorityFeePerGas),
+      to,
+      value: numberToHex(value),
+      accessList: [],
+      input,
+      r: quantityWithZero(r),
+      s: quantityWithZero(s),
+      yParity: parity,
+      v: parity,
+      hash,
+      from: from.address.toLowerCase(),
+      gasPrice: "0x3b9aca07",
+    },
+  };
+}
+
+const headerFields = [
+  "parentHash",
+  "sha3Uncles",
+  "miner",
+  "stateRoot",
+  "transactionsRoot",
+  "receiptsRoot",
+  "logsBloom",
+  "difficulty",
+  "number",
+  "gasLimit",
+  "gasUsed",
+  "timestamp",
+  "extraData",
+  "mixHash",
+  "nonce",
+  "baseFeePerGas",
+  "withdrawalsRoot",
+  "blobGasUsed",
+  "excessBlobGas",
+  "parentBeaconBlockRoot",
+] as const;
+
+const quantities: ReadonlySet<string> = new Set([
+  "difficulty",
+  "number",
+  "gasLimit",
+  "gasUsed",
+  "timestamp",
+  "baseFeePerGas",
+  "blobGasUsed",
+  "excessBlobGas",
+]);
+
+/** RLP form of a number: no leading zero bytes, nothing for zero. */
+function quantity(value: Hex): Hex {
+  const digits = BigInt(value).toString(16);
+  if (digits === "0") return "0x";
+  return `0x${digits.length % 2 === 0 ? digits : `0${digits}`}`;
+}
+
+const quantityWithZero = (value: Hex): Hex => numberToHex(BigInt(value));
+
+const commitment = (purpose: string, parts: Hex[]): Hex =>
+  keccak256(concatHex([keccak256(`0x${Buffer.from(purpose).toString("hex")}`), ...parts]));
+
+const logDigest = ({ address, topics, data }: EmittedLog): Hex =>
+  keccak256(
+    encodeAbiParameters(
+      [{ type: "address" }, { type: "bytes32[]" }, { type: "bytes" }],
+      [address, topics, data],
+    ),
+  );
+
+/** Keccak of the RLP of an empty list: the uncle hash of every block since the merge. */
+const emptyUncles = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347";
+const zeroAddress = "0x0000000000000000000000000000000000000000";

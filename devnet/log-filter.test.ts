@@ -1,0 +1,71 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { createChain } from "./chain.ts";
+import { filterLogs } from "./log-filter.ts";
+import { type Answer, readRecording } from "./recording.ts";
+import { serveRecording } from "./served-block.ts";
+
+const recording = readRecording(new URL("recording/a-base", import.meta.url).pathname);
+const blocks = serveRecording(recording);
+const chain = createChain({ chainId: recording.chainId, blocks });
+const all = recording.receipts.flatMap((receipt) => receipt["logs"] as Answer[]);
+const find = (filter: unknown) => filterLogs(chain, filter).map((json) => JSON.parse(json) as Answer);
+const newOwner = "0xce0457fe73731f824cc272376169235128c118b49d344817417c6d108d155e82";
+
+test("a filter from the first block to the head returns every recorded log unchanged, in chain order", () => {
+  expect(all.length).toBe(1532);
+  expect(find({ fromBlock: "0x0", toBlock: "latest" })).toEqual(all);
+});
+
+test("without bounds the filter means the head block", () => {
+  expect(find({})).toEqual([]);
+});
+
+test.each([
+  ["a single address", { address: "0x261D8c5e9742e6f7f1076fa1f560894524e19cad" }],
+  ["a list of addresses", { address: ["0x261d8c5e9742e6f7f1076fa1f560894524e19cad"] }],
+])("%s selects in any case of letters", (_, filter) => {
+  const expected = all.filter((log) => log["address"] === "0x261d8c5e9742e6f7f1076fa1f560894524e19cad");
+  expect(expected.length).toBeGreaterThan(0);
+  expect(find({ fromBlock: "0x0", ...filter })).toEqual(expected);
+});
+
+test("an empty list means any, null means any value at that position", () => {
+  expect(find({ fromBlock: "0x0", address: [], topics: [[]] }).length).toBe(1532);
+  const threeTopics = all.filter((log) => (log["topics"] as string[]).length >= 3);
+  expect(find({ fromBlock: "0x0", topics: [null, null, null] })).toEqual(threeTopics);
+});
+
+test("blockHash selects one block", () => {
+  const block = blocks.find(({ logs }) => logs.length > 3)!;
+  expect(find({ blockHash: block.hash })).toEqual(block.logs.map(({ json }) => JSON.parse(json)));
+  expect(() => find({ blockHash: `0x${"77".repeat(32)}` })).toThrow("unknown block");
+});
+
+test("any range and choice of topics equals a plain scan of the recording", () => {
+  const topics = [...new Set(all.map((log) => (log["topics"] as string[])[0]!))];
+  fc.assert(
+    fc.property(fc.nat(200), fc.nat(200), fc.subarray(topics), (one, other, wanted) => {
+      const [from, to] = [Math.min(one, other), Math.max(one, other)];
+      const expected = all.filter((log) => {
+        const number = Number(log["blockNumber"]);
+        const [first] = log["topics"] as string[];
+        return number >= from && number <= to && (wanted.length === 0 || wanted.includes(first!));
+      });
+      const hex = (number: number) => `0x${number.toString(16)}`;
+      expect(find({ fromBlock: hex(from), toBlock: hex(to), topics: [wanted] })).toEqual(expected);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test.each([
+  [null, "the filter must be an object"],
+  [{ fromBlock: "soon" }, "fromBlock and toBlock must be tags or hex"],
+  [{ fromBlock: "0x5", toBlock: "0x4" }, "fromBlock lies behind toBlock"],
+  [{ address: 5 }, "address must hold hex texts"],
+  [{ topics: newOwner }, "topics must be a list of at most 4"],
+  [{ topics: [[5]] }, "topics must hold hex texts"],
+])("%j is refused", (filter, problem) => {
+  expect(() => find(filter)).toThrow(`invalid params: ${problem}`);
+});

@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readAddresses, readLabels, readRecording } from "./recording.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "recording-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+const write = (name: string, content: string | Buffer) => writeFileSync(join(folder, name), content);
+
+test("files may be plain, gzipped or compressed with Brotli", () => {
+  write("meta.json", '{"chainId":5,"more":1}');
+  write("blocks.jsonl", '{"number":"0x1"}\n{"number":"0x2"}\n');
+  write("transactions.jsonl.gz", gzipSync('{"hash":"0x01"}\n'));
+  write("receipts.jsonl.br", brotliCompressSync(Buffer.from('{"logs":[]}')));
+  expect(readRecording(folder)).toEqual({
+    chainId: 5,
+    blocks: [{ number: "0x1" }, { number: "0x2" }],
+    transactions: [{ hash: "0x01" }],
+    receipts: [{ logs: [] }],
+    calls: [],
+    traces: [],
+  });
+});
+
+test("a folder without blocks is refused by name", () => {
+  write("meta.json", '{"chainId":5}');
+  expect(() => readRecording(folder)).toThrow(`The recording ${folder} has no blocks.`);
+});
+
+test("a folder without a chain id is refused", () => {
+  write("meta.json", "{}");
+  expect(() => readRecording(folder)).toThrow("chainId");
+});
+
+test("labels are optional and keep every character", () => {
+  expect(readLabels(folder)).toEqual([]);
+  write("labels.json", '["eth","\\u0000\\u0000"," leading"]');
+  expect(readLabels(folder)).toEqual(["eth", "\0\0", " leading"]);
+});
+
+test("addresses are read by contract name", () => {
+  write("addresses.json", `{"contracts":{"NameWrapper":"0x${"ab".repeat(20)}"}}`);
+  expect(readAddresses(folder)).toEqual({ NameWrapper: `0x${"ab".repeat(20)}` });
+});
+
+test.each([
+  ["a", 15658733, 1667, 4939, 10968, 194, 242],
+  ["a-base", 15658734, 195, 407, 1532, 24, 0],
+  ["a-linea", 15658735, 159, 340, 1125, 26, 0],
+])("the carried recording %s is whole", (name, chainId, blocks, transactions, logs, calls, traces) => {
+  const recording = readRecording(new URL(`recording/${name}`, import.meta.url).pathname);
+  expect({
+    chainId: recording.chainId,
+    blocks: recording.blocks.length,
+    transactions: recording.transactions.length,
+    receipts: recording.receipts.length,
+    logs: recording.receipts.reduce((sum, receipt) => sum + (receipt["logs"] as unknown[]).length, 0),
+    calls: recording.calls.length,
+    traces: recording.traces.length,
+  }).toEqual({ chainId, blocks, transactions, receipts: transactions, logs, calls, traces });
+});
