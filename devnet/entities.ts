@@ -1,0 +1,144 @@
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+
+/** A subgraph entity: its id, and its fields with relations as ids. */
+export type Entity = { id: string } & Record<string, unknown>;
+
+/** All entities of an index, by type name (`Domain`, `NewOwner`, …), sorted by id. */
+export type Entities = Record<string, Entity[]>;
+
+/** Further values that count as right: type, id, field, list of values. */
+export type Accepted = Record<string, Record<string, Record<string, unknown[]>>>;
+
+/** What a comparison found; `differences` has a line for each entity that is not as expected. */
+export type Comparison = {
+  total: number;
+  equal: number;
+  /** Fields that are equal only because their value is accepted. */
+  acceptedFields: number;
+  differences: string[];
+};
+
+/** Reads an entity dump: a JSON object of lists by type, gzipped or plain. */
+export function readEntityDump(path: string): Entities {
+  const bytes = readFileSync(path);
+  return JSON.parse((path.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8"));
+}
+
+/**
+ * All entities that a subgraph endpoint has, read in pages by ascending id. `like` is a dump that shows which
+ * types and fields to ask for. Throws when an answer holds errors.
+ */
+export async function readEntities(endpoint: string, like: Entities): Promise<Entities> {
+  const found: Entities = {};
+  for (const [type, [first]] of Object.entries(like)) {
+    const fields = Object.keys(first ?? { id: "" });
+    const selection = fields.map((field) => (isRelation(type, field) ? `${field} { id }` : field)).join(" ");
+    const list: Entity[] = [];
+    for (;;) {
+      const after = JSON.stringify(list.at(-1)?.id ?? "");
+      const where = `first: 1000, orderBy: id, orderDirection: asc, where: { id_gt: ${after} }`;
+      const page = await askRows(
+        endpoint,
+        listField(type),
+        `{ rows: ${listField(type)}(${where}) { ${selection} } }`,
+      );
+      // A short page may be the endpoint's own limit: only an empty one ends the list.
+      if (page.length === 0) break;
+      for (const row of page) {
+        const entity = fields.map((field) => [
+          field,
+          isRelation(type, field) ? idOf(row[field]) : row[field],
+        ]);
+        list.push(Object.fromEntries(entity));
+      }
+    }
+    found[type] = list;
+  }
+  return found;
+}
+
+/** Compares two sets of entities field by field. Relations to entities that do not exist follow the subgraph. */
+export function compareEntities(expected: Entities, got: Entities, accepted: Accepted = {}): Comparison {
+  const ids = new Map(
+    Object.entries(expected).map(([type, list]) => [type, new Set(list.map(({ id }) => id))]),
+  );
+  const differences: string[] = [];
+  let total = 0;
+  let equal = 0;
+  let acceptedFields = 0;
+  for (const [type, list] of Object.entries(expected)) {
+    const present = new Map((got[type] ?? []).map((entity) => [entity.id, entity]));
+    total += list.length;
+    for (const entity of list) {
+      const other = present.get(entity.id);
+      present.delete(entity.id);
+      if (other === undefined) {
+        differences.push(`${type} ${entity.id} is missing`);
+        continue;
+      }
+      const wrong: string[] = [];
+      for (const [field, stored] of Object.entries(entity)) {
+        const want = shown(type, field, stored, ids);
+        if (JSON.stringify(want) === JSON.stringify(other[field])) continue;
+        const further = accepted[type]?.[entity.id]?.[field] ?? [];
+        if (further.some((value) => JSON.stringify(value) === JSON.stringify(other[field])))
+          acceptedFields += 1;
+        else wrong.push(`${field} ${JSON.stringify(other[field])} instead of ${JSON.stringify(want)}`);
+      }
+      if (wrong.length === 0) equal += 1;
+      else differences.push(`${type} ${entity.id}: ${wrong.join(", ")}`);
+    }
+    for (const id of present.keys()) differences.push(`${type} ${id} is too many`);
+  }
+  return { total, equal, acceptedFields, differences };
+}
+
+/** How a stored relation is answered: where its target does not exist, null if it may be null, else its id. */
+function shown(type: string, field: string, stored: unknown, ids: ReadonlyMap<string, Set<string>>): unknown {
+  if (stored === null || !isRelation(type, field)) return stored;
+  const exists = ids.get(relationTargets[field] as string)?.has(stored as string) ?? false;
+  return exists || !mayBeNull.has(`${type}.${field}`) ? stored : null;
+}
+
+const relationTargets: Readonly<Record<string, string>> = {
+  domain: "Domain",
+  parent: "Domain",
+  parentDomain: "Domain",
+  resolver: "Resolver",
+  registration: "Registration",
+  addr: "Account",
+  owner: "Account",
+  newOwner: "Account",
+  registrant: "Account",
+  resolvedAddress: "Account",
+  wrappedOwner: "Account",
+};
+const bytesFields = new Set(["MulticoinAddrChanged.addr", "AuthorisationChanged.owner"]);
+const mayBeNull = new Set([
+  "Domain.parent",
+  "Domain.resolver",
+  "Domain.resolvedAddress",
+  "Domain.registrant",
+  "Domain.wrappedOwner",
+  "Resolver.domain",
+  "Resolver.addr",
+]);
+
+const isRelation = (type: string, field: string) =>
+  field in relationTargets && !bytesFields.has(`${type}.${field}`);
+const listField = (type: string) => `${type.charAt(0).toLowerCase()}${type.slice(1)}s`;
+const idOf = (value: unknown) => (value === null || value === undefined ? null : (value as Entity).id);
+
+async function askRows(endpoint: string, what: string, query: string): Promise<Entity[]> {
+  const response = await fetch(endpoint, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ query }),
+  });
+  const body = (await response.json()) as { data?: { rows?: Entity[] }; errors?: { message: string }[] };
+  if (body.errors !== undefined || body.data?.rows === undefined) {
+    throw new Error(`${what} cannot be read: ${body.errors?.map(({ message }) => message).join("; ")}`);
+  }
+  return body.data.rows;
+}

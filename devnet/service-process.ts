@@ -1,0 +1,97 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+
+/** A program that runs beside this one: its last output, its end, and the means to end it. */
+export type ServiceProcess = ReturnType<typeof startServiceProcess>;
+
+/** How a program ended: its exit code, or the signal that ended it. */
+export type Ending = { code: number | undefined; signal: NodeJS.Signals | undefined };
+
+/**
+ * Starts a Node program of the project. It gets a process group of its own, so that Ctrl-C reaches it only
+ * through `stop`, and `kill` reaches what it has started itself. `onLine` sees each line of its output.
+ */
+export function startServiceProcess({
+  name,
+  args,
+  cwd,
+  env,
+  onLine,
+}: {
+  name: string;
+  args: readonly string[];
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+  onLine?: ((line: string) => void) | undefined;
+}) {
+  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", ...args], {
+    cwd,
+    env: { ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: process.platform !== "win32",
+  });
+  const lines: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    let rest = "";
+    stream.setEncoding("utf8").on("data", (chunk: string) => {
+      const [last = "", ...complete] = (rest + chunk).split("\n").reverse();
+      rest = last;
+      for (const line of complete.reverse()) {
+        lines.push(line);
+        if (lines.length > keptLines) lines.shift();
+        onLine?.(line);
+      }
+    });
+  }
+  let ending: Ending | undefined;
+  const ended = endOf(child).then((result) => {
+    ending = result;
+    return result;
+  });
+
+  async function stop(signal: NodeJS.Signals = "SIGINT", { patienceMs = 20_000 } = {}): Promise<Ending> {
+    if (ending !== undefined) return ending;
+    child.kill(signal);
+    const timer = setTimeout(kill, patienceMs);
+    const result = await ended;
+    clearTimeout(timer);
+    return result;
+  }
+
+  function kill() {
+    if (child.pid === undefined || ending !== undefined) return;
+    try {
+      if (process.platform === "win32") child.kill("SIGKILL");
+      else process.kill(-child.pid, "SIGKILL");
+    } catch {
+      // The group is gone already.
+    }
+  }
+
+  return {
+    name,
+    pid: child.pid,
+    /** Settles when the program has ended and its output is complete. */
+    ended,
+    /** How it ended; undefined while it runs. */
+    ending: () => ending,
+    /** The newest lines of its output, oldest first. */
+    lastLines: (count = 20): string[] => lines.slice(-count),
+    /** Asks it to end (SIGINT unless told otherwise); after `patienceMs` its process group is killed. */
+    stop,
+    /** Ends it and what it has started at once (SIGKILL). */
+    kill,
+  };
+}
+
+const keptLines = 500;
+
+async function endOf(child: ChildProcess): Promise<Ending> {
+  const [code, signal] = (await Promise.race([
+    once(child, "close"),
+    once(child, "error").then(([error]) => {
+      throw error;
+    }),
+  ])) as [number | null, NodeJS.Signals | null];
+  return { code: code ?? undefined, signal: signal ?? undefined };
+}

@@ -1,0 +1,34 @@
+/** What a wait has seen so far: `done` with its result, or the state that an error names when time runs out. */
+export type Look<Result> = { done: Result } | { state: string };
+
+/**
+ * Asks `look` again and again until it is done. Throws a WaitError that names `what` and the last state after
+ * `timeoutMs`; an error of `look` counts as a state.
+ */
+export async function waitFor<Result>(
+  what: string,
+  look: () => Promise<Look<Result>>,
+  { timeoutMs = 60_000, everyMs = 100 } = {},
+): Promise<Result> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const seen = await look().catch((error: unknown) => {
+      if (error instanceof WaitError) throw error;
+      return { state: error instanceof Error ? causeOf(error) : String(error) };
+    });
+    if ("done" in seen) return seen.done;
+    if (performance.now() > deadline) {
+      throw new WaitError(`Waited ${Math.round(timeoutMs / 1000)} s for ${what}; last state: ${seen.state}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
+}
+
+function causeOf({ message, cause }: Error): string {
+  return cause instanceof Error ? `${message} (${cause.message})` : message;
+}
+
+/** A wait that cannot end well: time ran out, or `look` threw this to give up at once. */
+export class WaitError extends Error {
+  override name = "WaitError";
+}
