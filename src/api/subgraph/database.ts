@@ -1,0 +1,70 @@
+/** Runs one SQL statement that answers one row; its columns as texts. Stops the statement when `signal` says so. */
+export type Database = {
+  row(sql: string, values: readonly string[], signal: AbortSignal): Promise<(string | null)[]>;
+  /** Statements that can run at the same time. */
+  readonly connections: number;
+};
+
+type Result = { rows: unknown[][] };
+type PoolClient = {
+  query(query: { text: string; values: unknown[]; rowMode: "array" }): Promise<Result>;
+  release(error?: boolean): void;
+};
+type Pool = {
+  connect(): Promise<PoolClient>;
+  query(text: string, values: unknown[]): Promise<unknown>;
+  readonly options: { max?: number | undefined };
+};
+type EmbeddedClient = {
+  query(text: string, values: unknown[], options: { rowMode: "array" }): Promise<Result>;
+};
+
+/** The client behind a drizzle database (`db.$client`): a pool of node-postgres, or PGlite. */
+export type SqlClient = Pool | EmbeddedClient;
+
+/** A database over a connection pool of node-postgres, or over PGlite, which has one connection. */
+export function createDatabase(client: SqlClient): Database {
+  return "connect" in client ? createPooled(client) : createEmbedded(client);
+}
+
+function createPooled(pool: Pool): Database {
+  return {
+    // One stays free to carry a cancellation, one for the other endpoints that share the pool.
+    connections: Math.max(1, (pool.options.max ?? 10) - 2),
+    async row(text, values, signal) {
+      signal.throwIfAborted();
+      const client = await pool.connect();
+      let cancellation: Promise<unknown> | undefined;
+      const cancel = () => {
+        cancellation = pool
+          .query("SELECT pg_cancel_backend($1)", [(client as { processID?: number }).processID])
+          // The statement then ends by the pool's own timeout.
+          .catch(() => undefined);
+      };
+      signal.addEventListener("abort", cancel, { once: true });
+      try {
+        if (signal.aborted) signal.throwIfAborted();
+        return read(await client.query({ text, values: [...values], rowMode: "array" }));
+      } finally {
+        signal.removeEventListener("abort", cancel);
+        // A cancellation that is still on its way must not hit the connection's next statement.
+        await cancellation;
+        client.release();
+      }
+    },
+  };
+}
+
+function createEmbedded(client: EmbeddedClient): Database {
+  return {
+    connections: 1,
+    async row(text, values, signal) {
+      signal.throwIfAborted();
+      return read(await client.query(text, [...values], { rowMode: "array" }));
+    },
+  };
+}
+
+function read({ rows }: Result): (string | null)[] {
+  return (rows[0] ?? []).map((value) => (typeof value === "string" ? value : null));
+}

@@ -1,0 +1,130 @@
+import { createHash } from "node:crypto";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { type Context, Hono } from "hono";
+import type { QueryRequest } from "./compile-request.ts";
+import { BusyError } from "./errors.ts";
+import type { Head } from "./head.ts";
+import { RequestError, readBody, readParameters } from "./request.ts";
+import type { Subgraph } from "./subgraph.ts";
+
+const compress = promisify(gzip);
+const compressFrom = 4_096;
+
+/** The endpoint of the subgraph: POST and GET run queries, browsers are shown GraphiQL. */
+export function subgraphRoutes(subgraph: Subgraph) {
+  return new Hono()
+    .use(async (c, next) => {
+      await next();
+      c.res.headers.set("Access-Control-Allow-Origin", "*");
+      c.res.headers.set("X-Content-Type-Options", "nosniff");
+    })
+    .options("/", (c) => {
+      const headers =
+        c.req.header("Access-Control-Request-Headers") ?? "Content-Type, User-Agent, Authorization";
+      return c.body(null, 200, {
+        "Access-Control-Allow-Methods": "GET, OPTIONS, POST",
+        "Access-Control-Allow-Headers": headers,
+        "Access-Control-Max-Age": "86400",
+      });
+    })
+    .post("/", async (c) => {
+      if (c.req.header("Content-Type") === undefined)
+        throw new RequestError("Content-Type header is required");
+      const request = readBody(await readText(c, subgraph.limits.bodyBytes));
+      return answerOf(c, subgraph, request, {});
+    })
+    .get("/", async (c) => {
+      const url = new URL(c.req.url);
+      const accept = c.req.header("Accept") ?? "*/*";
+      const isRun = url.searchParams.has("query");
+      if (accept.includes("text/html") || (!isRun && accept.includes("*/*"))) return graphiql(c);
+      if (url.search.length > subgraph.limits.bodyBytes)
+        throw new RequestError("The query string is too long");
+      const request = readParameters(url.searchParams);
+      if (/^\s*mutation\b/.test(request.query)) throw new RequestError("Mutations are not supported");
+      return answerToGet(c, subgraph, request, url.search);
+    })
+    .onError((error, c) => {
+      if (error instanceof RequestError) {
+        return c.json({ error: `GraphQL server error (client error): ${error.message}` }, 400);
+      }
+      if (error instanceof BusyError) {
+        return c.json({ errors: [{ message: error.message }] }, 503, {
+          "Retry-After": `${error.retryAfter}`,
+        });
+      }
+      if (c.req.raw.signal.aborted) return c.body(null, 499 as 400);
+      throw error;
+    });
+}
+
+async function readText(c: Context, mostBytes: number): Promise<string> {
+  const tooLong = () => new RequestError(`The body has more than ${mostBytes} bytes`);
+  if (Number(c.req.header("Content-Length") ?? 0) > mostBytes) throw tooLong();
+  const text = await c.req.text();
+  if (text.length > mostBytes) throw tooLong();
+  return text;
+}
+
+// An answer to a GET may be kept by caches as long as no further block is indexed: its tag tells the block.
+async function answerToGet(
+  c: Context,
+  subgraph: Subgraph,
+  request: QueryRequest,
+  search: string,
+): Promise<Response> {
+  const asked = createHash("sha256").update(search).digest("base64url").slice(0, 22);
+  const tagOf = (head: Head | undefined) =>
+    head === undefined ? undefined : `W/"${head.number}-${head.timestamp}-${asked}"`;
+  const known = c.req.header("If-None-Match");
+  if (known?.includes(asked)) {
+    const tag = tagOf(await subgraph.head(c.req.raw.signal));
+    if (tag !== undefined && known.includes(tag)) {
+      return c.body(null, 304, { ETag: tag, "Cache-Control": "public, no-cache" });
+    }
+  }
+  return answerOf(c, subgraph, request, { tagOf });
+}
+
+async function answerOf(
+  c: Context,
+  subgraph: Subgraph,
+  request: QueryRequest,
+  { tagOf }: { tagOf?: (head: Head | undefined) => string | undefined },
+): Promise<Response> {
+  const { body, head } = await subgraph.answer(request, c.req.raw.signal);
+  // Also for clients that would rather have application/graphql-response+json: some read no other status than 200.
+  const headers: Record<string, string> = { "Content-Type": "application/json", "graph-attestable": "false" };
+  if (head !== undefined) {
+    const hash = subgraph.hashesOf(head)?.hash ?? null;
+    headers["graph-indexed"] = JSON.stringify({ hash, number: head.number, timestamp: head.timestamp });
+  }
+  const tag = tagOf?.(head);
+  if (tag !== undefined) {
+    headers["ETag"] = tag;
+    headers["Cache-Control"] = "public, no-cache";
+  }
+  if (body.length < compressFrom) return c.body(body, 200, headers);
+  headers["Vary"] = "Accept-Encoding";
+  if (!/\bgzip\b/.test(c.req.header("Accept-Encoding") ?? "")) return c.body(body, 200, headers);
+  headers["Content-Encoding"] = "gzip";
+  return c.body(new Uint8Array(await compress(body, { level: 1 })), 200, headers);
+}
+
+async function graphiql(c: Context): Promise<Response> {
+  // The page is large and rarely asked for: it is loaded when it is.
+  const { renderGraphiQL } = await import("@graphql-yoga/render-graphiql");
+  return c.html(renderGraphiQL({ endpoint: c.req.path, title: "Subgraph", defaultQuery }));
+}
+
+const defaultQuery = `{
+  domains(first: 5, orderBy: createdAt, orderDirection: desc) {
+    name
+    createdAt
+    owner {
+      id
+    }
+  }
+}
+`;

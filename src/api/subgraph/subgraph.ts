@@ -1,0 +1,74 @@
+import { createBlockHashes, type RpcBlock } from "./block-hashes.ts";
+import { compileRequest, type QueryRequest } from "./compile-request.ts";
+import type { Database } from "./database.ts";
+import { createDocumentReader } from "./document.ts";
+import { QueryError } from "./errors.ts";
+import { type Answer, executeRequest } from "./execute.ts";
+import { createGate } from "./gate.ts";
+import type { BlockHashes, Head } from "./head.ts";
+import { createIntrospection } from "./introspection.ts";
+import { defaultLimits, type Limits } from "./limits.ts";
+
+export type SubgraphOptions = {
+  database: Database;
+  /** Chain whose indexed block `_meta` tells: the one of the name service's root. */
+  chainId: number;
+  /** Shown as `_meta.deployment`. */
+  deployment: string;
+  /** Hash, parent hash and time of a block of that chain; undefined if it cannot be told. */
+  blockOf: (number: number) => Promise<RpcBlock | undefined>;
+  limits?: Partial<Limits>;
+};
+
+export type Subgraph = {
+  readonly limits: Limits;
+  readonly deployment: string;
+  /** Answers a request. Throws BusyError if too many wait; faults of the query are part of the answer. */
+  answer(request: QueryRequest, signal: AbortSignal): Promise<Answer>;
+  /** The latest indexed block; undefined before the first. */
+  head(signal: AbortSignal): Promise<Head | undefined>;
+  /** Hashes of an indexed block as far as they are at hand. */
+  hashesOf(head: Head): BlockHashes | undefined;
+};
+
+/** The Graph's query dialect over the tables of src/schema/subgraph.ts. */
+export function createSubgraph({
+  database,
+  chainId,
+  deployment,
+  blockOf,
+  limits: given,
+}: SubgraphOptions): Subgraph {
+  const limits = { ...defaultLimits, ...given };
+  const readDocument = createDocumentReader(limits);
+  const introspect = createIntrospection();
+  const hashes = createBlockHashes(blockOf);
+  const gate = createGate({ ...limits, concurrency: Math.min(limits.concurrency, database.connections) });
+  const checkpointSql = `(SELECT latest_checkpoint FROM _ponder_checkpoint WHERE chain_id = ${Math.trunc(chainId)})`;
+  const options = { database, limits, deployment, checkpointSql, hashes: hashes.ask };
+
+  return {
+    limits,
+    deployment,
+    hashesOf: hashes.peek,
+    async answer(request, signal) {
+      try {
+        const compiled = compileRequest(request, { limits, readDocument, introspect });
+        return await gate(signal, () => executeRequest(compiled, options, signal));
+      } catch (error) {
+        if (error instanceof QueryError)
+          return { body: JSON.stringify({ errors: [error.entry] }), head: undefined };
+        throw error;
+      }
+    },
+    async head(signal) {
+      const empty: QueryRequest = {
+        query: "{ __typename }",
+        variables: {},
+        operationName: undefined,
+        extensions: { counts: false, truncated: false },
+      };
+      return (await this.answer(empty, signal)).head;
+    },
+  };
+}

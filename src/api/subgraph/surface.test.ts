@@ -1,0 +1,107 @@
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { getTableColumns } from "drizzle-orm";
+import { expect, test } from "vitest";
+import { tables } from "../../../test/support/create-tables.ts";
+import { entityTypes, type Field, snakeCase } from "./entities.ts";
+import { filterKeys, isSortable, sortKeys } from "./filters.ts";
+
+type Surface = { [part in "fields" | "filters" | "sorts" | "refusedSorts" | "roots"]: string[] };
+
+const surface: Surface = JSON.parse(
+  gunzipSync(
+    readFileSync(new URL("../../../test/fixtures/subgraph-surface.json.gz", import.meta.url)),
+  ).toString(),
+);
+const types = [...entityTypes.values()];
+const text = (field: Field) => {
+  const isList = field.kind === "scalar" ? field.list : field.kind === "derived" && field.many;
+  const inner = field.kind === "scalar" ? field.scalar : field.target;
+  return `${isList ? `[${inner}!]` : inner}${field.nullable ? "" : "!"}`;
+};
+const isExtra = (field: Field) => field.kind !== "relation" && field.extra;
+
+test("has the original's 27 entities and 3 interfaces with their root fields", () => {
+  const roots = types.flatMap(({ name, singular, plural }) => [
+    `${singular} ${name}`,
+    `${plural} [${name}!]!`,
+  ]);
+  expect(roots.sort()).toEqual(surface.roots);
+  expect(types.filter(({ kind }) => kind === "interface").map(({ name }) => name)).toEqual([
+    "DomainEvent",
+    "RegistrationEvent",
+    "ResolverEvent",
+  ]);
+});
+
+test("has the original's fields", () => {
+  const fields = types.flatMap((type) =>
+    [...type.fields.values()]
+      .filter((field) => !isExtra(field))
+      .map((field) => `${type.name}.${field.name} ${text(field)}`),
+  );
+  expect(fields.sort()).toEqual(surface.fields);
+});
+
+test("has the original's 2,216 filter keys", () => {
+  const filters = types.flatMap((type) =>
+    [...filterKeys(type)]
+      .filter(([, { extra }]) => !extra)
+      .map(([key, { input }]) => `${type.name}.${key} ${input}`),
+  );
+  expect(filters.sort()).toEqual(surface.filters);
+  expect(filters).toHaveLength(2216);
+});
+
+test("has the original's 338 sort keys and lists the 58 that it refuses", () => {
+  const keys = types.flatMap((type) =>
+    [...sortKeys(type).values()]
+      .filter(({ extra }) => !extra)
+      .map((key) => ({ name: `${type.name}.${key.key}`, key })),
+  );
+  const names = (sortable: boolean) =>
+    keys.filter(({ key }) => isSortable(key) === sortable).map(({ name }) => name);
+  expect(names(true).sort()).toEqual(surface.sorts);
+  expect(names(false).sort()).toEqual(surface.refusedSorts);
+  expect([names(true).length, names(false).length]).toEqual([338, 58]);
+});
+
+test("offers the id behind every relation and a list per event type beside it", () => {
+  const extras = (name: string) =>
+    [...(entityTypes.get(name)?.fields.values() ?? [])]
+      .filter(isExtra)
+      .map((field) => `${field.name} ${text(field)}`);
+  expect(extras("Registration")).toEqual([
+    "domainId String!",
+    "registrantId String!",
+    "nameRegistereds [NameRegistered!]!",
+    "nameReneweds [NameRenewed!]!",
+    "nameTransferreds [NameTransferred!]!",
+  ]);
+  expect(extras("NewOwner")).toEqual(["domainId String!", "parentDomainId String!", "ownerId String!"]);
+});
+
+test("names tables and columns that exist", () => {
+  for (const type of types) {
+    const table = tables.get(type.table);
+    expect(table, type.table).toBeDefined();
+    const columns = new Set(Object.values(getTableColumns(table!)).map(({ name }) => name));
+    expect(columns).toContain(type.changeColumn);
+    for (const field of type.fields.values()) {
+      if (field.kind !== "derived") expect(columns, `${type.name}.${field.name}`).toContain(field.column);
+      else {
+        const target = tables.get(entityTypes.get(field.target)!.table)!;
+        expect(Object.values(getTableColumns(target)).map(({ name }) => name)).toContain(field.by);
+      }
+    }
+  }
+});
+
+test.each([
+  ["transactionID", "transaction_id"],
+  ["labelhash", "labelhash"],
+  ["parentDomain", "parent_domain"],
+  ["x", "x"],
+])("writes the column of %s as %s", (name, column) => {
+  expect(snakeCase(name)).toBe(column);
+});

@@ -1,0 +1,59 @@
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { getTableColumns, getTableName } from "drizzle-orm";
+import { tables } from "./create-tables.ts";
+
+export type Entity = { id: string; [field: string]: unknown };
+/** Entities of a dump by type; relations are ids, unset fields null. */
+export type EntityDump = { [type: string]: Entity[] };
+
+/** Reads a dump: JSON, gzipped. */
+export function readDump(path: string | URL): EntityDump {
+  return JSON.parse(gunzipSync(readFileSync(path)).toString("utf8"));
+}
+
+const tableOf: { [type: string]: string } = {
+  Domain: "domain",
+  Account: "account",
+  Registration: "registration",
+  WrappedDomain: "wrapped_domain",
+  Resolver: "resolver",
+};
+
+/** INSERT statements with their parameters that put a dump's entities into the tables. */
+export function insertStatements(dump: EntityDump): { text: string; values: unknown[] }[] {
+  return Object.entries(dump).flatMap(([type, entities]) => {
+    const table = tables.get(tableOf[type] ?? eventTable(entities[0]));
+    if (table === undefined || entities.length === 0) return [];
+    const columns = Object.entries(getTableColumns(table));
+    const list = columns.map(([, column]) => `${column.name} ${column.getSQLType()}`);
+    const rows = entities.map((entity) =>
+      Object.fromEntries(columns.map(([key, column]) => [column.name, storedValue(type, entity, key)])),
+    );
+    return [
+      {
+        text: `INSERT INTO ${getTableName(table)} SELECT * FROM json_to_recordset($1::text::json) AS row(${list.join(", ")})`,
+        values: [JSON.stringify(rows)],
+      },
+    ];
+  });
+}
+
+function eventTable(entity: Entity | undefined): string {
+  if (entity === undefined) return "";
+  return "domain" in entity
+    ? "domain_event"
+    : "registration" in entity
+      ? "registration_event"
+      : "resolver_event";
+}
+
+function storedValue(type: string, entity: Entity, column: string): unknown {
+  if (column === "type") return type;
+  if (column === "changeBlock") return entity["changeBlock"] ?? 0;
+  // MulticoinAddrChanged.addr is bytes, AddrChanged.addr is an account.
+  if (column === "addr" && type === "AddrChanged") return null;
+  if (column === "addrId" && type === "MulticoinAddrChanged") return null;
+  if (column === "ownerId" && type === "AuthorisationChanged") return null;
+  return entity[column] ?? entity[column.replace(/Id$/, "")] ?? null;
+}

@@ -1,0 +1,72 @@
+import { PGlite } from "@electric-sql/pglite";
+import { createDatabase, type Database } from "../../src/api/subgraph/database.ts";
+import type { Limits } from "../../src/api/subgraph/limits.ts";
+import { subgraphRoutes } from "../../src/api/subgraph/routes.ts";
+import { createSubgraph } from "../../src/api/subgraph/subgraph.ts";
+import { indexStatements, tableStatements } from "./create-tables.ts";
+import { type Entity, type EntityDump, insertStatements } from "./entities.ts";
+
+/** The block that the stand-in chain's index has reached, and its hashes. */
+export const headBlock = {
+  number: 1666,
+  timestamp: 1_700_000_000,
+  hash: `0x${"ab".repeat(32)}`,
+  parentHash: `0x${"cd".repeat(32)}`,
+};
+
+export type GraphqlAnswer<Data> = {
+  data?: Data;
+  errors?: { message: string; locations?: unknown }[];
+  extensions?: unknown;
+};
+
+/** A checkpoint as Ponder writes it for a block whose events are all processed. */
+export function checkpointOf(
+  { number, timestamp }: { number: number; timestamp: number },
+  chainId = 1,
+): string {
+  return [
+    `${timestamp}`.padStart(10, "0"),
+    `${chainId}`.padStart(16, "0"),
+    `${number}`.padStart(16, "0"),
+    "9".repeat(16),
+    "9",
+    "9".repeat(16),
+  ].join("");
+}
+
+/** An in-memory Postgres with the schema's tables and a dump's rows. */
+export async function createLoadedDatabase(dump: EntityDump): Promise<PGlite> {
+  const client = new PGlite();
+  for (const text of tableStatements()) await client.exec(text);
+  for (const { text, values } of insertStatements(dump)) await client.query(text, values);
+  for (const text of indexStatements()) await client.exec(text);
+  await client.query(
+    "INSERT INTO _ponder_checkpoint (chain_name, chain_id, latest_checkpoint) VALUES ('a', 1, $1)",
+    [checkpointOf(headBlock)],
+  );
+  await client.exec("ANALYZE");
+  return client;
+}
+
+/** The endpoint over a database, on the stand-in chain; `ask` posts a query and reads the answer. */
+export function createEndpoint(client: PGlite | Database, limits: Partial<Limits> = {}) {
+  const database = "row" in client ? client : createDatabase(client);
+  const subgraph = createSubgraph({
+    database,
+    chainId: 1,
+    deployment: "test",
+    blockOf: async (number) => (number === headBlock.number ? headBlock : undefined),
+    limits,
+  });
+  const app = subgraphRoutes(subgraph);
+  const post = (body: unknown, headers: Record<string, string> = {}) =>
+    app.request("/", {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
+  const ask = async <Data = { [field: string]: Entity[] }>(query: string, variables?: unknown) =>
+    (await (await post({ query, variables })).json()) as GraphqlAnswer<Data>;
+  return { subgraph, app, post, ask };
+}
