@@ -1,4 +1,5 @@
 import type { Hex } from "viem";
+import type { DnsTextRecord } from "../ens/dns-records.ts";
 import { domain, resolver } from "../schema/subgraph.ts";
 import { ensureAccount } from "./accounts.ts";
 import { updateDomain } from "./domains.ts";
@@ -40,7 +41,8 @@ export async function recordTextChanged(
 ): Promise<void> {
   const id = await saveResolver(scope, node, (before) => addedKey(scope, before, key));
   // subgraph: the empty value is null, but one of NULs only is empty, since NULs go later.
-  await addResolverEvent(scope, { type: "TextChanged", resolverId: id, key, value: value || null });
+  const told = scope.naming.isSubgraphCompatible ? value : value?.replaceAll("\0", "");
+  await addResolverEvent(scope, { type: "TextChanged", resolverId: id, key, value: told || null });
 }
 
 // subgraph: the raw key is looked for among stored ones, which lost their NULs; so such a key comes again and again.
@@ -48,6 +50,15 @@ function addedKey({ naming }: Scope, before: ResolverRow | null, raw: string): P
   const texts = before?.texts ?? [];
   const stored = raw.replaceAll("\0", "");
   return texts.includes(naming.isSubgraphCompatible ? raw : stored) ? {} : { texts: [...texts, stored] };
+}
+
+/** A text record that a DNS resolver set or deleted: to the subgraph a TextChanged; other DNS records leave no trace. */
+export async function recordDnsTextRecord(
+  scope: Scope,
+  node: Hex,
+  record: DnsTextRecord | undefined,
+): Promise<void> {
+  if (record) await recordTextChanged(scope, { node, key: record.key, value: record.value });
 }
 
 /** ContenthashChanged: `0x` where it was cleared. */

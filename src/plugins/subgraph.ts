@@ -1,5 +1,6 @@
 import { ponder } from "ponder:registry";
 import type { Hex } from "viem";
+import { dnsTextRecord } from "../ens/dns-records.ts";
 import { emittedString } from "../ens/event-strings.ts";
 import { tokenIdToHex } from "../ens/nodes.ts";
 import {
@@ -28,6 +29,7 @@ import {
   recordAddressChanged,
   recordAuthorisationChanged,
   recordContenthashChanged,
+  recordDnsTextRecord,
   recordInterfaceChanged,
   recordNameChanged,
   recordPubkeyChanged,
@@ -182,6 +184,7 @@ export function registerSubgraph(
   });
 
   registerResolver(settings, on);
+  registerDnsResolver(settings, on);
 }
 
 type LogWithTopics = { log: { topics: readonly (Hex | null | undefined)[] } };
@@ -255,5 +258,35 @@ function registerResolver(settings: Settings, on: typeof ponder.on): void {
     if (!hasTopics(event, 2)) return;
     const { node, newVersion: version } = event.args;
     await recordVersionChanged(scopeOf(settings, context, event), { node, version });
+  });
+}
+
+// Present outside subgraph mode only.
+function registerDnsResolver(settings: Settings, on: typeof ponder.on): void {
+  on(
+    "subgraph/DNSResolver:DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, bytes record)",
+    async ({ context, event }) => {
+      if (!hasTopics(event, 2)) return;
+      await recordDnsTextRecord(
+        scopeOf(settings, context, event),
+        event.args.node,
+        dnsTextRecord(event.args),
+      );
+    },
+  );
+  on(
+    "subgraph/DNSResolver:DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, uint32 ttl, bytes record)",
+    async ({ context, event }) => {
+      if (!hasTopics(event, 2)) return;
+      await recordDnsTextRecord(
+        scopeOf(settings, context, event),
+        event.args.node,
+        dnsTextRecord(event.args),
+      );
+    },
+  );
+  on("subgraph/DNSResolver:DNSRecordDeleted", async ({ context, event }) => {
+    if (!hasTopics(event, 2)) return;
+    await recordDnsTextRecord(scopeOf(settings, context, event), event.args.node, dnsTextRecord(event.args));
   });
 }
