@@ -1,0 +1,1 @@
+export * from "../../../ponder.schema.ts";
