@@ -1,0 +1,171 @@
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { batchOf, createLabelDatabase } from "../labels-service/database.ts";
+import { namespaceIds, namespaces } from "../src/datasources/datasources.ts";
+import { type Accepted, compareEntities, readEntities, readEntityDump } from "./entities.ts";
+import { startNode } from "./node.ts";
+import { freePort } from "./ports.ts";
+import { readLabels, readRecording } from "./recording.ts";
+import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
+import { WaitError, waitFor } from "./wait.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** What a rehearsal reports as it goes, a line each. */
+export type Write = (line: string) => void;
+
+/**
+ * Serves a recording and runs the indexing service over all of it, as `npm start` would. Where the folder has
+ * entities, compares the index with them. `environment` may choose the database (the embedded one otherwise),
+ * plugins, port and other settings. Returns whether the index is as expected.
+ */
+export async function rehearse({
+  folder,
+  standIns,
+  environment,
+  write,
+  signal,
+  keep,
+}: {
+  folder: string;
+  /** Empty blocks behind the recording: at least the blocks until Ponder takes a block of the chain for final. */
+  standIns: number;
+  environment: Readonly<Record<string, string | undefined>>;
+  write: Write;
+  /** Ends the rehearsal where it is. */
+  signal: AbortSignal;
+  /** Stay up after the report, until the signal comes. */
+  keep: boolean;
+}): Promise<boolean> {
+  const recording = readRecording(folder);
+  const namespace = namespaceOf(recording.chainId);
+  const temporary = mkdtempSync(join(tmpdir(), "rehearsal-"));
+  const numbers = recording.blocks.map((block) => Number(block["number"]));
+  const [first, last] = [Math.min(...numbers), Math.max(...numbers)];
+  const node = await startNode({ recording, standIns });
+  let service: ServiceProcess | undefined;
+  try {
+    const labels = join(temporary, "labels.sqlite");
+    const labelCount = writeLabels(labels, folder);
+    const port = environment["PORT"] ?? String(await freePort());
+    write(
+      `Chain ${recording.chainId} (${namespace}): blocks ${first} to ${last} at ${node.url}, ${labelCount} labels`,
+    );
+    const start = performance.now();
+    service = startServiceProcess({
+      name: "indexing service",
+      args: [join(root, "scripts/ponder.ts"), "start"],
+      cwd: temporary,
+      env: {
+        NAMESPACE: namespace,
+        PLUGINS: "subgraph",
+        SUBGRAPH_COMPAT: "true",
+        START_BLOCK: String(first),
+        END_BLOCK: String(last),
+        LABELS_URL: `file:${labels}`,
+        PGLITE_DIRECTORY: join(temporary, "pglite"),
+        LOG_LEVEL: "warn",
+        ...environment,
+        [`RPC_URL_${recording.chainId}`]: node.url,
+        PORT: port,
+      },
+      onLine: write,
+    });
+    const url = `http://127.0.0.1:${port}`;
+    await untilReady(service, url, signal);
+    const seconds = (performance.now() - start) / 1000;
+    const events = await indexedEvents(url);
+    write(`Indexed ${events} events; ready ${seconds.toFixed(1)} s after the start`);
+    const isEqual = await compare(folder, `${url}/subgraph`, write);
+    if (keep) {
+      write(`GraphiQL: ${url}/subgraph (Ctrl-C ends the rehearsal)`);
+      await Promise.race([service.ended, ...(signal.aborted ? [] : [once(signal, "abort")])]);
+    }
+    return isEqual;
+  } finally {
+    await service?.stop();
+    await node.close();
+    rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** Entities and accepted values of a recording folder, if it has them. */
+function expectationsOf(folder: string) {
+  const path = ["subgraph-entities.json.gz", "subgraph-entities.json"]
+    .map((name) => join(folder, name))
+    .find(existsSync);
+  if (path === undefined) return undefined;
+  const accepted = join(folder, "subgraph-accept.json");
+  return {
+    entities: readEntityDump(path),
+    accepted: existsSync(accepted) ? (JSON.parse(readFileSync(accepted, "utf8")) as Accepted) : {},
+  };
+}
+
+async function compare(folder: string, endpoint: string, write: Write): Promise<boolean> {
+  const expectations = expectationsOf(folder);
+  if (expectations === undefined) {
+    write("The folder has no subgraph-entities.json.gz: nothing to compare with");
+    return true;
+  }
+  const { entities, accepted } = expectations;
+  const found = await readEntities(endpoint, entities);
+  const { total, equal, acceptedFields, differences } = compareEntities(entities, found, accepted);
+  for (const line of differences.slice(0, shownDifferences)) write(`  ${line}`);
+  if (differences.length > shownDifferences) write(`  and ${differences.length - shownDifferences} more`);
+  write(
+    `${equal} of ${total} entities equal, ${differences.length} differences, ` +
+      `${acceptedFields} fields equal by the folder's subgraph-accept.json`,
+  );
+  return differences.length === 0;
+}
+
+const shownDifferences = 40;
+
+function namespaceOf(chainId: number) {
+  const found = namespaceIds.find((id) =>
+    Object.values(namespaces[id]).some((datasource) => datasource.chainId === chainId),
+  );
+  if (found === undefined) throw new RehearsalError(`No namespace has contracts on chain ${chainId}.`);
+  return found;
+}
+
+function writeLabels(path: string, folder: string): number {
+  const labels = readLabels(folder);
+  const writer = createLabelDatabase(path, "subgraph");
+  writer.add(batchOf(labels));
+  return writer.finish(new Date()).recordsCount;
+}
+
+async function untilReady(service: ServiceProcess, url: string, signal: AbortSignal) {
+  await waitFor(
+    "the index",
+    async () => {
+      const ending = service.ending();
+      if (ending !== undefined) {
+        throw new WaitError(`The ${service.name} ended with ${ending.signal ?? `exit code ${ending.code}`}.`);
+      }
+      if (signal.aborted) throw new WaitError("The rehearsal was stopped before its end.");
+      const { status } = await fetch(`${url}/ready`);
+      return status === 200 ? { done: status } : { state: `/ready answers ${status}` };
+    },
+    { timeoutMs: longestRunMs, everyMs: 200 },
+  );
+}
+
+/** A day: rehearsals of long recordings take their time. */
+const longestRunMs = 86_400_000;
+
+async function indexedEvents(url: string): Promise<number> {
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  const counters = metrics.matchAll(/^ponder_indexing_completed_events\{[^}]*\} (\d+)/gm);
+  return [...counters].reduce((sum, [, value]) => sum + Number(value), 0);
+}
+
+/** A recording that cannot be rehearsed; the message says why. */
+export class RehearsalError extends Error {
+  override name = "RehearsalError";
+}
