@@ -15,8 +15,11 @@ type Pool = {
   query(text: string, values: unknown[]): Promise<unknown>;
   readonly options: { max?: number | undefined };
 };
-type EmbeddedClient = {
+type EmbeddedQueries = {
   query(text: string, values: unknown[], options: { rowMode: "array" }): Promise<Result>;
+};
+type EmbeddedClient = {
+  transaction(use: (transaction: EmbeddedQueries) => Promise<Result>): Promise<Result | undefined>;
 };
 
 /** The client behind a drizzle database (`db.$client`): a pool of node-postgres, or PGlite. */
@@ -55,12 +58,20 @@ function createPooled(pool: Pool): Database {
   };
 }
 
+// ponder: large updates pass through temporary tables named like the real ones. PGlite has one session, in which they
+// would hide the real tables from then on: here they are searched last.
+const ownTablesFirst = "SELECT set_config('search_path', current_schema() || ', pg_temp', true)";
+
 function createEmbedded(client: EmbeddedClient): Database {
   return {
     connections: 1,
     async row(text, values, signal) {
       signal.throwIfAborted();
-      return read(await client.query(text, [...values], { rowMode: "array" }));
+      const result = await client.transaction(async (transaction) => {
+        await transaction.query(ownTablesFirst, [], { rowMode: "array" });
+        return transaction.query(text, [...values], { rowMode: "array" });
+      });
+      return read(result ?? { rows: [] });
     },
   };
 }
