@@ -1,8 +1,12 @@
-import { index, onchainTable } from "ponder";
+import { index, onchainTable, sql } from "ponder";
 import { hex, text } from "./columns.ts";
 
 // Tables of the subgraph entities. Relations hold ids and may dangle, as in the original (no foreign keys).
 // `changeBlock` is the block of the row's last write: the subgraph filter `_change_block` reads it.
+//
+// Indexes serve the sorts and filters that clients of the subgraph use. Those that sort end with the id, which
+// breaks ties. Names and labels may be longer than an index entry can be (spam of 120 kB is on chain), so their
+// indexes hold the first 256 characters: src/api/subgraph/conditions.ts compares and sorts by these first.
 
 /**
  * One row per node that a registry ever named, and the root; rows never disappear.
@@ -36,12 +40,30 @@ export const domain = onchainTable(
     changeBlock: t.integer().notNull(),
   }),
   (table) => ({
-    byParent: index().on(table.parentId),
-    byOwner: index().on(table.ownerId),
-    byRegistrant: index().on(table.registrantId),
-    byWrappedOwner: index().on(table.wrappedOwnerId),
-    byResolvedAddress: index().on(table.resolvedAddressId),
+    byName: index("domain_by_name").on(sql`left(${table.name}, 256)`, table.id),
+    byLabelName: index("domain_by_label_name").on(sql`left(${table.labelName}, 256)`, table.id),
     byLabelhash: index().on(table.labelhash),
+    byCreatedAt: index().on(table.createdAt, table.id),
+    byExpiryDate: index().on(table.expiryDate, table.id),
+    byOwner: index().on(table.ownerId, table.id),
+    byRegistrant: index().on(table.registrantId, table.id),
+    byWrappedOwner: index().on(table.wrappedOwnerId, table.id),
+    byResolvedAddress: index().on(table.resolvedAddressId, table.id),
+    byResolver: index().on(table.resolverId),
+    byParent: index().on(table.parentId, table.id),
+    byParentAndName: index("domain_by_parent_and_name").on(
+      table.parentId,
+      sql`left(${table.name}, 256)`,
+      table.id,
+    ),
+    byParentAndLabelName: index("domain_by_parent_and_label_name").on(
+      table.parentId,
+      sql`left(${table.labelName}, 256)`,
+      table.id,
+    ),
+    byParentAndCreatedAt: index().on(table.parentId, table.createdAt, table.id),
+    byParentAndExpiryDate: index().on(table.parentId, table.expiryDate, table.id),
+    byChangeBlock: index().on(table.changeBlock),
   }),
 );
 
@@ -71,7 +93,11 @@ export const registration = onchainTable(
   }),
   (table) => ({
     byDomain: index().on(table.domainId),
-    byRegistrant: index().on(table.registrantId),
+    byRegistrant: index().on(table.registrantId, table.id),
+    byRegistrationDate: index().on(table.registrationDate, table.id),
+    byExpiryDate: index().on(table.expiryDate, table.id),
+    byLabelName: index("registration_by_label_name").on(sql`left(${table.labelName}, 256)`, table.id),
+    byChangeBlock: index().on(table.changeBlock),
   }),
 );
 
@@ -91,7 +117,10 @@ export const wrappedDomain = onchainTable(
   }),
   (table) => ({
     byDomain: index().on(table.domainId),
-    byOwner: index().on(table.ownerId),
+    byOwner: index().on(table.ownerId, table.id),
+    byExpiryDate: index().on(table.expiryDate, table.id),
+    byName: index("wrapped_domain_by_name").on(sql`left(${table.name}, 256)`, table.id),
+    byChangeBlock: index().on(table.changeBlock),
   }),
 );
 
@@ -113,8 +142,9 @@ export const resolver = onchainTable(
   }),
   (table) => ({
     byDomain: index().on(table.domainId),
-    byAddress: index().on(table.address),
+    byAddress: index().on(table.address, table.id),
     byAddr: index().on(table.addrId),
+    byChangeBlock: index().on(table.changeBlock),
   }),
 );
 
@@ -142,6 +172,10 @@ export const domainEvent = onchainTable(
   (table) => ({
     byDomain: index().on(table.domainId, table.id),
     byType: index().on(table.type, table.id),
+    byTypeAndBlock: index().on(table.type, table.blockNumber, table.id),
+    byBlock: index().on(table.blockNumber, table.id),
+    byParentDomain: index().on(table.parentDomainId),
+    byOwner: index().on(table.ownerId),
   }),
 );
 
@@ -161,6 +195,10 @@ export const registrationEvent = onchainTable(
   (table) => ({
     byRegistration: index().on(table.registrationId, table.id),
     byType: index().on(table.type, table.id),
+    byTypeAndBlock: index().on(table.type, table.blockNumber, table.id),
+    byBlock: index().on(table.blockNumber, table.id),
+    byRegistrant: index().on(table.registrantId),
+    byNewOwner: index().on(table.newOwnerId),
   }),
 );
 
@@ -195,5 +233,9 @@ export const resolverEvent = onchainTable(
   (table) => ({
     byResolver: index().on(table.resolverId, table.id),
     byType: index().on(table.type, table.id),
+    byTypeAndBlock: index().on(table.type, table.blockNumber, table.id),
+    byBlock: index().on(table.blockNumber, table.id),
+    byAddr: index().on(table.addrId),
+    byName: index("resolver_event_by_name").on(sql`left(${table.name}, 256)`),
   }),
 );
