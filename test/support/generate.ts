@@ -1,0 +1,92 @@
+/** Time of the newest generated name, Unix seconds; names are one minute apart. */
+export const generatedUntil = 1_760_000_000;
+/** Parent of a tenth of all generated names. */
+export const bigParent = "0x".padEnd(66, "b");
+const ethNode = "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae";
+
+/** Node, labelhash and so on of the generated name `i`: made by the database, so that it can be recomputed. */
+export const nodeSql = (i: string | number) => `'0x' || encode(sha256(('node' || ${i})::bytea), 'hex')`;
+const hashSql = (kind: string, i: string) => `'0x' || encode(sha256(('${kind}' || ${i})::bytea), 'hex')`;
+/** Address of the generated account `i`. */
+export const addressSql = (i: string) => `substr('0x' || encode(sha256(('account' || ${i})::bytea), 'hex'), 1, 42)`;
+
+/**
+ * Statements that fill the subgraph's tables with `count` names and their events, in the database itself:
+ * six tenths below eth, a tenth below one other name, the rest below random names; a few names are spam of
+ * 20 kB. One in a thousand names belongs to account 0.
+ */
+export function generateStatements(count: number): string[] {
+  const accounts = Math.max(10, Math.floor(count / 5));
+  const owner = `CASE WHEN i % 1000 = 0 THEN ${addressSql("0")} ELSE ${addressSql(`(i * 7919) % ${accounts}`)} END`;
+  const created = `(${generatedUntil}::bigint - (${count} - i) * 60)`;
+  const block = "(9000000 + i)";
+  const label = "CASE WHEN i % 40000 = 7 THEN repeat('spam', 5000) || i ELSE 'label' || substr(md5(i::text), 1, 4) || i END";
+  const parent = `CASE WHEN i % 10 < 6 THEN '${ethNode}' WHEN i % 10 = 6 THEN '${bigParent}' ELSE ${nodeSql("(i * 31) % 1000")} END`;
+  const suffix = "CASE WHEN i % 10 < 6 THEN '.eth' WHEN i % 10 = 6 THEN '.big.eth' ELSE '.sub.eth' END";
+  const resolver = `CASE WHEN i % 5 < 3 THEN '0x231b0ee14048e9dccd1d247744d114a4eb5e8e63-' || ${nodeSql("i")} END`;
+  const range = `generate_series(0, ${count - 1}) i`;
+  const events = (table: string, columns: string, values: string, where: string) =>
+    `INSERT INTO ${table} (${columns}) SELECT ${values} FROM ${range} WHERE ${where}`;
+  const place = `${block} || '-' || i % 7, ${block}, ${hashSql("transaction", "i")}`;
+  return [
+    `INSERT INTO account SELECT ${addressSql("i")}, 9000000 FROM generate_series(0, ${accounts - 1}) i`,
+    `INSERT INTO domain (id, name, label_name, labelhash, parent_id, subdomain_count, resolved_address_id, resolver_id,
+       is_migrated, created_at, owner_id, registrant_id, wrapped_owner_id, expiry_date, change_block)
+     VALUES ('${ethNode}', 'eth', 'eth', NULL, NULL, 0, NULL, NULL, TRUE, 0, ${addressSql("1")}, NULL, NULL, NULL, 0),
+            ('${bigParent}', 'big.eth', 'big', NULL, '${ethNode}', 0, NULL, NULL, TRUE, 0, ${addressSql("1")}, NULL, NULL, NULL, 0)`,
+    `INSERT INTO domain (id, name, label_name, labelhash, parent_id, subdomain_count, resolved_address_id, resolver_id,
+       is_migrated, created_at, owner_id, registrant_id, wrapped_owner_id, expiry_date, change_block)
+     SELECT ${nodeSql("i")}, l || ${suffix}, l, ${hashSql("label", "i")}, ${parent}, 0,
+       CASE WHEN i % 5 < 2 THEN ${owner} END, ${resolver}, TRUE, ${created}, ${owner},
+       CASE WHEN i % 10 < 6 THEN ${owner} END, CASE WHEN i % 5 = 1 THEN ${owner} END,
+       CASE WHEN i % 10 < 6 THEN ${created} + 31536000 + (i % 97) * 86400 END, ${block}
+     FROM ${range}, LATERAL (SELECT ${label} AS l) label`,
+    `INSERT INTO registration (id, domain_id, registration_date, expiry_date, cost, registrant_id, label_name, change_block)
+     SELECT ${hashSql("label", "i")}, ${nodeSql("i")}, ${created}, ${created} + 31536000 + (i % 97) * 86400 - 7776000,
+       5000000000000000 + i, ${owner}, ${label}, ${block}
+     FROM ${range} WHERE i % 10 < 6`,
+    `INSERT INTO wrapped_domain (id, domain_id, expiry_date, fuses, owner_id, name, change_block)
+     SELECT ${nodeSql("i")}, ${nodeSql("i")}, ${created} + 31536000, 196608, ${owner}, ${label} || ${suffix}, ${block}
+     FROM ${range} WHERE i % 5 = 1`,
+    `INSERT INTO resolver (id, domain_id, address, addr_id, texts, coin_types, change_block)
+     SELECT ${resolver}, ${nodeSql("i")}, '0x231b0ee14048e9dccd1d247744d114a4eb5e8e63', ${owner},
+       CASE WHEN i % 10 = 0 THEN '{avatar,url}'::text[] END, '{60}', ${block}
+     FROM ${range} WHERE i % 5 < 3`,
+    events(
+      "domain_event",
+      "id, block_number, transaction_id, type, domain_id, parent_domain_id, owner_id",
+      `${place}, 'NewOwner', ${nodeSql("i")}, ${parent}, ${owner}`,
+      "TRUE",
+    ),
+    events(
+      "domain_event",
+      "id, block_number, transaction_id, type, domain_id, owner_id",
+      `${block} || '-1' || i % 7, ${block}, ${hashSql("transaction", "i")}, 'Transfer', ${nodeSql("i")}, ${owner}`,
+      "i % 2 = 0",
+    ),
+    events(
+      "domain_event",
+      "id, block_number, transaction_id, type, domain_id, resolver_id",
+      `${block} || '-2' || i % 7, ${block}, ${hashSql("transaction", "i")}, 'NewResolver', ${nodeSql("i")}, ${resolver}`,
+      "i % 5 < 3",
+    ),
+    events(
+      "registration_event",
+      "id, block_number, transaction_id, type, registration_id, registrant_id, expiry_date",
+      `${block} || '-3' || i % 7, ${block}, ${hashSql("transaction", "i")}, 'NameRegistered', ${hashSql("label", "i")}, ${owner}, ${created}`,
+      "i % 10 < 6",
+    ),
+    events(
+      "resolver_event",
+      "id, block_number, transaction_id, type, resolver_id, addr_id",
+      `${block} || '-4' || i % 7, ${block}, ${hashSql("transaction", "i")}, 'AddrChanged', ${resolver}, ${owner}`,
+      "i % 5 < 3",
+    ),
+    events(
+      "resolver_event",
+      "id, block_number, transaction_id, type, resolver_id, key, value",
+      `${block} || '-5' || i % 7, ${block}, ${hashSql("transaction", "i")}, 'TextChanged', ${resolver}, 'avatar', 'https://' || i`,
+      "i % 10 = 0",
+    ),
+  ];
+}
