@@ -17,59 +17,70 @@ export function matches(type: string, entity: Typed, filter: object, related: Re
     }
     const suffix = suffixes.split(" ").find((name) => key.endsWith(`_${name}`));
     const field = suffix === undefined ? key : key.slice(0, -suffix.length - 1);
-    return meets(field, suffix ?? "is", entity[field] ?? null, wanted);
+    const kind = isBytes(entity.__typename, field)
+      ? "bytes"
+      : numbers.split(" ").includes(field)
+        ? "number"
+        : "text";
+    return meets(kind, suffix ?? "is", entity[field] ?? null, wanted);
   });
 }
 
-function meets(field: string, operator: string, value: unknown, wanted: unknown): boolean {
-  if (wanted === null || wanted === undefined) return operator === "is" ? value === null : value !== null;
+type Kind = "bytes" | "number" | "text";
+
+function meets(kind: Kind, operator: string, value: unknown, wanted: unknown): boolean {
+  if (wanted === null) return operator === "is" ? value === null : value !== null;
   if (value === null) return false;
   // On lists the negation of `contains` is that none is present, not that one is missing.
-  if (operator === "not_contains" && Array.isArray(value)) {
-    return (wanted as unknown[]).every((item) => !value.map(String).includes(String(item)));
+  if (operator.startsWith("not_contains") && Array.isArray(value)) {
+    return (wanted as unknown[]).every((item) => !meetsList(operator.slice("not_".length), value, [item]));
   }
   if (operator.startsWith("not")) {
     const positive = operator === "not" ? "is" : operator.slice("not_".length);
     if (positive === "in" && (wanted as unknown[]).length === 0) return false;
-    return !meets(field, positive, value, wanted);
+    return !meets(kind, positive, value, wanted);
   }
   if (Array.isArray(value)) return meetsList(operator, value, wanted as unknown[]);
-  if (operator === "in") return (wanted as unknown[]).some((item) => meets(field, "is", value, item));
-  const fold = operator.endsWith("_nocase") ? lower : (text: string) => text;
-  const [have, want] = [fold(String(value)), fold(String(wanted))];
+  if (operator === "in") return (wanted as unknown[]).some((item) => meets(kind, "is", value, item));
+  if (typeof value === "boolean") return value === wanted;
+  if (kind === "number") return isInOrder(operator, Number(BigInt(String(value)) - BigInt(String(wanted))));
+  const fold = operator.endsWith("_nocase") || kind === "bytes" ? lower : (text: string) => text;
+  const have = fold(String(value));
+  const want = fold(kind === "bytes" ? `0x${String(wanted).replace(/^0x/, "")}` : String(wanted));
   switch (operator.replace("_nocase", "")) {
-    case "is":
-      return isNumber(field) ? order(field, value, wanted) === 0 : have === bytes(field, want);
-    case "gt":
-      return order(field, value, wanted) > 0;
-    case "lt":
-      return order(field, value, wanted) < 0;
-    case "gte":
-      return order(field, value, wanted) >= 0;
-    case "lte":
-      return order(field, value, wanted) <= 0;
     case "contains":
-      return have.includes(want);
+      return kind === "bytes" ? holdsBytes(have, want) : have.includes(want);
     case "starts_with":
       return have.startsWith(want);
-    default:
+    case "ends_with":
       return have.endsWith(want);
+    default:
+      return isInOrder(operator, Buffer.compare(Buffer.from(have), Buffer.from(want)));
   }
+}
+
+function isInOrder(operator: string, difference: number): boolean {
+  if (operator === "is") return difference === 0;
+  if (operator === "gt" || operator === "gte")
+    return difference > 0 || (operator === "gte" && difference === 0);
+  return difference < 0 || (operator === "lte" && difference === 0);
+}
+
+function holdsBytes(have: string, want: string): boolean {
+  return Buffer.from(have.slice(2), "hex").includes(Buffer.from(want.slice(2), "hex"));
 }
 
 function meetsList(operator: string, value: unknown[], wanted: unknown[]): boolean {
-  const have = value.map(String);
-  const want = wanted.map(String);
-  if (operator === "contains") return want.every((item) => have.includes(item));
+  const fold = operator.endsWith("_nocase") ? lower : (text: string) => text;
+  const have = value.map((item) => fold(String(item)));
+  const want = wanted.map((item) => fold(String(item)));
+  if (operator.startsWith("contains")) return want.every((item) => have.includes(item));
   return have.length === want.length && have.every((item, place) => item === want[place]);
 }
 
-const isNumber = (field: string) => numbers.split(" ").includes(field);
+const bytes = "labelhash address contentHash transactionID hash x y interfaceID implementer target";
+const isBytes = (type: string, field: string) =>
+  bytes.split(" ").includes(field) ||
+  (type === "MulticoinAddrChanged" && field === "addr") ||
+  (type === "AuthorisationChanged" && field === "owner");
 const lower = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-const bytes = (field: string, text: string) =>
-  field === "labelhash" || field === "address" ? `0x${lower(text.replace(/^0x/, ""))}` : text;
-
-function order(field: string, a: unknown, b: unknown): number {
-  if (isNumber(field)) return Number(BigInt(String(a)) - BigInt(String(b)));
-  return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)));
-}

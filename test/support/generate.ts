@@ -8,7 +8,8 @@ const ethNode = "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc
 export const nodeSql = (i: string | number) => `'0x' || encode(sha256(('node' || ${i})::bytea), 'hex')`;
 const hashSql = (kind: string, i: string) => `'0x' || encode(sha256(('${kind}' || ${i})::bytea), 'hex')`;
 /** Address of the generated account `i`. */
-export const addressSql = (i: string) => `substr('0x' || encode(sha256(('account' || ${i})::bytea), 'hex'), 1, 42)`;
+export const addressSql = (i: string) =>
+  `substr('0x' || encode(sha256(('account' || ${i})::bytea), 'hex'), 1, 42)`;
 
 /**
  * Statements that fill the subgraph's tables with `count` names and their events, in the database itself:
@@ -20,7 +21,8 @@ export function generateStatements(count: number): string[] {
   const owner = `CASE WHEN i % 1000 = 0 THEN ${addressSql("0")} ELSE ${addressSql(`(i * 7919) % ${accounts}`)} END`;
   const created = `(${generatedUntil}::bigint - (${count} - i) * 60)`;
   const block = "(9000000 + i)";
-  const label = "CASE WHEN i % 40000 = 7 THEN repeat('spam', 5000) || i ELSE 'label' || substr(md5(i::text), 1, 4) || i END";
+  const label =
+    "CASE WHEN i % 40000 = 7 THEN repeat('spam', 5000) || i ELSE 'label' || substr(md5(i::text), 1, 4) || i END";
   const parent = `CASE WHEN i % 10 < 6 THEN '${ethNode}' WHEN i % 10 = 6 THEN '${bigParent}' ELSE ${nodeSql("(i * 31) % 1000")} END`;
   const suffix = "CASE WHEN i % 10 < 6 THEN '.eth' WHEN i % 10 = 6 THEN '.big.eth' ELSE '.sub.eth' END";
   const resolver = `CASE WHEN i % 5 < 3 THEN '0x231b0ee14048e9dccd1d247744d114a4eb5e8e63-' || ${nodeSql("i")} END`;
