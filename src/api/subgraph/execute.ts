@@ -36,7 +36,7 @@ export async function executeRequest(
     ...texts.map((field) => field.sql),
     ...extensions.map(({ sql }) => sql),
   ];
-  const row = await readRow(options, `SELECT ${columns.join(", ")}`, statement.values, signal);
+  const row = await readRow(options, statement.finish(`SELECT ${columns.join(", ")}`), signal);
   const head = decodeHead(row[0] ?? null);
   await checkGroups(fields, failed, { ...options, head });
   const values = new Map<RootField, string>(texts.map((field, place) => [field, row[place + 1] ?? "null"]));
@@ -59,8 +59,7 @@ export async function executeRequest(
 
 async function readRow(
   { database, limits }: ExecuteOptions,
-  sql: string,
-  values: readonly string[],
+  { sql, values }: { sql: string; values: string[] },
   signal: AbortSignal,
 ): Promise<(string | null)[]> {
   const timeout = AbortSignal.timeout(limits.timeoutMs);

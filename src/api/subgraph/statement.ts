@@ -1,10 +1,11 @@
 /** Collects the bound parameters of one SQL statement. No text of a request ever becomes SQL text. */
 export type Statement = {
-  readonly values: string[];
   /** Placeholder of a value, cast to an SQL type. */
   bind(value: string, type?: "text" | "numeric" | "text[]" | "numeric[]" | "integer[]"): string;
   /** A table alias that no other part of the statement has. */
   alias(): string;
+  /** The finished SQL with its parameters, without those of parts that were left out. */
+  finish(sql: string): { sql: string; values: string[] };
 };
 
 /** An empty statement. */
@@ -13,7 +14,6 @@ export function createStatement(): Statement {
   const places = new Map<string, number>();
   let aliases = 0;
   return {
-    values,
     bind(value, type = "text") {
       let place = places.get(value);
       if (place === undefined) {
@@ -24,6 +24,16 @@ export function createStatement(): Statement {
       return type === "text" ? `$${place}::text` : `$${place}::text::${type}`;
     },
     alias: () => `t${aliases++}`,
+    // Postgres refuses parameters that the text does not use.
+    finish(sql) {
+      const used = new Map<string, number>();
+      const text = sql.replace(/\$(\d+)/g, (_, place: string) => {
+        const next = used.get(place) ?? used.size + 1;
+        used.set(place, next);
+        return `$${next}`;
+      });
+      return { sql: text, values: [...used.keys()].map((place) => values[Number(place) - 1] ?? "") };
+    },
   };
 }
 

@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createEndpoint, createLoadedDatabase, headBlock } from "../../../test/support/subgraph.ts";
+
+let client: Awaited<ReturnType<typeof createLoadedDatabase>>;
+beforeAll(async () => {
+  client = await createLoadedDatabase({ Account: [{ id: "0x01" }] });
+});
+afterAll(() => client.close());
+
+const answer = async (query: string, variables?: unknown) => {
+  const response = await createEndpoint(client).post({ query, variables });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("application/json");
+  return response.json();
+};
+const message = async (query: string, variables?: unknown) =>
+  (await answer(query, variables)).errors[0].message;
+
+test("answers errors without data, with the place in the document for an unknown field", async () => {
+  expect(await answer("{ domains(first: 1) { id\n  wat } }")).toEqual({
+    errors: [{ locations: [{ line: 2, column: 3 }], message: "Type `Domain` has no field `wat`" }],
+  });
+});
+
+test.each([
+  ["{ wat }", "Type `Query` has no field `wat`"],
+  ["{ _meta { wat } }", "Type `_Meta_` has no field `wat`"],
+  ["{ domainEvents { owner { id } } }", "Type `DomainEvent` has no field `owner`"],
+  ["{ domains { ...Missing } }", "fragment `Missing` is not defined"],
+  [
+    "{ domains { ...A } } fragment A on Domain { parent { ...B } } fragment B on Domain { ...A }",
+    "query has fragment cycle including `A`",
+  ],
+  ["{ domains { id }", "Syntax Error: Expected Name, found <EOF>."],
+  ["mutation { domains { id } }", "Not supported: mutation"],
+  ["subscription { domains { id } }", "Not supported: subscription"],
+  ["fragment A on Domain { id }", "The document holds no operation."],
+  ["{ domain { id } }", "No value provided for required argument: `id`"],
+  ["query($id: ID) { domain(id: $id) { id } }", "No value provided for required argument: `id`"],
+  ["query($id: ID!) { domain(id: $id) { id } }", "No value provided for required variable: `id`"],
+  ["{ domain(id: 1.5) { id } }", "Invalid value provided for argument `id`: expected ID, but got 1.5"],
+  ["{ domains(first: 0) { id } }", "The `first` argument must be between 0 and 1000, but is 0"],
+  ["{ domains(first: -3) { id } }", "The `first` argument must be between 0 and 1000, but is -3"],
+  ["{ domains(first: 1001) { id } }", "The `first` argument must be between 0 and 1000, but is 1001"],
+  [
+    "{ domains(first: 99999999999999999999) { id } }",
+    "The `first` argument must be between 0 and 1000, but is 99999999999999999999",
+  ],
+  [
+    '{ domains(first: "5") { id } }',
+    'Invalid value provided for argument `first`: expected Int, but got "5"',
+  ],
+  ["{ domains(skip: -1) { id } }", "The `skip` argument must be between 0 and 4294967295, but is -1"],
+  [
+    "{ domains(orderBy: wat) { id } }",
+    'Invalid value provided for argument `orderBy`: `Domain_orderBy` has no value "wat"',
+  ],
+  ["{ domains(orderBy: owner) { id } }", "Ordering by `owner` is not supported for type `Domain`"],
+  ["{ resolvers(orderBy: texts) { id } }", "Ordering by `texts` is not supported for type `Resolver`"],
+  [
+    "{ domains(orderBy: id, orderDirection: up) { id } }",
+    'Invalid value provided for argument `orderDirection`: `OrderDirection` has no value "up"',
+  ],
+  [
+    "{ domains(where: { wat: 1 }) { id } }",
+    "Invalid value provided for argument `where`: `Domain_filter` has no field `wat`",
+  ],
+  [
+    "{ domains(where: 5) { id } }",
+    "Invalid value provided for argument `where`: expected an object of type Domain_filter, but got 5",
+  ],
+  [
+    "{ domains(where: { name: 5 }) { id } }",
+    "Invalid value provided for argument `where`: `name` takes String, but got 5",
+  ],
+  [
+    "{ domains(where: { ttl: 1.5 }) { id } }",
+    "Invalid value provided for argument `where`: `ttl` takes BigInt, but got 1.5",
+  ],
+  [
+    "{ domains(where: { ttl: 9223372036854775808 }) { id } }",
+    'Invalid value provided for argument `where`: `ttl` takes BigInt, but got "9223372036854775808"',
+  ],
+  [
+    "{ domains(where: { subdomainCount: 2147483648 }) { id } }",
+    "Invalid value provided for argument `where`: `subdomainCount` takes Int, but got 2147483648",
+  ],
+  [
+    "{ domains(where: { isMigrated: 1 }) { id } }",
+    "Invalid value provided for argument `where`: `isMigrated` takes Boolean, but got 1",
+  ],
+  [
+    "{ domains(where: { name_in: [null] }) { id } }",
+    "Invalid value provided for argument `where`: `name_in` takes String, but got null",
+  ],
+  [
+    "{ domains(where: { or: { name: null } }) { id } }",
+    'Invalid value provided for argument `where`: `or` takes a list, but got {"name":null}',
+  ],
+  [
+    '{ domains(where: { labelhash: "0xabc" }) { id } }',
+    'Failed to decode `Bytes` value: `"0xabc" is not hexadecimal`',
+  ],
+  [
+    "{ domains(where: { name_gt: null }) { id } }",
+    "Store error: unsupported filter `>` for value `null` (`name_gt`)",
+  ],
+  [
+    "{ domains(where: { name_contains: null }) { id } }",
+    "Store error: unsupported filter `contains` for value `null` (`name_contains`)",
+  ],
+  [
+    "query($v: Int) { domains(where: { ttl_lte: $v }) { id } }",
+    "Store error: unsupported filter `<=` for value `null` (`ttl_lte`)",
+  ],
+  ["{ domains(where: { id_in: null }) { id } }", "Non-list value passed to `_in` filter (`id_in`)"],
+  ["{ domains(where: { owner_: null }) { id } }", "Query contains value with invalid type"],
+  [
+    "{ domains(where: { _change_block: {} }) { id } }",
+    "Invalid value provided for argument `where`: `_change_block` takes {number_gte: Int!}",
+  ],
+  [
+    '{ domains(where: { name_ends_with: "\\\\" }) { id } }',
+    "Store error: LIKE pattern must not end with escape character",
+  ],
+  ["{ domains(block: {}) { id } }", "Invalid value provided for argument `block`: {}"],
+  ["{ domains(block: 5) { id } }", "Invalid value provided for argument `block`: 5"],
+])("refuses %s", async (query, expected) => {
+  await client.exec(
+    "INSERT INTO domain (id, name, subdomain_count, is_migrated, created_at, owner_id, change_block) VALUES ('0x01', 'ab', 0, TRUE, 0, '0x01', 0) ON CONFLICT DO NOTHING",
+  );
+  expect(await message(query)).toBe(expected);
+});
+
+test("loses the whole group of root fields with the same block to an error, and no other", async () => {
+  expect(await answer("{ accounts { id } domains(first: 1001) { id } }")).toEqual({
+    errors: [{ message: "The `first` argument must be between 0 and 1000, but is 1001" }],
+  });
+  expect(
+    await answer("{ accounts { id } late: domains(first: 1001, block: { number_gte: 1 }) { id } }"),
+  ).toEqual({
+    data: { accounts: [{ id: "0x01" }] },
+    errors: [{ message: "The `first` argument must be between 0 and 1000, but is 1001" }],
+  });
+});
+
+test("serves the latest block under any constraint that it meets", async () => {
+  const blocks = [
+    "null",
+    "{ number_gte: 1666 }",
+    "{ number_gte: 0 }",
+    "{ number: 1666 }",
+    `{ hash: "${headBlock.hash}" }`,
+  ];
+  for (const block of blocks) {
+    expect(await answer(`{ accounts(block: ${block}) { id } }`)).toEqual({
+      data: { accounts: [{ id: "0x01" }] },
+    });
+  }
+});
+
+test.each([
+  [
+    "{ number_gte: 1667 }",
+    "Failed to decode `block.number_gte` value: `subgraph test has only indexed up to block number 1666 and data for block number 1667 is therefore not yet available`",
+  ],
+  [
+    "{ number: 2000 }",
+    "Failed to decode `block.number` value: `subgraph test has only indexed up to block number 1666 and data for block number 2000 is therefore not yet available`",
+  ],
+  [
+    "{ number: 1000 }",
+    "Failed to decode `block.number` value: `subgraph test only has data starting at block number 1666 and data for block number 1000 is therefore not available`",
+  ],
+  ['{ hash: "0x12" }', "Failed to decode `block.hash` value: `no block with that hash found`"],
+  [`{ hash: "${headBlock.hash}", number: 1, number_gte: 9999 }`, undefined],
+])("checks the block constraint %s", async (block, expected) => {
+  const { errors } = await answer(`{ accounts(block: ${block}) { id } }`);
+  expect(errors?.[0].message).toBe(expected);
+});
+
+test("answers _meta with hashes, and without them for a block asked by number", async () => {
+  const query = `{ head: _meta { deployment hasIndexingErrors block { number hash parentHash timestamp } }
+    numbered: _meta(block: { number: 1666 }) { block { number hash parentHash } } }`;
+  expect(await answer(query)).toEqual({
+    data: {
+      head: {
+        deployment: "test",
+        hasIndexingErrors: false,
+        block: {
+          number: 1666,
+          hash: headBlock.hash,
+          parentHash: headBlock.parentHash,
+          timestamp: 1_700_000_000,
+        },
+      },
+      numbered: { block: { number: 1666, hash: null, parentHash: null } },
+    },
+  });
+});
+
+test("answers block 0 while no block is indexed", async () => {
+  const empty = await createLoadedDatabase({});
+  await empty.exec("DELETE FROM _ponder_checkpoint");
+  const { ask } = createEndpoint(empty);
+  expect(await ask("{ _meta { hasIndexingErrors block { number hash timestamp } } domains { id } }")).toEqual(
+    {
+      data: {
+        _meta: { hasIndexingErrors: false, block: { number: 0, hash: null, timestamp: null } },
+        domains: [],
+      },
+    },
+  );
+  await empty.close();
+});
