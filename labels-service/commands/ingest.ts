@@ -1,0 +1,77 @@
+import { escapeControls } from "../escape-controls.ts";
+import { type IngestReport, ingest } from "../ingest.ts";
+import { openInput } from "../input.ts";
+import { createProgress, duration } from "../progress.ts";
+import { type Format, formats } from "../sources/format.ts";
+import { type Command, parseCommandLine, UsageError, wholeNumber } from "./command.ts";
+
+/** `ingest`: one label set version into the label database. */
+export const ingestCommand: Command = {
+  usage:
+    "<file|-> --label-set-id ID --label-set-version N [--database PATH] [--format sql|ensrainbow|csv|text] " +
+    "[--skip-invalid] [--checkpoint-mb N]",
+  purpose: "bring a label set version into the database",
+  run: async (args, { database, stdin, stdout, stderr }) => {
+    const { values, operand } = parseCommandLine(
+      args,
+      {
+        "label-set-id": { type: "string" },
+        "label-set-version": { type: "string" },
+        database: { type: "string" },
+        format: { type: "string" },
+        "skip-invalid": { type: "boolean" },
+        "checkpoint-mb": { type: "string" },
+      },
+      "file to ingest",
+    );
+    const version = { min: 0, max: 0xffff_ffff };
+    const checkpoint = { min: 1, max: 1_000_000 };
+    const databasePath = values.database ?? database;
+    const started = performance.now();
+    const report = await ingest({
+      input: openInput(operand, stdin),
+      databasePath,
+      labelSetId: values["label-set-id"],
+      labelSetVersion: wholeNumber("label-set-version", values["label-set-version"], version),
+      format: parseFormat(values.format),
+      skipInvalid: values["skip-invalid"] ?? false,
+      checkpointBytes: (wholeNumber("checkpoint-mb", values["checkpoint-mb"], checkpoint) ?? 256) * 1_000_000,
+      progress: createProgress(stderr),
+      now: () => new Date(),
+      onIgnored: ({ position, reason }) => stderr.write(`Ignored ${position}: ${reason}.\n`),
+      onResume: (rows) => stderr.write(`Going on after ${number(rows)} rows that were read before.\n`),
+    });
+    stdout.write(summary(report, databasePath, (performance.now() - started) / 1000));
+  },
+};
+
+function parseFormat(text: string | undefined): Format | undefined {
+  const format = formats.find((format) => format === text);
+  if (format === undefined && text !== undefined) {
+    throw new UsageError(`--format is ${JSON.stringify(text)}; expected ${formats.join(", ")}.`);
+  }
+  return format;
+}
+
+function summary({ format, facts, counts, added, rejectsPath }: IngestReport, path: string, seconds: number) {
+  const rows = counts.accepted + counts.invalid + counts.ignored;
+  const lines = [
+    `Ingested version ${facts.highestLabelSetVersion} of "${facts.labelSetId}" from ${format}: ` +
+      `${number(rows)} rows in ${duration(seconds)} (${number(Math.round(rows / seconds))} rows/s).`,
+    `${number(added)} labels are new, ${number(counts.accepted - added)} were there already` +
+      `${counts.invalid > 0 ? `, ${number(counts.invalid)} rows were invalid` : ""}` +
+      `${counts.ignored > 0 ? `, ${number(counts.ignored)} rows were ignored` : ""}.`,
+    `${escapeControls(path)} holds ${number(facts.recordsCount)} labels.`,
+  ];
+  if (rejectsPath !== undefined) lines.push(`The invalid rows are listed in ${escapeControls(rejectsPath)}.`);
+  if (format === "text" && counts.endingInCarriageReturn > 0) {
+    lines.push(
+      `${number(counts.endingInCarriageReturn)} labels end in a carriage return: was this a Windows text file?`,
+    );
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function number(value: number): string {
+  return value.toLocaleString("en-US");
+}

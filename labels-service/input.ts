@@ -1,0 +1,82 @@
+import { createReadStream, type Stats, statSync } from "node:fs";
+import { basename } from "node:path";
+import { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { InputError } from "./sources/parser.ts";
+
+/** A file, or standard input, that is read as a stream and unpacked if it is gzip. */
+export type Input = {
+  name: string;
+  /** Size, time of change and path of a file, to recognise it by; undefined for standard input. */
+  identity: string | undefined;
+  /** Bytes of the file as it lies on the disk; undefined for standard input. */
+  size: number | undefined;
+  /** How many of these were read so far. */
+  bytesRead(): number;
+  /** The unpacked bytes. Fails with zlib's error where the packing is damaged. */
+  chunks(): AsyncGenerator<Buffer>;
+};
+
+const chunkSize = 1024 * 1024;
+
+/** Opens `path`, or standard input for "-". Throws `InputError` when there is no such file. */
+export function openInput(path: string, standardInput: Readable): Input {
+  const stats = path === "-" ? undefined : fileStats(path);
+  let read = 0;
+  const raw = async function* () {
+    const stream = stats ? createReadStream(path, { highWaterMark: chunkSize }) : standardInput;
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      read += chunk.length;
+      yield chunk;
+    }
+  };
+  return {
+    name: stats ? basename(path) : "standard input",
+    identity: stats && `${path} ${stats.size} ${stats.mtimeMs} ${stats.ino}`,
+    size: stats?.isFile() ? stats.size : undefined,
+    bytesRead: () => read,
+    chunks: () => unpacked(raw()),
+  };
+}
+
+function fileStats(path: string): Stats {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) throw new InputError(`There is no file ${JSON.stringify(path)}.`);
+  if (stats.isDirectory()) throw new InputError(`${JSON.stringify(path)} is a folder, not a file.`);
+  return stats;
+}
+
+async function* unpacked(raw: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  const head = await atLeast(raw, 2);
+  const all = joined(head, raw);
+  if (head[0] !== 0x1f || head[1] !== 0x8b) {
+    yield* all;
+    return;
+  }
+  const gunzip = createGunzip({ chunkSize });
+  const packed = Readable.from(all, { objectMode: false, highWaterMark: chunkSize });
+  packed.on("error", (error) => gunzip.destroy(error)).pipe(gunzip);
+  try {
+    yield* gunzip as AsyncIterable<Buffer>;
+  } finally {
+    packed.destroy();
+  }
+}
+
+/** The first bytes of a stream: `length` of them, or as many as there are. */
+export async function atLeast(chunks: AsyncIterator<Buffer>, length: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for (let have = 0; have < length; ) {
+    const { value, done } = await chunks.next();
+    if (done) break;
+    parts.push(value);
+    have += value.length;
+  }
+  return parts.length === 1 ? (parts[0] ?? Buffer.alloc(0)) : Buffer.concat(parts);
+}
+
+/** `head`, then the rest of the stream. */
+export async function* joined(head: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  if (head.length > 0) yield head;
+  yield* rest;
+}
