@@ -1,10 +1,22 @@
 import { existsSync } from "node:fs";
 import { type Command, type CommandContext, UsageError } from "./commands/command.ts";
+import { convertCommand } from "./commands/convert.ts";
+import { exportCommand } from "./commands/export.ts";
 import { ingestCommand } from "./commands/ingest.ts";
+import { purgeCommand } from "./commands/purge.ts";
+import { serveCommand } from "./commands/serve.ts";
+import { statsCommand } from "./commands/stats.ts";
+import { validateCommand } from "./commands/validate.ts";
 import { escapeControls } from "./escape-controls.ts";
 
 const commands: Record<string, Command> = {
   ingest: ingestCommand,
+  serve: serveCommand,
+  stats: statsCommand,
+  validate: validateCommand,
+  export: exportCommand,
+  convert: convertCommand,
+  purge: purgeCommand,
 };
 
 if (existsSync(".env.local")) process.loadEnvFile(".env.local");

@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import { parseArgs } from "node:util";
 import { parseLabelSetVersion } from "../../src/labels/label-set.ts";
+import { type Format, formats } from "../sources/format.ts";
 
 /** What a command gets from the process around it. */
 export type CommandContext = {
@@ -67,6 +68,15 @@ export function wholeNumber(
   throw new UsageError(
     `--${name} is ${JSON.stringify(text)}; expected a whole number from ${min} to ${max}.`,
   );
+}
+
+/** The format that `--format` names. Throws `UsageError` for others. */
+export function parseFormat(text: string | undefined): Format | undefined {
+  const format = formats.find((format) => format === text);
+  if (format === undefined && text !== undefined) {
+    throw new UsageError(`--format is ${JSON.stringify(text)}; expected ${formats.join(", ")}.`);
+  }
+  return format;
 }
 
 /** The command line is wrong. */

@@ -2,8 +2,7 @@ import { escapeControls } from "../escape-controls.ts";
 import { type IngestReport, ingest } from "../ingest.ts";
 import { openInput } from "../input.ts";
 import { createProgress, duration } from "../progress.ts";
-import { type Format, formats } from "../sources/format.ts";
-import { type Command, parseCommandLine, UsageError, wholeNumber } from "./command.ts";
+import { type Command, parseCommandLine, parseFormat, wholeNumber } from "./command.ts";
 
 /** `ingest`: one label set version into the label database. */
 export const ingestCommand: Command = {
@@ -44,14 +43,6 @@ export const ingestCommand: Command = {
     stdout.write(summary(report, databasePath, (performance.now() - started) / 1000));
   },
 };
-
-function parseFormat(text: string | undefined): Format | undefined {
-  const format = formats.find((format) => format === text);
-  if (format === undefined && text !== undefined) {
-    throw new UsageError(`--format is ${JSON.stringify(text)}; expected ${formats.join(", ")}.`);
-  }
-  return format;
-}
 
 function summary({ format, facts, counts, added, rejectsPath }: IngestReport, path: string, seconds: number) {
   const rows = counts.accepted + counts.invalid + counts.ignored;

@@ -1,0 +1,42 @@
+import { convert } from "../convert.ts";
+import { escapeControls } from "../escape-controls.ts";
+import { openInput } from "../input.ts";
+import { createProgress } from "../progress.ts";
+import { type Command, parseCommandLine, parseFormat, UsageError } from "./command.ts";
+
+/** `convert`: a CSV file to an `.ensrainbow` file. */
+export const convertCommand: Command = {
+  usage: "<file|-> --label-set-id ID [--onto DATABASE] [--output FILE] [--format sql|ensrainbow|csv|text]",
+  purpose: "turn a CSV file into an .ensrainbow file: version 0, or the next version of a database",
+  run: async (args, { stdin, stdout, stderr }) => {
+    const { values, operand } = parseCommandLine(
+      args,
+      {
+        "label-set-id": { type: "string" },
+        onto: { type: "string" },
+        output: { type: "string" },
+        format: { type: "string" },
+      },
+      "file to convert",
+    );
+    const labelSetId = values["label-set-id"];
+    if (labelSetId === undefined) throw new UsageError("--label-set-id is needed.");
+    const { path, added, counts, facts } = await convert({
+      input: openInput(operand, stdin),
+      labelSetId,
+      onto: values.onto,
+      output: values.output,
+      format: parseFormat(values.format) ?? "csv",
+      skipInvalid: false,
+      progress: createProgress(stderr),
+      now: () => new Date(),
+      onIgnored: ({ position, reason }) => stderr.write(`Ignored ${position}: ${reason}.\n`),
+      onResume: () => {},
+    });
+    const [written, left] = [added, counts.accepted - added].map((count) => count.toLocaleString("en-US"));
+    stdout.write(
+      `Wrote ${written} labels of version ${facts.highestLabelSetVersion} of "${labelSetId}" to ${escapeControls(path)}; ` +
+        `${left} were repeated or known.\n`,
+    );
+  },
+};

@@ -1,0 +1,37 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { escapeControls } from "../escape-controls.ts";
+import { exportVersion } from "../export.ts";
+import { createProgress } from "../progress.ts";
+import { openLabelScan } from "../scan.ts";
+import { type Command, parseCommandLine, UsageError, wholeNumber } from "./command.ts";
+
+/** `export`: the labels that one version brought, as an `.ensrainbow` file. */
+export const exportCommand: Command = {
+  usage: "[--label-set-version N] [--output FILE] [--database PATH]",
+  purpose: "write one version (the highest) to an .ensrainbow file",
+  run: async (args, { database, stdout, stderr }) => {
+    const { values } = parseCommandLine(
+      args,
+      { "label-set-version": { type: "string" }, output: { type: "string" }, database: { type: "string" } },
+      undefined,
+    );
+    const scan = openLabelScan(values.database ?? database);
+    try {
+      const { labelSetId, highestLabelSetVersion: highest } = scan.facts;
+      const text = values["label-set-version"];
+      const version = wholeNumber("label-set-version", text, { min: 0, max: 0xffff_ffff }) ?? highest;
+      if (version > highest) {
+        throw new UsageError(`The database holds versions 0 to ${highest}, not ${version}.`);
+      }
+      const path = values.output ?? `${labelSetId}_${version}.ensrainbow`;
+      mkdirSync(dirname(path), { recursive: true });
+      const records = exportVersion(scan, version, path, createProgress(stderr));
+      stdout.write(
+        `Wrote ${records.toLocaleString("en-US")} labels of version ${version} of "${labelSetId}" to ${escapeControls(path)}.\n`,
+      );
+    } finally {
+      scan.close();
+    }
+  },
+};

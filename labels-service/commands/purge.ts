@@ -1,0 +1,43 @@
+import { existsSync, rmSync } from "node:fs";
+import { createInterface } from "node:readline/promises";
+import { escapeControls } from "../escape-controls.ts";
+import { ingestFolder, lockFolder } from "../work-folder.ts";
+import { type Command, parseCommandLine, UsageError } from "./command.ts";
+
+/** `purge`: deletes the label database and what an unfinished ingest left. */
+export const purgeCommand: Command = {
+  usage: "[--database PATH] [--yes]",
+  purpose: "delete the database and the remains of unfinished ingests",
+  run: async (args, context) => {
+    const { values } = parseCommandLine(
+      args,
+      { database: { type: "string" }, yes: { type: "boolean" } },
+      undefined,
+    );
+    const path = values.database ?? context.database;
+    const folder = ingestFolder(path);
+    if (!existsSync(path) && !existsSync(folder)) {
+      context.stdout.write(`There is nothing at ${escapeControls(path)}.\n`);
+      return;
+    }
+    if (values.yes !== true && !(await isConfirmed(path, context.stdin))) {
+      context.stdout.write("Nothing was deleted.\n");
+      return;
+    }
+    // Nobody may be writing there.
+    if (existsSync(folder)) lockFolder(folder)();
+    rmSync(path, { force: true });
+    rmSync(folder, { recursive: true, force: true });
+    context.stdout.write(`Deleted ${escapeControls(path)}.\n`);
+  },
+};
+
+async function isConfirmed(path: string, stdin: NodeJS.ReadableStream & { isTTY?: boolean | undefined }) {
+  if (stdin.isTTY !== true) throw new UsageError("Deleting needs --yes when nobody can be asked.");
+  const dialog = createInterface({ input: stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await dialog.question(`Delete ${escapeControls(path)}? [y/N] `)).trim());
+  } finally {
+    dialog.close();
+  }
+}

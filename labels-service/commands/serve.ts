@@ -1,0 +1,62 @@
+import { once } from "node:events";
+import { createLabelsServer } from "../http/server.ts";
+import { createLiveDatabase } from "../live-database.ts";
+import { createLog } from "../log.ts";
+import { type Command, parseCommandLine, UsageError, wholeNumber } from "./command.ts";
+
+const checkIntervalMs = 1000;
+/** How long requests may still take after the process was told to end. */
+const graceMs = 5000;
+
+/** `serve`: the HTTP service over the label database, until SIGTERM or SIGINT. */
+export const serveCommand: Command = {
+  usage: "[--port N] [--host ADDRESS] [--database PATH] [--log-requests]",
+  purpose: "answer over HTTP; takes up a new database when the file is replaced",
+  run: async (args, context) => {
+    const { values } = parseCommandLine(
+      args,
+      {
+        port: { type: "string" },
+        host: { type: "string" },
+        database: { type: "string" },
+        "log-requests": { type: "boolean" },
+      },
+      undefined,
+    );
+    const port = wholeNumber("port", values.port ?? context.port, { min: 1, max: 65_535 });
+    const path = values.database ?? context.database;
+    const now = () => new Date();
+    const log = createLog(context.stdout, now);
+    const database = createLiveDatabase(path, log);
+    const server = createLabelsServer({ database, log, now, logsRequests: values["log-requests"] ?? false });
+
+    const ended = endOf(process);
+    server.listen({ port, ...(values.host === undefined ? {} : { host: values.host }) });
+    await once(server, "listening").catch((error: Error) => {
+      throw new UsageError(`Port ${port} cannot be used: ${error.message}.`);
+    });
+    log("info", "listening", { port });
+
+    const reload = () => database.reload({ isForced: true });
+    process.on("SIGHUP", reload);
+    database.reload({ isForced: false });
+    const checking = setInterval(() => database.reload({ isForced: false }), checkIntervalMs);
+
+    log("info", "ending", { signal: await ended });
+    clearInterval(checking);
+    process.off("SIGHUP", reload);
+    const closed = once(server, "close");
+    server.close();
+    server.closeIdleConnections();
+    const impatience = setTimeout(() => server.closeAllConnections(), graceMs);
+    await closed;
+    clearTimeout(impatience);
+    database.close();
+  },
+};
+
+function endOf(signals: NodeJS.Process): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) signals.once(signal, () => resolve(signal));
+  });
+}

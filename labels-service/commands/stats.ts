@@ -1,0 +1,39 @@
+import { statSync } from "node:fs";
+import { labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
+import { escapeControls } from "../escape-controls.ts";
+import { openLabelScan } from "../scan.ts";
+import { type Command, parseCommandLine } from "./command.ts";
+
+/** `stats`: what the label database holds. */
+export const statsCommand: Command = {
+  usage: "[--database PATH]",
+  purpose: "tell what the database holds",
+  run: async (args, context) => {
+    const { values } = parseCommandLine(args, { database: { type: "string" } }, undefined);
+    const path = values.database ?? context.database;
+    const scan = openLabelScan(path);
+    const { facts, versions } = scan;
+    const collisions = scan.collisions().length;
+    scan.close();
+    const { size } = statSync(path);
+    const lines = [
+      ["database", escapeControls(path)],
+      ["schema version", String(labelDatabaseSchemaVersion)],
+      ["label set", facts.labelSetId],
+      ["highest version", String(facts.highestLabelSetVersion)],
+      ["labels", number(facts.recordsCount)],
+      ["colliding keys", number(collisions)],
+      ["size", `${number(size)} bytes`],
+      ["bytes a label", facts.recordsCount === 0 ? "-" : (size / facts.recordsCount).toFixed(1)],
+      ...versions.map(({ version, recordsCount, ingestedAt }) => [
+        `version ${version}`,
+        `${number(recordsCount)} labels, ingested ${escapeControls(ingestedAt)}`,
+      ]),
+    ];
+    context.stdout.write(lines.map(([name = "", value]) => `${name.padEnd(16)} ${value}\n`).join(""));
+  },
+};
+
+function number(value: number): string {
+  return value.toLocaleString("en-US");
+}

@@ -1,0 +1,38 @@
+/** An HTTP answer before it is written. A body of several parts is made while it is sent. */
+export type Answer = {
+  status: number;
+  contentType: string;
+  body: string | Iterable<string>;
+  /** For metrics: how the request went, in one word. */
+  outcome: Outcome;
+};
+
+export type Outcome = "ok" | "healed" | "unknown" | "refused" | "not_ready" | "not_found" | "failed";
+
+/** 200 with a JSON body that is serialised already. */
+export function jsonAnswer(body: string | Iterable<string>, outcome: Outcome = "ok"): Answer {
+  return { status: 200, contentType: "application/json", body, outcome };
+}
+
+const outcomes: Record<number, Outcome> = { 404: "unknown", 500: "failed", 503: "not_ready" };
+
+/** The error body of the label endpoints. */
+export function errorAnswer(status: number, error: string): Answer {
+  return {
+    status,
+    contentType: "application/json",
+    body: JSON.stringify({ status: "error", error, errorCode: status }),
+    outcome: outcomes[status] ?? "refused",
+  };
+}
+
+/** The answer to paths and methods that do not exist; never a JSON error body. */
+export const notFound: Answer = {
+  status: 404,
+  contentType: "text/plain; charset=UTF-8",
+  body: "404 Not Found",
+  outcome: "not_found",
+};
+
+export const notReady = errorAnswer(503, "The label database is not ready yet");
+export const internalError = errorAnswer(500, "Internal server error");

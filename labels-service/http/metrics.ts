@@ -1,0 +1,82 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { LiveDatabase } from "../live-database.ts";
+import type { Outcome } from "./answer.ts";
+
+export type Metrics = {
+  /** Counts a request and, for heals, the seconds from its arrival to its answer. */
+  observe(route: string, outcome: Outcome, seconds: number): void;
+  contentType: string;
+  text(): Promise<string>;
+};
+
+const latencyBuckets = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.1, 1];
+
+const healRoutes = new Set(["heal", "heal_batch"]);
+
+/** Prometheus metrics of the label service: its requests, its database, and the process. */
+export function createMetrics(database: LiveDatabase): Metrics {
+  const register = new Registry();
+  const registers = [register];
+  collectDefaultMetrics({ register });
+
+  const requests = new Counter({
+    name: "labels_requests_total",
+    help: "Requests by route and outcome.",
+    labelNames: ["route", "outcome"],
+    registers,
+  });
+  const heals = new Histogram({
+    name: "labels_heal_duration_seconds",
+    help: "Time from the arrival of a heal request to the start of its answer.",
+    labelNames: ["route"],
+    buckets: latencyBuckets,
+    registers,
+  });
+
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  gauge("labels_ready", "1 when a label database is attached.", () => (database.current() ? 1 : 0));
+  gauge(
+    "labels_records",
+    "Healable labels in the database.",
+    () => database.current()?.facts.recordsCount ?? 0,
+  );
+  gauge("labels_database_attachments", "Databases attached since the start.", () => database.counts.attached);
+  gauge("labels_database_refusals", "Databases refused since the start.", () => database.counts.failed);
+  new Gauge({
+    name: "labels_highest_label_set_version",
+    help: "Highest label set version in the database.",
+    labelNames: ["label_set_id"],
+    registers,
+    collect() {
+      this.reset();
+      const facts = database.current()?.facts;
+      if (facts !== undefined) this.set({ label_set_id: facts.labelSetId }, facts.highestLabelSetVersion);
+    },
+  });
+
+  // Looking up the series of a label pair costs more than a heal, so each is looked up once.
+  const counters = new Map<string, Counter.Internal>();
+  const histograms = new Map<string, Histogram.Internal<"route">>();
+  const once = <T>(known: Map<string, T>, key: string, make: () => T): T => {
+    const value = known.get(key) ?? make();
+    known.set(key, value);
+    return value;
+  };
+
+  return {
+    observe: (route, outcome, seconds) => {
+      once(counters, route + outcome, () => requests.labels(route, outcome)).inc();
+      if (healRoutes.has(route)) once(histograms, route, () => heals.labels(route)).observe(seconds);
+    },
+    contentType: register.contentType,
+    text: () => register.metrics(),
+  };
+}

@@ -1,0 +1,59 @@
+import { once } from "node:events";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { Answer } from "./answer.ts";
+
+const anyOrigin = ["access-control-allow-origin", "*"];
+const noHeaders: string[] = [];
+
+/** Any web page may use the label endpoints, also see their 404s; health and metrics are not for web pages. */
+export function corsHeaders(path: string): string[] {
+  return path.startsWith("/v1/") ? anyOrigin : noHeaders;
+}
+
+/** Answers a browser's question whether it may send a request. */
+export function writePreflight(response: ServerResponse, headers: IncomingHttpHeaders): void {
+  const asked = headers["access-control-request-headers"];
+  response.writeHead(204, [
+    ...anyOrigin,
+    "access-control-allow-methods",
+    "HEAD,GET,POST,OPTIONS",
+    ...(asked === undefined
+      ? []
+      : ["access-control-allow-headers", asked, "vary", "Access-Control-Request-Headers"]),
+  ]);
+  response.end();
+}
+
+/** Sends the answer; a body of several parts no faster than the client takes it. */
+export async function writeAnswer(
+  response: ServerResponse,
+  { status, contentType, body }: Answer,
+  isHead: boolean,
+  headers: string[],
+): Promise<void> {
+  const head = ["content-type", contentType, "x-content-type-options", "nosniff", ...headers];
+  if (isHead) {
+    response.writeHead(status, head).end();
+    return;
+  }
+  if (typeof body === "string") {
+    const bytes = Buffer.byteLength(body);
+    response.writeHead(status, [...head, "content-length", String(bytes)]).end(body);
+    return;
+  }
+  response.writeHead(status, head);
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  try {
+    for (const part of body) {
+      if (response.destroyed) return;
+      if (!response.write(part)) await once(response, "drain", { signal: gone.signal });
+      else await new Promise(setImmediate);
+    }
+    response.end();
+  } catch (error) {
+    // The client has gone, or a part could not be made: an answer without its end tells the client so.
+    response.destroy();
+    if (!gone.signal.aborted) throw error;
+  }
+}

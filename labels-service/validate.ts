@@ -1,0 +1,63 @@
+import { keccak256OfText } from "../src/labels/keccak.ts";
+import type { Progress } from "./progress.ts";
+import type { LabelScan } from "./scan.ts";
+
+/** What a full check found: every fault is counted, the first ones are described. */
+export type Validation = { labels: number; faults: number; descriptions: string[] };
+
+const describedFaults = 20;
+
+/**
+ * Checks all that readers of the database rely on: every label has the keccak-256 it is stored under, versions
+ * run from 0 to the highest, and all counts are those of the rows.
+ */
+export function validate(scan: LabelScan, progress: Progress): Validation {
+  const { facts, versions } = scan;
+  const result: Validation = { labels: 0, faults: 0, descriptions: [] };
+  const fault = (description: string) => {
+    result.faults++;
+    if (result.descriptions.length < describedFaults) result.descriptions.push(description);
+  };
+
+  for (const rows of scan.labels()) {
+    for (const [key, label] of rows) {
+      if (keyOf(keccak256OfText(label)) !== key) fault(`The label under key ${key} has another labelhash.`);
+    }
+    result.labels += rows.length;
+    progress.report("validating", result.labels, facts.recordsCount && result.labels / facts.recordsCount);
+  }
+  for (const [labelhash, label] of scan.collisions()) {
+    if (!keccak256OfText(label).equals(labelhash)) {
+      fault(`The colliding label under 0x${labelhash.toString("hex")} has another labelhash.`);
+    }
+    result.labels++;
+  }
+  progress.finish();
+
+  if (result.labels !== facts.recordsCount) {
+    fault(`There are ${result.labels} labels, but ${facts.recordsCount} are recorded.`);
+  }
+  checkVersions(scan, fault);
+  const recorded = versions.map(({ version }) => version).join(", ");
+  const expected = Array.from({ length: facts.highestLabelSetVersion + 1 }, (_, i) => i).join(", ");
+  if (recorded !== expected) fault(`Versions ${recorded || "none"} are recorded; expected ${expected}.`);
+  return result;
+}
+
+function checkVersions({ versions, countByVersion }: LabelScan, fault: (description: string) => void): void {
+  const counts = new Map(countByVersion().map(({ version, count }) => [version, count]));
+  for (const { version, recordsCount } of versions) {
+    const count = counts.get(version) ?? 0;
+    if (count !== recordsCount) {
+      fault(`Version ${version} has ${count} labels, but ${recordsCount} are recorded.`);
+    }
+    counts.delete(version);
+  }
+  for (const [version, count] of counts)
+    fault(`${count} labels are of version ${version}, which is not recorded.`);
+}
+
+/** The first 52 bits of a labelhash as a number. */
+function keyOf(digest: Buffer): number {
+  return digest.readUInt32BE(0) * 2 ** 20 + ((digest.readUInt16BE(4) << 4) | ((digest[6] ?? 0) >> 4));
+}
