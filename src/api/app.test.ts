@@ -1,0 +1,313 @@
+import { Hono } from "hono";
+import { describe, expect, test } from "vitest";
+import { z } from "zod/v4";
+import { createApi, type PluginRoutes } from "./app.ts";
+import { ApiError, parsePath, parseQuery } from "./errors.ts";
+import type { CurrentStatus } from "./status/status-source.ts";
+
+const snapshot = {
+  strategy: "omnichain" as const,
+  slowestChainIndexingCursor: 1768400395,
+  snapshotTime: 1768400407,
+  omnichainSnapshot: {
+    omnichainStatus: "omnichain-following" as const,
+    chains: {
+      "1": {
+        chainStatus: "chain-following" as const,
+        config: {
+          configType: "indefinite" as const,
+          startBlock: { timestamp: 1489165544, number: 3327417 },
+        },
+        latestIndexedBlock: { timestamp: 1768400387, number: 24231905 },
+        latestKnownBlock: { timestamp: 1768400399, number: 24231906 },
+      },
+      "8453": {
+        chainStatus: "chain-following" as const,
+        config: {
+          configType: "indefinite" as const,
+          startBlock: { timestamp: 1721834595, number: 17522624 },
+        },
+        latestIndexedBlock: { timestamp: 1768400395, number: 40805524 },
+        latestKnownBlock: { timestamp: 1768400405, number: 40805529 },
+      },
+    },
+    omnichainIndexingCursor: 1768400395,
+  },
+};
+
+// What a careless spread could carry into an answer.
+const secrets = {
+  databaseUrl: "postgresql://indexer:hunter2@db:5432/names",
+  labelsUrl: "http://user:hunter2@labels:3223",
+  chains: [{ id: 1, name: "mainnet", rpc: { http: ["https://eth-mainnet.g.alchemy.com/v2/hunter2"] } }],
+};
+
+function api({ hasSnapshot = true, pluginRoutes = [] as PluginRoutes[], now = 1768400411 } = {}) {
+  const logged: string[] = [];
+  const current: CurrentStatus = { snapshot, json: JSON.stringify(snapshot) };
+  const app = createApi({
+    config: {
+      ...secrets,
+      namespace: "mainnet",
+      plugins: ["subgraph", "registrars"],
+      isSubgraphCompatible: false,
+      labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
+      databaseSchema: "names_v1_5_1",
+      indexedChainIds: [1, 8453, 59144],
+    },
+    versions: { runtime: "24.13.0", indexingFramework: "0.17.7", program: "1.5.1", normalization: "1.11.1" },
+    labelSource: () => ({ version: "1.5.0", schemaVersion: 3 }),
+    status: { current: () => (hasSnapshot ? current : undefined) },
+    pluginRoutes,
+    log: (message) => logged.push(message),
+    clock: () => now * 1000 + 999,
+  });
+  const get = async (path: string, init?: RequestInit) => {
+    const response = await app.request(path, init);
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+  return { get, logged };
+}
+
+describe("/api/config", () => {
+  test("tells the documented members in their order, and nothing secret", async () => {
+    const { text, status, headers } = await api().get("/api/config");
+    expect(status).toBe(200);
+    expect(headers.get("content-type")).toBe("application/json");
+    expect(text).toBe(
+      '{"indexedChainIds":[1,8453,59144],"databaseSchemaName":"names_v1_5_1","isSubgraphCompatible":false,"labelSet":{"labelSetId":"subgraph","labelSetVersion":0},"namespace":"mainnet","plugins":["subgraph","registrars"],"versionInfo":{"runtime":"24.13.0","indexingFramework":"0.17.7","nsDb":"1.5.1","nsIndexer":"1.5.1","nsNormalize":"1.11.1","nsRainbow":"1.5.0","nsRainbowSchema":3}}',
+    );
+  });
+
+  test("answers without a snapshot too", async () => {
+    expect((await api({ hasSnapshot: false }).get("/api/config")).status).toBe(200);
+  });
+});
+
+describe("/api/indexing-status", () => {
+  test("projects the snapshot to the second of the request", async () => {
+    const { text, status, headers } = await api().get("/api/indexing-status");
+    expect(status).toBe(200);
+    expect(headers.get("content-type")).toBe("application/json");
+    expect(text).toBe(
+      '{"responseCode":"ok","realtimeProjection":{"projectedAt":1768400411,"worstCaseDistance":16,"snapshot":{"strategy":"omnichain","slowestChainIndexingCursor":1768400395,"snapshotTime":1768400407,"omnichainSnapshot":{"omnichainStatus":"omnichain-following","chains":{"1":{"chainStatus":"chain-following","config":{"configType":"indefinite","startBlock":{"timestamp":1489165544,"number":3327417}},"latestIndexedBlock":{"timestamp":1768400387,"number":24231905},"latestKnownBlock":{"timestamp":1768400399,"number":24231906}},"8453":{"chainStatus":"chain-following","config":{"configType":"indefinite","startBlock":{"timestamp":1721834595,"number":17522624}},"latestIndexedBlock":{"timestamp":1768400395,"number":40805524},"latestKnownBlock":{"timestamp":1768400405,"number":40805529}}},"omnichainIndexingCursor":1768400395}}}}',
+    );
+  });
+
+  test("projects to the time of the snapshot when the clock lags behind it", async () => {
+    const { text } = await api({ now: 1768400000 }).get("/api/indexing-status");
+    expect(text).toContain('"projectedAt":1768400407,"worstCaseDistance":12,');
+  });
+
+  test("is an error until there is a snapshot", async () => {
+    const { text, status } = await api({ hasSnapshot: false }).get("/api/indexing-status");
+    expect([status, text]).toEqual([503, '{"responseCode":"error"}']);
+  });
+
+  test("ignores parameters", async () => {
+    expect((await api().get("/api/indexing-status?maxRealtimeDistance=-1")).status).toBe(200);
+  });
+});
+
+describe.each(["/amirealtime", "/api/realtime"])("%s", (path) => {
+  test.each(["", "?maxWorstCaseDistance=", "?maxWorstCaseDistance=60", "?other=1&other=2"])(
+    "allows 60 seconds by default: %s",
+    async (query) => {
+      const { text, status } = await api().get(path + query);
+      expect([status, text]).toEqual([
+        200,
+        '{"maxWorstCaseDistance":60,"slowestChainIndexingCursor":1768400395,"worstCaseDistance":16}',
+      ]);
+    },
+  );
+
+  test("passes at exactly the distance asked for", async () => {
+    const { text, status } = await api().get(`${path}?maxWorstCaseDistance=16`);
+    expect([status, text]).toEqual([
+      200,
+      '{"maxWorstCaseDistance":16,"slowestChainIndexingCursor":1768400395,"worstCaseDistance":16}',
+    ]);
+  });
+
+  test("fails one second further", async () => {
+    const { text, status } = await api().get(`${path}?maxWorstCaseDistance=15`);
+    expect([status, JSON.parse(text)]).toEqual([
+      503,
+      { message: "The worst-case distance is 16 seconds, more than the 15 seconds asked for." },
+    ]);
+  });
+
+  test("takes zero and leading zeros as numbers", async () => {
+    expect((await api({ now: 1768400395 }).get(`${path}?maxWorstCaseDistance=0`)).status).toBe(503);
+    expect((await api().get(`${path}?maxWorstCaseDistance=0016`)).status).toBe(200);
+  });
+
+  test.each([
+    "-1",
+    "1.5",
+    "abc",
+    "1e3",
+    "0x10",
+    "%2B5",
+    "%205",
+    "5%20",
+    "٣",
+    "%00",
+    "%ff",
+    "Infinity",
+    "NaN",
+  ])("refuses %s", async (value) => {
+    const { text, status } = await api().get(`${path}?maxWorstCaseDistance=${value}`);
+    expect([status, JSON.parse(text)]).toEqual([
+      400,
+      {
+        message: "Invalid Input",
+        details: {
+          errors: [],
+          properties: {
+            maxWorstCaseDistance: { errors: ["maxWorstCaseDistance must be a non-negative integer"] },
+          },
+        },
+      },
+    ]);
+  });
+
+  test("refuses a number that no integer can hold", async () => {
+    const { text, status } = await api().get(`${path}?maxWorstCaseDistance=9007199254740992`);
+    expect([status, JSON.parse(text)]).toEqual([
+      400,
+      {
+        message: "Invalid Input",
+        details: {
+          errors: [],
+          properties: { maxWorstCaseDistance: { errors: ["maxWorstCaseDistance is too large"] } },
+        },
+      },
+    ]);
+  });
+
+  test("refuses a repeated parameter", async () => {
+    const { text, status } = await api().get(`${path}?maxWorstCaseDistance=1&maxWorstCaseDistance=2`);
+    expect([status, JSON.parse(text)]).toEqual([
+      400,
+      {
+        message: "Invalid Input",
+        details: {
+          errors: [],
+          properties: { maxWorstCaseDistance: { errors: ["maxWorstCaseDistance must be given once"] } },
+        },
+      },
+    ]);
+  });
+
+  test("looks at the parameter before it looks for a snapshot", async () => {
+    const { get } = api({ hasSnapshot: false });
+    expect((await get(`${path}?maxWorstCaseDistance=x`)).status).toBe(400);
+    const { text, status } = await get(path);
+    expect([status, text]).toEqual([503, '{"message":"The indexing status is not available."}']);
+  });
+});
+
+describe("every path", () => {
+  const faulty: PluginRoutes = {
+    path: "/faulty",
+    routes: new Hono()
+      .get("/crash", () => {
+        throw new Error("postgresql://indexer:hunter2@db\n\u001b[31mforged");
+      })
+      .get("/refuse", () => {
+        throw new ApiError(503, { message: "Not now.", details: { retry: true } });
+      })
+      .post("/json", async (c) => c.json(await c.req.json()))
+      .get("/:id{.+}", (c) =>
+        c.json({
+          path: parsePath(c, z.object({ id: z.string().regex(/^\d+$/, "id must be a number") })),
+          query: parseQuery(c, z.object({ a: z.string("a is missing"), b: z.string().optional() })),
+        }),
+      ),
+  };
+
+  test.each([
+    ["/", 200],
+    ["/api/config", 200],
+    ["/amirealtime?maxWorstCaseDistance=x", 400],
+    ["/amirealtime?maxWorstCaseDistance=1", 503],
+    ["/faulty/crash", 500],
+    ["/nothing", 404],
+  ])("%s carries the version header once: %i", async (path, expected) => {
+    const { status, headers } = await api({ pluginRoutes: [faulty] }).get(path);
+    expect([status, headers.get("x-nsnode-version")]).toEqual([expected, "1.5.1"]);
+    expect(headers.get("access-control-expose-headers")).toBe("x-nsnode-version");
+  });
+
+  test.each([
+    "/nothing",
+    "/api",
+    "/api/config/",
+    "/api/indexing-status/",
+    "/amirealtime/",
+    "/subgraph",
+    "/%zz",
+    "/%00",
+    "//",
+  ])("%s is no route", async (path) => {
+    const { status, text } = await api().get(path);
+    expect([status, text]).toEqual([404, '{"message":"Not Found"}']);
+  });
+
+  test.each(["POST", "PUT", "DELETE"])("%s is no method of the REST endpoints", async (method) => {
+    expect((await api().get("/api/config", { method })).status).toBe(404);
+  });
+
+  test("HEAD answers like GET without a body", async () => {
+    const { status, text, headers } = await api().get("/api/config", { method: "HEAD" });
+    expect([status, text, headers.get("x-nsnode-version")]).toEqual([200, "", "1.5.1"]);
+  });
+
+  test("an unexpected error is logged on one line and not shown", async () => {
+    const { get, logged } = api({ pluginRoutes: [faulty] });
+    const { status, text } = await get("/faulty/crash");
+    expect([status, text]).toEqual([500, '{"message":"Internal Server Error"}']);
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toContain(
+      "GET /faulty/crash failed: Error: postgresql://indexer:hunter2@db\\u000a\\u001b[31mforged",
+    );
+    expect(logged[0]).not.toMatch(/[\0-\x1f]/);
+  });
+
+  test("a refusal is answered with its status and body, and not logged", async () => {
+    const { get, logged } = api({ pluginRoutes: [faulty] });
+    const { status, text } = await get("/faulty/refuse");
+    expect([status, JSON.parse(text)]).toEqual([503, { message: "Not now.", details: { retry: true } }]);
+    expect(logged).toEqual([]);
+  });
+
+  test("the path is checked before the query, and all of the query at once", async () => {
+    const { get } = api({ pluginRoutes: [faulty] });
+    expect(JSON.parse((await get("/faulty/x")).text).details).toEqual({
+      errors: [],
+      properties: { id: { errors: ["id must be a number"] } },
+    });
+    expect(JSON.parse((await get("/faulty/1?b=1&b=2")).text).details).toEqual({
+      errors: [],
+      properties: {
+        a: { errors: ["a is missing"] },
+        b: { errors: ["Invalid input: expected string, received array"] },
+      },
+    });
+    expect(JSON.parse((await get("/faulty/1?a=x&c=1&c=2&__proto__=1")).text)).toEqual({
+      path: { id: "1" },
+      query: { a: "x" },
+    });
+  });
+
+  test("/ is a page that names the endpoints", async () => {
+    const { status, text, headers } = await api().get("/");
+    expect(status).toBe(200);
+    expect(headers.get("content-type")).toBe("text/html; charset=UTF-8");
+    for (const path of ["/subgraph", "/api/config", "/api/indexing-status", "/amirealtime", "/ready"]) {
+      expect(text).toContain(`href="${path}"`);
+    }
+    expect(text).not.toContain("hunter2");
+  });
+});

@@ -1,0 +1,86 @@
+import { type BlockRef, higherBlock, lowerBlock } from "./block.ts";
+
+/** What is known of one chain at one moment, whatever it was learned from. */
+export type ChainFacts = {
+  chainId: number;
+  /** Lowest start block of all contracts indexed on the chain. */
+  startBlock: BlockRef;
+  /** Highest end block, if every contract of the chain has one. */
+  endBlock?: BlockRef | undefined;
+  /** Target of the backfill, once the indexer has set it. */
+  backfillEndBlock?: BlockRef | undefined;
+  /** Last block whose events are in the database; absent before the first. */
+  latestIndexedBlock?: BlockRef | undefined;
+  /** Newest block seen over RPC. */
+  latestKnownBlock?: BlockRef | undefined;
+  /** What the chain's sync does: fetch history, follow the head, or nothing more because its range is complete. */
+  sync: "backfill" | "live" | "complete";
+};
+
+export type ChainConfig =
+  | { configType: "indefinite"; startBlock: BlockRef }
+  | { configType: "definite"; startBlock: BlockRef; endBlock: BlockRef };
+
+/** Status of one chain, with exactly the members that its `chainStatus` has in JSON and in their order. */
+export type ChainSnapshot =
+  | { chainStatus: "chain-queued"; config: ChainConfig }
+  | {
+      chainStatus: "chain-backfill";
+      config: ChainConfig;
+      latestIndexedBlock: BlockRef;
+      backfillEndBlock: BlockRef;
+    }
+  | {
+      chainStatus: "chain-following";
+      config: ChainConfig;
+      latestIndexedBlock: BlockRef;
+      latestKnownBlock: BlockRef;
+    }
+  | { chainStatus: "chain-completed"; config: ChainConfig; latestIndexedBlock: BlockRef };
+
+/**
+ * The last block of the chain that counts as indexed, or undefined while the chain is queued. `indexedThrough` is
+ * the time (Unix seconds) up to which all chains are processed, where that is known: a chain whose start it has
+ * passed stands at least at its start, one whose end it has passed stands at its end.
+ */
+export function indexedBlock(facts: ChainFacts, indexedThrough: number | undefined): BlockRef | undefined {
+  const { startBlock, endBlock, latestIndexedBlock } = facts;
+  if (isComplete(facts, indexedThrough)) return endBlock;
+  if (latestIndexedBlock !== undefined && latestIndexedBlock.number >= startBlock.number) {
+    return endBlock === undefined ? latestIndexedBlock : lowerBlock(latestIndexedBlock, endBlock);
+  }
+  return indexedThrough !== undefined && indexedThrough >= startBlock.timestamp ? startBlock : undefined;
+}
+
+/** Snapshot of one chain, given the time up to which all chains are processed (see `indexedBlock`). */
+export function chainSnapshot(facts: ChainFacts, indexedThrough: number | undefined): ChainSnapshot {
+  const { startBlock, endBlock } = facts;
+  const config: ChainConfig =
+    endBlock === undefined
+      ? { configType: "indefinite", startBlock }
+      : { configType: "definite", startBlock, endBlock };
+  const latestIndexedBlock = indexedBlock(facts, indexedThrough);
+
+  if (latestIndexedBlock === undefined) return { chainStatus: "chain-queued", config };
+  if (isComplete(facts, indexedThrough))
+    return { chainStatus: "chain-completed", config, latestIndexedBlock };
+  if (facts.sync !== "backfill" && endBlock === undefined) {
+    const latestKnownBlock = higherBlock(latestIndexedBlock, facts.latestKnownBlock ?? latestIndexedBlock);
+    return { chainStatus: "chain-following", config, latestIndexedBlock, latestKnownBlock };
+  }
+  const backfillEndBlock =
+    endBlock ?? higherBlock(latestIndexedBlock, facts.backfillEndBlock ?? latestIndexedBlock);
+  return { chainStatus: "chain-backfill", config, latestIndexedBlock, backfillEndBlock };
+}
+
+// A sync that is complete has fetched everything, which is not yet processed where other chains lag behind. So the
+// end must have been reached too: by the chain's own checkpoint, or by the time up to which all chains are processed.
+function isComplete(
+  { endBlock, latestIndexedBlock, sync }: ChainFacts,
+  indexedThrough: number | undefined,
+): boolean {
+  if (endBlock === undefined || sync === "backfill") return false;
+  if (latestIndexedBlock !== undefined && latestIndexedBlock.number >= endBlock.number) return true;
+  if (indexedThrough === undefined) return false;
+  return sync === "complete" ? indexedThrough >= endBlock.timestamp : indexedThrough > endBlock.timestamp;
+}

@@ -1,0 +1,233 @@
+import { describe, expect, test } from "vitest";
+import {
+  type CheckpointRow,
+  type CheckpointState,
+  chainFacts,
+  type FactsContext,
+  findEndsAhead,
+  findStaleRows,
+  processedThrough,
+  type SyncMetrics,
+} from "./facts.ts";
+
+const chainId = 8453;
+const timeOf = (number: number) => 1_700_000_000 + number * 10;
+const at = (number: number) => ({ timestamp: timeOf(number), number });
+
+const checkpoint = (number: number, fill: "first" | "log" | "last", chain = chainId) =>
+  `${timeOf(number)}${String(chain).padStart(16, "0")}${String(number).padStart(16, "0")}${
+    { first: "0".repeat(33), log: `${"0".repeat(15)}75${"0".repeat(15)}9`, last: "9".repeat(33) }[fill]
+  }`;
+
+const row = (all: string, rest: Partial<CheckpointRow> = {}): CheckpointRow => ({
+  chainId,
+  latestCheckpoint: all,
+  safeCheckpoint: all,
+  finalizedCheckpoint: all,
+  version: "700",
+  ...rest,
+});
+
+const idle: SyncMetrics = { isRealtime: false, isComplete: false };
+const live: SyncMetrics = { ...idle, isRealtime: true };
+const context: FactsContext = {
+  isReady: false,
+  staleRows: new Map(),
+  endsAhead: new Set(),
+  findBlock: (_, number) => at(number),
+};
+const blind: FactsContext = { ...context, findBlock: () => undefined };
+const chain = { chainId, startBlock: 100 };
+
+describe("the start of a chain", () => {
+  test("is read from its first checkpoint, without a node", () => {
+    expect(chainFacts(chain, row(checkpoint(100, "first")), idle, blind)?.startBlock).toEqual({
+      timestamp: 1_700_001_000,
+      number: 100,
+    });
+  });
+
+  test("is asked from a node otherwise, and the facts wait for it", () => {
+    const facts = chainFacts(chain, row(checkpoint(120, "log")), idle, context);
+    expect(facts?.startBlock).toEqual({ timestamp: 1_700_001_000, number: 100 });
+    expect(chainFacts(chain, row(checkpoint(120, "log")), idle, blind)).toBeUndefined();
+    expect(chainFacts(chain, undefined, undefined, blind)).toBeUndefined();
+  });
+});
+
+describe("the latest indexed block", () => {
+  const indexed = (given: CheckpointRow, rest: Partial<FactsContext> = {}) =>
+    chainFacts(chain, given, idle, { ...context, ...rest })?.latestIndexedBlock;
+
+  test("is absent before the first event", () => {
+    expect(indexed(row(checkpoint(100, "first")))).toBeUndefined();
+    expect(chainFacts(chain, undefined, undefined, context)?.latestIndexedBlock).toBeUndefined();
+  });
+
+  test("is absent while Ponder stands at a finalized block before the start", () => {
+    expect(indexed(row(checkpoint(70, "last")))).toBeUndefined();
+  });
+
+  test("is the start block once that is processed", () => {
+    expect(indexed(row(checkpoint(100, "log")))).toEqual({ timestamp: 1_700_001_000, number: 100 });
+    expect(indexed(row(checkpoint(100, "last")), { isReady: true })?.number).toBe(100);
+  });
+
+  test("is the head of the row while following", () => {
+    const following = row(checkpoint(250, "last"), { safeCheckpoint: checkpoint(200, "last") });
+    expect(indexed(following, { isReady: true })).toEqual({ timestamp: 1_700_002_500, number: 250 });
+  });
+
+  test("is the safe block after a restart, to which the tables were taken back", () => {
+    const left = row(checkpoint(250, "last"), { safeCheckpoint: checkpoint(200, "last") });
+    expect(indexed(left)).toEqual({ timestamp: 1_700_002_000, number: 200 });
+    expect(indexed(left, { isReady: true, staleRows: new Map([[chainId, "700"]]) })?.number).toBe(200);
+    expect(
+      indexed({ ...left, version: "701" }, { isReady: true, staleRows: new Map([[chainId, "700"]]) }),
+    ).toEqual({
+      timestamp: 1_700_002_500,
+      number: 250,
+    });
+  });
+
+  test("is not made up when the safe checkpoint is one of another chain", () => {
+    const foreign = row(checkpoint(250, "last"), { safeCheckpoint: checkpoint(200, "last", 1) });
+    expect(indexed(foreign)).toBeUndefined();
+    expect(indexed({ ...foreign, latestCheckpoint: checkpoint(180, "last") })?.number).toBe(180);
+  });
+});
+
+describe("the end of a chain", () => {
+  const ending = { ...chain, endBlock: 300 };
+  const endOf = (rest: Partial<FactsContext>, indexedNumber = 250, metrics = live) =>
+    chainFacts(ending, row(checkpoint(indexedNumber, "last")), metrics, {
+      ...context,
+      isReady: true,
+      ...rest,
+    })?.endBlock;
+
+  test("is told with its time", () => {
+    expect(endOf({})).toEqual({ timestamp: 1_700_003_000, number: 300 });
+  });
+
+  test("is not told while there is no such block", () => {
+    expect(endOf({ findBlock: (_, number) => (number === 300 ? undefined : at(number)) })).toBeUndefined();
+  });
+
+  test("that was missing when the chain went live is told once it is indexed", () => {
+    expect(endOf({ endsAhead: new Set([chainId]) }, 299)).toBeUndefined();
+    expect(endOf({ endsAhead: new Set([chainId]) }, 300)).toEqual({ timestamp: 1_700_003_000, number: 300 });
+  });
+
+  test("counts as missing only for chains that are live", () => {
+    const noEnd: FactsContext = { ...context, findBlock: (_, n) => (n === 300 ? undefined : at(n)) };
+    const facts = (metrics: SyncMetrics) => chainFacts(ending, row(checkpoint(250, "last")), metrics, noEnd);
+    expect(findEndsAhead([facts(live)!], [ending], new Set())).toEqual(new Set([chainId]));
+    expect(findEndsAhead([facts(idle)!], [ending], new Set())).toEqual(new Set());
+    expect(findEndsAhead([facts(live)!], [chain], new Set([10]))).toEqual(new Set([10]));
+  });
+});
+
+describe("the target of the backfill", () => {
+  const target = (given: CheckpointRow, metrics: SyncMetrics, rest: FactsContext = context) =>
+    chainFacts(chain, given, metrics, rest)?.backfillEndBlock;
+
+  test("follows from the number of blocks that Ponder fetches", () => {
+    expect(target(row(checkpoint(100, "first")), { ...idle, historicalTotalBlocks: 101 })).toEqual({
+      timestamp: 1_700_002_000,
+      number: 200,
+    });
+  });
+
+  test("is the last finalized block until Ponder has told it", () => {
+    const restarted = row(checkpoint(150, "last"), { finalizedCheckpoint: checkpoint(190, "last") });
+    expect(target(restarted, idle)).toEqual({ timestamp: 1_700_001_900, number: 190 });
+    expect(target(restarted, { ...idle, historicalTotalBlocks: 0 })?.number).toBe(190);
+  });
+
+  test("is unknown when the finalized checkpoint is one of another chain or before the start", () => {
+    expect(
+      target(row(checkpoint(150, "last"), { finalizedCheckpoint: checkpoint(190, "last", 1) }), idle),
+    ).toBeUndefined();
+    expect(target(row(checkpoint(70, "last")), idle)).toBeUndefined();
+  });
+});
+
+describe("the newest known block", () => {
+  const known = (metrics: Partial<SyncMetrics>) =>
+    chainFacts(
+      chain,
+      row(checkpoint(200, "last")),
+      { ...live, historicalTotalBlocks: 101, ...metrics },
+      context,
+    )?.latestKnownBlock;
+
+  test("is the last live block", () => {
+    expect(known({ syncBlock: 260, syncBlockTimestamp: 1_700_002_600 })).toEqual({
+      timestamp: 1_700_002_600,
+      number: 260,
+    });
+  });
+
+  test("is the end of the backfill before the first live block, since Ponder then tells an older time", () => {
+    expect(known({ syncBlock: 200, syncBlockTimestamp: 1_700_001_230 })).toEqual({
+      timestamp: 1_700_002_000,
+      number: 200,
+    });
+  });
+});
+
+describe("what the chain's sync does", () => {
+  test.each([
+    [undefined, "backfill"],
+    [idle, "backfill"],
+    [live, "live"],
+    [{ ...idle, isComplete: true }, "complete"],
+    [{ isRealtime: true, isComplete: true }, "complete"],
+  ] as const)("%j is %s", (metrics, sync) => {
+    expect(chainFacts(chain, undefined, metrics, context)?.sync).toBe(sync);
+  });
+});
+
+describe("rows left over from before a restart", () => {
+  const left = row(checkpoint(250, "last"), { safeCheckpoint: checkpoint(200, "last"), version: "701" });
+  const state = (rows: CheckpointRow[], isReady = false): CheckpointState => ({ isReady, rows });
+
+  test("are those whose head and safe block differ in the backfill", () => {
+    expect(findStaleRows(state([left]), new Map())).toEqual(new Map([[chainId, "701"]]));
+    expect(findStaleRows(state([row(checkpoint(200, "log"))]), new Map([[chainId, "701"]]))).toEqual(
+      new Map(),
+    );
+  });
+
+  test("are remembered after the backfill", () => {
+    expect(findStaleRows(state([left], true), new Map([[chainId, "701"]]))).toEqual(
+      new Map([[chainId, "701"]]),
+    );
+    expect(findStaleRows(state([left], true), new Map())).toEqual(new Map());
+  });
+});
+
+describe("the time up to which all chains are processed", () => {
+  const facts = [chainFacts(chain, undefined, undefined, context)!];
+  const state = (...rows: CheckpointRow[]): CheckpointState => ({ isReady: false, rows });
+
+  test("is unknown before the first event", () => {
+    expect(processedThrough(facts, state(), [idle])).toBeUndefined();
+    expect(processedThrough(facts, state(row(checkpoint(100, "first"))), [idle])).toBeUndefined();
+    expect(processedThrough(facts, state(row(checkpoint(70, "last"))), [idle])).toBeUndefined();
+  });
+
+  test("is that of the safe checkpoint, also of another chain's", () => {
+    expect(processedThrough(facts, state(row(checkpoint(150, "log"))), [idle])).toBe(1_700_001_500);
+    const foreign = row(checkpoint(250, "last"), { safeCheckpoint: checkpoint(40, "last", 1) });
+    expect(processedThrough(facts, state(foreign), [idle])).toBe(1_700_000_400);
+  });
+
+  test("is the end of the backfill once a chain has gone on from there", () => {
+    const figures = { historicalTotalSeconds: 900 };
+    expect(processedThrough(facts, state(), [{ ...idle, ...figures }])).toBeUndefined();
+    expect(processedThrough(facts, state(), [{ ...live, ...figures }])).toBe(1_700_001_900);
+    expect(processedThrough(facts, state(), [{ ...idle, isComplete: true, ...figures }])).toBe(1_700_001_900);
+  });
+});

@@ -1,0 +1,28 @@
+import { readFileSync } from "node:fs";
+import { findPackageJSON } from "node:module";
+import { z } from "zod/v4";
+
+/** Versions of this program and of what it runs on, as `/api/config` shows them; "unknown" where one cannot be found. */
+export type Versions = { runtime: string; indexingFramework: string; program: string; normalization: string };
+
+/** Reads the versions of the installed packages. */
+export function readVersions(): Versions {
+  return {
+    runtime: process.versions.node,
+    indexingFramework: versionIn(() => findPackageJSON("ponder", import.meta.url)),
+    program: versionIn(() => findPackageJSON(import.meta.url)),
+    normalization: versionIn(() => findPackageJSON("@adraffy/ens-normalize", import.meta.url)),
+  };
+}
+
+const manifest = z.object({ version: z.string().min(1) });
+
+function versionIn(find: () => string | undefined): string {
+  try {
+    const path = find();
+    if (path === undefined) return "unknown";
+    return manifest.parse(JSON.parse(readFileSync(path, "utf8"))).version;
+  } catch {
+    return "unknown"; // A package that is laid out otherwise is no reason to refuse the configuration.
+  }
+}
