@@ -1,4 +1,5 @@
 import { db, publicClients } from "ponder:api";
+import type { Hono } from "hono";
 import { readConfig } from "../config/environment.ts";
 import { contractSources } from "../config/sources.ts";
 import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
@@ -8,13 +9,17 @@ import { watchLabelSource } from "./label-source.ts";
 import { openStatus } from "./status/open-status.ts";
 import { ponderProcess } from "./status/ponder-process.ts";
 import { statusChains } from "./status/status-chains.ts";
+import { createDatabase, type SqlClient } from "./subgraph/database.ts";
+import { subgraphRoutes } from "./subgraph/routes.ts";
+import { createSubgraph } from "./subgraph/subgraph.ts";
 import { readVersions } from "./versions.ts";
 
 const config = readConfig();
-const process = ponderProcess(globalThis);
+const versions = readVersions();
+const ponder = ponderProcess(globalThis);
 
 const status = openStatus({
-  process,
+  process: ponder,
   db,
   clients: publicClients,
   chains: statusChains(config.chains, Object.values(contractSources(config))),
@@ -23,23 +28,38 @@ const status = openStatus({
 const labels = openLabels({
   url: config.labelsUrl,
   ...config.labelSet,
-  log: (_level, line) => process.log(line),
+  log: (_level, message, fields) => ponder.log(`${message} ${JSON.stringify(fields)}`),
 });
 const labelSource = watchLabelSource({
   describe: async () => (await labels).describe(),
   expectedSchemaVersion: labelDatabaseSchemaVersion,
-  log: process.log,
+  log: ponder.log,
 });
-process.onStop(() => {
+ponder.onStop(() => {
   labelSource.stop();
   labels.then((source) => source.close()).catch(() => undefined); // An unopened source has nothing to close.
 });
 
 export default createApi({
   config: { ...config, indexedChainIds: config.chains.map(({ id }) => id) },
-  versions: readVersions(),
+  versions,
   labelSource: labelSource.current,
   status,
-  pluginRoutes: [],
-  log: process.log,
+  pluginRoutes: config.plugins.includes("subgraph") ? [{ path: "/subgraph", routes: openSubgraph() }] : [],
+  log: ponder.log,
 });
+
+function openSubgraph(): Hono {
+  const client = publicClients[ponder.chainNames.get(config.rootChainId) ?? ""];
+  const subgraph = createSubgraph({
+    // ponder: the client is there, but not in the type that Ponder gives its read-only database.
+    database: createDatabase((db as unknown as { $client: SqlClient }).$client),
+    chainId: config.rootChainId,
+    deployment: versions.program,
+    blockOf: async (number) => {
+      const block = await client?.getBlock({ blockNumber: BigInt(number) });
+      return block && { hash: block.hash, parentHash: block.parentHash, timestamp: Number(block.timestamp) };
+    },
+  });
+  return subgraphRoutes(subgraph);
+}

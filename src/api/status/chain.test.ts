@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type ChainFacts, chainSnapshot } from "./chain.ts";
 
+const upTo = (second: number) => ({ before: second, through: second });
 const at = (number: number) => ({ timestamp: 1_000_000 + number * 10, number });
 
 const indefinite: ChainFacts = { chainId: 1, startBlock: at(100), sync: "backfill" };
@@ -14,14 +15,14 @@ describe("a chain without an end", () => {
   });
 
   test("is queued while the indexed block lies before its start", () => {
-    expect(chainSnapshot({ ...indefinite, latestIndexedBlock: at(99) }, 1_000_999)).toEqual({
+    expect(chainSnapshot({ ...indefinite, latestIndexedBlock: at(99) }, upTo(1_000_999))).toEqual({
       chainStatus: "chain-queued",
       config,
     });
   });
 
   test("stands at its start once the other chains have passed it", () => {
-    expect(chainSnapshot({ ...indefinite, backfillEndBlock: at(150) }, 1_001_000)).toEqual({
+    expect(chainSnapshot({ ...indefinite, backfillEndBlock: at(150) }, upTo(1_001_000))).toEqual({
       chainStatus: "chain-backfill",
       config,
       latestIndexedBlock: { timestamp: 1_001_000, number: 100 },
@@ -31,7 +32,10 @@ describe("a chain without an end", () => {
 
   test("is in backfill from the moment its start block is indexed", () => {
     expect(
-      chainSnapshot({ ...indefinite, latestIndexedBlock: at(100), backfillEndBlock: at(150) }, 1_001_000),
+      chainSnapshot(
+        { ...indefinite, latestIndexedBlock: at(100), backfillEndBlock: at(150) },
+        upTo(1_001_000),
+      ),
     ).toEqual({
       chainStatus: "chain-backfill",
       config,
@@ -42,8 +46,8 @@ describe("a chain without an end", () => {
 
   test("stays in backfill at its target until it goes live", () => {
     const facts = { ...indefinite, latestIndexedBlock: at(150), backfillEndBlock: at(150) };
-    expect(chainSnapshot(facts, 1_001_500).chainStatus).toBe("chain-backfill");
-    expect(chainSnapshot({ ...facts, sync: "live" }, 1_001_500).chainStatus).toBe("chain-following");
+    expect(chainSnapshot(facts, upTo(1_001_500)).chainStatus).toBe("chain-backfill");
+    expect(chainSnapshot({ ...facts, sync: "live" }, upTo(1_001_500)).chainStatus).toBe("chain-following");
   });
 
   test("shows a target that is never behind the indexed block", () => {
@@ -95,12 +99,14 @@ describe("a chain with an end", () => {
 
   test("is not completed while its sync is done but its events wait for other chains", () => {
     expect(
-      chainSnapshot({ ...definite, latestIndexedBlock: at(120), sync: "complete" }, 1_001_999),
+      chainSnapshot({ ...definite, latestIndexedBlock: at(120), sync: "complete" }, upTo(1_002_000)),
     ).toMatchObject({ chainStatus: "chain-backfill", latestIndexedBlock: { number: 120 } });
   });
 
   test("is completed at its end, also if the last blocks held no event", () => {
-    expect(chainSnapshot({ ...definite, latestIndexedBlock: at(120), sync: "complete" }, 1_002_000)).toEqual({
+    expect(
+      chainSnapshot({ ...definite, latestIndexedBlock: at(120), sync: "complete" }, upTo(1_002_001)),
+    ).toEqual({
       chainStatus: "chain-completed",
       config,
       latestIndexedBlock: { timestamp: 1_002_000, number: 200 },
@@ -115,13 +121,13 @@ describe("a chain with an end", () => {
 
   test("is never following", () => {
     expect(
-      chainSnapshot({ ...definite, latestIndexedBlock: at(150), sync: "live" }, 1_001_500).chainStatus,
+      chainSnapshot({ ...definite, latestIndexedBlock: at(150), sync: "live" }, upTo(1_001_500)).chainStatus,
     ).toBe("chain-backfill");
   });
 
   test("waits for its own end block when another chain stands at the same second", () => {
     const facts: ChainFacts = { ...definite, latestIndexedBlock: at(150), sync: "live" };
-    expect(chainSnapshot(facts, 1_002_000).chainStatus).toBe("chain-backfill");
-    expect(chainSnapshot(facts, 1_002_001).chainStatus).toBe("chain-completed");
+    expect(chainSnapshot(facts, upTo(1_002_000)).chainStatus).toBe("chain-backfill");
+    expect(chainSnapshot(facts, upTo(1_002_001)).chainStatus).toBe("chain-completed");
   });
 });

@@ -39,31 +39,35 @@ export type ChainSnapshot =
   | { chainStatus: "chain-completed"; config: ChainConfig; latestIndexedBlock: BlockRef };
 
 /**
- * The last block of the chain that counts as indexed, or undefined while the chain is queued. `indexedThrough` is
- * the time (Unix seconds) up to which all chains are processed, where that is known: a chain whose start it has
- * passed stands at least at its start, one whose end it has passed stands at its end.
+ * How far all chains are processed in the one order of time, in Unix seconds: completely before the second `before`, and
+ * up to some event in the second `through`. Undefined before the first event.
  */
-export function indexedBlock(facts: ChainFacts, indexedThrough: number | undefined): BlockRef | undefined {
+export type Processed = { before: number; through: number } | undefined;
+
+/**
+ * The last block of the chain that counts as indexed, or undefined while the chain is queued. A chain whose start the
+ * others have passed stands at least at its start, one whose end they have passed stands at its end.
+ */
+export function indexedBlock(facts: ChainFacts, processed: Processed): BlockRef | undefined {
   const { startBlock, endBlock, latestIndexedBlock } = facts;
-  if (isComplete(facts, indexedThrough)) return endBlock;
+  if (isComplete(facts, processed)) return endBlock;
   if (latestIndexedBlock !== undefined && latestIndexedBlock.number >= startBlock.number) {
     return endBlock === undefined ? latestIndexedBlock : lowerBlock(latestIndexedBlock, endBlock);
   }
-  return indexedThrough !== undefined && indexedThrough >= startBlock.timestamp ? startBlock : undefined;
+  return processed !== undefined && processed.through >= startBlock.timestamp ? startBlock : undefined;
 }
 
-/** Snapshot of one chain, given the time up to which all chains are processed (see `indexedBlock`). */
-export function chainSnapshot(facts: ChainFacts, indexedThrough: number | undefined): ChainSnapshot {
+/** Snapshot of one chain, given how far all chains are processed. */
+export function chainSnapshot(facts: ChainFacts, processed: Processed): ChainSnapshot {
   const { startBlock, endBlock } = facts;
   const config: ChainConfig =
     endBlock === undefined
       ? { configType: "indefinite", startBlock }
       : { configType: "definite", startBlock, endBlock };
-  const latestIndexedBlock = indexedBlock(facts, indexedThrough);
+  const latestIndexedBlock = indexedBlock(facts, processed);
 
   if (latestIndexedBlock === undefined) return { chainStatus: "chain-queued", config };
-  if (isComplete(facts, indexedThrough))
-    return { chainStatus: "chain-completed", config, latestIndexedBlock };
+  if (isComplete(facts, processed)) return { chainStatus: "chain-completed", config, latestIndexedBlock };
   if (facts.sync !== "backfill" && endBlock === undefined) {
     const latestKnownBlock = higherBlock(latestIndexedBlock, facts.latestKnownBlock ?? latestIndexedBlock);
     return { chainStatus: "chain-following", config, latestIndexedBlock, latestKnownBlock };
@@ -74,13 +78,9 @@ export function chainSnapshot(facts: ChainFacts, indexedThrough: number | undefi
 }
 
 // A sync that is complete has fetched everything, which is not yet processed where other chains lag behind. So the
-// end must have been reached too: by the chain's own checkpoint, or by the time up to which all chains are processed.
-function isComplete(
-  { endBlock, latestIndexedBlock, sync }: ChainFacts,
-  indexedThrough: number | undefined,
-): boolean {
+// end must have been reached too: by the chain's own checkpoint, or by the time before which all is processed.
+function isComplete({ endBlock, latestIndexedBlock, sync }: ChainFacts, processed: Processed): boolean {
   if (endBlock === undefined || sync === "backfill") return false;
   if (latestIndexedBlock !== undefined && latestIndexedBlock.number >= endBlock.number) return true;
-  if (indexedThrough === undefined) return false;
-  return sync === "complete" ? indexedThrough >= endBlock.timestamp : indexedThrough > endBlock.timestamp;
+  return processed !== undefined && endBlock.timestamp < processed.before;
 }

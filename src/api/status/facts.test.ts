@@ -6,7 +6,7 @@ import {
   type FactsContext,
   findEndsAhead,
   findStaleRows,
-  processedThrough,
+  processedBefore,
   type SyncMetrics,
 } from "./facts.ts";
 
@@ -81,13 +81,7 @@ describe("the latest indexed block", () => {
   test("is the safe block after a restart, to which the tables were taken back", () => {
     const left = row(checkpoint(250, "last"), { safeCheckpoint: checkpoint(200, "last") });
     expect(indexed(left)).toEqual({ timestamp: 1_700_002_000, number: 200 });
-    expect(indexed(left, { isReady: true, staleRows: new Map([[chainId, "700"]]) })?.number).toBe(200);
-    expect(
-      indexed({ ...left, version: "701" }, { isReady: true, staleRows: new Map([[chainId, "700"]]) }),
-    ).toEqual({
-      timestamp: 1_700_002_500,
-      number: 250,
-    });
+    expect(indexed(left, { isReady: true, staleRows: new Map([[chainId, left]]) })?.number).toBe(200);
   });
 
   test("is not made up when the safe checkpoint is one of another chain", () => {
@@ -193,41 +187,56 @@ describe("rows left over from before a restart", () => {
   const left = row(checkpoint(250, "last"), { safeCheckpoint: checkpoint(200, "last"), version: "701" });
   const state = (rows: CheckpointRow[], isReady = false): CheckpointState => ({ isReady, rows });
 
+  const known = new Map([[chainId, left]]);
+
   test("are those whose head and safe block differ in the backfill", () => {
-    expect(findStaleRows(state([left]), new Map())).toEqual(new Map([[chainId, "701"]]));
-    expect(findStaleRows(state([row(checkpoint(200, "log"))]), new Map([[chainId, "701"]]))).toEqual(
-      new Map(),
-    );
+    expect(findStaleRows(state([left]), new Map())).toEqual(known);
+    expect(findStaleRows(state([row(checkpoint(200, "log"))]), known)).toEqual(new Map());
   });
 
-  test("are remembered after the backfill", () => {
-    expect(findStaleRows(state([left], true), new Map([[chainId, "701"]]))).toEqual(
-      new Map([[chainId, "701"]]),
-    );
-    expect(findStaleRows(state([left], true), new Map())).toEqual(new Map());
+  test("are remembered after the backfill until a block is written", () => {
+    expect(findStaleRows(state([left], true), known)).toEqual(known);
+    expect(findStaleRows(state([{ ...left, version: "702" }], true), known)).toEqual(new Map());
+    const next = { ...left, latestCheckpoint: checkpoint(201, "last"), version: "702" };
+    expect(findStaleRows(state([next], true), known)).toEqual(new Map());
+  });
+
+  test("stay stale through a finalization, which leaves the head alone", () => {
+    const finalized = { ...left, finalizedCheckpoint: checkpoint(205, "last"), version: "702" };
+    expect(findStaleRows(state([finalized], true), known)).toEqual(new Map([[chainId, finalized]]));
+    expect(findStaleRows(state([finalized], true), new Map())).toEqual(new Map());
   });
 });
 
-describe("the time up to which all chains are processed", () => {
+describe("the second before which all chains are processed", () => {
   const facts = [chainFacts(chain, undefined, undefined, context)!];
   const state = (...rows: CheckpointRow[]): CheckpointState => ({ isReady: false, rows });
 
   test("is unknown before the first event", () => {
-    expect(processedThrough(facts, state(), [idle])).toBeUndefined();
-    expect(processedThrough(facts, state(row(checkpoint(100, "first"))), [idle])).toBeUndefined();
-    expect(processedThrough(facts, state(row(checkpoint(70, "last"))), [idle])).toBeUndefined();
+    expect(processedBefore(facts, state(), [idle])).toBeUndefined();
+    expect(processedBefore(facts, state(row(checkpoint(100, "first"))), [idle])).toBeUndefined();
+    expect(processedBefore(facts, state(row(checkpoint(70, "last"))), [idle])).toBeUndefined();
   });
 
   test("is that of the safe checkpoint, also of another chain's", () => {
-    expect(processedThrough(facts, state(row(checkpoint(150, "log"))), [idle])).toBe(1_700_001_500);
+    expect(processedBefore(facts, state(row(checkpoint(150, "log"))), [idle])).toBe(1_700_001_500);
     const foreign = row(checkpoint(250, "last"), { safeCheckpoint: checkpoint(40, "last", 1) });
-    expect(processedThrough(facts, state(foreign), [idle])).toBe(1_700_000_400);
+    expect(processedBefore(facts, state(foreign), [idle])).toBe(1_700_000_400);
   });
 
   test("is the end of the backfill once a chain has gone on from there", () => {
     const figures = { historicalTotalSeconds: 900 };
-    expect(processedThrough(facts, state(), [{ ...idle, ...figures }])).toBeUndefined();
-    expect(processedThrough(facts, state(), [{ ...live, ...figures }])).toBe(1_700_001_900);
-    expect(processedThrough(facts, state(), [{ ...idle, isComplete: true, ...figures }])).toBe(1_700_001_900);
+    expect(processedBefore(facts, state(), [{ ...idle, ...figures }])).toBeUndefined();
+    expect(processedBefore(facts, state(), [{ ...live, ...figures }])).toBe(1_700_001_900);
+    expect(processedBefore(facts, state(), [{ ...idle, isComplete: true, ...figures }])).toBe(1_700_001_900);
+  });
+
+  test("includes the second of the last end, where all chains have an end", () => {
+    const done: SyncMetrics[] = [{ ...idle, isComplete: true, historicalTotalSeconds: 900 }];
+    const ending = { ...facts[0]!, endBlock: at(190), sync: "complete" as const };
+    expect(processedBefore([ending], state(), done)).toBe(1_700_001_901);
+    expect(processedBefore([ending, facts[0]!], state(), done)).toBe(1_700_001_900);
+    expect(processedBefore([{ ...ending, sync: "live" }], state(), done)).toBe(1_700_001_900);
+    expect(processedBefore([ending, { ...ending, endBlock: at(195) }], state(), done)).toBe(1_700_001_900);
   });
 });

@@ -30,20 +30,25 @@ export type SyncMetrics = {
 /** Looks up a block whose timestamp is wanted: the block, or undefined while it is not known (yet). */
 export type FindBlock = (chainId: number, number: number) => BlockRef | undefined;
 
-/** Chain id -> version of a checkpoint row that was written by an earlier run and whose head no longer holds. */
-export type StaleRows = ReadonlyMap<number, string>;
+/** By chain id, checkpoint rows that an earlier run wrote and whose `latestCheckpoint` no longer holds. */
+export type StaleRows = ReadonlyMap<number, CheckpointRow>;
 
 /**
  * The rows whose `latestCheckpoint` is left over from before a restart. Ponder then takes the tables back to
  * `safeCheckpoint` but leaves the row alone until it next writes it; in its backfill it writes both alike.
  */
 export function findStaleRows(state: CheckpointState, known: StaleRows): StaleRows {
-  if (state.isReady) return known;
-  return new Map(
-    state.rows
-      .filter((row) => row.latestCheckpoint !== row.safeCheckpoint)
-      .map((row) => [row.chainId, row.version]),
-  );
+  const stale = state.isReady
+    ? state.rows.filter((row) => isStillStale(row, known.get(row.chainId)))
+    : state.rows.filter((row) => row.latestCheckpoint !== row.safeCheckpoint);
+  return new Map(stale.map((row) => [row.chainId, row]));
+}
+
+// A live block rewrites the row, maybe with the same block as before the restart. Finalization rewrites it too, but
+// leaves the head as it was.
+function isStillStale(row: CheckpointRow, stale: CheckpointRow | undefined): boolean {
+  if (stale === undefined || row.latestCheckpoint !== stale.latestCheckpoint) return false;
+  return row.version === stale.version || row.finalizedCheckpoint !== stale.finalizedCheckpoint;
 }
 
 /** What the facts of every chain depend on; `endsAhead` as `findEndsAhead` tells. */
@@ -91,10 +96,10 @@ export function findEndsAhead(
 }
 
 /**
- * Time (Unix seconds) up to which the events of all chains are processed beyond what their own latest blocks say, or
+ * The second (Unix time) before which the events of all chains are processed, also where no block of theirs says so, or
  * undefined. Ponder restarts from one safe checkpoint for all chains, and it backfills all chains to one moment.
  */
-export function processedThrough(
+export function processedBefore(
   facts: readonly ChainFacts[],
   state: CheckpointState,
   metrics: readonly SyncMetrics[],
@@ -106,7 +111,7 @@ export function processedThrough(
     return safe.isStart || safe.block.number < start ? [] : [safe.block.timestamp];
   });
   if (metrics.some((chain) => chain.isRealtime || chain.isComplete))
-    times.push(backfillEndTime(facts, metrics));
+    times.push(backfilledBefore(facts, metrics));
   return times.length === 0 ? undefined : Math.max(...times);
 }
 
@@ -123,7 +128,7 @@ function indexedOf(
   staleRows: StaleRows,
 ): BlockRef | undefined {
   if (row === undefined) return undefined;
-  const isHeadValid = isReady && staleRows.get(chain.chainId) !== row.version;
+  const isHeadValid = isReady && !staleRows.has(chain.chainId);
   // ponder: a safe checkpoint may be one of another chain. It then tells up to when this chain is processed, but not
   // up to which block; the last block known to be that old is its own latest, if that is old enough.
   const isOwnSafe = parseCheckpoint(row.safeCheckpoint).chainId === chain.chainId;
@@ -176,7 +181,12 @@ function syncOf(metrics: SyncMetrics | undefined): ChainFacts["sync"] {
 }
 
 // ponder: the figure is the same for every chain, counted from the earliest start to where the backfill of all ends.
-function backfillEndTime(facts: readonly ChainFacts[], metrics: readonly SyncMetrics[]): number {
+// That is the last end of all chains, and then its second is processed whole. Or it is the earliest finalized block of
+// all, and then chains of a higher id may have events of the same second that come after it.
+function backfilledBefore(facts: readonly ChainFacts[], metrics: readonly SyncMetrics[]): number {
   const seconds = Math.max(...metrics.map((chain) => chain.historicalTotalSeconds ?? 0));
-  return Math.min(...facts.map((chain) => chain.startBlock.timestamp)) + seconds;
+  const time = Math.min(...facts.map((chain) => chain.startBlock.timestamp)) + seconds;
+  const ends = facts.map(({ sync, endBlock }) => (sync === "complete" ? endBlock?.timestamp : undefined));
+  const lastEnd = Math.max(...ends.map((end) => end ?? Number.POSITIVE_INFINITY));
+  return time === lastEnd ? time + 1 : time;
 }

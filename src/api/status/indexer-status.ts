@@ -5,7 +5,7 @@ import {
   type FindBlock,
   findEndsAhead,
   findStaleRows,
-  processedThrough,
+  processedBefore,
   type StaleRows,
   type StatusChain,
   type SyncMetrics,
@@ -49,8 +49,8 @@ export function createIndexerStatus({
     if (facts.length < chains.length) return undefined;
     endsAhead = findEndsAhead(facts, chains, endsAhead);
 
-    const through = processedThrough(facts, state, [...metrics.values()]);
-    const omnichain = omnichainSnapshot(facts, through);
+    const before = processedBefore(facts, state, [...metrics.values()]);
+    const omnichain = omnichainSnapshot(facts, before);
     return omnichain && { run, snapshot: createSnapshot(omnichain, Math.floor(clock() / 1000)) };
   };
 }

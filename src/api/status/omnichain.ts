@@ -1,4 +1,4 @@
-import { type ChainFacts, type ChainSnapshot, chainSnapshot, indexedBlock } from "./chain.ts";
+import { type ChainFacts, type ChainSnapshot, chainSnapshot, indexedBlock, type Processed } from "./chain.ts";
 
 export type OmnichainStatus =
   | "omnichain-unstarted"
@@ -15,15 +15,15 @@ export type OmnichainSnapshot = {
 
 /**
  * Joins the facts of all chains, or undefined if they fit no status (some chains completed, the rest queued).
- * `processedThrough` is a time (Unix seconds) up to which the events of all chains are processed, if one is known
+ * `processedBefore` is a second (Unix time) before which the events of all chains are processed, if one is known
  * beside the chains' own blocks.
  */
 export function omnichainSnapshot(
   facts: readonly ChainFacts[],
-  processedThrough: number | undefined,
+  processedBefore: number | undefined,
 ): OmnichainSnapshot | undefined {
-  const indexedThrough = furthestTime(facts, processedThrough);
-  const snapshots = facts.map((chain) => chainSnapshot(chain, indexedThrough));
+  const processed = furthest(facts, processedBefore);
+  const snapshots = facts.map((chain) => chainSnapshot(chain, processed));
   const omnichainStatus = omnichainStatusOf(snapshots);
   if (omnichainStatus === undefined) return undefined;
 
@@ -58,11 +58,12 @@ export function omnichainCursor(chains: readonly ChainSnapshot[]): number {
 
 // A time without a block only starts and finishes chains: no block is made up to stand for it, and the cursor stays at
 // the newest block that is known to be indexed.
-function furthestTime(
-  facts: readonly ChainFacts[],
-  processedThrough: number | undefined,
-): number | undefined {
-  const times = facts.flatMap((chain) => indexedBlock(chain, processedThrough)?.timestamp ?? []);
-  if (processedThrough !== undefined) times.push(processedThrough);
-  return times.length === 0 ? undefined : Math.max(...times);
+function furthest(facts: readonly ChainFacts[], processedBefore: number | undefined): Processed {
+  const known =
+    processedBefore === undefined ? undefined : { before: processedBefore, through: processedBefore - 1 };
+  const times = facts.flatMap((chain) => indexedBlock(chain, known)?.timestamp ?? []);
+  if (times.length === 0) return known;
+  const newest = Math.max(...times);
+  if (known === undefined) return { before: newest, through: newest };
+  return { before: Math.max(newest, known.before), through: Math.max(newest, known.through) };
 }
