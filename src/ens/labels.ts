@@ -1,8 +1,9 @@
-import { type Hex, keccak256, stringToBytes } from "viem";
+import type { Hex } from "viem";
+import { keccak256 } from "./keccak.ts";
 
 /** keccak-256 of the label's UTF-8 bytes, whatever the label is (viem's `labelhash` treats "" and `[…]` differently). */
 export function labelhashOf(label: string): Hex {
-  return keccak256(stringToBytes(label));
+  return keccak256(label);
 }
 
 /** The label as it stands in a name when it is unknown or unusable: `[` + 64 hex digits + `]`. */

@@ -1,4 +1,5 @@
-import { concat, type Hex, keccak256, numberToHex } from "viem";
+import type { Hex } from "viem";
+import { keccak256 } from "./keccak.ts";
 
 /** Node of the root. */
 export const rootNode: Hex = `0x${"0".repeat(64)}`;
@@ -11,10 +12,10 @@ export const zeroAddress: Hex = `0x${"0".repeat(40)}`;
 
 /** Node of the subname whose label hashes to `labelhash`, directly under `parentNode` (ENSIP-1). */
 export function subnode(parentNode: Hex, labelhash: Hex): Hex {
-  return keccak256(concat([parentNode, labelhash]));
+  return keccak256(Buffer.from(parentNode.slice(2) + labelhash.slice(2), "hex"));
 }
 
 /** The 32 bytes of a token id: the labelhash for a base registrar, the node for a name wrapper. */
 export function tokenIdToHex(tokenId: bigint): Hex {
-  return numberToHex(tokenId, { size: 32 });
+  return `0x${tokenId.toString(16).padStart(64, "0")}`;
 }

@@ -3,6 +3,9 @@ import { rootNode, zeroAddress } from "../ens/nodes.ts";
 import { domain } from "../schema/subgraph.ts";
 import type { Scope } from "./scope.ts";
 
+// Stands in `changeBlock` of a domain that was made in memory.
+const notStored = -1;
+
 export type DomainRow = typeof domain.$inferSelect;
 
 /** The domain of a node; the root is made in memory where it is missing, and stored with its first change. */
@@ -13,7 +16,7 @@ export async function findDomain(scope: Scope, node: Hex): Promise<DomainRow | u
 }
 
 /** A domain that nothing is known of but its node: owner zero, no name. */
-export function bareDomain({ timestamp, blockNumber }: Scope, node: Hex, isMigrated: boolean): DomainRow {
+export function bareDomain({ timestamp }: Scope, node: Hex, isMigrated: boolean): DomainRow {
   return {
     id: node,
     name: null,
@@ -30,7 +33,7 @@ export function bareDomain({ timestamp, blockNumber }: Scope, node: Hex, isMigra
     registrantId: null,
     wrappedOwnerId: null,
     expiryDate: null,
-    changeBlock: blockNumber,
+    changeBlock: notStored,
   };
 }
 
@@ -45,13 +48,17 @@ export async function expectDomain(scope: Scope, node: Hex, isMigrated: boolean)
   return bareDomain(scope, node, isMigrated);
 }
 
-/** Stores the domain with `changes` laid over it, whether it was stored before or not. */
-export function saveDomain({ db, blockNumber }: Scope, row: DomainRow, changes: Partial<DomainRow>) {
-  const set = { ...changes, changeBlock: blockNumber };
-  return db
-    .insert(domain)
-    .values({ ...row, ...set })
-    .onConflictDoUpdate(set);
+/** Stores `changes` of a domain, and the whole domain where it was not stored yet. */
+export function saveDomain(scope: Scope, row: DomainRow, changes: Partial<DomainRow>) {
+  return row.changeBlock === notStored
+    ? insertDomain(scope, { ...row, ...changes })
+    : updateDomain(scope, row.id, changes);
+}
+
+/** Stores a new domain. */
+export function insertDomain({ db, blockNumber }: Scope, row: DomainRow) {
+  row.changeBlock = blockNumber;
+  return db.insert(domain).values(row);
 }
 
 /** Changes a stored domain. */
@@ -63,14 +70,14 @@ export function updateDomain({ db, blockNumber }: Scope, node: Hex, changes: Par
  * subgraph: a domain without resolver, owner and subdomains counts as gone. Each save of such a domain lowers the
  * parent's count by one and applies the test to the parent; the domain itself stays.
  */
-export async function discountIfEmpty(scope: Scope, saved: DomainRow): Promise<void> {
-  let row: DomainRow | undefined = saved;
-  while (row && isEmpty(row) && row.parentId !== null) {
+export async function discountIfEmpty(scope: Scope, savedNode: Hex): Promise<void> {
+  for (let node: Hex | null = savedNode; node !== null; ) {
+    const row: DomainRow | null = await scope.db.find(domain, { id: node });
+    if (!row || !isEmpty(row) || row.parentId === null) return;
     const parent: DomainRow | null = await scope.db.find(domain, { id: row.parentId });
     if (!parent) return;
-    const subdomainCount: number = parent.subdomainCount - 1;
-    await updateDomain(scope, parent.id, { subdomainCount });
-    row = { ...parent, subdomainCount };
+    await updateDomain(scope, parent.id, { subdomainCount: parent.subdomainCount - 1 });
+    node = parent.id;
   }
 }
 

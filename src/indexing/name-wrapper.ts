@@ -1,6 +1,7 @@
-import { type Hex, keccak256 } from "viem";
+import type { Hex } from "viem";
 import { dnsLabels } from "../ens/dns-names.ts";
 import { isParentCannotControlBurned, toSignedFuses } from "../ens/fuses.ts";
+import { keccak256 } from "../ens/keccak.ts";
 import { encodedLabel } from "../ens/labels.ts";
 import { wrappedDomain } from "../schema/subgraph.ts";
 import { ensureAccount } from "./accounts.ts";

@@ -8,7 +8,9 @@ import {
   discountIfEmpty,
   expectDomain,
   findDomain,
+  insertDomain,
   saveDomain,
+  updateDomain,
 } from "./domains.ts";
 import { addDomainEvent } from "./events.ts";
 import { childName } from "./naming.ts";
@@ -44,9 +46,9 @@ export async function recordNewOwner(
     isMigrated,
     ...(parent && needsName ? await nameOf(scope, { parent, parentNode, labelhash, owner, before }) : {}),
   };
-  const row = { ...(before ?? bareDomain(scope, node, isMigrated)), ...changes };
-  await saveDomain(scope, row, changes);
-  if (owner === zeroAddress) await discountIfEmpty(scope, row);
+  if (before) await updateDomain(scope, node, changes);
+  else await insertDomain(scope, { ...bareDomain(scope, node, isMigrated), ...changes });
+  if (owner === zeroAddress) await discountIfEmpty(scope, node);
   await addDomainEvent(scope, {
     type: "NewOwner",
     domainId: node,
@@ -84,7 +86,7 @@ export async function recordRegistryTransfer(
   if (isOldRegistry && before.isMigrated) return;
   await ensureAccount(scope, owner);
   await saveDomain(scope, before, { ownerId: owner });
-  if (owner === zeroAddress) await discountIfEmpty(scope, { ...before, ownerId: owner });
+  if (owner === zeroAddress) await discountIfEmpty(scope, node);
   await addDomainEvent(scope, { type: "Transfer", domainId: node, ownerId: owner });
 }
 
@@ -99,7 +101,7 @@ export async function recordNewResolver(
 
   const link = await linkOf(scope, node, address);
   await saveDomain(scope, before, link);
-  await discountIfEmpty(scope, { ...before, ...link });
+  if (before.ownerId === zeroAddress) await discountIfEmpty(scope, node);
   await addDomainEvent(scope, {
     type: "NewResolver",
     domainId: node,

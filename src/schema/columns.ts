@@ -7,24 +7,25 @@ type Column = { getSQLType(): string; mapToDriverValue(value: unknown): unknown 
  * NUL characters, which Postgres cannot hold, are cut out on the way in (graph-node's store does the same).
  */
 export function text(t: PgColumnsBuilders) {
-  return inByteOrder(t.text());
+  return inByteOrder(t.text(), (column) => {
+    column.mapToDriverValue = withoutNul;
+  });
 }
 
 /** A text column for `0x…` ids, addresses and hashes: lower case, byte order. */
 export function hex(t: PgColumnsBuilders) {
-  return inByteOrder(t.hex());
+  return inByteOrder(t.hex(), () => {});
 }
 
 // Drizzle has no collation option. The type name is the one place where one can be said, so that the
 // primary key, every index and every comparison of the column use it.
-function inByteOrder<B extends PgColumnBuilderBase>(builder: B): B {
+function inByteOrder<B extends PgColumnBuilderBase>(builder: B, adapt: (column: Column) => void): B {
   const builds = builder as unknown as { build(table: unknown): Column };
   const build = builds.build.bind(builder);
   builds.build = (table) => {
     const column = build(table);
-    const map = column.mapToDriverValue.bind(column);
     column.getSQLType = () => 'text COLLATE "C"';
-    column.mapToDriverValue = (value) => map(withoutNul(value));
+    adapt(column);
     return column;
   };
   return builder;
