@@ -1,7 +1,7 @@
 import { createConfig } from "ponder";
 import { readConfig } from "./src/config/environment.ts";
 import { entriesForRate } from "./src/config/rpc.ts";
-import { contractSources } from "./src/config/sources.ts";
+import { type ContractSources, contractSources } from "./src/config/sources.ts";
 
 const config = readConfig();
 
@@ -29,7 +29,7 @@ export default createConfig({
   contracts: contractSources(config) as never,
 }) as unknown as {
   chains: Record<string, { id: number }>;
-  contracts: ReturnType<typeof contractSources>;
+  contracts: ContractSources;
   accounts: Record<never, never>;
   blocks: Record<never, never>;
 };

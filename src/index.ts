@@ -1,6 +1,7 @@
-import { namehash } from "viem";
 import { readConfig } from "./config/environment.ts";
+import type { PluginId } from "./config/plugins.ts";
 import { contractSources } from "./config/sources.ts";
+import { managedNameOf } from "./datasources/managed-names.ts";
 import { createSettings } from "./indexing/settings.ts";
 import { openLabels } from "./labels/open-labels.ts";
 import { processLog } from "./log.ts";
@@ -9,6 +10,7 @@ import { registerSubgraph } from "./plugins/subgraph.ts";
 // The one file that acts on load: opens the labels and registers the indexing functions of the active plugins.
 
 const config = readConfig();
+const { datasources } = config;
 const sources = contractSources(config);
 const log = processLog();
 const labels = await openLabels({ url: config.labelsUrl, ...config.labelSet, log });
@@ -16,11 +18,9 @@ const settings = createSettings(labels, {
   isSubgraphCompatible: config.isSubgraphCompatible,
   report: (report) => log("warn", "Skipped or repaired an odd event", report),
 });
+const isSource = (source: string) => source in sources;
 
-if (config.plugins.includes("subgraph")) {
-  const managedName = config.datasources["ensroot"]?.managedName ?? "eth";
-  registerSubgraph(settings, {
-    isSource: (source) => source in sources,
-    managed: { node: namehash(managedName), name: managedName },
-  });
-}
+const register: Partial<Record<PluginId, () => void>> = {
+  subgraph: () => registerSubgraph(settings, { isSource, managed: managedNameOf(datasources, "ensroot") }),
+};
+for (const plugin of config.plugins) register[plugin]?.();

@@ -1,5 +1,6 @@
 import type { Namespace } from "../datasources/datasources.ts";
 
+/** All plugins, in the order in which their handlers see one log. */
 export const pluginIds = [
   "subgraph",
   "basenames",
@@ -19,20 +20,51 @@ type Plugin = {
   uses: readonly string[];
 };
 
-/** The plugins of this release, in the order in which their handlers see one log. */
-export const plugins: Partial<Record<PluginId, Plugin>> = {
+// `registrars` and `tokenscope` index whatever there is, so that networks without the other chains can have them too.
+const definitions: Record<PluginId, Plugin> = {
   subgraph: { requires: ["ensroot"], uses: [] },
+  basenames: { requires: ["basenames"], uses: [] },
+  lineanames: { requires: ["lineanames"], uses: [] },
+  threedns: { requires: ["threednsOptimism", "threednsBase"], uses: [] },
+  "protocol-acceleration": {
+    requires: ["ensroot"],
+    uses: [
+      "basenames",
+      "lineanames",
+      "threednsOptimism",
+      "threednsBase",
+      "rrRoot",
+      "rrBase",
+      "rrLinea",
+      "rrOptimism",
+      "rrArbitrum",
+      "rrScroll",
+    ],
+  },
+  registrars: { requires: ["ensroot"], uses: ["basenames", "lineanames"] },
+  tokenscope: {
+    requires: ["ensroot"],
+    uses: ["seaport", "basenames", "lineanames", "threednsOptimism", "threednsBase"],
+  },
 };
+
+// A plugin is listed here once src/index.ts registers its indexing functions; the configuration refuses the others.
+const released: readonly PluginId[] = ["subgraph"];
+
+/** The plugins of this release, in the order in which their handlers see one log. */
+export const plugins: Partial<Record<PluginId, Plugin>> = Object.fromEntries(
+  pluginIds.filter((id) => released.includes(id)).map((id) => [id, definitions[id]]),
+);
 
 /** Datasources that a plugin indexes in a namespace, in the plugin's order. */
 export function datasourcesOf(plugin: PluginId, namespace: Namespace): string[] {
-  const { requires, uses } = plugins[plugin] ?? { requires: [], uses: [] };
+  const { requires, uses } = definitions[plugin];
   return [...requires, ...uses].filter((id) => namespace[id] !== undefined);
 }
 
 /** Required datasources that the namespace lacks. */
 export function missingDatasources(plugin: PluginId, namespace: Namespace): string[] {
-  return (plugins[plugin]?.requires ?? []).filter((id) => namespace[id] === undefined);
+  return definitions[plugin].requires.filter((id) => namespace[id] === undefined);
 }
 
 /** Ids of all chains that the plugins index: plugin by plugin, datasource by datasource, at first occurrence. */

@@ -1,0 +1,64 @@
+import type { Abi, Hex } from "viem";
+import packageJson from "../../package.json" with { type: "json" };
+import { chainName, type Datasource } from "../datasources/datasources.ts";
+import type { Config } from "./environment.ts";
+import { pluginIds } from "./plugins.ts";
+
+const normalizationVersion = packageJson.dependencies["@adraffy/ens-normalize"];
+
+/** What a contract entry carries besides its addresses: settings that decide rows, so that Ponder's build id covers them. */
+export type RowRules = {
+  namespace: string;
+  plugins: readonly string[];
+  isSubgraphCompatible: boolean;
+  labelSetId: string;
+  labelSetVersion: number;
+  normalization: string;
+};
+
+/** One of Ponder's contract entries: the logs of one contract on one chain, by the chain's name. */
+export type ContractEntry<A extends Abi> = {
+  abi: A;
+  chain: Record<string, { address?: Hex; startBlock: number; endBlock?: number }>;
+  rowRules: RowRules;
+};
+
+/** A function that makes the entry of a datasource's contract; it gives undefined where the namespace has no such contract. */
+export function entryOf(config: Config, datasourceId: string) {
+  const datasource = config.datasources[datasourceId];
+  return <A extends Abi>(contract: string, abi: A): ContractEntry<A> | undefined => {
+    const range = datasource && rangeOf(config, datasource, contract);
+    if (datasource === undefined || range === undefined) return undefined;
+    return { abi, chain: { [chainName(datasource.chainId)]: range }, rowRules: rowRulesOf(config) };
+  };
+}
+
+/** The settings that decide rows besides contracts and code. Their change changes the build id (ponder: only contract entries are hashed). */
+export function rowRulesOf({ namespace, plugins, isSubgraphCompatible, labelSet }: Config): RowRules {
+  // Handlers run in the fixed order, in whichever order the plugins were named.
+  const active = pluginIds.filter((id) => plugins.includes(id));
+  return {
+    namespace,
+    plugins: active,
+    isSubgraphCompatible,
+    ...labelSet,
+    normalization: normalizationVersion,
+  };
+}
+
+// START_BLOCK and END_BLOCK cut a contract's own range; a contract that lies wholly outside has nothing to index.
+function rangeOf({ blockRange }: Config, datasource: Datasource, contract: string) {
+  const source = datasource.contracts[contract];
+  if (source === undefined) return undefined;
+  const startBlock = Math.max(source.startBlock, blockRange.startBlock ?? 0);
+  const endBlock = Math.min(
+    source.endBlock ?? Number.POSITIVE_INFINITY,
+    blockRange.endBlock ?? Number.POSITIVE_INFINITY,
+  );
+  if (startBlock > endBlock) return undefined;
+  return {
+    ...(source.address === undefined ? {} : { address: source.address }),
+    startBlock,
+    ...(endBlock === Number.POSITIVE_INFINITY ? {} : { endBlock }),
+  };
+}

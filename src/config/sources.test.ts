@@ -1,0 +1,111 @@
+import { describe, expect, test } from "vitest";
+import { namespaces } from "../datasources/datasources.ts";
+import type { Config } from "./environment.ts";
+import { contractSources } from "./sources.ts";
+
+const config: Config = {
+  namespace: "mainnet",
+  datasources: namespaces.mainnet,
+  plugins: ["subgraph"],
+  isSubgraphCompatible: false,
+  labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
+  labelsUrl: "http://localhost:3223",
+  rootChainId: 1,
+  chains: [],
+  blockRange: {},
+  pgliteDirectory: "memory",
+  databaseSchema: "public",
+  port: 42069,
+  logLevel: "info",
+};
+
+const keysOf = (changes: Partial<Config>) => Object.keys(contractSources({ ...config, ...changes }));
+
+describe("contract entries", () => {
+  test("of the root chain", () => {
+    expect(keysOf({})).toEqual([
+      "subgraph/ENSv1RegistryOld",
+      "subgraph/ENSv1Registry",
+      "subgraph/Resolver",
+      "subgraph/DNSResolver",
+      "subgraph/BaseRegistrar",
+      "subgraph/LegacyEthRegistrarController",
+      "subgraph/WrappedEthRegistrarController",
+      "subgraph/UnwrappedEthRegistrarController",
+      "subgraph/NameWrapper",
+    ]);
+  });
+
+  test("come in the fixed order of handlers, whatever the order of PLUGINS", () => {
+    const keys = keysOf({ plugins: ["registrars", "threedns", "lineanames", "basenames", "subgraph"] });
+    const plugins = [...new Set(keys.map((key) => key.slice(0, key.indexOf("/"))))];
+    expect(plugins).toEqual(["subgraph", "basenames", "lineanames", "threedns", "registrars"]);
+    expect(keysOf({ plugins: ["subgraph", "basenames", "lineanames", "threedns", "registrars"] })).toEqual(
+      keys,
+    );
+  });
+
+  test("say chain, address and blocks of their contract", () => {
+    const sources = contractSources({ ...config, plugins: ["basenames", "threedns"] });
+    expect(sources["basenames/RegistrarController"].chain).toEqual({
+      base: {
+        address: "0x4ccb0bb02fcaba27e82a56646e81d8c5bc4119a5",
+        startBlock: 18_619_035,
+        endBlock: 35_936_564,
+      },
+    });
+    expect(sources["basenames/Resolver"].chain).toEqual({ base: { startBlock: 17_571_480 } });
+    expect(sources["threedns/threednsOptimism/Resolver"].chain).toEqual({
+      optimism: { address: "0xf97aac6c8dbaebcb54ff166d79706e3af7a813c8", startBlock: 110_393_959 },
+    });
+  });
+
+  test("leave out what the namespace does not have", () => {
+    const keys = keysOf({ datasources: namespaces["ens-test-env"], plugins: ["registrars"] });
+    expect(keys).toEqual([
+      "registrars/ensroot/BaseRegistrar",
+      "registrars/ensroot/LegacyEthRegistrarController",
+      "registrars/ensroot/WrappedEthRegistrarController",
+      "registrars/ensroot/UnwrappedEthRegistrarController",
+    ]);
+  });
+
+  test("leave out text records of DNS resolvers in subgraph mode", () => {
+    expect(keysOf({ isSubgraphCompatible: true })).not.toContain("subgraph/DNSResolver");
+  });
+
+  test("leave out contracts that END_BLOCK lies in front of, and cut the others", () => {
+    const sources = contractSources({ ...config, blockRange: { endBlock: 9_380_400 } });
+    expect(sources["subgraph/ENSv1Registry"].chain).toEqual({
+      mainnet: {
+        address: "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e",
+        startBlock: 9_380_380,
+        endBlock: 9_380_400,
+      },
+    });
+    expect(Object.keys(sources)).not.toContain("subgraph/BaseRegistrar");
+  });
+});
+
+describe("what Ponder hashes", () => {
+  const hashed = (changes: Partial<Config>) => JSON.stringify(contractSources({ ...config, ...changes }));
+
+  test.each<[string, Partial<Config>]>([
+    ["the namespace", { namespace: "sepolia" }],
+    ["the plugins", { plugins: ["subgraph", "registrars"] }],
+    ["the label set", { labelSet: { labelSetId: "other", labelSetVersion: 0 } }],
+    ["the label set's version", { labelSet: { labelSetId: "subgraph", labelSetVersion: 1 } }],
+    ["subgraph mode", { isSubgraphCompatible: true }],
+    ["the first block", { blockRange: { startBlock: 4_000_000 } }],
+  ])("changes with %s", (_, changes) => {
+    expect(hashed(changes)).not.toBe(hashed({}));
+  });
+
+  test.each<[string, Partial<Config>]>([
+    ["the label service's address", { labelsUrl: "file:///labels.sqlite" }],
+    ["the schema", { databaseSchema: "names_v2" }],
+    ["the chains' RPC", { chains: [{ id: 1, name: "mainnet", rpc: { http: ["http://localhost:8545"] } }] }],
+  ])("stays with %s", (_, changes) => {
+    expect(hashed(changes)).toBe(hashed({}));
+  });
+});
