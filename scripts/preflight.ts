@@ -1,5 +1,5 @@
 import { createServer } from "node:net";
-import type { ChainConfig } from "../src/config/environment.ts";
+import type { ChainConfig } from "../src/config/chains.ts";
 
 // What is checked before Ponder starts, because Ponder itself takes another port, only warns of a wrong chain, and
 // gives up where waiting would do.

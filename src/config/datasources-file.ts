@@ -97,5 +97,10 @@ function withoutComments(value: unknown): unknown {
 }
 
 function faultsOf(error: z.ZodError): string {
-  return error.issues.map(({ path, message }) => `${path.join(".") || "the file"}: ${message}`).join("; ");
+  return error.issues
+    .map((issue) => {
+      const reason = issue.code === "invalid_key" ? issue.issues[0]?.message : undefined;
+      return `${issue.path.join(".") || "the file"}: ${reason ?? issue.message}`;
+    })
+    .join("; ");
 }

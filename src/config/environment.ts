@@ -2,24 +2,15 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod/v4";
-import {
-  chainName,
-  type Namespace,
-  type NamespaceId,
-  namespaceIds,
-  namespaces,
-} from "../datasources/datasources.ts";
+import { type Namespace, type NamespaceId, namespaceIds, namespaces } from "../datasources/datasources.ts";
+import { type ChainConfig, chainsFrom } from "./chains.ts";
 import { applyDatasourcesFile } from "./datasources-file.ts";
 import { indexedChainIds, missingDatasources, type PluginId, pluginIds, plugins } from "./plugins.ts";
-import { parseRpcUrls, providerUrls, type RpcUrls } from "./rpc.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A label set that answers are pinned to: labels of versions up to this one. */
 export type LabelSet = { labelSetId: string; labelSetVersion: number };
-
-/** A chain that is indexed. */
-export type ChainConfig = { id: number; name: string; rpc: RpcUrls };
 
 /** What the environment says, checked. */
 export type Config = {
@@ -245,50 +236,6 @@ function compatibilityFaults(
     );
   }
   return faults;
-}
-
-function chainsFrom(
-  sound: Partial<Variables>,
-  given: Record<string, string>,
-  chainIds: number[],
-  faults: string[],
-): ChainConfig[] {
-  if ((sound.QUICKNODE_API_KEY === undefined) !== (sound.QUICKNODE_ENDPOINT_NAME === undefined)) {
-    faults.push("QUICKNODE_API_KEY and QUICKNODE_ENDPOINT_NAME go together. Set both or none.");
-  }
-  const keys = {
-    ...(sound.ALCHEMY_API_KEY ? { alchemy: sound.ALCHEMY_API_KEY } : {}),
-    ...(sound.QUICKNODE_API_KEY && sound.QUICKNODE_ENDPOINT_NAME
-      ? { quicknode: sound.QUICKNODE_API_KEY, quicknodeEndpoint: sound.QUICKNODE_ENDPOINT_NAME }
-      : {}),
-    ...(sound.DRPC_API_KEY ? { drpc: sound.DRPC_API_KEY } : {}),
-  };
-  return chainIds.flatMap((id) => {
-    const text = given[`RPC_URL_${id}`];
-    const name = chainName(id);
-    if (text !== undefined) {
-      try {
-        return [{ id, name, rpc: parseRpcUrls(text) }];
-      } catch (error) {
-        faults.push(`RPC_URL_${id} is unusable: ${error instanceof Error ? error.message : String(error)}.`);
-        return [];
-      }
-    }
-    const rpc = providerUrls(id, keys) ?? localDefault(sound.NAMESPACE, id);
-    if (rpc !== undefined) return [{ id, name, rpc }];
-    faults.push(
-      `No RPC URL for chain ${id} (${name}). Set RPC_URL_${id}, or the API key of a provider that serves it.`,
-    );
-    return [];
-  });
-}
-
-// The test network's two chains listen on their usual local ports.
-function localDefault(namespace: NamespaceId | undefined, chainId: number): RpcUrls | undefined {
-  if (namespace !== "ens-test-env") return undefined;
-  if (chainId === 15658733) return { http: ["http://localhost:8545"] };
-  if (chainId === 15658734) return { http: ["http://localhost:8546"] };
-  return undefined;
 }
 
 function blockRangeFaults({ START_BLOCK, END_BLOCK }: Partial<Variables>, chainIds: number[]): string[] {

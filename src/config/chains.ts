@@ -1,0 +1,61 @@
+import { chainName } from "../datasources/datasources.ts";
+import { parseRpcUrls, providerUrls, type RpcUrls } from "./rpc.ts";
+
+/** A chain that is indexed. */
+export type ChainConfig = { id: number; name: string; rpc: RpcUrls };
+
+type RpcVariables = {
+  NAMESPACE?: string | undefined;
+  ALCHEMY_API_KEY?: string | undefined;
+  QUICKNODE_API_KEY?: string | undefined;
+  QUICKNODE_ENDPOINT_NAME?: string | undefined;
+  DRPC_API_KEY?: string | undefined;
+};
+
+/**
+ * The chains with their RPC URLs: those of RPC_URL_<chainId>, else of the hosted providers, else the test network's own.
+ * Adds a fault for each chain without one, and for each list that is malformed.
+ */
+export function chainsFrom(
+  sound: RpcVariables,
+  given: Record<string, string>,
+  chainIds: number[],
+  faults: string[],
+): ChainConfig[] {
+  if ((sound.QUICKNODE_API_KEY === undefined) !== (sound.QUICKNODE_ENDPOINT_NAME === undefined)) {
+    faults.push("QUICKNODE_API_KEY and QUICKNODE_ENDPOINT_NAME go together. Set both or none.");
+  }
+  const keys = {
+    ...(sound.ALCHEMY_API_KEY ? { alchemy: sound.ALCHEMY_API_KEY } : {}),
+    ...(sound.QUICKNODE_API_KEY && sound.QUICKNODE_ENDPOINT_NAME
+      ? { quicknode: sound.QUICKNODE_API_KEY, quicknodeEndpoint: sound.QUICKNODE_ENDPOINT_NAME }
+      : {}),
+    ...(sound.DRPC_API_KEY ? { drpc: sound.DRPC_API_KEY } : {}),
+  };
+  return chainIds.flatMap((id) => {
+    const text = given[`RPC_URL_${id}`];
+    const name = chainName(id);
+    if (text !== undefined) {
+      try {
+        return [{ id, name, rpc: parseRpcUrls(text) }];
+      } catch (error) {
+        faults.push(`RPC_URL_${id} is unusable: ${error instanceof Error ? error.message : String(error)}.`);
+        return [];
+      }
+    }
+    const rpc = providerUrls(id, keys) ?? localDefault(sound.NAMESPACE, id);
+    if (rpc !== undefined) return [{ id, name, rpc }];
+    faults.push(
+      `No RPC URL for chain ${id} (${name}). Set RPC_URL_${id}, or the API key of a provider that serves it.`,
+    );
+    return [];
+  });
+}
+
+// The test network's two chains listen on their usual local ports.
+function localDefault(namespace: string | undefined, chainId: number): RpcUrls | undefined {
+  if (namespace !== "ens-test-env") return undefined;
+  if (chainId === 15658733) return { http: ["http://localhost:8545"] };
+  if (chainId === 15658734) return { http: ["http://localhost:8546"] };
+  return undefined;
+}

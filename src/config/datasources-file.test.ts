@@ -1,0 +1,103 @@
+import { expect, test } from "vitest";
+import { applyDatasourcesFile } from "./datasources-file.ts";
+
+const table = {
+  ensroot: {
+    chainId: 5,
+    managedName: "eth",
+    contracts: {
+      ENSv1Registry: { address: `0x${"11".repeat(20)}`, startBlock: 10 },
+      Resolver: { startBlock: 3 },
+      NameWrapper: { address: `0x${"22".repeat(20)}`, startBlock: 20, endBlock: 30 },
+    },
+  },
+} as const;
+
+const apply = (file: unknown) => applyDatasourcesFile("test", table, JSON.stringify({ test: file }));
+const other = `0x${"ab".repeat(20)}`;
+
+test("replaces what it names and keeps the rest", () => {
+  const { ensroot } = apply({
+    ensroot: { 5: { contracts: { ENSv1Registry: { address: other.toUpperCase().replace("0X", "0x") } } } },
+  });
+  expect(ensroot?.contracts).toEqual({
+    ...table.ensroot.contracts,
+    ENSv1Registry: { address: other, startBlock: 10 },
+  });
+});
+
+test("takes away an end block with null", () => {
+  const { ensroot } = apply({ ensroot: { 5: { contracts: { NameWrapper: { endBlock: null } } } } });
+  expect(ensroot?.contracts["NameWrapper"]).toEqual({ address: `0x${"22".repeat(20)}`, startBlock: 20 });
+});
+
+test.each([null, `0x${"0".repeat(40)}`])("an address of %j means not deployed", (address) => {
+  const { ensroot } = apply({ ensroot: { 5: { contracts: { NameWrapper: { address } } } } });
+  expect(Object.keys(ensroot?.contracts ?? {})).toEqual(["ENSv1Registry", "Resolver"]);
+});
+
+test("a resolver without address stays one of any address", () => {
+  const { ensroot } = apply({
+    ensroot: { 5: { contracts: { Resolver: { address: null, startBlock: 8 } } } },
+  });
+  expect(ensroot?.contracts["Resolver"]).toEqual({ startBlock: 8 });
+});
+
+test("a datasource on another chain replaces the table's wholly", () => {
+  const { ensroot } = apply({ ensroot: { 6: { contracts: { ENSv1Registry: { address: other } } } } });
+  expect(ensroot).toEqual({
+    chainId: 6,
+    managedName: "eth",
+    contracts: { ENSv1Registry: { address: other, startBlock: 0 } },
+  });
+});
+
+test("adds a datasource that the namespace lacks, with its usual parent name", () => {
+  const { basenames } = apply({
+    basenames: { 7: { contracts: { Registry: { address: other, startBlock: 1 } } } },
+  });
+  expect(basenames).toEqual({
+    chainId: 7,
+    managedName: "base.eth",
+    contracts: { Registry: { address: other, startBlock: 1 } },
+  });
+});
+
+test("what is said of other namespaces, and comments, do not matter", () => {
+  const text = JSON.stringify({
+    _meta: { made: "by hand" },
+    elsewhere: { ensroot: { 1: { contracts: {} } } },
+  });
+  expect(applyDatasourcesFile("test", table, text)).toEqual(table);
+});
+
+test.each([
+  [
+    "an address that is none",
+    { ensroot: { 5: { contracts: { ENSv1Registry: { address: "0x12" } } } } },
+    "40 hex digits",
+  ],
+  [
+    "a block before the first",
+    { ensroot: { 5: { contracts: { Resolver: { startBlock: -1 } } } } },
+    "startBlock",
+  ],
+  [
+    "a new contract without address",
+    { ensroot: { 5: { contracts: { Another: { startBlock: 1 } } } } },
+    "Another has no address",
+  ],
+  [
+    "two chains for one datasource",
+    { ensroot: { 5: { contracts: {} }, 6: { contracts: {} } } },
+    "exactly one chain",
+  ],
+  ["a chain by its name", { ensroot: { mainnet: { contracts: {} } } }, "chain id"],
+  ["a list", [], "test"],
+])("refuses %s", (_, file, part) => {
+  expect(() => apply(file)).toThrow(part);
+});
+
+test("refuses text that is no JSON", () => {
+  expect(() => applyDatasourcesFile("test", table, "{")).toThrow();
+});

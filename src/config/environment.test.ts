@@ -1,0 +1,187 @@
+import { describe, expect, test } from "vitest";
+import { ConfigurationError, type Environment, parseEnvironment } from "./environment.ts";
+
+const noFiles = (path: string): string => {
+  throw new Error(`no such file: ${path}`);
+};
+
+const root: Environment = {
+  NAMESPACE: "mainnet",
+  PLUGINS: "subgraph",
+  LABELS_URL: "http://localhost:3223",
+  RPC_URL_1: "https://rpc.example/1",
+};
+
+function faultsOf(environment: Environment, readTextFile = noFiles): readonly string[] {
+  try {
+    parseEnvironment(environment, readTextFile);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+test("reads the smallest environment with the documented defaults", () => {
+  const { datasources, ...config } = parseEnvironment(root, noFiles);
+  expect(config).toEqual({
+    namespace: "mainnet",
+    plugins: ["subgraph"],
+    isSubgraphCompatible: false,
+    labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
+    labelsUrl: "http://localhost:3223",
+    rootChainId: 1,
+    chains: [{ id: 1, name: "mainnet", rpc: { http: ["https://rpc.example/1"] } }],
+    blockRange: {},
+    pgliteDirectory: ".ponder/pglite",
+    databaseSchema: "public",
+    port: 42069,
+    logLevel: "info",
+  });
+  expect(datasources["ensroot"]?.contracts["ENSv1Registry"]).toEqual({
+    address: "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e",
+    startBlock: 9380380,
+  });
+});
+
+test("takes a variable that is set to nothing for one that is not set", () => {
+  const config = parseEnvironment({ ...root, PORT: "", LABEL_SET_ID: "  ", DATABASE_URL: "" }, noFiles);
+  expect(config.port).toBe(42069);
+  expect(config.labelSet.labelSetId).toBe("subgraph");
+  expect(config.databaseUrl).toBeUndefined();
+});
+
+test("in subgraph mode only the plugin subgraph is active unless said otherwise", () => {
+  const { PLUGINS: _, ...rest } = root;
+  expect(parseEnvironment({ ...rest, SUBGRAPH_COMPAT: "true" }, noFiles).plugins).toEqual(["subgraph"]);
+});
+
+test("finds a relative label file from the working directory", () => {
+  const { labelsUrl } = parseEnvironment({ ...root, LABELS_URL: "file:./data/labels.sqlite" }, noFiles);
+  expect(labelsUrl).toBe(new URL(`file://${process.cwd()}/data/labels.sqlite`).href);
+});
+
+test("uses the local ports of the test network without RPC variables", () => {
+  const { chains } = parseEnvironment(
+    { NAMESPACE: "ens-test-env", PLUGINS: "subgraph", LABELS_URL: "file:/labels.sqlite" },
+    noFiles,
+  );
+  expect(chains).toEqual([{ id: 15658733, name: "ens-test-env", rpc: { http: ["http://localhost:8545"] } }]);
+});
+
+test("lays the datasources file over the namespace's table", () => {
+  const file = JSON.stringify({
+    mainnet: {
+      ensroot: { 1: { contracts: { NameWrapper: { address: `0x${"AB".repeat(20)}`, startBlock: 7 } } } },
+    },
+  });
+  const { datasources } = parseEnvironment({ ...root, DATASOURCES_FILE: "mine.json" }, () => file);
+  expect(datasources["ensroot"]?.contracts["NameWrapper"]).toEqual({
+    address: `0x${"ab".repeat(20)}`,
+    startBlock: 7,
+  });
+});
+
+describe("refused alone", () => {
+  test.each<[string, Environment, string]>([
+    ["no namespace", { NAMESPACE: "" }, "NAMESPACE is missing"],
+    ["an unknown namespace", { NAMESPACE: "goerli" }, "mainnet, sepolia, holesky, ens-test-env"],
+    ["an unknown plugin", { PLUGINS: "subgraph,efp" }, '"efp"'],
+    ["a plugin in another case", { PLUGINS: "Subgraph" }, '"Subgraph"'],
+    ["an empty plugin", { PLUGINS: "subgraph," }, '""'],
+    ["a repeated plugin", { PLUGINS: "subgraph,subgraph" }, "more than once"],
+    ["another spelling of true", { SUBGRAPH_COMPAT: "TRUE" }, "true, false"],
+    ["a label set id with a digit", { LABEL_SET_ID: "set1" }, "LABEL_SET_ID"],
+    ["a label set id of 51 letters", { LABEL_SET_ID: "a".repeat(51) }, "LABEL_SET_ID"],
+    ["a negative label set version", { LABEL_SET_VERSION: "-1" }, "LABEL_SET_VERSION"],
+    ["a hexadecimal label set version", { LABEL_SET_VERSION: "0x1" }, "LABEL_SET_VERSION"],
+    ["no label source", { LABELS_URL: "" }, "LABELS_URL is missing"],
+    ["a label source of another kind", { LABELS_URL: "ftp://host/labels" }, "http://, https:// or file:"],
+    [
+      "a database of another kind",
+      { DATABASE_URL: "mysql://u:p@host:1/db", DATABASE_SCHEMA: "a" },
+      "DATABASE_URL",
+    ],
+    [
+      "a database URL without port",
+      { DATABASE_URL: "postgresql://u:p@host/db", DATABASE_SCHEMA: "a" },
+      "DATABASE_URL",
+    ],
+    [
+      "a database URL without name",
+      { DATABASE_URL: "postgresql://u:p@host:1", DATABASE_SCHEMA: "a" },
+      "DATABASE_URL",
+    ],
+    ["a database without schema", { DATABASE_URL: "postgresql://u:p@host:1/db" }, "DATABASE_SCHEMA"],
+    ["the RPC cache's schema", { DATABASE_SCHEMA: "ponder_sync" }, "ponder_sync"],
+    ["a schema name over 45 characters", { DATABASE_SCHEMA: "s".repeat(46) }, "45"],
+    ["no RPC URL", { RPC_URL_1: "" }, "RPC_URL_1"],
+    ["only a websocket", { RPC_URL_1: "wss://rpc.example" }, "http(s)"],
+    [
+      "two websockets",
+      { RPC_URL_1: "https://a.example,wss://b.example,wss://c.example" },
+      "more than one websocket",
+    ],
+    ["text for a URL", { RPC_URL_1: "https://a.example,nonsense" }, "entry 2"],
+    ["half of QuickNode", { QUICKNODE_API_KEY: "k" }, "QUICKNODE_ENDPOINT_NAME"],
+    ["an end before the start", { START_BLOCK: "9", END_BLOCK: "9" }, "greater than START_BLOCK"],
+    ["a fraction of a block", { START_BLOCK: "1.5" }, "START_BLOCK"],
+    ["port 0", { PORT: "0" }, "between 1 and 65535"],
+    ["port 65536", { PORT: "65536" }, "between 1 and 65535"],
+    ["an unknown log level", { LOG_LEVEL: "verbose" }, "LOG_LEVEL"],
+    ["a rate of nothing", { RPC_REQUESTS_PER_SECOND: "0" }, "RPC_REQUESTS_PER_SECOND"],
+    ["a datasources file that is not there", { DATASOURCES_FILE: "none.json" }, "none.json"],
+    [
+      "subgraph mode with another label set",
+      { SUBGRAPH_COMPAT: "true", LABEL_SET_ID: "searchlight" },
+      "label set",
+    ],
+    ["subgraph mode with a later version", { SUBGRAPH_COMPAT: "true", LABEL_SET_VERSION: "1" }, "version 0"],
+  ])("%s", (_, change, part) => {
+    const faults = faultsOf({ ...root, ...change });
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toContain(part);
+  });
+});
+
+test("the test network's own label set goes with subgraph mode", () => {
+  const environment = {
+    NAMESPACE: "ens-test-env",
+    SUBGRAPH_COMPAT: "true",
+    LABELS_URL: "file:/labels.sqlite",
+  };
+  expect(faultsOf({ ...environment, LABEL_SET_ID: "ens-test-env" })).toEqual([]);
+});
+
+test("lists all faults in one message, without the secrets that the variables hold", () => {
+  const secret = "s3cret";
+  const environment: Environment = {
+    NAMESPACE: "mainnet",
+    PLUGINS: "subgraph,nonsense",
+    SUBGRAPH_COMPAT: "perhaps",
+    DATABASE_URL: `postgresql://user:${secret}@host/names`,
+    RPC_URL_1: `wss://rpc.example/${secret},wss://other.example/${secret}`,
+    QUICKNODE_API_KEY: secret,
+    LABELS_URL: `gopher://user:${secret}@host`,
+    PORT: "many",
+  };
+  let message = "";
+  try {
+    parseEnvironment(environment, noFiles);
+  } catch (error) {
+    message = (error as Error).message;
+  }
+  for (const name of [
+    "PLUGINS",
+    "SUBGRAPH_COMPAT",
+    "DATABASE_URL",
+    "RPC_URL_1",
+    "QUICKNODE",
+    "LABELS_URL",
+    "PORT",
+  ]) {
+    expect(message).toContain(name);
+  }
+  expect(message).toMatch(/^The configuration has 7 faults:/);
+  expect(message).not.toContain(secret);
+});
