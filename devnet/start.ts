@@ -1,0 +1,34 @@
+// The demo: `npm run demo`. Needs no keys, no network, no database; PORT and LABELS_PORT choose the ports.
+import { DemoError, runDemo } from "./demo.ts";
+import { WaitError } from "./wait.ts";
+
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => {
+    if (!stop.signal.aborted) console.log("\nStopping the demo …");
+    stop.abort();
+  });
+}
+
+const port = (name: string, usual: number): number => {
+  const text = process.env[name] ?? "";
+  if (text === "") return usual;
+  const number = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (number < 1 || number > 65_535)
+    throw new DemoError(`${name} must be a port between 1 and 65535, not "${text}".`);
+  return number;
+};
+
+try {
+  await runDemo({
+    port: port("PORT", 42_069),
+    labelsPort: port("LABELS_PORT", 3223),
+    environment: process.env,
+    write: (line) => console.log(line),
+    signal: stop.signal,
+  });
+} catch (error) {
+  const isTold = error instanceof DemoError || error instanceof WaitError;
+  console.error(isTold ? error.message : error);
+  process.exitCode = 1;
+}

@@ -1,0 +1,79 @@
+import { createServer } from "node:http";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { isPortFree } from "../../devnet/ports.ts";
+import { waitFor } from "../../devnet/wait.ts";
+import { childrenOf } from "../support/process-tree.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({ head: 60 });
+});
+afterAll(() => world?.close());
+
+test("a node of another chain is refused with the variable to correct", async () => {
+  const service = world.start({ NAMESPACE: "sepolia", RPC_URL_11155111: world.node.url });
+  expect(await service.ended).toEqual({ code: 1, signal: undefined });
+  const output = service.lastLines().join("\n");
+  expect(output).toContain("answers for chain 15658733, not for chain 11155111. Correct RPC_URL_11155111.");
+});
+
+test("a taken port is refused instead of replaced by another", async () => {
+  const other = createServer().listen(world.port);
+  const service = world.start();
+  expect(await service.ended).toEqual({ code: 1, signal: undefined });
+  expect(service.lastLines().join("\n")).toContain(`Port ${world.port} is taken by another process.`);
+  other.close();
+});
+
+test("a faulty configuration is refused with all its faults at once", async () => {
+  const service = world.start({ NAMESPACE: "mainet", LABELS_URL: "localhost:3223" });
+  expect(await service.ended).toEqual({ code: 1, signal: undefined });
+  const output = service.lastLines().join("\n");
+  expect(output).toContain("mainet");
+  expect(output).toContain("LABELS_URL");
+});
+
+test.each(["SIGTERM", "SIGINT"] as const)(
+  "%s ends the service, and the next start waits for no lock",
+  async (signal) => {
+    world.start();
+    await world.waitForIndex();
+    const stopping = performance.now();
+    expect(await world.stop(signal)).toEqual({ code: 0, signal: undefined });
+    expect(performance.now() - stopping).toBeLessThan(10_000);
+    expect(await isPortFree(world.port)).toBe(true);
+
+    const next = world.start();
+    await world.waitForIndex();
+    expect(next.lastLines(500).filter((line) => /lock/i.test(line))).toEqual([]);
+    await world.stop();
+  },
+);
+
+test("when the launcher is killed, the indexing process gives up its lock and ends", async () => {
+  world.start();
+  await world.waitForIndex();
+  const [ponder] = await childrenOf(world.running().pid);
+  process.kill(world.running().pid!, "SIGKILL");
+  await waitFor(
+    "the indexing process to end",
+    async () => {
+      return isAlive(ponder!) ? { state: "it is alive" } : { done: true };
+    },
+    { timeoutMs: 20_000 },
+  );
+  const next = world.start();
+  await world.waitForIndex();
+  expect(next.lastLines(500).filter((line) => /lock/i.test(line))).toEqual([]);
+  await world.stop();
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
