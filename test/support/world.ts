@@ -71,6 +71,7 @@ export async function startWorld({
 
   /** Starts the indexing service; with the same data folder as before, if it ran already. */
   function start(more: Record<string, string> = {}): ServiceProcess {
+    if (indexer !== undefined && indexer.ending() === undefined) throw new Error("The service is running.");
     const started = startServiceProcess({
       name: "indexing service",
       args: [join(root, "scripts/ponder.ts"), "start"],
