@@ -113,6 +113,20 @@ describe("the end of a chain", () => {
     expect(endOf({ endsAhead: new Set([chainId]) }, 300)).toEqual({ timestamp: 1_700_003_000, number: 300 });
   });
 
+  test("is the indexed block itself once that is the end", () => {
+    expect(endOf({ findBlock: (_, n) => (n === 300 ? undefined : at(n)) }, 300)).toEqual({
+      timestamp: 1_700_003_000,
+      number: 300,
+    });
+  });
+
+  test("is waited for when the chain is past it, so that the cursor never has to return to it", () => {
+    const past = (rest: Partial<FactsContext>) =>
+      chainFacts(ending, row(checkpoint(305, "last")), live, { ...context, isReady: true, ...rest });
+    expect(past({ findBlock: (_, n) => (n === 300 ? undefined : at(n)) })).toBeUndefined();
+    expect(past({})?.endBlock).toEqual({ timestamp: 1_700_003_000, number: 300 });
+  });
+
   test("counts as missing only for chains that are live", () => {
     const noEnd: FactsContext = { ...context, findBlock: (_, n) => (n === 300 ? undefined : at(n)) };
     const facts = (metrics: SyncMetrics) => chainFacts(ending, row(checkpoint(250, "last")), metrics, noEnd);

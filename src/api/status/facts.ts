@@ -59,7 +59,7 @@ export type FactsContext = {
   findBlock: FindBlock;
 };
 
-/** Facts of one chain, or undefined while the block that it starts at is not known. */
+/** Facts of one chain, or undefined while the block that it starts at, or an end that it has passed, is not known. */
 export function chainFacts(
   chain: StatusChain,
   row: CheckpointRow | undefined,
@@ -70,11 +70,16 @@ export function chainFacts(
   if (startBlock === undefined) return undefined;
 
   const latestIndexedBlock = indexedOf(chain, row, isReady, staleRows);
+  const endBlock = endOf(chain, latestIndexedBlock, endsAhead, findBlock);
+  // Blocks past the end are fetched but not indexed: a cursor that had followed them would have to go back to the end.
+  const isPastEnd = chain.endBlock !== undefined && (latestIndexedBlock?.number ?? 0) > chain.endBlock;
+  if (isPastEnd && endBlock === undefined) return undefined;
+
   const backfillEndBlock = backfillEndOf(chain, row, metrics, findBlock);
   return {
     chainId: chain.chainId,
     startBlock,
-    endBlock: endOf(chain, latestIndexedBlock, endsAhead, findBlock),
+    endBlock,
     backfillEndBlock,
     latestIndexedBlock,
     latestKnownBlock: knownOf(chain, metrics) ?? backfillEndBlock,
@@ -147,6 +152,7 @@ function endOf(
   findBlock: FindBlock,
 ): BlockRef | undefined {
   if (chain.endBlock === undefined) return undefined;
+  if (indexed?.number === chain.endBlock) return indexed;
   const isReached = indexed !== undefined && indexed.number >= chain.endBlock;
   if (endsAhead.has(chain.chainId) && !isReached) return undefined;
   return findBlock(chain.chainId, chain.endBlock);
