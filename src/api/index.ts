@@ -4,6 +4,7 @@ import { readConfig } from "../config/environment.ts";
 import { contractSources } from "../config/sources.ts";
 import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
+import { processLog } from "../log.ts";
 import { createApi } from "./app.ts";
 import { watchLabelSource } from "./label-source.ts";
 import { openStatus } from "./status/open-status.ts";
@@ -25,11 +26,7 @@ const status = openStatus({
   chains: statusChains(config.chains, Object.values(contractSources(config))),
 });
 
-const labels = openLabels({
-  url: config.labelsUrl,
-  ...config.labelSet,
-  log: (_level, message, fields) => ponder.log(`${message} ${JSON.stringify(fields)}`),
-});
+const labels = openLabels({ url: config.labelsUrl, ...config.labelSet, log: processLog() });
 const labelSource = watchLabelSource({
   describe: async () => (await labels).describe(),
   expectedSchemaVersion: labelDatabaseSchemaVersion,

@@ -1,0 +1,193 @@
+import { afterEach, expect, test } from "vitest";
+import { waitFor } from "../../devnet/wait.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+// The recorded chain of the test network: it is indexed from its genesis block, and 1,666 is its last.
+const chainId = "15658733";
+const start = { timestamp: 1493943200, number: 0 };
+
+type BlockRef = { timestamp: number; number: number };
+type ChainStatus = {
+  chainStatus: string;
+  config: { configType: string; startBlock: BlockRef; endBlock?: BlockRef };
+  latestIndexedBlock?: BlockRef;
+  backfillEndBlock?: BlockRef;
+  latestKnownBlock?: BlockRef;
+};
+type Status = {
+  responseCode: string;
+  realtimeProjection: {
+    projectedAt: number;
+    worstCaseDistance: number;
+    snapshot: {
+      strategy: string;
+      slowestChainIndexingCursor: number;
+      snapshotTime: number;
+      omnichainSnapshot: {
+        omnichainStatus: string;
+        chains: Record<string, ChainStatus>;
+        omnichainIndexingCursor: number;
+      };
+    };
+  };
+};
+
+let world: World | undefined;
+afterEach(async () => {
+  await world?.close();
+  world = undefined;
+});
+
+/** Asks for the status again and again; holds every answer against the rules and remembers what it has seen. */
+function watchStatus(url: string) {
+  const seen: string[] = [];
+  const faults: string[] = [];
+  let cursor = 0;
+  let isOn = true;
+  let last: Status | undefined;
+
+  const look = async () => {
+    const response = await fetch(`${url}/api/indexing-status`).catch(() => undefined);
+    if (response === undefined) return;
+    if (response.status !== 200) {
+      if (seen.length > 0 || (await response.text()) !== '{"responseCode":"error"}')
+        faults.push("an error again");
+      return;
+    }
+    last = (await response.json()) as Status;
+    const { projectedAt, worstCaseDistance, snapshot } = last.realtimeProjection;
+    const chain = snapshot.omnichainSnapshot.chains[chainId];
+    if (snapshot.slowestChainIndexingCursor < cursor) faults.push("the cursor went back");
+    cursor = snapshot.slowestChainIndexingCursor;
+    if (worstCaseDistance !== projectedAt - cursor) faults.push("the distance is not that to the cursor");
+    if (projectedAt < snapshot.snapshotTime) faults.push("projected before the snapshot");
+    const state = `${snapshot.omnichainSnapshot.omnichainStatus} ${chain?.chainStatus}`;
+    if (seen.at(-1) !== state) seen.push(state);
+  };
+  const done = (async () => {
+    while (isOn) {
+      await look();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  })();
+
+  return {
+    seen,
+    faults,
+    last: () => last?.realtimeProjection.snapshot,
+    async stop() {
+      isOn = false;
+      await done;
+    },
+  };
+}
+
+test("the status tells backfill, following and a restart after a crash, and its cursor never goes back", async () => {
+  world = await startWorld({ head: 1_600 });
+  world.start();
+  let watch = watchStatus(world.url);
+  await world.waitForIndex({ block: 1_600 });
+  world.node.chain.setHead(1_666);
+  await world.waitForIndex({ block: 1_666 });
+  await waitFor("the status of block 1,666", async () =>
+    watch.last()?.slowestChainIndexingCursor === 1767071746
+      ? { done: true }
+      : { state: JSON.stringify(watch.last()) },
+  );
+  await watch.stop();
+
+  expect(watch.faults).toEqual([]);
+  expect(watch.seen.at(-1)).toBe("omnichain-following chain-following");
+  const order = [
+    "omnichain-unstarted chain-queued",
+    "omnichain-backfill chain-backfill",
+    "omnichain-following chain-following",
+  ];
+  expect(order.filter((state) => watch.seen.includes(state))).toEqual(watch.seen);
+  expect(watch.last()?.omnichainSnapshot).toEqual({
+    omnichainStatus: "omnichain-following",
+    chains: {
+      [chainId]: {
+        chainStatus: "chain-following",
+        config: { configType: "indefinite", startBlock: start },
+        latestIndexedBlock: { timestamp: 1767071746, number: 1_666 },
+        latestKnownBlock: { timestamp: 1767071746, number: 1_666 },
+      },
+    },
+    omnichainIndexingCursor: 1767071746,
+  });
+
+  await world.crash();
+  world.start();
+  watch = watchStatus(world.url);
+  await waitFor("the status of block 1,666 after the restart", async () =>
+    watch.last()?.slowestChainIndexingCursor === 1767071746
+      ? { done: true }
+      : { state: JSON.stringify(watch.last()) },
+  );
+  await watch.stop();
+  expect(watch.faults).toEqual([]);
+  expect(watch.seen.at(-1)).toBe("omnichain-following chain-following");
+});
+
+test("a range of blocks ends as completed, which is never in real time", async () => {
+  world = await startWorld({ environment: { END_BLOCK: "900" } });
+  world.start();
+  const watch = watchStatus(world.url);
+  await waitFor("the end of the range", async () => {
+    const status = watch.last()?.omnichainSnapshot.omnichainStatus;
+    return status === "omnichain-completed" ? { done: true } : { state: String(status) };
+  });
+  await watch.stop();
+  expect(watch.faults).toEqual([]);
+
+  const chain = watch.last()?.omnichainSnapshot.chains[chainId];
+  expect(chain).toEqual({
+    chainStatus: "chain-completed",
+    config: { configType: "definite", startBlock: start, endBlock: { timestamp: 1699160021, number: 900 } },
+    latestIndexedBlock: { timestamp: 1699160021, number: 900 },
+  });
+  const realtime = await fetch(`${world.url}/amirealtime`);
+  expect(realtime.status).toBe(503);
+  expect(await realtime.json()).toEqual({
+    message: expect.stringMatching(
+      /^The worst-case distance is \d+ seconds, more than the 60 seconds asked for\.$/,
+    ),
+  });
+  expect((await fetch(`${world.url}/api/realtime?maxWorstCaseDistance=999999999999`)).status).toBe(200);
+
+  const config = await fetch(`${world.url}/api/config`);
+  expect(await config.json()).toEqual({
+    indexedChainIds: [15658733],
+    databaseSchemaName: "public",
+    isSubgraphCompatible: true,
+    labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
+    namespace: "ens-test-env",
+    plugins: ["subgraph"],
+    versionInfo: {
+      runtime: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      indexingFramework: "0.17.7",
+      nsDb: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      nsIndexer: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      nsNormalize: "1.11.1",
+      nsRainbow: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      nsRainbowSchema: expect.any(Number),
+    },
+  });
+  for (const path of [
+    "/",
+    "/api/config",
+    "/amirealtime?maxWorstCaseDistance=-1",
+    "/nowhere",
+    "/health",
+    "/subgraph",
+  ]) {
+    const { headers } = await fetch(world.url + path, { headers: { origin: "https://dapp.example" } });
+    expect([path, headers.get("access-control-allow-origin")]).toEqual([path, "*"]);
+  }
+  for (const path of ["/health", "/ready", "/metrics"]) {
+    expect([path, (await fetch(world.url + path)).status]).toEqual([path, 200]);
+  }
+  const unknown = await fetch(`${world.url}/api/config/`);
+  expect([unknown.status, await unknown.text()]).toEqual([404, '{"message":"Not Found"}']);
+});
