@@ -1,0 +1,219 @@
+import { gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createEndpoint, createLoadedDatabase, headBlock } from "../../../test/support/subgraph.ts";
+import type { Database } from "./database.ts";
+
+let client: Awaited<ReturnType<typeof createLoadedDatabase>>;
+beforeAll(async () => {
+  const accounts = Array.from({ length: 200 }, (_, place) => ({ id: `0x${`${place}`.padStart(40, "0")}` }));
+  client = await createLoadedDatabase({ Account: accounts });
+});
+afterAll(() => client.close());
+
+const one = '{"data":{"accounts":[{"id":"0x0000000000000000000000000000000000000000"}]}}';
+const query = "{ accounts(first: 1) { id } }";
+const get = (search: string, init: RequestInit = {}) =>
+  createEndpoint(client).app.request(`/${search}`, init);
+
+test("answers a POST as application/json with the block that it is of, whatever Accept prefers", async () => {
+  const endpoint = createEndpoint(client);
+  await endpoint.ask("{ _meta { block { hash } } }");
+  const response = await endpoint.post(
+    { query },
+    { accept: "application/graphql-response+json, application/json" },
+  );
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("application/json");
+  expect(response.headers.get("access-control-allow-origin")).toBe("*");
+  expect(response.headers.get("graph-attestable")).toBe("false");
+  expect(JSON.parse(response.headers.get("graph-indexed") ?? "")).toEqual({
+    hash: headBlock.hash,
+    number: 1666,
+    timestamp: 1_700_000_000,
+  });
+  expect(await response.text()).toBe(one);
+});
+
+test("answers errors of the query with 200, whatever Accept prefers", async () => {
+  const response = await createEndpoint(client).post(
+    { query: "{" },
+    { accept: "application/graphql-response+json" },
+  );
+  expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json"]);
+});
+
+test("runs a query by GET", async () => {
+  const search = new URLSearchParams({
+    query: "query Q($n: Int) { accounts(first: $n) { id } } query R { _meta { block { number } } }",
+    variables: '{"n":1}',
+    operationName: "Q",
+  });
+  const response = await get(`?${search}`);
+  expect([response.status, await response.text()]).toEqual([200, one]);
+});
+
+test("tags an answer to a GET with its block and answers 304 while no further block is indexed", async () => {
+  const search = `?query=${encodeURIComponent(query)}`;
+  const first = await get(search);
+  const etag = first.headers.get("etag") ?? "";
+  expect(etag).toMatch(/^W\/"1666-1700000000-/);
+  expect(first.headers.get("cache-control")).toBe("public, no-cache");
+  const again = await get(search, { headers: { "if-none-match": etag } });
+  expect([again.status, await again.text()]).toEqual([304, ""]);
+  const other = await get(`${search}%20`, { headers: { "if-none-match": etag } });
+  expect([other.status, await other.text()]).toEqual([200, one]);
+  await client.exec(
+    "UPDATE _ponder_checkpoint SET latest_checkpoint = overlay(latest_checkpoint PLACING '1667' FROM 39)",
+  );
+  expect((await get(search, { headers: { "if-none-match": etag } })).status).toBe(200);
+  await client.exec(
+    "UPDATE _ponder_checkpoint SET latest_checkpoint = overlay(latest_checkpoint PLACING '1666' FROM 39)",
+  );
+});
+
+test("shows GraphiQL to browsers, from the server alone", async () => {
+  const response = await get("", { headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" } });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("text/html; charset=UTF-8");
+  const page = await response.text();
+  expect(page).toContain('"endpoint":"/"');
+  // Nothing of the page is loaded from elsewhere.
+  expect(page.match(/<script[^>]+src=|<link[^>]+href="(?!data:)|url\(["']?https?:|@import/g)).toBeNull();
+});
+
+test("answers a bare GET and a HEAD, as probes send them", async () => {
+  expect((await get("")).status).toBe(200);
+  const head = await get(`?query=${encodeURIComponent(query)}`, { method: "HEAD" });
+  expect([head.status, await head.text()]).toEqual([200, ""]);
+});
+
+test("answers the preflight of browsers with the headers that they ask for", async () => {
+  const response = await get("", {
+    method: "OPTIONS",
+    headers: { "access-control-request-headers": "content-type,graphql-client-name" },
+  });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("access-control-allow-origin")).toBe("*");
+  expect(response.headers.get("access-control-allow-methods")).toBe("GET, OPTIONS, POST");
+  expect(response.headers.get("access-control-allow-headers")).toBe("content-type,graphql-client-name");
+});
+
+const json = { "content-type": "application/json" };
+test.each([
+  [
+    "a body that is not JSON",
+    { body: "{", headers: json },
+    /^GraphQL server error \(client error\): the body is not JSON/,
+  ],
+  ["a list of requests", { body: `[{"query":"{a}"}]`, headers: json }, /: The body is not a JSON object$/],
+  ["null", { body: "null", headers: json }, /: The body is not a JSON object$/],
+  ["no query", { body: "{}", headers: json }, /: The "query" field is missing in request data$/],
+  [
+    "a query that is no string",
+    { body: `{"query":5}`, headers: json },
+    /: The "query" field is not a string$/,
+  ],
+  [
+    "variables that are no object",
+    { body: `{"query":"{a}","variables":[]}`, headers: json },
+    /: The "variables" field is not an object$/,
+  ],
+  ["no body", { headers: json }, /: Body is required$/],
+  ["no content type", { body: new Blob([`{"query":"{a}"}`]) }, /: Content-Type header is required$/],
+  [
+    "a body that is too long",
+    { body: `{"query":"${"a".repeat(1_048_576)}"}`, headers: json },
+    /: The body has more than 1048576 bytes$/,
+  ],
+])("answers 400 to %s", async (_, init, message) => {
+  const response = await get("", { method: "POST", ...init });
+  expect(response.status).toBe(400);
+  expect((await response.json()).error).toMatch(message);
+});
+
+test.each([
+  ["?variables={}&query=", { accept: "application/json" }, 200],
+  ["", { accept: "application/json" }, 400],
+  ["?query={a}&variables=[", {}, 400],
+  ["?query=mutation%20{a}", {}, 400],
+])("answers GET %s", async (search, headers, status) => {
+  expect((await get(search, { headers })).status).toBe(status);
+});
+
+test("compresses long answers for those who can read it", async () => {
+  const long = { query: "{ accounts(first: 200) { id } }" };
+  const endpoint = createEndpoint(client);
+  const plain = await endpoint.post(long);
+  const packed = await endpoint.post(long, { "accept-encoding": "gzip, br" });
+  expect(plain.headers.get("content-encoding")).toBeNull();
+  expect(packed.headers.get("content-encoding")).toBe("gzip");
+  expect(packed.headers.get("vary")).toBe("Accept-Encoding");
+  expect(gunzipSync(await packed.arrayBuffer()).toString()).toBe(await plain.text());
+  expect(
+    (await endpoint.post({ query }, { "accept-encoding": "gzip" })).headers.get("content-encoding"),
+  ).toBeNull();
+});
+
+test("counts what is behind a list and tells whether there is more, for who asks", async () => {
+  const counted = {
+    query: `{ accounts(first: 3, where: { id_lt: "0x0000000000000000000000000000000000000005" }) { id } all: accounts(first: 1000) { __typename } }`,
+    extensions: { counts: true, truncated: true },
+  };
+  const response = await createEndpoint(client).post(counted);
+  expect((await response.json()).extensions).toEqual({
+    counts: { accounts: 5, all: 200 },
+    truncated: { accounts: true, all: false },
+  });
+});
+
+test("answers 503 with the time to wait once too many requests wait", async () => {
+  const waiting: (() => void)[] = [];
+  const slow: Database = {
+    connections: 10,
+    row: () => new Promise((resolve) => waiting.push(() => resolve([null, "[]"]))),
+  };
+  const { post } = createEndpoint(slow, { concurrency: 1, queue: 1 });
+  const first = post({ query });
+  const second = post({ query });
+  await expect.poll(() => waiting.length).toBe(1);
+  const third = await post({ query });
+  expect([third.status, third.headers.get("retry-after")]).toEqual([503, "1"]);
+  expect(await third.json()).toEqual({
+    errors: [{ message: "Too many queries are running. Try again in a moment." }],
+  });
+  waiting.shift()?.();
+  expect((await first).status).toBe(200);
+  await expect.poll(() => waiting.length).toBe(1);
+  waiting.shift()?.();
+  expect((await second).status).toBe(200);
+});
+
+test("stops a statement that takes too long, and one whose client has gone", async () => {
+  const stopped: unknown[] = [];
+  const endless: Database = {
+    connections: 1,
+    row: (_sql, _values, signal) =>
+      new Promise((_, reject) => {
+        signal.addEventListener("abort", () => {
+          stopped.push(signal.reason);
+          reject(signal.reason);
+        });
+      }),
+  };
+  const { post, app } = createEndpoint(endless, { timeoutMs: 50 });
+  const late = await post({ query });
+  expect(late.status).toBe(200);
+  expect((await late.json()).errors[0].message).toMatch(/^Query timed out after 50 ms\./);
+  const patient = createEndpoint(endless, { timeoutMs: 60_000 });
+  const leaving = new AbortController();
+  const gone = patient.app.request("/", {
+    method: "POST",
+    headers: json,
+    body: JSON.stringify({ query }),
+    signal: leaving.signal,
+  });
+  setTimeout(() => leaving.abort(), 20);
+  await Promise.allSettled([gone]);
+  expect(stopped).toHaveLength(2);
+  expect(app).toBeDefined();
+});
