@@ -1,0 +1,228 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readDump } from "../../../test/support/entities.ts";
+import { createEndpoint, createLoadedDatabase } from "../../../test/support/subgraph.ts";
+
+const dump = readDump(new URL("../../../test/fixtures/chain-a-entities.json.gz", import.meta.url));
+let client: Awaited<ReturnType<typeof createLoadedDatabase>>;
+beforeAll(async () => {
+  client = await createLoadedDatabase(dump);
+});
+afterAll(() => client.close());
+
+const errorOf = async (query: string, variables?: unknown) => {
+  const started = performance.now();
+  const response = await createEndpoint(client).post({ query, variables });
+  expect(response.status).toBe(200);
+  const { errors } = await response.json();
+  expect(performance.now() - started).toBeLessThan(3_000);
+  return errors?.[0].message as string | undefined;
+};
+const nested = (open: string, inner: string, close: string, levels: number) =>
+  `${open.repeat(levels)}${inner}${close.repeat(levels)}`;
+
+test.each([
+  [
+    "selections nested beyond the limit",
+    `{ domains { ${nested("parent { ", "id", " }", 101)} } }`,
+    "query has a depth that exceeds the limit of `100`",
+  ],
+  [
+    "selections nested beyond the stack",
+    nested("{ a ", "b", " }", 14_000),
+    "The document is nested too deeply.",
+  ],
+  [
+    "lists nested beyond the stack",
+    `{ domains(where: { and: ${nested("[", "", "]", 14_000)} }) { id } }`,
+    "The document is nested too deeply.",
+  ],
+  [
+    "a document of too many tokens",
+    `{ ${"a ".repeat(30_001)} }`,
+    "The document has more than 30000 tokens. Split it into several requests.",
+  ],
+  [
+    "filters nested too deeply",
+    `{ domains(where: ${nested("{ and: [", "{}", "] }", 90)}) { id } }`,
+    "The value of an argument is nested too deeply.",
+  ],
+  [
+    "a bomb of fragments",
+    `{ domains { ...F0 } } ${Array.from({ length: 30 }, (_, i) => `fragment F${i} on Domain { ...F${i + 1} ...F${i + 1} }`).join(" ")} fragment F30 on Domain { id }`,
+    "The query selects too many fields. Split it into several requests.",
+  ],
+  [
+    "lists in lists in lists",
+    "{ domains(first: 1000) { subdomains(first: 1000) { subdomains(first: 1000) { id } } } }",
+    "The query may answer more than 2000000 entities (the product of `first` down its lists). Ask for fewer with `first`, or in several requests.",
+  ],
+  [
+    "wide lists under many aliases",
+    `{ ${Array.from({ length: 30 }, (_, i) => `a${i}: resolvers(first: 1000) { events { id } }`).join(" ")} }`,
+    "The query may answer more than 2000000 entities (the product of `first` down its lists). Ask for fewer with `first`, or in several requests.",
+  ],
+  [
+    "more root fields than a statement has columns",
+    `{ ${Array.from({ length: 1001 }, (_, i) => `a${i}: account(id: "0x0") { id }`).join(" ")} }`,
+    "The document has more than 1000 root fields. Split it into several requests.",
+  ],
+])("refuses %s", async (_, query, expected) => {
+  expect(await errorOf(query)).toBe(expected);
+});
+
+test("refuses lists of values beyond the limit, also as variables", async () => {
+  const ids = Array.from({ length: 20_000 }, (_, i) => `${i}`);
+  expect(await errorOf("query($ids: [ID!]) { domains(where: { id_in: $ids }) { id } }", { ids })).toBe(
+    "Invalid value provided for argument `where`: `id_in` has 20000 values and may have 10000; split it into several requests",
+  );
+  expect(
+    await errorOf("query($w: Domain_filter) { domains(where: $w) { id } }", {
+      w: { or: ids.map((id) => ({ id })) },
+    }),
+  ).toBe(
+    "Invalid value provided for argument `where`: `or` has 20000 values and may have 10000; split it into several requests",
+  );
+});
+
+test("refuses a filter in a variable that is nested beyond the limit", async () => {
+  const where = `${'{"and":['.repeat(5_000)}{}${"]}".repeat(5_000)}`;
+  const query = "query($where: Domain_filter) { domains(where: $where) { id } }";
+  const response = await createEndpoint(client).post(`{"query":"${query}","variables":{"where":${where}}}`);
+  expect(await response.json()).toEqual({
+    errors: [{ message: "Invalid value provided for argument `where`: it is nested too deeply" }],
+  });
+});
+
+test("answers legal documents that look like attacks", async () => {
+  const aliases = Array.from(
+    { length: 300 },
+    (_, i) => `n${i}: registrations(first: 1, where: { labelName: "name${i}" }) { registrant { id } }`,
+  );
+  expect(await errorOf(`{ ${aliases.join(" ")} }`)).toBeUndefined();
+  expect(await errorOf(`{ domains(first: 1) { ${nested("parent { ", "id", " }", 60)} } }`)).toBeUndefined();
+  const ids = Array.from({ length: 10_000 }, (_, i) => `0x${i}`);
+  expect(
+    await errorOf("query($ids: [ID!]) { domains(where: { id_in: $ids }) { id } }", { ids }),
+  ).toBeUndefined();
+  expect(await errorOf("{ domains(skip: 4294967295) { id } }")).toBeUndefined();
+  const wide = Array.from({ length: 400 }, (_, i) => `a${i}: name`).join(" ");
+  expect(await errorOf(`{ domains(first: 2) { ${wide} } }`)).toBeUndefined();
+});
+
+test("limits the skip of lists where the operator says so", async () => {
+  const { ask } = createEndpoint(client, { skip: 5_000 });
+  expect((await ask("{ domains(skip: 5001) { id } }")).errors?.[0]?.message).toBe(
+    "The `skip` argument must be between 0 and 5000, but is 5001",
+  );
+});
+
+test("refuses to send an answer that is larger than the limit", async () => {
+  const { ask } = createEndpoint(client, { responseBytes: 10_000 });
+  expect((await ask("{ domains(first: 1000) { id name } }")).errors?.[0]?.message).toBe(
+    "The answer has more than 10000 bytes. Ask for fewer entities with `first`, or for fewer fields.",
+  );
+});
+
+const injections = [
+  "'; DROP TABLE domain; --",
+  '"; DROP TABLE domain; --',
+  "$1::text",
+  "\\'; SELECT pg_sleep(10); --",
+  '{"a":1}',
+  "{a,b}",
+  "\u0001domain\u0001",
+  "\u202e\u2028\u2029",
+  "e\u0000th",
+  "\u0000",
+  "a".repeat(100_000),
+];
+test.each(injections)("treats a hostile string as a value: %j", async (value) => {
+  const query = `query($v: String!, $list: [String!]!) {
+    is: domains(first: 1, where: { name: $v }) { id }
+    in: domains(first: 1, where: { name_in: $list }) { id }
+    id: domain(id: $v) { id }
+    like: domains(first: 1, where: { name_contains: $v, labelName_starts_with: $v }) { id }
+    nocase: domains(first: 1, where: { name_contains_nocase: $v }) { id }
+    owner: domains(first: 1, where: { owner: $v, owner_in: $list }) { id }
+    texts: resolvers(first: 1, where: { texts_contains: $list }) { id }
+    nocaseTexts: resolvers(first: 1, where: { texts_contains_nocase: $list }) { id }
+    child: domains(first: 1, where: { resolver_: { texts: $list } }) { id }
+  }`;
+  const { data, errors } = await createEndpoint(client).ask(query, { v: value, list: [value] });
+  expect(errors).toBeUndefined();
+  expect(
+    Object.values(data ?? {})
+      .flat()
+      .filter((found) => found !== null),
+  ).toEqual([]);
+});
+
+test("answers floods of wildcards in time", async () => {
+  const flood = "%".repeat(5_000);
+  const { ask } = createEndpoint(client);
+  expect(
+    (await ask(`{ domains(first: 1000, where: { name_contains: "${flood}" }) { id } }`)).data?.["domains"],
+  ).toHaveLength(1000);
+  const { data } = await ask(`{ domains(where: { name_contains_nocase: "${"%a_".repeat(500)}" }) { id } }`);
+  expect(data?.["domains"]).toEqual([]);
+});
+
+test("reads half of a surrogate pair as the replacement character", async () => {
+  const { data } = await createEndpoint(client).ask(
+    "query($v: String) { domains(where: { name_contains: $v }) { id } }",
+    { v: "\ud800" },
+  );
+  const held = dump["Domain"]!.filter(({ name }) => String(name).includes("\ufffd"));
+  expect(data?.["domains"]).toEqual(held.map(({ id }) => ({ id })));
+});
+
+test("compares with strings that hold NUL as if they were stored", async () => {
+  const { ask } = createEndpoint(client);
+  const count = async (filter: string) =>
+    (await ask(`{ domains(first: 1000, where: { ${filter} }) { id } }`)).data?.["domains"]?.length;
+  const named = dump["Domain"]!.filter(({ name }) => name !== null).length;
+  expect(await count('labelName_gt: "et\\u0000", labelName_lt: "eth\\u0000"')).toBe(
+    dump["Domain"]!.filter(
+      ({ labelName }) => labelName !== null && String(labelName) > "et" && String(labelName) <= "eth",
+    ).length,
+  );
+  expect(await count('name_gte: "\\u0000"')).toBe(Math.min(1000, named));
+  expect(await count('name_in: ["eth", "e\\u0000th"]')).toBe(1);
+  expect(
+    await count(
+      'name_not_in: ["e\\u0000th"], parent: "0x91d1777781884d03a6757a803996e38de2a42967fb37eeaca72729271025a9e2"',
+    ),
+  ).toBe(58);
+});
+
+test.each([
+  ["{ domains(where: { createdAt_gt: $v }) { id } }", "9".repeat(1000), undefined],
+  ["{ domains(where: { createdAt_gt: $v }) { id } }", "9".repeat(1001), /^Invalid value/],
+  ["{ domains(where: { createdAt_gt: $v }) { id } }", 1e30, /^Invalid value/],
+  ["{ domains(first: $v) { id } }", 1e300, /must be between 0 and 1000/],
+  ["{ domains(skip: $v) { id } }", 4_294_967_296, /must be between 0 and 4294967295/],
+  ["{ domains(where: { _change_block: { number_gte: $v } }) { id } }", 2 ** 31, /^Invalid value/],
+  ["{ domain(id: $v) { id } }", { a: 1 }, /^Invalid value/],
+  ["{ domains(where: $v) { id } }", [[]], /^Invalid value/],
+  ["{ domains(where: $v) { id } }", { __proto__: null, constructor: 1 }, /^Invalid value/],
+  ["{ domains(orderBy: $v) { id } }", { id: 1 }, /^Invalid value/],
+])("answers %s with a value out of bounds", async (query, value, expected) => {
+  const message = await errorOf(`query($v: Int) ${query}`, { v: value });
+  if (expected === undefined) expect(message).toBeUndefined();
+  else expect(message).toMatch(expected);
+});
+
+test("answers a request of bytes that are no UTF-8", async () => {
+  const body = Buffer.concat([
+    Buffer.from('{"query":"{ domains(where: { name: \\"'),
+    Buffer.from([0xff, 0xfe]),
+    Buffer.from('\\" }) { id } }"}'),
+  ]);
+  const { app } = createEndpoint(client);
+  const response = await app.request("/", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body,
+  });
+  expect([response.status, await response.text()]).toEqual([200, '{"data":{"domains":[]}}']);
+});
