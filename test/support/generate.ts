@@ -18,7 +18,7 @@ export const addressSql = (i: string) =>
  */
 export function generateStatements(count: number): string[] {
   const accounts = Math.max(10, Math.floor(count / 5));
-  const owner = `CASE WHEN i % 1000 = 0 THEN ${addressSql("0")} ELSE ${addressSql(`(i * 7919) % ${accounts}`)} END`;
+  const owner = `CASE WHEN i % 1000 = 0 THEN ${addressSql("0")} ELSE ${addressSql(`(i::bigint * 7919) % ${accounts}`)} END`;
   const created = `(${generatedUntil}::bigint - (${count} - i) * 60)`;
   const block = "(9000000 + i)";
   const label =

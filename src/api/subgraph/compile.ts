@@ -166,10 +166,8 @@ function fieldPieces(context: CompileContext, scope: Scope, selected: Selected):
   const field = scope.type.fields.get(selected.name);
   if (field === undefined) throw new Error(`${scope.type.name} has no field ${selected.name}.`);
   if (field.kind === "scalar") return scalarPieces(field, columnOf(scope, field.column));
-  const sql =
-    field.kind === "relation"
-      ? relationSql(context, scope, field, selected)
-      : derivedSql(context, scope, field, selected);
+  if (field.kind === "relation") return relationPieces(context, scope, field, selected);
+  const sql = derivedSql(context, scope, field, selected);
   return sql === undefined ? undefined : [{ sql }];
 }
 
@@ -178,54 +176,50 @@ function typenamePieces(scope: Scope): Piece[] {
   return [{ text: '"' }, { sql: columnOf(scope, "type") }, { text: '"' }];
 }
 
-function relationSql(
+function relationPieces(
   context: CompileContext,
   scope: Scope,
   field: RelationField,
   { nodes }: Selected,
-): string | undefined {
+): Piece[] | undefined {
   const { statement } = context;
   const target = entityType(field.target);
   const id = columnOf(scope, field.column);
-  const known = target.name === "Account" ? knownSql(context, target, id, nodes) : undefined;
   // An address that a row names has its account row: asking for no more than the id needs no look-up.
-  if (known !== undefined)
-    return field.nullable ? `CASE WHEN ${id} IS NULL THEN 'null' ELSE ${known} END` : known;
+  if (target.name === "Account" && isKnown(context, target, nodes)) {
+    const known = placeholderPieces(context, target, id, nodes);
+    if (!field.nullable) return known;
+    return [{ sql: `CASE WHEN ${id} IS NULL THEN 'null' ELSE ${joinPieces(statement, known)} END` }];
+  }
   const alias = statement.alias();
   const inner: Scope = { type: target, alias, columns: new Set(), depth: scope.depth - 1, rows: scope.rows };
   const object = objectSql(context, inner, nodes);
   if (object === undefined) return undefined;
   countRows(context, scope.rows);
   const found = `(SELECT ${object} FROM ${target.table} ${alias} WHERE ${alias}.id = ${id})`;
-  if (field.nullable) return `coalesce(${found}, 'null')`;
+  if (field.nullable) return [{ sql: `coalesce(${found}, 'null')` }];
   const missing = statement.bind(`${danglingMark}${field.name}${danglingMark}`);
-  if (target.name !== "Resolver") return `coalesce(${found}, ${missing})`;
+  if (target.name !== "Resolver") return [{ sql: `coalesce(${found}, ${missing})` }];
   // subgraph: a resolver set to zero is kept as the bare zero address, which no resolver row has. Clients
   // read the id of every NewResolver, so an object with that address stands in.
   const zero = `right(${id}, ${zeroAddress.length}) = ${statement.bind(zeroAddress)}`;
-  return `coalesce(${found}, CASE WHEN ${zero} THEN ${placeholderSql(context, target, id, nodes)} ELSE ${missing} END)`;
+  const stand = joinPieces(statement, placeholderPieces(context, target, id, nodes));
+  return [{ sql: `coalesce(${found}, CASE WHEN ${zero} THEN ${stand} ELSE ${missing} END)` }];
 }
 
-function knownSql(
-  context: CompileContext,
-  type: EntityType,
-  id: string,
-  nodes: Selected["nodes"],
-): string | undefined {
+function isKnown(context: CompileContext, type: EntityType, nodes: Selected["nodes"]): boolean {
   const sets = nodes.flatMap((node) => node.selectionSet ?? []);
   const fields = collectFields(context, type.name, type.name, sets);
-  if (fields.length === 0 || !fields.every(({ name }) => name === "id" || name === "__typename"))
-    return undefined;
-  return placeholderSql(context, type, id, nodes);
+  return fields.length > 0 && fields.every(({ name }) => name === "id" || name === "__typename");
 }
 
 // An object of which nothing but the id is known.
-function placeholderSql(
+function placeholderPieces(
   context: CompileContext,
   type: EntityType,
   id: string,
   nodes: Selected["nodes"],
-): string {
+): Piece[] {
   const sets = nodes.flatMap((node) => node.selectionSet ?? []);
   const pieces: Piece[] = [];
   for (const { key, name, nodes: asked } of collectFields(context, type.name, type.name, sets)) {
@@ -234,13 +228,13 @@ function placeholderSql(
     if (isObject && asked.every((node) => node.selectionSet === undefined)) continue;
     pieces.push(
       { text: `${pieces.length === 0 ? "{" : ","}"${key}":` },
-      ...placeholderPieces(type, field, id),
+      ...placeholderField(type, field, id),
     );
   }
-  return joinPieces(context.statement, [...(pieces.length === 0 ? [{ text: "{" }] : pieces), { text: "}" }]);
+  return [...(pieces.length === 0 ? [{ text: "{" }] : pieces), { text: "}" }];
 }
 
-function placeholderPieces(type: EntityType, field: Field | undefined, id: string): Piece[] {
+function placeholderField(type: EntityType, field: Field | undefined, id: string): Piece[] {
   if (field === undefined) return [{ text: `"${type.name}"` }];
   if (field.name === "id") return [{ text: '"' }, { sql: id }, { text: '"' }];
   if (field.name === "address") return [{ text: `"${zeroAddress}"` }];

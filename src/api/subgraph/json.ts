@@ -1,33 +1,33 @@
 import type { ScalarField } from "./entities.ts";
 import type { Statement } from "./statement.ts";
 
-/** A part of a JSON text: fixed text, or an SQL expression of type text. */
+/** A part of a JSON text: fixed text, or an SQL expression. */
 export type Piece = { text: string } | { sql: string };
 
 /**
- * SQL for the text of a value in JSON. Ids and bytes hold no character that JSON escapes; everything that
- * users control goes through the database's own escaping.
+ * Pieces of a value in JSON. Ids and bytes hold no character that JSON escapes; everything that users
+ * control goes through the database's own escaping.
  */
 export function scalarPieces(field: ScalarField, column: string): Piece[] {
-  const value = valueSql(field, column);
-  const quoted = isPlain(field);
-  if (!field.nullable) return quoted ? [{ text: '"' }, { sql: value }, { text: '"' }] : [{ sql: value }];
-  return [{ sql: quoted ? `coalesce('"' || ${value} || '"', 'null')` : `coalesce(${value}, 'null')` }];
+  const quote: Piece = { text: '"' };
+  if (!isPlain(field)) {
+    const sql = valueSql(field, column);
+    return [{ sql: field.nullable ? `coalesce(${sql}, 'null')` : sql }];
+  }
+  if (!field.nullable) return [quote, { sql: column }, quote];
+  return [{ sql: `coalesce('"' || ${column} || '"', 'null')` }];
 }
 
 function isPlain({ list, scalar, extra }: ScalarField): boolean {
   return !list && (scalar === "ID" || scalar === "Bytes" || scalar === "BigInt" || extra);
 }
 
+// Of any type: concat() writes numbers and json as their text.
 function valueSql(field: ScalarField, column: string): string {
-  if (field.list) return `array_to_json(${field.scalar === "BigInt" ? `${column}::text[]` : column})::text`;
-  if (field.scalar === "String" && !field.extra) return `to_json(${column})::text`;
+  if (field.list) return `array_to_json(${field.scalar === "BigInt" ? `${column}::text[]` : column})`;
+  if (field.scalar === "String") return `to_json(${column})`;
   if (field.scalar === "Boolean") return `CASE ${column} WHEN TRUE THEN 'true' WHEN FALSE THEN 'false' END`;
-  return isText(field) ? column : `${column}::text`;
-}
-
-function isText({ scalar }: ScalarField): boolean {
-  return scalar === "ID" || scalar === "Bytes" || scalar === "String";
+  return field.nullable ? `${column}::text` : column;
 }
 
 // A function takes up to 100 arguments.
@@ -53,7 +53,7 @@ export function joinPieces(statement: Statement, pieces: readonly Piece[]): stri
 }
 
 function concat(parts: string[]): string {
-  if (parts.length <= 1) return parts[0] ?? "''";
+  if (parts.length === 0) return "''";
   if (parts.length <= mostArguments) return `concat(${parts.join(", ")})`;
   const groups: string[] = [];
   for (let start = 0; start < parts.length; start += mostArguments) {
