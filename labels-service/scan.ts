@@ -16,8 +16,8 @@ export type LabelScan = {
   /** Rows in the order of their keys, in lists of some thousand; of one version only, if one is given. */
   labels(version?: number): Generator<LabelRow[]>;
   collisions(version?: number): CollisionRow[];
-  /** How many rows (of both tables) each version has. */
-  countByVersion(): { version: number; count: number }[];
+  /** How many rows (of both tables) a version has. */
+  countOf(version: number): number;
   close(): void;
 };
 
@@ -40,6 +40,12 @@ export function openLabelScan(path: string): LabelScan {
       `SELECT key, label FROM labels WHERE key > ? AND version = ? ORDER BY key LIMIT ${rowsAtOnce}`,
     )
     .raw();
+  const countOf = database
+    .prepare<[{ version: number }], number>(
+      `SELECT (SELECT count(*) FROM labels WHERE version = @version)
+        + (SELECT count(*) FROM collisions WHERE version = @version)`,
+    )
+    .pluck();
 
   return {
     facts,
@@ -64,14 +70,8 @@ export function openLabelScan(path: string): LabelScan {
         )
         .raw()
         .all(version ?? null),
-    countByVersion: () =>
-      database
-        .prepare<[], { version: number; count: number }>(
-          `SELECT version, count(*) AS count
-            FROM (SELECT version FROM labels UNION ALL SELECT version FROM collisions)
-            GROUP BY version ORDER BY version`,
-        )
-        .all(),
+    // Grouping would sort all rows; a scan for each of the few versions does not.
+    countOf: (version) => countOf.get({ version }) ?? 0,
     close: () => void database.close(),
   };
 }

@@ -1,0 +1,264 @@
+// Measures the label service on generated labels and prints its figures beside those of the public reference
+// implementation (measured once on a like machine with 5 M labels; a stand-in of its cost runs along).
+//
+//   node scripts/with-node.mjs bench/labels.ts [--labels 5000000] [--seconds 4] [--port 21900] [--folder DIR]
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { labelhashOf } from "../src/ens/labels.ts";
+import { keccak256OfText } from "../src/labels/keccak.ts";
+import { openLabelFile } from "../src/labels/label-file.ts";
+import { generatedLabels, writeDump } from "./labels/data.ts";
+import { load } from "./labels/load.ts";
+import { referenceCost } from "./labels/stand-in.ts";
+
+const { values } = parseArgs({
+  options: {
+    labels: { type: "string", default: "5000000" },
+    seconds: { type: "string", default: "4" },
+    port: { type: "string", default: "21900" },
+    folder: { type: "string", default: join(tmpdir(), "labels-bench") },
+  },
+});
+const [labelCount, seconds, port] = [Number(values.labels), Number(values.seconds), Number(values.port)];
+const { folder } = values;
+const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+/** Measured of the public reference implementation; its ingest does not verify. */
+const reference = {
+  ingestRows: 98_000,
+  verifiedIngestRows: 5_000_000 / 406,
+  bytesPerLabel: 56.6,
+  startSeconds: 3.5,
+  privateGB: 0.53,
+  validatedLabels: 1_000_000 / 71,
+  p50Pinned: 0.38,
+};
+
+const rows: string[][] = [];
+const report = (what: string, value: string, target: string, ratio = "") => {
+  rows.push([what, value, target, ratio]);
+  console.log(`${what.padEnd(44)} ${value.padStart(22)}   ${target.padEnd(26)} ${ratio}`);
+};
+const whole = (value: number) => Math.round(value).toLocaleString("en-US");
+const times = (value: number) => `${value.toFixed(value < 10 ? 1 : 0)}x`;
+
+mkdirSync(folder, { recursive: true });
+const dump = join(folder, `ens_names_${labelCount}.sql.gz`);
+const database = join(folder, "labels.sqlite");
+if (!existsSync(dump)) {
+  console.log(`writing ${dump}`);
+  await writeDump(dump, labelCount);
+}
+
+console.log(`${whole(labelCount)} labels; the last column is against the reference implementation\n`);
+measureIngest();
+checkNothingLost();
+measureValidation();
+const service = await measureStart();
+await measureHeals(service.pid);
+await service.stop();
+await measureStandIn();
+
+function command(...args: string[]) {
+  const { stdout, stderr, status } = spawnSync(process.execPath, [script("labels/measured.ts"), ...args], {
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(stderr);
+  const cost: { cpuSeconds: number; wallSeconds: number; peakBytes: number } = JSON.parse(
+    stdout.trim().split("\n").at(-1) ?? "",
+  );
+  return cost;
+}
+
+function measureIngest() {
+  rmSync(database, { force: true });
+  const args = ["--label-set-id", "subgraph", "--label-set-version", "0", "--database", database];
+  const { wallSeconds, cpuSeconds, peakBytes } = command("ingest", dump, ...args);
+  const speed = labelCount / wallSeconds;
+  report(
+    "ingest, verified, rows/s",
+    whole(speed),
+    ">= 250,000",
+    `${times(speed / reference.ingestRows)} (${times(speed / reference.verifiedIngestRows)} verified)`,
+  );
+  report("ingest, processor us/row", ((cpuSeconds * 1e6) / labelCount).toFixed(2), "");
+  report("ingest, peak memory GB", (peakBytes / 1e9).toFixed(2), "< 0.6");
+  const bytes = (statSync(database).size - 120_000) / labelCount;
+  report("bytes/label on disk", bytes.toFixed(1), "<= 30", times(reference.bytesPerLabel / bytes));
+}
+
+function checkNothingLost() {
+  const file = openLabelFile(database);
+  let lost = 0;
+  let batch: string[] = [];
+  const check = () => {
+    const hashes = batch.map((label) => `0x${keccak256OfText(label).toString("hex")}` as const);
+    for (const [i, label] of file.healAll(hashes, 0).entries()) if (label !== batch[i]) lost++;
+    batch = [];
+  };
+  for (const label of generatedLabels(labelCount)) if (batch.push(label) === 1000) check();
+  check();
+  report("labels lost or changed", whole(lost), "0");
+  report(
+    "rows in / labels in the database",
+    `${whole(labelCount)} / ${whole(file.facts.recordsCount)}`,
+    "equal",
+  );
+  file.close();
+}
+
+function measureValidation() {
+  const { cpuSeconds } = command("validate", "--database", database);
+  const speed = labelCount / cpuSeconds;
+  report(
+    "validate, labels/s of processor time",
+    whole(speed),
+    ">= 1,000,000",
+    times(speed / reference.validatedLabels),
+  );
+}
+
+async function measureStart() {
+  const started = performance.now();
+  const child = spawn(
+    process.execPath,
+    [
+      script("../labels-service/cli.ts"),
+      "serve",
+      "--port",
+      String(port),
+      "--host",
+      "127.0.0.1",
+      "--database",
+      database,
+    ],
+    { stdio: "ignore" },
+  );
+  const url = `http://127.0.0.1:${port}/v1/heal/${labelhashOf("x".repeat(120_000))}`;
+  while ((await fetch(url).catch(() => undefined))?.status !== 200)
+    await new Promise((done) => setTimeout(done, 5));
+  const startSeconds = (performance.now() - started) / 1000;
+  report(
+    "start to first heal, s",
+    startSeconds.toFixed(2),
+    "< 0.5",
+    times(reference.startSeconds / startSeconds),
+  );
+  const stop = async () => {
+    child.kill("SIGTERM");
+    await once(child, "exit");
+  };
+  return { pid: child.pid ?? 0, stop };
+}
+
+function requests() {
+  const known: string[] = [];
+  const step = Math.max(1, Math.floor(labelCount / 100_000));
+  let i = 0;
+  for (const label of generatedLabels(labelCount))
+    if (i++ % step === 1 % step && label.length < 1000) known.push(labelhashOf(label));
+  const unknown = known.map((_, i) => labelhashOf(`unknown label ${i}`));
+  const pin = "?label_set_id=subgraph&label_set_version=0";
+  const get = (labelhash: string, query: string) =>
+    `GET /v1/heal/${labelhash}${query} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
+  const pick = (list: string[]) => list[Math.floor(Math.random() * list.length)] ?? "";
+  const bodies = Array.from({ length: 20 }, () => {
+    const labelhashes = Array.from({ length: 10_000 }, () => pick(known));
+    return JSON.stringify({ labelhashes, label_set_id: "subgraph", label_set_version: 0 });
+  });
+  const posts = bodies.map(
+    (body) =>
+      `POST /v1/heal HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  return {
+    pinned: () => get(pick(known), pin),
+    known: () => get(pick(known), ""),
+    unknown: () => get(pick(unknown), ""),
+    batch: () => pick(posts),
+  };
+}
+
+async function cpuSeconds(): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  return Number(/^process_cpu_seconds_total (\S+)/m.exec(text)?.[1]);
+}
+
+async function run(next: () => string, connections: number) {
+  await load(port, { connections, seconds: 1, next });
+  const before = await cpuSeconds();
+  const result = await load(port, { connections, seconds, next });
+  const microseconds = (((await cpuSeconds()) - before) * 1e6) / result.requests;
+  return { ...result, microseconds };
+}
+
+async function measureHeals(pid: number) {
+  const { batch, ...single } = requests();
+  const targets = { pinned: "<= 40", known: "", unknown: "" };
+  for (const kind of ["pinned", "known", "unknown"] as const) {
+    const { microseconds, perSecond, p50, p99, statuses } = await run(single[kind], 50);
+    report(
+      `${kind} heal, 50 connections, processor us`,
+      microseconds.toFixed(1),
+      targets[kind],
+      times(referenceCost[kind] / microseconds),
+    );
+    report(
+      `  requests/s, p50 / p99 ms`,
+      `${whole(perSecond)}, ${p50.toFixed(1)} / ${p99.toFixed(1)}`,
+      JSON.stringify(statuses),
+    );
+  }
+  const alone = await run(single.pinned, 1);
+  report(
+    "pinned heal, one connection, p50 ms",
+    alone.p50.toFixed(3),
+    "< 0.1",
+    times(reference.p50Pinned / alone.p50),
+  );
+  const batches = await run(batch, 1);
+  const speed = 1e10 / batches.microseconds;
+  report(
+    "batch heal, labels/s of processor time",
+    whole(speed),
+    ">= 500,000",
+    times((speed * referenceCost.pinned) / 1e6),
+  );
+  const memory = privateBytes(pid);
+  if (memory !== undefined)
+    report(
+      "private memory after all that, MB",
+      whole(memory / 1e6),
+      "< 100",
+      times((reference.privateGB * 1e9) / memory),
+    );
+}
+
+async function measureStandIn() {
+  const child = spawn(process.execPath, [script("labels/stand-in.ts"), String(port), database], {
+    stdio: "ignore",
+  });
+  while (!(await fetch(`http://127.0.0.1:${port}/metrics`).catch(() => undefined))?.ok)
+    await new Promise((done) => setTimeout(done, 20));
+  console.log("\nthe reference implementation's cost, by a stand-in on this machine:");
+  const { pinned, known, unknown } = requests();
+  for (const [kind, next] of Object.entries({ pinned, known, unknown })) {
+    const { microseconds, perSecond, p50, p99 } = await run(next, 50);
+    report(`${kind} heal, 50 connections, processor us`, microseconds.toFixed(1), "");
+    report(`  requests/s, p50 / p99 ms`, `${whole(perSecond)}, ${p50.toFixed(1)} / ${p99.toFixed(1)}`, "");
+  }
+  child.kill();
+  await once(child, "exit");
+}
+
+/** Memory that only this process has; undefined where the system does not tell. */
+function privateBytes(pid: number): number | undefined {
+  const path = `/proc/${pid}/smaps_rollup`;
+  if (!existsSync(path)) return undefined;
+  const sizes = [...readFileSync(path, "utf8").matchAll(/^Private_(?:Clean|Dirty): +(\d+) kB/gm)];
+  return sizes.reduce((sum, [, kilobytes]) => sum + Number(kilobytes) * 1024, 0);
+}

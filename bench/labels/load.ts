@@ -1,0 +1,74 @@
+import { connect, type Socket } from "node:net";
+
+/** What a load run saw. Latencies are in milliseconds. */
+export type LoadResult = {
+  requests: number;
+  perSecond: number;
+  p50: number;
+  p99: number;
+  statuses: Record<string, number>;
+};
+
+/**
+ * Keeps `connections` connections busy for `seconds`, each with one request at a time, and calls `next` for the
+ * bytes of each request. Speaks to servers that answer with a content length.
+ */
+export async function load(
+  port: number,
+  { connections, seconds, next }: { connections: number; seconds: number; next: () => string },
+): Promise<LoadResult> {
+  const latencies: number[] = [];
+  const statuses: Record<string, number> = {};
+  const started = performance.now();
+  const end = started + seconds * 1000;
+  await Promise.all(Array.from({ length: connections }, () => drive(port, next, end, latencies, statuses)));
+  const elapsed = (performance.now() - started) / 1000;
+  const sorted = Float64Array.from(latencies).sort();
+  const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
+  return {
+    requests: sorted.length,
+    perSecond: sorted.length / elapsed,
+    p50: at(0.5),
+    p99: at(0.99),
+    statuses,
+  };
+}
+
+function drive(
+  port: number,
+  next: () => string,
+  end: number,
+  latencies: number[],
+  statuses: Record<string, number>,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket: Socket = connect({ port, host: "127.0.0.1", noDelay: true });
+    let received = "";
+    let since = 0;
+    const send = () => {
+      since = performance.now();
+      if (since >= end) socket.end();
+      else socket.write(next());
+    };
+    socket.setEncoding("latin1");
+    socket.on("connect", send);
+    socket.on("error", reject);
+    socket.on("close", () => resolve());
+    socket.on("data", (data: string) => {
+      received = received === "" ? data : received + data;
+      if (!isComplete(received)) return;
+      latencies.push(performance.now() - since);
+      const status = received.slice(9, 12);
+      statuses[status] = (statuses[status] ?? 0) + 1;
+      received = "";
+      send();
+    });
+  });
+}
+
+function isComplete(text: string): boolean {
+  const head = text.indexOf("\r\n\r\n");
+  if (head < 0) return false;
+  const length = /content-length: (\d+)/i.exec(text.slice(0, head))?.[1];
+  return length === undefined ? text.endsWith("0\r\n\r\n") : text.length >= head + 4 + Number(length);
+}

@@ -1,0 +1,15 @@
+// Runs the label service's command line and tells on standard output's last line what it cost:
+//   node bench/labels/measured.ts <command> [options]
+import { writeSync } from "node:fs";
+
+const started = performance.now();
+process.on("exit", () => {
+  const { user, system } = process.cpuUsage();
+  const wallSeconds = (performance.now() - started) / 1000;
+  const { maxRSS } = process.resourceUsage();
+  writeSync(
+    1,
+    `${JSON.stringify({ cpuSeconds: (user + system) / 1e6, wallSeconds, peakBytes: maxRSS * 1024 })}\n`,
+  );
+});
+await import("../../labels-service/cli.ts");
