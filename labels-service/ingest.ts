@@ -4,7 +4,7 @@ import { openLabelFile } from "../src/labels/label-file.ts";
 import { isLabelSetId, type LabelSetFacts } from "../src/labels/label-set.ts";
 import { createLabelDatabase, extendLabelDatabase, flush, type LabelDatabaseWriter } from "./database.ts";
 import { takeIn } from "./ingest-input.ts";
-import { atLeast, type Input, joined } from "./input.ts";
+import { type Input, peek } from "./input.ts";
 import type { IntakeCounts, Remark } from "./intake.ts";
 import type { Progress } from "./progress.ts";
 import { readEnsrainbowHeader } from "./sources/ensrainbow.ts";
@@ -55,7 +55,7 @@ export async function ingest(options: IngestOptions): Promise<IngestReport> {
 }
 
 async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffer>): Promise<IngestReport> {
-  const head = await atLeast(chunks, detectionLength);
+  const { head, all } = await peek(chunks, detectionLength);
   const format = options.format ?? detectFormat(head, options.input.name);
   const labelSet = wantedLabelSet(options, format, head);
   const base = existsSync(options.databasePath) ? factsOf(options.databasePath) : undefined;
@@ -67,7 +67,7 @@ async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffe
   try {
     const { spill, counts, hasRejects } = await takeIn({
       ...options,
-      chunks: joined(head, chunks),
+      chunks: all,
       format,
       folder,
       task: [options.input.identity, labelSet.id, labelSet.version, format, options.skipInvalid].join(" "),

@@ -47,8 +47,7 @@ function fileStats(path: string): Stats {
 }
 
 async function* unpacked(raw: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  const head = await atLeast(raw, 2);
-  const all = joined(head, raw);
+  const { head, all } = await peek(raw, 2);
   if (head[0] !== 0x1f || head[1] !== 0x8b) {
     yield* all;
     return;
@@ -63,20 +62,30 @@ async function* unpacked(raw: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-/** The first bytes of a stream: `length` of them, or as many as there are. */
-export async function atLeast(chunks: AsyncIterator<Buffer>, length: number): Promise<Buffer> {
+/**
+ * The first bytes of a stream (`length` of them, or as many as there are) and the stream as if they had not
+ * been read. A stream that fails early fails when `all` comes to that place.
+ */
+export async function peek(
+  chunks: AsyncGenerator<Buffer>,
+  length: number,
+): Promise<{ head: Buffer; all: AsyncGenerator<Buffer> }> {
   const parts: Buffer[] = [];
-  for (let have = 0; have < length; ) {
-    const { value, done } = await chunks.next();
-    if (done) break;
-    parts.push(value);
-    have += value.length;
+  let failure: { error: unknown } | undefined;
+  try {
+    for (let have = 0; have < length; ) {
+      const { value, done } = await chunks.next();
+      if (done) break;
+      parts.push(value);
+      have += value.length;
+    }
+  } catch (error) {
+    failure = { error };
   }
-  return parts.length === 1 ? (parts[0] ?? Buffer.alloc(0)) : Buffer.concat(parts);
-}
-
-/** `head`, then the rest of the stream. */
-export async function* joined(head: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  if (head.length > 0) yield head;
-  yield* rest;
+  const all = async function* () {
+    yield* parts;
+    if (failure !== undefined) throw failure.error;
+    yield* chunks;
+  };
+  return { head: Buffer.concat(parts), all: all() };
 }

@@ -107,7 +107,7 @@ function parseHeader(bytes: Buffer): EnsrainbowHeader {
     );
   }
   if (!isLabelSetId(header.labelSetId)) throw new InputError("The file's label set id is malformed.");
-  return header;
+  return { labelSetId: header.labelSetId, labelSetVersion: header.labelSetVersion };
 }
 
 const [hashTag, labelTag] = [0x0a, 0x12];

@@ -30,6 +30,9 @@ export const startOfInput: Checkpoint = { offset: 0, rows: 0, isInside: false };
 /** No row is longer: damage is noticed before it fills the memory. */
 export const longestRow = 16 * 1024 * 1024;
 
+/** What some programs put before UTF-8 text. */
+export const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+
 /** The input cannot be what it is said to be; none of it is used. */
 export class InputError extends Error {
   override name = "InputError";

@@ -1,7 +1,12 @@
 import { createLineSplitter } from "./lines.ts";
-import { type Checkpoint, InputError, type LabelParser, longestRow, type RowSink } from "./parser.ts";
-
-const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+import {
+  byteOrderMark,
+  type Checkpoint,
+  InputError,
+  type LabelParser,
+  longestRow,
+  type RowSink,
+} from "./parser.ts";
 
 /** Plain text: one label a line, taken literally. An empty line is the empty label, the last LF is optional. */
 export function createTextParser(sink: RowSink, from: Checkpoint): LabelParser {
