@@ -1,0 +1,21 @@
+import type { AnomalyReport } from "./indexing/settings.ts";
+import type { Log } from "./log.ts";
+
+const loggedOfEachKind = 20;
+
+/**
+ * Logs the first 20 anomalies of each kind with the place of the event; all further ones are only counted, since a chain
+ * can hold any number of them.
+ */
+export function createAnomalyLog(log: Log): (report: AnomalyReport) => void {
+  const seen = new Map<string, number>();
+  return (report) => {
+    const count = (seen.get(report.anomaly) ?? 0) + 1;
+    seen.set(report.anomaly, count);
+    if (count > loggedOfEachKind) return;
+    log("warn", "Skipped or repaired an odd event", report);
+    if (count === loggedOfEachKind) {
+      log("warn", "Further events of this kind are only counted, see /metrics", { anomaly: report.anomaly });
+    }
+  };
+}
