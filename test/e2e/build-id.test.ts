@@ -1,0 +1,38 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { batchOf, createLabelDatabase } from "../../labels-service/database.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+// Rows that were made under one setting must not be continued under another: the index would be neither.
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({ head: 60, environment: { SUBGRAPH_COMPAT: "false" } });
+  world.start();
+  await world.waitForIndex();
+  await world.stop();
+});
+afterAll(() => world?.close());
+
+test("settings that do not decide rows leave the index as it is", async () => {
+  const service = world.start({ LOG_LEVEL: "warn", RPC_REQUESTS_PER_SECOND: "300" });
+  await world.waitForIndex();
+  expect(service.ending()).toBeUndefined();
+  await world.stop();
+});
+
+test("another mode is refused", async () => {
+  const service = world.start({ SUBGRAPH_COMPAT: "true" });
+  expect(await service.ended).toEqual({ code: 1, signal: undefined });
+  expect(service.lastLines(50).join("\n")).toContain("previously used by a different Ponder app");
+});
+
+test("another label set is refused", async () => {
+  const path = join(world.folder, "other.sqlite");
+  const writer = createLabelDatabase(path, "other-set");
+  writer.add(batchOf(["eth"]));
+  writer.finish(new Date());
+  const service = world.start({ LABELS_URL: `file:${path}`, LABEL_SET_ID: "other-set" });
+  expect(await service.ended).toEqual({ code: 1, signal: undefined });
+  expect(service.lastLines(50).join("\n")).toContain("previously used by a different Ponder app");
+});
