@@ -17,7 +17,7 @@ The index of the name service is up, ${seconds} after the start.
 The newest registrations; names are registered, renewed and changed every few seconds:
   ${post} '{"query":"{ registrations(first: 3, orderBy: registrationDate, orderDirection: desc) { domain { name } expiryDate registrant { id } } }"}'
 
-Names of an owner's past, records included:
+The newest names with a resolver, their owners and records:
   ${post} '{"query":"{ domains(first: 3, where: { resolver_not: null }, orderBy: createdAt, orderDirection: desc) { name owner { id } resolver { texts coinTypes } } }"}'
 
 How far the index is, how it was set up, and whether it is in real time:
