@@ -1,0 +1,92 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Database } from "../../src/api/subgraph/database.ts";
+import { bigParent } from "../support/generate.ts";
+import { createGeneratedDatabase } from "../support/generated-database.ts";
+import { createEndpoint } from "../support/subgraph.ts";
+
+type Case = { name: string; query: string; variables: { [name: string]: unknown } };
+type Plan = { "Node Type": string; "Relation Name"?: string; "Actual Rows": number; Plans?: Plan[] };
+
+const cases: Case[] = JSON.parse(
+  readFileSync(new URL("../fixtures/client-queries.json", import.meta.url), "utf8"),
+);
+// No index can serve these: sorted by a column of another table.
+const unserved = new Set(["dapp: sorted by the registration"]);
+let generated: Awaited<ReturnType<typeof createGeneratedDatabase>>;
+
+beforeAll(async () => {
+  generated = await createGeneratedDatabase(200_000);
+});
+afterAll(() => generated?.close());
+
+/** The case, asked about names of the generated database in place of those of the recorded chain. */
+function adapt(text: string): string {
+  return text
+    .replaceAll("0x14dc79964da2c08b23698b3d3cc7ca32193d9955", generated.address)
+    .replaceAll("0xcd0e43a76bbcbf76bfb2d72aef62ab5c5b76620657502a90226409c389013bb8", generated.node)
+    .replaceAll("0x53d25901430978c49eae4703849351c9be8d3865f47afc80323b130e11ee2b6d", bigParent)
+    .replaceAll("0x367761085bf3c12e5da2df99ac6e1a824612b8fb", "0x231b0ee14048e9dccd1d247744d114a4eb5e8e63")
+    .replaceAll("number: 1666", "number_gte: 1");
+}
+
+/** Answers a case, with the statements that it took. */
+async function run({ query, variables }: Case) {
+  const statements: { sql: string; values: readonly string[] }[] = [];
+  const database: Database = {
+    ...generated.database,
+    row(sql, values, signal) {
+      statements.push({ sql, values });
+      return generated.database.row(sql, values, signal);
+    },
+  };
+  const endpoint = createEndpoint(database);
+  const answer = await endpoint.ask(adapt(query), JSON.parse(adapt(JSON.stringify(variables))));
+  return { answer, statements };
+}
+
+const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+test.each(cases.filter(({ name }) => !name.startsWith("probe") && !unserved.has(name)))(
+  "reads by index, without a sort of many rows: $name",
+  async (queryCase) => {
+    const { answer, statements } = await run(queryCase);
+    expect(answer.errors).toBeUndefined();
+    expect(statements).toHaveLength(1);
+    const { sql, values } = statements[0]!;
+    const { rows } = await generated.run(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, [...values]);
+    const [{ Plan: plan }] = rows[0]!["QUERY PLAN"] as [{ Plan: Plan }];
+    const nodes = nodesOf(plan);
+    const scanned = nodes
+      .filter((node) => node["Node Type"] === "Seq Scan")
+      .map((node) => node["Relation Name"]);
+    expect(scanned.filter((table) => table !== "_ponder_checkpoint")).toEqual([]);
+    const sorted = nodes.filter((node) => node["Node Type"] === "Sort").flatMap((node) => node.Plans ?? []);
+    expect(Math.max(0, ...sorted.map((node) => node["Actual Rows"]))).toBeLessThan(1_000);
+  },
+);
+
+test("takes one statement for 1,000 parents with lists below lists", async () => {
+  const query = `{ domains(first: 1000) { id owner { domains(first: 3) { id } } resolver { events { id } }
+    events { __typename id ... on NewOwner { parentDomain { id } } } subdomains(first: 3) { registration { events { id } } } }
+    resolvers(first: 1000) { events { id } } _meta { block { number } } }`;
+  const { answer, statements } = await run({ name: "", query, variables: {} });
+  expect(answer.errors).toBeUndefined();
+  expect(answer.data?.["domains"]).toHaveLength(1000);
+  expect(statements).toHaveLength(1);
+});
+
+test("keeps names that are longer than an index entry can be", async () => {
+  const spam = `${"spam".repeat(5000)}40007`;
+  const query = `query($name: String!) { is: domains(where: { name: $name }) { name }
+    starts: domains(where: { name_starts_with: $name }) { name } in: domains(where: { name_in: ["eth", $name] }) { name }
+    after: domains(where: { name_gte: $name }, orderBy: name, first: 1) { name } }`;
+  const { answer } = await run({ name: "", query, variables: { name: `${spam}.sub.eth` } });
+  const found = [{ name: `${spam}.sub.eth` }];
+  expect(answer.data).toEqual({
+    is: found,
+    starts: found,
+    in: expect.arrayContaining([...found, { name: "eth" }]),
+    after: found,
+  });
+});

@@ -1,0 +1,79 @@
+import { serve } from "@hono/node-server";
+import { Hono } from "hono";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { subgraphRoutes } from "../../src/api/subgraph/routes.ts";
+import { createGeneratedDatabase } from "../support/generated-database.ts";
+import { createEndpoint } from "../support/subgraph.ts";
+
+let generated: Awaited<ReturnType<typeof createGeneratedDatabase>>;
+beforeAll(async () => {
+  generated = await createGeneratedDatabase(50_000);
+});
+afterAll(() => generated?.close());
+
+// Hundreds of substring searches over all names: minutes of work if nothing stops it.
+const slow = `{ domains(where: { or: [${Array.from({ length: 900 }, (_, i) => `{ name_contains_nocase: "a${i}%b%c" }`).join(", ")}] }) { id } }`;
+const body = JSON.stringify({ query: slow });
+const post = { method: "POST", headers: { "content-type": "application/json" }, body };
+
+async function running(): Promise<number> {
+  const { rows } = await generated.run(
+    "SELECT count(*)::int AS count FROM pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend' AND query LIKE 'SELECT (SELECT latest_checkpoint%'",
+  );
+  return Number(rows[0]?.["count"]);
+}
+
+async function listen(limits: Parameters<typeof createEndpoint>[1]) {
+  const { subgraph } = createEndpoint(generated.database, limits);
+  const app = new Hono().get("/quick", (c) => c.json({})).route("/subgraph", subgraphRoutes(subgraph));
+  const server = serve({ fetch: app.fetch, port: 0 });
+  await new Promise((resolve) => server.once("listening", resolve));
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  return { url: `http://127.0.0.1:${port}`, close: () => server.close() };
+}
+
+test("stops a statement on the server once its time is up", async ({ skip }) => {
+  if (!generated.isServer) skip("needs a Postgres server: in memory, statements cannot be stopped");
+  const { post: ask } = createEndpoint(generated.database, { timeoutMs: 200 });
+  const started = performance.now();
+  const { errors } = await (await ask(body)).json();
+  expect(errors[0].message).toMatch(/^Query timed out after 200 ms/);
+  expect(performance.now() - started).toBeLessThan(3_000);
+  await expect.poll(running, { timeout: 3_000 }).toBe(0);
+});
+
+test("stops a statement on the server once its client has gone", async ({ skip }) => {
+  if (!generated.isServer) skip("needs a Postgres server: in memory, statements cannot be stopped");
+  const { url, close } = await listen({ timeoutMs: 60_000 });
+  const leaving = new AbortController();
+  const gone = fetch(`${url}/subgraph`, { ...post, signal: leaving.signal });
+  gone.catch(() => undefined); // Awaited below, after the statement was seen to run.
+  await expect.poll(running, { timeout: 5_000 }).toBe(1);
+  leaving.abort();
+  await expect(gone).rejects.toThrow();
+  await expect.poll(running, { timeout: 5_000 }).toBe(0);
+  close();
+});
+
+test("answers other routes quickly, and 503 beyond the queue, under a load of slow queries", async ({
+  skip,
+}) => {
+  if (!generated.isServer)
+    skip("needs a Postgres server: in memory, one query at a time runs on the same thread");
+  const { url, close } = await listen({ timeoutMs: 1_500, concurrency: 3, queue: 6 });
+  const load = Array.from({ length: 20 }, async () => (await fetch(`${url}/subgraph`, post)).status);
+  const times: number[] = [];
+  for (let i = 0; i < 40; i++) {
+    const started = performance.now();
+    expect((await fetch(`${url}/quick`)).status).toBe(200);
+    times.push(performance.now() - started);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  const statuses = await Promise.all(load);
+  expect(statuses.filter((status) => status === 503)).toHaveLength(11);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(9);
+  times.sort((a, b) => a - b);
+  expect(times[36]).toBeLessThan(250);
+  close();
+});
