@@ -19,7 +19,7 @@ export type LiveDatabase = {
 export function createLiveDatabase(path: string, log: Log): LiveDatabase {
   const counts = { attached: 0, failed: 0 };
   let attached: { file: LabelFile; borrowers: number; isRetired: boolean } | undefined;
-  let lastSeen: string | undefined;
+  let lastSeen: string | undefined = "not looked yet";
 
   const retire = () => {
     if (attached === undefined) return;
