@@ -1,23 +1,5 @@
 import { existsSync } from "node:fs";
-import { type Command, type CommandContext, UsageError } from "./commands/command.ts";
-import { convertCommand } from "./commands/convert.ts";
-import { exportCommand } from "./commands/export.ts";
-import { ingestCommand } from "./commands/ingest.ts";
-import { purgeCommand } from "./commands/purge.ts";
-import { serveCommand } from "./commands/serve.ts";
-import { statsCommand } from "./commands/stats.ts";
-import { validateCommand } from "./commands/validate.ts";
-import { escapeControls } from "./escape-controls.ts";
-
-const commands: Record<string, Command> = {
-  ingest: ingestCommand,
-  serve: serveCommand,
-  stats: statsCommand,
-  validate: validateCommand,
-  export: exportCommand,
-  convert: convertCommand,
-  purge: purgeCommand,
-};
+import { main } from "./main.ts";
 
 if (existsSync(".env.local")) process.loadEnvFile(".env.local");
 process.exitCode = await main(process.argv.slice(2), {
@@ -27,41 +9,3 @@ process.exitCode = await main(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
 });
-
-async function main([name = "", ...args]: string[], context: CommandContext): Promise<number> {
-  try {
-    if (["help", "--help", "-h"].includes(name) || args.includes("--help")) {
-      context.stdout.write(help());
-      return 0;
-    }
-    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-    if (command === undefined) {
-      const known = Object.keys(commands).join(", ");
-      throw new UsageError(
-        name === ""
-          ? `A command is missing: ${known}.`
-          : `Unknown command ${JSON.stringify(name)}; expected ${known}.`,
-      );
-    }
-    await command.run(args, context);
-    return 0;
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    context.stderr.write(`${escapeControls(message)}\n`);
-    return 1;
-  }
-}
-
-function help(): string {
-  const lines = Object.entries(commands).map(
-    ([name, { usage, purpose }]) => `  ${name} ${usage}\n      ${purpose}`,
-  );
-  return [
-    "The label healing service: labelhash to label.",
-    "",
-    ...lines,
-    "",
-    "LABELS_DATABASE is the default of --database (else ./data/labels.sqlite), LABELS_PORT that of --port (else 3223).",
-    "",
-  ].join("\n");
-}

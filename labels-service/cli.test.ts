@@ -1,0 +1,130 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { labelhashOf } from "../src/ens/labels.ts";
+import { openLabelFile } from "../src/labels/label-file.ts";
+import { openLabelScan } from "./scan.ts";
+import { start } from "./test-support/command-line.ts";
+import { noProgress } from "./test-support/ingest-text.ts";
+import { validate } from "./validate.ts";
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "cli-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const run = (args: string[], stdin?: string | Buffer) => start(args, folder, stdin).ended;
+const labelSet = (id: string, version: number) => [
+  "--label-set-id",
+  id,
+  "--label-set-version",
+  String(version),
+];
+
+describe("label commands", () => {
+  test("bring labels in, tell of them, check them, give them out and delete them", async () => {
+    const ingested = await run(["ingest", "-", ...labelSet("ens-test-env", 0)], gzipSync("eth\nxyz\neth\n"));
+    expect(ingested).toMatchObject({ code: 0, stderr: "" });
+    expect(ingested.stdout).toMatch(/^Ingested version 0 of "ens-test-env" from text: 3 rows in /);
+    expect(ingested.stdout).toContain(
+      "2 labels are new, 1 were there already.\n./data/labels.sqlite holds 2 labels.\n",
+    );
+
+    const stats = await run(["stats"]);
+    expect(stats.stdout).toMatch(/^label set +ens-test-env$/m);
+    expect(stats.stdout).toMatch(/^version 0 +2 labels, ingested 20/m);
+
+    expect((await run(["validate"])).stdout).toBe(
+      '2 labels of "ens-test-env", versions 0 to 0, are sound.\n',
+    );
+    const exported = await run(["export"]);
+    expect(exported.stdout).toBe(
+      'Wrote 2 labels of version 0 of "ens-test-env" to ens-test-env_0.ensrainbow.\n',
+    );
+    const second = await run(["ingest", "ens-test-env_0.ensrainbow", "--database", "second.sqlite"]);
+    expect(second).toMatchObject({ code: 0 });
+
+    writeFileSync(join(folder, "more.csv"), '"new, label"\neth\n');
+    const converted = await run([
+      "convert",
+      "more.csv",
+      "--label-set-id",
+      "ens-test-env",
+      "--onto",
+      "data/labels.sqlite",
+    ]);
+    expect(converted.stdout).toBe(
+      'Wrote 1 labels of version 1 of "ens-test-env" to ens-test-env_1.ensrainbow; 1 were repeated or known.\n',
+    );
+
+    expect(await run(["purge"])).toMatchObject({
+      code: 1,
+      stderr: "Deleting needs --yes when nobody can be asked.\n",
+    });
+    expect(await run(["purge", "--yes"])).toMatchObject({
+      code: 0,
+      stdout: "Deleted ./data/labels.sqlite.\n",
+    });
+    expect(readdirSync(join(folder, "data"))).toEqual([]);
+    expect(await run(["purge", "--yes"])).toMatchObject({
+      code: 0,
+      stdout: "There is nothing at ./data/labels.sqlite.\n",
+    });
+  });
+
+  test("explain themselves", async () => {
+    const { code, stdout } = await run(["help"]);
+    expect(code).toBe(0);
+    for (const name of ["ingest", "serve", "stats", "validate", "export", "convert", "purge"]) {
+      expect(stdout).toMatch(new RegExp(`^  ${name} `, "m"));
+    }
+  });
+
+  test("refuse input with a fault in one line", async () => {
+    const { code, stderr } = await run(
+      ["ingest", "-", ...labelSet("x", 0)],
+      Buffer.from([0x65, 0x0a, 0xff, 0x0a]),
+    );
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      "1 of 2 rows are invalid, so nothing was ingested (--skip-invalid leaves them out): line 2: the label is not valid UTF-8\n",
+    );
+    expect(existsSync(join(folder, "data/labels.sqlite"))).toBe(false);
+  });
+
+  test("survive kill -9 at any moment of an ingest: the old database stays, and the next try goes on", async () => {
+    const base = Array.from({ length: 50_000 }, (_, i) => `base${i}\n`).join("");
+    expect(await run(["ingest", "-", ...labelSet("x", 0)], base)).toMatchObject({ code: 0 });
+    const database = join(folder, "data/labels.sqlite");
+    const before = readFileSync(database);
+
+    const labels = Array.from({ length: 300_000 }, (_, i) => `label${i}`);
+    writeFileSync(join(folder, "more.txt"), labels.join("\n"));
+    const args = ["ingest", "more.txt", ...labelSet("x", 1), "--checkpoint-mb", "1"];
+    for (const moment of ["spill", "manifest.json", "next.sqlite"]) {
+      const { child, ended } = start(args, folder);
+      const isThere = () => existsSync(join(`${database}.ingest`, moment));
+      await expect.poll(isThere, { timeout: 10_000, interval: 2 }).toBe(true);
+      child.kill("SIGKILL");
+      expect((await ended).signal).toBe("SIGKILL");
+      expect(readFileSync(database).equals(before)).toBe(true);
+    }
+    const { code, stderr } = await run(args);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: "Going on after 300,000 rows that were read before.\n",
+    });
+    const scan = openLabelScan(database);
+    expect(validate(scan, noProgress)).toEqual({ labels: 350_000, faults: 0, descriptions: [] });
+    scan.close();
+    const file = openLabelFile(database);
+    expect(file.healAll(labels.slice(0, 5000).map(labelhashOf), 1)).toEqual(labels.slice(0, 5000));
+    expect(file.healAll(["label0", "base0"].map(labelhashOf), 0)).toEqual([undefined, "base0"]);
+    file.close();
+    expect(readdirSync(join(folder, "data"))).toEqual(["labels.sqlite"]);
+  });
+});

@@ -1,0 +1,70 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { main } from "./main.ts";
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "main-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const labelSet = (id: string, version: number) => [
+  "--label-set-id",
+  id,
+  "--label-set-version",
+  String(version),
+];
+
+async function run(args: string[], stdin = "") {
+  const written = { stdout: "", stderr: "" };
+  const output = (name: "stdout" | "stderr") => ({
+    write: (text: string | Uint8Array) => {
+      written[name] += text;
+    },
+  });
+  const code = await main(args, {
+    database: join(folder, "data/labels.sqlite"),
+    port: "3223",
+    stdin: Readable.from([Buffer.from(stdin)]),
+    stdout: output("stdout"),
+    stderr: output("stderr"),
+  });
+  return { code, ...written };
+}
+
+describe("label commands", () => {
+  test.each<[string[], string | RegExp, string?]>([
+    [[], "A command is missing: ingest, serve, stats, validate, export, convert, purge.\n"],
+    [["injest"], /^Unknown command "injest"; expected ingest, /],
+    [["toString"], /^Unknown command "toString"/],
+    [["serve", "--prot", "1"], "Unknown option '--prot'.\n"],
+    [["serve", "--port", "70000"], '--port is "70000"; expected a whole number from 1 to 65535.\n'],
+    [["ingest"], "The file to ingest is missing.\n"],
+    [["ingest", "no\nfile", ...labelSet("x", 0)], 'There is no file "no\\nfile".\n'],
+    [["ingest", ".", ...labelSet("x", 0)], '"." is a folder, not a file.\n'],
+    [["ingest", "-"], /^--label-set-id and --label-set-version are needed/, "eth\n"],
+    [["ingest", "-", ...labelSet("Set 1", 0)], /^"Set 1" is no label set id/, "eth\n"],
+    [
+      ["ingest", "-", "--label-set-id", "x", "--label-set-version", "-1"],
+      /^Option '--label-set-version' argument is ambiguous/,
+    ],
+    [["ingest", "-", "--label-set-id", "x", "--label-set-version", "one"], /^--label-set-version is "one"/],
+    [["ingest", "-", ...labelSet("x", 1)], /^There is no database yet, so only version 0/, "eth\n"],
+    [["ingest", "-", ...labelSet("x", 0), "--format", "json"], /^--format is "json"/],
+    [["stats"], /^Label database ".*\/data\/labels.sqlite" cannot be used: there is no such file/],
+    [["validate"], /there is no such file/],
+    [["export"], /there is no such file/],
+    [["convert", "-"], "--label-set-id is needed.\n", "eth\n"],
+  ])("%j ends with one line and code 1, and writes nothing", async (args, message, stdin) => {
+    const { code, stdout, stderr } = await run(args, stdin);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    if (typeof message === "string") expect(stderr).toBe(message);
+    else expect(stderr).toMatch(message);
+    expect(stderr.split("\n").length).toBe(2);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});

@@ -1,0 +1,274 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { labelhashOf } from "../src/ens/labels.ts";
+import { openLabelFile } from "../src/labels/label-file.ts";
+import { convert } from "./convert.ts";
+import { exportVersion } from "./export.ts";
+import { openInput } from "./input.ts";
+import { openLabelScan } from "./scan.ts";
+import { ingestBytes, ingestDefaults, noProgress } from "./test-support/ingest-text.ts";
+import { validate } from "./validate.ts";
+
+let folder: string;
+let next = 0;
+const path = (name = "labels.sqlite") => join(folder, `${next++}-${name}`);
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "round-trip-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const labelsIn = fc.uniqueArray(fc.string({ unit: "binary", maxLength: 40 }), { maxLength: 30 });
+
+const copyEscapes: Record<string, string> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" };
+const inDump = (label: string) =>
+  `${labelhashOf(label)}\t${label.replace(/[\\\t\n\r]/g, (character) => copyEscapes[character]!)}\n`;
+const dumpOf = (labels: string[]) =>
+  `COPY public.ens_names (hash, name) FROM stdin;\n${labels.map(inDump).join("")}\\.\n`;
+const csvOf = (labels: string[]) => labels.map((label) => `"${label.replaceAll('"', '""')}"\n`).join("");
+
+function healed(databasePath: string, labels: string[]) {
+  const file = openLabelFile(databasePath);
+  const answers = file.healAll(labels.map(labelhashOf), file.facts.highestLabelSetVersion);
+  file.close();
+  return answers;
+}
+
+function exported(databasePath: string, version: number): Buffer {
+  const scan = openLabelScan(databasePath);
+  const target = path("labels.ensrainbow");
+  exportVersion(scan, version, target, noProgress);
+  expect(validate(scan, noProgress).faults).toBe(0);
+  scan.close();
+  return readFileSync(target);
+}
+
+describe("any labels survive", () => {
+  test("dump, database, .ensrainbow file and database again", async () => {
+    await fc.assert(
+      fc.asyncProperty(labelsIn, async (labels) => {
+        const [first, second] = [path(), path()];
+        const { facts } = await ingestBytes(dumpOf(labels), { databasePath: first });
+        expect(facts.recordsCount).toBe(labels.length);
+        expect(healed(first, labels)).toEqual(labels);
+        const file = exported(first, 0);
+        await ingestBytes(file, { databasePath: second, labelSetId: undefined, labelSetVersion: undefined });
+        expect(healed(second, labels)).toEqual(labels);
+        expect(exported(second, 0).equals(file)).toBe(true);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  test("CSV and database, the empty label apart, which CSV cannot express", async () => {
+    await fc.assert(
+      fc.asyncProperty(labelsIn, async (all) => {
+        const labels = all.filter((label) => label !== "");
+        const databasePath = path();
+        await ingestBytes(csvOf(labels), { databasePath, format: "csv" });
+        expect(healed(databasePath, labels)).toEqual(labels);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  test("any bytes as plain text: each line is healed or named as invalid", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
+        const databasePath = path();
+        const { counts } = await ingestBytes(Buffer.from(bytes), {
+          databasePath,
+          format: "text",
+          skipInvalid: true,
+        });
+        const whole = Buffer.from(bytes)
+          .toString("latin1")
+          .replace(/^\xef\xbb\xbf/, "");
+        const lines = whole.split("\n").map((line) => Buffer.from(line, "latin1"));
+        if (lines.at(-1)?.length === 0) lines.pop();
+        const valid = lines.filter((line) => Buffer.from(line.toString("utf8")).equals(line));
+        expect([counts.accepted, counts.invalid]).toEqual([valid.length, lines.length - valid.length]);
+        const labels = valid.map((line) => line.toString("utf8"));
+        expect(healed(databasePath, labels)).toEqual(labels);
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+describe("a damaged .ensrainbow file", () => {
+  test("is refused, or gives verified labels only", async () => {
+    const source = path();
+    const labels = ["", "eth", "a".repeat(200), ...Array.from({ length: 40 }, (_, i) => `label${i}`)];
+    await ingestBytes(labels.join("\n"), { databasePath: source });
+    const file = exported(source, 0);
+    const damage = fc.tuple(
+      fc.constantFrom("flip", "cut", "insert", "remove"),
+      fc.nat(file.length - 1),
+      fc.integer({ min: 1, max: 255 }),
+    );
+    let refused = 0;
+    await fc.assert(
+      fc.asyncProperty(damage, async ([kind, at, value]) => {
+        const damaged = withDamage(file, kind, at, value);
+        const databasePath = path();
+        const options = {
+          databasePath,
+          labelSetId: undefined,
+          labelSetVersion: undefined,
+          format: "ensrainbow" as const,
+        };
+        const outcome = await ingestBytes(damaged, options).then(
+          () => "accepted",
+          () => "refused",
+        );
+        if (outcome === "refused") {
+          refused++;
+          return;
+        }
+        // Cut between two records, or changed in what is not part of a label: every label is still a true one.
+        const scan = openLabelScan(databasePath);
+        const found = [...scan.labels()].flat().map(([, label]) => label);
+        expect(validate(scan, noProgress).faults).toBe(0);
+        scan.close();
+        for (const label of found) expect(labels).toContain(label);
+      }),
+      { numRuns: 150 },
+    );
+    expect(refused).toBeGreaterThan(50);
+  });
+});
+
+function withDamage(file: Buffer, kind: string, at: number, value: number): Buffer {
+  if (kind === "cut") return file.subarray(0, at);
+  if (kind === "insert")
+    return Buffer.concat([file.subarray(0, at), Buffer.from([value]), file.subarray(at)]);
+  if (kind === "remove") return Buffer.concat([file.subarray(0, at), file.subarray(at + 1)]);
+  const flipped = Buffer.from(file);
+  flipped[at] = flipped[at]! ^ value;
+  return flipped;
+}
+
+describe("convert", () => {
+  const convertText = (text: string, options: { onto?: string; output?: string; labelSetId?: string }) =>
+    convert({
+      ...ingestDefaults,
+      input: openInput("-", Readable.from([Buffer.from(text)])),
+      format: "csv",
+      onto: undefined,
+      output: path("out.ensrainbow"),
+      ...options,
+    });
+
+  test("writes a version 0 with every label once", async () => {
+    const { path: file, added } = await convertText('eth\n"a,b"\neth\n', {});
+    expect(added).toBe(2);
+    const databasePath = path();
+    await ingestBytes(readFileSync(file), {
+      databasePath,
+      labelSetId: undefined,
+      labelSetVersion: undefined,
+    });
+    expect(healed(databasePath, ["eth", "a,b", "x"])).toEqual(["eth", "a,b", undefined]);
+  });
+
+  test("writes the next version of a database without what that has, and leaves it alone", async () => {
+    const databasePath = path();
+    await ingestBytes("eth\nxyz\n", { databasePath });
+    const before = readFileSync(databasePath);
+    const { path: file, added } = await convertText("eth\nnew\n", { onto: databasePath });
+    expect(added).toBe(1);
+    expect(readFileSync(databasePath).equals(before)).toBe(true);
+    const { facts } = await ingestBytes(readFileSync(file), {
+      databasePath,
+      labelSetId: undefined,
+      labelSetVersion: undefined,
+    });
+    expect(facts).toEqual({ labelSetId: "ens-test-env", highestLabelSetVersion: 1, recordsCount: 3 });
+  });
+
+  test("refuses another id, and rows of two columns with their line, and leaves nothing behind", async () => {
+    const databasePath = path();
+    await ingestBytes("eth\n", { databasePath });
+    await expect(convertText("x\n", { onto: databasePath, labelSetId: "other" })).rejects.toThrow(
+      "does not belong into it",
+    );
+    const output = path("never.ensrainbow");
+    await expect(convertText("x\na,b\n", { output })).rejects.toThrow(
+      "line 2: it has 2 columns; expected one",
+    );
+    expect(() => readFileSync(output)).toThrow("ENOENT");
+  });
+});
+
+describe("validate", () => {
+  test.each([
+    [
+      "a changed label",
+      "UPDATE labels SET label = 'evil' WHERE label = 'eth'",
+      1,
+      /^The label under key \d+ has another labelhash\.$/,
+    ],
+    [
+      "a label under another key",
+      "UPDATE labels SET key = key + 1 WHERE label = 'eth'",
+      1,
+      /has another labelhash/,
+    ],
+    [
+      "a missing label",
+      "DELETE FROM labels WHERE label = 'eth'",
+      2,
+      /^There are 1 labels, but 2 are recorded\.$/,
+    ],
+    [
+      "a wrong version",
+      "UPDATE labels SET version = 7 WHERE label = 'eth'",
+      2,
+      /^Version 0 has 1 labels, but 2 are recorded\.$/,
+    ],
+    ["a missing version", "DELETE FROM versions", 2, /^2 labels are of versions that are not recorded\.$/],
+    [
+      "a wrong count",
+      "UPDATE label_set SET records_count = 3",
+      1,
+      /^There are 2 labels, but 3 are recorded\.$/,
+    ],
+    [
+      "a wrong collision",
+      "INSERT INTO collisions VALUES (zeroblob(32), 0, 'x')",
+      3,
+      /^The colliding label under 0x0{64} has/,
+    ],
+  ])("finds %s", async (_, sql, faults, first) => {
+    const databasePath = path();
+    await ingestBytes("eth\nxyz\n", { databasePath });
+    const { default: Database } = await import("better-sqlite3");
+    new Database(databasePath).exec(sql).close();
+    const scan = openLabelScan(databasePath);
+    const result = validate(scan, noProgress);
+    scan.close();
+    expect(result.faults).toBe(faults);
+    expect(result.descriptions[0]).toMatch(first);
+  });
+});
+
+test("an export of a version that brought nothing is a header only", async () => {
+  const databasePath = path();
+  await ingestBytes("", { databasePath });
+  expect(exported(databasePath, 0).toString("hex")).toBe(
+    "1e0a0a656e737261696e626f7710011a0c656e732d746573742d656e762000",
+  );
+});
+
+test("the database is a stock SQLite file that says what it is", async () => {
+  const databasePath = path();
+  await ingestBytes("eth\n", { databasePath });
+  const bytes = readFileSync(databasePath);
+  expect(bytes.toString("latin1", 0, 16)).toBe("SQLite format 3\0");
+  expect([bytes.toString("latin1", 68, 72), bytes.readUInt32BE(60)]).toEqual(["ENSL", 1]);
+});
