@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
 import { PreflightError, requestChainId, requireChains, requireFreePort } from "./preflight.ts";
+import { redactLines, secretsOf } from "./redact.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const commands = ["dev", "start", "serve"] as const;
@@ -84,13 +85,18 @@ function run(command: Command, config: Config, options: string[]): Promise<numbe
   ];
   // A process group of its own: Ctrl-C of a terminal reaches the launcher only, which passes it on once.
   const ponder = spawn(process.execPath, ["--import", preload, bin, command, ...given], {
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
+    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}) },
   });
+  const secrets = secretsOf(config);
+  ponder.stdout?.pipe(redactLines(secrets)).pipe(process.stdout);
+  ponder.stderr?.pipe(redactLines(secrets)).pipe(process.stderr);
   child = ponder;
   return new Promise((resolve, reject) => {
     ponder.on("error", reject);
-    ponder.on("exit", (code) => {
+    // "close" comes when the last line of output is through.
+    ponder.on("close", (code) => {
       child = undefined;
       resolve(code ?? (isStopping ? 0 : 1));
     });

@@ -1,0 +1,66 @@
+import { Transform } from "node:stream";
+import type { Config } from "../src/config/environment.ts";
+
+// Ponder and its libraries put whole URLs into their messages; those of RPC providers and databases hold keys.
+
+/** What must not appear in any log: each secret text with what stands for it. */
+export type Secrets = readonly (readonly [secret: string, standIn: string])[];
+
+/** The secrets of a configuration: RPC URLs with more than a host, the database's URL and password, the label service's. */
+export function secretsOf({
+  chains,
+  databaseUrl,
+  labelsUrl,
+}: Pick<Config, "chains" | "databaseUrl" | "labelsUrl">): Secrets {
+  const urls = chains.flatMap(({ rpc }) => [...rpc.http, ...(rpc.ws === undefined ? [] : [rpc.ws])]);
+  const all = [...urls, ...(databaseUrl === undefined ? [] : [databaseUrl]), labelsUrl];
+  const secrets = all.filter((url) => !url.startsWith("file:")).flatMap(secretsOfUrl);
+  // Longer ones first, so that no rest of them stays behind.
+  return [...new Map(secrets)].toSorted(([a], [b]) => b.length - a.length);
+}
+
+// A path may be "rpc" or hold a key: the whole URL is hidden in any case, a part of it alone where it is long enough to be a key.
+const shortestKey = 16;
+
+function secretsOfUrl(text: string): [string, string][] {
+  const url = new URL(text);
+  const hidden = `${url.protocol}//${url.host}/…`;
+  const isDatabase = url.protocol.startsWith("postgres");
+  const keys = [...url.pathname.split("/"), ...url.searchParams.values()].filter(
+    ({ length }) => length >= shortestKey,
+  );
+  const whole: [string, string][] = [
+    [text, hidden],
+    [url.href, hidden],
+  ];
+  const holdsMore = url.pathname.length > 1 || url.search !== "";
+  return [
+    ...(url.password !== "" || (holdsMore && !isDatabase) ? whole : []),
+    ...(url.password === ""
+      ? []
+      : [url.password, decodeURIComponent(url.password)].map((part): [string, string] => [part, "…"])),
+    ...(isDatabase ? [] : keys.map((key): [string, string] => [key, "…"])),
+  ];
+}
+
+/** The text without the secrets. */
+export function redact(text: string, secrets: Secrets): string {
+  return secrets.reduce((result, [secret, standIn]) => result.replaceAll(secret, standIn), text);
+}
+
+/** Passes lines on without the secrets in them. A line may be cut by the chunks that it comes in. */
+export function redactLines(secrets: Secrets): Transform {
+  let rest = "";
+  return new Transform({
+    decodeStrings: false,
+    transform(chunk: Buffer | string, _encoding, done) {
+      const text = rest + chunk.toString();
+      const end = text.lastIndexOf("\n") + 1;
+      rest = text.slice(end);
+      done(null, redact(text.slice(0, end), secrets));
+    },
+    flush(done) {
+      done(null, redact(rest, secrets));
+    },
+  });
+}
