@@ -1,5 +1,9 @@
 import { existsSync } from "node:fs";
-import { main } from "./main.ts";
+import { enableCompileCache } from "node:module";
+
+// Compiling afresh would be the greater part of the start of `serve`.
+enableCompileCache();
+const { main } = await import("./main.ts");
 
 if (existsSync(".env.local")) process.loadEnvFile(".env.local");
 process.exitCode = await main(process.argv.slice(2), {
