@@ -10,6 +10,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
+import { repairEmbeddedDatabase } from "./embedded-database.ts";
 import { PreflightError, requestChainId, requireChains, requireFreePort } from "./preflight.ts";
 import { redactLines, secretsOf } from "./redact.ts";
 
@@ -50,6 +51,13 @@ async function main([command, ...options]: string[]): Promise<number> {
   }
   for (;;) {
     await preflight(command, config);
+    if (command === "start" && config.databaseUrl === undefined) {
+      await repairEmbeddedDatabase(config.pgliteDirectory, config.databaseSchema, {
+        log,
+        wait,
+        now: Date.now,
+      });
+    }
     const code = await run(command, config, options);
     if (code !== retryableExitCode || isStopping) return code;
     log(`A dependency failed for longer than is waited for; starting again in ${restartPause / 1000} s.`);

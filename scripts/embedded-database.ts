@@ -1,0 +1,98 @@
+import { existsSync, rmSync } from "node:fs";
+import { PGlite } from "@electric-sql/pglite";
+import { PreflightError } from "./preflight.ts";
+
+// ponder: on PGlite the writes of a batch are no transaction. A process that ends in the middle of one leaves some
+// of its rows: in the backfill nothing tells which; later the reorg tables do, and Ponder takes those rows back.
+
+/** Time and messages as arguments, so that tests need not wait. */
+export type RepairTools = {
+  log(message: string): void;
+  now(): number;
+  wait(milliseconds: number): Promise<void>;
+};
+
+type App = { is_ready: number; is_locked: number; heartbeat_at: number };
+
+// Ponder takes a lock for lost when its heartbeat is this old, in milliseconds.
+const heartbeatTimeout = 25_000;
+
+/**
+ * Brings the index in an embedded database into a state from which Ponder can go on: one that was left before its
+ * backfill was complete is dropped, what was fetched from the chain stays. Throws a PreflightError if another
+ * process uses the database.
+ */
+export async function repairEmbeddedDatabase(directory: string, schema: string, tools: RepairTools) {
+  if (!existsSync(directory)) return;
+  const seen = await inspect(directory, schema, tools);
+  if (seen?.is_locked !== 1) return;
+  const expiry = seen.heartbeat_at + heartbeatTimeout - tools.now();
+  if (expiry <= 0) return;
+  // Whoever holds the lock tells within ten seconds that it is alive; a killed process never does.
+  tools.log(`The embedded database is locked; waiting ${Math.ceil(expiry / 1000)} s for the lock to expire.`);
+  await tools.wait(expiry + 100);
+  const later = await inspect(directory, schema, tools);
+  if (later?.is_locked === 1 && later.heartbeat_at > seen.heartbeat_at) {
+    throw new PreflightError(
+      `Another process uses the database in ${directory}. Choose another PGLITE_DIRECTORY.`,
+    );
+  }
+}
+
+/** Mends what can be mended unless the database is locked; returns what Ponder noted of its last run. */
+async function inspect(directory: string, schema: string, tools: RepairTools): Promise<App | undefined> {
+  const database = await open(directory, tools);
+  if (database === undefined) return undefined;
+  try {
+    const app = await readApp(database, schema);
+    if (app === undefined) return undefined;
+    const isHeld = app.is_locked === 1 && app.heartbeat_at + heartbeatTimeout > tools.now();
+    if (isHeld) return app;
+    if (app.is_ready === 1) {
+      await completeFinalization(database, schema);
+      return app;
+    }
+    await database.exec(`DROP SCHEMA ${quoted(schema)} CASCADE; CREATE SCHEMA ${quoted(schema)}`);
+    tools.log(
+      "The index was left before its backfill was complete, where the embedded database cannot go on: it starts anew. " +
+        "With Postgres (DATABASE_URL) a backfill goes on where it was.",
+    );
+    return undefined;
+  } finally {
+    await database.close();
+  }
+}
+
+async function open(directory: string, { log }: RepairTools): Promise<PGlite | undefined> {
+  try {
+    return await PGlite.create(directory);
+  } catch (error) {
+    log(`The embedded database in ${directory} cannot be opened (${error}); it is made anew.`);
+    rmSync(directory, { recursive: true, force: true });
+    return undefined;
+  }
+}
+
+async function readApp(database: PGlite, schema: string): Promise<App | undefined> {
+  const table = `${quoted(schema)}._ponder_meta`;
+  const found = await database.query<{ exists: boolean }>("SELECT to_regclass($1) IS NOT NULL AS exists", [
+    table,
+  ]);
+  if (!found.rows[0]?.exists) return undefined;
+  const { rows } = await database.query<{ value: App }>(`SELECT value FROM ${table} WHERE key = 'app'`);
+  return rows[0]?.value;
+}
+
+/** Drops the undo rows of finalized blocks, which Ponder would have dropped next; it would take them for undone. */
+async function completeFinalization(database: PGlite, schema: string) {
+  const tables = await database.query<{ name: string }>(
+    "SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND starts_with(tablename, '_reorg__')",
+    [schema],
+  );
+  const safe = `(SELECT min(safe_checkpoint) FROM ${quoted(schema)}._ponder_checkpoint)`;
+  for (const { name } of tables.rows) {
+    await database.exec(`DELETE FROM ${quoted(schema)}.${quoted(name)} WHERE checkpoint <= ${safe}`);
+  }
+}
+
+const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
