@@ -49,7 +49,7 @@ const definitions: Record<PluginId, Plugin> = {
 };
 
 // A plugin is listed here once src/index.ts registers its indexing functions; the configuration refuses the others.
-const released: readonly PluginId[] = ["subgraph"];
+const released: readonly PluginId[] = ["subgraph", "basenames", "lineanames", "threedns", "registrars"];
 
 /** The plugins of this release, in the order in which their handlers see one log. */
 export const plugins: Partial<Record<PluginId, Plugin>> = Object.fromEntries(

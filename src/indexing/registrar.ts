@@ -26,8 +26,8 @@ export async function recordNameRegistered(
   const known = naming.known(labelhash, healed instanceof Promise ? await healed : healed);
   const before = await findDomain(scope, node);
   if (before === undefined) {
-    // The registry did not name it first: the registrar was filled before it took the registry over.
-    scope.report("unknown-node", scope);
+    // The registry did not name it first: other chains' registrars hold names for later. On the root chain that is odd.
+    if (scope.chainId === scope.rootChainId) scope.report("unknown-node", scope);
     await recordNewOwner(scope, { parentNode: managed.node, labelhash, owner, isOldRegistry: false });
   }
   await updateDomain(scope, node, {

@@ -90,7 +90,10 @@ export async function recordRegistryTransfer(
   await addDomainEvent(scope, { type: "Transfer", domainId: node, ownerId: owner });
 }
 
-/** Registry NewResolver: a node got another resolver, or none. */
+/**
+ * Registry NewResolver: a node got another resolver, or none. Only the root chain's registry links domains to resolvers;
+ * those of other chains leave the resolver entity and the event.
+ */
 export async function recordNewResolver(
   scope: Scope,
   { node, resolver: address, isOldRegistry }: { node: Hex; resolver: Hex } & Origin,
@@ -100,8 +103,10 @@ export async function recordNewResolver(
   if (isOldRegistry && before.isMigrated && node !== rootNode) return;
 
   const link = await linkOf(scope, node, address);
-  await saveDomain(scope, before, link);
-  if (before.ownerId === zeroAddress) await discountIfEmpty(scope, node);
+  const links = scope.chainId === scope.rootChainId;
+  if (links) await saveDomain(scope, before, link);
+  if (before.ownerId === zeroAddress && (links || link.resolverId === null))
+    await discountIfEmpty(scope, node);
   await addDomainEvent(scope, {
     type: "NewResolver",
     domainId: node,

@@ -13,6 +13,8 @@ export async function reverseLabel(
   { parentNode, labelhash, owner }: { parentNode: Hex; labelhash: Hex; owner: Hex },
 ): Promise<string | undefined> {
   if (parentNode !== addrReverseNode || scope.naming.isSubgraphCompatible) return undefined;
+  // ENSIP-19: only the root chain's registry holds names of accounts.
+  if (scope.chainId !== scope.rootChainId) return undefined;
   for (const address of [scope.sender, owner]) {
     const label = address.slice(2).toLowerCase();
     if (labelhashOf(label) === labelhash) return label;

@@ -6,11 +6,20 @@ import type { Naming } from "./naming.ts";
 export type Database = Context["db"];
 
 /** Contradictory or unknown things that a chain told and that a rule skipped or repaired. */
-export type Anomaly = "unknown-node" | "unknown-registration" | "unhealed-reverse-label";
+export type Anomaly =
+  | "unknown-node"
+  | "unknown-registration"
+  | "unhealed-reverse-label"
+  | "malformed-name"
+  | "unknown-lifecycle"
+  | "negative-duration"
+  | "controller-without-registrar";
 
 /** Settings and services of the rules; the same for all events. */
 export type Settings = {
   naming: Naming;
+  /** Chain of the root registry; some rules hold there only. */
+  rootChainId: number;
   /** Label of a labelhash, undefined if nobody knows it. A promise only where the answer must be waited for. */
   heal(labelhash: Hex): string | undefined | Promise<string | undefined>;
   report(anomaly: Anomaly, scope: Scope): void;
@@ -20,6 +29,8 @@ export type Settings = {
 export type Scope = Settings & {
   db: Database;
   chainId: number;
+  /** Ponder's checkpoint of the event: 75 digits, whose order is that of processing over all chains. */
+  eventId: string;
   blockNumber: number;
   /** Block time in Unix seconds. */
   timestamp: bigint;
@@ -33,6 +44,7 @@ export type Scope = Settings & {
 };
 
 type PonderEvent = {
+  id: string;
   block: { number: bigint; timestamp: bigint };
   transaction: { hash: Hex; from: Hex };
   log: { address: Hex; logIndex: number };
@@ -48,16 +60,18 @@ type PonderContext = {
 export function scopeOf(
   settings: Settings,
   context: PonderContext,
-  { block, transaction, log }: PonderEvent,
+  { id, block, transaction, log }: PonderEvent,
 ): Scope {
   const transactionHash = transaction.hash;
   const { client } = context;
   return {
     naming: settings.naming,
+    rootChainId: settings.rootChainId,
     heal: settings.heal,
     report: settings.report,
     db: context.db as Database,
     chainId: context.chain.id,
+    eventId: id,
     blockNumber: Number(block.number),
     timestamp: block.timestamp,
     transactionHash,

@@ -10,11 +10,13 @@ export function createSettings(
   labels: Pick<LabelSource, "heal">,
   {
     isSubgraphCompatible,
+    rootChainId,
     report,
-  }: { isSubgraphCompatible: boolean; report: (report: AnomalyReport) => void },
+  }: { isSubgraphCompatible: boolean; rootChainId: number; report: (report: AnomalyReport) => void },
 ): Settings {
   return {
     naming: isSubgraphCompatible ? subgraphNaming : multichainNaming,
+    rootChainId,
     heal: (labelhash) => labels.heal(labelhash),
     report: (anomaly: Anomaly, { chainId, transactionHash, logIndex }: Scope) =>
       report({ anomaly, chainId, transactionHash, logIndex }),

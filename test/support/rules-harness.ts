@@ -60,7 +60,12 @@ export function createRulesHarness({
   const known = new Map(labels.map((label) => [labelhashOf(label), label]));
   handlers.clear();
   registerSubgraph(
-    { naming, heal: (labelhash) => known.get(labelhash), report: (anomaly) => anomalies.push(anomaly) },
+    {
+      naming,
+      rootChainId: chainId,
+      heal: (labelhash) => known.get(labelhash),
+      report: (anomaly) => anomalies.push(anomaly),
+    },
     { isSource: () => true, managed: { node: namehash("eth"), name: "eth" } },
   );
   const registered = new Map(handlers);
@@ -72,6 +77,7 @@ export function createRulesHarness({
     const args = Object.fromEntries(item.inputs.map((input) => [input.name, toArgument(input, given.args)]));
     await handler({
       event: {
+        id: "0".repeat(75),
         args,
         block: { number: BigInt(given.block ?? 1), timestamp: BigInt(given.timestamp ?? 1) },
         transaction: {

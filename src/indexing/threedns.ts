@@ -1,0 +1,170 @@
+import type { Hex } from "viem";
+import { dnsLabels } from "../ens/dns-names.ts";
+import { keccak256 } from "../ens/keccak.ts";
+import { rootNode, subnode } from "../ens/nodes.ts";
+import { registration, resolver } from "../schema/subgraph.ts";
+import { ensureAccount } from "./accounts.ts";
+import { bareDomain, expectDomain, findDomain, saveDomain, updateDomain } from "./domains.ts";
+import { addDomainEvent, addRegistrationEvent } from "./events.ts";
+import { childName, type StoredLabel } from "./naming.ts";
+import type { Scope } from "./scope.ts";
+import { labelInMetadata } from "./threedns-metadata.ts";
+
+// 3DNS keeps names of DNS in one token contract on each of two chains; a name may be on both. There is no registry to
+// migrate from, no grace period, and one resolver that no domain is linked to.
+
+/**
+ * RegistrationCreated: a name directly under a top level domain was registered, maybe anew. It comes before NewOwner.
+ * `fqdn` is the full name in DNS wire format; where it is none of `node`, the event is skipped.
+ */
+export async function recordRegistrationCreated(
+  scope: Scope,
+  {
+    node,
+    parentNode,
+    fqdn,
+    registrant,
+    expires,
+  }: { node: Hex; parentNode: Hex; fqdn: Hex; registrant: Hex; expires: bigint },
+): Promise<void> {
+  const labels = dnsLabels(fqdn);
+  const first = labels?.[0] && keccak256(labels[0]);
+  if (labels === undefined || first === undefined || subnode(parentNode, first) !== node) {
+    scope.report("malformed-name", scope);
+    return;
+  }
+  const { db, naming, blockNumber, timestamp } = scope;
+  const stored = labels.map((bytes) => storedLabel(scope, keccak256(bytes), bytes.toString("utf8")));
+  const labelName = stored[0]?.labelName ?? null;
+  await ensureAccount(scope, registrant);
+
+  const before = await findDomain(scope, node);
+  if (before === undefined) await countSubdomain(scope, parentNode);
+  await saveDomain(scope, before ?? bareDomain(scope, node, true), {
+    parentId: parentNode,
+    ownerId: registrant,
+    registrantId: registrant,
+    createdAt: timestamp,
+    labelhash: first,
+    expiryDate: expires,
+    labelName,
+    name: stored.map(({ part }) => part).join("."),
+  });
+
+  const id = naming.registrationId(node, first);
+  const set = {
+    domainId: node,
+    registrationDate: timestamp,
+    expiryDate: expires,
+    registrantId: registrant,
+    labelName,
+    changeBlock: blockNumber,
+  };
+  await db
+    .insert(registration)
+    .values({ id, ...set })
+    .onConflictDoUpdate(set);
+  await addRegistrationEvent(scope, {
+    type: "NameRegistered",
+    registrationId: id,
+    registrantId: registrant,
+    expiryDate: expires,
+  });
+}
+
+/** RegistrationExtended: a registration was prolonged. */
+export async function recordExtension(
+  scope: Scope,
+  { node, expires }: { node: Hex; expires: bigint },
+): Promise<void> {
+  // Outside subgraph mode, the only one with this plugin, registrations are known by their node.
+  const id = node;
+  const { db, blockNumber } = scope;
+  if ((await db.find(registration, { id })) === null) {
+    scope.report("unknown-registration", scope);
+    return;
+  }
+  await db.update(registration, { id }).set({ expiryDate: expires, changeBlock: blockNumber });
+  if (await findDomain(scope, node)) await updateDomain(scope, node, { expiryDate: expires });
+  await addRegistrationEvent(scope, { type: "NameRenewed", registrationId: id, expiryDate: expires });
+}
+
+/**
+ * NewOwner: a domain of any level was made, or got another owner from above. A name that is not known yet is looked for
+ * in the token's metadata, which `readUri` gives, then asked from the label source.
+ */
+export async function recordDomainCreated(
+  scope: Scope,
+  {
+    parentNode,
+    labelhash,
+    owner,
+    resolver: address,
+    readUri,
+  }: {
+    parentNode: Hex;
+    labelhash: Hex;
+    owner: Hex;
+    resolver: Hex | undefined;
+    readUri: (tokenId: bigint) => Promise<string | undefined>;
+  },
+): Promise<void> {
+  const { db, naming, chainId, blockNumber } = scope;
+  const node = subnode(parentNode, labelhash);
+  await ensureAccount(scope, owner);
+  if (address !== undefined) {
+    const id = naming.resolverId(chainId, address, node);
+    await db
+      .insert(resolver)
+      .values({ id, domainId: node, address, changeBlock: blockNumber })
+      .onConflictDoNothing();
+  }
+
+  const before = await findDomain(scope, node);
+  if (before === undefined) await countSubdomain(scope, parentNode);
+  const needsName = before === undefined || before.name === null;
+  await saveDomain(scope, before ?? bareDomain(scope, node, true), {
+    ownerId: owner,
+    parentId: parentNode,
+    labelhash,
+    isMigrated: true,
+    ...(needsName ? await nameOf(scope, { node, parentNode, labelhash, readUri }) : {}),
+  });
+  await addDomainEvent(scope, {
+    type: "NewOwner",
+    domainId: node,
+    parentDomainId: parentNode,
+    ownerId: owner,
+  });
+}
+
+async function nameOf(
+  scope: Scope,
+  {
+    node,
+    parentNode,
+    labelhash,
+    readUri,
+  }: {
+    node: Hex;
+    parentNode: Hex;
+    labelhash: Hex;
+    readUri: (tokenId: bigint) => Promise<string | undefined>;
+  },
+) {
+  const uri = await readUri(BigInt(node));
+  const told = scope.naming.known(labelhash, uri === undefined ? undefined : labelInMetadata(uri));
+  const { labelName, part } = told ?? storedLabel(scope, labelhash, await scope.heal(labelhash));
+  const parent = await findDomain(scope, parentNode);
+  const name = parentNode === rootNode ? part : childName(part, parent?.name ?? null);
+  return { labelName, name };
+}
+
+function storedLabel({ naming }: Scope, labelhash: Hex, label: string | undefined): StoredLabel {
+  return naming.known(labelhash, label) ?? naming.unknown(labelhash);
+}
+
+async function countSubdomain(scope: Scope, parentNode: Hex): Promise<void> {
+  const parent = await expectDomain(scope, parentNode, true);
+  await saveDomain(scope, parent, { subdomainCount: parent.subdomainCount + 1 });
+}
