@@ -1,2 +1,2 @@
-export * from "./src/schema/subgraph.ts";
 export * from "./src/schema/registrars.ts";
+export * from "./src/schema/subgraph.ts";

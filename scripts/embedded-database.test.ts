@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { repairEmbeddedDatabase } from "./embedded-database.ts";
+import { holdEmbeddedDatabase, repairEmbeddedDatabase } from "./embedded-database.ts";
 
 let folder: string;
 let directory: string;
@@ -100,10 +100,26 @@ test("leaves a database alone whose process is alive", async () => {
   expect(await read(tables)).toEqual(["ponder_sync.blocks", "public.domain"]);
 });
 
-test("makes a database anew that cannot be opened", async () => {
+test("puts a database aside that cannot be opened", async () => {
   mkdirSync(directory);
   writeFileSync(join(directory, "PG_VERSION"), "16\n");
   await repairEmbeddedDatabase(directory, "public", tools());
-  expect(existsSync(directory)).toBe(false);
+  expect(readdirSync(folder)).toEqual(["pglite.unusable-1000000"]);
   expect(messages).toEqual([expect.stringContaining("cannot be opened")]);
+});
+
+test("touches no folder that is something else", async () => {
+  mkdirSync(directory);
+  writeFileSync(join(directory, "letter.txt"), "dear");
+  await expect(repairEmbeddedDatabase(directory, "public", tools())).rejects.toThrow(
+    "holds no embedded database",
+  );
+  expect(readdirSync(directory)).toEqual(["letter.txt"]);
+});
+
+test("lets one process hold a folder", () => {
+  const held = holdEmbeddedDatabase(directory);
+  expect(() => holdEmbeddedDatabase(directory)).toThrow(`Another process uses the database in ${directory}.`);
+  held.release();
+  holdEmbeddedDatabase(directory).release();
 });

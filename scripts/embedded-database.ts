@@ -1,5 +1,7 @@
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
+import Database from "better-sqlite3";
 import { PreflightError } from "./preflight.ts";
 
 // ponder: on PGlite the writes of a batch are no transaction. A process that ends in the middle of one leaves some
@@ -11,6 +13,25 @@ export type RepairTools = {
   now(): number;
   wait(milliseconds: number): Promise<void>;
 };
+
+/**
+ * Holds the folder of an embedded database for this process; the system lets go of it when the process ends, however it
+ * ends. PGlite itself would let two processes open one folder and ruin it. Throws a PreflightError if it is held.
+ */
+export function holdEmbeddedDatabase(directory: string): { release(): void } {
+  mkdirSync(dirname(directory), { recursive: true });
+  const lock = new Database(`${directory}.lock`, { timeout: 0 });
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    lock.close();
+    if ((error as { code?: string }).code !== "SQLITE_BUSY") throw error;
+    throw new PreflightError(
+      `Another process uses the database in ${directory}. Stop it, or choose another PGLITE_DIRECTORY.`,
+    );
+  }
+  return { release: () => void lock.close() };
+}
 
 type App = { is_ready: number; is_locked: number; heartbeat_at: number };
 
@@ -63,12 +84,18 @@ async function inspect(directory: string, schema: string, tools: RepairTools): P
   }
 }
 
-async function open(directory: string, { log }: RepairTools): Promise<PGlite | undefined> {
+async function open(directory: string, { log, now }: RepairTools): Promise<PGlite | undefined> {
   try {
     return await PGlite.create(directory);
   } catch (error) {
-    log(`The embedded database in ${directory} cannot be opened (${error}); it is made anew.`);
-    rmSync(directory, { recursive: true, force: true });
+    if (!existsSync(join(directory, "PG_VERSION"))) {
+      throw new PreflightError(`${directory} holds no embedded database. Choose another PGLITE_DIRECTORY.`);
+    }
+    const aside = `${directory}.unusable-${now()}`;
+    renameSync(directory, aside);
+    log(
+      `The embedded database in ${directory} cannot be opened (${error}). It was moved to ${aside} and is made anew.`,
+    );
     return undefined;
   }
 }

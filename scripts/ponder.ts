@@ -10,7 +10,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
-import { repairEmbeddedDatabase } from "./embedded-database.ts";
+import { holdEmbeddedDatabase, repairEmbeddedDatabase } from "./embedded-database.ts";
 import { PreflightError, requestChainId, requireChains, requireFreePort } from "./preflight.ts";
 import { redactLines, secretsOf } from "./redact.ts";
 
@@ -49,6 +49,7 @@ async function main([command, ...options]: string[]): Promise<number> {
       "The embedded database serves one process only. Set DATABASE_URL, or use start.",
     );
   }
+  if (config.databaseUrl === undefined) holdEmbeddedDatabase(config.pgliteDirectory);
   for (;;) {
     await preflight(command, config);
     if (command === "start" && config.databaseUrl === undefined) {
