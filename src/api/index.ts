@@ -53,6 +53,7 @@ function openSubgraph(): Hono {
     database: createDatabase((db as unknown as { $client: SqlClient }).$client),
     chainId: config.rootChainId,
     deployment: versions.program,
+    limits: config.subgraphLimits,
     blockOf: async (number) => {
       const block = await client?.getBlock({ blockNumber: BigInt(number) });
       return block && { hash: block.hash, parentHash: block.parentHash, timestamp: Number(block.timestamp) };

@@ -35,6 +35,7 @@ test("reads the smallest environment with the documented defaults", () => {
     blockRange: {},
     pgliteDirectory: ".ponder/pglite",
     databaseSchema: "public",
+    subgraphLimits: {},
     port: 42069,
     logLevel: "info",
   });
@@ -80,6 +81,14 @@ test("lays the datasources file over the namespace's table", () => {
     address: `0x${"ab".repeat(20)}`,
     startBlock: 7,
   });
+});
+
+test("reads the limits of the subgraph endpoint", () => {
+  const { subgraphLimits } = parseEnvironment(
+    { ...root, SUBGRAPH_MAX_SKIP: "5000", SUBGRAPH_TIMEOUT_MS: "2500" },
+    noFiles,
+  );
+  expect(subgraphLimits).toEqual({ skip: 5000, timeoutMs: 2500 });
 });
 
 describe("refused alone", () => {
@@ -130,6 +139,7 @@ describe("refused alone", () => {
     ["port 65536", { PORT: "65536" }, "between 1 and 65535"],
     ["an unknown log level", { LOG_LEVEL: "verbose" }, "LOG_LEVEL"],
     ["a rate of nothing", { RPC_REQUESTS_PER_SECOND: "0" }, "RPC_REQUESTS_PER_SECOND"],
+    ["a limit of nothing", { SUBGRAPH_MAX_ROWS: "0" }, "SUBGRAPH_MAX_ROWS"],
     ["a datasources file that is not there", { DATASOURCES_FILE: "none.json" }, "none.json"],
     [
       "subgraph mode with another label set",

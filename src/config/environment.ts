@@ -6,6 +6,7 @@ import { type Namespace, type NamespaceId, namespaceIds, namespaces } from "../d
 import { type ChainConfig, chainsFrom } from "./chains.ts";
 import { applyDatasourcesFile } from "./datasources-file.ts";
 import { indexedChainIds, missingDatasources, type PluginId, pluginIds, plugins } from "./plugins.ts";
+import { type SubgraphLimits, subgraphLimitsFrom } from "./subgraph-limits.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -31,6 +32,7 @@ export type Config = {
   databaseUrl?: string;
   pgliteDirectory: string;
   databaseSchema: string;
+  subgraphLimits: SubgraphLimits;
   port: number;
   logLevel: LogLevel;
 };
@@ -129,6 +131,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
     faults,
   );
   faults.push(...blockRangeFaults(sound, chainIds));
+  const subgraphLimits = subgraphLimitsFrom(given, faults);
   if (sound.DATABASE_URL && !sound.DATABASE_SCHEMA) {
     faults.push(
       "DATABASE_SCHEMA is missing. Each indexing service needs a schema of its own in the database, for example names_v1.",
@@ -155,6 +158,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
     ...(parsed.data.DATABASE_URL === undefined ? {} : { databaseUrl: parsed.data.DATABASE_URL }),
     pgliteDirectory: parsed.data.PGLITE_DIRECTORY,
     databaseSchema: parsed.data.DATABASE_SCHEMA ?? "public",
+    subgraphLimits,
     port: parsed.data.PORT,
     logLevel: parsed.data.LOG_LEVEL,
   };

@@ -15,6 +15,7 @@ const config: Config = {
   blockRange: {},
   pgliteDirectory: "memory",
   databaseSchema: "public",
+  subgraphLimits: {},
   port: 42069,
   logLevel: "info",
 };
