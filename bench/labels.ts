@@ -202,11 +202,15 @@ async function run(next: () => string, connections: number) {
   return median;
 }
 
+/** Processor microseconds of this service's heals, for the comparison in the same run. */
+const ownCost: Record<string, number> = {};
+
 async function measureHeals(pid: number) {
   const { batch, ...single } = requests();
   const targets = { pinned: "<= 40", known: "", unknown: "" };
   for (const kind of ["pinned", "known", "unknown"] as const) {
     const { microseconds, perSecond, p50, p99, statuses } = await run(single[kind], 50);
+    ownCost[kind] = microseconds;
     report(
       `${kind} heal, 50 connections, processor us`,
       microseconds.toFixed(1),
@@ -254,7 +258,12 @@ async function measureStandIn() {
   const { pinned, known, unknown } = requests();
   for (const [kind, next] of Object.entries({ pinned, known, unknown })) {
     const { microseconds, perSecond, p50, p99 } = await run(next, 50);
-    report(`${kind} heal, 50 connections, processor us`, microseconds.toFixed(1), "");
+    report(
+      `${kind} heal, 50 connections, processor us`,
+      microseconds.toFixed(1),
+      "",
+      `${times(microseconds / (ownCost[kind] ?? 0))} in this run`,
+    );
     report(`  requests/s, p50 / p99 ms`, `${whole(perSecond)}, ${p50.toFixed(1)} / ${p99.toFixed(1)}`, "");
   }
   child.kill();

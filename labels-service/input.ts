@@ -7,9 +7,9 @@ import { InputError } from "./sources/parser.ts";
 /** A file, or standard input, that is read as a stream and unpacked if it is gzip. */
 export type Input = {
   name: string;
-  /** Size, time of change and path of a file, to recognise it by; undefined for standard input. */
+  /** Size, time of change and path of a file, to recognise it by; undefined for what can be read only once. */
   identity: string | undefined;
-  /** Bytes of the file as it lies on the disk; undefined for standard input. */
+  /** Bytes of the file as it lies on the disk; undefined for standard input and pipes. */
   size: number | undefined;
   /** How many of these were read so far. */
   bytesRead(): number;
@@ -32,7 +32,7 @@ export function openInput(path: string, standardInput: Readable): Input {
   };
   return {
     name: stats ? basename(path) : "standard input",
-    identity: stats && `${path} ${stats.size} ${stats.mtimeMs} ${stats.ino}`,
+    identity: stats?.isFile() ? `${path} ${stats.size} ${stats.mtimeMs} ${stats.ino}` : undefined,
     size: stats?.isFile() ? stats.size : undefined,
     bytesRead: () => read,
     chunks: () => unpacked(raw()),

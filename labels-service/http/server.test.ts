@@ -1,5 +1,7 @@
 import { renameSync } from "node:fs";
+import { request } from "node:http";
 import { connect } from "node:net";
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { labelhashOf } from "../../src/ens/labels.ts";
 import { errorReply, jsonReply, startServer, unusualLabels } from "../test-support/running-server.ts";
@@ -219,6 +221,30 @@ describe("with a database", () => {
     }
     expect((await server.ask("/ready")).status).toBe(200);
     expect(server.logged.filter((line) => line.startsWith("error"))).toEqual([]);
+  });
+
+  test("answers any path and query without an error of its own", async () => {
+    const text = fc.stringMatching(/^[!-~]{0,80}$/);
+    const path = fc.oneof(
+      text.map((rest) => `/${rest}`),
+      text.map((rest) => `/v1/heal/${rest}`),
+      text.map((rest) => `/v1/heal/${ethHash}?${rest}`),
+      fc
+        .tuple(text, text)
+        .map(([id, version]) => `/v1/heal/${ethHash}?label_set_id=${id}&label_set_version=${version}`),
+    );
+    await fc.assert(
+      fc.asyncProperty(path, fc.constantFrom("GET", "HEAD", "POST", "OPTIONS"), async (path, method) => {
+        const status = await new Promise((resolve, reject) => {
+          const asked = request({ port: server.port, host: "127.0.0.1", path, method }, (answer) => {
+            answer.resume().on("end", () => resolve(answer.statusCode));
+          });
+          asked.on("error", reject).end();
+        });
+        expect([200, 204, 400, 404]).toContain(status);
+      }),
+      { numRuns: 300 },
+    );
   });
 
   test("counts requests by route and outcome", async () => {
