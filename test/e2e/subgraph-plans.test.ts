@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Database } from "../../src/api/subgraph/database.ts";
+import { createSearchIndexes } from "../../src/api/subgraph/search-indexes.ts";
 import { bigParent } from "../support/generate.ts";
 import { createGeneratedDatabase } from "../support/generated-database.ts";
 import { createEndpoint } from "../support/subgraph.ts";
@@ -89,4 +90,22 @@ test("keeps names that are longer than an index entry can be", async () => {
     in: expect.arrayContaining([...found, { name: "eth" }]),
     after: found,
   });
+});
+
+test("searches within names by index where the trigram extension can be had", async ({ skip }) => {
+  const connection = { query: (text: string) => generated.run(text) };
+  const outcome = await createSearchIndexes(connection, "public");
+  if (outcome.state === "unavailable") skip(outcome.reason);
+  await generated.run("ANALYZE domain");
+  const searches = ["name_contains: $part", "name_contains_nocase: $part", "labelName_contains: $part"];
+  for (const filter of [...searches, "name_ends_with: $part, name_not_starts_with_nocase: $start"]) {
+    const query = `query($part: String, $start: String) { domains(first: 5, where: { ${filter} }) { name } }`;
+    const part = filter.includes("ends") ? "1999.eth" : "abcd1";
+    const { statements } = await run({ name: "", query, variables: { part, start: "[" } });
+    const { sql, values } = statements[0]!;
+    const { rows } = await generated.run(`EXPLAIN ${sql}`, [...values]);
+    const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+    expect(plan).toMatch(/Bitmap Index Scan on domain_(label_)?name_search/);
+    expect(plan).not.toContain("Seq Scan on domain");
+  }
 });

@@ -7,7 +7,7 @@ export type Database = {
 
 type Result = { rows: unknown[][] };
 type PoolClient = {
-  query(query: { text: string; values: unknown[]; rowMode: "array" }): Promise<Result>;
+  query(query: { text: string; values?: unknown[]; rowMode?: "array" }): Promise<Result>;
   release(error?: boolean): void;
 };
 type Pool = {
@@ -30,7 +30,13 @@ export function createDatabase(client: SqlClient): Database {
   return "connect" in client ? createPooled(client) : createEmbedded(client);
 }
 
+// What the statements of this folder need, once per connection. Their rows are looked up by index in tables
+// that are mostly in memory: the default price of a random page makes the planner walk whole indexes in the
+// order of a sort instead. Compiling them to machine code costs more than they take.
+const sessionSettings = "SET random_page_cost = 1.1; SET jit = off";
+
 function createPooled(pool: Pool): Database {
+  const ready = new WeakSet<PoolClient>();
   return {
     // One stays free to carry a cancellation, one for the other endpoints that share the pool.
     connections: Math.max(1, (pool.options.max ?? 10) - 2),
@@ -46,7 +52,9 @@ function createPooled(pool: Pool): Database {
       };
       signal.addEventListener("abort", cancel, { once: true });
       try {
-        if (signal.aborted) signal.throwIfAborted();
+        if (!ready.has(client)) await client.query({ text: sessionSettings });
+        ready.add(client);
+        signal.throwIfAborted();
         return read(await client.query({ text, values: [...values], rowMode: "array" }));
       } finally {
         signal.removeEventListener("abort", cancel);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
-import { gzip } from "node:zlib";
+import { gunzipSync, gzip } from "node:zlib";
 import { type Context, Hono } from "hono";
 import type { QueryRequest } from "./compile-request.ts";
 import { BusyError } from "./errors.ts";
@@ -107,15 +107,31 @@ async function answerOf(
   }
   if (body.length < compressFrom) return c.body(body, 200, headers);
   headers["Vary"] = "Accept-Encoding";
-  if (!/\bgzip\b/.test(c.req.header("Accept-Encoding") ?? "")) return c.body(body, 200, headers);
+  if (!acceptsGzip(c)) return c.body(body, 200, headers);
   headers["Content-Encoding"] = "gzip";
   return c.body(new Uint8Array(await compress(body, { level: 1 })), 200, headers);
 }
 
+// The page is large and rarely asked for: it is made when it is, and kept compressed.
+let page: Promise<Uint8Array<ArrayBuffer>> | undefined;
+
 async function graphiql(c: Context): Promise<Response> {
-  // The page is large and rarely asked for: it is loaded when it is.
-  const { renderGraphiQL } = await import("@graphql-yoga/render-graphiql");
-  return c.html(renderGraphiQL({ endpoint: c.req.path, title: "Subgraph", defaultQuery }));
+  page ??= import("@graphql-yoga/render-graphiql").then(async ({ renderGraphiQL }) =>
+    Uint8Array.from(
+      await compress(renderGraphiQL({ endpoint: c.req.path, title: "Subgraph", defaultQuery })),
+    ),
+  );
+  const headers = {
+    "Content-Type": "text/html; charset=UTF-8",
+    "Cache-Control": "public, max-age=3600",
+    Vary: "Accept, Accept-Encoding",
+  };
+  if (acceptsGzip(c)) return c.body(await page, 200, { ...headers, "Content-Encoding": "gzip" });
+  return c.body(gunzipSync(await page), 200, headers);
+}
+
+function acceptsGzip(c: Context): boolean {
+  return /\bgzip\b/.test(c.req.header("Accept-Encoding") ?? "");
 }
 
 const defaultQuery = `{

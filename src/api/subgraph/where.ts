@@ -6,7 +6,23 @@ import type { Limits } from "./limits.ts";
 import type { Statement } from "./statement.ts";
 import { coerce, isObject, show, type Value } from "./values.ts";
 
-export type WhereContext = { statement: Statement; limits: Pick<Limits, "depth" | "listValues"> };
+export type WhereContext = {
+  statement: Statement;
+  limits: Pick<Limits, "depth" | "listValues">;
+  /** Whether other keys of the same object leave few rows, as far as one can tell from their names. */
+  isNarrow?: boolean;
+};
+
+const narrowing = new Set([
+  "id",
+  "id_in",
+  "name",
+  "labelhash",
+  "owner",
+  "registrant",
+  "wrappedOwner",
+  "resolvedAddress",
+]);
 
 /** Conditions of a `where` object on rows of `type` under `alias`, all of which must hold. */
 export function whereSql(context: WhereContext, type: EntityType, alias: string, filter: Value): string[] {
@@ -25,10 +41,11 @@ function conditions(
     throw invalid(`expected an object of type ${type.name}_filter, but got ${show(filter)}`);
   if (depth < 0) throw invalid("it is nested too deeply");
   const keys = filterKeys(type);
+  const isNarrow = Object.entries(filter).some(([name, value]) => value !== null && narrowing.has(name));
   return Object.entries(filter).flatMap(([name, value]) => {
     const key = keys.get(name);
     if (key === undefined) throw invalid(`\`${type.name}_filter\` has no field \`${name}\``);
-    return condition(context, type, alias, name, key, value, depth - 1);
+    return condition({ ...context, isNarrow }, type, alias, name, key, value, depth - 1);
   });
 }
 
@@ -94,7 +111,10 @@ function child(context: WhereContext, alias: string, field: Field, value: Value,
     ...typeSql(context.statement, target, other),
     ...conditions(context, target, other, value, depth),
   ];
-  return `EXISTS (SELECT FROM ${target.table} ${other} WHERE ${where.join(" AND ")})`;
+  // With few rows left the related row is looked up for each. OFFSET keeps the database from starting at the
+  // related rows instead, which goes wrong for parents with millions of names.
+  const barrier = context.isNarrow === true ? " OFFSET 0" : "";
+  return `EXISTS (SELECT FROM ${target.table} ${other} WHERE ${where.join(" AND ")}${barrier})`;
 }
 
 function column(
