@@ -15,13 +15,16 @@ export function createStatement(): Statement {
   let aliases = 0;
   return {
     bind(value, type = "text") {
-      let place = places.get(value);
+      // Lists are parameters of their own type, so that the planner sees their values; the other types share
+      // a placeholder of type text.
+      const isList = type.endsWith("[]");
+      const key = `${isList ? type : "text"}:${value}`;
+      let place = places.get(key);
       if (place === undefined) {
         place = values.push(value);
-        places.set(value, place);
+        places.set(key, place);
       }
-      // Sent as text and cast by the server: one placeholder may serve several types.
-      return type === "text" ? `$${place}::text` : `$${place}::text::${type}`;
+      return isList || type === "text" ? `$${place}::${type}` : `$${place}::text::${type}`;
     },
     alias: () => `t${aliases++}`,
     // Postgres refuses parameters that the text does not use.
