@@ -7,7 +7,7 @@ import { type Answer, executeRequest } from "./execute.ts";
 import { createGate } from "./gate.ts";
 import type { BlockHashes, Head } from "./head.ts";
 import { createIntrospection } from "./introspection.ts";
-import { type Limits, readLimits } from "./limits.ts";
+import { defaultLimits, type Limits } from "./limits.ts";
 
 export type SubgraphOptions = {
   database: Database;
@@ -39,7 +39,7 @@ export function createSubgraph({
   blockOf,
   limits: given,
 }: SubgraphOptions): Subgraph {
-  const limits = { ...readLimits({}), ...given };
+  const limits = { ...defaultLimits, ...given };
   const readDocument = createDocumentReader(limits);
   const introspect = createIntrospection();
   const hashes = createBlockHashes(blockOf);

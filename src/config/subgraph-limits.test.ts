@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { subgraphLimitsFrom } from "./subgraph-limits.ts";
+
+test("takes what is set, and nothing else", () => {
+  const faults: string[] = [];
+  expect(
+    subgraphLimitsFrom({ SUBGRAPH_MAX_SKIP: "0", SUBGRAPH_TIMEOUT_MS: "2000", OTHER: "x" }, faults),
+  ).toEqual({
+    skip: 0,
+    timeoutMs: 2000,
+  });
+  expect(faults).toEqual([]);
+});
+
+test("names every variable that is out of its bounds", () => {
+  const faults: string[] = [];
+  subgraphLimitsFrom(
+    { SUBGRAPH_CONCURRENCY: "0", SUBGRAPH_QUEUE: "many", SUBGRAPH_MAX_DEPTH: "1.5" },
+    faults,
+  );
+  expect(faults).toEqual([
+    "SUBGRAPH_MAX_DEPTH must be a whole number between 10 and 255.",
+    "SUBGRAPH_CONCURRENCY must be a whole number between 1 and 1000.",
+    "SUBGRAPH_QUEUE must be a whole number between 0 and 100000.",
+  ]);
+});
