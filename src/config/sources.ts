@@ -1,5 +1,8 @@
+import type { Abi } from "viem";
+import type { ContractEntry } from "./contract-entry.ts";
 import type { Config } from "./environment.ts";
 import { pluginIds } from "./plugins.ts";
+import { withoutRepeatedResolvers } from "./resolver-ranges.ts";
 import { basenamesSources } from "./sources/basenames.ts";
 import { lineanamesSources } from "./sources/lineanames.ts";
 import { registrarsSources } from "./sources/registrars.ts";
@@ -15,6 +18,7 @@ const sourcesOfPlugins = {
   registrars: registrarsSources,
 };
 
+type EntriesOfPlugin = Record<string, ContractEntry<Abi> | undefined>;
 type Sources = typeof sourcesOfPlugins;
 type Intersection<U> = (U extends unknown ? (member: U) => void : never) extends (all: infer I) => void
   ? I
@@ -30,9 +34,10 @@ export type ContractSources = { [K in keyof EveryEntry]: NonNullable<EveryEntry[
  * Contracts that the namespace does not have are left out, but the type names every entry that there can be.
  */
 export function contractSources(config: Config): ContractSources {
-  const functions: Partial<Record<string, (config: Config) => object>> = sourcesOfPlugins;
+  const functions: Partial<Record<string, (config: Config) => EntriesOfPlugin>> = sourcesOfPlugins;
   const entries = pluginIds
     .filter((id) => config.plugins.includes(id))
-    .flatMap((id) => Object.entries(functions[id]?.(config) ?? {}));
-  return Object.fromEntries(entries.filter(([, entry]) => entry !== undefined)) as ContractSources;
+    .flatMap((id) => Object.entries(functions[id]?.(config) ?? {}))
+    .flatMap(([key, entry]) => (entry === undefined ? [] : [[key, entry] as [string, ContractEntry<Abi>]]));
+  return Object.fromEntries(withoutRepeatedResolvers(entries)) as ContractSources;
 }

@@ -5,7 +5,7 @@ import { registration } from "../schema/subgraph.ts";
 import { ensureAccount } from "./accounts.ts";
 import { type DomainRow, findDomain, updateDomain } from "./domains.ts";
 import { addRegistrationEvent } from "./events.ts";
-import { childName } from "./naming.ts";
+import { childName, type StoredLabel } from "./naming.ts";
 import { recordNewOwner } from "./registry.ts";
 import type { Scope } from "./scope.ts";
 
@@ -33,7 +33,7 @@ export async function recordNameRegistered(
   await updateDomain(scope, node, {
     registrantId: owner,
     expiryDate: expires + gracePeriod,
-    ...(known ? { labelName: known.labelName, name: childName(known.part, managed.name) } : {}),
+    ...nameUnder(scope, { managed, labelhash, known, before }),
   });
 
   const id = naming.registrationId(node, labelhash);
@@ -56,6 +56,23 @@ export async function recordNameRegistered(
     registrantId: owner,
     expiryDate: expires,
   });
+}
+
+// subgraph: an unknown label leaves the name as it is. With several chains the registry of another chain may not know the
+// names above, so the name is written under the registrar's own; a label that was known once stays.
+function nameUnder(
+  { naming }: Scope,
+  {
+    managed,
+    labelhash,
+    known,
+    before,
+  }: Registered & { known: StoredLabel | undefined; before: DomainRow | undefined },
+): Partial<DomainRow> {
+  if (known) return { labelName: known.labelName, name: childName(known.part, managed.name) };
+  if (naming.isSubgraphCompatible) return {};
+  const { labelName } = before?.labelName ? before : naming.unknown(labelhash);
+  return { labelName, name: labelName && childName(labelName, managed.name) };
 }
 
 /** Base registrar NameRenewed: a registration was prolonged. */
