@@ -237,7 +237,7 @@ describe("every path", () => {
   ])("%s carries the version header once: %i", async (path, expected) => {
     const { status, headers } = await api({ pluginRoutes: [faulty] }).get(path);
     expect([status, headers.get("x-nsnode-version")]).toEqual([expected, "1.5.1"]);
-    expect(headers.get("access-control-expose-headers")).toBe("x-nsnode-version");
+    expect(headers.get("access-control-expose-headers")).toBe("x-nsnode-version, link");
   });
 
   test.each([

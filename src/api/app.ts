@@ -38,7 +38,7 @@ export function createApi({
   app.use(async (c, next) => {
     await next();
     c.header("x-nsnode-version", versions.program);
-    c.header("access-control-expose-headers", "x-nsnode-version");
+    c.header("access-control-expose-headers", "x-nsnode-version, link");
   });
   app.onError(errorHandler(log));
   app.get("/", (c) => c.html(welcomePage({ version: versions.program, namespace: config.namespace })));

@@ -27,6 +27,19 @@ export function errorHandler(log: (message: string) => void): (error: Error, c: 
 }
 
 /**
+ * Handler like `errorHandler` for endpoints whose own failures have a `responseCode`: what is not a fault of the request
+ * is logged and answered 500 in that form.
+ */
+export function endpointErrorHandler(log: (message: string) => void): (error: Error, c: Context) => Response {
+  const handle = errorHandler(log);
+  return (error, c) => {
+    const response = handle(error, c);
+    if (response.status < 500) return response;
+    return c.json({ responseCode: "error", error: { message: "Internal Server Error" } }, 500);
+  };
+}
+
+/**
  * The query parameters as `schema` reads them. Throws an `ApiError` 400 with every bad parameter otherwise.
  * A parameter that is given several times is a list, unknown ones are left to the schema (which ignores them).
  */

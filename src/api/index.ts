@@ -2,11 +2,13 @@ import { db, publicClients } from "ponder:api";
 import type { Hono } from "hono";
 import { readConfig } from "../config/environment.ts";
 import { contractSources } from "../config/sources.ts";
+import { indexedSubregistries } from "../config/subregistries.ts";
 import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
 import { processLog } from "../log.ts";
 import { createApi } from "./app.ts";
 import { watchLabelSource } from "./label-source.ts";
+import { registrarActionsRoutes } from "./registrar-actions.ts";
 import { openStatus } from "./status/open-status.ts";
 import { ponderProcess } from "./status/ponder-process.ts";
 import { statusChains } from "./status/status-chains.ts";
@@ -26,6 +28,9 @@ const status = openStatus({
   chains: statusChains(config.chains, Object.values(contractSources(config))),
 });
 
+// ponder: the client is there, but not in the type that Ponder gives its read-only database.
+const database = createDatabase((db as unknown as { $client: SqlClient }).$client);
+
 const labels = openLabels({ url: config.labelsUrl, ...config.labelSet, log: processLog() });
 const labelSource = watchLabelSource({
   describe: async () => (await labels).describe(),
@@ -42,15 +47,26 @@ export default createApi({
   versions,
   labelSource: labelSource.current,
   status,
-  pluginRoutes: config.plugins.includes("subgraph") ? [{ path: "/subgraph", routes: openSubgraph() }] : [],
+  pluginRoutes: [
+    ...(config.plugins.includes("subgraph") ? [{ path: "/subgraph", routes: openSubgraph() }] : []),
+    {
+      path: "/api/registrar-actions",
+      routes: registrarActionsRoutes({
+        plugins: config.plugins,
+        subregistries: indexedSubregistries(config.datasources),
+        status,
+        database,
+        log: ponder.log,
+      }),
+    },
+  ],
   log: ponder.log,
 });
 
 function openSubgraph(): Hono {
   const client = publicClients[ponder.chainNames.get(config.rootChainId) ?? ""];
   const subgraph = createSubgraph({
-    // ponder: the client is there, but not in the type that Ponder gives its read-only database.
-    database: createDatabase((db as unknown as { $client: SqlClient }).$client),
+    database,
     chainId: config.rootChainId,
     deployment: versions.program,
     limits: config.subgraphLimits,
