@@ -1,2 +1,4 @@
+export * from "./src/schema/protocol-acceleration.ts";
 export * from "./src/schema/registrars.ts";
 export * from "./src/schema/subgraph.ts";
+export * from "./src/schema/tokenscope.ts";

@@ -2,16 +2,21 @@ import { createAnomalyLog } from "./anomaly-log.ts";
 import { readConfig } from "./config/environment.ts";
 import type { PluginId } from "./config/plugins.ts";
 import { contractSources } from "./config/sources.ts";
+import { accelerationContracts } from "./datasources/acceleration-contracts.ts";
+import { currencies } from "./datasources/currencies.ts";
 import { managedNameOf, managedNames } from "./datasources/managed-names.ts";
+import { tokenIssuers } from "./datasources/token-issuers.ts";
 import { createSettings } from "./indexing/settings.ts";
 import { openLabels } from "./labels/open-labels.ts";
 import { processLog } from "./log.ts";
 import { openMetrics } from "./metrics.ts";
 import { registerBasenames } from "./plugins/basenames.ts";
 import { registerLineanames } from "./plugins/lineanames.ts";
+import { registerProtocolAcceleration } from "./plugins/protocol-acceleration.ts";
 import { registerRegistrars } from "./plugins/registrars.ts";
 import { registerSubgraph } from "./plugins/subgraph.ts";
 import { registerThreedns } from "./plugins/threedns.ts";
+import { registerTokenscope } from "./plugins/tokenscope.ts";
 
 // The one file that acts on load: opens the labels and registers the indexing functions of the active plugins.
 
@@ -46,5 +51,13 @@ const register: Partial<Record<PluginId, () => void>> = {
       },
     }),
   registrars: () => registerRegistrars(settings, { isSource, managed: managedNames(datasources) }),
+  "protocol-acceleration": () =>
+    registerProtocolAcceleration(settings, { isSource, contracts: accelerationContracts(datasources) }),
+  tokenscope: () =>
+    registerTokenscope(settings, {
+      isSource,
+      issuers: tokenIssuers(datasources),
+      currencyOf: currencies(datasources),
+    }),
 };
 for (const plugin of config.plugins) register[plugin]?.();

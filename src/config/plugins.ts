@@ -49,7 +49,15 @@ const definitions: Record<PluginId, Plugin> = {
 };
 
 // A plugin is listed here once src/index.ts registers its indexing functions; the configuration refuses the others.
-const released: readonly PluginId[] = ["subgraph", "basenames", "lineanames", "threedns", "registrars"];
+const released: readonly PluginId[] = [
+  "subgraph",
+  "basenames",
+  "lineanames",
+  "threedns",
+  "protocol-acceleration",
+  "registrars",
+  "tokenscope",
+];
 
 /** The plugins of this release, in the order in which their handlers see one log. */
 export const plugins: Partial<Record<PluginId, Plugin>> = Object.fromEntries(

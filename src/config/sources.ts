@@ -5,9 +5,11 @@ import { pluginIds } from "./plugins.ts";
 import { withoutRepeatedResolvers } from "./resolver-ranges.ts";
 import { basenamesSources } from "./sources/basenames.ts";
 import { lineanamesSources } from "./sources/lineanames.ts";
+import { protocolAccelerationSources } from "./sources/protocol-acceleration.ts";
 import { registrarsSources } from "./sources/registrars.ts";
 import { subgraphSources } from "./sources/subgraph.ts";
 import { threednsSources } from "./sources/threedns.ts";
+import { tokenscopeSources } from "./sources/tokenscope.ts";
 
 // One function per plugin; its keys begin with the plugin's id and a slash.
 const sourcesOfPlugins = {
@@ -15,7 +17,9 @@ const sourcesOfPlugins = {
   basenames: basenamesSources,
   lineanames: lineanamesSources,
   threedns: threednsSources,
+  "protocol-acceleration": protocolAccelerationSources,
   registrars: registrarsSources,
+  tokenscope: tokenscopeSources,
 };
 
 type EntriesOfPlugin = Record<string, ContractEntry<Abi> | undefined>;

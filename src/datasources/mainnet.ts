@@ -180,6 +180,8 @@ export const mainnet: Namespace = {
     chainId: 1,
     contracts: {
       Seaport1_5: { address: "0x00000000000000adc04c56bf30ac9d3c0aaf14dc", startBlock: 17_129_405 },
+      // Deployed in March 2024, a while after this block.
+      Seaport1_6: { address: "0x0000000000000068f116a894984e2db1123eb395", startBlock: 19_000_000 },
     },
   },
 };

@@ -140,6 +140,8 @@ export const sepolia: Namespace = {
     chainId: 11155111,
     contracts: {
       Seaport1_5: { address: "0x00000000000000adc04c56bf30ac9d3c0aaf14dc", startBlock: 3_365_529 },
+      // Deployed in March 2024, a while after this block.
+      Seaport1_6: { address: "0x0000000000000068f116a894984e2db1123eb395", startBlock: 5_000_000 },
     },
   },
 };

@@ -13,7 +13,10 @@ export type Anomaly =
   | "malformed-name"
   | "unknown-lifecycle"
   | "negative-duration"
-  | "controller-without-registrar";
+  | "controller-without-registrar"
+  | "contradictory-token-transfer"
+  | "odd-token-batch"
+  | "odd-token-amount";
 
 /** Settings and services of the rules; the same for all events. */
 export type Settings = {

@@ -1,0 +1,28 @@
+import type { Hex } from "viem";
+import { defaultEvmCoinType, ethCoinType } from "./coin-types.ts";
+
+/** An account in the namespace of reverse names: its address and the coin type of the chain. */
+export type ReverseAccount = { address: Hex; coinType: bigint };
+
+/** Reverse name of an address: `<40 digits>.addr.reverse`, `.default.reverse` or `.<coin type in hex>.reverse` (ENSIP-19). */
+export function reverseName({ address, coinType }: ReverseAccount): string {
+  return `${address.slice(2).toLowerCase()}.${parentOf(coinType)}.reverse`;
+}
+
+/** The account that a reverse name stands for; undefined if it is none (ENSIP-19). */
+export function parseReverseName(name: string): ReverseAccount | undefined {
+  const match = /^([0-9a-f]{40})\.(addr|default|[1-9a-f][0-9a-f]{0,63})\.reverse$/.exec(name);
+  const [, digits, parent] = match ?? [];
+  if (digits === undefined || parent === undefined) return undefined;
+  return { address: `0x${digits}`, coinType: coinTypeOf(parent) };
+}
+
+function parentOf(coinType: bigint): string {
+  if (coinType === ethCoinType) return "addr";
+  return coinType === defaultEvmCoinType ? "default" : coinType.toString(16);
+}
+
+function coinTypeOf(parent: string): bigint {
+  if (parent === "addr") return ethCoinType;
+  return parent === "default" ? defaultEvmCoinType : BigInt(`0x${parent}`);
+}

@@ -1,0 +1,112 @@
+import type { Hex } from "viem";
+import type { Currency, CurrencyOf } from "../datasources/currencies.ts";
+import type { TokenIssuer } from "../datasources/token-issuers.ts";
+import { assetId } from "../ens/accounts.ts";
+import { nameSale } from "../schema/tokenscope.ts";
+import { ensureAccount } from "./accounts.ts";
+import { nodeOfToken } from "./name-tokens.ts";
+import type { Scope } from "./scope.ts";
+
+/** One item of an order: what is given, by Seaport's item types. */
+export type OrderItem = { itemType: number; token: Hex; identifier: bigint; amount: bigint };
+
+/** A filled order. `recipient` received the offer and gave the consideration. */
+export type FilledOrder = {
+  orderHash: Hex;
+  offerer: Hex;
+  recipient: Hex;
+  offer: readonly OrderItem[];
+  consideration: readonly OrderItem[];
+};
+
+/** What makes an order a sale of a name: the contracts whose tokens are names, and the currencies that count. */
+export type Market = {
+  issuerOf: (chainId: number, address: Hex) => TokenIssuer | undefined;
+  currencyOf: CurrencyOf;
+};
+
+type Token = { issuer: TokenIssuer; tokenId: bigint };
+type Payment = { currency: Currency; amount: bigint };
+type Side = { token: Token | undefined; payment: Payment | undefined };
+type Sale = { token: Token; payment: Payment; seller: Hex; buyer: Hex };
+
+const native = 0;
+const erc20 = 1;
+const namespaceOfType: Record<number, TokenIssuer["assetNamespace"]> = { 2: "erc721", 3: "erc1155" };
+
+/** OrderFulfilled: stores a sale if one name was given for payments of one currency; other orders leave no trace. */
+export async function recordOrder(scope: Scope, market: Market, order: FilledOrder): Promise<void> {
+  const sale = saleOf(scope.chainId, market, order);
+  if (sale === undefined) return;
+  const { issuer, tokenId } = sale.token;
+  const { chainId, blockNumber, logIndex, timestamp, transactionHash } = scope;
+  const { address: contract, assetNamespace } = issuer;
+  await ensureAccount(scope, sale.buyer);
+  await ensureAccount(scope, sale.seller);
+  await scope.db
+    .insert(nameSale)
+    .values({
+      id: `${chainId}-${blockNumber}-${logIndex}`,
+      chainId,
+      blockNumber: BigInt(blockNumber),
+      logIndex,
+      transactionHash,
+      orderHash: order.orderHash,
+      contractAddress: contract,
+      tokenId,
+      assetNamespace,
+      assetId: assetId({ chainId, assetNamespace, contract, tokenId }),
+      domainId: nodeOfToken(issuer, tokenId),
+      buyer: sale.buyer,
+      seller: sale.seller,
+      currency: sale.payment.currency,
+      amount: sale.payment.amount,
+      timestamp,
+    })
+    .onConflictDoNothing();
+}
+
+/** The sale that a filled order is: a listing that was bought, or a bid that was accepted; undefined for anything else. */
+export function saleOf(chainId: number, market: Market, order: FilledOrder): Sale | undefined {
+  const offer = sideOf(chainId, market, order.offer);
+  const consideration = sideOf(chainId, market, order.consideration);
+  const { offerer, recipient } = order;
+  if (offer.token && consideration.payment && !offer.payment && !consideration.token) {
+    return { token: offer.token, payment: consideration.payment, seller: offerer, buyer: recipient };
+  }
+  if (consideration.token && offer.payment && !consideration.payment && !offer.token) {
+    return { token: consideration.token, payment: offer.payment, seller: recipient, buyer: offerer };
+  }
+  return undefined;
+}
+
+function sideOf(chainId: number, market: Market, items: readonly OrderItem[]): Side {
+  const tokens = items.flatMap((item) => tokenOf(chainId, market, item) ?? []);
+  const payments = items.flatMap((item) => paymentOf(chainId, market, item) ?? []);
+  const [token] = tokens;
+  return { token: tokens.length === 1 ? token : undefined, payment: sumOf(payments) };
+}
+
+function tokenOf(chainId: number, { issuerOf }: Market, item: OrderItem): Token | undefined {
+  const issuer = issuerOf(chainId, item.token);
+  if (issuer === undefined || item.amount !== 1n) return undefined;
+  return namespaceOfType[item.itemType] === issuer.assetNamespace
+    ? { issuer, tokenId: item.identifier }
+    : undefined;
+}
+
+function paymentOf(chainId: number, { currencyOf }: Market, item: OrderItem): Payment | undefined {
+  const currency = currencyOf(chainId, item.token);
+  const isPayment = currency === "ETH" ? item.itemType === native : item.itemType === erc20;
+  return currency !== undefined && isPayment ? { currency, amount: item.amount } : undefined;
+}
+
+// Payments in several currencies have no one price.
+function sumOf(payments: readonly Payment[]): Payment | undefined {
+  const [first] = payments;
+  if (first === undefined || payments.some(({ currency }) => currency !== first.currency)) return undefined;
+  return {
+    currency: first.currency,
+    amount: payments.reduce((sum, { amount }) => sum + amount, 0n),
+  };
+}

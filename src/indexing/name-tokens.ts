@@ -1,0 +1,79 @@
+import type { Hex } from "viem";
+import type { TokenIssuer } from "../datasources/token-issuers.ts";
+import { assetId } from "../ens/accounts.ts";
+import { subnode, tokenIdToHex, zeroAddress } from "../ens/nodes.ts";
+import { nameToken } from "../schema/tokenscope.ts";
+import { ensureAccount } from "./accounts.ts";
+import type { Scope } from "./scope.ts";
+
+export type Transfer = { tokenId: bigint; from: Hex; to: Hex };
+
+/** Node of the name that a token stands for. */
+export function nodeOfToken({ managedNode }: TokenIssuer, tokenId: bigint): Hex {
+  const id = tokenIdToHex(tokenId);
+  return managedNode === undefined ? id : subnode(managedNode, id);
+}
+
+/**
+ * One token changed hands: minted, burned, minted again or transferred. The chain is right: where the event contradicts the
+ * stored owner, that is reported and the token goes to its receiver all the same.
+ */
+export async function recordTokenTransfer(
+  scope: Scope,
+  issuer: TokenIssuer,
+  { tokenId, from, to }: Transfer,
+): Promise<void> {
+  const { chainId, address: contract, assetNamespace } = issuer;
+  const id = assetId({ chainId, assetNamespace, contract, tokenId });
+  const before = await scope.db.find(nameToken, { id });
+  const mintStatus = to === zeroAddress ? "burned" : "minted";
+  if (!agrees(issuer, before?.owner, from)) scope.report("contradictory-token-transfer", scope);
+  if (before?.owner === to) return;
+
+  await ensureAccount(scope, to);
+  if (before) {
+    await scope.db.update(nameToken, { id }).set({ owner: to, mintStatus });
+    return;
+  }
+  await scope.db.insert(nameToken).values({
+    id,
+    domainId: nodeOfToken(issuer, tokenId),
+    chainId,
+    contractAddress: contract,
+    tokenId,
+    assetNamespace,
+    owner: to,
+    mintStatus,
+    firstSeen: placeOf(scope),
+  });
+}
+
+/** One or several ERC-1155 tokens changed hands. Tokens of names come one by one: other amounts are reported and skipped. */
+export async function recordTokenTransfers(
+  scope: Scope,
+  issuer: TokenIssuer,
+  { ids, amounts, from, to }: { ids: readonly bigint[]; amounts: readonly bigint[]; from: Hex; to: Hex },
+): Promise<void> {
+  if (ids.length !== amounts.length) {
+    scope.report("odd-token-batch", scope);
+    return;
+  }
+  for (const [place, tokenId] of ids.entries()) {
+    if (amounts[place] === 1n) await recordTokenTransfer(scope, issuer, { tokenId, from, to });
+    else scope.report("odd-token-amount", scope);
+  }
+}
+
+// A token that nobody holds is as the zero address' own, whether it was burned or never seen.
+function agrees({ mintsOverLivingTokens }: TokenIssuer, stored: Hex | undefined, from: Hex): boolean {
+  return (stored ?? zeroAddress) === from || (from === zeroAddress && mintsOverLivingTokens);
+}
+
+// Sorts in the order in which the events of all chains are processed.
+function placeOf({ timestamp, chainId, blockNumber, logIndex }: Scope): string {
+  return [String(timestamp).padStart(10, "0"), ...[chainId, blockNumber, logIndex].map(padded)].join("");
+}
+
+function padded(value: number): string {
+  return String(value).padStart(16, "0");
+}

@@ -1,0 +1,160 @@
+import type { Hex } from "viem";
+import { accountId } from "../ens/accounts.ts";
+import type { DnsTextRecord } from "../ens/dns-records.ts";
+import { keccak256 } from "../ens/keccak.ts";
+import { zeroAddress } from "../ens/nodes.ts";
+import { bytesValue, isTextKey, nameValue, pubkeyValue, textValue } from "../ens/record-values.ts";
+import {
+  resolverAddressRecord,
+  resolverContract,
+  resolverRecord,
+  resolverTextRecord,
+} from "../schema/protocol-acceleration.ts";
+import type { Scope } from "./scope.ts";
+
+// Values of resolver records, as the emitting contract would answer them now. Every contract counts, whether a registry
+// points at it or not.
+
+type Row = typeof resolverRecord.$inferSelect;
+type Changes = Partial<Omit<Row, "id" | "chainId" | "address" | "node">>;
+
+/** AddressChanged: `address` is raw bytes. Twenty zero bytes stay: unlike none they hide a default address (ENSIP-19). */
+export async function setAddressRecord(
+  scope: Scope,
+  { node, coinType, address }: { node: Hex; coinType: bigint; address: Hex },
+): Promise<void> {
+  await saveRecords(scope, node, (before) => ({ coinTypes: withItem(before?.coinTypes, coinType) }));
+  const key = { ...keyOf(scope, node), coinType };
+  const value = address.toLowerCase();
+  if (value === "0x") await scope.db.delete(resolverAddressRecord, key);
+  else
+    await scope.db
+      .insert(resolverAddressRecord)
+      .values({ ...key, value })
+      .onConflictDoUpdate({ value });
+}
+
+/**
+ * AddrChanged: the address record of coin type 60. Zero is told both for a cleared record and for one of twenty zero bytes;
+ * the AddressChanged before it told which.
+ */
+export async function setAddrRecord(
+  scope: Scope,
+  { node, address }: { node: Hex; address: Hex },
+): Promise<void> {
+  const coinType = 60n;
+  if (address !== zeroAddress) return setAddressRecord(scope, { node, coinType, address });
+  const stored = await scope.db.find(resolverAddressRecord, { ...keyOf(scope, node), coinType });
+  if (stored?.value !== zeroAddress) await setAddressRecord(scope, { node, coinType, address: "0x" });
+}
+
+/** TextChanged: sets the record, or clears it where `value` is undefined or means nothing. Unusable keys leave no trace. */
+export async function setTextRecord(
+  scope: Scope,
+  { node, key, value: raw }: { node: Hex; key: string; value: string | undefined },
+): Promise<void> {
+  if (!isTextKey(key)) return;
+  await saveRecords(scope, node, (before) => ({ textKeys: withItem(before?.textKeys, key) }));
+  const value = raw === undefined ? null : textValue(raw);
+  const id = { ...keyOf(scope, node), keyHash: keccak256(key) };
+  if (value === null) await scope.db.delete(resolverTextRecord, id);
+  else
+    await scope.db
+      .insert(resolverTextRecord)
+      .values({ ...id, key, value })
+      .onConflictDoUpdate({ value });
+}
+
+/** A text record that a DNS resolver set or deleted; other DNS records leave no trace. */
+export async function setDnsTextRecord(
+  scope: Scope,
+  node: Hex,
+  record: DnsTextRecord | undefined,
+): Promise<void> {
+  if (record) await setTextRecord(scope, { node, ...record });
+}
+
+/** NameChanged: the reverse name. */
+export function setNameRecord(scope: Scope, { node, name }: { node: Hex; name: string }): Promise<void> {
+  return saveRecords(scope, node, () => ({ name: nameValue(name) }));
+}
+
+/** ContenthashChanged. */
+export function setContenthashRecord(scope: Scope, { node, hash }: { node: Hex; hash: Hex }): Promise<void> {
+  return saveRecords(scope, node, () => ({ contenthash: bytesValue(hash) }));
+}
+
+/** DNSZonehashChanged. */
+export function setZonehashRecord(
+  scope: Scope,
+  { node, zonehash }: { node: Hex; zonehash: Hex },
+): Promise<void> {
+  return saveRecords(scope, node, () => ({ dnszonehash: bytesValue(zonehash) }));
+}
+
+/** PubkeyChanged. */
+export function setPubkeyRecord(scope: Scope, { node, x, y }: { node: Hex; x: Hex; y: Hex }): Promise<void> {
+  const value = pubkeyValue({ x, y });
+  return saveRecords(scope, node, () => ({ pubkeyX: value?.x ?? null, pubkeyY: value?.y ?? null }));
+}
+
+/** ABIChanged: the event tells the content type only. */
+export function addAbiContentType(
+  scope: Scope,
+  { node, contentType }: { node: Hex; contentType: bigint },
+): Promise<void> {
+  return saveRecords(scope, node, (before) => ({
+    abiContentTypes: withItem(before?.abiContentTypes, contentType),
+  }));
+}
+
+/** VersionChanged: all records of the node were cleared at once. */
+export async function clearRecords(
+  scope: Scope,
+  { node, version }: { node: Hex; version: bigint },
+): Promise<void> {
+  const key = keyOf(scope, node);
+  const before = await scope.db.find(resolverRecord, { id: recordsId(scope, node) });
+  for (const coinType of before?.coinTypes ?? []) {
+    await scope.db.delete(resolverAddressRecord, { ...key, coinType });
+  }
+  for (const textKey of before?.textKeys ?? []) {
+    await scope.db.delete(resolverTextRecord, { ...key, keyHash: keccak256(textKey) });
+  }
+  await saveRecords(scope, node, () => ({
+    name: null,
+    contenthash: null,
+    pubkeyX: null,
+    pubkeyY: null,
+    dnszonehash: null,
+    abiContentTypes: null,
+    coinTypes: null,
+    textKeys: null,
+    version,
+  }));
+}
+
+async function saveRecords(scope: Scope, node: Hex, changes: (before: Row | null) => Changes): Promise<void> {
+  const { db, chainId, emitter: address } = scope;
+  await db
+    .insert(resolverContract)
+    .values({ id: accountId(chainId, address), chainId, address })
+    .onConflictDoNothing();
+  await db
+    .insert(resolverRecord)
+    .values({ id: recordsId(scope, node), chainId, address, node, ...changes(null) })
+    .onConflictDoUpdate(changes);
+}
+
+function keyOf({ chainId, emitter: address }: Scope, node: Hex) {
+  return { chainId, address, node };
+}
+
+function recordsId({ chainId, emitter }: Scope, node: Hex): string {
+  return `${accountId(chainId, emitter)}/${node}`;
+}
+
+function withItem<T>(items: readonly T[] | null | undefined, item: T): T[] {
+  const before = items ?? [];
+  return before.includes(item) ? [...before] : [...before, item];
+}

@@ -1,0 +1,89 @@
+import { index, onchainTable, primaryKey } from "ponder";
+import { hex, text } from "./columns.ts";
+
+// What is needed to answer a resolution from the index. Values are those that a reader means, not raw ones
+// (src/ens/record-values.ts); an unset record has no row, or null in its column.
+
+/** Name that an account gave itself on a reverse registrar; the row goes when the name is cleared. */
+export const reverseNameRecord = onchainTable(
+  "reverse_name_records",
+  (t) => ({ address: hex(t).notNull(), coinType: t.bigint().notNull(), value: text(t).notNull() }),
+  (table) => ({ pk: primaryKey({ columns: [table.address, table.coinType] }) }),
+);
+
+/**
+ * Resolver that a registry holds for a node; the row goes when the resolver is set to zero. `address` is the registry:
+ * both registries of the root chain write under the newer one's.
+ */
+export const domainResolverRelation = onchainTable(
+  "domain_resolver_relations",
+  (t) => ({
+    chainId: t.integer().notNull(),
+    address: hex(t).notNull(),
+    domainId: hex(t).notNull(),
+    resolver: hex(t).notNull(),
+  }),
+  (table) => ({
+    pk: primaryKey({ columns: [table.chainId, table.address, table.domainId] }),
+    byDomain: index().on(table.domainId),
+  }),
+);
+
+/** A contract that emitted a resolver event. Id: account id (CAIP-10). */
+export const resolverContract = onchainTable("resolvers", (t) => ({
+  id: text(t).primaryKey(),
+  chainId: t.integer().notNull(),
+  address: hex(t).notNull(),
+}));
+
+/** Records that a resolver holds once for a node, and which others it holds. Id: account id of the resolver, `/`, node. */
+export const resolverRecord = onchainTable("resolver_records", (t) => ({
+  id: text(t).primaryKey(),
+  chainId: t.integer().notNull(),
+  address: hex(t).notNull(),
+  node: hex(t).notNull(),
+  /** The reverse name. */
+  name: text(t),
+  contenthash: hex(t),
+  pubkeyX: hex(t),
+  pubkeyY: hex(t),
+  dnszonehash: hex(t),
+  /** Number of times that the records were cleared at once; null before the first. */
+  version: t.bigint(),
+  /** Content types under which an ABI was set since then; its text is on the chain only. */
+  abiContentTypes: t.bigint().array(),
+  /** Coin types and text keys that have a row of their own, so that they can be cleared at once. */
+  coinTypes: t.bigint().array(),
+  textKeys: t.text().array(),
+}));
+
+/** Address record of a resolver; the row goes when the record is cleared. */
+export const resolverAddressRecord = onchainTable(
+  "resolver_address_records",
+  (t) => ({
+    chainId: t.integer().notNull(),
+    address: hex(t).notNull(),
+    node: hex(t).notNull(),
+    coinType: t.bigint().notNull(),
+    value: text(t).notNull(),
+  }),
+  (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address, table.node, table.coinType] }) }),
+);
+
+/** Text record of a resolver; the row goes when the record is cleared. */
+export const resolverTextRecord = onchainTable(
+  "resolver_text_records",
+  (t) => ({
+    chainId: t.integer().notNull(),
+    address: hex(t).notNull(),
+    node: hex(t).notNull(),
+    /** keccak-256 of the key, which may be longer than an index entry can be. */
+    keyHash: hex(t).notNull(),
+    key: text(t).notNull(),
+    value: text(t).notNull(),
+  }),
+  (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address, table.node, table.keyHash] }) }),
+);
+
+/** A node that the newer registry of the root chain has named: the older one has no say about it. */
+export const migratedNode = onchainTable("migrated_nodes", (t) => ({ node: hex(t).primaryKey() }));

@@ -1,0 +1,65 @@
+import { index, onchainTable } from "ponder";
+import { hex, text } from "./columns.ts";
+
+/**
+ * One row per token that ever stood for a name, made at its first transfer; burned ones stay.
+ * Id: asset id (CAIP-19).
+ */
+export const nameToken = onchainTable(
+  "name_tokens",
+  (t) => ({
+    id: text(t).primaryKey(),
+    /** Node of the name. */
+    domainId: hex(t).notNull(),
+    chainId: t.integer().notNull(),
+    contractAddress: hex(t).notNull(),
+    tokenId: t.bigint().notNull(),
+    /** `erc721` or `erc1155`. */
+    assetNamespace: text(t).notNull(),
+    /** Zero when burned. */
+    owner: hex(t).notNull(),
+    /** `minted` or `burned`. */
+    mintStatus: text(t).notNull(),
+    /** Place of the token's first event in the order of all chains: the order in which tokens are listed. */
+    firstSeen: text(t).notNull(),
+  }),
+  (table) => ({
+    byDomain: index().on(table.domainId, table.firstSeen),
+    byOwner: index().on(table.owner),
+  }),
+);
+
+/** One row per sale of a name token on a marketplace; rows never change. Id: chain id, `-`, block, `-`, log index. */
+export const nameSale = onchainTable(
+  "name_sales",
+  (t) => ({
+    id: text(t).primaryKey(),
+    chainId: t.integer().notNull(),
+    blockNumber: t.bigint().notNull(),
+    logIndex: t.integer().notNull(),
+    transactionHash: hex(t).notNull(),
+    /** Marketplace's hash of the order. */
+    orderHash: hex(t).notNull(),
+    contractAddress: hex(t).notNull(),
+    tokenId: t.bigint().notNull(),
+    assetNamespace: text(t).notNull(),
+    /** Id of the token's row. */
+    assetId: text(t).notNull(),
+    domainId: hex(t).notNull(),
+    buyer: hex(t).notNull(),
+    seller: hex(t).notNull(),
+    /** `ETH`, `WETH`, `USDC` or `DAI`. */
+    currency: text(t).notNull(),
+    /** What the buyer paid, fees included, in the currency's smallest unit. */
+    amount: t.bigint().notNull(),
+    /** Block time in Unix seconds. */
+    timestamp: t.bigint().notNull(),
+  }),
+  (table) => ({
+    byDomain: index().on(table.domainId, table.timestamp, table.id),
+    byAsset: index().on(table.assetId),
+    byBuyer: index().on(table.buyer),
+    bySeller: index().on(table.seller),
+    byTimestamp: index().on(table.timestamp, table.id),
+  }),
+);
