@@ -1,0 +1,136 @@
+import type { Hex } from "viem";
+import { defaultEvmCoinType } from "../../ens/coin-types.ts";
+import { namesAbove, nodeOfName } from "../../ens/names.ts";
+import { nameValue } from "../../ens/record-values.ts";
+import { parseReverseName } from "../../ens/reverse-names.ts";
+import { indexedResolver } from "../queries/resolver-records.ts";
+import { indexedReverseName } from "../queries/reverse-names.ts";
+import type { Database } from "../subgraph/database.ts";
+import type { ChainReader } from "./chain-reader.ts";
+import { indexedRecords, liveSelection } from "./indexed-records.ts";
+import type { KnownContracts, Registry } from "./known-contracts.ts";
+import { liveRecords } from "./live-records.ts";
+import { isEmptySelection, type Records, type Selection, unsetRecords } from "./selection.ts";
+import type { Tracer } from "./trace.ts";
+
+/** What one request resolves with. `database` is absent where the index must not be used. */
+export type Resolution = {
+  known: KnownContracts;
+  reader: ChainReader;
+  database: Database | undefined;
+  signal: AbortSignal;
+};
+
+type Request = { name: string; selection: Selection };
+
+const protocol = "forward-resolution";
+
+/**
+ * The selected records of a name, starting at the root registry (ENSIP-10): from the index as far as the resolver is one
+ * whose answers follow from its events, else from the resolver itself. Throws UnavailableError.
+ */
+export function resolveRecords(resolution: Resolution, request: Request, tracer: Tracer): Promise<Records> {
+  const inputs = { name: request.name };
+  return tracer.span(protocol, "forward-resolution", inputs, (within) =>
+    resolution.database === undefined
+      ? resolveLive(resolution, request, within)
+      : resolveFrom(resolution, resolution.database, resolution.known.root, request, within),
+  );
+}
+
+async function resolveLive(
+  { reader, known }: Resolution,
+  { name, selection }: Request,
+  tracer: Tracer,
+): Promise<Records> {
+  const found = await tracer.span(protocol, "find-resolver", { name }, async (within) => {
+    const answer = await reader.findResolver(name);
+    within.result(answer?.resolver ?? null);
+    return answer;
+  });
+  if (!(await isThere(found, tracer)) || found === undefined) return unsetRecords(selection);
+  return execute(reader, { chainId: known.root.chainId, name, ...found }, selection, tracer);
+}
+
+async function resolveFrom(
+  resolution: Resolution,
+  database: Database,
+  registry: Registry,
+  request: Request,
+  tracer: Tracer,
+): Promise<Records> {
+  const { known, reader, signal } = resolution;
+  const { name, selection } = request;
+  const found = await tracer.span(protocol, "find-resolver", { name, ...registry }, async (within) => {
+    const [node, ...above] = namesAbove(name).map(nodeOfName);
+    if (node === undefined) return undefined;
+    const { addresses, texts: textKeys } = selection;
+    // The default address comes along for the resolvers that fall back to it.
+    const coinTypes = [...addresses, defaultEvmCoinType];
+    const answer = await indexedResolver(
+      database,
+      { registry, nodes: [node, ...above], coinTypes, textKeys },
+      signal,
+    );
+    within.result(answer?.resolver ?? null);
+    return answer;
+  });
+  if (!(await isThere(found, tracer)) || found === undefined) return unsetRecords(selection);
+
+  const { chainId } = registry;
+  const { resolver, place } = found;
+  const target = { chainId, resolver, name, isWildcard: place > 0 };
+
+  if (known.isReverseResolver(chainId, resolver)) {
+    return tracer.span(protocol, "accelerate-ensip-19-reverse-resolver", { resolver }, () =>
+      reverseRecords(database, request, signal),
+    );
+  }
+  const bridge = known.bridgeOf(chainId, resolver);
+  if (bridge !== undefined) {
+    return tracer.span(protocol, "accelerate-known-offchain-lookup-resolver", { resolver }, (within) =>
+      resolveFrom(resolution, database, bridge, request, within),
+    );
+  }
+  const fixed = known.staticResolverOf(chainId, resolver);
+  if (fixed === undefined || !known.indexedChains.has(chainId)) {
+    return execute(reader, target, selection, tracer);
+  }
+  return tracer.span(protocol, "accelerate-known-onchain-static-resolver", { resolver }, async (within) => {
+    if (target.isWildcard && !fixed.isExtended) return unsetRecords(selection);
+    const rest = liveSelection(selection);
+    const live = isEmptySelection(rest) ? {} : await execute(reader, target, rest, within);
+    return { ...indexedRecords(found.records, selection, fixed), ...live };
+  });
+}
+
+// A reverse resolver tells names only.
+async function reverseRecords(
+  database: Database,
+  { name, selection }: Request,
+  signal: AbortSignal,
+): Promise<Records> {
+  const account = parseReverseName(name);
+  const raw =
+    account === undefined || !selection.name
+      ? undefined
+      : await indexedReverseName(database, account, signal);
+  const records = unsetRecords(selection);
+  return selection.name ? { ...records, name: raw === undefined ? null : nameValue(raw) } : records;
+}
+
+async function isThere(found: { resolver: Hex } | undefined, tracer: Tracer): Promise<boolean> {
+  return tracer.span(protocol, "active-resolver-exists", {}, async (within) => {
+    within.result(found !== undefined);
+    return found !== undefined;
+  });
+}
+
+function execute(
+  reader: ChainReader,
+  target: Parameters<typeof liveRecords>[1],
+  selection: Selection,
+  tracer: Tracer,
+): Promise<Records> {
+  return tracer.span(protocol, "execute-resolve-calls", target, () => liveRecords(reader, target, selection));
+}

@@ -1,0 +1,142 @@
+import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
+import http from "node:http";
+import https from "node:https";
+import { type Hex, isHex } from "viem";
+import { z } from "zod/v4";
+import { isPublicAddress } from "./private-hosts.ts";
+
+/** Bounds of the look-ups at gateways (EIP-3668) that one request may cause. */
+export type GatewayLimits = {
+  /** Milliseconds for one gateway's answer. */
+  timeoutMs: number;
+  /** Bytes of one answer. */
+  maxBytes: number;
+  /** Gateways that may be asked in all. */
+  maxRequests: number;
+  /** Whether gateways in private networks, and such without TLS, may be asked. */
+  allowsPrivateHosts: boolean;
+};
+
+export const defaultGatewayLimits: GatewayLimits = {
+  timeoutMs: 5_000,
+  maxBytes: 512 * 1024,
+  maxRequests: 24,
+  allowsPrivateHosts: false,
+};
+
+type Lookup = { data: Hex; sender: Hex; urls: readonly string[] };
+
+const answer = z.object({ data: z.string().refine((text) => isHex(text)) });
+
+/**
+ * A function that asks the gateways which a contract names, one after another until one answers (EIP-3668). It keeps to
+ * the limits over its whole life, so each request of ours gets its own. Throws a GatewayError.
+ */
+export function createGatewayReader(
+  limits: GatewayLimits,
+  signal: AbortSignal,
+): (lookup: Lookup) => Promise<Hex> {
+  let left = limits.maxRequests;
+  return async ({ data, sender, urls }) => {
+    let fault = "the contract names no gateway";
+    for (const template of urls) {
+      if (left <= 0) throw new GatewayError("too many gateways were asked");
+      left -= 1;
+      try {
+        const reply = await ask({ template, data, sender: sender.toLowerCase() as Hex }, limits, signal);
+        if (reply.status < 300) return answer.parse(JSON.parse(reply.text)).data as Hex;
+        fault = `a gateway answered ${reply.status}`;
+        // EIP-3668: a refusal is final, a failure is not.
+        if (reply.status < 500) break;
+      } catch (error) {
+        signal.throwIfAborted();
+        fault = error instanceof GatewayError ? error.message : "a gateway could not be asked";
+      }
+    }
+    throw new GatewayError(fault);
+  };
+}
+
+async function ask(
+  { template, data, sender }: { template: string; data: Hex; sender: Hex },
+  limits: GatewayLimits,
+  signal: AbortSignal,
+): Promise<{ status: number; text: string }> {
+  const isPost = !template.includes("{data}");
+  const text = template.replaceAll("{sender}", sender).replaceAll("{data}", data);
+  if (!URL.canParse(text)) throw new GatewayError("a gateway's URL is malformed");
+  const url = new URL(text);
+  checkHost(url, limits);
+  const body = isPost ? JSON.stringify({ data, sender }) : undefined;
+  return new Promise((resolve, reject) => {
+    const request = (url.protocol === "https:" ? https : http).request(
+      url,
+      {
+        method: isPost ? "POST" : "GET",
+        headers: {
+          accept: "application/json",
+          ...(body === undefined
+            ? {}
+            : { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
+        },
+        signal: AbortSignal.any([signal, AbortSignal.timeout(limits.timeoutMs)]),
+        // One connection for one look-up: none stays open to a host that a contract chose.
+        agent: false,
+        ...(limits.allowsPrivateHosts ? {} : { lookup: lookupPublic }),
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on("data", (chunk: Buffer) => {
+          size += chunk.length;
+          if (size > limits.maxBytes) request.destroy(new GatewayError("a gateway's answer is too long"));
+          else chunks.push(chunk);
+        });
+        response.on("end", () =>
+          resolve({ status: response.statusCode ?? 500, text: Buffer.concat(chunks).toString("utf8") }),
+        );
+        response.on("error", reject);
+      },
+    );
+    request.on("error", reject);
+    request.end(body);
+  });
+}
+
+// Names are checked when they are looked up for the connection itself, so that a second look-up cannot tell another address.
+function checkHost(url: URL, { allowsPrivateHosts }: GatewayLimits): void {
+  const schemes = allowsPrivateHosts ? ["https:", "http:"] : ["https:"];
+  if (!schemes.includes(url.protocol)) throw new GatewayError(`gateways over ${url.protocol} are not asked`);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const isLiteral = url.hostname.startsWith("[") || /^[\d.]+$/.test(host);
+  if (isLiteral && !allowsPrivateHosts && !isPublicAddress(host)) throw new PrivateHostError();
+}
+
+type LookupCallback = (
+  error: NodeJS.ErrnoException | null,
+  address: string | LookupAddress[],
+  family?: number,
+) => void;
+
+function lookupPublic(hostname: string, options: LookupOptions, callback: LookupCallback): void {
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error) return callback(error, []);
+    const [first] = addresses;
+    if (first === undefined || !addresses.every(({ address }) => isPublicAddress(address))) {
+      return callback(new PrivateHostError(), []);
+    }
+    if (options.all) callback(null, addresses);
+    else callback(null, first.address, first.family);
+  });
+}
+
+/** No gateway gave an answer; the message tells why the last one did not. */
+export class GatewayError extends Error {
+  override name = "GatewayError";
+}
+
+class PrivateHostError extends GatewayError {
+  constructor() {
+    super("gateways in private networks are not asked");
+  }
+}
