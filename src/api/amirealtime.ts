@@ -1,6 +1,8 @@
 import { Hono } from "hono";
 import { z } from "zod/v4";
+import type { EndpointDocs } from "./endpoint.ts";
 import { ApiError, parseQuery } from "./errors.ts";
+import { invalidInputSchema, messageSchema, secondsSchema } from "./outputs.ts";
 import { project } from "./status/projection.ts";
 import type { StatusSource } from "./status/status-source.ts";
 
@@ -38,3 +40,27 @@ export function amirealtimeRoutes(status: Pick<StatusSource, "current">, clock: 
     return c.json({ maxWorstCaseDistance, slowestChainIndexingCursor, worstCaseDistance });
   });
 }
+
+const seconds = z.int().min(0);
+
+const answers: EndpointDocs["answers"] = {
+  200: {
+    description: "The index is near enough",
+    schema: z.strictObject({
+      maxWorstCaseDistance: seconds,
+      slowestChainIndexingCursor: secondsSchema,
+      worstCaseDistance: seconds,
+    }),
+  },
+  400: { description: "Bad parameter", schema: invalidInputSchema },
+  503: { description: "The index lags behind further, or its status is not known", schema: messageSchema },
+};
+
+export const realtimeDocs: EndpointDocs[] = ["/amirealtime", "/api/realtime"].map((path) => ({
+  path,
+  tag: "Meta",
+  summary: "Whether every chain is indexed to within a time of now",
+  description: `For monitoring: compare the status code. Without \`maxWorstCaseDistance\` ${AMIREALTIME_DEFAULT_MAX_WORST_CASE_DISTANCE} seconds are allowed.`,
+  query,
+  answers,
+}));

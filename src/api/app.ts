@@ -4,6 +4,7 @@ import { configRoutes, type PublicConfig } from "./config.ts";
 import { errorHandler, notFound } from "./errors.ts";
 import { indexingStatusRoutes } from "./indexing-status.ts";
 import type { LabelSource } from "./label-source.ts";
+import { openApiRoutes } from "./openapi.ts";
 import type { StatusSource } from "./status/status-source.ts";
 import type { Versions } from "./versions.ts";
 import { welcomePage } from "./welcome.ts";
@@ -46,6 +47,7 @@ export function createApi({
   app.route("/api/indexing-status", indexingStatusRoutes(status, clock));
   app.route("/api/realtime", realtime);
   app.route("/amirealtime", realtime);
+  app.route("/", openApiRoutes(versions.program));
   for (const { path, routes } of pluginRoutes) app.route(path, routes);
   // ponder: the app becomes a part of Ponder's own, whose answer to unknown paths would win over a notFound handler.
   app.all("*", notFound);

@@ -8,7 +8,13 @@ import { openLabels } from "../labels/open-labels.ts";
 import { processLog } from "../log.ts";
 import { createApi } from "./app.ts";
 import { watchLabelSource } from "./label-source.ts";
+import { nameSalesRoutes } from "./name-sales.ts";
+import { nameTokensRoutes } from "./name-tokens.ts";
+import { namesContext } from "./names-context.ts";
 import { registrarActionsRoutes } from "./registrar-actions.ts";
+import { defaultGatewayLimits } from "./resolution/gateway.ts";
+import { knownContracts } from "./resolution/known-contracts.ts";
+import { resolveRoutes } from "./resolve.ts";
 import { openStatus } from "./status/open-status.ts";
 import { ponderProcess } from "./status/ponder-process.ts";
 import { statusChains } from "./status/status-chains.ts";
@@ -42,6 +48,8 @@ ponder.onStop(() => {
   labels.then((source) => source.close()).catch(() => undefined); // An unopened source has nothing to close.
 });
 
+const index = { database, status, plugins: config.plugins };
+
 export default createApi({
   config: { ...config, indexedChainIds: config.chains.map(({ id }) => id) },
   versions,
@@ -59,12 +67,33 @@ export default createApi({
         log: ponder.log,
       }),
     },
+    {
+      path: "/api/name-tokens",
+      routes: nameTokensRoutes({ ...index, ...namesContext(config.datasources, config.plugins) }),
+    },
+    { path: "/api/name-sales", routes: nameSalesRoutes(index) },
+    { path: "/api/resolve", routes: openResolve() },
   ],
   log: ponder.log,
 });
 
+function clientOf(chainId: number) {
+  return publicClients[ponder.chainNames.get(chainId) ?? ""];
+}
+
+function openResolve(): Hono {
+  return resolveRoutes({
+    ...index,
+    known: knownContracts(config.datasources),
+    clientOf,
+    gatewayLimits: { ...defaultGatewayLimits, allowsPrivateHosts: config.allowsPrivateGateways },
+    timeoutMs: 20_000,
+    clock: Date.now,
+  });
+}
+
 function openSubgraph(): Hono {
-  const client = publicClients[ponder.chainNames.get(config.rootChainId) ?? ""];
+  const client = clientOf(config.rootChainId);
   const subgraph = createSubgraph({
     database,
     chainId: config.rootChainId,

@@ -5,8 +5,9 @@ import { nodeOfName, parentName } from "../ens/names.ts";
 import { tokenIdToHex, zeroAddress } from "../ens/nodes.ts";
 import type { EndpointDocs } from "./endpoint.ts";
 import { parseQuery } from "./errors.ts";
-import { nameInput, nodeInput } from "./inputs.ts";
+import { nameParameter } from "./name-parameter.ts";
 import { accountSchema, hashSchema, invalidInputSchema, secondsSchema, tokenSchema } from "./outputs.ts";
+import { bytes32Parameter } from "./parameters.ts";
 import { type NameTokens, nameTokens, type TokenRow } from "./queries/name-tokens.ts";
 import type { StatusSource } from "./status/status-source.ts";
 import type { Database } from "./subgraph/database.ts";
@@ -26,7 +27,7 @@ export type NameTokensContext = {
 const needed = ["registrars", "tokenscope"];
 
 const query = z
-  .object({ domainId: nodeInput("domainId").optional(), name: nameInput("name").optional() })
+  .object({ domainId: bytes32Parameter("domainId").optional(), name: nameParameter("name").optional() })
   .refine(
     ({ domainId, name }) => (domainId === undefined) !== (name === undefined),
     "Give exactly one of domainId and name",

@@ -36,3 +36,17 @@ export const invalidInputSchema = z.strictObject({
 
 /** The body of other errors. */
 export const messageSchema = z.strictObject({ message: z.string() });
+
+const count = z.int().min(0);
+
+/** The place of a page in its list. */
+export const pageContextSchema = z.strictObject({
+  page: z.int().min(1),
+  recordsPerPage: z.int().min(1).max(100),
+  totalRecords: count,
+  totalPages: z.int().min(1),
+  hasNext: z.boolean(),
+  hasPrev: z.boolean(),
+  startIndex: count.optional().meta({ description: "From 0; absent if there are no records" }),
+  endIndex: count.optional().meta({ description: "Inclusive" }),
+});

@@ -3,8 +3,8 @@ import type { Client, Hex } from "viem";
 import { z } from "zod/v4";
 import type { EndpointDocs } from "./endpoint.ts";
 import { ApiError, parsePath, parseQuery } from "./errors.ts";
-import { addressInput, booleanInput } from "./inputs.ts";
 import { addressSchema, hexSchema, invalidInputSchema, messageSchema } from "./outputs.ts";
+import { addressParameter, booleanParameter } from "./parameters.ts";
 import { createChainReader, UnavailableError } from "./resolution/chain-reader.ts";
 import { type Resolution, resolveRecords } from "./resolution/forward.ts";
 import { createGatewayReader, type GatewayLimits } from "./resolution/gateway.ts";
@@ -33,10 +33,12 @@ export type ResolveContext = {
 const maxDistance = 60;
 
 const optionsQuery = z.object({
-  accelerate: booleanInput("accelerate").meta({
+  accelerate: booleanParameter("accelerate").default(false).meta({
     description: "Whether to answer from the index where it allows to",
   }),
-  trace: booleanInput("trace").meta({ description: "Whether to tell the steps of the resolution" }),
+  trace: booleanParameter("trace")
+    .default(false)
+    .meta({ description: "Whether to tell the steps of the resolution" }),
 });
 const recordsQuery = selectionQuery.extend(optionsQuery.shape);
 
@@ -44,13 +46,13 @@ const maxChainId = 0x7fffffff;
 const isChainId = (text: string) => /^(0|[1-9]\d{0,9})$/.test(text) && Number(text) <= maxChainId;
 
 const accountPath = z.object({
-  address: addressInput("address"),
+  address: addressParameter("address"),
   chainId: z
     .string()
     .refine(isChainId, `chainId must be an integer from 0 to ${maxChainId}; 0 stands for all EVM chains`)
     .transform(Number),
 });
-const addressPath = z.object({ address: addressInput("address") });
+const addressPath = z.object({ address: addressParameter("address") });
 const chainsQuery = optionsQuery.extend({
   chainIds: z
     .string({ error: "chainIds must be given once" })

@@ -22,6 +22,7 @@ code { font-size: 0.95em; }
 <li><a href="/api/config"><code>/api/config</code></a> what is indexed, and with which versions</li>
 <li><a href="/api/indexing-status"><code>/api/indexing-status</code></a> how far each chain is indexed</li>
 <li><a href="/amirealtime"><code>/amirealtime</code></a> whether all chains are indexed to the last minute</li>
+<li><a href="/docs"><code>/docs</code></a> all REST endpoints; <a href="/openapi.json"><code>/openapi.json</code></a> for programs</li>
 <li><a href="/health"><code>/health</code></a>, <a href="/ready"><code>/ready</code></a>,
 <a href="/metrics"><code>/metrics</code></a> for probes and monitoring</li>
 </ul>

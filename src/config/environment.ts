@@ -22,6 +22,8 @@ export type Config = {
   labelSet: LabelSet;
   labelsUrl: string;
   rootChainId: number;
+  /** Whether gateways of off-chain names may lie in private networks and go without TLS. */
+  allowsPrivateGateways: boolean;
   /** In the order in which the plugins name them. */
   chains: ChainConfig[];
   /** Blocks of the only chain to index: START_BLOCK and END_BLOCK. */
@@ -95,6 +97,7 @@ const variables = z.object({
   QUICKNODE_ENDPOINT_NAME: z.string().optional(),
   DRPC_API_KEY: z.string().optional(),
   DATASOURCES_FILE: z.string().optional(),
+  CCIP_ALLOW_PRIVATE_HOSTS: oneOf("CCIP_ALLOW_PRIVATE_HOSTS", ["true", "false"]).default("false"),
   LOG_LEVEL: oneOf("LOG_LEVEL", logLevels).default("info"),
 });
 
@@ -147,6 +150,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
     labelSet: { labelSetId: parsed.data.LABEL_SET_ID, labelSetVersion: parsed.data.LABEL_SET_VERSION },
     labelsUrl: absoluteLabelsUrl(parsed.data.LABELS_URL),
     rootChainId,
+    allowsPrivateGateways: parsed.data.CCIP_ALLOW_PRIVATE_HOSTS === "true",
     chains: chains.filter(({ id }) => chainIds.includes(id)),
     blockRange: {
       ...(parsed.data.START_BLOCK === undefined ? {} : { startBlock: parsed.data.START_BLOCK }),

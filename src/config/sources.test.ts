@@ -8,6 +8,7 @@ const config: Config = {
   datasources: namespaces.mainnet,
   plugins: ["subgraph"],
   isSubgraphCompatible: false,
+  allowsPrivateGateways: false,
   labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
   labelsUrl: "http://localhost:3223",
   rootChainId: 1,

@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
-import { nameInput } from "../inputs.ts";
+import { nameParameter } from "../name-parameter.ts";
 
 /** Records that a request asks for. */
 export type Selection = {
@@ -81,7 +81,7 @@ export const selectionQuery = z.object({
 
 /** The name in the path. */
 export const namePath = z.object({
-  name: nameInput("name").refine(
+  name: nameParameter("name").refine(
     (name) => name.split(".").length <= maxLabels,
     `name must not have more than ${maxLabels} labels`,
   ),
