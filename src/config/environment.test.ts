@@ -31,6 +31,7 @@ test("reads the smallest environment with the documented defaults", () => {
     labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
     labelsUrl: "http://localhost:3223",
     rootChainId: 1,
+    allowsPrivateGateways: false,
     chains: [{ id: 1, name: "mainnet", rpc: { http: ["https://rpc.example/1"] } }],
     blockRange: {},
     pgliteDirectory: ".ponder/pglite",
