@@ -10,7 +10,8 @@ import { metaJson } from "./meta.ts";
 export type Answer = { body: string; head: Head | undefined };
 
 export type ExecuteOptions = {
-  database: Database;
+  /** Runs a statement that answers one row, for `limits.timeoutMs` at most. */
+  row: Database["row"];
   limits: Limits;
   /** Shown as `_meta.deployment`. */
   deployment: string;
@@ -36,10 +37,12 @@ export async function executeRequest(
     ...texts.map((field) => field.sql),
     ...extensions.map(({ sql }) => sql),
   ];
-  const row = await readRow(options, statement.finish(`SELECT ${columns.join(", ")}`), signal);
-  const head = decodeHead(row[0] ?? null);
+  const columnTexts = await readRow(options, statement.finish(`SELECT ${columns.join(", ")}`), signal);
+  const head = decodeHead(columnTexts[0] ?? null);
   await checkGroups(fields, failed, { ...options, head });
-  const values = new Map<RootField, string>(texts.map((field, place) => [field, row[place + 1] ?? "null"]));
+  const values = new Map<RootField, string>(
+    texts.map((field, place) => [field, columnTexts[place + 1] ?? "null"]),
+  );
   for (const [field, text] of values) {
     const dangling = findDangling(text);
     if (dangling !== undefined && !failed.has(field.group)) failed.set(field.group, dangling);
@@ -52,21 +55,20 @@ export async function executeRequest(
   }
   const hints = extensions.map((extension, place) => ({
     ...extension,
-    text: row[texts.length + 1 + place] ?? "null",
+    text: columnTexts[texts.length + 1 + place] ?? "null",
   }));
   return { body: bodyText(parts, [...failed.values()], hints, options.limits), head };
 }
 
 async function readRow(
-  { database, limits }: ExecuteOptions,
+  { row, limits }: ExecuteOptions,
   { sql, values }: { sql: string; values: string[] },
   signal: AbortSignal,
 ): Promise<(string | null)[]> {
-  const timeout = AbortSignal.timeout(limits.timeoutMs);
   try {
-    return await database.row(sql, values, AbortSignal.any([signal, timeout]));
+    return await row(sql, values, signal);
   } catch (error) {
-    if (timeout.aborted || stateOf(error) === "57014") {
+    if (isTimeout(error)) {
       throw new QueryError(
         `Query timed out after ${limits.timeoutMs} ms. Narrow it with \`where\`, or page by \`id_gt\` instead of \`skip\`.`,
       );
@@ -76,6 +78,11 @@ async function readRow(
       throw new QueryError(`Store error: ${error instanceof Error ? error.message : error}`);
     throw error;
   }
+}
+
+// Said by the signal, or by Postgres of a statement that was cancelled.
+function isTimeout(error: unknown): boolean {
+  return (error instanceof DOMException && error.name === "TimeoutError") || stateOf(error) === "57014";
 }
 
 function stateOf(error: unknown): string {

@@ -173,10 +173,11 @@ test("answers 503 with the time to wait once too many requests wait", async () =
     row: () => new Promise((resolve) => waiting.push(() => resolve([null, "[]"]))),
   };
   const { post } = createEndpoint(slow, { concurrency: 1, queue: 1 });
-  const first = post({ query });
-  const second = post({ query });
+  const other = (alias: string) => ({ query: `{ ${alias}: accounts(first: 1) { ${alias}: id } }` });
+  const first = post(other("a"));
+  const second = post(other("b"));
   await expect.poll(() => waiting.length).toBe(1);
-  const third = await post({ query });
+  const third = await post(other("c"));
   expect([third.status, third.headers.get("retry-after")]).toEqual([503, "1"]);
   expect(await third.json()).toEqual({
     errors: [{ message: "Too many queries are running. Try again in a moment." }],

@@ -8,6 +8,7 @@ import { createGate } from "./gate.ts";
 import type { BlockHashes, Head } from "./head.ts";
 import { createIntrospection } from "./introspection.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
+import { shareRows } from "./shared-rows.ts";
 
 export type SubgraphOptions = {
   database: Database;
@@ -44,8 +45,13 @@ export function createSubgraph({
   const introspect = createIntrospection();
   const hashes = createBlockHashes(blockOf);
   const gate = createGate({ ...limits, concurrency: Math.min(limits.concurrency, database.connections) });
+  // The time that a statement may take begins when its turn has come.
+  const inTime = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(limits.timeoutMs)]);
+  const row = shareRows((sql, values, signal) =>
+    gate(signal, () => database.row(sql, values, inTime(signal))),
+  );
   const checkpointSql = `(SELECT latest_checkpoint FROM _ponder_checkpoint WHERE chain_id = ${Math.trunc(chainId)})`;
-  const options = { database, limits, deployment, checkpointSql, hashes: hashes.ask };
+  const options = { row, limits, deployment, checkpointSql, hashes: hashes.ask };
 
   return {
     limits,
@@ -54,7 +60,7 @@ export function createSubgraph({
     async answer(request, signal) {
       try {
         const compiled = compileRequest(request, { limits, readDocument, introspect });
-        return await gate(signal, () => executeRequest(compiled, options, signal));
+        return await executeRequest(compiled, options, signal);
       } catch (error) {
         if (error instanceof QueryError)
           return { body: JSON.stringify({ errors: [error.entry] }), head: undefined };
