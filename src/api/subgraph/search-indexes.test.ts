@@ -1,13 +1,38 @@
 import { PGlite } from "@electric-sql/pglite";
 import { expect, test } from "vitest";
-import { createSearchIndexes, searchIndexStatements } from "./search-indexes.ts";
+import {
+  createSearchIndexes,
+  createSearchIndexesWhenReady,
+  searchIndexStatements,
+} from "./search-indexes.ts";
 
 test("tells the statements that an operator may run", () => {
-  expect(searchIndexStatements('my"schema')).toEqual([
+  expect(searchIndexStatements('my"schema').filter((text) => !text.startsWith("DO"))).toEqual([
     "CREATE EXTENSION IF NOT EXISTS pg_trgm",
     'CREATE INDEX CONCURRENTLY IF NOT EXISTS domain_name_search ON "my""schema".domain USING gin (name gin_trgm_ops)',
     'CREATE INDEX CONCURRENTLY IF NOT EXISTS domain_label_name_search ON "my""schema".domain USING gin (label_name gin_trgm_ops)',
   ]);
+});
+
+test("waits for the backfill, then makes the indexes once and tells of it", async () => {
+  const statements: string[] = [];
+  const lines: string[] = [];
+  const states = [false, new Error("not yet"), true, true, true];
+  const stop = createSearchIndexesWhenReady({
+    isReady: async () => {
+      const state = states.shift();
+      if (state instanceof Error) throw state;
+      return state ?? true;
+    },
+    connection: { query: async (text) => statements.push(text) },
+    schema: "s",
+    log: (line) => lines.push(line),
+    everyMs: 5,
+  });
+  await expect.poll(() => lines).toEqual(["Names can be searched by index."]);
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  expect(statements).toHaveLength(5);
+  stop();
 });
 
 test("goes without where the extension is not installed", async () => {

@@ -13,10 +13,16 @@ export function searchIndexStatements(schema: string): string[] {
   const quoted = `"${schema.replaceAll('"', '""')}"`;
   return [
     "CREATE EXTENSION IF NOT EXISTS pg_trgm",
-    ...searched.map(
-      ([table, column]) =>
-        `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${table}_${column}_search ON ${quoted}.${table} USING gin (${column} gin_trgm_ops)`,
-    ),
+    ...searched.flatMap(([table, column]) => {
+      const name = `${table}_${column}_search`;
+      const found = `to_regclass('${quoted.replaceAll("'", "''")}.${name}')`;
+      return [
+        // What a build that was broken off leaves behind is not used, and would keep its name taken.
+        `DO $$ BEGIN IF EXISTS (SELECT FROM pg_index WHERE indexrelid = ${found} AND NOT indisvalid) THEN ` +
+          `DROP INDEX ${quoted}.${name}; END IF; END $$`,
+        `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ON ${quoted}.${table} USING gin (${column} gin_trgm_ops)`,
+      ];
+    }),
   ];
 }
 
@@ -31,4 +37,33 @@ export async function createSearchIndexes(connection: Connection, schema: string
   } catch (error) {
     return { state: "unavailable", reason: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/**
+ * Makes the search indexes as soon as the backfill is over: before, they would slow it down. Returns a
+ * function that ends the waiting.
+ */
+export function createSearchIndexesWhenReady({
+  isReady,
+  connection,
+  schema,
+  log,
+  everyMs = 30_000,
+}: {
+  isReady: () => Promise<boolean>;
+  connection: Connection;
+  schema: string;
+  log: (message: string) => void;
+  everyMs?: number;
+}): () => void {
+  const look = async () => {
+    if (!(await isReady().catch(() => false))) return;
+    clearInterval(timer);
+    const outcome = await createSearchIndexes(connection, schema);
+    if (outcome.state === "ready") log("Names can be searched by index.");
+    else log(`Searches within names read all names: ${outcome.reason}. See docs/subgraph.md.`);
+  };
+  const timer = setInterval(look, everyMs);
+  timer.unref();
+  return () => clearInterval(timer);
 }
