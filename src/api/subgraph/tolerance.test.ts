@@ -155,3 +155,38 @@ test("folds the case of ASCII letters alone", async () => {
   expect(await hits("ξTHERIUM")).toEqual([{ labelName: "ξtherium" }]);
   expect(await hits("Ξtherium")).toEqual([]);
 });
+
+test("filters by the block of the last change, of events by their block", async () => {
+  const { ask } = createEndpoint(client);
+  await client.query("UPDATE domain SET change_block = 1500 WHERE id = $1", [eth]);
+  const { data } = await ask(
+    `query($since: Int) { domains(where: { _change_block: { number_gte: $since } }) { name }
+      newOwners(first: 1000, where: { _change_block: { number_gte: 1600 } }) { blockNumber }
+      child: registrations(where: { domain_: { _change_block: { number_gte: 1 } } }) { id } }`,
+    { since: 1500 },
+  );
+  expect(data?.["domains"]).toEqual([{ name: "eth" }]);
+  const since = dump["NewOwner"]!.filter(({ blockNumber }) => Number(blockNumber) >= 1600);
+  expect(data?.["newOwners"]).toEqual(since.map(({ blockNumber }) => ({ blockNumber })));
+  expect(data?.["child"]).toEqual([]);
+});
+
+test("sorts nested lists by relations and filters through relations of relations", async () => {
+  const { data, errors } = await createEndpoint(client).ask<{
+    domain: { subdomains: { id: string }[] };
+    domains: { id: string }[];
+  }>(
+    `{ domain(id: "${eth}") { subdomains(first: 3, orderBy: registration__expiryDate, orderDirection: asc) { id } }
+      domains(where: { parent_: { parent_: { name: "eth" } } }, first: 1000) { id } }`,
+  );
+  expect(errors).toBeUndefined();
+  const byId = new Map(dump["Domain"]!.map((domain) => [domain.id, domain]));
+  const terms = new Map(
+    dump["Registration"]!.map((entity) => [entity["domain"], Number(entity["expiryDate"])]),
+  );
+  const below = dump["Domain"]!.filter(({ parent, id }) => parent === eth && terms.has(id));
+  below.sort((a, b) => terms.get(a.id)! - terms.get(b.id)! || (a.id < b.id ? -1 : 1));
+  expect(data?.domain.subdomains).toEqual(below.slice(0, 3).map(({ id }) => ({ id })));
+  const thirds = dump["Domain"]!.filter(({ parent }) => byId.get(String(parent))?.["parent"] === eth);
+  expect(data?.domains).toEqual(thirds.map(({ id }) => ({ id })));
+});
