@@ -1,4 +1,5 @@
 import { gunzipSync } from "node:zlib";
+import { Hono } from "hono";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEndpoint, createLoadedDatabase, headBlock } from "../../../test/support/subgraph.ts";
 import type { Database } from "./database.ts";
@@ -217,4 +218,20 @@ test("stops a statement that takes too long, and one whose client has gone", asy
   await Promise.allSettled([gone]);
   expect(stopped).toHaveLength(2);
   expect(app).toBeDefined();
+});
+
+test("leaves faults of ours to the application that it is mounted in", async () => {
+  const broken: Database = {
+    connections: 1,
+    row: async () => Promise.reject(new Error("connection refused")),
+  };
+  const app = new Hono()
+    .route("/subgraph", createEndpoint(broken).app)
+    .onError((error, c) => c.json({ seen: error.message }, 500));
+  const response = await app.request("/subgraph", {
+    method: "POST",
+    headers: json,
+    body: JSON.stringify({ query }),
+  });
+  expect([response.status, await response.json()]).toEqual([500, { seen: "connection refused" }]);
 });
