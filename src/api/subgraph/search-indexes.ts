@@ -1,3 +1,5 @@
+import type { Database } from "./database.ts";
+
 type Connection = { query(text: string): Promise<unknown> };
 
 /** What became of the search indexes. */
@@ -37,6 +39,13 @@ export async function createSearchIndexes(connection: Connection, schema: string
   } catch (error) {
     return { state: "unavailable", reason: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** Whether Ponder has marked the backfill of all chains as over. */
+export async function isBackfillOver(database: Database): Promise<boolean> {
+  const sql = "SELECT value ->> 'is_ready' FROM _ponder_meta WHERE key = 'app'";
+  const [state] = await database.row(sql, [], new AbortController().signal);
+  return state === "1";
 }
 
 /**
