@@ -47,6 +47,7 @@ export async function rehearse({
   const [first, last] = [Math.min(...numbers), Math.max(...numbers)];
   const node = await startNode({ recording, standIns });
   let service: ServiceProcess | undefined;
+  let isOver = false;
   try {
     const labels = join(temporary, "labels.sqlite");
     const labelCount = writeLabels(labels, folder);
@@ -72,7 +73,7 @@ export async function rehearse({
         [`RPC_URL_${recording.chainId}`]: node.url,
         PORT: port,
       },
-      onLine: write,
+      onLine: (line) => (isOver ? undefined : write(line)),
     });
     const url = `http://127.0.0.1:${port}`;
     await untilReady(service, url, signal);
@@ -86,6 +87,7 @@ export async function rehearse({
     }
     return isEqual;
   } finally {
+    isOver = true;
     await service?.stop();
     await node.close();
     rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });

@@ -34,40 +34,39 @@ test("a faulty configuration is refused with all its faults at once", async () =
   expect(output).toContain("LABELS_URL");
 });
 
-test.each(["SIGTERM", "SIGINT"] as const)(
-  "%s ends the service, and the next start waits for no lock",
-  async (signal) => {
-    world.start();
-    await world.waitForIndex();
-    const stopping = performance.now();
-    expect(await world.stop(signal)).toEqual({ code: 0, signal: undefined });
-    expect(performance.now() - stopping).toBeLessThan(10_000);
-    expect(await isPortFree(world.port)).toBe(true);
-
-    const next = world.start();
-    await world.waitForIndex();
-    expect(next.lastLines(500).filter((line) => /\block(ed)?\b/i.test(line))).toEqual([]);
-    await world.stop();
-  },
-);
-
-test("when the launcher is killed, the indexing process gives up its lock and ends", async () => {
+test("SIGTERM, which container runtimes send, ends the service, and the next start waits for no lock", async () => {
   world.start();
   await world.waitForIndex();
+  await expectCleanEnd("SIGTERM");
+  await expectStartWithoutLock();
+});
+
+test("Ctrl-C ends the service likewise", async () => {
+  await expectCleanEnd("SIGINT");
+  await expectStartWithoutLock();
+});
+
+test("when the launcher is killed, the indexing process gives up its lock and ends", async () => {
   const [ponder] = await childrenOf(world.running().pid);
   process.kill(world.running().pid!, "SIGKILL");
-  await waitFor(
-    "the indexing process to end",
-    async () => {
-      return isAlive(ponder!) ? { state: "it is alive" } : { done: true };
-    },
-    { timeoutMs: 20_000 },
-  );
+  await waitFor("the indexing process to end", async () => {
+    return isAlive(ponder!) ? { state: "it is alive" } : { done: true };
+  });
+  await expectStartWithoutLock();
+});
+
+async function expectCleanEnd(signal: NodeJS.Signals) {
+  const start = performance.now();
+  expect(await world.stop(signal)).toEqual({ code: 0, signal: undefined });
+  expect(performance.now() - start).toBeLessThan(10_000);
+  expect(await isPortFree(world.port)).toBe(true);
+}
+
+async function expectStartWithoutLock() {
   const next = world.start();
   await world.waitForIndex();
   expect(next.lastLines(500).filter((line) => /\block(ed)?\b/i.test(line))).toEqual([]);
-  await world.stop();
-});
+}
 
 function isAlive(pid: number): boolean {
   try {
