@@ -62,7 +62,7 @@ describe.runIf(hasAnvil())("on a real EVM node", () => {
     },
   );
 
-  test("after them the index equals one that only saw the last branch", async () => {
+  test("after them the index equals one that only saw the last branch", { timeout: 240_000 }, async () => {
     fresh = await startWorld({ rpcUrl: anvil.url });
     fresh.start();
     await fresh.waitForIndex({ block: await anvil.head() });

@@ -8,15 +8,13 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-// A process that was killed leaves its lock behind, which the next one waits out (at most 25 seconds).
-const withLock = { timeoutMs: 150_000 };
-
 test("an index that was killed in the backfill and while following ends as one that never was", {
   timeout: 400_000,
 }, async () => {
   world.node.faults.set({ delayMs: 15 });
   world.start();
   await waitFor("the backfill to be in its middle", async () => {
+    world.expectRunning();
     const blocks = world.node.counts()["eth_getBlockByNumber"] ?? 0;
     return blocks > 500 ? { done: blocks } : { state: `${blocks} blocks were asked for` };
   });
@@ -24,13 +22,13 @@ test("an index that was killed in the backfill and while following ends as one t
   world.node.faults.set({ delayMs: 0 });
 
   world.start();
-  await world.waitForIndex(withLock);
+  await world.waitForIndex();
   await follow(1500, 1580);
   await world.crash();
 
   world.start();
   await follow(1580, 1666);
-  await world.waitForIndex(withLock);
+  await world.waitForIndex();
   expect(await world.compareWithRecording()).toEqual(asRecorded);
 });
 

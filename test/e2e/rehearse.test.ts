@@ -24,9 +24,11 @@ const rehearse = (...args: string[]) =>
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"] },
   });
 
-test("a rehearsal finds the entities that differ from those of the folder, and no others", async () => {
+test("a rehearsal finds the entities that differ from those of the folder, and no others", {
+  timeout: 240_000,
+}, async () => {
   const entities = recordedEntities();
-  const [account] = entities["Account"]!.splice(0, 1);
+  entities["Account"]!.push({ id: "0xffff" });
   const [ttl] = entities["NewTTL"]!;
   ttl!["ttl"] = "1234567";
   writeFileSync(join(folder, "subgraph-entities.json"), JSON.stringify(entities));
@@ -38,12 +40,12 @@ test("a rehearsal finds the entities that differ from those of the folder, and n
   expect(lines[0]).toMatch(
     /^Chain 15658733 \(ens-test-env\): blocks 0 to 1666 at http:\/\/127\.0\.0\.1:\d+, 282 labels$/,
   );
-  expect(lines).toContain(`  Account ${account!.id} is too many`);
+  expect(lines).toContain("  Account 0xffff is missing");
   expect(lines.filter((line) => line.startsWith("  NewTTL "))).toEqual([
     expect.stringContaining(`NewTTL ${ttl!.id}: ttl "`),
   ]);
   expect(lines.at(-1)).toBe(
-    "11886 of 11887 entities equal, 2 differences, 5 fields equal by the folder's subgraph-accept.json",
+    "11887 of 11889 entities equal, 2 differences, 5 fields equal by the folder's subgraph-accept.json",
   );
 });
 

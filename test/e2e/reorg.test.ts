@@ -49,7 +49,7 @@ test.each([1, 5, 20])(
   },
 );
 
-test("after them the index equals one that only saw the last branch", async () => {
+test("after them the index equals one that only saw the last branch", { timeout: 240_000 }, async () => {
   fresh = await startWorld({ chain: world.node });
   fresh.start();
   await fresh.waitForIndex();

@@ -34,19 +34,23 @@ test("a faulty configuration is refused with all its faults at once", async () =
   expect(output).toContain("LABELS_URL");
 });
 
-test("SIGTERM, which container runtimes send, ends the service, and the next start waits for no lock", async () => {
+test("SIGTERM, which container runtimes send, ends the service, and the next start waits for no lock", {
+  timeout: 240_000,
+}, async () => {
   world.start();
   await world.waitForIndex();
   await expectCleanEnd("SIGTERM");
   await expectStartWithoutLock();
 });
 
-test("Ctrl-C ends the service likewise", async () => {
+test("Ctrl-C ends the service likewise", { timeout: 240_000 }, async () => {
   await expectCleanEnd("SIGINT");
   await expectStartWithoutLock();
 });
 
-test("when the launcher is killed, the indexing process gives up its lock and ends", async () => {
+test("when the launcher is killed, the indexing process gives up its lock and ends", {
+  timeout: 240_000,
+}, async () => {
   const [ponder] = await childrenOf(world.running().pid);
   process.kill(world.running().pid!, "SIGKILL");
   await waitFor("the indexing process to end", async () => {

@@ -130,7 +130,7 @@ export async function startWorld({
     query,
 
     /** Waits until the backfill is over and the block (the chain's head unless given) is indexed. */
-    async waitForIndex({ block, timeoutMs = 120_000 }: { block?: number; timeoutMs?: number } = {}) {
+    async waitForIndex({ block, timeoutMs = 170_000 }: { block?: number; timeoutMs?: number } = {}) {
       await waitFor(
         `block ${block ?? "at the head"}`,
         async () => {
@@ -144,6 +144,9 @@ export async function startWorld({
         { timeoutMs },
       );
     },
+
+    /** Throws a WaitError with its last lines when the indexing service has ended. */
+    expectRunning: () => endsWait(running()),
 
     /** All entities of the index. */
     entities: () => readEntities(`${url}/subgraph`, recordedEntities()),
