@@ -40,8 +40,9 @@ export async function startNode({
   seed = 1,
   clock = () => Math.floor(Date.now() / 1000),
 }: NodeOptions) {
+  const { chainId } = recording;
   const chain = createChain({
-    chainId: recording.chainId,
+    chainId,
     blocks: serveRecording(recording),
     finality,
     standIns,
@@ -82,7 +83,7 @@ export async function startNode({
     const planned = transactions ?? scenario?.next(time) ?? [];
     const block = await buildBlock({
       parent,
-      chainId: recording.chainId,
+      chainId,
       timestamp: time,
       transactions: planned,
       entropy: `${seed}-${mined}`,
