@@ -1,12 +1,13 @@
 import { is, SQL, Table } from "drizzle-orm";
 import { getTableConfig, type PgColumn, PgDialect, type PgTable } from "drizzle-orm/pg-core";
-import * as schema from "../../src/schema/subgraph.ts";
+import * as registrars from "../../src/schema/registrars.ts";
+import * as subgraph from "../../src/schema/subgraph.ts";
 
 const dialect = new PgDialect({ casing: "snake_case" });
 
 /** The tables of the schema by their SQL names. */
 export const tables = new Map(
-  Object.values(schema)
+  [...Object.values(subgraph), ...Object.values(registrars)]
     .filter((table): table is typeof table & PgTable => is(table, Table))
     .map((table) => [getTableConfig(table).name, table as PgTable]),
 );
@@ -40,7 +41,8 @@ export function indexStatements(): string[] {
           ? dialect.sqlToQuery(part).sql.replaceAll(`"${name}".`, "")
           : `"${(part as PgColumn).name}"`,
       );
-      return `CREATE INDEX ${name}_index_${place} ON ${name} USING ${config.method ?? "btree"} (${parts.join(", ")})`;
+      const where = config.where ? ` WHERE ${dialect.sqlToQuery(config.where).sql}` : "";
+      return `CREATE INDEX ${name}_index_${place} ON ${name} USING ${config.method ?? "btree"} (${parts.join(", ")})${where}`;
     });
   });
 }

@@ -1,4 +1,5 @@
 import { type Column, getTableColumns, type Table } from "drizzle-orm";
+import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import type { Database } from "../../src/indexing/scope.ts";
 
 type Row = Record<string, unknown>;
@@ -29,11 +30,11 @@ export function createMemoryStore() {
   };
   const put = (table: Table, row: Row): Row => {
     const stored = normalized(table, row);
-    rowsOf(table).set(String(stored["id"]), stored);
+    rowsOf(table).set(keyOf(table, stored), stored);
     return { ...stored };
   };
   const find = (table: Table, key: Row) => {
-    const row = rowsOf(table).get(String(key["id"]));
+    const row = rowsOf(table).get(keyOf(table, key));
     return row ? { ...row } : null;
   };
   const changed = (before: Row, set: Row | ((row: Row) => Row)): Row => {
@@ -49,7 +50,7 @@ export function createMemoryStore() {
     insert: (table: Table) => ({
       values(row: Row) {
         const insert = async () => {
-          if (find(table, row)) throw new Error(`duplicate key ${String(row["id"])}`);
+          if (find(table, row)) throw new Error(`duplicate key ${keyOf(table, row)}`);
           return put(table, row);
         };
         return {
@@ -67,11 +68,11 @@ export function createMemoryStore() {
     update: (table: Table, key: Row) => ({
       async set(set: Row | ((row: Row) => Row)) {
         const before = find(table, key);
-        if (!before) throw new Error(`no row ${String(key["id"])} to update`);
+        if (!before) throw new Error(`no row ${keyOf(table, key)} to update`);
         return put(table, changed(before, set));
       },
     }),
-    delete: async (table: Table, key: Row) => rowsOf(table).delete(String(key["id"])),
+    delete: async (table: Table, key: Row) => rowsOf(table).delete(keyOf(table, key)),
   };
 
   return {
@@ -80,4 +81,14 @@ export function createMemoryStore() {
     set: put,
     rows: (table: Table) => [...rowsOf(table).values()],
   };
+}
+
+// The values of the primary key's columns, of one column or several.
+function keyOf(table: Table, row: Row): string {
+  const { primaryKeys } = getTableConfig(table as PgTable);
+  const several = new Set(primaryKeys.flatMap(({ columns }) => columns.map(({ name }) => name)));
+  const values = Object.entries(getTableColumns(table))
+    .filter(([, column]) => column.primary || several.has(column.name))
+    .map(([property]) => String(row[property]));
+  return values.join(" ");
 }

@@ -1,0 +1,141 @@
+import { type Hex, namehash } from "viem";
+import { expect, test } from "vitest";
+import { createChainsHarness } from "../../test/support/chains-harness.ts";
+import { labelhashOf } from "../ens/labels.ts";
+import { addrReverseNode, rootNode, subnode, zeroAddress } from "../ens/nodes.ts";
+import { domain, domainEvent, registration, registrationEvent, resolver } from "../schema/subgraph.ts";
+
+const owner: Hex = `0x${"a1".repeat(20)}`;
+const resolverAddress: Hex = `0x${"d1".repeat(20)}`;
+const base = namehash("base.eth");
+const alice = namehash("alice.base.eth");
+const id = BigInt(labelhashOf("alice"));
+
+async function withBaseEth(labels: string[] = ["eth", "base", "alice"]) {
+  const harness = createChainsHarness({ labels });
+  const newOwner = (node: Hex, label: string) =>
+    harness.play("basenames/Registry:NewOwner", { node, label: labelhashOf(label), owner });
+  await newOwner(rootNode, "eth");
+  await newOwner(namehash("eth"), "base");
+  const domainOf = (node: Hex) => harness.rows(domain).find((row) => row["id"] === node);
+  return { ...harness, newOwner, domainOf };
+}
+
+test("makes the root where this chain is the first to name a node", async () => {
+  const { domainOf } = await withBaseEth();
+  expect(domainOf(rootNode)).toMatchObject({
+    ownerId: zeroAddress,
+    name: "",
+    isMigrated: true,
+    createdAt: 0n,
+    subdomainCount: 1,
+  });
+});
+
+test.each([
+  ["NameRegistered", {}],
+  ["NameRegisteredWithRecord", { resolver: resolverAddress, ttl: 0n }],
+])("%s of a name that the registry never named makes its domain", async (event, more) => {
+  const { play, rows, domainOf, anomalies } = await withBaseEth();
+  await play(
+    `basenames/BaseRegistrar:${event}`,
+    { id, owner, expires: 1_800_000_000n, ...more },
+    { block: 9, logIndex: 4 },
+  );
+  expect(domainOf(alice)).toMatchObject({
+    name: "alice.base.eth",
+    labelName: "alice",
+    parentId: base,
+    ownerId: owner,
+    registrantId: owner,
+    isMigrated: true,
+    createdAt: 1_700_000_000n,
+    expiryDate: 1_807_776_000n,
+  });
+  expect(domainOf(base)?.["subdomainCount"]).toBe(1);
+  expect(rows(registration)).toMatchObject([
+    { id: alice, domainId: alice, expiryDate: 1_800_000_000n, registrantId: owner, labelName: "alice" },
+  ]);
+  expect(rows(domainEvent).find((row) => row["id"] === "8453-9-4")).toMatchObject({ type: "NewOwner" });
+  expect(rows(registrationEvent)).toMatchObject([{ id: "8453-9-4", type: "NameRegistered" }]);
+  expect(anomalies).toEqual([]);
+});
+
+test("the same on the root chain is odd", async () => {
+  const { play, anomalies } = createChainsHarness({ labels: ["eth"] });
+  await play("subgraph/ENSv1Registry:NewOwner", { node: rootNode, label: labelhashOf("eth"), owner });
+  await play("subgraph/BaseRegistrar:NameRegistered", { id, owner, expires: 9n });
+  expect(anomalies).toEqual(["unknown-node"]);
+});
+
+test.each([
+  ["EARegistrarController", "NameRegistered"],
+  ["RegistrarController", "NameRegistered"],
+  ["RegistrarController", "NameRenewed"],
+  ["UpgradeableRegistrarController", "NameRegistered"],
+  ["UpgradeableRegistrarController", "NameRenewed"],
+])("%s:%s tells the label, and costs nothing", async (controller, event) => {
+  const { play, rows, newOwner, domainOf } = await withBaseEth(["eth", "base"]);
+  await newOwner(base, "alice");
+  await play("basenames/BaseRegistrar:NameRegistered", { id, owner, expires: 9n });
+  expect(domainOf(alice)?.["name"]).toBe(
+    "[9c0257114eb9399a2985f8e75dad7600c5d89fe3824ffa99ec1c3eb8bf3b0501].base.eth",
+  );
+  await play(`basenames/${controller}:${event}`, {
+    name: "alice",
+    label: labelhashOf("alice"),
+    owner,
+    expires: 9n,
+  });
+  expect(domainOf(alice)).toMatchObject({ name: "alice.base.eth", labelName: "alice" });
+  expect(rows(registration)).toMatchObject([{ cost: 0n, labelName: "alice" }]);
+});
+
+test("a registered name stands under base.eth though this chain does not know the label base", async () => {
+  const { play, domainOf } = await withBaseEth(["eth", "alice"]);
+  await play("basenames/BaseRegistrar:NameRegistered", { id, owner, expires: 9n });
+  expect(domainOf(alice)?.["name"]).toBe("alice.base.eth");
+});
+
+test("a label that was known once stays when the label source does not know it", async () => {
+  const { play, newOwner, domainOf } = await withBaseEth(["eth", "base"]);
+  await newOwner(base, "alice");
+  await play("basenames/BaseRegistrar:NameRegistered", { id, owner, expires: 9n });
+  await play("basenames/RegistrarController:NameRegistered", {
+    name: "alice",
+    label: labelhashOf("alice"),
+    owner,
+    expires: 9n,
+  });
+  await play("basenames/BaseRegistrar:NameRegistered", { id, owner, expires: 19n });
+  expect(domainOf(alice)).toMatchObject({ name: "alice.base.eth", labelName: "alice" });
+});
+
+test("a resolver is kept, but no domain is linked to it from this chain", async () => {
+  const { play, rows, newOwner, domainOf } = await withBaseEth();
+  await newOwner(base, "alice");
+  await play("basenames/Registry:NewResolver", { node: alice, resolver: resolverAddress });
+  const resolverId = `8453-${resolverAddress}-${alice}`;
+  expect(domainOf(alice)).toMatchObject({ resolverId: null, resolvedAddressId: null });
+  expect(rows(resolver)).toMatchObject([{ id: resolverId, domainId: alice, address: resolverAddress }]);
+  expect(rows(domainEvent).at(-1)).toMatchObject({ type: "NewResolver", resolverId });
+});
+
+test("an owner's and a resolver's end take a name out of the count once each", async () => {
+  const { play, newOwner, domainOf } = await withBaseEth();
+  await newOwner(base, "alice");
+  await newOwner(base, "bob");
+  await play("basenames/Registry:Transfer", { node: alice, owner: zeroAddress });
+  expect(domainOf(base)?.["subdomainCount"]).toBe(1);
+  // Another resolver than none is no sign that the name is gone, though it is not linked.
+  await play("basenames/Registry:NewResolver", { node: alice, resolver: resolverAddress });
+  expect(domainOf(base)?.["subdomainCount"]).toBe(1);
+});
+
+test("names under addr.reverse are not looked for in traces on this chain", async () => {
+  const { play, anomalies, domainOf } = await withBaseEth(["eth", "base", "reverse", "addr"]);
+  const label = labelhashOf("5e".repeat(20));
+  await play("basenames/Registry:NewOwner", { node: addrReverseNode, label, owner });
+  expect(domainOf(subnode(addrReverseNode, label))?.["labelName"]).toBe(`[${label.slice(2)}]`);
+  expect(anomalies).toEqual(["unknown-node"]);
+});

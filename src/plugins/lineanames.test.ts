@@ -1,0 +1,80 @@
+import { type Hex, namehash } from "viem";
+import { expect, test } from "vitest";
+import { createChainsHarness } from "../../test/support/chains-harness.ts";
+import { labelhashOf } from "../ens/labels.ts";
+import { rootNode } from "../ens/nodes.ts";
+import { domain, registration, wrappedDomain } from "../schema/subgraph.ts";
+
+const owner: Hex = `0x${"a1".repeat(20)}`;
+const wrapper: Hex = `0x${"f0".repeat(20)}`;
+const linea = namehash("linea.eth");
+const alice = namehash("alice.linea.eth");
+const pay = namehash("pay.alice.linea.eth");
+const id = BigInt(labelhashOf("alice"));
+// alice.linea.eth and pay.alice.linea.eth in DNS wire format.
+const aliceWire: Hex = "0x05616c696365056c696e65610365746800";
+const payWire: Hex = "0x0370617905616c696365056c696e65610365746800";
+
+async function withAlice() {
+  const harness = createChainsHarness({ labels: ["eth", "linea", "alice", "pay"] });
+  const newOwner = (node: Hex, label: string) =>
+    harness.play("lineanames/Registry:NewOwner", { node, label: labelhashOf(label), owner });
+  await newOwner(rootNode, "eth");
+  await newOwner(namehash("eth"), "linea");
+  await newOwner(linea, "alice");
+  await harness.play("lineanames/BaseRegistrar:NameRegistered", { id, owner, expires: 1_800_000_000n });
+  const domainOf = (node: Hex) => harness.rows(domain).find((row) => row["id"] === node);
+  return { ...harness, newOwner, domainOf };
+}
+
+test.each([
+  ["NameRegistered", { baseCost: 5n, premium: 7n }, 12n],
+  ["NameRenewed", { cost: 5n }, 5n],
+  ["OwnerNameRegistered", {}, 0n],
+  ["PohNameRegistered", {}, 0n],
+])("the controller's %s tells the price", async (event, more, cost) => {
+  const { play, rows } = await withAlice();
+  const args = { name: "alice", label: labelhashOf("alice"), owner, expires: 1n, ...more };
+  await play(`lineanames/EthRegistrarController:${event}`, args);
+  expect(rows(registration)).toMatchObject([{ id: alice, cost, labelName: "alice" }]);
+});
+
+test("NameRenewed moves both expiries, the domain's behind the grace period", async () => {
+  const { play, rows, domainOf } = await withAlice();
+  await play("lineanames/BaseRegistrar:NameRenewed", { id, expires: 1_900_000_000n });
+  expect(rows(registration)).toMatchObject([{ expiryDate: 1_900_000_000n }]);
+  expect(domainOf(alice)?.["expiryDate"]).toBe(1_907_776_000n);
+});
+
+test("a token that changes hands takes registration and domain along", async () => {
+  const { play, rows, domainOf } = await withAlice();
+  await play("lineanames/BaseRegistrar:Transfer", { from: owner, to: wrapper, tokenId: id });
+  expect(rows(registration)).toMatchObject([{ registrantId: wrapper }]);
+  expect(domainOf(alice)).toMatchObject({ registrantId: wrapper, ownerId: owner });
+});
+
+test("unwrapping keeps the expiry of names under linea.eth, and clears that of deeper ones", async () => {
+  const { play, rows, newOwner, domainOf } = await withAlice();
+  await newOwner(alice, "pay");
+  const parentCannotControl = 0x10000;
+  const wrap = (node: Hex, name: Hex) =>
+    play("lineanames/NameWrapper:NameWrapped", {
+      node,
+      name,
+      owner,
+      fuses: parentCannotControl,
+      expiry: 2_000_000_000n,
+    });
+  await wrap(alice, aliceWire);
+  await wrap(pay, payWire);
+  expect(rows(wrappedDomain)).toMatchObject([
+    { id: alice, name: "alice.linea.eth", expiryDate: 2_000_000_000n },
+    { id: pay, name: "pay.alice.linea.eth" },
+  ]);
+  expect(domainOf(pay)).toMatchObject({ expiryDate: 2_000_000_000n, wrappedOwnerId: owner });
+  await play("lineanames/NameWrapper:NameUnwrapped", { node: alice, owner });
+  await play("lineanames/NameWrapper:NameUnwrapped", { node: pay, owner });
+  expect(rows(wrappedDomain)).toEqual([]);
+  expect(domainOf(alice)).toMatchObject({ expiryDate: 2_000_000_000n, wrappedOwnerId: null });
+  expect(domainOf(pay)).toMatchObject({ expiryDate: null, wrappedOwnerId: null });
+});

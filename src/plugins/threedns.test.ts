@@ -1,0 +1,220 @@
+import { ContractFunctionZeroDataError, type Hex, namehash } from "viem";
+import { expect, test } from "vitest";
+import { createChainsHarness, threednsResolver } from "../../test/support/chains-harness.ts";
+import { labelhashOf } from "../ens/labels.ts";
+import { rootNode, zeroAddress } from "../ens/nodes.ts";
+import {
+  domain,
+  domainEvent,
+  registration,
+  registrationEvent,
+  resolver,
+  resolverEvent,
+} from "../schema/subgraph.ts";
+
+const optimism = "threedns/threednsOptimism";
+const owner: Hex = `0x${"a1".repeat(20)}`;
+const other: Hex = `0x${"b2".repeat(20)}`;
+const box = namehash("box");
+const delv = namehash("delv.box");
+const jr = namehash("jr.delv.box");
+// delv.box in DNS wire format.
+const delvWire: Hex = "0x0464656c7603626f7800";
+
+const metadata = (name: string, prefix = "data:application/json;base64,") =>
+  `${prefix}${Buffer.from(JSON.stringify({ name })).toString("base64")}`;
+const empty = async (): Promise<string> => "";
+
+type Options = Parameters<typeof createChainsHarness>[0];
+
+async function withBox(options: Options = {}) {
+  const harness = createChainsHarness({ labels: ["box"], readContract: empty, ...options });
+  const newOwner = (node: Hex, label: string, to = owner, deployment = optimism) =>
+    harness.play(`${deployment}/ThreeDNSToken:NewOwner`, { node, label: labelhashOf(label), owner: to });
+  const register = (more: Record<string, unknown> = {}, place = {}, deployment = optimism) =>
+    harness.play(
+      `${deployment}/ThreeDNSToken:RegistrationCreated`,
+      { node: delv, tld: box, fqdn: delvWire, registrant: owner, expiry: 1_800_000_000n, ...more },
+      place,
+    );
+  await newOwner(rootNode, "box");
+  const domainOf = (node: Hex) => harness.rows(domain).find((row) => row["id"] === node);
+  return { ...harness, newOwner, register, domainOf };
+}
+
+test("a registration makes the domain before NewOwner does, and has no grace period", async () => {
+  const { rows, newOwner, register, domainOf, anomalies } = await withBox();
+  await register({}, { block: 9, logIndex: 1 });
+  await newOwner(box, "delv");
+  expect(domainOf(delv)).toMatchObject({
+    name: "delv.box",
+    labelName: "delv",
+    labelhash: labelhashOf("delv"),
+    parentId: box,
+    ownerId: owner,
+    registrantId: owner,
+    isMigrated: true,
+    createdAt: 1_700_000_000n,
+    expiryDate: 1_800_000_000n,
+    resolverId: null,
+  });
+  expect(domainOf(box)?.["subdomainCount"]).toBe(1);
+  expect(rows(registration)).toMatchObject([
+    { id: delv, expiryDate: 1_800_000_000n, registrationDate: 1_700_000_000n, labelName: "delv" },
+  ]);
+  expect(rows(registrationEvent)).toMatchObject([{ id: "10-9-1", type: "NameRegistered" }]);
+  expect(rows(resolver).map((row) => row["id"])).toEqual([
+    `10-${threednsResolver}-${box}`,
+    `10-${threednsResolver}-${delv}`,
+  ]);
+  expect(anomalies).toEqual([]);
+});
+
+test("a name that is registered anew has the new holder, time and expiry, and is counted once", async () => {
+  const { rows, register, domainOf } = await withBox();
+  await register();
+  const later = { timestamp: 1_810_000_000 };
+  await register({ registrant: other, expiry: 1_900_000_000n }, later);
+  expect(domainOf(delv)).toMatchObject({
+    ownerId: other,
+    registrantId: other,
+    createdAt: 1_810_000_000n,
+    expiryDate: 1_900_000_000n,
+  });
+  expect(domainOf(box)?.["subdomainCount"]).toBe(1);
+  expect(rows(registration)).toMatchObject([{ registrantId: other, registrationDate: 1_810_000_000n }]);
+});
+
+test("a name of both chains is one domain with a resolver entity for each chain", async () => {
+  const { rows, newOwner, register, domainOf } = await withBox();
+  await register();
+  await newOwner(box, "delv");
+  await register({ registrant: other }, {}, "threedns/threednsBase");
+  await newOwner(box, "delv", other, "threedns/threednsBase");
+  expect(rows(domain)).toHaveLength(3);
+  expect(domainOf(delv)?.["ownerId"]).toBe(other);
+  expect(domainOf(box)?.["subdomainCount"]).toBe(1);
+  expect(rows(resolver).map((row) => row["id"])).toContain(`8453-${threednsResolver}-${delv}`);
+});
+
+test("RegistrationExtended moves both expiries", async () => {
+  const { play, rows, register, domainOf } = await withBox();
+  await register();
+  const args = { node: delv, duration: 5n, newExpiry: 1_900_000_000n };
+  await play(`${optimism}/ThreeDNSToken:RegistrationExtended`, args);
+  expect(rows(registration)).toMatchObject([{ expiryDate: 1_900_000_000n }]);
+  expect(domainOf(delv)?.["expiryDate"]).toBe(1_900_000_000n);
+  expect(rows(registrationEvent).at(-1)).toMatchObject({ type: "NameRenewed", registrationId: delv });
+});
+
+test("an extension of an unknown registration is skipped", async () => {
+  const { play, rows, anomalies } = await withBox();
+  const args = { node: delv, duration: 5n, newExpiry: 1_900_000_000n };
+  await play(`${optimism}/ThreeDNSToken:RegistrationExtended`, args);
+  expect(anomalies).toEqual(["unknown-registration"]);
+  expect(rows(registrationEvent)).toEqual([]);
+});
+
+test.each<[string, Hex]>([
+  ["no name", "0xff"],
+  ["the root", "0x00"],
+  ["a name of another node", "0x056f7468657203626f7800"],
+])("a registration of %s is skipped", async (_, fqdn) => {
+  const { rows, register, anomalies } = await withBox();
+  await register({ fqdn });
+  expect(anomalies).toEqual(["malformed-name"]);
+  expect(rows(registration)).toEqual([]);
+});
+
+test("a label that is not normalised stands as its hash", async () => {
+  const { register, rows } = await withBox();
+  const node = namehash("DELV.box");
+  await register({ node, fqdn: "0x0444454c5603626f7800" });
+  expect(rows(domain).at(-1)).toMatchObject({
+    id: node,
+    name: `[${labelhashOf("DELV").slice(2)}].box`,
+    labelhash: labelhashOf("DELV"),
+  });
+});
+
+test.each([
+  ["its metadata", metadata("jr.delv.box.")],
+  ["metadata behind a malformed prefix", metadata("jr.delv.box.", "data:application/json;_base64,")],
+])("a subname is named by %s", async (_, uri) => {
+  const asked: { address: Hex; args: readonly [bigint] }[] = [];
+  const { newOwner, register, domainOf } = await withBox({
+    readContract: async ({ address, args }) => {
+      asked.push({ address, args });
+      return args[0] === BigInt(jr) ? uri : "";
+    },
+  });
+  await register();
+  await newOwner(box, "delv");
+  await newOwner(delv, "jr");
+  expect(domainOf(jr)).toMatchObject({ name: "jr.delv.box", labelName: "jr", expiryDate: null });
+  // Names that are known already are not asked for.
+  expect(asked).toEqual([
+    { address: `0x${"c0".repeat(20)}`, args: [BigInt(box)] },
+    { address: `0x${"c0".repeat(20)}`, args: [BigInt(jr)] },
+  ]);
+});
+
+test.each<[string, () => Promise<string>]>([
+  ["an empty text", empty],
+  ["no address of a document", async () => "https://example.org/token"],
+  ["no JSON", async () => `data:application/json;base64,${Buffer.from("{").toString("base64")}`],
+  ["JSON without a name", async () => metadata(undefined as never)],
+  ["the name of another token", async () => metadata("other.delv.box.")],
+  [
+    "nothing, since the call reverts",
+    async () => {
+      throw new ContractFunctionZeroDataError({ functionName: "uri" });
+    },
+  ],
+])("where the metadata is %s, the label source is asked", async (_, readContract) => {
+  const labels = ["box", "jr"];
+  const { newOwner, register, domainOf } = await withBox({ labels, readContract });
+  await register();
+  await newOwner(delv, "jr");
+  expect(domainOf(jr)?.["name"]).toBe("jr.delv.box");
+});
+
+test("a subname that nobody knows stands as its hash", async () => {
+  const { newOwner, register, domainOf } = await withBox();
+  await register();
+  await newOwner(delv, "jr");
+  expect(domainOf(jr)?.["name"]).toBe(`[${labelhashOf("jr").slice(2)}].delv.box`);
+});
+
+test("a node that does not answer stops the index instead of costing a name", async () => {
+  const readContract = async () => {
+    throw new Error("fetch failed");
+  };
+  await expect(withBox({ readContract })).rejects.toThrow("fetch failed");
+});
+
+test("Transfer sets the owner", async () => {
+  const { play, rows, register, domainOf } = await withBox();
+  await register();
+  await play(`${optimism}/ThreeDNSToken:Transfer`, { node: delv, owner: other });
+  expect(domainOf(delv)).toMatchObject({ ownerId: other, registrantId: owner });
+  expect(rows(domainEvent).at(-1)).toMatchObject({ type: "Transfer", ownerId: other });
+});
+
+test("a name whose owner is gone is taken out of its parent's count", async () => {
+  const { play, register, domainOf } = await withBox();
+  await register();
+  await play(`${optimism}/ThreeDNSToken:Transfer`, { node: delv, owner: zeroAddress });
+  expect(domainOf(box)?.["subdomainCount"]).toBe(0);
+});
+
+test("a TXT record that is deleted is a text record without value", async () => {
+  const { play, rows } = await withBox();
+  await play(`${optimism}/DNSResolver:DNSRecordDeleted`, {
+    node: delv,
+    // avatar.ens
+    name: "0x0661766174617203656e7300",
+    resource: 16,
+  });
+  expect(rows(resolverEvent)).toMatchObject([{ type: "TextChanged", key: "avatar", value: null }]);
+});

@@ -1,0 +1,136 @@
+import { type Hex, namehash } from "viem";
+import { labelhashOf } from "../../src/ens/labels.ts";
+import { multichainNaming } from "../../src/indexing/naming.ts";
+import type { Anomaly } from "../../src/indexing/scope.ts";
+import { registerBasenames } from "../../src/plugins/basenames.ts";
+import { registerLineanames } from "../../src/plugins/lineanames.ts";
+import { registerRegistrars } from "../../src/plugins/registrars.ts";
+import { registerSubgraph } from "../../src/plugins/subgraph.ts";
+import { registerThreedns } from "../../src/plugins/threedns.ts";
+import { createMemoryStore } from "./memory-store.ts";
+import { handlers } from "./registry.ts";
+
+/** The one resolver of 3DNS in the harness, on each chain. */
+export const threednsResolver: Hex = `0x${"3d".repeat(20)}`;
+
+/** Where and when an event happens; the rest of it is made up. */
+export type Place = {
+  chainId?: number;
+  block?: number;
+  timestamp?: number;
+  logIndex?: number;
+  transactionHash?: Hex;
+  sender?: Hex;
+  emitter?: Hex;
+  data?: Hex;
+  /** Number of indexed arguments and the event itself; all arguments of the harness's events fit 4. */
+  topics?: number;
+};
+
+const chainIds: Record<string, number> = {
+  subgraph: 1,
+  basenames: 8453,
+  lineanames: 59144,
+  "threedns/threednsOptimism": 10,
+  "threedns/threednsBase": 8453,
+  "registrars/ensroot": 1,
+  "registrars/basenames": 8453,
+  "registrars/lineanames": 59144,
+};
+
+const managed = (name: string) => ({ node: namehash(name), name });
+
+/** All name plugins and `registrars` over one store in memory, fed through their own indexing functions. */
+export function createChainsHarness({
+  labels = [],
+  readContract = async () => {
+    throw new Error("no contract is read here");
+  },
+}: {
+  labels?: readonly string[];
+  readContract?: (request: { address: Hex; args: readonly [bigint] }) => Promise<string>;
+} = {}) {
+  const store = createMemoryStore();
+  const anomalies: Anomaly[] = [];
+  const known = new Map(labels.map((label) => [labelhashOf(label), label]));
+  const settings = {
+    naming: multichainNaming,
+    rootChainId: 1,
+    heal: (labelhash: Hex) => known.get(labelhash),
+    report: (anomaly: Anomaly) => anomalies.push(anomaly),
+  };
+  const isSource = () => true;
+  handlers.clear();
+  registerSubgraph(settings, { isSource, managed: managed("eth") });
+  registerBasenames(settings, { isSource, managed: managed("base.eth") });
+  registerLineanames(settings, { isSource, managed: managed("linea.eth") });
+  registerThreedns(settings, {
+    isSource,
+    resolvers: { threednsOptimism: threednsResolver, threednsBase: threednsResolver },
+  });
+  registerRegistrars(settings, {
+    isSource,
+    managed: {
+      ensroot: managed("eth"),
+      basenames: managed("base.eth"),
+      lineanames: managed("linea.eth"),
+    },
+  });
+  const registered = new Map(handlers);
+  let played = 0;
+
+  /** Feeds `<source>:<event>` to its indexing function; each event is one log further unless `place` says where. */
+  async function play(name: string, args: Record<string, unknown>, place: Place = {}): Promise<void> {
+    const handler = registered.get(name);
+    if (!handler) throw new Error(`no handler for ${name}`);
+    played += 1;
+    const source = Object.keys(chainIds).find((key) => name.startsWith(`${key}/`)) ?? "";
+    const chainId = place.chainId ?? chainIds[source] ?? 0;
+    const { block = 7, timestamp = 1_700_000_000, logIndex = played } = place;
+    await handler({
+      event: {
+        id: eventId({ chainId, block, timestamp, logIndex }),
+        args,
+        block: { number: BigInt(block), timestamp: BigInt(timestamp) },
+        transaction: {
+          hash: place.transactionHash ?? `0x${"7a".repeat(32)}`,
+          from: place.sender ?? `0x${"5e".repeat(20)}`,
+        },
+        log: {
+          address: place.emitter ?? `0x${"c0".repeat(20)}`,
+          logIndex,
+          topics: Array.from({ length: place.topics ?? 2 }, () => "0x00"),
+          data: place.data ?? "0x",
+        },
+      },
+      context: {
+        db: store.db,
+        chain: { id: chainId },
+        client: {
+          request: async () => {
+            throw new Error("no trace is asked for here");
+          },
+          readContract,
+        },
+      },
+    });
+  }
+
+  return { play, rows: store.rows, store, anomalies };
+}
+
+/** Ponder's checkpoint of a log: timestamp, chain, block, transaction 0, type 5, log index. */
+export function eventId({
+  chainId,
+  block,
+  timestamp,
+  logIndex,
+}: {
+  chainId: number;
+  block: number;
+  timestamp: number;
+  logIndex: number;
+}): string {
+  const pad = (value: number, digits: number) => String(value).padStart(digits, "0");
+  return `${pad(timestamp, 10)}${pad(chainId, 16)}${pad(block, 16)}${pad(0, 16)}5${pad(logIndex, 16)}`;
+}
