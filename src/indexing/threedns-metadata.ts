@@ -35,14 +35,17 @@ export async function readTokenUri(
   }
 }
 
-const decodingErrors = /^(AbiDecoding|PositionOutOfBounds|InvalidBytes|SliceOffset|Abi.*Error)/;
+// viem calls each failure with an internal error's code a revert: the text tells those of the contract.
+const revertTexts = /revert|invalid opcode|out of gas|bad jump|stack underflow/i;
+const decodingErrors = /^(AbiDecoding|PositionOutOfBounds|InvalidBytes|SliceOffset)/;
 
 function isFinal(error: unknown): boolean {
   if (!(error instanceof BaseError)) return false;
   const cause = error.walk(
     (part) =>
-      part instanceof ContractFunctionRevertedError ||
       part instanceof ContractFunctionZeroDataError ||
+      (part instanceof ContractFunctionRevertedError &&
+        (part.data !== undefined || revertTexts.test(part.reason ?? ""))) ||
       (part instanceof Error && decodingErrors.test(part.name)),
   );
   return cause !== null;

@@ -1,0 +1,248 @@
+import { type Hex, namehash } from "viem";
+import { expect, test } from "vitest";
+import { createChainsHarness, eventId, type Place } from "../../test/support/chains-harness.ts";
+import { labelhashOf } from "../ens/labels.ts";
+import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
+
+const owner: Hex = `0x${"a1".repeat(20)}`;
+const registrant: Hex = `0x${"b0".repeat(20)}`;
+const registrar: Hex = "0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85";
+const transactionHash: Hex = `0x${"7a".repeat(32)}`;
+const referrer: Hex = "0x0000000000000000000000005a1de0c3b7f24e86d9310ab27c4f5e6d7a8b9c01";
+const id = BigInt(labelhashOf("alice"));
+const label = labelhashOf("alice");
+const now = 1_700_000_000;
+const expires = 1_731_536_000n;
+
+// `at(1)` is the first log of block 7.
+const at = (logIndex: number, more: Place = {}): Place => ({
+  block: 7,
+  timestamp: now,
+  logIndex,
+  transactionHash,
+  sender: registrant,
+  emitter: registrar,
+  ...more,
+});
+const idAt = (logIndex: number, chainId = 1) => eventId({ chainId, block: 7, timestamp: now, logIndex });
+
+function createHarness() {
+  const harness = createChainsHarness();
+  const register = (place: Place, args: Record<string, unknown> = {}, deployment = "ensroot") =>
+    harness.play(
+      `registrars/${deployment}/BaseRegistrar:NameRegistered`,
+      { id, owner, expires, ...args },
+      place,
+    );
+  const renew = (place: Place, args: Record<string, unknown> = {}, deployment = "ensroot") =>
+    harness.play(`registrars/${deployment}/BaseRegistrar:NameRenewed`, { id, expires, ...args }, place);
+  const actions = () => harness.rows(registrarAction);
+  return { ...harness, register, renew, actions };
+}
+
+test("a registration opens an action and a lifecycle, and names its registrar", async () => {
+  const { register, rows, anomalies } = createHarness();
+  await register(at(3));
+  expect(rows(registrarAction)).toEqual([
+    {
+      id: "170000000000000000000000010000000000000007000000000000000050000000000000003",
+      type: "registration",
+      subregistryId: "eip155:1:0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85",
+      node: namehash("alice.eth"),
+      incrementalDuration: 31_536_000n,
+      baseCost: null,
+      premium: null,
+      total: null,
+      registrant,
+      encodedReferrer: null,
+      decodedReferrer: null,
+      blockNumber: 7n,
+      timestamp: 1_700_000_000n,
+      transactionHash,
+      eventIds: ["170000000000000000000000010000000000000007000000000000000050000000000000003"],
+    },
+  ]);
+  expect(rows(registrationLifecycle)).toMatchObject([
+    { node: namehash("alice.eth"), subregistryId: `eip155:1:${registrar}`, expiresAt: expires },
+  ]);
+  expect(rows(subregistry)).toEqual([{ subregistryId: `eip155:1:${registrar}`, node: namehash("eth") }]);
+  expect(anomalies).toEqual([]);
+});
+
+test("a renewal lasts from the former expiry on and moves the lifecycle", async () => {
+  const { register, renew, rows } = createHarness();
+  await register(at(3));
+  await renew(at(9, { block: 8 }), { expires: expires + 100n });
+  expect(rows(registrarAction)[1]).toMatchObject({ type: "renewal", incrementalDuration: 100n });
+  expect(rows(registrationLifecycle)).toMatchObject([{ expiresAt: expires + 100n }]);
+});
+
+const none = { baseCost: null, premium: null, total: null };
+const noReferral = { encodedReferrer: null, decodedReferrer: null };
+const price = (baseCost: bigint, premium: bigint, total: bigint) => ({ baseCost, premium, total });
+const hashed = { name: "alice", label, owner, expires };
+
+test.each<[deployment: string, event: string, args: Record<string, unknown>, facts: object]>([
+  ["ensroot", "LegacyEthRegistrarController:NameRegistered", { ...hashed, cost: 5n }, price(5n, 0n, 5n)],
+  ["ensroot", "LegacyEthRegistrarController:NameRenewed", { ...hashed, cost: 5n }, price(5n, 0n, 5n)],
+  [
+    "ensroot",
+    "WrappedEthRegistrarController:NameRegistered",
+    { ...hashed, baseCost: 5n, premium: 2n },
+    price(5n, 2n, 7n),
+  ],
+  ["ensroot", "WrappedEthRegistrarController:NameRenewed", { ...hashed, cost: 5n }, price(5n, 0n, 5n)],
+  ["basenames", "EARegistrarController:NameRegistered", hashed, none],
+  ["basenames", "RegistrarController:NameRegistered", hashed, none],
+  ["basenames", "RegistrarController:NameRenewed", hashed, none],
+  ["basenames", "UpgradeableRegistrarController:NameRegistered", hashed, none],
+  ["basenames", "UpgradeableRegistrarController:NameRenewed", hashed, none],
+  ["lineanames", "EthRegistrarController:OwnerNameRegistered", hashed, price(0n, 0n, 0n)],
+  ["lineanames", "EthRegistrarController:PohNameRegistered", hashed, price(0n, 0n, 0n)],
+  [
+    "lineanames",
+    "EthRegistrarController:NameRegistered",
+    { ...hashed, baseCost: 5n, premium: 2n },
+    price(5n, 2n, 7n),
+  ],
+  ["lineanames", "EthRegistrarController:NameRenewed", { ...hashed, cost: 5n }, price(5n, 0n, 5n)],
+])("%s %s completes the action", async (deployment, event, args, facts) => {
+  const { play, register, actions, anomalies } = createHarness();
+  await register(at(3), {}, deployment);
+  await play(`registrars/${deployment}/${event}`, args, at(4));
+  const chainId = { ensroot: 1, basenames: 8453, lineanames: 59144 }[deployment] ?? 0;
+  expect(actions()).toMatchObject([
+    { ...facts, ...noReferral, eventIds: [idAt(3, chainId), idAt(4, chainId)] },
+  ]);
+  expect(anomalies).toEqual([]);
+});
+
+const unhashed = { label: "alice", labelhash: label, owner, expires };
+
+test.each<[string, Record<string, unknown>, object]>([
+  ["NameRegistered", { ...unhashed, baseCost: 5n, premium: 2n, referrer }, price(5n, 2n, 7n)],
+  ["NameRenewed", { ...unhashed, cost: 5n, referrer }, price(5n, 0n, 5n)],
+])("the unwrapped controller's %s tells the referrer too", async (event, args, facts) => {
+  const { play, register, actions } = createHarness();
+  await register(at(3));
+  await play(`registrars/ensroot/UnwrappedEthRegistrarController:${event}`, args, at(4));
+  expect(actions()).toMatchObject([
+    {
+      ...facts,
+      encodedReferrer: referrer,
+      decodedReferrer: "0x5a1de0c3b7f24e86d9310ab27c4f5e6d7a8b9c01",
+      eventIds: [idAt(3), idAt(4)],
+    },
+  ]);
+});
+
+test("a referred renewal has three events: registrar, controller, referral contract", async () => {
+  const { play, register, renew, actions } = createHarness();
+  await register(at(1, { transactionHash: `0x${"00".repeat(32)}` }));
+  await renew(at(3), { expires: expires + 9n });
+  await play("registrars/ensroot/WrappedEthRegistrarController:NameRenewed", { ...hashed, cost: 5n }, at(4));
+  await play(
+    "registrars/ensroot/UniversalRegistrarRenewalWithReferrer:RenewalReferred",
+    { label: "alice", labelHash: label, cost: 5n, duration: 9n, referrer },
+    at(6),
+  );
+  expect(actions()[1]).toMatchObject({
+    type: "renewal",
+    ...price(5n, 0n, 5n),
+    encodedReferrer: referrer,
+    eventIds: [idAt(3), idAt(4), idAt(6)],
+  });
+});
+
+test("NameRegisteredWithRecord registers as NameRegistered does", async () => {
+  const { play, actions, rows } = createHarness();
+  const args = { id, owner, expires, resolver: owner, ttl: 0n };
+  await play("registrars/basenames/BaseRegistrar:NameRegisteredWithRecord", args, at(3));
+  expect(actions()).toMatchObject([{ type: "registration", node: namehash("alice.base.eth") }]);
+  expect(rows(subregistry)).toMatchObject([{ node: namehash("base.eth") }]);
+});
+
+test("several names in one transaction keep their events apart, in whichever order these come", async () => {
+  const { play, register, actions } = createHarness();
+  const bob = labelhashOf("bob");
+  await register(at(1));
+  await register(at(2), { id: BigInt(bob) });
+  const controller = "registrars/ensroot/LegacyEthRegistrarController:NameRegistered";
+  await play(controller, { ...hashed, cost: 1n }, at(3));
+  await play(controller, { ...hashed, label: bob, cost: 2n }, at(4));
+  expect(actions()).toMatchObject([
+    { node: namehash("alice.eth"), total: 1n, eventIds: [idAt(1), idAt(3)] },
+    { node: namehash("bob.eth"), total: 2n, eventIds: [idAt(2), idAt(4)] },
+  ]);
+});
+
+test("of several actions on one name in a transaction the newest is completed", async () => {
+  const { play, register, renew, actions } = createHarness();
+  await register(at(1));
+  await play(
+    "registrars/ensroot/LegacyEthRegistrarController:NameRegistered",
+    { ...hashed, cost: 1n },
+    at(2),
+  );
+  await renew(at(3), { expires: expires + 5n });
+  await play("registrars/ensroot/LegacyEthRegistrarController:NameRenewed", { ...hashed, cost: 2n }, at(4));
+  expect(actions()).toMatchObject([
+    { type: "registration", total: 1n, eventIds: [idAt(1), idAt(2)] },
+    { type: "renewal", total: 2n, incrementalDuration: 5n, eventIds: [idAt(3), idAt(4)] },
+  ]);
+});
+
+test("a new registration starts the lifecycle anew; its length counts from the block", async () => {
+  const { register, actions, rows } = createHarness();
+  await register(at(1));
+  const later = 1_800_000_000;
+  await register(at(2, { block: 9, timestamp: later }), { expires: 1_800_000_100n });
+  expect(actions()[1]).toMatchObject({ type: "registration", incrementalDuration: 100n });
+  expect(rows(registrationLifecycle)).toMatchObject([{ expiresAt: 1_800_000_100n }]);
+});
+
+test("a controller's event without a registrar's is skipped", async () => {
+  const { play, actions, anomalies } = createHarness();
+  await play(
+    "registrars/ensroot/LegacyEthRegistrarController:NameRegistered",
+    { ...hashed, cost: 1n },
+    at(2),
+  );
+  expect(actions()).toEqual([]);
+  expect(anomalies).toEqual(["controller-without-registrar"]);
+});
+
+test("a controller's event of another transaction leaves the action alone", async () => {
+  const { play, register, actions, anomalies } = createHarness();
+  await register(at(1));
+  const other = { ...at(2), transactionHash: `0x${"0b".repeat(32)}` as Hex };
+  await play("registrars/ensroot/LegacyEthRegistrarController:NameRenewed", { ...hashed, cost: 2n }, other);
+  expect(actions()).toMatchObject([{ total: null, eventIds: [idAt(1)] }]);
+  expect(anomalies).toEqual(["controller-without-registrar"]);
+});
+
+test("a renewal of a name that was never registered is skipped", async () => {
+  const { renew, actions, rows, anomalies } = createHarness();
+  await renew(at(1));
+  expect(actions()).toEqual([]);
+  expect(rows(registrationLifecycle)).toEqual([]);
+  expect(anomalies).toEqual(["unknown-lifecycle"]);
+});
+
+test("a renewal into the past is no action, but the lifecycle follows; its controller's event finds none", async () => {
+  const { play, register, renew, actions, rows, anomalies } = createHarness();
+  await register(at(1));
+  await renew(at(2), { expires: expires - 1n });
+  await play("registrars/ensroot/LegacyEthRegistrarController:NameRenewed", { ...hashed, cost: 2n }, at(3));
+  expect(actions()).toMatchObject([{ type: "registration", total: null, eventIds: [idAt(1)] }]);
+  expect(rows(registrationLifecycle)).toMatchObject([{ expiresAt: expires - 1n }]);
+  expect(anomalies).toEqual(["negative-duration", "controller-without-registrar"]);
+});
+
+test("a registration that is over already is no action", async () => {
+  const { register, actions, rows, anomalies } = createHarness();
+  await register(at(1), { expires: BigInt(now) - 1n });
+  expect(actions()).toEqual([]);
+  expect(rows(registrationLifecycle)).toMatchObject([{ expiresAt: 1_699_999_999n }]);
+  expect(anomalies).toEqual(["negative-duration"]);
+});
