@@ -1,0 +1,149 @@
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ActionFilter, countActions, readActions } from "../../src/api/queries/registrar-actions.ts";
+import { createDatabase, type Database, type SqlClient } from "../../src/api/subgraph/database.ts";
+import { indexStatements, tableStatements } from "../support/create-tables.ts";
+import { postgresPrograms, startPostgres } from "../support/postgres.ts";
+import { checkpointOf } from "../support/subgraph.ts";
+
+// Registrar actions of a size that the public networks reach, on a real Postgres.
+
+type Plan = {
+  "Node Type": string;
+  "Relation Name"?: string;
+  "Actual Rows": number;
+  "Actual Loops": number;
+  Plans?: Plan[];
+};
+
+const actions = 2_000_000;
+const names = 300_000;
+const registrars = ["eip155:1:0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85", "eip155:8453:0x03c4738e"];
+const lastTimestamp = 1_500_000_000 + actions;
+const programs = postgresPrograms();
+
+let pool: pg.Pool;
+let database: Database;
+let close: (() => Promise<void>) | undefined;
+const statements: { text: string; values: readonly string[] }[] = [];
+
+const hex = (seed: string, bytes: number) =>
+  `'0x' || left(md5(${seed}) || md5('x' || ${seed}) || md5('y' || ${seed}), ${bytes * 2})`;
+
+// Two thirds of the actions are on the first registrar; referrers come with the newest tenth.
+const generate = [
+  `INSERT INTO subregistries SELECT id, ${hex("id", 32)} FROM unnest(ARRAY['${registrars.join("','")}']) AS id`,
+  `INSERT INTO registration_lifecycles (node, subregistry_id, expires_at)
+    SELECT ${hex("i::text", 32)}, CASE WHEN i % 3 = 0 THEN '${registrars[1]}' ELSE '${registrars[0]}' END, 1900000000
+    FROM generate_series(1, ${names}) AS i`,
+  `INSERT INTO domain (id, name, subdomain_count, is_migrated, created_at, owner_id, change_block)
+    SELECT ${hex("i::text", 32)}, 'name' || i || '.eth', 0, true, 1, '0x', 1 FROM generate_series(1, ${names}) AS i`,
+  `INSERT INTO registrar_actions (id, type, subregistry_id, node, incremental_duration, registrant, block_number, timestamp,
+      transaction_hash, event_ids, encoded_referrer, decoded_referrer)
+    SELECT id, CASE WHEN i % 4 = 0 THEN 'renewal' ELSE 'registration' END,
+      CASE WHEN name % 3 = 0 THEN '${registrars[1]}' ELSE '${registrars[0]}' END,
+      ${hex("name::text", 32)}, 31536000, ${hex("(i % 5000)::text", 20)}, i, 1500000000 + i, ${hex("i::text", 32)}, ARRAY[id],
+      CASE WHEN i > ${actions * 0.9} THEN CASE WHEN i % 2 = 0 THEN '0x' || repeat('0', 64)
+        ELSE '0x' || repeat('0', 24) || right(${hex("(i % 97)::text", 20)}, 40) END END,
+      CASE WHEN i > ${actions * 0.9} THEN CASE WHEN i % 2 = 0 THEN '0x' || repeat('0', 40)
+        ELSE ${hex("(i % 97)::text", 20)} END END
+    FROM (SELECT i, 1 + (i * 7919::bigint) % ${names} AS name,
+      (1500000000 + i)::text || lpad('1', 16, '0') || lpad(i::text, 16, '0') || repeat('0', 16) || '5' || lpad('3', 16, '0') AS id
+      FROM generate_series(1, ${actions}) AS i) AS numbered`,
+];
+
+beforeAll(async () => {
+  if (programs === undefined) return;
+  const server = await startPostgres(programs);
+  pool = new pg.Pool({ connectionString: server.url, max: 4 });
+  const ignore = () => undefined;
+  pool.on("error", ignore).on("connect", (client) => client.on("error", ignore));
+  close = async () => {
+    await pool.end();
+    await server.stop();
+  };
+  for (const text of [...tableStatements(), ...generate]) await pool.query(text);
+  for (const text of indexStatements()) if (text.includes("ON registrar_actions")) await pool.query(text);
+  const finalized = checkpointOf({ number: 1, timestamp: lastTimestamp - 500 });
+  await pool.query("INSERT INTO _ponder_checkpoint VALUES ('main', 1, $1, $1, $1)", [finalized]);
+  await pool.query("VACUUM ANALYZE");
+  const inner = createDatabase(pool as unknown as SqlClient);
+  database = {
+    ...inner,
+    row(text, values, signal) {
+      statements.push({ text, values });
+      return inner.row(text, values, signal);
+    },
+  };
+}, 180_000);
+afterAll(() => close?.());
+
+const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+const signal = () => AbortSignal.timeout(60_000);
+
+/** The plan of the last statement, run once more. */
+async function explain(): Promise<Plan[]> {
+  const { text, values } = statements.at(-1)!;
+  const { rows } = await pool.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [...values]);
+  return nodesOf(rows[0]["QUERY PLAN"][0].Plan);
+}
+
+const rowsRead = (nodes: Plan[]) =>
+  nodes
+    .filter((node) => node["Node Type"].includes("Scan"))
+    .reduce((sum, node) => sum + node["Actual Rows"] * node["Actual Loops"], 0);
+
+const filters: [string, ActionFilter][] = [
+  ["all", {}],
+  ["of one registrar", { subregistryIds: [registrars[1]!] }],
+  ["with a referrer", { withReferral: true }],
+  ["with a referrer, of one registrar", { withReferral: true, subregistryIds: [registrars[0]!] }],
+  ["renewals", { type: "renewal" }],
+  ["in a range of time", { beginTimestamp: 1_500_400_000, endTimestamp: 1_500_500_000 }],
+  ["since a time", { beginTimestamp: lastTimestamp - 2_000, subregistryIds: [registrars[0]!] }],
+];
+
+describe.skipIf(programs === undefined)(`among ${actions.toLocaleString("en")} actions`, () => {
+  test.each(filters)("the newest page reads few rows by index, and sorts no more: %s", async (_, filter) => {
+    const paging = { page: 1, recordsPerPage: 100, totalRecords: 10_000 };
+    expect(await readActions(database, filter, paging, signal())).toHaveLength(100);
+    const nodes = await explain();
+    expect(nodes.filter((node) => node["Node Type"] === "Seq Scan" && node["Actual Rows"] > 10)).toEqual([]);
+    const sorted = nodes.filter((node) => node["Node Type"] === "Sort").map((node) => node["Actual Rows"]);
+    expect(Math.max(0, ...sorted)).toBeLessThanOrEqual(100);
+    expect(rowsRead(nodes)).toBeLessThan(3_000);
+  });
+
+  test.each(filters)("a count goes on from the former one: %s", async (_, filter) => {
+    const first = await countActions(database, filter, undefined, signal());
+    const again = await countActions(database, filter, first, signal());
+    expect(again.total).toBe(first.total);
+    expect(rowsRead(await explain())).toBeLessThan(2_500);
+  });
+
+  test("the last page is as near as the first", async () => {
+    const paging = { page: actions / 100, recordsPerPage: 100, totalRecords: actions };
+    const rows = await readActions(database, {}, paging, signal());
+    expect(rows.map(({ timestamp }) => Number(timestamp))).toEqual(
+      Array.from({ length: 100 }, (_, place) => 1_500_000_100 - place),
+    );
+    expect(rowsRead(await explain())).toBeLessThan(1_000);
+  });
+
+  test.each<[string, ActionFilter]>([
+    ["of one name", { node: undefined }],
+    ["of one registrant", { registrant: undefined }],
+    ["of one referrer", { decodedReferrer: undefined }],
+  ])("the actions %s are found by index", async (what, filter) => {
+    const { rows } = await pool.query(
+      `SELECT node, registrant, decoded_referrer AS "decodedReferrer" FROM registrar_actions WHERE timestamp = ${lastTimestamp - 1}`,
+    );
+    const [member] = Object.keys(filter);
+    const found = { [member!]: rows[0][member!] } as ActionFilter;
+    const { total } = await countActions(database, found, undefined, signal());
+    expect(total, what).toBeGreaterThan(0);
+    expect(rowsRead(await explain())).toBeLessThan(2 * total + 10);
+    await readActions(database, found, { page: 1, recordsPerPage: 10, totalRecords: total }, signal());
+    expect(rowsRead(await explain())).toBeLessThan(100);
+  });
+});

@@ -1,0 +1,98 @@
+import { PGlite } from "@electric-sql/pglite";
+import { type Hex, namehash } from "viem";
+import { createDatabase } from "../../src/api/subgraph/database.ts";
+import type { Subregistry } from "../../src/config/subregistries.ts";
+import { indexStatements, tableStatements } from "./create-tables.ts";
+import { checkpointOf } from "./subgraph.ts";
+
+/** Registrars of the test: `eth` on chain 1, `base.eth` on chain 8453. */
+export const subregistries: Subregistry[] = [
+  {
+    subregistryId: "eip155:1:0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85",
+    chainId: 1,
+    node: namehash("eth"),
+    namesPlugin: "subgraph",
+  },
+  {
+    subregistryId: "eip155:8453:0x03c4738ee98ae44591e1a4a4f3cab6641d95dd9a",
+    chainId: 8453,
+    node: namehash("base.eth"),
+    namesPlugin: "basenames",
+  },
+];
+
+/** A registrar action as a test wants it; what it leaves out is made up. */
+export type GivenAction = {
+  name: string;
+  type?: "registration" | "renewal";
+  timestamp: number;
+  logIndex?: number;
+  registrant?: Hex;
+  referrer?: Hex;
+  price?: [baseCost: number, premium: number];
+};
+
+/** The id of an action, as Ponder's checkpoint of its first log is built. */
+export function actionId({ name, timestamp, logIndex = 0 }: GivenAction): string {
+  const pad = (value: number, digits: number) => String(value).padStart(digits, "0");
+  return `${timestamp}${pad(chainOf(name).chainId, 16)}${pad(timestamp / 10, 16)}${pad(0, 16)}5${pad(logIndex, 16)}`;
+}
+
+const chainOf = (name: string) => subregistries[name.endsWith(".base.eth") ? 1 : 0]!;
+
+/** An in-memory Postgres with registrar actions, their lifecycles and names. */
+export async function createActionsDatabase(actions: readonly GivenAction[]) {
+  const client = new PGlite();
+  for (const text of tableStatements()) await client.exec(text);
+  for (const { subregistryId, node } of subregistries) {
+    await client.query("INSERT INTO subregistries VALUES ($1, $2)", [subregistryId, node]);
+  }
+  for (const action of actions) await insertAction(client, action);
+  for (const text of indexStatements()) await client.exec(text);
+  await client.query(
+    "INSERT INTO _ponder_checkpoint VALUES ('main', 1, $1, $1, $1), ('base', 8453, $1, $1, $1)",
+    [checkpointOf({ number: 1, timestamp: 1_000_000_000 })],
+  );
+  return { client, database: createDatabase(client) };
+}
+
+/** Stores one action more; moves the finalized checkpoint of all chains to `finalized` (Unix seconds), if given. */
+export async function insertAction(client: PGlite, action: GivenAction, finalized?: number): Promise<void> {
+  const { name, type = "registration", timestamp, referrer, price } = action;
+  const node = namehash(name);
+  const { subregistryId } = chainOf(name);
+  const encoded = referrer ?? null;
+  const decoded = referrer === undefined ? null : `0x${referrer.slice(-40)}`;
+  await client.query(
+    `INSERT INTO registration_lifecycles (node, subregistry_id, expires_at) VALUES ($1, $2, 1900000000) ON CONFLICT DO NOTHING`,
+    [node, subregistryId],
+  );
+  await client.query(
+    `INSERT INTO domain (id, name, subdomain_count, is_migrated, created_at, owner_id, change_block)
+      VALUES ($1, $2, 0, true, 1, $1, 1) ON CONFLICT DO NOTHING`,
+    [node, name],
+  );
+  await client.query(
+    `INSERT INTO registrar_actions (id, type, subregistry_id, node, incremental_duration, registrant, block_number, timestamp,
+      transaction_hash, event_ids, base_cost, premium, total, encoded_referrer, decoded_referrer)
+      VALUES ($1, $2, $3, $4, 31536000, $5, $6, $7, $8, ARRAY[$1::text], $9::bigint, $10::bigint, $9::bigint + $10::bigint, $11, $12)`,
+    [
+      actionId(action),
+      type,
+      subregistryId,
+      node,
+      action.registrant ?? `0x${"b0".repeat(20)}`,
+      timestamp / 10,
+      timestamp,
+      `0x${"7a".repeat(32)}`,
+      price?.[0] ?? null,
+      price?.[1] ?? null,
+      encoded,
+      decoded,
+    ],
+  );
+  if (finalized === undefined) return;
+  await client.query("UPDATE _ponder_checkpoint SET latest_checkpoint = $1, finalized_checkpoint = $1", [
+    checkpointOf({ number: 1, timestamp: finalized }),
+  ]);
+}
