@@ -42,10 +42,10 @@ const query = z
     name: nameParameter("name").optional(),
     ...pagingParameters,
   })
-  .refine(
-    ({ domainId, name }) => domainId === undefined || name === undefined,
-    "Give domainId or name, not both",
-  )
+  .refine(({ domainId, name }) => domainId === undefined || name === undefined, {
+    error: "Give domainId or name, not both",
+    when: ({ issues }) => issues.length === 0,
+  })
   .refine((given) => !isPageSizeContradictory(given), {
     path: ["limit"],
     error: "limit is another name of recordsPerPage; both are given and differ",

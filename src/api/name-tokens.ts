@@ -28,10 +28,10 @@ const needed = ["registrars", "tokenscope"];
 
 const query = z
   .object({ domainId: bytes32Parameter("domainId").optional(), name: nameParameter("name").optional() })
-  .refine(
-    ({ domainId, name }) => (domainId === undefined) !== (name === undefined),
-    "Give exactly one of domainId and name",
-  );
+  .refine(({ domainId, name }) => (domainId === undefined) !== (name === undefined), {
+    error: "Give exactly one of domainId and name",
+    when: ({ issues }) => issues.length === 0,
+  });
 
 /** GET /: every token that ever stood for a name, with its owner (see `nameTokensDocs`). */
 export function nameTokensRoutes(context: NameTokensContext): Hono {

@@ -7,6 +7,7 @@ import { indexingStatusDocs } from "./indexing-status-docs.ts";
 import { nameSalesDocs } from "./name-sales.ts";
 import { nameTokensDocs } from "./name-tokens.ts";
 import { openApiDocument } from "./openapi-document.ts";
+import { registrarActionsDocs } from "./registrar-actions-docs.ts";
 import { resolveDocs } from "./resolve.ts";
 
 /** Every REST endpoint, in the order in which the document tells them. */
@@ -14,6 +15,7 @@ export const endpoints: EndpointDocs[] = [
   configDocs,
   indexingStatusDocs,
   ...realtimeDocs,
+  ...registrarActionsDocs,
   nameTokensDocs,
   nameSalesDocs,
   ...resolveDocs,

@@ -29,9 +29,11 @@ import type { Database } from "./subgraph/database.ts";
 const orderBy = "orderBy[timestamp]=desc";
 const statementTimeoutMs = 30_000;
 
-const path = z.object({ parentNode: bytes32Parameter("parentNode") });
+/** Path parameters of the endpoint. */
+export const registrarActionsPath = z.object({ parentNode: bytes32Parameter("parentNode") });
 
-const query = z
+/** Query parameters of the endpoint. */
+export const registrarActionsQuery = z
   .object({
     ...pagingParameters,
     orderBy: z.literal(orderBy, { error: `orderBy must be ${orderBy}` }).optional(),
@@ -90,7 +92,7 @@ export function registrarActionsRoutes({
   const countOf = createActionCounts((filter, before) => countActions(database, filter, before, signal()));
 
   const answer = async (c: Context, snapshot: Snapshot, parentNode: Hex | undefined) => {
-    const given = parseQuery(c, query);
+    const given = parseQuery(c, registrarActionsQuery);
     const filter = filterOf(given, parentNode, subregistries);
     const paging = pagingOf(given);
     const totalRecords = await countOf(filter, headOf(snapshot));
@@ -116,7 +118,9 @@ export function registrarActionsRoutes({
   });
   routes.get("/:parentNode", (c) => {
     const current = preconditions(c, unmet, required, status);
-    return current instanceof Response ? current : answer(c, current, parsePath(c, path).parentNode);
+    return current instanceof Response
+      ? current
+      : answer(c, current, parsePath(c, registrarActionsPath).parentNode);
   });
   return routes;
 }
@@ -153,7 +157,7 @@ function preconditions(
 }
 
 function filterOf(
-  given: z.output<typeof query>,
+  given: z.output<typeof registrarActionsQuery>,
   parentNode: Hex | undefined,
   subregistries: readonly Subregistry[],
 ): ActionFilter {

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import type { Currency, CurrencyOf } from "../datasources/currencies.ts";
 import type { TokenIssuer } from "../datasources/token-issuers.ts";
-import { assetId } from "../ens/accounts.ts";
+import { assetId } from "../ens/asset-ids.ts";
 import { nameSale } from "../schema/tokenscope.ts";
 import { ensureAccount } from "./accounts.ts";
 import { nodeOfToken } from "./name-tokens.ts";

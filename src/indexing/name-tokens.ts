@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import type { TokenIssuer } from "../datasources/token-issuers.ts";
-import { assetId } from "../ens/accounts.ts";
+import { assetId } from "../ens/asset-ids.ts";
 import { subnode, tokenIdToHex, zeroAddress } from "../ens/nodes.ts";
 import { nameToken } from "../schema/tokenscope.ts";
 import { ensureAccount } from "./accounts.ts";

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { accountId } from "../ens/accounts.ts";
+import { accountId } from "../ens/account-ids.ts";
 import type { DnsTextRecord } from "../ens/dns-records.ts";
 import { keccak256 } from "../ens/keccak.ts";
 import { zeroAddress } from "../ens/nodes.ts";

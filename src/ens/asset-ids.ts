@@ -4,11 +4,6 @@ import { tokenIdToHex } from "./nodes.ts";
 /** Token standard of an asset id (CAIP-22 for erc721, CAIP-29 for erc1155). */
 export type AssetNamespace = "erc721" | "erc1155";
 
-/** Account id of an address on an EVM chain (CAIP-10), lower case. */
-export function accountId(chainId: number, address: Hex): string {
-  return `eip155:${chainId}:${address.toLowerCase()}`;
-}
-
 /** Asset id of a token (CAIP-19), lower case, the token id as 32 bytes of hex. */
 export function assetId({
   chainId,
