@@ -44,7 +44,7 @@ export async function recordTokenTransfer(
     assetNamespace,
     owner: to,
     mintStatus,
-    firstSeen: placeOf(scope),
+    firstSeen: scope.eventId,
   });
 }
 
@@ -67,13 +67,4 @@ export async function recordTokenTransfers(
 // A token that nobody holds is as the zero address' own, whether it was burned or never seen.
 function agrees({ mintsOverLivingTokens }: TokenIssuer, stored: Hex | undefined, from: Hex): boolean {
   return (stored ?? zeroAddress) === from || (from === zeroAddress && mintsOverLivingTokens);
-}
-
-// Sorts in the order in which the events of all chains are processed.
-function placeOf({ timestamp, chainId, blockNumber, logIndex }: Scope): string {
-  return [String(timestamp).padStart(10, "0"), ...[chainId, blockNumber, logIndex].map(padded)].join("");
-}
-
-function padded(value: number): string {
-  return String(value).padStart(16, "0");
 }

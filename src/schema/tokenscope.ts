@@ -20,7 +20,7 @@ export const nameToken = onchainTable(
     owner: hex(t).notNull(),
     /** `minted` or `burned`. */
     mintStatus: text(t).notNull(),
-    /** Place of the token's first event in the order of all chains: the order in which tokens are listed. */
+    /** Ponder's checkpoint of the token's first event: tokens are listed in its order. */
     firstSeen: text(t).notNull(),
   }),
   (table) => ({

@@ -1,13 +1,15 @@
 import { is, SQL, Table } from "drizzle-orm";
 import { getTableConfig, type PgColumn, PgDialect, type PgTable } from "drizzle-orm/pg-core";
+import * as acceleration from "../../src/schema/protocol-acceleration.ts";
 import * as registrars from "../../src/schema/registrars.ts";
 import * as subgraph from "../../src/schema/subgraph.ts";
+import * as tokenscope from "../../src/schema/tokenscope.ts";
 
 const dialect = new PgDialect({ casing: "snake_case" });
 
 /** The tables of the schema by their SQL names. */
 export const tables = new Map(
-  [...Object.values(subgraph), ...Object.values(registrars)]
+  Object.values({ ...acceleration, ...registrars, ...subgraph, ...tokenscope })
     .filter((table): table is typeof table & PgTable => is(table, Table))
     .map((table) => [getTableConfig(table).name, table as PgTable]),
 );
@@ -15,20 +17,28 @@ export const tables = new Map(
 /** CREATE TABLE statements for the schema's tables, and for the checkpoint table that Ponder adds to them. */
 export function tableStatements(): string[] {
   const create = [...tables.values()].map((table) => {
-    const { name, columns } = getTableConfig(table);
+    const { name, columns, primaryKeys } = getTableConfig(table);
+    const keys = primaryKeys.map(
+      (key) => `PRIMARY KEY (${key.columns.map((column) => sqlName(column)).join(", ")})`,
+    );
     const lines = columns.map((column) =>
       [
-        column.name,
+        sqlName(column),
         column.getSQLType(),
         column.primary ? "PRIMARY KEY" : column.notNull ? "NOT NULL" : "",
       ].join(" "),
     );
-    return `CREATE TABLE ${name} (${lines.join(", ")})`;
+    return `CREATE TABLE ${name} (${[...lines, ...keys].join(", ")})`;
   });
   const checkpoints =
     "CREATE TABLE _ponder_checkpoint (chain_name text PRIMARY KEY, chain_id bigint NOT NULL, " +
     "safe_checkpoint varchar(75), latest_checkpoint varchar(75) NOT NULL, finalized_checkpoint varchar(75))";
   return [...create, checkpoints];
+}
+
+// Columns without a name of their own take one from their key.
+function sqlName(column: { name: string }): string {
+  return column.name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** CREATE INDEX statements for the schema's indexes, named as Ponder's own would not clash. */

@@ -16,6 +16,13 @@ export function createMemoryStore() {
     return rows;
   };
 
+  const keyOf = (table: Table, row: Row): string => {
+    const { columns, primaryKeys } = getTableConfig(table as PgTable);
+    const key = (primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary)).map(({ name }) => name);
+    const names = Object.entries(getTableColumns(table)).filter(([, column]) => key.includes(column.name));
+    return names.map(([name]) => String(row[name])).join(" ");
+  };
+
   const converted = (column: Column, value: unknown): unknown => {
     if (value === undefined || value === null) return null;
     if (Array.isArray(value)) return value;

@@ -1,0 +1,143 @@
+import type { Hex } from "viem";
+import { expect, test } from "vitest";
+import { createScopes } from "../../test/support/scope.ts";
+import {
+  resolverAddressRecord,
+  resolverContract,
+  resolverRecord,
+  resolverTextRecord,
+} from "../schema/protocol-acceleration.ts";
+import {
+  addAbiContentType,
+  clearRecords,
+  setAddressRecord,
+  setAddrRecord,
+  setContenthashRecord,
+  setDnsTextRecord,
+  setNameRecord,
+  setPubkeyRecord,
+  setTextRecord,
+  setZonehashRecord,
+} from "./resolver-records.ts";
+
+const node: Hex = `0x${"01".repeat(32)}`;
+const other: Hex = `0x${"02".repeat(32)}`;
+const zero: Hex = `0x${"0".repeat(40)}`;
+const alice: Hex = `0x${"a".repeat(40)}`;
+
+function harness() {
+  const { next, store } = createScopes();
+  return {
+    next,
+    addresses: () => store.rows(resolverAddressRecord).map(({ coinType, value }) => [coinType, value]),
+    texts: () => store.rows(resolverTextRecord).map(({ key, value }) => [key, value]),
+    records: () => store.rows(resolverRecord),
+    contracts: () => store.rows(resolverContract),
+  };
+}
+
+test("keeps the last value of each coin type, and none of a cleared one", async () => {
+  const { next, addresses } = harness();
+  await setAddressRecord(next(), { node, coinType: 0n, address: "0x76A9" });
+  await setAddressRecord(next(), { node, coinType: 60n, address: alice });
+  await setAddressRecord(next(), { node, coinType: 0n, address: "0x00" });
+  await setAddressRecord(next(), { node, coinType: 2n ** 256n - 1n, address: "0x01" });
+  await setAddressRecord(next(), { node, coinType: 2n ** 256n - 1n, address: "0x" });
+  expect(addresses()).toEqual([
+    [0n, "0x00"],
+    [60n, alice],
+  ]);
+});
+
+test("takes zero in AddrChanged for a cleared record, unless twenty zero bytes were told before", async () => {
+  const cleared = harness();
+  await setAddrRecord(cleared.next(), { node, address: alice });
+  await setAddrRecord(cleared.next(), { node, address: zero });
+  expect(cleared.addresses()).toEqual([]);
+
+  const explicit = harness();
+  await setAddressRecord(explicit.next(), { node, coinType: 60n, address: zero });
+  await setAddrRecord(explicit.next(), { node, address: zero });
+  expect(explicit.addresses()).toEqual([[60n, zero]]);
+});
+
+test("keeps texts under keys of any length, and none under unusable ones", async () => {
+  const { next, texts, records } = harness();
+  const long = "k".repeat(100_000);
+  await setTextRecord(next(), { node, key: long, value: "x" });
+  await setTextRecord(next(), { node, key: "avatar", value: "a" });
+  await setTextRecord(next(), { node, key: "avatar", value: "b" });
+  await setTextRecord(next(), { node, key: "gone", value: "a" });
+  await setTextRecord(next(), { node, key: "gone", value: "" });
+  await setTextRecord(next(), { node, key: "unreadable", value: undefined });
+  await setTextRecord(next(), { node, key: "", value: "a" });
+  await setTextRecord(next(), { node, key: "nul\0", value: "a" });
+  await setTextRecord(next(), { node, key: "nul", value: "a\0" });
+  await setDnsTextRecord(next(), node, { key: "dns", value: "txt" });
+  await setDnsTextRecord(next(), node, undefined);
+  expect(texts()).toEqual([
+    [long, "x"],
+    ["avatar", "b"],
+    ["dns", "txt"],
+  ]);
+  expect(records()).toHaveLength(1);
+});
+
+test("keeps the records that there are once", async () => {
+  const { next, records, contracts } = harness();
+  await setNameRecord(next(), { node, name: "vitalik.eth" });
+  await setContenthashRecord(next(), { node, hash: "0xe301" });
+  await setPubkeyRecord(next(), { node, x: `0x${"11".repeat(32)}`, y: `0x${"22".repeat(32)}` });
+  await setZonehashRecord(next(), { node, zonehash: "0xabcd" });
+  await addAbiContentType(next(), { node, contentType: 4n });
+  await addAbiContentType(next(), { node, contentType: 1n });
+  await addAbiContentType(next(), { node, contentType: 4n });
+  const emitter = `0x${"e1".repeat(20)}`;
+  expect(contracts()).toEqual([{ id: `eip155:1:${emitter}`, chainId: 1, address: emitter }]);
+  expect(records()).toEqual([
+    {
+      id: `eip155:1:${emitter}/${node}`,
+      chainId: 1,
+      address: emitter,
+      node,
+      name: "vitalik.eth",
+      contenthash: "0xe301",
+      pubkeyX: `0x${"11".repeat(32)}`,
+      pubkeyY: `0x${"22".repeat(32)}`,
+      dnszonehash: "0xabcd",
+      version: null,
+      abiContentTypes: [4n, 1n],
+      coinTypes: null,
+      textKeys: null,
+    },
+  ]);
+});
+
+test("empty values and names that are not normalised are unset", async () => {
+  const { next, records } = harness();
+  await setNameRecord(next(), { node, name: "vitalik.eth" });
+  await setNameRecord(next(), { node, name: "Vitalik.eth" });
+  await setContenthashRecord(next(), { node, hash: "0xe301" });
+  await setContenthashRecord(next(), { node, hash: "0x" });
+  const nothing: Hex = `0x${"00".repeat(32)}`;
+  await setPubkeyRecord(next(), { node, x: nothing, y: nothing });
+  expect(records()).toMatchObject([{ name: null, contenthash: null, pubkeyX: null, pubkeyY: null }]);
+});
+
+test("a new version clears all of the node's records, and no other node's", async () => {
+  const { next, addresses, texts, records } = harness();
+  await setAddressRecord(next(), { node, coinType: 60n, address: alice });
+  await setAddressRecord(next(), { node, coinType: 0n, address: "0x01" });
+  await setTextRecord(next(), { node, key: "avatar", value: "a" });
+  await setNameRecord(next(), { node, name: "vitalik.eth" });
+  await setAddressRecord(next(), { node: other, coinType: 60n, address: alice });
+  await clearRecords(next(), { node, version: 1n });
+  expect(addresses()).toEqual([[60n, alice]]);
+  expect(texts()).toEqual([]);
+  expect(records()).toMatchObject([
+    { node, name: null, version: 1n, coinTypes: null, textKeys: null },
+    { node: other, version: null, coinTypes: [60n] },
+  ]);
+  await setTextRecord(next(), { node, key: "avatar", value: "b" });
+  expect(texts()).toEqual([["avatar", "b"]]);
+});

@@ -1,0 +1,38 @@
+import type { Hex } from "viem";
+import { multichainNaming } from "../../src/indexing/naming.ts";
+import type { Anomaly, Scope } from "../../src/indexing/scope.ts";
+import { createMemoryStore } from "./memory-store.ts";
+
+/** Scopes of successive events over one store in memory, and the anomalies that rules report on them. */
+export function createScopes({
+  chainId = 1,
+  emitter = `0x${"e1".repeat(20)}` as Hex,
+}: {
+  chainId?: number;
+  emitter?: Hex;
+} = {}) {
+  const store = createMemoryStore();
+  const anomalies: Anomaly[] = [];
+  let block = 0;
+  const next = (changes: Partial<Scope> = {}): Scope => {
+    block += 1;
+    return {
+      naming: multichainNaming,
+      rootChainId: 1,
+      heal: () => undefined,
+      report: (anomaly) => anomalies.push(anomaly),
+      db: store.db,
+      chainId,
+      eventId: String(block).padStart(75, "0"),
+      blockNumber: block,
+      timestamp: 1_700_000_000n + BigInt(block),
+      transactionHash: `0x${"a1".repeat(32)}`,
+      sender: `0x${"b2".repeat(20)}`,
+      logIndex: 7,
+      emitter,
+      traceTransaction: async () => undefined,
+      ...changes,
+    };
+  };
+  return { next, store, anomalies };
+}
