@@ -89,13 +89,3 @@ export function createMemoryStore() {
     rows: (table: Table) => [...rowsOf(table).values()],
   };
 }
-
-// The values of the primary key's columns, of one column or several.
-function keyOf(table: Table, row: Row): string {
-  const { primaryKeys } = getTableConfig(table as PgTable);
-  const several = new Set(primaryKeys.flatMap(({ columns }) => columns.map(({ name }) => name)));
-  const values = Object.entries(getTableColumns(table))
-    .filter(([, column]) => column.primary || several.has(column.name))
-    .map(([property]) => String(row[property]));
-  return values.join(" ");
-}
