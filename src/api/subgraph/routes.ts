@@ -54,7 +54,6 @@ export function subgraphRoutes(subgraph: Subgraph) {
           "Retry-After": `${error.retryAfter}`,
         });
       }
-      if (c.req.raw.signal.aborted) return c.body(null, 499 as 400);
       throw error;
     });
 }
@@ -93,7 +92,14 @@ async function answerOf(
   request: QueryRequest,
   { tagOf }: { tagOf?: (head: Head | undefined) => string | undefined },
 ): Promise<Response> {
-  const { body, head } = await subgraph.answer(request, c.req.raw.signal);
+  const { signal } = c.req.raw;
+  const answer = await subgraph.answer(request, signal).catch((error: unknown) => {
+    // The reason of a client that has gone may be any value; nobody reads the answer.
+    if (signal.aborted) return undefined;
+    throw error;
+  });
+  if (answer === undefined) return c.body(null, 408);
+  const { body, head } = answer;
   // Also for clients that would rather have application/graphql-response+json: some read no other status than 200.
   const headers: Record<string, string> = { "Content-Type": "application/json", "graph-attestable": "false" };
   if (head !== undefined) {
