@@ -237,7 +237,9 @@ describe("every path", () => {
   ])("%s carries the version header once: %i", async (path, expected) => {
     const { status, headers } = await api({ pluginRoutes: [faulty] }).get(path);
     expect([status, headers.get("x-nsnode-version")]).toEqual([expected, "1.5.1"]);
-    expect(headers.get("access-control-expose-headers")).toBe("x-nsnode-version, link");
+    expect(headers.get("access-control-expose-headers")).toBe(
+      "x-nsnode-version, link, etag, graph-indexed, graph-attestable",
+    );
   });
 
   test.each([

@@ -9,6 +9,9 @@ import type { StatusSource } from "./status/status-source.ts";
 import type { Versions } from "./versions.ts";
 import { welcomePage } from "./welcome.ts";
 
+// Headers of ours that a browser lets its pages read.
+const exposedHeaders = "x-nsnode-version, link, etag, graph-indexed, graph-attestable";
+
 /** Routes that a plugin brings with it, and the path they are mounted at. */
 export type PluginRoutes = { path: string; routes: Hono };
 
@@ -39,7 +42,7 @@ export function createApi({
   app.use(async (c, next) => {
     await next();
     c.header("x-nsnode-version", versions.program);
-    c.header("access-control-expose-headers", "x-nsnode-version, link");
+    c.header("access-control-expose-headers", exposedHeaders);
   });
   app.onError(errorHandler(log));
   app.get("/", (c) => c.html(welcomePage({ version: versions.program, namespace: config.namespace })));

@@ -20,6 +20,7 @@ import { ponderProcess } from "./status/ponder-process.ts";
 import { statusChains } from "./status/status-chains.ts";
 import { createDatabase, type SqlClient } from "./subgraph/database.ts";
 import { subgraphRoutes } from "./subgraph/routes.ts";
+import { createSearchIndexesWhenReady, isBackfillOver } from "./subgraph/search-indexes.ts";
 import { createSubgraph } from "./subgraph/subgraph.ts";
 import { readVersions } from "./versions.ts";
 
@@ -94,6 +95,16 @@ function openResolve(): Hono {
 
 function openSubgraph(): Hono {
   const client = clientOf(config.rootChainId);
+  const { write } = ponder;
+  if (write && ponder.isIndexer) {
+    const stopMaking = createSearchIndexesWhenReady({
+      isReady: () => isBackfillOver(database),
+      connection: { query: (text) => write(text, []) },
+      schema: config.databaseSchema,
+      log: ponder.log,
+    });
+    ponder.onStop(stopMaking);
+  }
   const subgraph = createSubgraph({
     database,
     chainId: config.rootChainId,

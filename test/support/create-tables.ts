@@ -14,7 +14,7 @@ export const tables = new Map(
     .map((table) => [getTableConfig(table).name, table as PgTable]),
 );
 
-/** CREATE TABLE statements for the schema's tables, and for the checkpoint table that Ponder adds to them. */
+/** CREATE TABLE statements for the schema's tables, and for the tables that Ponder adds to them: an index whose backfill is complete. */
 export function tableStatements(): string[] {
   const create = [...tables.values()].map((table) => {
     const { name, columns, primaryKeys } = getTableConfig(table);
@@ -33,7 +33,9 @@ export function tableStatements(): string[] {
   const checkpoints =
     "CREATE TABLE _ponder_checkpoint (chain_name text PRIMARY KEY, chain_id bigint NOT NULL, " +
     "safe_checkpoint varchar(75), latest_checkpoint varchar(75) NOT NULL, finalized_checkpoint varchar(75))";
-  return [...create, checkpoints];
+  const meta = "CREATE TABLE _ponder_meta (key text PRIMARY KEY, value jsonb NOT NULL)";
+  const ready = `INSERT INTO _ponder_meta VALUES ('app', '{"is_ready": 1}')`;
+  return [...create, checkpoints, meta, ready];
 }
 
 // Columns without a name of their own take one from their key.

@@ -8,11 +8,11 @@ import {
   searchIndexStatements,
 } from "./search-indexes.ts";
 
-test("tells the statements that an operator may run", () => {
-  expect(searchIndexStatements('my"schema').filter((text) => !text.startsWith("DO"))).toEqual([
-    "CREATE EXTENSION IF NOT EXISTS pg_trgm",
-    'CREATE INDEX CONCURRENTLY IF NOT EXISTS domain_name_search ON "my""schema".domain USING gin (name gin_trgm_ops)',
-    'CREATE INDEX CONCURRENTLY IF NOT EXISTS domain_label_name_search ON "my""schema".domain USING gin (label_name gin_trgm_ops)',
+test("names schemas and the extension's operators in full", () => {
+  const statements = searchIndexStatements('my"schema', "extensions");
+  expect(statements.filter((text) => !text.startsWith("DO"))).toEqual([
+    'CREATE INDEX CONCURRENTLY IF NOT EXISTS domain_name_search ON "my""schema".domain USING gin (name "extensions".gin_trgm_ops)',
+    'CREATE INDEX CONCURRENTLY IF NOT EXISTS domain_label_name_search ON "my""schema".domain USING gin (label_name "extensions".gin_trgm_ops)',
   ]);
 });
 
@@ -26,14 +26,19 @@ test("waits for the backfill, then makes the indexes once and tells of it", asyn
       if (state instanceof Error) throw state;
       return state ?? true;
     },
-    connection: { query: async (text) => statements.push(text) },
+    connection: {
+      query: async (text) => {
+        statements.push(text);
+        return { rows: [] };
+      },
+    },
     schema: "s",
     log: (line) => lines.push(line),
     everyMs: 5,
   });
   await expect.poll(() => lines).toEqual(["Names can be searched by index."]);
   await new Promise((resolve) => setTimeout(resolve, 30));
-  expect(statements).toHaveLength(5);
+  expect(statements).toHaveLength(6);
   stop();
 });
 

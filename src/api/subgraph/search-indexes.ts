@@ -1,4 +1,7 @@
+import { z } from "zod/v4";
 import type { Database } from "./database.ts";
+
+const extensionRows = z.object({ rows: z.array(z.object({ schema: z.string() })) });
 
 type Connection = { query(text: string): Promise<unknown> };
 
@@ -10,22 +13,28 @@ const searched = [
   ["domain", "label_name"],
 ] as const;
 
-/** The statements that make substring and case-insensitive searches in names quick (extension pg_trgm). */
-export function searchIndexStatements(schema: string): string[] {
+// Not in the index's own schema: the extension would go with it, and other indexes' search indexes with the extension.
+const createExtension = "CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA public";
+const findExtension =
+  "SELECT nspname AS schema FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'pg_trgm'";
+
+/**
+ * The statements that make substring and case-insensitive searches in names quick, for an index in `schema` and the
+ * extension pg_trgm in `extensionSchema`.
+ */
+export function searchIndexStatements(schema: string, extensionSchema: string): string[] {
   const quoted = `"${schema.replaceAll('"', '""')}"`;
-  return [
-    "CREATE EXTENSION IF NOT EXISTS pg_trgm",
-    ...searched.flatMap(([table, column]) => {
-      const name = `${table}_${column}_search`;
-      const found = `to_regclass('${quoted.replaceAll("'", "''")}.${name}')`;
-      return [
-        // What a build that was broken off leaves behind is not used, and would keep its name taken.
-        `DO $$ BEGIN IF EXISTS (SELECT FROM pg_index WHERE indexrelid = ${found} AND NOT indisvalid) THEN ` +
-          `DROP INDEX ${quoted}.${name}; END IF; END $$`,
-        `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ON ${quoted}.${table} USING gin (${column} gin_trgm_ops)`,
-      ];
-    }),
-  ];
+  const operators = `"${extensionSchema.replaceAll('"', '""')}".gin_trgm_ops`;
+  return searched.flatMap(([table, column]) => {
+    const name = `${table}_${column}_search`;
+    const found = `to_regclass('${quoted.replaceAll("'", "''")}.${name}')`;
+    return [
+      // What a build that was broken off leaves behind is not used, and would keep its name taken.
+      `DO $$ BEGIN IF EXISTS (SELECT FROM pg_index WHERE indexrelid = ${found} AND NOT indisvalid) THEN ` +
+        `DROP INDEX ${quoted}.${name}; END IF; END $$`,
+      `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ON ${quoted}.${table} USING gin (${column} ${operators})`,
+    ];
+  });
 }
 
 /**
@@ -34,7 +43,10 @@ export function searchIndexStatements(schema: string): string[] {
  */
 export async function createSearchIndexes(connection: Connection, schema: string): Promise<SearchIndexes> {
   try {
-    for (const statement of searchIndexStatements(schema)) await connection.query(statement);
+    await connection.query(createExtension);
+    const { rows } = extensionRows.parse(await connection.query(findExtension));
+    const extensionSchema = rows[0]?.schema ?? "public";
+    for (const statement of searchIndexStatements(schema, extensionSchema)) await connection.query(statement);
     return { state: "ready" };
   } catch (error) {
     return { state: "unavailable", reason: error instanceof Error ? error.message : String(error) };

@@ -50,7 +50,7 @@ export function createSubgraph({
   const row = shareRows((sql, values, signal) =>
     gate(signal, () => database.row(sql, values, inTime(signal))),
   );
-  const checkpointSql = `(SELECT latest_checkpoint FROM _ponder_checkpoint WHERE chain_id = ${Math.trunc(chainId)})`;
+  const checkpointSql = indexedCheckpointSql(chainId);
   const options = { row, limits, deployment, checkpointSql, hashes: hashes.ask };
 
   return {
@@ -77,4 +77,11 @@ export function createSubgraph({
       return (await this.answer(empty, signal)).head;
     },
   };
+}
+
+// ponder: after a restart the tables stand at the safe checkpoint, but `latest_checkpoint` keeps the former head until it
+// is next written. While the backfill is not complete both are alike, so the safe one is right then.
+function indexedCheckpointSql(chainId: number): string {
+  const isReady = "(SELECT value ->> 'is_ready' FROM _ponder_meta WHERE key = 'app')";
+  return `(SELECT CASE WHEN ${isReady} = '1' THEN latest_checkpoint ELSE safe_checkpoint END FROM _ponder_checkpoint WHERE chain_id = ${Math.trunc(chainId)})`;
 }
