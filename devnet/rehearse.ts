@@ -34,8 +34,13 @@ async function main(): Promise<number> {
       "rpc-port": { type: "string", default: "8545" },
       "serve-only": { type: "boolean", default: false },
       keep: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
     },
   });
+  if (values.help) {
+    console.log(usage);
+    return 0;
+  }
   const [folder, ...more] = positionals;
   if (folder === undefined || more.length > 0) throw new UsageError("Name one recording folder.");
   const standIns = wholeNumber(values["stand-ins"], "stand-ins");

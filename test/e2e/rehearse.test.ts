@@ -72,3 +72,9 @@ test.each([
   expect((await refused.ended).code).toBe(code);
   expect(refused.lastLines().join("\n")).toContain(message);
 });
+
+test("--help tells how it is used", async () => {
+  const help = rehearse("--help");
+  expect(await help.ended).toEqual({ code: 0, signal: undefined });
+  expect(help.lastLines()[0]).toContain("usage: rehearse <recording-folder>");
+});
