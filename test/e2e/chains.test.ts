@@ -101,7 +101,7 @@ test("live chains: one slow, one that stops, one whose node and one whose index 
   nodes.root.chain.setHead(1500);
   nodes.base.chain.setHead(178);
   nodes.linea.chain.setHead(140);
-  nodes.base.faults.set({ delayMs: 150 });
+  nodes.base.faults.set({ delayMs: 40 });
   world.start();
   const watch = watchChains(world);
   const blockOf = (chain: keyof typeof chainIds, number: number) => nodes[chain].chain.block(number)!;
@@ -114,12 +114,13 @@ test("live chains: one slow, one that stops, one whose node and one whose index 
   // The chain that does not move holds the cursor: none of the others is indexed beyond its head.
   nodes.root.chain.setHead(1666);
   nodes.linea.chain.setHead(158);
-  const stopped = await world.waitForStatus("the heads of the moving chains", ({ omnichainSnapshot }) => {
-    const linea = omnichainSnapshot.chains[chainIds.linea];
-    return linea?.chainStatus === "chain-following" && linea.latestKnownBlock.number >= 157;
-  });
-  expect(stopped.slowestChainIndexingCursor).toBeGreaterThanOrEqual(following.slowestChainIndexingCursor);
-  expect(stopped.slowestChainIndexingCursor).toBeLessThanOrEqual(blockOf("base", 178).timestamp);
+  const held = blockOf("base", 178).timestamp;
+  const stopped = await world.waitForStatus(
+    "the cursor at the head that stands",
+    ({ slowestChainIndexingCursor }) => slowestChainIndexingCursor >= held,
+  );
+  expect(stopped.slowestChainIndexingCursor).toBe(held);
+  expect(stopped.slowestChainIndexingCursor).toBeGreaterThan(following.slowestChainIndexingCursor);
   expect(stopped.omnichainSnapshot.omnichainStatus).toBe("omnichain-following");
 
   await world.restartNode("linea");
@@ -140,6 +141,6 @@ test("live chains: one slow, one that stops, one whose node and one whose index 
   await watch.stop();
   expect([...watch.faults]).toEqual([]);
   expect(watch.seen.some((state) => /backfill: .*queued/.test(state) || /^unstarted/.test(state))).toBe(true);
-  const found = await allActions(world);
-  expect(found.map(({ action }) => action)).toEqual(expected.map(({ action }) => action));
-});
+  const upTo = expected.filter(({ action }) => Number(action.id.slice(0, 10)) <= 1_767_071_746);
+  expect((await allActions(world)).map(({ action }) => action)).toEqual(upTo.map(({ action }) => action));
+}, 480_000);

@@ -138,7 +138,7 @@ export async function startChainsWorld({
     },
 
     /** Waits until the status is as `isWanted` says; the service must not end before. */
-    async waitForStatus(what: string, isWanted: (snapshot: Snapshot) => boolean, timeoutMs = 120_000) {
+    async waitForStatus(what: string, isWanted: (snapshot: Snapshot) => boolean, timeoutMs = 150_000) {
       return waitFor(
         what,
         async () => {
