@@ -34,11 +34,11 @@ const maxDistance = 60;
 
 const optionsQuery = z.object({
   accelerate: booleanParameter("accelerate").default(false).meta({
-    description: "Whether to answer from the index where it allows to",
+    description: "Whether to answer from the index where it allows to (default `false`)",
   }),
   trace: booleanParameter("trace")
     .default(false)
-    .meta({ description: "Whether to tell the steps of the resolution" }),
+    .meta({ description: "Whether to tell the steps of the resolution (default `false`)" }),
 });
 const recordsQuery = selectionQuery.extend(optionsQuery.shape);
 

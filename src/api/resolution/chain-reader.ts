@@ -67,7 +67,9 @@ export function createChainReader({
       functionName: "findResolver",
       args: [toHex(packetToBytes(name))],
     })) as readonly [Hex, Hex, bigint] | undefined;
-    if (found === undefined || found[0] === zeroAddress) return undefined;
+    // It answers for every name: a refusal means that the contract is not there.
+    if (found === undefined) throw new UnavailableError("The universal resolver gives no answer.");
+    if (found[0] === zeroAddress) return undefined;
     return { resolver: found[0].toLowerCase() as Hex, isWildcard: found[2] > 0n };
   }
 

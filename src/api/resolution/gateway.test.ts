@@ -1,0 +1,125 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { createGatewayReader, defaultGatewayLimits, type GatewayLimits } from "./gateway.ts";
+
+const sender = "0xABCDEFabcdefABCDEFabcdefABCDEFabcdefABCD";
+const open = { ...defaultGatewayLimits, allowsPrivateHosts: true, timeoutMs: 300 };
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const server of servers.splice(0)) server.closeAllConnections();
+});
+
+async function serve(handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
+  const server = createServer(handle);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const ask = (urls: string[], limits: GatewayLimits = open, signal = new AbortController().signal) =>
+  createGatewayReader(limits, signal)({ data: "0x1234", sender, urls });
+
+test("asks by GET where the URL has a place for the data", async () => {
+  const url = await serve((request, response) =>
+    response.end(
+      JSON.stringify({
+        data: `0x${request.url === "/0xabcdefabcdefabcdefabcdefabcdefabcdefabcd/0x1234.json" && request.method === "GET" ? "01" : "00"}`,
+      }),
+    ),
+  );
+  expect(await ask([`${url}/{sender}/{data}.json`])).toBe("0x01");
+});
+
+test("asks by POST where it has none", async () => {
+  const url = await serve(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += String(chunk);
+    response.end(JSON.stringify({ data: `0x${Buffer.from(`${request.method} ${body}`).toString("hex")}` }));
+  });
+  const answer = await ask([`${url}/{sender}`]);
+  expect(Buffer.from(answer.slice(2), "hex").toString()).toBe(
+    'POST {"data":"0x1234","sender":"0xabcdefabcdefabcdefabcdefabcdefabcdefabcd"}',
+  );
+});
+
+test("asks the next gateway after a failure, and none after a refusal", async () => {
+  const failing = await serve((_, response) => response.writeHead(502).end());
+  const refusing = await serve((_, response) => response.writeHead(404).end());
+  const good = await serve((_, response) => response.end('{"data":"0x01"}'));
+  expect(await ask([failing, good])).toBe("0x01");
+  await expect(ask([refusing, good])).rejects.toThrow("a gateway answered 404");
+});
+
+test("does not follow a gateway elsewhere", async () => {
+  let followed = false;
+  const target = await serve((_, response) => {
+    followed = true;
+    response.end('{"data":"0x01"}');
+  });
+  const moving = await serve((_, response) => response.writeHead(302, { location: target }).end());
+  await expect(ask([moving])).rejects.toThrow("a gateway answered 302");
+  expect(followed).toBe(false);
+});
+
+test.each(["", "{}", '{"data":"x"}', '{"data":1}', "[]"])("takes %j for no answer", async (body) => {
+  const url = await serve((_, response) => response.end(body));
+  await expect(ask([url])).rejects.toThrow("a gateway could not be asked");
+});
+
+test("gives up on answers that are too long or too late", async () => {
+  const endless = await serve((_, response) => {
+    const more = () => response.write("x".repeat(1000), () => setImmediate(more));
+    more();
+  });
+  await expect(ask([endless], { ...open, maxBytes: 10_000 })).rejects.toThrow("too long");
+  const silent = await serve(() => undefined);
+  await expect(ask([silent])).rejects.toThrow("a gateway could not be asked");
+});
+
+test("asks a limited number of gateways", async () => {
+  let asked = 0;
+  const failing = await serve((_, response) => {
+    asked += 1;
+    response.writeHead(500).end();
+  });
+  const read = createGatewayReader({ ...open, maxRequests: 3 }, new AbortController().signal);
+  const lookup = { data: "0x" as const, sender: sender as `0x${string}`, urls: [failing, failing] };
+  await expect(read(lookup)).rejects.toThrow("answered 500");
+  await expect(read(lookup)).rejects.toThrow("too many gateways");
+  expect(asked).toBe(3);
+});
+
+test("ends with the request", async () => {
+  const silent = await serve(() => undefined);
+  await expect(ask([silent, silent], open, AbortSignal.timeout(50))).rejects.toThrow();
+});
+
+const closed = { ...open, allowsPrivateHosts: false };
+
+test.each([
+  "https://127.0.0.1/{data}",
+  "https://[::1]/{data}",
+  "https://[::ffff:127.0.0.1]/{data}",
+  "https://2130706433/{data}",
+  "https://0x7f.1/{data}",
+  "https://localhost/{data}",
+  "https://169.254.169.254/latest/meta-data/",
+  "https://10.0.0.1/{data}",
+])("does not ask %s", async (url) => {
+  await expect(ask([url], closed)).rejects.toThrow(/gateways in private networks are not asked/);
+});
+
+test.each([
+  ["http://example.org/{data}", "over http:"],
+  ["file:///etc/passwd", "over file:"],
+  ["data:application/json,{}", "over data:"],
+  ["not a url", "malformed"],
+])("does not ask %s", async (url, reason) => {
+  await expect(ask([url], closed)).rejects.toThrow(reason);
+});
+
+test("a contract that names no gateway gets no answer", async () => {
+  await expect(ask([])).rejects.toThrow("the contract names no gateway");
+});
