@@ -1,9 +1,18 @@
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { readAddresses } from "../../devnet/recording.ts";
 import { nodeOfName } from "../../src/ens/names.ts";
-import { startThreeChains } from "../support/three-chains.ts";
+import {
+  type ChainsWorld,
+  chainIds,
+  datasourcesFile,
+  lastBlocks,
+  startChainsWorld,
+} from "../support/chains-world.ts";
 
 type Token = [
   namespace: string,
@@ -33,16 +42,42 @@ const given = JSON.parse(gunzipSync(readFileSync(fixture)).toString()) as {
 };
 const lineaWrapper = "0xe4eb561155afce723bb1ff8606fbfe9b28d5d38d";
 
-let world: Awaited<ReturnType<typeof startThreeChains>>;
+const plugins = "subgraph,basenames,lineanames,threedns,protocol-acceleration,registrars,tokenscope";
+const recording = fileURLToPath(new URL("../../devnet/recording/a", import.meta.url));
+
+let folder: string;
+let world: ChainsWorld;
 
 beforeAll(async () => {
-  world = await startThreeChains();
-  await world.waitForHead();
-}, 300_000);
+  folder = mkdtempSync(join(tmpdir(), "name-tokens-"));
+  const file = join(folder, "datasources.json");
+  writeFileSync(file, withMarket());
+  world = await startChainsWorld({ environment: { PLUGINS: plugins, DATASOURCES_FILE: file } });
+  world.start();
+  await world.waitForStatus(
+    "the end of the recordings",
+    ({ omnichainSnapshot }) => omnichainSnapshot.omnichainStatus === "omnichain-completed",
+  );
+}, 200_000);
 
 afterAll(async () => {
   await world?.close();
+  rmSync(folder, { recursive: true, force: true });
 });
+
+// The recordings as they are, each to its end, with the marketplace and the currency that it is paid in.
+function withMarket(): string {
+  const { root, base, linea } = lastBlocks;
+  const ranges = { root: { endBlock: root }, base: { endBlock: base }, linea: { endBlock: linea } };
+  const table = JSON.parse(datasourcesFile(ranges)) as { "ens-test-env": Record<string, object> };
+  const { Seaport, TestUSDC } = readAddresses(recording);
+  const contracts = {
+    Seaport1_5: { address: Seaport, startBlock: 0, endBlock: root },
+    USDC: { address: TestUSDC },
+  };
+  const market = { seaport: { [chainIds.root]: { contracts } } };
+  return JSON.stringify({ "ens-test-env": { ...table["ens-test-env"], ...market } });
+}
 
 type Answer = {
   name: string;
