@@ -1,0 +1,206 @@
+import { parseArgs } from "node:util";
+import { Hono } from "hono";
+import pg from "pg";
+import type { Client, Hex } from "viem";
+import { nameTokensRoutes } from "../src/api/name-tokens.ts";
+import { namesContext } from "../src/api/names-context.ts";
+import { nameTokens } from "../src/api/queries/name-tokens.ts";
+import { indexedResolver } from "../src/api/queries/resolver-records.ts";
+import { defaultGatewayLimits } from "../src/api/resolution/gateway.ts";
+import { knownContracts } from "../src/api/resolution/known-contracts.ts";
+import { resolveRoutes } from "../src/api/resolve.ts";
+import type { CurrentStatus } from "../src/api/status/status-source.ts";
+import { createDatabase, type SqlClient } from "../src/api/subgraph/database.ts";
+import { namespaces } from "../src/datasources/datasources.ts";
+import { keccak256 } from "../src/ens/keccak.ts";
+import { nodeOfName } from "../src/ens/names.ts";
+import { indexStatements, tableStatements } from "../test/support/create-tables.ts";
+import { startPostgres } from "./postgres.ts";
+
+// Answers of /api/name-tokens and of accelerated /api/resolve/records on generated names, against their statements alone.
+//   node bench/tokens.ts [--names 1000000] [--port 26500] [--requests 2000]
+
+const { values: options } = parseArgs({
+  options: {
+    names: { type: "string", default: "1000000" },
+    port: { type: "string", default: "26500" },
+    requests: { type: "string", default: "2000" },
+  },
+});
+const names = Number(options.names);
+const requests = Number(options.requests);
+
+const registrar = "0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85";
+const wrapper = "0xd4416b13d2b3a9abae7acd5d6c2bbdbe25686401";
+const registry = "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e";
+const resolver = "0xf29100983e058b709f3d539b0c765937b804ac15";
+const owner: Hex = `0x${"a1".repeat(20)}`;
+
+const postgres = startPostgres(Number(options.port));
+const pool = new pg.Pool({ connectionString: postgres.url, max: 4 });
+pool.on("error", () => undefined).on("connect", (client) => client.on("error", () => undefined));
+try {
+  await fill();
+  await measure();
+} finally {
+  await pool.end();
+  postgres.stop();
+}
+
+// Most rows have made-up nodes; the names that are asked for have true ones.
+async function fill() {
+  for (const text of tableStatements()) await pool.query(text);
+  const madeUp = `SELECT i, '0x' || md5(i::text) || md5('x' || i) AS node, 'name' || i || '.eth' AS name FROM generate_series(1, ${names - requests}) AS i`;
+  const asked = Array.from({ length: requests }, (_, i) => nameOf(i));
+  const given = `SELECT ${names} + ordinality AS i, node, name FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS t(node, name, ordinality)`;
+  for (const [source, values] of [
+    [madeUp, []],
+    [given, [asked.map(nodeOfName), asked]],
+  ] as const) {
+    const insert = (into: string, select: string) =>
+      pool.query(`INSERT INTO ${into} ${select} FROM (${source}) AS n`, [...values]);
+    await insert(
+      "domain (id, name, subdomain_count, is_migrated, created_at, owner_id, change_block)",
+      `SELECT node, name, 0, true, i, '${owner}', 1`,
+    );
+    await insert(
+      "registration_lifecycles (node, subregistry_id, expires_at)",
+      `SELECT node, 'eip155:1:${registrar}', 1900000000`,
+    );
+    const token = (contract: string, namespace: string, holder: string, seen: number) =>
+      insert(
+        "name_tokens (id, domain_id, chain_id, contract_address, token_id, asset_namespace, owner, mint_status, first_seen)",
+        `SELECT 'eip155:1/${namespace}:${contract}/' || node, node, 1, '${contract}', i, '${namespace}', '${holder}', 'minted', '${seen}'`,
+      );
+    await token(registrar, "erc721", wrapper, 1);
+    await token(wrapper, "erc1155", owner, 2);
+    await insert(
+      "domain_resolver_relations (chain_id, address, domain_id, resolver)",
+      `SELECT 1, '${registry}', node, '${resolver}'`,
+    );
+    await insert(
+      "resolver_records (id, chain_id, address, node, name)",
+      `SELECT 'eip155:1:${resolver}/' || node, 1, '${resolver}', node, name`,
+    );
+    await insert(
+      "resolver_address_records (chain_id, address, node, coin_type, value)",
+      `SELECT 1, '${resolver}', node, 60, '${owner}'`,
+    );
+    await insert(
+      "resolver_text_records (chain_id, address, node, key_hash, key, value)",
+      `SELECT 1, '${resolver}', node, '${keccak256("avatar")}', 'avatar', 'ipfs://' || i`,
+    );
+  }
+  for (const text of indexStatements()) {
+    if (/ON (name_tokens|domain_resolver_relations) /.test(text)) await pool.query(text);
+  }
+  await pool.query("VACUUM ANALYZE");
+}
+
+async function measure() {
+  const plugins = ["subgraph", "registrars", "tokenscope", "protocol-acceleration"];
+  const now = Math.floor(Date.now() / 1000);
+  const snapshot = {
+    slowestChainIndexingCursor: now,
+    snapshotTime: now,
+    omnichainSnapshot: { omnichainStatus: "omnichain-following", omnichainIndexingCursor: now, chains: {} },
+  };
+  const status = { current: () => ({ snapshot, json: "" }) as unknown as CurrentStatus };
+  const database = createDatabase(pool as unknown as SqlClient);
+  const app = new Hono()
+    .route(
+      "/tokens",
+      nameTokensRoutes({ database, status, plugins, ...namesContext(namespaces.mainnet, plugins) }),
+    )
+    .route(
+      "/resolve",
+      resolveRoutes({
+        database,
+        status,
+        plugins,
+        known: knownContracts(namespaces.mainnet),
+        clientOf: (): Client | undefined => undefined,
+        gatewayLimits: defaultGatewayLimits,
+        timeoutMs: 10_000,
+        clock: () => now * 1000,
+      }),
+    );
+  const get = async (path: string) => {
+    const response = await app.request(path);
+    const text = await response.text();
+    if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text}`);
+    return text;
+  };
+  const signal = new AbortController().signal;
+  const recorded: { text: string; values: readonly string[] }[] = [];
+  const recorder = {
+    connections: 1,
+    row: async (text: string, values: readonly string[]) => {
+      recorded.push({ text, values });
+      return [];
+    },
+  };
+  const statementOf = async (run: () => Promise<unknown>) => {
+    await run().catch(() => undefined);
+    const statement = recorded.pop();
+    if (statement === undefined) throw new Error("no statement was run");
+    return statement;
+  };
+
+  await report(
+    "name-tokens",
+    (i) => get(`/tokens?name=${nameOf(i)}`),
+    (i) => statementOf(() => nameTokens(recorder, nodeOfName(nameOf(i)), signal)),
+  );
+  await report(
+    "records, accelerated",
+    (i) => get(`/resolve/records/${nameOf(i)}?addresses=60,0&texts=avatar,url&accelerate=true`),
+    (i) =>
+      statementOf(() =>
+        indexedResolver(
+          recorder,
+          {
+            registry: { chainId: 1, address: registry },
+            nodes: [nodeOfName(nameOf(i)), nodeOfName("eth")],
+            coinTypes: [60n, 0n],
+            textKeys: ["avatar", "url"],
+          },
+          signal,
+        ),
+      ),
+  );
+}
+
+async function report(
+  what: string,
+  answer: (i: number) => Promise<string>,
+  statementOf: (i: number) => Promise<{ text: string; values: readonly string[] }>,
+) {
+  const times = { answer: [] as number[], statement: [] as number[] };
+  // Turn about, so that what else the machine does falls on both.
+  for (let i = 0; i < requests; i += 1) {
+    const { text, values } = await statementOf(i);
+    const bare = () => pool.query({ text, values: [...values], rowMode: "array" });
+    times.statement.push(await timeOf(bare));
+    times.answer.push(await timeOf(() => answer((i + requests / 2) % requests)));
+  }
+  const [sql, all] = [percentile(times.statement, 0.5), percentile(times.answer, 0.5)];
+  const tail = `p99 ${percentile(times.statement, 0.99).toFixed(2)} and ${percentile(times.answer, 0.99).toFixed(2)}`;
+  console.log(
+    `${what}: p50 statement ${sql.toFixed(2)} ms, answer ${all.toFixed(2)} ms (allowed ${(1.5 * sql + 1).toFixed(2)}), ${tail} (${requests} requests, ${names} names, ${postgres.version})`,
+  );
+}
+
+async function timeOf(run: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await run();
+  return performance.now() - start;
+}
+
+function percentile(times: number[], share: number): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length * share)] ?? 0;
+}
+
+function nameOf(i: number): string {
+  return `asked${i}.eth`;
+}

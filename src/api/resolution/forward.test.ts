@@ -1,0 +1,201 @@
+import { PGlite } from "@electric-sql/pglite";
+import type { Hex } from "viem";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { tableStatements } from "../../../test/support/create-tables.ts";
+import { namespaces } from "../../datasources/datasources.ts";
+import { keccak256 } from "../../ens/keccak.ts";
+import { nodeOfName } from "../../ens/names.ts";
+import { createDatabase } from "../subgraph/database.ts";
+import { type ChainReader, UnavailableError } from "./chain-reader.ts";
+import { type Resolution, resolveRecords } from "./forward.ts";
+import { knownContracts } from "./known-contracts.ts";
+import { primaryName } from "./primary-name.ts";
+import { emptySelection, type Selection } from "./selection.ts";
+import { createTrace } from "./trace.ts";
+
+// Names of mainnet and Base, resolved from the index alone.
+
+const known = knownContracts(namespaces.mainnet);
+const registry = "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e";
+const baseRegistry = "0xb94704422c2a1e396835a571837aa5ae53285a95";
+const resolver4 = "0x231b0ee14048e9dccd1d247744d114a4eb5e8e63";
+const resolver5 = "0xf29100983e058b709f3d539b0c765937b804ac15";
+const l2Resolver1 = "0xc6d566a56a1aff6508b41f6c90ff131615583bcd";
+const l2Resolver2 = "0x426fa03fb86e510d0dd9f70335cf102a98b10875";
+const basenamesResolver = "0xde9049636f4a1dfe0a64d1bfe3155c0a14c54f31";
+const reverseResolver = "0xa7d635c8de9a58a228aa69353a1699c7cc240dcf";
+const baseReverseResolver = "0xc800dbc8ff9796e58efba2d7b35028ddd1997e5e";
+const alice: Hex = `0x${"a1".repeat(20)}`;
+const bob: Hex = `0x${"b0".repeat(20)}`;
+const zero: Hex = `0x${"0".repeat(40)}`;
+
+let client: PGlite;
+const asked: string[] = [];
+
+const reader: ChainReader = {
+  read: async (chainId, to) => {
+    asked.push(`${chainId} ${to}`);
+    throw new UnavailableError("There is no chain here.");
+  },
+  findResolver: async () => {
+    throw new UnavailableError("There is no chain here.");
+  },
+};
+
+const resolution = (): Resolution => ({
+  known,
+  reader,
+  database: createDatabase(client),
+  signal: new AbortController().signal,
+});
+
+const resolve = (name: string, selection: Partial<Selection>) =>
+  resolveRecords(
+    resolution(),
+    { name, selection: { ...emptySelection(), ...selection } },
+    createTrace(Date.now).tracer,
+  );
+
+beforeAll(async () => {
+  client = new PGlite();
+  for (const text of tableStatements()) await client.exec(text);
+  const relation = (chainId: number, at: string, name: string, resolver: string) =>
+    client.query("INSERT INTO domain_resolver_relations VALUES ($1, $2, $3, $4)", [
+      chainId,
+      at,
+      nodeOfName(name),
+      resolver,
+    ]);
+  const address = (chainId: number, resolver: string, name: string, coinType: bigint, value: string) =>
+    client.query("INSERT INTO resolver_address_records VALUES ($1, $2, $3, $4, $5)", [
+      chainId,
+      resolver,
+      nodeOfName(name),
+      String(coinType),
+      value,
+    ]);
+  const text = (chainId: number, resolver: string, name: string, key: string, value: string) =>
+    client.query("INSERT INTO resolver_text_records VALUES ($1, $2, $3, $4, $5, $6)", [
+      chainId,
+      resolver,
+      nodeOfName(name),
+      keccak256(key),
+      key,
+      value,
+    ]);
+
+  await relation(1, registry, "alice.eth", resolver5);
+  await address(1, resolver5, "alice.eth", 0x80000000n, alice);
+  await address(1, resolver5, "alice.eth", 0x8000000an, zero);
+  await address(1, resolver5, "alice.eth", 0n, "0x76a9");
+  await text(1, resolver5, "alice.eth", "o'clock {},\"", "12");
+  await client.query(
+    "INSERT INTO resolver_records (id, chain_id, address, node, name, contenthash) VALUES ($1, 1, $2, $3, 'alice.eth', '0xe301')",
+    [`eip155:1:${resolver5}/${nodeOfName("alice.eth")}`, resolver5, nodeOfName("alice.eth")],
+  );
+  await text(1, resolver5, "sub.alice.eth", "avatar", "unreachable");
+
+  await relation(1, registry, "bob.eth", resolver4);
+  await address(1, resolver4, "bob.eth", 0x80000000n, bob);
+
+  await relation(1, registry, "base.eth", basenamesResolver);
+  await relation(8453, baseRegistry, "carol.base.eth", l2Resolver1);
+  await relation(8453, baseRegistry, "dave.base.eth", l2Resolver2);
+  await address(8453, l2Resolver1, "carol.base.eth", 60n, alice);
+  await text(8453, l2Resolver1, "deep.carol.base.eth", "url", "deep");
+  await address(8453, l2Resolver2, "dave.base.eth", 0x80000000n, bob);
+
+  await relation(1, registry, "unknown.eth", zero.replace(/0$/, "1"));
+
+  await relation(1, registry, "default.reverse", reverseResolver);
+  await relation(1, registry, "80002105.reverse", baseReverseResolver);
+  const reverse = (account: string, coinType: bigint, name: string) =>
+    client.query("INSERT INTO reverse_name_records VALUES ($1, $2, $3)", [account, String(coinType), name]);
+  await reverse(alice, 0x80000000n, "alice.eth");
+  await reverse(bob, 0x80000000n, "bob.eth");
+  await reverse(bob, 0x80002105n, "Bob.eth");
+});
+
+afterAll(() => client.close());
+
+test("a resolver with a default address gives it for every EVM chain, unless another one was set", async () => {
+  const addresses = [60n, 0x80002105n, 0x8000000an, 0n, 118n];
+  expect(await resolve("alice.eth", { addresses })).toEqual({
+    addresses: { "60": alice, "2147492101": alice, "2147483658": null, "0": "0x76a9", "118": null },
+  });
+  expect(await resolve("bob.eth", { addresses: [60n, 0x80000000n] })).toEqual({
+    addresses: { "60": null, "2147483648": bob },
+  });
+});
+
+test("gives every record that the index holds, under keys of any text", async () => {
+  expect(
+    await resolve("alice.eth", {
+      name: true,
+      contenthash: true,
+      pubkey: true,
+      texts: ["o'clock {},\"", "x"],
+    }),
+  ).toEqual({
+    name: "alice.eth",
+    contenthash: "0xe301",
+    pubkey: null,
+    texts: { "o'clock {},\"": "12", x: null },
+  });
+});
+
+test("a resolver that is not extended says nothing of the names below its own", async () => {
+  expect(await resolve("sub.alice.eth", { texts: ["avatar"] })).toEqual({ texts: { avatar: null } });
+});
+
+test("names of Base are resolved in Base's registry instead of over the gateway", async () => {
+  expect(await resolve("carol.base.eth", { addresses: [60n, 0x80002105n] })).toEqual({
+    addresses: { "60": alice, "2147492101": null },
+  });
+  expect(await resolve("dave.base.eth", { addresses: [60n] })).toEqual({ addresses: { "60": bob } });
+  expect(await resolve("deep.carol.base.eth", { texts: ["url"] })).toEqual({ texts: { url: "deep" } });
+  expect(await resolve("nobody.base.eth", { texts: ["url"] })).toEqual({ texts: { url: null } });
+  expect(asked).toEqual([]);
+});
+
+test("other resolvers, and what only the chain knows, are asked for", async () => {
+  await expect(resolve("unknown.eth", { texts: ["url"] })).rejects.toThrow(UnavailableError);
+  await expect(resolve("alice.eth", { abi: 1n })).rejects.toThrow(UnavailableError);
+  expect(asked).toEqual([`1 ${zero.replace(/0$/, "1")}`, `1 ${resolver5}`]);
+});
+
+describe("primary names", () => {
+  const primary = (address: Hex, chainId: number) => {
+    const { tracer, spans } = createTrace(Date.now);
+    return primaryName(resolution(), { address, chainId }, tracer).then((name) => ({ name, spans }));
+  };
+
+  test.each<[string, Hex, number, string | null]>([
+    ["the default name", alice, 0, "alice.eth"],
+    ["the default name, on a chain without another", alice, 8453, "alice.eth"],
+    ["none, where a name that is not normalised hides the default one", bob, 8453, null],
+    ["none, where the reverse name has no resolver", alice, 10, null],
+    ["none for a stranger", `0x${"cc".repeat(20)}`, 0, null],
+  ])("%s", async (_, address, chainId, expected) => {
+    expect((await primary(address, chainId)).name).toBe(expected);
+  });
+
+  test("the trace tells every step", async () => {
+    const { spans } = await primary(alice, 0);
+    const [root] = spans;
+    expect(spans).toHaveLength(1);
+    expect([root?.name, ...(root?.children ?? []).map(({ name }) => name)]).toEqual([
+      "reverse-resolution:reverse-resolution",
+      "reverse-resolution:resolve-reverse-name",
+      "reverse-resolution:name-record-exists-check",
+      "reverse-resolution:forward-resolve-address-record",
+      "reverse-resolution:verify-resolved-address-matches-address",
+    ]);
+    expect(root?.children[2]?.children[0]?.children.map(({ name }) => name)).toEqual([
+      "forward-resolution:find-resolver",
+      "forward-resolution:active-resolver-exists",
+      "forward-resolution:accelerate-known-onchain-static-resolver",
+    ]);
+    expect(root?.children[0]?.parentSpanContext).toEqual({ traceId: root?.traceId, spanId: root?.id });
+  });
+});
