@@ -75,7 +75,11 @@ function withMarket(): string {
     Seaport1_5: { address: Seaport, startBlock: 0, endBlock: root },
     USDC: { address: TestUSDC },
   };
-  const market = { seaport: { [chainIds.root]: { contracts } } };
+  const reverse = { DefaultReverseRegistrar: { endBlock: root } };
+  const market = {
+    seaport: { [chainIds.root]: { contracts } },
+    rrRoot: { [chainIds.root]: { contracts: reverse } },
+  };
   return JSON.stringify({ "ens-test-env": { ...table["ens-test-env"], ...market } });
 }
 
