@@ -3,8 +3,8 @@ import { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tableStatements } from "../../test/support/create-tables.ts";
 import { errorHandler } from "./errors.ts";
-import { nameSalesRoutes } from "./name-sales.ts";
-import { nameTokensRoutes } from "./name-tokens.ts";
+import { nameSalesDocs, nameSalesRoutes } from "./name-sales.ts";
+import { nameTokensDocs, nameTokensRoutes } from "./name-tokens.ts";
 import type { CurrentStatus } from "./status/status-source.ts";
 import { createDatabase } from "./subgraph/database.ts";
 
@@ -50,7 +50,11 @@ function endpoint({
     .route("/sales", nameSalesRoutes(context));
   const read = async (path: string) => {
     const response = await app.request(path);
-    return [response.status, await response.json()] as const;
+    const body = await response.json();
+    // What the API's document tells of an answer holds for each of them.
+    const { answers } = path.startsWith("/tokens") ? nameTokensDocs : nameSalesDocs;
+    expect(answers[response.status]?.schema?.safeParse(body).error).toBeUndefined();
+    return [response.status, body] as const;
   };
   return {
     tokens: (query: string) => read(`/tokens${query}`),
@@ -207,7 +211,7 @@ describe("answers without tokens", () => {
 describe("sales", () => {
   const sale = (id: number) =>
     client.query(
-      "INSERT INTO name_sales VALUES ($1, 1, $2, 3, '0xaa', '0xbb', $3, 5, 'erc721', 'x', $4, $5, $6, 'USDC', 1000, $7)",
+      "INSERT INTO name_sales VALUES ($1, 1, $2, 3, '0x' || repeat('aa', 32), '0x' || repeat('bb', 32), $3, 5, 'erc721', 'x', $4, $5, $6, 'USDC', 1000, $7)",
       [
         `1-${id}-3`,
         String(id),
@@ -258,8 +262,8 @@ describe("sales", () => {
         buyer: user,
         price: { currency: "USDC", amount: "1000" },
         block: { timestamp: 1_700_000_024, number: 24 },
-        transactionHash: "0xaa",
-        orderHash: "0xbb",
+        transactionHash: `0x${"aa".repeat(32)}`,
+        orderHash: `0x${"bb".repeat(32)}`,
       },
     ]);
   });

@@ -5,7 +5,7 @@ import { namespaces } from "../datasources/datasources.ts";
 import { errorHandler } from "./errors.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
-import { resolveRoutes } from "./resolve.ts";
+import { resolveDocs, resolveRoutes } from "./resolve.ts";
 import type { CurrentStatus } from "./status/status-source.ts";
 
 const now = 1_768_400_411;
@@ -45,7 +45,11 @@ function endpoint({
   );
   return async (path: string) => {
     const response = await app.request(path);
-    return [response.status, await response.json()] as const;
+    const body = await response.json();
+    // What the API's document tells of an answer holds for each of them.
+    const docs = resolveDocs.find((candidate) => candidate.path.split("/")[3] === path.split("/")[1]);
+    expect(docs?.answers[response.status]?.schema?.safeParse(body).error).toBeUndefined();
+    return [response.status, body] as const;
   };
 }
 

@@ -27,7 +27,9 @@ export const sepolia: Namespace = {
         startBlock: 9_447_519,
       },
       NameWrapper: { address: "0x0635513f179d50a207757e05759cbd106d7dfce8", startBlock: 3_790_153 },
-      UniversalResolver: { address: "0xb7b7dadf4d42a08b3ec1d3a1079959dfbc8cffcc", startBlock: 8_515_717 },
+      UniversalResolver: { address: "0xeeeeeeee14d718c2b47d9923deab1335e144eeee", startBlock: 8_928_790 },
+      BasenamesL1Resolver: { address: "0x084d10c07efeecd9ffc73deb38ecb72f9eeb65ab", startBlock: 6_501_252 },
+      LineanamesL1Resolver: { address: "0xb4b2748f543265e7e0d471f5d1bda81da4e74624", startBlock: 10_415_742 },
     },
   },
   basenames: {

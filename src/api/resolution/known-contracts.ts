@@ -34,7 +34,12 @@ const reverseResolvers = [
   "ScrollReverseResolver",
 ];
 
-const bridges = { BasenamesL1Resolver: "basenames", LineanamesL1Resolver: "lineanames" };
+// Linea's was replaced in 2026; names may still be set to the former one.
+const bridges = {
+  BasenamesL1Resolver: "basenames",
+  LineanamesL1Resolver: "lineanames",
+  LineanamesL1Resolver2: "lineanames",
+};
 
 const plain: StaticResolver = { isExtended: false, hasDefaultAddress: false };
 
