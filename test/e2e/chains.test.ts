@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { afterEach, expect, test } from "vitest";
+import { type Entities, readEntities } from "../../devnet/entities.ts";
 import {
   type ChainsWorld,
   chainIds,
@@ -14,9 +15,12 @@ import {
 type Listed = { action: { id: string }; name: string };
 type Answer = { registrarActions: Listed[]; pageContext: { hasNext: boolean }; accurateAsOf: number };
 
-const expected: Listed[] = JSON.parse(
-  gunzipSync(readFileSync(new URL("../fixtures/registrar-actions.json.gz", import.meta.url))).toString(),
-);
+const readFixture = (name: string) =>
+  JSON.parse(gunzipSync(readFileSync(new URL(`../fixtures/${name}.json.gz`, import.meta.url))).toString());
+const expected: Listed[] = readFixture("registrar-actions");
+// Everything that Base, Linea and 3DNS leave in the tables of the subgraph.
+const entitiesOfL2: Entities = readFixture("l2-entities");
+const box = "0x665b1306e8eb7fc67d224df1c4ceb9003655ecffaf26d78c2832fe4788a22617";
 // Names that ENSNode writes otherwise, and why: see docs/compatibility.md.
 const decidedNames = new Map([
   ["[2f0090b7c73105c6437067ee812c39ca6ce31eabcdbdb1bc01ea18a1329f54d3].eth", "braras.eth"],
@@ -38,6 +42,15 @@ const decidedNames = new Map([
     "[c7d9200ff3bb9d1ec5c5c48ded05f496e56376ab74c3e6585a289e6d61b6b8d1].eth",
   ],
 ]);
+
+// 3DNS has no registry to migrate from, and its top level domain counts the names that were registered under it.
+function decidedDomain(type: string, entity: Entities[string][number]) {
+  if (type !== "Domain") return entity;
+  if (entity.id === box) return { ...entity, subdomainCount: 34 };
+  return { ...entity, isMigrated: true };
+}
+
+const byId = (entities: Entities[string]) => new Map(entities.map((entity) => [entity.id, entity]));
 
 let world: ChainsWorld | undefined;
 afterEach(async () => {
@@ -90,6 +103,13 @@ test("definite ranges: late chains are queued until the cursor passes their star
   const base = "0xff1e3c0eb00ec714e34b6114125fbde1dea2f24a72fbf672e7b7fd5690328e10";
   const ofBase = found.filter(({ action }) => action.id.includes(chainIds.base));
   expect(await allActions(world, `/${base}`)).toEqual(ofBase);
+  const stored = await readEntities(`${world.url}/subgraph`, entitiesOfL2);
+  for (const [type, entities] of Object.entries(entitiesOfL2)) {
+    const ids = new Set(entities.map(({ id }) => id));
+    const decided = entities.map((entity) => decidedDomain(type, entity));
+    expect(byId(stored[type]?.filter(({ id }) => ids.has(id)) ?? []), type).toEqual(byId(decided));
+  }
+
   const { accurateAsOf } = (await (await fetch(`${world.url}/api/registrar-actions`)).json()) as Answer;
   expect(accurateAsOf).toBe(1_767_071_774);
   expect((await fetch(`${world.url}/amirealtime`)).status).toBe(503);

@@ -31,7 +31,10 @@ type Range = { startBlock?: number; endBlock?: number };
 export function datasourcesFile(ranges: Partial<Record<ChainName, Range>> = {}): string {
   const of = (chain: ChainName, names: readonly string[]) => {
     const addresses = readAddresses(folderOf(chain));
-    const renamed: Record<string, Hex | undefined> = { Resolver: addresses["ThreeDNSResolver"] };
+    const renamed: Record<string, Hex | undefined> = {
+      Resolver: addresses["ThreeDNSResolver"],
+      Seaport1_5: addresses["Seaport"],
+    };
     const range = { startBlock: 0, ...ranges[chain] };
     const contracts = names.map((name) => {
       const isAny = name === "Resolver" && !names.includes("ThreeDNSToken");
@@ -67,6 +70,10 @@ export function datasourcesFile(ranges: Partial<Record<ChainName, Range>> = {}):
     ]),
     threednsOptimism: of("linea", ["ThreeDNSToken", "Resolver"]),
     threednsBase: of("base", ["ThreeDNSToken", "Resolver"]),
+    rrRoot: of("root", ["DefaultReverseRegistrar"]),
+    rrBase: of("base", ["L2ReverseRegistrar"]),
+    rrLinea: of("linea", ["L2ReverseRegistrar"]),
+    seaport: of("root", ["Seaport1_5"]),
   };
   return JSON.stringify({ "ens-test-env": table });
 }
