@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
 import { createChainsHarness, eventId, type Place } from "../../test/support/chains-harness.ts";
@@ -245,4 +246,60 @@ test("a registration that is over already is no action", async () => {
   expect(actions()).toEqual([]);
   expect(rows(registrationLifecycle)).toMatchObject([{ expiresAt: 1_699_999_999n }]);
   expect(anomalies).toEqual(["negative-duration"]);
+});
+
+const oddEvent = fc.record({
+  kind: fc.constantFrom("register", "renew", "legacy", "unwrapped", "referral"),
+  name: fc.constantFrom("alice", "bob"),
+  expires: fc.bigInt({ min: 0n, max: 2n ** 64n }),
+  transaction: fc.integer({ min: 1, max: 3 }),
+});
+
+test("no sequence of events stops the index, or leaves an action that contradicts itself", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(oddEvent, { maxLength: 25 }), async (events) => {
+      const { play, register, renew, rows, actions } = createHarness();
+      const ordered = events.toSorted((a, b) => a.transaction - b.transaction);
+      for (const [place, event] of ordered.entries()) {
+        const where = at(place, { transactionHash: `0x${String(event.transaction).repeat(64)}` });
+        const hash = labelhashOf(event.name);
+        const facts = { label: hash, name: event.name, owner, expires: event.expires };
+        const root = "registrars/ensroot";
+        const plays: Record<string, () => Promise<void>> = {
+          register: () => register(where, { id: BigInt(hash), expires: event.expires }),
+          renew: () => renew(where, { id: BigInt(hash), expires: event.expires }),
+          legacy: () =>
+            play(`${root}/LegacyEthRegistrarController:NameRenewed`, { ...facts, cost: 5n }, where),
+          unwrapped: () =>
+            play(
+              `${root}/UnwrappedEthRegistrarController:NameRegistered`,
+              { ...facts, label: event.name, labelhash: hash, baseCost: 3n, premium: 2n, referrer },
+              where,
+            ),
+          referral: () =>
+            play(
+              `${root}/UniversalRegistrarRenewalWithReferrer:RenewalReferred`,
+              { label: event.name, labelHash: hash, cost: 5n, duration: 1n, referrer },
+              where,
+            ),
+        };
+        await plays[event.kind]?.();
+      }
+      const seen = new Set<string>();
+      for (const action of actions()) {
+        const ids = action["eventIds"] as string[];
+        expect(ids[0]).toBe(action["id"]);
+        expect(ids).toEqual(ids.toSorted());
+        for (const eventOfAction of ids) {
+          expect(seen.has(eventOfAction)).toBe(false);
+          seen.add(eventOfAction);
+        }
+        expect(action["incrementalDuration"] as bigint).toBeGreaterThanOrEqual(0n);
+        expect([null, 5n]).toContain(action["total"]);
+        expect(action["decodedReferrer"] === null).toBe(action["encodedReferrer"] === null);
+        expect(rows(registrationLifecycle).map((row) => row["node"])).toContain(action["node"]);
+      }
+    }),
+    { numRuns: 150 },
+  );
 });
