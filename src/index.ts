@@ -38,7 +38,7 @@ const settings = createSettings(labels, {
 const isSource = (source: string) => source in sources;
 const managedBy = (datasource: string) => managedNameOf(datasources, datasource);
 
-const register: Partial<Record<PluginId, () => void>> = {
+const register: Record<PluginId, () => void> = {
   subgraph: () => registerSubgraph(settings, { isSource, managed: managedBy("ensroot") }),
   basenames: () => registerBasenames(settings, { isSource, managed: managedBy("basenames") }),
   lineanames: () => registerLineanames(settings, { isSource, managed: managedBy("lineanames") }),
@@ -60,4 +60,4 @@ const register: Partial<Record<PluginId, () => void>> = {
       currencyOf: currencies(datasources),
     }),
 };
-for (const plugin of config.plugins) register[plugin]?.();
+for (const plugin of config.plugins) register[plugin]();

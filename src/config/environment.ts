@@ -5,7 +5,7 @@ import { z } from "zod/v4";
 import { type Namespace, type NamespaceId, namespaceIds, namespaces } from "../datasources/datasources.ts";
 import { type ChainConfig, chainsFrom } from "./chains.ts";
 import { applyDatasourcesFile } from "./datasources-file.ts";
-import { indexedChainIds, missingDatasources, type PluginId, pluginIds, plugins } from "./plugins.ts";
+import { indexedChainIds, missingDatasources, type PluginId, pluginIds } from "./plugins.ts";
 import { type SubgraphLimits, subgraphLimitsFrom } from "./subgraph-limits.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -198,22 +198,21 @@ function pluginsFrom(
   datasources: Namespace,
   faults: string[],
 ): PluginId[] {
-  const available = pluginIds.filter((id) => plugins[id] !== undefined);
   if (text === undefined) {
     if (isSubgraphCompatible) return ["subgraph"];
-    return available.filter((id) => missingDatasources(id, datasources).length === 0);
+    return pluginIds.filter((id) => missingDatasources(id, datasources).length === 0);
   }
   const ids = text.split(",").map((id) => id.trim());
-  const unknown = ids.filter((id) => !available.some((plugin) => plugin === id));
+  const unknown = ids.filter((id) => !pluginIds.some((plugin) => plugin === id));
   if (unknown.length > 0) {
     faults.push(
-      `PLUGINS names what this release does not have: ${unknown.map((id) => `"${id}"`).join(", ")}. Choose from: ${available.join(", ")}.`,
+      `PLUGINS names what there is not: ${unknown.map((id) => `"${id}"`).join(", ")}. Choose from: ${pluginIds.join(", ")}.`,
     );
   }
   const repeated = [...new Set(ids.filter((id, i) => ids.indexOf(id) !== i))];
   if (repeated.length > 0)
     faults.push(`PLUGINS names ${repeated.join(", ")} more than once. Name each plugin once.`);
-  return available.filter((id) => ids.includes(id)).sort((a, b) => ids.indexOf(a) - ids.indexOf(b));
+  return pluginIds.filter((id) => ids.includes(id)).sort((a, b) => ids.indexOf(a) - ids.indexOf(b));
 }
 
 function namespaceFaults(namespace: NamespaceId, datasources: Namespace, active: PluginId[]): string[] {

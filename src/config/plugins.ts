@@ -21,7 +21,7 @@ type Plugin = {
 };
 
 // `registrars` and `tokenscope` index whatever there is, so that networks without the other chains can have them too.
-const definitions: Record<PluginId, Plugin> = {
+const plugins: Record<PluginId, Plugin> = {
   subgraph: { requires: ["ensroot"], uses: [] },
   basenames: { requires: ["basenames"], uses: [] },
   lineanames: { requires: ["lineanames"], uses: [] },
@@ -48,31 +48,15 @@ const definitions: Record<PluginId, Plugin> = {
   },
 };
 
-// A plugin is listed here once src/index.ts registers its indexing functions; the configuration refuses the others.
-const released: readonly PluginId[] = [
-  "subgraph",
-  "basenames",
-  "lineanames",
-  "threedns",
-  "protocol-acceleration",
-  "registrars",
-  "tokenscope",
-];
-
-/** The plugins of this release, in the order in which their handlers see one log. */
-export const plugins: Partial<Record<PluginId, Plugin>> = Object.fromEntries(
-  pluginIds.filter((id) => released.includes(id)).map((id) => [id, definitions[id]]),
-);
-
 /** Datasources that a plugin indexes in a namespace, in the plugin's order. */
 export function datasourcesOf(plugin: PluginId, namespace: Namespace): string[] {
-  const { requires, uses } = definitions[plugin];
+  const { requires, uses } = plugins[plugin];
   return [...requires, ...uses].filter((id) => namespace[id] !== undefined);
 }
 
 /** Required datasources that the namespace lacks. */
 export function missingDatasources(plugin: PluginId, namespace: Namespace): string[] {
-  return definitions[plugin].requires.filter((id) => namespace[id] === undefined);
+  return plugins[plugin].requires.filter((id) => namespace[id] === undefined);
 }
 
 /** Ids of all chains that the plugins index: plugin by plugin, datasource by datasource, at first occurrence. */
