@@ -15,11 +15,11 @@ import {
 
 export type GeneratedLog = { address: Hex; topics: Hex[]; data: Hex };
 
-/** Contracts of mainnet that the history uses. */
+/** Contracts of Holesky that the history uses: a namespace of one chain, so that every plugin can index it. */
 const contracts = {
   registry: "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e",
   registrar: "0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85",
-  controller: "0x283af0b28c62c092c9727f1ee09c02ca627eb7f5",
+  controller: "0xf13fc748601fdc5afa255e9d9166eb43f603a903",
   resolver: "0x231b0ee14048e9dccd1d247744d114a4eb5e8e63",
 } as const;
 

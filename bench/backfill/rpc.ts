@@ -3,6 +3,7 @@ import type { Hex } from "viem";
 import { type GeneratedLog, madeUpHash } from "./chain.ts";
 
 const logsPerBlock = 25;
+const holesky = 17_000;
 const zero32: Hex = `0x${"0".repeat(64)}`;
 const zero20: Hex = `0x${"0".repeat(40)}`;
 
@@ -68,7 +69,7 @@ export async function serveHistory(
   let requests = 0;
   const answer = (method: string, params: unknown[]): unknown => {
     requests++;
-    if (method === "eth_chainId") return "0x1";
+    if (method === "eth_chainId") return hex(holesky);
     if (method === "eth_blockNumber") return hex(lastBlock);
     if (method === "eth_getBlockByNumber") {
       const [tag, isFull] = params as [string, boolean];
