@@ -67,8 +67,20 @@ describe("batch heal", () => {
     ['{"labelhashes":"0x"}', "labelhashes: must be a list of labelhashes"],
     ['{"labelhashes":[1]}', `labelhashes[0]: ${invalidLabelhash}`],
     [`{"labelhashes":["${zeros}","0x"]}`, `labelhashes[1]: ${invalidLabelhash}`],
-    ['{"labelhashes":[],"label_set_id":5}', "label_set_id: Expected string, received number"],
-    ['{"labelhashes":[],"label_set_version":"0"}', "label_set_version: Expected number, received string"],
+    ['{"labelhashes":[],"label_set_id":5}', "label_set_id: must be a string"],
+    ['{"labelhashes":[],"label_set_version":"0"}', "label_set_version: must be a non-negative integer"],
+    [
+      '{"labelhashes":[],"label_set_id":"x","label_set_version":-1}',
+      "label_set_version: must be a non-negative integer",
+    ],
+    [
+      '{"labelhashes":[],"label_set_id":"x","label_set_version":0.5}',
+      "label_set_version: must be a non-negative integer",
+    ],
+    [
+      '{"labelhashes":[],"label_set_id":"x","label_set_version":9007199254740992}',
+      "label_set_version: must be a non-negative integer",
+    ],
     ['{"labelhashes":[],"label_set_version":0}', "label_set_id is required when label_set_version is given"],
     ['{"labelhashes":["x"],"label_set_id":"B"}', idFault],
     ['{"labelhashes":["x"],"label_set_id":"subgraph"}', `labelhashes[0]: ${invalidLabelhash}`],

@@ -1,21 +1,13 @@
 import type { Hex } from "viem";
-import { z } from "zod";
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import type { LabelFile } from "../../src/labels/label-file.ts";
 import { type Answer, errorAnswer, jsonAnswer } from "./answer.ts";
+import { batchRequest, longestBatch } from "./batch-request.ts";
 import { invalidLabelhash } from "./heal.ts";
 import { checkedPin, pinMismatch } from "./pin.ts";
 
-/** Most labelhashes of one request. */
-export const longestBatch = 10_000;
 /** Most bytes of one request: room for the longest batch in any spelling. */
 export const largestBody = 1024 * 1024;
-
-const batchRequest = z.object({
-  labelhashes: z.custom<unknown[]>(Array.isArray, "must be a list of labelhashes"),
-  label_set_id: z.string().optional(),
-  label_set_version: z.number().int().nonnegative().safe().optional(),
-});
 
 /** Heals are done in pieces: other requests get their turn in between, and long labels do not fill the memory. */
 const pieceLength = 500;

@@ -20,6 +20,7 @@ const healPrefix = "/v1/heal/";
 /** Finds the answer to a request. Paths are exact: a slash too much is another path. */
 export function createRouter(database: LiveDatabase, metrics: Metrics, now: () => Date) {
   const heal = createHealer();
+  const openApi = once(openApiAnswer);
   const ifReady = (answer: (file: LabelFile) => Answer): Answer => {
     const file = database.current();
     return file === undefined ? notReady : answer(file);
@@ -45,6 +46,8 @@ export function createRouter(database: LiveDatabase, metrics: Metrics, now: () =
         return { route: "config", answer: ifReady(configAnswer) };
       case "/v1/version":
         return { route: "version", answer: ifReady(versionAnswer) };
+      case "/openapi.json":
+        return { route: "openapi", answer: openApi() };
       case "/metrics":
         return { route: "metrics", answer: metricsAnswer(metrics) };
       default:
@@ -81,6 +84,20 @@ function versionAnswer({ facts: { labelSetId, highestLabelSetVersion } }: LabelF
       },
     }),
   );
+}
+
+// Few ask for the document, and what it is made with would be a good part of the start of the server.
+async function openApiAnswer(): Promise<Answer> {
+  const { openApiDocument } = await import("./openapi.ts");
+  return jsonAnswer(JSON.stringify(openApiDocument(packageJson.version)));
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }
 
 async function metricsAnswer(metrics: Metrics): Promise<Answer> {

@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { LiveDatabase } from "../live-database.ts";
 import type { Log } from "../log.ts";
 import { type Answer, errorAnswer, internalError, notReady } from "./answer.ts";
-import { answerBatch, largestBody } from "./batch.ts";
 import { BodyTooLargeError, readBody } from "./body.ts";
 import { createMetrics } from "./metrics.ts";
 import { createRouter, type LabelsRequest } from "./routes.ts";
@@ -68,6 +67,8 @@ export function createLabelsServer({ database, log, now, logsRequests }: ServerO
 
   const batchAnswer = async (incoming: IncomingMessage, file: ReturnType<LiveDatabase["current"]>) => {
     if (file === undefined) return notReady;
+    // Not loaded before it is needed: what it checks requests with would be a tenth of the start of the server.
+    const { answerBatch, largestBody } = await import("./batch.ts");
     const asLines = incoming.headers.accept?.includes("application/x-ndjson") ?? false;
     try {
       return answerBatch(file, await readBody(incoming, largestBody), asLines);

@@ -42,7 +42,7 @@ export async function startServer() {
     const response = await fetch(base + path, init);
     const text = await response.text();
     const type = response.headers.get("content-type");
-    return { status: response.status, type, body: type?.endsWith("json") ? JSON.parse(text) : text };
+    return { status: response.status, type, body: type === "application/json" ? JSON.parse(text) : text };
   };
   const post = (body: unknown) =>
     ask("/v1/heal", { method: "POST", body: typeof body === "string" ? body : JSON.stringify(body) });

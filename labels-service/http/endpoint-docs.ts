@@ -1,0 +1,183 @@
+import { z } from "zod/v4";
+import { labelSetIdPattern, labelSetVersionPattern } from "../../src/labels/label-set.ts";
+import {
+  batchBody,
+  configBody,
+  countBody,
+  errorBody,
+  healBody,
+  okBody,
+  versionBody,
+} from "./answer-schemas.ts";
+import { largestBody } from "./batch.ts";
+import { batchRequest, longestBatch } from "./batch-request.ts";
+import { schemaOf } from "./json-schema.ts";
+
+/** What the service's document tells of one answer: the schema of its body by content type. */
+export type AnswerDocs = { description: string; content: Record<string, z.ZodType> };
+
+/** What the service's document tells of an endpoint. */
+export type EndpointDocs = {
+  method: "get" | "post";
+  /** In the form of OpenAPI: `/v1/heal/{labelhash}`. */
+  path: string;
+  operationId: string;
+  tag: "labels" | "label set" | "service";
+  summary: string;
+  description: string;
+  params?: z.ZodObject;
+  query?: z.ZodObject;
+  body?: z.core.$ZodType;
+  /** By HTTP status. */
+  answers: Record<number, AnswerDocs>;
+};
+
+const json = (description: string, schema: z.ZodType): AnswerDocs => ({
+  description,
+  content: { "application/json": schema },
+});
+const fault = (status: number, description: string) => ({ [status]: json(description, errorBody(status)) });
+const notReady = fault(503, "There is no label database yet: ask again later");
+const failed = fault(500, "The service failed, for example because its database file is damaged");
+
+/** Every spelling of a labelhash that is taken: upper case, no prefix, brackets, one lost leading zero. */
+export const labelhashSchema = z
+  .string()
+  .regex(/^(?:(?:0x)?[0-9a-fA-F]{63,64}|\[(?:0x)?[0-9a-fA-F]{63,64}\])$/)
+  .meta({
+    description:
+      "keccak-256 of the label's UTF-8 bytes. Also upper case, without 0x, in brackets, and with 63 digits (a leading zero is added)",
+    example: "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0",
+  });
+
+const pinnedId = "Answer only if the service holds this label set";
+const pinnedVersion = "Answer as if later versions had not been ingested; needs label_set_id";
+
+const pinQuery = z.object({
+  label_set_id: z
+    .string()
+    .regex(labelSetIdPattern)
+    .optional()
+    .meta({ description: pinnedId, example: "subgraph" }),
+  label_set_version: z
+    .string()
+    .regex(labelSetVersionPattern)
+    .optional()
+    .meta({ description: `${pinnedVersion}; at most 2^53 - 1`, example: "0" }),
+});
+
+const { labelhashes, label_set_id, label_set_version } = batchRequest.shape;
+z.globalRegistry.add(labelhashes, {
+  type: "array",
+  items: schemaOf(labelhashSchema),
+  maxItems: longestBatch,
+});
+z.globalRegistry.add(label_set_id, { description: pinnedId, pattern: labelSetIdPattern.source });
+z.globalRegistry.add(label_set_version, { description: pinnedVersion });
+
+/** One label or null a line, as JSON. */
+const lines = z.string().meta({
+  description: "One JSON value a line: a label, or null where it is unknown",
+  example: '"eth"\nnull\n',
+});
+
+/** Every endpoint but the document itself, in the order in which the document tells them. */
+export const endpoints: EndpointDocs[] = [
+  {
+    method: "get",
+    path: "/v1/heal/{labelhash}",
+    operationId: "heal",
+    tag: "labels",
+    summary: "Heal a labelhash",
+    description:
+      "Faults are looked for in this order: version malformed, id malformed, version without id, labelhash malformed, other id, version too high. An empty query parameter counts as absent, and the first of repeated ones counts.",
+    params: z.object({ labelhash: labelhashSchema }),
+    query: pinQuery,
+    answers: {
+      200: json("The label", healBody),
+      ...fault(400, "The labelhash is none, or the label set or its version cannot be served"),
+      ...fault(404, "The label is unknown"),
+      ...failed,
+      ...notReady,
+    },
+  },
+  {
+    method: "post",
+    path: "/v1/heal",
+    operationId: "healAll",
+    tag: "labels",
+    summary: "Heal many labelhashes",
+    description: `Up to ${longestBatch} labelhashes in up to ${largestBody} bytes. Whatever content type the request has, its body is read as JSON in UTF-8. With "Accept: application/x-ndjson" the answer is one JSON value a line.`,
+    body: batchRequest,
+    answers: {
+      200: {
+        description: "The labels, in the order of the labelhashes",
+        content: { "application/json": batchBody, "application/x-ndjson": lines },
+      },
+      ...fault(400, "The body is malformed, or the label set or its version cannot be served"),
+      ...fault(413, `The body has more than ${largestBody} bytes`),
+      ...failed,
+      ...notReady,
+    },
+  },
+  {
+    method: "get",
+    path: "/v1/labels/count",
+    operationId: "countLabels",
+    tag: "label set",
+    summary: "Count the labels",
+    description: "How many labels can be healed.",
+    answers: { 200: json("The number of labels", countBody), ...failed, ...notReady },
+  },
+  {
+    method: "get",
+    path: "/v1/config",
+    operationId: "getConfig",
+    tag: "label set",
+    summary: "Tell the label set",
+    description: "The label set that is served, its highest version, and the service's version.",
+    answers: { 200: json("The label set", configBody), ...failed, ...notReady },
+  },
+  {
+    method: "get",
+    path: "/v1/version",
+    operationId: "getVersion",
+    tag: "label set",
+    summary: "Tell the versions",
+    description: "As /v1/config, for older clients, and with the version of the database's layout.",
+    answers: { 200: json("The versions", versionBody), ...failed, ...notReady },
+  },
+  {
+    method: "get",
+    path: "/health",
+    operationId: "getHealth",
+    tag: "service",
+    summary: "Tell whether the process lives",
+    description: "Says nothing of the database.",
+    answers: { 200: json("The process lives", okBody), ...failed },
+  },
+  {
+    method: "get",
+    path: "/ready",
+    operationId: "getReadiness",
+    tag: "service",
+    summary: "Tell whether labels can be healed",
+    description: "Whether there is a label database.",
+    answers: { 200: json("Labels can be healed", okBody), ...failed, ...notReady },
+  },
+  {
+    method: "get",
+    path: "/metrics",
+    operationId: "getMetrics",
+    tag: "service",
+    summary: "Tell figures of the service",
+    description: "For Prometheus: requests by route and outcome, heal latency, database facts, process.",
+    answers: {
+      200: {
+        description: "Metrics in the text format of Prometheus",
+        content: { "text/plain": z.string().meta({ example: "labels_ready 1\n" }) },
+      },
+      ...failed,
+    },
+  },
+];

@@ -1,0 +1,140 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { labelhashOf, normalizeLabelhash } from "../../src/ens/labels.ts";
+import { startServer } from "../test-support/running-server.ts";
+import { endpoints, labelhashSchema } from "./endpoint-docs.ts";
+import { openApiDocument } from "./openapi.ts";
+
+type Body = { content: { "application/json": { schema: object } } };
+
+let server: Awaited<ReturnType<typeof startServer>>;
+
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.stop());
+
+test("the document is frozen", async () => {
+  await expect(JSON.stringify(openApiDocument("1.2.3"), null, 2)).toMatchFileSnapshot(
+    "../../test/fixtures/openapi-labels.json",
+  );
+});
+
+test("tells every endpoint with its statuses", () => {
+  const told = endpoints.map(({ method, path, answers }) => [method, path, Object.keys(answers).join(" ")]);
+  expect(told).toEqual([
+    ["get", "/v1/heal/{labelhash}", "200 400 404 500 503"],
+    ["post", "/v1/heal", "200 400 413 500 503"],
+    ["get", "/v1/labels/count", "200 500 503"],
+    ["get", "/v1/config", "200 500 503"],
+    ["get", "/v1/version", "200 500 503"],
+    ["get", "/health", "200 500"],
+    ["get", "/ready", "200 500 503"],
+    ["get", "/metrics", "200 500"],
+  ]);
+});
+
+test("tells the bounds that requests are read with", () => {
+  const { paths } = openApiDocument("1.2.3");
+  expect(paths["/v1/heal/{labelhash}"]?.["get"]?.["parameters"]).toMatchObject([
+    { name: "labelhash", in: "path", required: true },
+    { name: "label_set_id", in: "query", required: false, schema: { pattern: "^[a-z-]{1,50}$" } },
+    { name: "label_set_version", in: "query", required: false, schema: { pattern: "^[0-9]+$" } },
+  ]);
+  const { schema } = (paths["/v1/heal"]!["post"]!["requestBody"] as Body).content["application/json"];
+  expect(schema).toMatchObject({
+    type: "object",
+    required: ["labelhashes"],
+    properties: {
+      labelhashes: { type: "array", maxItems: 10_000, items: { type: "string" } },
+      label_set_id: { type: "string", pattern: "^[a-z-]{1,50}$" },
+      label_set_version: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+    },
+  });
+});
+
+test("tells exactly the spellings of a labelhash that are taken", () => {
+  const digits = fc.stringMatching(/^[0-9a-fA-Fg]{62,65}$/);
+  const spelling = fc
+    .tuple(fc.constantFrom("", "["), fc.constantFrom("", "0x", "0X"), digits, fc.constantFrom("", "]"))
+    .map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(fc.oneof(spelling, fc.string()), (text) => {
+      expect(labelhashSchema.safeParse(text).success).toBe(normalizeLabelhash(text) !== undefined);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+/** Asks, and checks status, content type and body against what the document tells of the endpoint. */
+async function expectTold(
+  method: "get" | "post",
+  path: string,
+  status: number,
+  url: string,
+  init?: RequestInit,
+) {
+  const asked = await server.ask(url, { ...init, method: method.toUpperCase() });
+  expect(asked.status).toBe(status);
+  const told = endpoints.find((one) => one.method === method && one.path === path)?.answers[status];
+  const schema = told?.content[asked.type?.split(";")[0] ?? ""];
+  expect(schema?.parse(asked.body)).toEqual(asked.body);
+}
+
+const eth = labelhashOf("eth");
+const heal = "/v1/heal/{labelhash}";
+const information = ["/v1/labels/count", "/v1/config", "/v1/version", "/ready"];
+const list = (labelhashes: unknown[], more = {}) => ({ body: JSON.stringify({ labelhashes, ...more }) });
+
+describe("answers are as the document tells", () => {
+  test("before a database is attached", async () => {
+    for (const path of information) await expectTold("get", path, 503, path);
+    await expectTold("get", heal, 503, `/v1/heal/${eth}`);
+    await expectTold("post", "/v1/heal", 503, "/v1/heal", list([eth]));
+    for (const path of ["/health", "/metrics"]) await expectTold("get", path, 200, path);
+  });
+
+  test("with a database", async () => {
+    server.database.reload({ isForced: true });
+    for (const path of [...information, "/health", "/metrics"]) await expectTold("get", path, 200, path);
+    await expectTold("get", heal, 200, `/v1/heal/${eth}?label_set_id=ens-test-env&label_set_version=0`);
+    await expectTold("get", heal, 404, `/v1/heal/${labelhashOf("unknown")}`);
+    await expectTold("get", heal, 400, "/v1/heal/nonsense");
+    await expectTold("get", heal, 400, `/v1/heal/${eth}?label_set_version=0`);
+    await expectTold("get", heal, 400, `/v1/heal/${eth}?label_set_id=subgraph`);
+  });
+
+  test("to lists", async () => {
+    const unknown = labelhashOf("unknown");
+    await expectTold("post", "/v1/heal", 200, "/v1/heal", list([eth, unknown]));
+    await expectTold("post", "/v1/heal", 200, "/v1/heal", {
+      ...list([eth, unknown]),
+      headers: { accept: "application/x-ndjson" },
+    });
+    await expectTold("post", "/v1/heal", 400, "/v1/heal", list(["nonsense"]));
+    await expectTold("post", "/v1/heal", 400, "/v1/heal", list([eth], { label_set_id: 1 }));
+    await expectTold("post", "/v1/heal", 413, "/v1/heal", { body: " ".repeat(1024 * 1024 + 1) });
+  });
+});
+
+describe("GET /openapi.json", () => {
+  test("is the document, with or without a database", async () => {
+    const { status, type, body } = await server.ask("/openapi.json");
+    expect([status, type]).toEqual([200, "application/json"]);
+    expect(body).toEqual(JSON.parse(JSON.stringify(openApiDocument("0.1.0"))));
+    const other = await startServer();
+    expect((await other.ask("/openapi.json")).body).toEqual(body);
+    await other.stop();
+  });
+
+  test("has the manners of what is not below /v1", async () => {
+    const head = await fetch(`${server.base}/openapi.json`, { method: "HEAD" });
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+    expect(head.headers.get("access-control-allow-origin")).toBeNull();
+    expect((await server.ask("/openapi.json", { method: "POST" })).status).toBe(404);
+    expect((await server.ask("/openapi.json/")).status).toBe(404);
+    expect((await server.ask("/metrics")).body).toContain(
+      'labels_requests_total{route="openapi",outcome="ok"} 2',
+    );
+  });
+});
