@@ -1,0 +1,135 @@
+import {
+  type DecodeFunctionDataReturnType,
+  decodeAbiParameters,
+  decodeFunctionData,
+  type Hex,
+  keccak256,
+  parseAbi,
+  stringToHex,
+  toEventSelector,
+  toFunctionSelector,
+} from "viem";
+import { expect, test } from "vitest";
+import {
+  createRecordedResolvers,
+  type RecordedLog,
+  readChainA,
+  recordedLogs,
+  type TextPlace,
+} from "../../test/support/recorded-resolvers.ts";
+
+const recording = readChainA();
+const logs = recordedLogs(recording);
+
+const resolverAbi = parseAbi([
+  "function text(bytes32 node, string key) view returns (string)",
+  "function setText(bytes32 node, string key, string value)",
+  "function clearRecords(bytes32 node)",
+  "function multicall(bytes[] data)",
+]);
+const selectors = new Set<string>(resolverAbi.map((item) => toFunctionSelector(item)));
+const versionChanged = toEventSelector("VersionChanged(bytes32,uint64)");
+const textChanged = [
+  toEventSelector("TextChanged(bytes32,string,string)"),
+  toEventSelector("TextChanged(bytes32,string,string,string)"),
+];
+/** OldPublicResolver, LegacyPublicResolver, PublicResolverV4, PublicResolverV5. */
+const resolvers = [
+  "0x057ef64e23666f000b34ae31332854acbd1c8544",
+  "0x33c0024ebc7a8989c1ae32988d5402295c8fd42b",
+  "0x367761085bf3c12e5da2df99ac6e1a824612b8fb",
+  "0x4c2f7092c2ae51d986befee378e50bd4db99c901",
+];
+
+const hashOf = (key: string) => keccak256(stringToHex(key));
+const idOf = ({ resolver, node, key }: TextPlace) => JSON.stringify([resolver, node, key]);
+
+/** What a contract said, or undefined for its refusal. */
+const told = (result: Hex | undefined) =>
+  result === undefined ? undefined : decodeAbiParameters([{ type: "string" }], result)[0];
+
+/** Only values are answered: a text with a NUL counts as none, and nothing is kept under an empty key or one with a NUL. */
+function kindOf(key: string, text: string | undefined) {
+  if (key === "" || key.includes("\0")) return "oddKey";
+  if (text === undefined) return "absent";
+  if (text === "") return "unset";
+  return text.includes("\0") ? "nul" : "value";
+}
+
+test("every text that a resolver told when it was called is what the index answers at that block", async () => {
+  const { play, textOf, asked } = createRecordedResolvers(recording);
+  const places = new Set<string>();
+  const counts = { value: 0, unset: 0, nul: 0, absent: 0, oddKey: 0 };
+  let next = 0;
+  for (const call of recording.calls.toSorted((a, b) => Number(a.block) - Number(b.block))) {
+    for (; Number(logs[next]?.blockNumber) <= Number(call.block); next++) await play(logs[next]!);
+    const { args } = decodeFunctionData({ abi: resolverAbi, data: call.data });
+    const [node, key] = args as readonly [Hex, string];
+    const place = { resolver: call.to, node, key };
+    places.add(idOf(place));
+    const kind = kindOf(key, told(call.result));
+    counts[kind]++;
+    expect(textOf(place), idOf(place)).toBe(kind === "value" ? told(call.result) : null);
+  }
+  // Five calls are recorded twice.
+  expect([recording.calls.length, asked(), places.size]).toEqual([194, 189, 188]);
+  expect(counts).toEqual({ value: 131, unset: 13, nul: 28, absent: 5, oddKey: 17 });
+});
+
+test("every text that a transaction set last is what the index answers in the end", async () => {
+  const { play, textOf } = createRecordedResolvers(recording);
+  for (const log of logs) await play(log);
+  const set = textsSet();
+  const counts = { value: 0, unset: 0, nul: 0, absent: 0, oddKey: 0 };
+  for (const { value, ...place } of set.values()) {
+    const kind = kindOf(place.key, value);
+    counts[kind]++;
+    expect(textOf(place), idOf(place)).toBe(kind === "value" ? value : null);
+  }
+  expect(new Set([...set.values()].map(({ resolver }) => resolver))).toEqual(new Set(resolvers));
+  expect(counts).toEqual({ value: 240, unset: 23, nul: 54, absent: 1, oddKey: 27 });
+});
+
+/** What a transaction set; undefined when all records of the node were cleared after it. */
+type SetText = TextPlace & { value: string | undefined };
+
+/**
+ * Texts by the calldata of the transactions that set them, without those whose last change came by way of another contract
+ * (a registrar controller, a wallet).
+ */
+function textsSet(): Map<string, SetText> {
+  const texts = new Map<string, SetText>();
+  const transactions = new Map(recording.transactions.map((one) => [one["hash"], one]));
+  const forget = (isMeant: (place: TextPlace) => boolean) => {
+    for (const [id, place] of texts) if (isMeant(place)) texts.delete(id);
+  };
+  const clear = (isMeant: (place: TextPlace) => boolean) => {
+    for (const [id, place] of texts) if (isMeant(place)) texts.set(id, { ...place, value: undefined });
+  };
+  for (const receipt of recording.receipts.filter(({ status }) => status === "0x1")) {
+    for (const { address, topics } of receipt["logs"] as RecordedLog[]) {
+      const [event, node, keyHash] = topics;
+      const isOfNode = (place: TextPlace) => place.resolver === address && place.node === node;
+      if (event === versionChanged) clear(isOfNode);
+      if (textChanged.includes(event)) forget((place) => isOfNode(place) && hashOf(place.key) === keyHash);
+    }
+    const transaction = transactions.get(receipt["transactionHash"]);
+    const resolver = transaction?.["to"] as Hex;
+    if (!resolvers.includes(resolver)) continue;
+    for (const { functionName, args } of callsOf(transaction?.["input"] as Hex)) {
+      if (functionName === "clearRecords")
+        clear((place) => place.resolver === resolver && place.node === args[0]);
+      if (functionName !== "setText") continue;
+      const [node, key, value] = args;
+      texts.set(idOf({ resolver, node, key }), { resolver, node, key, value });
+    }
+  }
+  return texts;
+}
+
+/** The calls of the resolver's functions above in a transaction's input, those within a multicall one by one. */
+function callsOf(input: Hex): DecodeFunctionDataReturnType<typeof resolverAbi>[] {
+  if (!selectors.has(input.slice(0, 10))) return [];
+  const call = decodeFunctionData({ abi: resolverAbi, data: input });
+  return call.functionName === "multicall" ? call.args[0].flatMap(callsOf) : [call];
+}

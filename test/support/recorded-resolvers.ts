@@ -1,0 +1,143 @@
+import { fileURLToPath } from "node:url";
+import {
+  type AbiEvent,
+  DecodeLogDataMismatch,
+  DecodeLogTopicsMismatch,
+  decodeEventLog,
+  decodeFunctionResult,
+  encodeFunctionData,
+  type Hex,
+  toEventSelector,
+} from "viem";
+import { resolverRecordsAbi, textRecordAbi } from "../../abis/protocol-acceleration.ts";
+import { type RecordedCall, type Recording, readRecording } from "../../devnet/recording.ts";
+import { indexedRecords } from "../../src/api/resolution/indexed-records.ts";
+import { emptySelection } from "../../src/api/resolution/selection.ts";
+import { multichainNaming } from "../../src/indexing/naming.ts";
+import { registerProtocolAcceleration } from "../../src/plugins/protocol-acceleration.ts";
+import { resolverTextRecord } from "../../src/schema/protocol-acceleration.ts";
+import { createMemoryStore } from "./memory-store.ts";
+import { handlers } from "./registry.ts";
+
+/** A log of a recording. */
+export type RecordedLog = {
+  address: Hex;
+  topics: [Hex, ...Hex[]];
+  data: Hex;
+  blockNumber: Hex;
+  transactionHash: Hex;
+  logIndex: Hex;
+};
+
+/** A text record of a resolver. */
+export type TextPlace = { resolver: Hex; node: Hex; key: string };
+
+const source = "protocol-acceleration/Resolver";
+
+/** The recording that the devnet plays: what a node answered for a chain of the real contracts. */
+export function readChainA(): Recording {
+  return readRecording(fileURLToPath(new URL("../../devnet/recording/a", import.meta.url)));
+}
+
+/** All logs of the recording, in chain order. */
+export function recordedLogs({ receipts }: Recording): RecordedLog[] {
+  return receipts.flatMap(({ logs }) => logs as RecordedLog[]);
+}
+
+/**
+ * The plugin `protocol-acceleration` over a store in memory: `play` feeds it a resolver's log through its own indexing
+ * function, whose contract calls are answered from the recording, and `textOf` tells what resolution by the index answers.
+ */
+export function createRecordedResolvers({ chainId, calls }: Pick<Recording, "chainId" | "calls">) {
+  const store = createMemoryStore();
+  handlers.clear();
+  registerProtocolAcceleration(
+    { naming: multichainNaming, rootChainId: chainId, heal: () => undefined, report: () => {} },
+    {
+      isSource: (name) => name === source,
+      contracts: { rootRegistry: `0x${"0".repeat(40)}`, threednsResolverOf: () => undefined },
+    },
+  );
+  const registered = new Map(handlers);
+  const recorded = new Map(calls.map((call) => [callKey(call), call]));
+  const asked = new Set<RecordedCall>();
+
+  const readContract = async (
+    block: Hex,
+    { address, args }: { address: Hex; args: readonly [Hex, string] },
+  ): Promise<string> => {
+    const data = encodeFunctionData({ abi: textRecordAbi, args });
+    const call = recorded.get(callKey({ to: address.toLowerCase() as Hex, data, block }));
+    if (call === undefined) throw new Error(`no call is recorded of ${address} in block ${Number(block)}`);
+    asked.add(call);
+    if (call.result === undefined) throw Object.assign(new Error(call.error?.message), call.error);
+    return decodeFunctionResult({ abi: textRecordAbi, data: call.result });
+  };
+
+  const play = async (log: RecordedLog): Promise<void> => {
+    const item = items.get(log.topics[0]);
+    if (item === undefined) return;
+    const args = argsOf(item, log);
+    if (args === undefined) return;
+    const handler = registered.get(`${source}:${nameOf(item)}`);
+    if (handler === undefined) throw new Error(`no handler for ${nameOf(item)}`);
+    await handler({
+      event: {
+        id: "0".repeat(75),
+        args,
+        block: { number: BigInt(log.blockNumber), timestamp: 1n },
+        transaction: { hash: log.transactionHash, from: `0x${"b2".repeat(20)}` },
+        log: { ...log, logIndex: Number(log.logIndex) },
+      },
+      context: {
+        db: store.db,
+        chain: { id: chainId },
+        client: { readContract: readContract.bind(undefined, log.blockNumber) },
+      },
+    });
+  };
+
+  const textOf = ({ resolver, node, key }: TextPlace): string | null | undefined => {
+    const rows = store.rows(resolverTextRecord).filter((row) => row["address"] === resolver);
+    const texts = new Map(
+      rows.filter((row) => row["node"] === node).map((row) => [row["key"] as string, row["value"] as string]),
+    );
+    const selection = { ...emptySelection(), texts: [key] };
+    return indexedRecords({ ...noRecords, texts }, selection, { hasDefaultAddress: false }).texts?.[key];
+  };
+
+  return { play, textOf, asked: () => asked.size };
+}
+
+const noRecords = {
+  name: null,
+  contenthash: null,
+  pubkeyX: null,
+  pubkeyY: null,
+  dnszonehash: null,
+  addresses: new Map<string, string>(),
+};
+
+const items = new Map<Hex, AbiEvent>(resolverRecordsAbi.map((item) => [toEventSelector(item), item]));
+
+// Any contract may emit these. Ponder leaves out the logs that do not fit the declaration.
+function argsOf(item: AbiEvent, { topics, data }: RecordedLog): object | undefined {
+  try {
+    return decodeEventLog({ abi: [item], topics, data }).args;
+  } catch (error) {
+    if (error instanceof DecodeLogDataMismatch || error instanceof DecodeLogTopicsMismatch) return undefined;
+    throw error;
+  }
+}
+
+// Events of which there are several are registered with their parameters.
+function nameOf({ name, inputs }: AbiEvent): string {
+  if (resolverRecordsAbi.filter((item) => item.name === name).length === 1) return name;
+  const parameters = inputs.map(
+    ({ type, indexed, name }) => `${type}${indexed ? " indexed" : ""} ${name ?? ""}`,
+  );
+  return `${name}(${parameters.join(", ")})`;
+}
+
+const callKey = ({ to, data, block }: Pick<RecordedCall, "to" | "data" | "block">) =>
+  `${to} ${data} ${Number(block)}`;
