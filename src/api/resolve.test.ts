@@ -81,7 +81,16 @@ describe("refuses with the reason", () => {
       "addresses",
       "addresses must be coin types in decimal digits, with commas between",
     ],
-    ["/records/alice.eth?texts=a,,b", "texts", "texts must be keys with commas between, none of them empty"],
+    [
+      "/records/alice.eth?texts=a,,b",
+      "texts",
+      "texts must be keys with commas between, none of them empty or with a NUL",
+    ],
+    [
+      "/records/alice.eth?texts=a%00b",
+      "texts",
+      "texts must be keys with commas between, none of them empty or with a NUL",
+    ],
     ["/records/alice.eth?texts=a&texts=b", "texts", "texts must be given once"],
     [
       `/records/alice.eth?texts=${Array.from({ length: 51 }, (_, i) => i).join()}`,

@@ -1,5 +1,6 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
+import { isTextKey } from "../../ens/record-values.ts";
 import { nameParameter } from "../name-parameter.ts";
 
 /** Records that a request asks for. */
@@ -58,7 +59,11 @@ export const selectionQuery = z.object({
   )
     .optional()
     .meta({ description: "Coin types (ENSIP-9, ENSIP-11), with commas between", example: "60,0,2147492101" }),
-  texts: listInput("texts", (key) => key !== "", "texts must be keys with commas between, none of them empty")
+  texts: listInput(
+    "texts",
+    isTextKey,
+    "texts must be keys with commas between, none of them empty or with a NUL",
+  )
     .optional()
     .meta({ description: "Keys of text records (ENSIP-5), with commas between", example: "avatar,com.x" }),
   contenthash: flagInput("contenthash").meta({ description: "`true`: the content hash (ENSIP-7)" }),
