@@ -49,7 +49,7 @@ type Run = { requests: number; eventsPerSecond: number; seconds: number; peakMeg
 async function backfill(name: string, appRoot: string, { isCompatible, plugins }: Mode): Promise<Run> {
   const bin = join(root, "node_modules/ponder/dist/esm/bin/ponder.js");
   const args = ["start", "--root", appRoot, "--schema", name, "--log-format", "json", "--port", "42990"];
-  const child = spawn(process.execPath, [bin, ...args], {
+  const child = spawn(process.execPath, ["--max-semi-space-size=128", bin, ...args], {
     stdio: ["ignore", "pipe", "inherit"],
     env: {
       ...process.env,

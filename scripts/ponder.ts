@@ -23,6 +23,9 @@ const retryableExitCode = 75;
 const restartPause = 5_000;
 const shutdownGrace = 20_000;
 
+// A backfill makes many short-lived rows: with Node's small default half of them are copied about before they are dropped.
+const youngGeneration = "--max-semi-space-size=128";
+
 const log = (message: string) => console.error(message);
 
 let child: ChildProcess | undefined;
@@ -93,7 +96,7 @@ function run(command: Command, config: Config, options: string[]): Promise<numbe
     ...options,
   ];
   // A process group of its own: Ctrl-C of a terminal reaches the launcher only, which passes it on once.
-  const ponder = spawn(process.execPath, ["--import", preload, bin, command, ...given], {
+  const ponder = spawn(process.execPath, [youngGeneration, "--import", preload, bin, command, ...given], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
     env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}) },
