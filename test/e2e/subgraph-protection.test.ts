@@ -18,7 +18,7 @@ const post = { method: "POST", headers: { "content-type": "application/json" }, 
 
 async function running(): Promise<number> {
   const { rows } = await generated.run(
-    "SELECT count(*)::int AS count FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE '%FROM _ponder_checkpoint%'",
+    "SELECT count(*)::int AS count FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND query LIKE '%FROM _ponder_checkpoint%'",
   );
   return Number(rows[0]?.["count"]);
 }
