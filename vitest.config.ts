@@ -25,8 +25,6 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           testTimeout: 240_000,
-          // Whole processes on a busy machine: one more try tells a fault from bad luck.
-          retry: 1,
           hookTimeout: 180_000,
           pool: "forks",
           poolOptions: { forks: { singleFork: true } },
