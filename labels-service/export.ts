@@ -1,6 +1,6 @@
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
-import { keccak256OfText } from "../src/labels/keccak.ts";
+import { digestOfText } from "../src/ens/keccak.ts";
 import { flush } from "./database.ts";
 import type { Progress } from "./progress.ts";
 import type { LabelScan } from "./scan.ts";
@@ -81,7 +81,7 @@ function record(label: string): Buffer {
   // Protocol Buffers leave out an empty field.
   const field = text.length === 0 ? [] : [tagOfLabel, varint(text.length), text];
   const length = 34 + field.reduce((sum, { length }) => sum + length, 0);
-  return Buffer.concat([varint(length), headOfRecord, keccak256OfText(label), ...field]);
+  return Buffer.concat([varint(length), headOfRecord, digestOfText(label), ...field]);
 }
 
 function varint(value: number): Buffer {

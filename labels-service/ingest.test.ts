@@ -5,6 +5,7 @@ import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { labelhashOf } from "../src/ens/labels.ts";
 import { openLabelFile } from "../src/labels/label-file.ts";
+import { digestsOf } from "../test/support/digests.ts";
 import { ingest } from "./ingest.ts";
 import { type Input, openInput } from "./input.ts";
 import { openLabelScan } from "./scan.ts";
@@ -23,7 +24,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 function heal(labels: string[], version = 0) {
   const file = openLabelFile(databasePath);
-  const healed = file.healAll(labels.map(labelhashOf), version);
+  const healed = file.healAll(digestsOf(labels), version);
   file.close();
   return healed;
 }

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { keccak256 } from "../src/labels/keccak.ts";
+import { digestOf } from "../src/ens/keccak.ts";
 import { escapeControls } from "./escape-controls.ts";
 import type { LabelParser, RowSink } from "./sources/parser.ts";
 import type { Spill } from "./spill.ts";
@@ -45,7 +45,7 @@ export function createIntake({
         invalid("the label is not valid UTF-8");
         return;
       }
-      const digest = keccak256(bytes, start, end);
+      const digest = digestOf(bytes, start, end);
       if (given !== undefined && !isSame(given, digest)) {
         const label = escapeControls(
           JSON.stringify(bytes.toString("utf8", start, Math.min(end, start + 200))),

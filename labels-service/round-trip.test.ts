@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { labelhashOf } from "../src/ens/labels.ts";
 import { openLabelFile } from "../src/labels/label-file.ts";
+import { digestsOf } from "../test/support/digests.ts";
 import { convert } from "./convert.ts";
 import { exportVersion } from "./export.ts";
 import { openInput } from "./input.ts";
@@ -33,7 +34,7 @@ const csvOf = (labels: string[]) => labels.map((label) => `"${label.replaceAll('
 
 function healed(databasePath: string, labels: string[]) {
   const file = openLabelFile(databasePath);
-  const answers = file.healAll(labels.map(labelhashOf), file.facts.highestLabelSetVersion);
+  const answers = file.healAll(digestsOf(labels), file.facts.highestLabelSetVersion);
   file.close();
   return answers;
 }

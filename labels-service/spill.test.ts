@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { digestOfText } from "../src/ens/keccak.ts";
 import { labelhashOf } from "../src/ens/labels.ts";
-import { keccak256OfText } from "../src/labels/keccak.ts";
 import { openSpill, type Spill } from "./spill.ts";
 
 let folder: string;
@@ -18,7 +18,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 function add(spill: Spill, label: string) {
   const bytes = Buffer.from(`<${label}>`);
-  spill.add(Buffer.from(keccak256OfText(label)), bytes, 1, bytes.length - 1);
+  spill.add(Buffer.from(digestOfText(label)), bytes, 1, bytes.length - 1);
 }
 
 const read = (spill: Spill) =>

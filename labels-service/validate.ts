@@ -1,4 +1,5 @@
-import { keccak256OfText } from "../src/labels/keccak.ts";
+import { digestOfText } from "../src/ens/keccak.ts";
+import { labelKey } from "../src/labels/digests.ts";
 import type { Progress } from "./progress.ts";
 import type { LabelScan } from "./scan.ts";
 
@@ -21,13 +22,13 @@ export function validate(scan: LabelScan, progress: Progress): Validation {
 
   for (const rows of scan.labels()) {
     for (const [key, label] of rows) {
-      if (keyOf(keccak256OfText(label)) !== key) fault(`The label under key ${key} has another labelhash.`);
+      if (labelKey(digestOfText(label)) !== key) fault(`The label under key ${key} has another labelhash.`);
     }
     result.labels += rows.length;
     progress.report("validating", result.labels, facts.recordsCount && result.labels / facts.recordsCount);
   }
   for (const [labelhash, label] of scan.collisions()) {
-    if (!keccak256OfText(label).equals(labelhash)) {
+    if (!digestOfText(label).equals(labelhash)) {
       fault(`The colliding label under 0x${labelhash.toString("hex")} has another labelhash.`);
     }
     result.labels++;
@@ -51,9 +52,4 @@ export function validate(scan: LabelScan, progress: Progress): Validation {
   const expected = Array.from({ length: facts.highestLabelSetVersion + 1 }, (_, i) => i).join(", ");
   if (recorded !== expected) fault(`Versions ${recorded || "none"} are recorded; expected ${expected}.`);
   return result;
-}
-
-/** The first 52 bits of a labelhash as a number. */
-function keyOf(digest: Buffer): number {
-  return digest.readUInt32BE(0) * 2 ** 20 + ((digest.readUInt16BE(4) << 4) | ((digest[6] ?? 0) >> 4));
 }

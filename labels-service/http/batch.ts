@@ -1,16 +1,15 @@
-import type { Hex } from "viem";
+import { digestLength } from "../../src/ens/keccak.ts";
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
+import { writeDigest } from "../../src/labels/digests.ts";
 import type { LabelFile } from "../../src/labels/label-file.ts";
 import { type Answer, errorAnswer, jsonAnswer } from "./answer.ts";
 import { batchRequest, longestBatch } from "./batch-request.ts";
 import { invalidLabelhash } from "./heal.ts";
+import { healList } from "./heal-list.ts";
 import { checkedPin, pinMismatch } from "./pin.ts";
 
 /** Most bytes of one request: room for the longest batch in any spelling. */
 export const largestBody = 1024 * 1024;
-
-/** Heals are done in pieces: other requests get their turn in between, and long labels do not fill the memory. */
-const pieceLength = 500;
 
 /**
  * Answers `POST /v1/heal`: one label or null for each labelhash, in order, as one JSON object, or as one JSON
@@ -32,29 +31,34 @@ export function answerBatch(file: LabelFile, body: string, asLines: boolean): An
       `labelhashes: ${request.labelhashes.length} are too many, at most ${longestBatch} are healed at once`,
     );
   }
-  const labelhashes: Hex[] = [];
-  for (const [i, text] of request.labelhashes.entries()) {
-    const labelhash = typeof text === "string" ? normalizeLabelhash(text) : undefined;
-    if (labelhash === undefined) return errorAnswer(400, `labelhashes[${i}]: ${invalidLabelhash}`);
-    labelhashes.push(labelhash);
+  const digests = new Uint8Array(request.labelhashes.length * digestLength);
+  for (let i = 0; i < request.labelhashes.length; i++) {
+    const text = request.labelhashes[i];
+    if (!writeAnyDigest(text, digests, i * digestLength)) {
+      return errorAnswer(400, `labelhashes[${i}]: ${invalidLabelhash}`);
+    }
   }
   const mismatch = pinMismatch(pin, file.facts);
   if (mismatch !== undefined) return mismatch;
-  const pieces = healed(file, labelhashes, pin.labelSetVersion ?? file.facts.highestLabelSetVersion);
+  const pieces = healList(file, digests, pin.labelSetVersion ?? file.facts.highestLabelSetVersion);
   return asLines
     ? { ...jsonAnswer(lines(pieces)), contentType: "application/x-ndjson" }
     : jsonAnswer(object(pieces));
 }
 
-function* healed(file: LabelFile, labelhashes: Hex[], highestVersion: number) {
-  for (let start = 0; start < labelhashes.length; start += pieceLength) {
-    yield file.healAll(labelhashes.slice(start, start + pieceLength), highestVersion);
-  }
+/** Nearly every labelhash comes in its one form; the others are brought into it. */
+function writeAnyDigest(text: unknown, target: Uint8Array, start: number): boolean {
+  if (typeof text !== "string") return false;
+  return writeDigest(text, target, start) || writeDigest(normalizeLabelhash(text) ?? "", target, start);
 }
 
 function* object(pieces: Iterable<(string | undefined)[]>): Generator<string> {
   let before = '{"status":"success","labels":[';
   for (const labels of pieces) {
+    if (labels.length === 0) {
+      yield "";
+      continue;
+    }
     // In a list, JSON has null for undefined.
     yield before + JSON.stringify(labels).slice(1, -1);
     before = ",";
@@ -64,7 +68,7 @@ function* object(pieces: Iterable<(string | undefined)[]>): Generator<string> {
 
 function* lines(pieces: Iterable<(string | undefined)[]>): Generator<string> {
   for (const labels of pieces) {
-    yield `${labels.map((label) => (label === undefined ? "null" : JSON.stringify(label))).join("\n")}\n`;
+    yield labels.map((label) => (label === undefined ? "null\n" : `${JSON.stringify(label)}\n`)).join("");
   }
 }
 

@@ -1,10 +1,10 @@
 import { LRUCache } from "lru-cache";
 import pRetry from "p-retry";
 import type { Hex } from "viem";
+import { labelhashOf } from "../ens/labels.ts";
 import { checkedLabelhash } from "./checked-labelhash.ts";
 import { labelCounters } from "./counters.ts";
 import { createHttpClient, type Reply } from "./http-request.ts";
-import { isPreimage } from "./label-file.ts";
 import { createOutageLog } from "./outage.ts";
 import { askFacts, LabelServiceOutage, labelOf } from "./replies.ts";
 import { type LabelSource, type LabelSourceOptions, withoutSecrets } from "./source.ts";
@@ -54,7 +54,7 @@ export async function openHttpSource(
   const ask = async (labelhash: Hex): Promise<string | undefined> => {
     try {
       const given = await untilAnswered(`/v1/heal/${labelhash}?${pin}`, labelOf);
-      const label = given === undefined || isPreimage(given, labelhash) ? given : undefined;
+      const label = given === undefined || labelhashOf(given) === labelhash ? given : undefined;
       if (given !== label) {
         labelCounters.mismatches++;
         log("warn", "label service gave a label of another hash, taken as unknown", { labelhash });

@@ -2,11 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import type { Hex } from "viem";
+import { type Hex, hexToBytes } from "viem";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { batchOf, createLabelDatabase, extendLabelDatabase } from "../../labels-service/database.ts";
+import { digestsOf } from "../../test/support/digests.ts";
 import { labelhashOf } from "../ens/labels.ts";
-import { labelKey, openLabelFile } from "./label-file.ts";
+import { labelKey } from "./digests.ts";
+import { openLabelFile } from "./label-file.ts";
 
 let folder: string;
 let path: string;
@@ -58,7 +60,7 @@ describe("label file", () => {
     expect(facts).toEqual({ labelSetId: "ens-test-env", highestLabelSetVersion: 0, recordsCount: 11 });
     const file = openLabelFile(path);
     expect(unusual.map((label) => file.heal(labelhashOf(label), 0))).toEqual(unusual);
-    expect(file.healAll(unusual.map(labelhashOf), 0)).toEqual(unusual);
+    expect(file.healAll(digestsOf(unusual), 0)).toEqual(unusual);
     file.close();
   });
 
@@ -66,12 +68,8 @@ describe("label file", () => {
     create(["eth", "xyz"]);
     const file = openLabelFile(path);
     expect(file.heal(labelhashOf("unknown"), 0)).toBeUndefined();
-    expect(file.healAll([labelhashOf("eth"), labelhashOf("unknown"), labelhashOf("xyz")], 0)).toEqual([
-      "eth",
-      undefined,
-      "xyz",
-    ]);
-    expect(file.healAll([], 0)).toEqual([]);
+    expect(file.healAll(digestsOf(["eth", "unknown", "xyz"]), 0)).toEqual(["eth", undefined, "xyz"]);
+    expect(file.healAll(digestsOf([]), 0)).toEqual([]);
     file.close();
   });
 
@@ -79,17 +77,17 @@ describe("label file", () => {
     create(["eth"]);
     const file = openLabelFile(path);
     const nearly: Hex = `0x${labelhashOf("eth").slice(2, -1)}1`;
-    expect(labelKey(nearly)).toBe(labelKey(labelhashOf("eth")));
+    expect(labelKey(hexToBytes(nearly))).toBe(labelKey(digestsOf(["eth"])));
     expect(file.heal(nearly, 0)).toBeUndefined();
-    expect(file.healAll([nearly], 0)).toEqual([undefined]);
+    expect(file.healAll(hexToBytes(nearly), 0)).toEqual([undefined]);
     file.close();
   });
 
   test.each(collidingPairs)("keeps both %s and %s, which share a key", (one, other, key) => {
-    expect([labelKey(labelhashOf(one)), labelKey(labelhashOf(other))]).toEqual([key, key]);
+    expect([labelKey(digestsOf([one])), labelKey(digestsOf([one, other]), 32)]).toEqual([key, key]);
     expect(create([one, other, one, other]).recordsCount).toBe(2);
     const file = openLabelFile(path);
-    expect(file.healAll([one, other].map(labelhashOf), 0)).toEqual([one, other]);
+    expect(file.healAll(digestsOf([one, other]), 0)).toEqual([one, other]);
     expect([one, other].map((label) => file.heal(labelhashOf(label), 0))).toEqual([one, other]);
     file.close();
   });
@@ -100,8 +98,8 @@ describe("label file", () => {
     extend([other, one]);
     const file = openLabelFile(path);
     expect(file.facts.recordsCount).toBe(2);
-    expect(file.healAll([one, other].map(labelhashOf), 0)).toEqual([one, undefined]);
-    expect(file.healAll([one, other].map(labelhashOf), 1)).toEqual([one, other]);
+    expect(file.healAll(digestsOf([one, other]), 0)).toEqual([one, undefined]);
+    expect(file.healAll(digestsOf([one, other]), 1)).toEqual([one, other]);
     file.close();
   });
 
@@ -110,7 +108,7 @@ describe("label file", () => {
     extend(["eth", "new"]);
     const file = openLabelFile(path);
     expect(file.facts).toEqual({ labelSetId: "ens-test-env", highestLabelSetVersion: 1, recordsCount: 3 });
-    const hashes = ["eth", "xyz", "new"].map(labelhashOf);
+    const hashes = digestsOf(["eth", "xyz", "new"]);
     expect(file.healAll(hashes, 0)).toEqual(["eth", "xyz", undefined]);
     expect(file.healAll(hashes, 1)).toEqual(["eth", "xyz", "new"]);
     file.close();

@@ -1,0 +1,47 @@
+import { digestLength, digestOfText } from "../ens/keccak.ts";
+
+// Labelhashes as their 32 bytes, in lists one after another: what the innermost loops work on.
+
+/**
+ * Writes the bytes of a labelhash in its one form (`0x` and 64 lower-case digits) at `start`. False if `text` is
+ * none; what was written means nothing then.
+ */
+export function writeDigest(text: string, target: Uint8Array, start = 0): boolean {
+  if (text.length !== 2 + 2 * digestLength) return false;
+  if (text.charCodeAt(0) !== zero || text.charCodeAt(1) !== x) return false;
+  let codes = 0;
+  let values = 0;
+  for (let i = 0; i < digestLength; i++) {
+    const high = text.charCodeAt(2 * i + 2);
+    const low = text.charCodeAt(2 * i + 3);
+    const value = ((digitValues[high & 127] ?? 0) << 4) | (digitValues[low & 127] ?? 0);
+    target[start + i] = value;
+    codes |= high | low;
+    values |= value;
+  }
+  // Checked once for all digits: no character beyond ASCII, none that is no digit.
+  return codes < 128 && values < 256;
+}
+
+const [zero, x] = [0x30, 0x78];
+const noDigit = 256;
+const digitValues = new Uint16Array(128).fill(noDigit);
+for (const [value, digit] of [..."0123456789abcdef"].entries()) digitValues[digit.charCodeAt(0)] = value;
+
+/**
+ * The key under which a label is stored: the first 52 bits of its labelhash, which a JavaScript number holds
+ * exactly. Labels that share a key are told apart by their keccak-256; the second one is kept in `collisions`.
+ */
+export function labelKey(digests: Uint8Array, start = 0): number {
+  const byte = (i: number) => digests[start + i] ?? 0;
+  const first = ((byte(0) << 24) | (byte(1) << 16) | (byte(2) << 8) | byte(3)) >>> 0;
+  return first * 2 ** 20 + ((byte(4) << 12) | (byte(5) << 4) | (byte(6) >> 4));
+}
+
+/** Whether the 32 bytes from `start` on are the keccak-256 of the label's UTF-8 bytes. */
+export function isPreimage(label: string, digests: Uint8Array, start = 0): boolean {
+  const digest = digestOfText(label);
+  let difference = 0;
+  for (let i = 0; i < digestLength; i++) difference |= (digest[i] ?? 0) ^ (digests[start + i] ?? 0);
+  return difference === 0;
+}
