@@ -2,6 +2,7 @@ import type { Hex } from "viem";
 import { rootNode, zeroAddress } from "../ens/nodes.ts";
 import { domain } from "../schema/subgraph.ts";
 import type { Scope } from "./scope.ts";
+import { unlessMissing } from "./unless-missing.ts";
 
 // Stands in `changeBlock` of a domain that was made in memory.
 const notStored = -1;
@@ -64,6 +65,33 @@ export function insertDomain({ db, blockNumber }: Scope, row: DomainRow) {
 /** Changes a stored domain. */
 export function updateDomain({ db, blockNumber }: Scope, node: Hex, changes: Partial<DomainRow>) {
   return db.update(domain, { id: node }).set({ ...changes, changeBlock: blockNumber });
+}
+
+/** What an event changes of a domain; told from the row where it depends on that, undefined for nothing. */
+type Changes = Partial<DomainRow> | ((before: DomainRow) => Partial<DomainRow> | undefined);
+
+/** Changes a domain and returns it as it is then; undefined where it is not stored. */
+export function updateDomainIfStored(scope: Scope, node: Hex, changes: Changes) {
+  if (typeof changes === "object") return unlessMissing(updateDomain(scope, node, changes));
+  const { db, blockNumber } = scope;
+  return unlessMissing(
+    db.update(domain, { id: node }).set((before) => {
+      const set = changes(before);
+      return set ? { ...set, changeBlock: blockNumber } : {};
+    }),
+  );
+}
+
+/** As `updateDomainIfStored`, but `expectDomain` stands in for a domain that is not stored. */
+export async function updateExpectedDomain(
+  scope: Scope,
+  node: Hex,
+  { isMigrated, changes }: { isMigrated: boolean; changes: Changes },
+): Promise<DomainRow> {
+  const stored = await updateDomainIfStored(scope, node, changes);
+  if (stored) return stored;
+  const row = await expectDomain(scope, node, isMigrated);
+  return insertDomain(scope, { ...row, ...(typeof changes === "function" ? changes(row) : changes) });
 }
 
 /**

@@ -5,6 +5,7 @@ import { decodedReferrer } from "../ens/referrers.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
 import type { ManagedName } from "./registrar.ts";
 import type { Scope } from "./scope.ts";
+import { storedList } from "./stored-lists.ts";
 
 // One registration or renewal as a user sees it is made of several events of one transaction: the base registrar's opens
 // the action, the controller's and the referral contract's, which follow, complete it. The lifecycle row of the name
@@ -127,7 +128,7 @@ async function completeAction(
   }
   await scope.db
     .update(registrarAction, { id: action.id })
-    .set({ ...facts, eventIds: [...action.eventIds, scope.eventId] });
+    .set({ ...facts, eventIds: [...storedList(action, "eventIds"), scope.eventId] });
 }
 
 function referralOf(encodedReferrer: Hex | undefined) {

@@ -3,11 +3,12 @@ import { gracePeriod } from "../ens/expiry.ts";
 import { subnode } from "../ens/nodes.ts";
 import { registration } from "../schema/subgraph.ts";
 import { ensureAccount } from "./accounts.ts";
-import { type DomainRow, findDomain, updateDomain } from "./domains.ts";
+import { type DomainRow, findDomain, updateDomain, updateDomainIfStored } from "./domains.ts";
 import { addRegistrationEvent } from "./events.ts";
 import { childName, type StoredLabel } from "./naming.ts";
 import { recordNewOwner } from "./registry.ts";
 import type { Scope } from "./scope.ts";
+import { unlessMissing } from "./unless-missing.ts";
 
 /** The name whose subnames a registrar hands out: its node and its text (`eth`). */
 export type ManagedName = { node: Hex; name: string };
@@ -24,17 +25,17 @@ export async function recordNameRegistered(
   await ensureAccount(scope, owner);
   const healed = scope.heal(labelhash);
   const known = naming.known(labelhash, healed instanceof Promise ? await healed : healed);
-  const before = await findDomain(scope, node);
-  if (before === undefined) {
-    // The registry did not name it first: other chains' registrars hold names for later. On the root chain that is odd.
-    if (scope.chainId === scope.rootChainId) scope.report("unknown-node", scope);
-    await recordNewOwner(scope, { parentNode: managed.node, labelhash, owner, isOldRegistry: false });
-  }
-  await updateDomain(scope, node, {
+  const changes = (before: DomainRow | undefined) => ({
     registrantId: owner,
     expiryDate: expires + gracePeriod,
     ...nameUnder(scope, { managed, labelhash, known, before }),
   });
+  if (!(await updateDomainIfStored(scope, node, changes))) {
+    // The registry did not name it first: other chains' registrars hold names for later. On the root chain that is odd.
+    if (scope.chainId === scope.rootChainId) scope.report("unknown-node", scope);
+    await recordNewOwner(scope, { parentNode: managed.node, labelhash, owner, isOldRegistry: false });
+    await updateDomain(scope, node, changes(undefined));
+  }
 
   const id = naming.registrationId(node, labelhash);
   const set = {
@@ -80,17 +81,15 @@ export async function recordNameRenewed(
   scope: Scope,
   { managed, labelhash, expires }: Registered & { expires: bigint },
 ): Promise<void> {
-  const found = await findRegistration(scope, { managed, labelhash });
-  if (!found.isKnown) {
+  const { node, id } = idsOf(scope, { managed, labelhash });
+  const { db, blockNumber } = scope;
+  const set = { expiryDate: expires, changeBlock: blockNumber };
+  if (!(await unlessMissing(db.update(registration, { id }).set(set)))) {
     scope.report("unknown-registration", scope);
     return;
   }
-  const { db, blockNumber } = scope;
-  await db.update(registration, { id: found.id }).set({ expiryDate: expires, changeBlock: blockNumber });
-  if (await findDomain(scope, found.node)) {
-    await updateDomain(scope, found.node, { expiryDate: expires + gracePeriod });
-  }
-  await addRegistrationEvent(scope, { type: "NameRenewed", registrationId: found.id, expiryDate: expires });
+  await updateDomainIfStored(scope, node, { expiryDate: expires + gracePeriod });
+  await addRegistrationEvent(scope, { type: "NameRenewed", registrationId: id, expiryDate: expires });
 }
 
 /** Base registrar Transfer: the token of a registration changed hands; a first mint comes before the registration. */
@@ -99,12 +98,12 @@ export async function recordNameTransferred(
   { managed, labelhash, to }: Registered & { to: Hex },
 ): Promise<void> {
   await ensureAccount(scope, to);
-  const found = await findRegistration(scope, { managed, labelhash });
-  if (!found.isKnown) return;
+  const { node, id } = idsOf(scope, { managed, labelhash });
   const { db, blockNumber } = scope;
-  await db.update(registration, { id: found.id }).set({ registrantId: to, changeBlock: blockNumber });
-  if (await findDomain(scope, found.node)) await updateDomain(scope, found.node, { registrantId: to });
-  await addRegistrationEvent(scope, { type: "NameTransferred", registrationId: found.id, newOwnerId: to });
+  if (!(await db.find(registration, { id }))) return;
+  await db.update(registration, { id }).set({ registrantId: to, changeBlock: blockNumber });
+  await updateDomainIfStored(scope, node, { registrantId: to });
+  await addRegistrationEvent(scope, { type: "NameTransferred", registrationId: id, newOwnerId: to });
 }
 
 /** Controller NameRegistered or NameRenewed: it alone tells the label, and the price in wei. */
@@ -116,21 +115,26 @@ export async function recordControllerLabel(
   const known = naming.known(labelhash, label);
   // subgraph: an unusable label makes the whole event void, its price too.
   if (known === undefined && naming.isSubgraphCompatible) return;
-  const found = await findRegistration(scope, { managed, labelhash });
-  if (known) await rename(scope, found.node, known.labelName, childName(known.part, managed.name));
-  if (!found.isKnown) return;
-  const labelName = known ? { labelName: known.labelName } : {};
-  await db.update(registration, { id: found.id }).set({ cost, changeBlock: blockNumber, ...labelName });
+  const { node, id } = idsOf(scope, { managed, labelhash });
+  // Whatever names a registration names its domain too.
+  let isNamed = false;
+  const update = db.update(registration, { id }).set((before) => {
+    isNamed = known !== undefined && isNamedSo(before, known);
+    return { cost, changeBlock: blockNumber, ...(known ? { labelName: known.labelName } : {}) };
+  });
+  await unlessMissing(update);
+  if (known === undefined || isNamed) return;
+  const before = await findDomain(scope, node);
+  if (before === undefined || isNamedSo(before, known)) return;
+  const name = childName(known.part, managed.name);
+  await updateDomain(scope, node, { labelName: known.labelName, name });
 }
 
-async function rename(scope: Scope, node: Hex, labelName: string | null, name: string | null): Promise<void> {
-  const before: DomainRow | undefined = await findDomain(scope, node);
-  if (before === undefined || (labelName !== null && before.labelName === labelName)) return;
-  await updateDomain(scope, node, { labelName, name });
+function isNamedSo({ labelName }: { labelName: string | null }, known: StoredLabel): boolean {
+  return labelName !== null && labelName === known.labelName;
 }
 
-async function findRegistration(scope: Scope, { managed, labelhash }: Registered) {
+function idsOf({ naming }: Scope, { managed, labelhash }: Registered) {
   const node = subnode(managed.node, labelhash);
-  const id = scope.naming.registrationId(node, labelhash);
-  return { node, id, isKnown: (await scope.db.find(registration, { id })) !== null };
+  return { node, id: naming.registrationId(node, labelhash) };
 }

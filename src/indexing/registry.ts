@@ -11,6 +11,7 @@ import {
   insertDomain,
   saveDomain,
   updateDomain,
+  updateExpectedDomain,
 } from "./domains.ts";
 import { addDomainEvent } from "./events.ts";
 import { childName } from "./naming.ts";
@@ -36,8 +37,10 @@ export async function recordNewOwner(
   const isMigrated = !isOldRegistry;
   const counts = before === undefined || before.parentId === null;
   const needsName = before === undefined || before.name === null;
-  const parent = counts || needsName ? await expectDomain(scope, parentNode, isMigrated) : undefined;
-  if (parent && counts) await saveDomain(scope, parent, { subdomainCount: parent.subdomainCount + 1 });
+  const counted = (parent: DomainRow) => ({ subdomainCount: parent.subdomainCount + 1 });
+  const parent = counts
+    ? await updateExpectedDomain(scope, parentNode, { isMigrated, changes: counted })
+    : needsName && (await expectDomain(scope, parentNode, isMigrated));
 
   const changes = {
     ownerId: owner,
@@ -82,10 +85,9 @@ export async function recordRegistryTransfer(
   scope: Scope,
   { node, owner, isOldRegistry }: { node: Hex; owner: Hex } & Origin,
 ): Promise<void> {
-  const before = await expectDomain(scope, node, !isOldRegistry);
-  if (isOldRegistry && before.isMigrated) return;
+  if (isOldRegistry && (await findDomain(scope, node))?.isMigrated) return;
   await ensureAccount(scope, owner);
-  await saveDomain(scope, before, { ownerId: owner });
+  await updateExpectedDomain(scope, node, { isMigrated: !isOldRegistry, changes: { ownerId: owner } });
   if (owner === zeroAddress) await discountIfEmpty(scope, node);
   await addDomainEvent(scope, { type: "Transfer", domainId: node, ownerId: owner });
 }
@@ -98,15 +100,16 @@ export async function recordNewResolver(
   scope: Scope,
   { node, resolver: address, isOldRegistry }: { node: Hex; resolver: Hex } & Origin,
 ): Promise<void> {
-  const before = await expectDomain(scope, node, !isOldRegistry);
   // subgraph: the root's resolver is taken from the old registry too, though the root counts as migrated.
-  if (isOldRegistry && before.isMigrated && node !== rootNode) return;
+  if (isOldRegistry && node !== rootNode && (await findDomain(scope, node))?.isMigrated) return;
 
+  const isMigrated = !isOldRegistry;
   const link = await linkOf(scope, node, address);
   const links = scope.chainId === scope.rootChainId;
-  if (links) await saveDomain(scope, before, link);
-  if (before.ownerId === zeroAddress && (links || link.resolverId === null))
-    await discountIfEmpty(scope, node);
+  const { ownerId } = links
+    ? await updateExpectedDomain(scope, node, { isMigrated, changes: link })
+    : await expectDomain(scope, node, isMigrated);
+  if (ownerId === zeroAddress && (links || link.resolverId === null)) await discountIfEmpty(scope, node);
   await addDomainEvent(scope, {
     type: "NewResolver",
     domainId: node,
@@ -118,10 +121,9 @@ async function linkOf(scope: Scope, node: Hex, address: Hex) {
   if (address === zeroAddress) return { resolverId: null, resolvedAddressId: null };
   const { db, naming, chainId, blockNumber } = scope;
   const id = naming.resolverId(chainId, address, node);
-  const known = await db.find(resolver, { id });
-  if (known === null) {
-    await db.insert(resolver).values({ id, domainId: node, address, changeBlock: blockNumber });
-  }
+  const values = { id, domainId: node, address, changeBlock: blockNumber };
+  const made = await db.insert(resolver).values(values).onConflictDoNothing();
+  const known = made ? null : await db.find(resolver, { id });
   return { resolverId: id, resolvedAddressId: known?.addrId ?? null };
 }
 

@@ -11,6 +11,7 @@ import {
   resolverTextRecord,
 } from "../schema/protocol-acceleration.ts";
 import type { Scope } from "./scope.ts";
+import { storedList } from "./stored-lists.ts";
 
 // Values of resolver records, as the emitting contract would answer them now. Every contract counts, whether a registry
 // points at it or not.
@@ -23,7 +24,9 @@ export async function setAddressRecord(
   scope: Scope,
   { node, coinType, address }: { node: Hex; coinType: bigint; address: Hex },
 ): Promise<void> {
-  await saveRecords(scope, node, (before) => ({ coinTypes: withItem(before?.coinTypes, coinType) }));
+  await saveRecords(scope, node, (before) => ({
+    coinTypes: withItem(storedList(before, "coinTypes"), coinType),
+  }));
   const key = { ...keyOf(scope, node), coinType };
   const value = address.toLowerCase();
   if (value === "0x") await scope.db.delete(resolverAddressRecord, key);
@@ -54,7 +57,7 @@ export async function setTextRecord(
   { node, key, value: raw }: { node: Hex; key: string; value: string | undefined },
 ): Promise<void> {
   if (!isTextKey(key)) return;
-  await saveRecords(scope, node, (before) => ({ textKeys: withItem(before?.textKeys, key) }));
+  await saveRecords(scope, node, (before) => ({ textKeys: withItem(storedList(before, "textKeys"), key) }));
   const value = raw === undefined ? null : textValue(raw);
   const id = { ...keyOf(scope, node), keyHash: keccak256(key) };
   if (value === null) await scope.db.delete(resolverTextRecord, id);
@@ -104,7 +107,7 @@ export function addAbiContentType(
   { node, contentType }: { node: Hex; contentType: bigint },
 ): Promise<void> {
   return saveRecords(scope, node, (before) => ({
-    abiContentTypes: withItem(before?.abiContentTypes, contentType),
+    abiContentTypes: withItem(storedList(before, "abiContentTypes"), contentType),
   }));
 }
 
@@ -115,10 +118,10 @@ export async function clearRecords(
 ): Promise<void> {
   const key = keyOf(scope, node);
   const before = await scope.db.find(resolverRecord, { id: recordsId(scope, node) });
-  for (const coinType of before?.coinTypes ?? []) {
+  for (const coinType of storedList(before, "coinTypes")) {
     await scope.db.delete(resolverAddressRecord, { ...key, coinType });
   }
-  for (const textKey of before?.textKeys ?? []) {
+  for (const textKey of storedList(before, "textKeys")) {
     await scope.db.delete(resolverTextRecord, { ...key, keyHash: keccak256(textKey) });
   }
   await saveRecords(scope, node, () => ({
@@ -154,7 +157,6 @@ function recordsId({ chainId, emitter }: Scope, node: Hex): string {
   return `${accountId(chainId, emitter)}/${node}`;
 }
 
-function withItem<T>(items: readonly T[] | null | undefined, item: T): T[] {
-  const before = items ?? [];
-  return before.includes(item) ? [...before] : [...before, item];
+function withItem<T>(items: T[], item: T): T[] {
+  return items.includes(item) ? items : [...items, item];
 }

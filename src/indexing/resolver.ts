@@ -1,10 +1,11 @@
 import type { Hex } from "viem";
 import type { DnsTextRecord } from "../ens/dns-records.ts";
-import { domain, resolver } from "../schema/subgraph.ts";
+import { resolver } from "../schema/subgraph.ts";
 import { ensureAccount } from "./accounts.ts";
-import { updateDomain } from "./domains.ts";
+import { updateDomainIfStored } from "./domains.ts";
 import { addResolverEvent } from "./events.ts";
 import type { Scope } from "./scope.ts";
+import { storedList } from "./stored-lists.ts";
 
 // Records as the subgraph sees them: keys and coin types that were ever set, and the values of addr and contenthash.
 // Events of every contract count, whether the registry ever pointed at it or not.
@@ -28,7 +29,7 @@ export async function recordAddressChanged(
   { node, coinType, address }: { node: Hex; coinType: bigint; address: Hex },
 ): Promise<void> {
   const id = await saveResolver(scope, node, (before) => {
-    const coinTypes = before?.coinTypes ?? [];
+    const coinTypes = storedList(before, "coinTypes");
     return coinTypes.includes(coinType) ? {} : { coinTypes: [...coinTypes, coinType] };
   });
   await addResolverEvent(scope, { type: "MulticoinAddrChanged", resolverId: id, coinType, addr: address });
@@ -47,7 +48,7 @@ export async function recordTextChanged(
 
 // subgraph: the raw key is looked for among stored ones, which lost their NULs; so such a key comes again and again.
 function addedKey({ naming }: Scope, before: ResolverRow | null, raw: string): Partial<ResolverRow> {
-  const texts = before?.texts ?? [];
+  const texts = storedList(before, "texts");
   const stored = raw.replaceAll("\0", "");
   return texts.includes(naming.isSubgraphCompatible ? raw : stored) ? {} : { texts: [...texts, stored] };
 }
@@ -156,6 +157,9 @@ async function updateResolvedAddress(
   scope: Scope,
   { node, resolverId, address }: { node: Hex; resolverId: string; address: Hex | null },
 ): Promise<void> {
-  const linked = await scope.db.find(domain, { id: node });
-  if (linked?.resolverId === resolverId) await updateDomain(scope, node, { resolvedAddressId: address });
+  // Only the root chain's registry links domains to resolvers.
+  if (scope.chainId !== scope.rootChainId) return;
+  await updateDomainIfStored(scope, node, (before) =>
+    before.resolverId === resolverId ? { resolvedAddressId: address } : undefined,
+  );
 }

@@ -1,30 +1,46 @@
 import type { PgColumnBuilderBase, PgColumnsBuilders } from "ponder";
 
-type Column = { getSQLType(): string; mapToDriverValue(value: unknown): unknown };
+type Column = { dataType: string; getSQLType(): string; mapToDriverValue(value: unknown): unknown };
 
 /**
  * A text column that compares byte by byte whatever the database's locale, as graph-node's "C" collation does.
  * NUL characters, which Postgres cannot hold, are cut out on the way in (graph-node's store does the same).
  */
 export function text(t: PgColumnsBuilders) {
-  return inByteOrder(t.text(), (column) => {
+  return adapted(t.text(), (column) => {
+    column.getSQLType = inByteOrder;
     column.mapToDriverValue = withoutNul;
   });
 }
 
 /** A text column for `0x…` ids, addresses and hashes: lower case, byte order. */
 export function hex(t: PgColumnsBuilders) {
-  return inByteOrder(t.hex(), () => {});
+  return adapted(t.hex(), (column) => {
+    column.getSQLType = inByteOrder;
+  });
+}
+
+/**
+ * A list column whose lists are never changed in place, only replaced. Ponder may then copy rows as if they held plain
+ * values only, which it does in a tenth of the time.
+ */
+export function list<B extends PgColumnBuilderBase>(builder: B): B {
+  return adapted(builder, (column) => {
+    column.dataType = "string";
+  });
 }
 
 // Drizzle has no collation option. The type name is the one place where one can be said, so that the
 // primary key, every index and every comparison of the column use it.
-function inByteOrder<B extends PgColumnBuilderBase>(builder: B, adapt: (column: Column) => void): B {
+function inByteOrder(): string {
+  return 'text COLLATE "C"';
+}
+
+function adapted<B extends PgColumnBuilderBase>(builder: B, adapt: (column: Column) => void): B {
   const builds = builder as unknown as { build(table: unknown): Column };
   const build = builds.build.bind(builder);
   builds.build = (table) => {
     const column = build(table);
-    column.getSQLType = () => 'text COLLATE "C"';
     adapt(column);
     return column;
   };

@@ -1,5 +1,5 @@
 import { index, onchainTable, primaryKey } from "ponder";
-import { hex, text } from "./columns.ts";
+import { hex, list, text } from "./columns.ts";
 
 // What is needed to answer a resolution from the index. Values are those that a reader means, not raw ones
 // (src/ens/record-values.ts); an unset record has no row, or null in its column.
@@ -51,10 +51,10 @@ export const resolverRecord = onchainTable("resolver_records", (t) => ({
   /** Number of times that the records were cleared at once; null before the first. */
   version: t.bigint(),
   /** Content types under which an ABI was set since then; its text is on the chain only. */
-  abiContentTypes: t.bigint().array(),
+  abiContentTypes: list(t.bigint().array()),
   /** Coin types and text keys that have a row of their own, so that they can be cleared at once. */
-  coinTypes: t.bigint().array(),
-  textKeys: t.text().array(),
+  coinTypes: list(t.bigint().array()),
+  textKeys: list(t.text().array()),
 }));
 
 /** Address record of a resolver; the row goes when the record is cleared. */

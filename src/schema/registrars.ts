@@ -1,5 +1,5 @@
 import { index, onchainTable, sql } from "ponder";
-import { hex, text } from "./columns.ts";
+import { hex, list, text } from "./columns.ts";
 
 // Registrations and renewals as their users see them. Ids of actions and events are Ponder's checkpoints: 75 digits that
 // begin with the block's timestamp, so that their order is that of time and, within a second, of processing.
@@ -55,7 +55,7 @@ export const registrarAction = onchainTable(
     timestamp: t.bigint().notNull(),
     transactionHash: hex(t).notNull(),
     /** All events that belong to the action, in log order. */
-    eventIds: t.text().array().notNull(),
+    eventIds: list(t.text().array().notNull()),
   }),
   (table) => ({
     bySubregistry: index().on(table.subregistryId, table.id),

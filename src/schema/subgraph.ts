@@ -1,5 +1,5 @@
 import { index, onchainTable, sql } from "ponder";
-import { hex, text } from "./columns.ts";
+import { hex, list, text } from "./columns.ts";
 
 // Tables of the subgraph entities. Relations hold ids and may dangle, as in the original (no foreign keys).
 // `changeBlock` is the block of the row's last write: the subgraph filter `_change_block` reads it.
@@ -136,8 +136,8 @@ export const resolver = onchainTable(
     addrId: hex(t),
     contentHash: hex(t),
     /** Keys in the order of first sight; null until the first. */
-    texts: t.text().array(),
-    coinTypes: t.bigint().array(),
+    texts: list(t.text().array()),
+    coinTypes: list(t.bigint().array()),
     changeBlock: t.integer().notNull(),
   }),
   (table) => ({

@@ -75,7 +75,10 @@ export function createMemoryStore() {
     update: (table: Table, key: Row) => ({
       async set(set: Row | ((row: Row) => Row)) {
         const before = find(table, key);
-        if (!before) throw new Error(`no row ${keyOf(table, key)} to update`);
+        if (!before) {
+          const error = new Error(`no row ${keyOf(table, key)} to update`);
+          throw Object.assign(error, { name: "RecordNotFoundError" });
+        }
         return put(table, changed(before, set));
       },
     }),
