@@ -1,0 +1,41 @@
+import { join } from "node:path";
+import pg from "pg";
+
+/** Databases of their own for measurements, each with an empty RPC cache. */
+export type Databases = {
+  /** Makes a database; returns the variables that point the indexing service to it. */
+  create(name: string): Promise<Record<string, string>>;
+  /** Drops what was made. */
+  close(): Promise<void>;
+};
+
+/** Databases beside the one at `url`, or embedded ones in `folder` where there is no URL. */
+export function createDatabases(url: string | undefined, folder: string): Databases {
+  if (url === undefined) {
+    return {
+      create: async (name) => ({ DATABASE_URL: "", PGLITE_DIRECTORY: join(folder, name) }),
+      close: async () => {},
+    };
+  }
+  const made: string[] = [];
+  const run = async (statement: string) => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      await client.query(statement);
+    } finally {
+      await client.end();
+    }
+  };
+  return {
+    async create(name) {
+      const database = `bench_${process.pid}_${name}`;
+      await run(`CREATE DATABASE ${database}`);
+      made.push(database);
+      return { DATABASE_URL: Object.assign(new URL(url), { pathname: `/${database}` }).href };
+    },
+    async close() {
+      for (const database of made.splice(0)) await run(`DROP DATABASE ${database} WITH (FORCE)`);
+    },
+  };
+}

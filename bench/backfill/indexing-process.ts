@@ -1,0 +1,87 @@
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const ponder = join(root, "node_modules/ponder/dist/esm/bin/ponder.js");
+
+/** The indexing service with the real indexing functions, and with empty ones in their place. */
+export const realRoot = root;
+export const emptyRoot = fileURLToPath(new URL("empty", import.meta.url));
+
+export type Indexed<Result> = { seconds: number; peakMegabytes: number; result: Result };
+
+/**
+ * Indexes once into the database schema `name`, and ends the service when the backfill is complete, after
+ * `whenComplete` has looked at it. Throws where the service ends before, or logs an error that ends it.
+ */
+export async function indexOnce<Result>({
+  name,
+  appRoot,
+  port,
+  environment,
+  whenComplete,
+}: {
+  name: string;
+  appRoot: string;
+  port: number;
+  environment: Readonly<Record<string, string>>;
+  whenComplete: () => Result | Promise<Result>;
+}): Promise<Indexed<Result>> {
+  const flags = ["--max-semi-space-size=128", "--disable-warning=DeprecationWarning"];
+  const args = ["start", "--root", appRoot, "--schema", name, "--log-format", "json", "--port", String(port)];
+  const child = spawn(process.execPath, [...flags, ponder, ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, ...environment, DATABASE_SCHEMA: name, PORT: String(port) },
+  });
+  let peakMegabytes = 0;
+  const watch = setInterval(() => {
+    peakMegabytes = Math.max(peakMegabytes, residentMegabytes(child.pid));
+  }, 250);
+  try {
+    for await (const line of createInterface({ input: child.stdout })) {
+      const { msg, duration, level, error } = JSON.parse(line);
+      if (level >= 50) throw new Error(`${name}: ${msg} ${JSON.stringify(error)}`);
+      if (msg !== "Completed backfill indexing across all chains") continue;
+      return { seconds: duration / 1000, peakMegabytes, result: await whenComplete() };
+    }
+    throw new Error(`${name}: the indexing service ended before its backfill was complete`);
+  } finally {
+    clearInterval(watch);
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGINT");
+    await ended;
+  }
+}
+
+function residentMegabytes(pid: number | undefined): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
+}
+
+/** What a running service tells of its metrics: a function that sums the series of a name, or tells them apart by a label. */
+export async function readMetrics(port: number) {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const series = text.split("\n").flatMap((line) => {
+    const [, name, labels = "", value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+    return name === undefined ? [] : [{ name, labels, value: Number(value) }];
+  });
+  const named = (name: string) => series.filter((one) => one.name === name);
+  return {
+    sum: (name: string) => named(name).reduce((sum, { value }) => sum + value, 0),
+    /** Values of a metric by one of its labels. */
+    by: (name: string, label: string): Map<string, number> =>
+      new Map(
+        named(name).map(({ labels, value }) => [
+          new RegExp(`${label}="((?:[^"\\\\]|\\\\.)*)"`).exec(labels)?.[1] ?? "",
+          value,
+        ]),
+      ),
+  };
+}

@@ -1,0 +1,146 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { freePort } from "../../devnet/ports.ts";
+import { type Config, parseEnvironment } from "../../src/config/environment.ts";
+import { chainName } from "../../src/datasources/datasources.ts";
+import type { Databases } from "./databases.ts";
+import { type Expected, expectedEvents, requireEvents } from "./expected-events.ts";
+import { indexOnce, readMetrics, realRoot } from "./indexing-process.ts";
+import { labelsFile } from "./labels-file.ts";
+import { makeChains } from "./made-up-chains.ts";
+import { serveChains } from "./rpc.ts";
+import { sumOfTraffic, type Traffic } from "./traffic.ts";
+
+const names = ["subgraph", "basenames", "lineanames", "threedns"];
+
+/** Sets of plugins, each with those of the one before it. */
+const sets = [
+  ["subgraph"],
+  names,
+  [...names, "registrars"],
+  [...names, "protocol-acceleration", "registrars"],
+  [...names, "protocol-acceleration", "registrars", "tokenscope"],
+];
+
+type Run = {
+  seconds: number;
+  peakMegabytes: number;
+  expected: Expected;
+  labels: number;
+  traffic: Traffic;
+};
+type Report = { plugins: string[]; cold: Run; warm: Run[] };
+
+/**
+ * Indexes six made-up chains with one set of plugins after the other, and prints what each costs. Throws where an event was
+ * not indexed, where the history was found contradictory, and where a plugin asked again for what was there.
+ */
+export async function measureManyChains({
+  logs,
+  rounds,
+  folder,
+  database,
+  databases,
+}: {
+  logs: number;
+  rounds: number;
+  folder: string;
+  database: string;
+  databases: Databases;
+}): Promise<void> {
+  const { chains, labels, datasourcesFile } = makeChains(logs);
+  const rpc = await serveChains(chains);
+  const datasources = join(folder, "datasources.json");
+  writeFileSync(datasources, datasourcesFile);
+  const environment = {
+    NAMESPACE: "mainnet",
+    SUBGRAPH_COMPAT: "false",
+    LABELS_URL: labelsFile(folder, labels),
+    DATASOURCES_FILE: datasources,
+    START_BLOCK: "",
+    END_BLOCK: "",
+    ...Object.fromEntries(chains.map((chain) => [`RPC_URL_${chain.id}`, rpc.urlOf(chain)])),
+  };
+
+  async function index(name: string, variables: Record<string, string>, config: Config): Promise<Run> {
+    for (const { traffic } of chains) traffic.reset();
+    const port = await freePort();
+    const { result, ...costs } = await indexOnce({
+      name,
+      appRoot: realRoot,
+      port,
+      environment: variables,
+      whenComplete: () => readMetrics(port),
+    });
+    const indexed = result.by("ponder_indexing_completed_events", "event");
+    const expected = expectedEvents(config, chains, new Set(indexed.keys()));
+    requireEvents(expected, indexed);
+    const anomalies = [...result.by("names_anomalies_total", "anomaly")];
+    if (anomalies.length > 0) throw new Error(`The history has contradictions: ${anomalies.join("; ")}`);
+    return {
+      ...costs,
+      expected,
+      labels: result.sum("names_labels_healed") + result.sum("names_labels_unknown"),
+      traffic: sumOfTraffic(chains.map(({ traffic }) => traffic.read())),
+    };
+  }
+  try {
+    const size = chains.map(({ id, firstBlock, lastBlock, logs: blocks }) => {
+      const count = blocks.reduce((sum, { length }) => sum + length, 0);
+      return `${chainName(id)} ${format(count)} logs in ${format(lastBlock - firstBlock + 1)} blocks`;
+    });
+    console.log(`${size.join(", ")}; ${database}`);
+    let before: Report | undefined;
+    for (const [place, plugins] of sets.entries()) {
+      const variables = {
+        ...environment,
+        ...(await databases.create(`set${place}`)),
+        PLUGINS: plugins.join(","),
+        DATABASE_SCHEMA: "checked",
+      };
+      const config = parseEnvironment(variables, (path) => readFileSync(path, "utf8"));
+      const cold = await index("cold", variables, config);
+      const warm: Run[] = [];
+      for (let round = 0; round < rounds; round++) {
+        warm.push(await index(`warm_${round}`, variables, config));
+      }
+      const report = { plugins, cold, warm };
+      print(report, before);
+      before = report;
+    }
+    const ignored = before?.cold.expected.ignored;
+    if (ignored !== 0) throw new Error(`No plugin takes ${ignored} of the logs.`);
+  } finally {
+    rpc.close();
+    await databases.close();
+  }
+}
+
+function print({ plugins, cold, warm }: Report, before: Report | undefined): void {
+  const { expected } = cold;
+  const events = [...expected.events.values()].reduce((sum, count) => sum + count, 0);
+  const run = warm.toSorted((a, b) => a.seconds - b.seconds)[warm.length >> 1] ?? cold;
+  const { requests, repeated } = cold.traffic;
+  const more = (count: number, former: number | undefined) =>
+    `${format(count)}${former === undefined ? "" : ` (${count < former ? "" : "+"}${format(count - former)})`}`;
+  const methods = [
+    ...new Set([...Object.keys(before?.cold.traffic.requests ?? {}), ...Object.keys(requests)]),
+  ];
+  const asked = methods.map((method) => {
+    const former = before && (before.cold.traffic.requests[method] ?? 0);
+    return `${method} ${more(requests[method] ?? 0, former)}`;
+  });
+  console.log(
+    `${plugins.join(",")}
+  ${format(expected.logs)} logs, ${format(events)} events
+  warm RPC cache: ${format(events / run.seconds)} events/s, ${format(expected.logs / run.seconds)} logs/s (${run.seconds.toFixed(1)} s, peak ${format(run.peakMegabytes)} MB, ${format(sumOf(run.traffic.requests))} requests)
+  cold RPC cache: ${format(events / cold.seconds)} events/s, ${format(expected.logs / cold.seconds)} logs/s (${cold.seconds.toFixed(1)} s)
+    requests: ${asked.join(", ")}
+    asked for twice: ${repeated.logs} logs, ${repeated.blocks} blocks, ${repeated.calls} calls
+  label look-ups: ${more(cold.labels, before?.cold.labels)}`,
+  );
+}
+
+const sumOf = (counts: Record<string, number>) =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0);
+const format = (value: number) => Math.round(value).toLocaleString("en");

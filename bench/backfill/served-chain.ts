@@ -1,0 +1,185 @@
+import type { Hex } from "viem";
+import { type GeneratedLog, madeUpHash } from "./chain.ts";
+import type { Transaction } from "./made-up.ts";
+import { createTraffic } from "./traffic.ts";
+
+const logsPerBlock = 25;
+const zero32: Hex = `0x${"0".repeat(64)}`;
+const zero20: Hex = `0x${"0".repeat(40)}`;
+
+/** A made-up chain: about 25 logs a block from `firstBlock` on, then `emptyBlocks` without any. */
+export type ServedChain = {
+  id: number;
+  firstBlock: number;
+  /** The last block with logs. */
+  lastBlock: number;
+  /** Logs by block, the first block first. */
+  logs: readonly (readonly GeneratedLog[])[];
+  /** What was asked for since the counting began. */
+  traffic: ReturnType<typeof createTraffic>;
+  /** Result of a JSON-RPC method; throws for what the history does not hold. */
+  answer(method: string, params: unknown[]): unknown;
+};
+
+type ChainOptions = {
+  id: number;
+  firstBlock: number;
+  emptyBlocks: number;
+  /** Unix seconds of the block at a place in the history, 0 for the first, of a history with `count` blocks. */
+  timestampOf: (place: number, count: number) => number;
+  calls?: ReadonlyMap<string, Hex>;
+};
+
+/** Serves a made-up history as a chain. */
+export function serveChain(
+  transactions: readonly Transaction[],
+  { id, firstBlock, emptyBlocks, timestampOf, calls }: ChainOptions,
+): ServedChain {
+  const blocks = packed(transactions);
+  const lastBlock = firstBlock + blocks.length - 1;
+  const head = lastBlock + emptyBlocks;
+  const traffic = createTraffic();
+
+  // The chain id keeps the hashes of two chains apart.
+  const hashOf = (block: Block, place: number) =>
+    madeUpHash("transaction", id * 2 ** 32 + block.firstTransaction + place);
+  const logsOf = blocks.map((block, i) => {
+    let logIndex = 0;
+    return block.transactions.flatMap(({ logs }, transactionIndex) =>
+      logs.map((log) => ({
+        ...log,
+        blockHash: madeUpHash("block", firstBlock + i),
+        blockNumber: hex(firstBlock + i),
+        transactionHash: hashOf(block, transactionIndex),
+        transactionIndex: hex(transactionIndex),
+        logIndex: hex(logIndex++),
+        removed: false,
+      })),
+    );
+  });
+
+  const blockAt = (height: number, isFull: boolean) => {
+    const block = blocks[height - firstBlock];
+    if (height > head) return null;
+    return {
+      ...header,
+      number: hex(height),
+      hash: madeUpHash("block", height),
+      parentHash: madeUpHash("block", height - 1),
+      timestamp: hex(timestampOf(height - firstBlock, blocks.length)),
+      logsBloom: `0x${(block ? "f" : "0").repeat(512)}`,
+      transactions: (block?.transactions ?? []).map(({ from }, transactionIndex) => {
+        const hash = hashOf(block as Block, transactionIndex);
+        if (!isFull) return hash;
+        return {
+          ...transaction,
+          from,
+          hash,
+          blockHash: madeUpHash("block", height),
+          blockNumber: hex(height),
+          transactionIndex: hex(transactionIndex),
+        };
+      }),
+    };
+  };
+
+  return {
+    id,
+    firstBlock,
+    lastBlock,
+    logs: logsOf,
+    traffic,
+    answer(method, params) {
+      traffic.countRequest(method);
+      if (method === "eth_chainId") return hex(id);
+      if (method === "eth_blockNumber") return hex(head);
+      if (method === "eth_getBlockByNumber") {
+        const [tag, isFull] = params as [string, boolean];
+        const height = tag.startsWith("0x") ? Number(tag) : head;
+        if (isFull) traffic.countBlock(height);
+        return blockAt(height, isFull);
+      }
+      if (method === "eth_getLogs") {
+        const found = filterLogs(logsOf, firstBlock, params[0] as LogFilter);
+        for (const { blockNumber, logIndex } of found) traffic.countLog(`${blockNumber} ${logIndex}`);
+        return found;
+      }
+      if (method === "eth_call") {
+        const [{ to, data }] = params as [{ to: string; data: string }];
+        traffic.countCall(JSON.stringify(params));
+        const result = calls?.get(`${to} ${data}`.toLowerCase());
+        if (result !== undefined) return result;
+      }
+      throw new Error(`${method} of ${JSON.stringify(params)} is not in the history`);
+    },
+  };
+}
+
+type Block = { firstTransaction: number; transactions: Transaction[] };
+
+function packed(transactions: readonly Transaction[]): Block[] {
+  const blocks: Block[] = [];
+  let size = logsPerBlock;
+  for (const [place, transaction] of transactions.entries()) {
+    if (size >= logsPerBlock) {
+      blocks.push({ firstTransaction: place, transactions: [] });
+      size = 0;
+    }
+    blocks.at(-1)?.transactions.push(transaction);
+    size += transaction.logs.length;
+  }
+  return blocks;
+}
+
+type LogFilter = { fromBlock: Hex; toBlock: Hex; address?: Hex | Hex[]; topics?: (Hex | Hex[] | null)[] };
+
+function filterLogs<L extends GeneratedLog>(
+  logsOf: readonly L[][],
+  firstBlock: number,
+  filter: LogFilter,
+): L[] {
+  const addresses =
+    filter.address && new Set([filter.address].flat().map((address) => address.toLowerCase()));
+  const selectors = filter.topics?.[0] && new Set([filter.topics[0]].flat());
+  const from = Math.max(0, Number(filter.fromBlock) - firstBlock);
+  const to = Number(filter.toBlock) - firstBlock;
+  return logsOf
+    .slice(from, to + 1)
+    .flat()
+    .filter(
+      ({ address, topics }) =>
+        (!addresses || addresses.has(address)) && (!selectors || selectors.has(topics[0] as Hex)),
+    );
+}
+
+const hex = (value: number) => `0x${value.toString(16)}`;
+
+const header = {
+  sha3Uncles: zero32,
+  miner: zero20,
+  stateRoot: zero32,
+  transactionsRoot: zero32,
+  receiptsRoot: zero32,
+  difficulty: "0x0",
+  totalDifficulty: "0x0",
+  gasLimit: "0x1c9c380",
+  gasUsed: "0x5208",
+  extraData: "0x",
+  mixHash: zero32,
+  nonce: "0x0000000000000000",
+  size: "0x400",
+  uncles: [],
+};
+
+const transaction = {
+  type: "0x0",
+  to: zero20,
+  input: "0x",
+  value: "0x0",
+  nonce: "0x0",
+  gas: "0x5208",
+  gasPrice: "0x1",
+  v: "0x1b",
+  r: zero32,
+  s: zero32,
+};
