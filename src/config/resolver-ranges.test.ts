@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { namespaces } from "../datasources/datasources.ts";
 import type { ContractEntry } from "./contract-entry.ts";
-import { withoutRepeatedResolvers } from "./resolver-ranges.ts";
+import { withoutRepeatedResolvers, withSharedFilters } from "./resolver-ranges.ts";
 
 type Range = { address?: `0x${string}`; startBlock: number; endBlock?: number };
 
@@ -57,4 +57,32 @@ test("two plugins on one chain take all contracts once", () => {
     "basenames/Resolver": { local: { startBlock: 3, endBlock: 6 } },
     "lineanames/Resolver": { local: { startBlock: 0, endBlock: 2 } },
   });
+});
+
+test("a resolver contract has no address where acceleration reads every contract of the chain", () => {
+  const entries: [string, ContractEntry<[]>][] = [
+    ["threedns/threednsOptimism/Resolver", entry({ optimism: { address, startBlock: 5 } })],
+    ["threedns/threednsOptimism/DNSResolver", entry({ optimism: { address, startBlock: 5, endBlock: 9 } })],
+    ["threedns/threednsBase/Resolver", entry({ base: { address, startBlock: 3, endBlock: 4 } })],
+    ["protocol-acceleration/EarlyResolver", entry({ base: { startBlock: 3, endBlock: 4 } })],
+    ["protocol-acceleration/Resolver", entry({ optimism: { startBlock: 5 } })],
+    ["tokenscope/threednsOptimism/ThreeDNSToken", entry({ optimism: { address, startBlock: 5 } })],
+  ];
+  const shared = Object.fromEntries(withSharedFilters(entries).map(([key, { chain }]) => [key, chain]));
+  expect(shared).toEqual({
+    "threedns/threednsOptimism/Resolver": { optimism: { startBlock: 5 } },
+    "threedns/threednsOptimism/DNSResolver": { optimism: { startBlock: 5, endBlock: 9 } },
+    "threedns/threednsBase/Resolver": { base: { startBlock: 3, endBlock: 4 } },
+    "protocol-acceleration/EarlyResolver": { base: { startBlock: 3, endBlock: 4 } },
+    "protocol-acceleration/Resolver": { optimism: { startBlock: 5 } },
+    "tokenscope/threednsOptimism/ThreeDNSToken": { optimism: { address, startBlock: 5 } },
+  });
+});
+
+test("it keeps its address on chains that acceleration does not read", () => {
+  const entries: [string, ContractEntry<[]>][] = [
+    ["threedns/threednsOptimism/Resolver", entry({ optimism: { address, startBlock: 5 } })],
+    ["protocol-acceleration/Resolver", entry({ mainnet: { startBlock: 5 } })],
+  ];
+  expect(withSharedFilters(entries)).toEqual(entries);
 });

@@ -62,6 +62,35 @@ describe("contract entries", () => {
     });
   });
 
+  test("of every resolver change over at the block at which those of the names do", () => {
+    const sources = contractSources({
+      ...config,
+      plugins: ["subgraph", "basenames", "lineanames", "threedns", "protocol-acceleration"],
+    });
+    expect(sources["protocol-acceleration/EarlyResolver"].chain).toEqual({
+      base: { startBlock: 17_522_624, endBlock: 17_571_479 },
+    });
+    expect(sources["protocol-acceleration/Resolver"].chain).toEqual({
+      mainnet: { startBlock: 3_327_417 },
+      base: { startBlock: 17_571_480 },
+      linea: { startBlock: 6_682_888 },
+      optimism: { startBlock: 110_393_959 },
+    });
+    expect(sources["basenames/Resolver"].chain).toEqual({ base: { startBlock: 17_571_480 } });
+    expect(sources["threedns/threednsBase/Resolver"].chain).toEqual({
+      base: { startBlock: 17_522_624, endBlock: 17_571_479 },
+    });
+    expect(sources["threedns/threednsOptimism/Resolver"].chain).toEqual({
+      optimism: { startBlock: 110_393_959 },
+    });
+  });
+
+  test("have no early resolvers where a chain has them from one block on", () => {
+    const keys = keysOf({ datasources: namespaces.sepolia, plugins: ["protocol-acceleration"] });
+    expect(keys).toContain("protocol-acceleration/Resolver");
+    expect(keys).not.toContain("protocol-acceleration/EarlyResolver");
+  });
+
   test("leave out what the namespace does not have", () => {
     const keys = keysOf({ datasources: namespaces["ens-test-env"], plugins: ["registrars"] });
     expect(keys).toEqual([

@@ -2,7 +2,7 @@ import type { Abi } from "viem";
 import type { ContractEntry } from "./contract-entry.ts";
 import type { Config } from "./environment.ts";
 import { pluginIds } from "./plugins.ts";
-import { withoutRepeatedResolvers } from "./resolver-ranges.ts";
+import { withoutRepeatedResolvers, withSharedFilters } from "./resolver-ranges.ts";
 import { basenamesSources } from "./sources/basenames.ts";
 import { lineanamesSources } from "./sources/lineanames.ts";
 import { protocolAccelerationSources } from "./sources/protocol-acceleration.ts";
@@ -43,5 +43,5 @@ export function contractSources(config: Config): ContractSources {
     .filter((id) => config.plugins.includes(id))
     .flatMap((id) => Object.entries(functions[id]?.(config) ?? {}))
     .flatMap(([key, entry]) => (entry === undefined ? [] : [[key, entry] as [string, ContractEntry<Abi>]]));
-  return Object.fromEntries(withoutRepeatedResolvers(entries)) as ContractSources;
+  return Object.fromEntries(withSharedFilters(withoutRepeatedResolvers(entries))) as ContractSources;
 }

@@ -8,6 +8,7 @@ import {
   stringToHex,
   toEventSelector,
   toFunctionSelector,
+  zeroAddress,
 } from "viem";
 import { expect, test } from "vitest";
 import {
@@ -17,6 +18,9 @@ import {
   recordedLogs,
   type TextPlace,
 } from "../../test/support/recorded-resolvers.ts";
+import { handlers } from "../../test/support/registry.ts";
+import { multichainNaming } from "../indexing/naming.ts";
+import { registerProtocolAcceleration } from "./protocol-acceleration.ts";
 
 const recording = readChainA();
 const logs = recordedLogs(recording);
@@ -88,6 +92,23 @@ test("every text that a transaction set last is what the index answers in the en
   }
   expect(new Set([...set.values()].map(({ resolver }) => resolver))).toEqual(new Set(resolvers));
   expect(counts).toEqual({ value: 240, unset: 23, nul: 54, absent: 1, oddKey: 27 });
+});
+
+test("early resolvers are read as those are that begin later", () => {
+  handlers.clear();
+  registerProtocolAcceleration(
+    { naming: multichainNaming, rootChainId: 1, heal: () => undefined, report: () => {} },
+    {
+      isSource: () => true,
+      contracts: { rootRegistry: zeroAddress, threednsResolverOf: () => undefined },
+    },
+  );
+  const eventsOf = (source: string) =>
+    [...handlers.keys()].flatMap((name) => (name.startsWith(source) ? [name.slice(source.length)] : []));
+  expect(eventsOf("protocol-acceleration/EarlyResolver:")).toHaveLength(13);
+  expect(eventsOf("protocol-acceleration/EarlyResolver:")).toEqual(
+    eventsOf("protocol-acceleration/Resolver:"),
+  );
 });
 
 /** What a transaction set; undefined when all records of the node were cleared after it. */

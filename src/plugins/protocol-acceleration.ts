@@ -45,8 +45,10 @@ export function registerProtocolAcceleration(
   };
   registerRegistries(settings, on, contracts);
   registerReverseRegistrars(settings, on);
-  registerResolvers(settings, on);
-  registerResolversOfBytes(settings, on);
+  for (const source of [`${plugin}/EarlyResolver`, `${plugin}/Resolver`] as const) {
+    registerResolvers(settings, on, source);
+    registerResolversOfBytes(settings, on, source);
+  }
 }
 
 function registerRegistries(
@@ -106,30 +108,31 @@ function registerReverseRegistrars(settings: Settings, on: typeof ponder.on): vo
   }
 }
 
+type ResolverSource = `${typeof plugin}/EarlyResolver` | `${typeof plugin}/Resolver`;
 type LogWithTopics = { log: { topics: readonly (Hex | null | undefined)[] } };
 
 // Any contract may emit these. A log whose topics do not fit the declaration is another event of the same name.
 const hasTopics = ({ log }: LogWithTopics, count: number) =>
   log.topics.filter((topic) => topic !== null && topic !== undefined).length === count;
 
-function registerResolvers(settings: Settings, on: typeof ponder.on): void {
-  on(`${plugin}/Resolver:AddrChanged`, async ({ context, event }) => {
+function registerResolvers(settings: Settings, on: typeof ponder.on, source: ResolverSource): void {
+  on(`${source}:AddrChanged`, async ({ context, event }) => {
     if (!hasTopics(event, 2)) return;
     const { node, a: address } = event.args;
     await setAddrRecord(scopeOf(settings, context, event), { node, address });
   });
-  on(`${plugin}/Resolver:AddressChanged`, async ({ context, event }) => {
+  on(`${source}:AddressChanged`, async ({ context, event }) => {
     if (!hasTopics(event, 2)) return;
     const { node, coinType, newAddress: address } = event.args;
     await setAddressRecord(scopeOf(settings, context, event), { node, coinType, address });
   });
-  on(`${plugin}/Resolver:NameChanged`, async ({ context, event }) => {
+  on(`${source}:NameChanged`, async ({ context, event }) => {
     if (!hasTopics(event, 2)) return;
     const name = emittedString(event.log.data, 0, event.args.name);
     await setNameRecord(scopeOf(settings, context, event), { node: event.args.node, name });
   });
   on(
-    `${plugin}/Resolver:TextChanged(bytes32 indexed node, string indexed indexedKey, string key)`,
+    `${source}:TextChanged(bytes32 indexed node, string indexed indexedKey, string key)`,
     async ({ context, event }) => {
       if (!hasTopics(event, 3)) return;
       const { node } = event.args;
@@ -148,7 +151,7 @@ function registerResolvers(settings: Settings, on: typeof ponder.on): void {
     },
   );
   on(
-    `${plugin}/Resolver:TextChanged(bytes32 indexed node, string indexed indexedKey, string key, string value)`,
+    `${source}:TextChanged(bytes32 indexed node, string indexed indexedKey, string key, string value)`,
     async ({ context, event }) => {
       if (!hasTopics(event, 3)) return;
       const key = emittedString(event.log.data, 0, event.args.key);
@@ -156,30 +159,30 @@ function registerResolvers(settings: Settings, on: typeof ponder.on): void {
       await setTextRecord(scopeOf(settings, context, event), { node: event.args.node, key, value });
     },
   );
-  on(`${plugin}/Resolver:VersionChanged`, async ({ context, event }) => {
+  on(`${source}:VersionChanged`, async ({ context, event }) => {
     if (!hasTopics(event, 2)) return;
     const { node, newVersion: version } = event.args;
     await clearRecords(scopeOf(settings, context, event), { node, version });
   });
 }
 
-function registerResolversOfBytes(settings: Settings, on: typeof ponder.on): void {
-  on(`${plugin}/Resolver:ContenthashChanged`, async ({ context, event }) => {
+function registerResolversOfBytes(settings: Settings, on: typeof ponder.on, source: ResolverSource): void {
+  on(`${source}:ContenthashChanged`, async ({ context, event }) => {
     if (hasTopics(event, 2)) await setContenthashRecord(scopeOf(settings, context, event), event.args);
   });
-  on(`${plugin}/Resolver:PubkeyChanged`, async ({ context, event }) => {
+  on(`${source}:PubkeyChanged`, async ({ context, event }) => {
     if (hasTopics(event, 2)) await setPubkeyRecord(scopeOf(settings, context, event), event.args);
   });
-  on(`${plugin}/Resolver:ABIChanged`, async ({ context, event }) => {
+  on(`${source}:ABIChanged`, async ({ context, event }) => {
     if (hasTopics(event, 3)) await addAbiContentType(scopeOf(settings, context, event), event.args);
   });
-  on(`${plugin}/Resolver:DNSZonehashChanged`, async ({ context, event }) => {
+  on(`${source}:DNSZonehashChanged`, async ({ context, event }) => {
     if (hasTopics(event, 2)) await setZonehashRecord(scopeOf(settings, context, event), event.args);
   });
   const dnsEvents = [
-    `${plugin}/Resolver:DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, bytes record)`,
-    `${plugin}/Resolver:DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, uint32 ttl, bytes record)`,
-    `${plugin}/Resolver:DNSRecordDeleted`,
+    `${source}:DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, bytes record)`,
+    `${source}:DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, uint32 ttl, bytes record)`,
+    `${source}:DNSRecordDeleted`,
   ] as const;
   for (const name of dnsEvents) {
     on(name, async ({ context, event }) => {

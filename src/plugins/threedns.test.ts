@@ -21,6 +21,9 @@ const jr = namehash("jr.delv.box");
 // delv.box in DNS wire format.
 const delvWire: Hex = "0x0464656c7603626f7800";
 
+// avatar.ens in DNS wire format.
+const avatarKey: Hex = "0x0661766174617203656e7300";
+
 const metadata = (name: string, prefix = "data:application/json;base64,") =>
   `${prefix}${Buffer.from(JSON.stringify({ name })).toString("base64")}`;
 const empty = async (): Promise<string> => "";
@@ -210,11 +213,25 @@ test("a name whose owner is gone is taken out of its parent's count", async () =
 
 test("a TXT record that is deleted is a text record without value", async () => {
   const { play, rows } = await withBox();
-  await play(`${optimism}/DNSResolver:DNSRecordDeleted`, {
-    node: delv,
-    // avatar.ens
-    name: "0x0661766174617203656e7300",
-    resource: 16,
-  });
+  const args = { node: delv, name: avatarKey, resource: 16 };
+  await play(`${optimism}/DNSResolver:DNSRecordDeleted`, args, { emitter: threednsResolver });
   expect(rows(resolverEvent)).toMatchObject([{ type: "TextChanged", key: "avatar", value: null }]);
+});
+
+test("what other resolvers of the chain tell leaves no trace", async () => {
+  const { play, rows } = await withBox();
+  const resolvers = rows(resolver);
+  await play(`${optimism}/Resolver:AddrChanged`, { node: delv, a: owner });
+  await play(`${optimism}/DNSResolver:DNSRecordDeleted`, { node: delv, name: avatarKey, resource: 16 });
+  expect(rows(resolverEvent)).toEqual([]);
+  expect(rows(resolver)).toEqual(resolvers);
+});
+
+test("what the own resolver tells is told by its address in mixed case", async () => {
+  const { play, rows } = await withBox();
+  const emitter = threednsResolver.toUpperCase().replace("0X", "0x") as Hex;
+  await play(`${optimism}/Resolver:AddrChanged`, { node: delv, a: owner }, { emitter });
+  expect(rows(resolverEvent)).toMatchObject([
+    { type: "AddrChanged", resolverId: `10-${threednsResolver}-${delv}`, addrId: owner },
+  ]);
 });

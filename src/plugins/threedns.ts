@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { type IsSource, type On, onSources } from "../contracts/on.ts";
+import { type IsSource, type On, onContract, onSources } from "../contracts/on.ts";
 import { registerResolver } from "../contracts/resolver.ts";
 import { dnsTextRecord } from "../ens/dns-records.ts";
 import { recordRegistryTransfer } from "../indexing/registry.ts";
@@ -20,9 +20,12 @@ export function registerThreedns(
 ): void {
   const on = onSources(isSource);
   for (const deployment of ["threednsOptimism", "threednsBase"] as const) {
-    registerToken(on, settings, deployment, resolvers[deployment]);
-    registerResolver(on, settings, `threedns/${deployment}/Resolver`);
-    registerDnsRecords(on, settings, deployment);
+    const resolver = resolvers[deployment];
+    registerToken(on, settings, deployment, resolver);
+    // With `protocol-acceleration` the sources bring the events of every resolver of the chain.
+    const onResolver = onContract(on, resolver);
+    registerResolver(onResolver, settings, `threedns/${deployment}/Resolver`);
+    registerDnsRecords(onResolver, settings, deployment);
   }
 }
 
