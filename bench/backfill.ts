@@ -9,7 +9,7 @@
 //
 // With --chains, each set of plugins gets a database of its own, so that its first run shows all requests that it makes;
 // behind each count stands how many there are more than for the set before. The run fails unless every log was indexed by
-// every plugin that takes it.
+// every plugin that takes it, and where a log, block or call was asked for twice.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -18,7 +18,6 @@ const sets = [
   ["subgraph"],
   names,
   [...names, "registrars"],
-  [...names, "protocol-acceleration", "registrars"],
   [...names, "protocol-acceleration", "registrars", "tokenscope"],
 ];
 
@@ -84,6 +83,7 @@ export async function measureManyChains({
       traffic: sumOfTraffic(chains.map(({ traffic }) => traffic.read())),
     };
   }
+
   try {
     const size = chains.map(({ id, firstBlock, lastBlock, logs: blocks }) => {
       const count = blocks.reduce((sum, { length }) => sum + length, 0);
@@ -106,6 +106,7 @@ export async function measureManyChains({
       }
       const report = { plugins, cold, warm };
       print(report, before);
+      requireNothingTwice(report, before);
       before = report;
     }
     const ignored = before?.cold.expected.ignored;
@@ -116,10 +117,18 @@ export async function measureManyChains({
   }
 }
 
+function requireNothingTwice({ plugins, cold }: Report, before: Report | undefined): void {
+  const { logs, blocks, calls } = cold.traffic.repeated;
+  if (logs + blocks + calls > 0) throw new Error("Something was asked for twice.");
+  const addsNames = names.some((name) => plugins.includes(name) && !before?.plugins.includes(name));
+  if (!addsNames && cold.labels !== before?.cold.labels)
+    throw new Error("A plugin that stores no names looks up labels.");
+}
+
 function print({ plugins, cold, warm }: Report, before: Report | undefined): void {
   const { expected } = cold;
   const events = [...expected.events.values()].reduce((sum, count) => sum + count, 0);
-  const run = warm.toSorted((a, b) => a.seconds - b.seconds)[warm.length >> 1] ?? cold;
+  const run = warm.toSorted((a, b) => a.seconds - b.seconds)[warm.length >> 1];
   const { requests, repeated } = cold.traffic;
   const more = (count: number, former: number | undefined) =>
     `${format(count)}${former === undefined ? "" : ` (${count < former ? "" : "+"}${format(count - former)})`}`;
@@ -130,11 +139,12 @@ function print({ plugins, cold, warm }: Report, before: Report | undefined): voi
     const former = before && (before.cold.traffic.requests[method] ?? 0);
     return `${method} ${more(requests[method] ?? 0, former)}`;
   });
+  const speed = ({ seconds, peakMegabytes }: Run) =>
+    `${format(events / seconds)} events/s, ${format(expected.logs / seconds)} logs/s (${seconds.toFixed(1)} s, peak ${format(peakMegabytes)} MB)`;
   console.log(
     `${plugins.join(",")}
-  ${format(expected.logs)} logs, ${format(events)} events
-  warm RPC cache: ${format(events / run.seconds)} events/s, ${format(expected.logs / run.seconds)} logs/s (${run.seconds.toFixed(1)} s, peak ${format(run.peakMegabytes)} MB, ${format(sumOf(run.traffic.requests))} requests)
-  cold RPC cache: ${format(events / cold.seconds)} events/s, ${format(expected.logs / cold.seconds)} logs/s (${cold.seconds.toFixed(1)} s)
+  ${format(expected.logs)} logs, ${format(events)} events${run ? `\n  warm RPC cache: ${speed(run)}, ${format(sumOf(run.traffic.requests))} requests` : ""}
+  cold RPC cache: ${speed(cold)}
     requests: ${asked.join(", ")}
     asked for twice: ${repeated.logs} logs, ${repeated.blocks} blocks, ${repeated.calls} calls
   label look-ups: ${more(cold.labels, before?.cold.labels)}`,
