@@ -13,8 +13,8 @@ import { digestOfText } from "../src/ens/keccak.ts";
 import { labelhashOf } from "../src/ens/labels.ts";
 import { openLabelFile } from "../src/labels/label-file.ts";
 import { generatedLabels, writeDump } from "./labels/data.ts";
-import { load } from "./labels/load.ts";
 import { referenceCost } from "./labels/stand-in.ts";
+import { load } from "./load.ts";
 
 const { values } = parseArgs({
   options: {

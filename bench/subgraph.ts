@@ -1,6 +1,6 @@
 // Measures the subgraph's answers beside hand-written SQL for the same rows, through the same driver.
 //
-//   node scripts/with-node.mjs bench/subgraph.ts <postgres url> [--names 1000000] [--seconds 2] [--http]
+//   node scripts/with-node.mjs bench/subgraph.ts <postgres url> [--names 1000000] [--seconds 2]
 //
 // Makes the schema `bench_subgraph_<names>` with generated names once and keeps it for the next run.
 import { parseArgs } from "node:util";
@@ -9,7 +9,6 @@ import { createDatabase } from "../src/api/subgraph/database.ts";
 import { createSubgraph } from "../src/api/subgraph/subgraph.ts";
 import { indexStatements, tableStatements } from "../test/support/create-tables.ts";
 import { addressSql, bigParent, generateStatements, nodeSql } from "../test/support/generate.ts";
-import { measureHttp } from "./subgraph-http.ts";
 import { type Shape, shapes } from "./subgraph-shapes.ts";
 
 const { values, positionals } = parseArgs({
@@ -17,7 +16,6 @@ const { values, positionals } = parseArgs({
   options: {
     names: { type: "string", default: "1000000" },
     seconds: { type: "string", default: "2" },
-    http: { type: "boolean", default: false },
   },
 });
 const names = Number(values.names);
@@ -41,7 +39,6 @@ const subgraph = createSubgraph({
 
 console.log(`${names} names; p50 and p99 in ms, requests/s with 1 and 16 at a time; ratio of the p50`);
 for (const shape of shapes({ ...rows[0], bigParent })) await measure(shape);
-if (values.http) await measureHttp(subgraph, shapes({ ...rows[0], bigParent }), Number(values.seconds));
 await pool.end();
 
 async function prepare(): Promise<void> {

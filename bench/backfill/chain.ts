@@ -46,7 +46,8 @@ const zero: Hex = `0x${"0".repeat(40)}`;
 const word = (hex: Hex): Hex => `0x${hex.slice(2).padStart(64, "0")}`;
 const number = (value: number | bigint): Hex => numberToHex(value, { size: 32 });
 const hashOf = (label: string) => keccak256(stringToHex(label));
-const accountOf = (id: number): Hex => `0x${hashOf(`account ${id}`).slice(26)}`;
+/** Made-up addresses. */
+export const accountOf = (id: number): Hex => `0x${hashOf(`account ${id}`).slice(26)}`;
 
 /** The logs of the history, transaction by transaction, until at least `count` were made; and the labels that were used. */
 export function generateHistory(count: number): { transactions: GeneratedLog[][]; labels: string[] } {
@@ -103,7 +104,8 @@ function addrChanged(node: Hex, owner: Hex): GeneratedLog[] {
   ];
 }
 
-function registration(label: string, owner: Hex, kind: number): GeneratedLog[] {
+/** The logs of a registration; the higher kinds set records too, kind 1 also a reverse name. */
+export function registration(label: string, owner: Hex, kind: number): GeneratedLog[] {
   const labelhash = hashOf(label);
   const node = keccak256(concat([eth, labelhash]));
   const price = encodeAbiParameters(

@@ -20,7 +20,7 @@ export async function serveHistory(
 ): Promise<RpcServer> {
   const chain = serveChain(
     transactions.map((logs) => ({ from: zero, logs })),
-    { id: holesky, firstBlock, emptyBlocks: 0, timestampOf: (place) => 1_600_000_000 + place * 12 },
+    { id: holesky, firstBlock, emptyBlocks: 100, timestampOf: (place) => 1_600_000_000 + place * 12 },
   );
   const { urlOf, close } = await serveChains([chain]);
   return {
