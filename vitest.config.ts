@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -5,6 +6,9 @@ const stand = (name: string) => fileURLToPath(new URL(`test/support/${name}`, im
 
 export default defineConfig({
   test: {
+    // Of two processors Vitest would use one.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
+    minWorkers: 1,
     projects: [
       {
         resolve: { alias: { "ponder:registry": stand("registry.ts") } },

@@ -1,6 +1,7 @@
 import type { Hex } from "viem";
 import { labelhashOf } from "../ens/labels.ts";
 import { addrReverseNode } from "../ens/nodes.ts";
+import { outlastOutage } from "./outlast-outage.ts";
 import type { Scope } from "./scope.ts";
 
 /**
@@ -26,10 +27,10 @@ export async function reverseLabel(
   return undefined;
 }
 
-// A node without the debug methods says so definitely; waiting would not help. Outages are retried by the client itself.
+// A node without the debug methods says so definitely; waiting would not help.
 async function traceOf(scope: Scope): Promise<unknown> {
   try {
-    return await scope.traceTransaction();
+    return await outlastOutage(() => scope.traceTransaction());
   } catch {
     return undefined;
   }

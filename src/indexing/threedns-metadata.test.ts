@@ -54,8 +54,7 @@ test.each<[string, BaseError]>([
 });
 
 test.each<[string, Error]>([
-  ["an HTTP error", failed(new HttpRequestError({ url: "http://localhost", status: 503 }))],
-  ["a timeout", failed(new TimeoutError({ body: {}, url: "http://localhost" }))],
+  ["an HTTP refusal", failed(new HttpRequestError({ url: "http://localhost", status: 403 }))],
   [
     "a node's own failure, which viem calls a revert",
     failed(new ContractFunctionRevertedError({ abi, functionName: "uri", message: "internal error" })),
@@ -63,6 +62,21 @@ test.each<[string, Error]>([
   ["anything else", new Error("socket hang up")],
 ])("%s is not taken for an answer", async (_, error) => {
   await expect(readTokenUri(failing(error), { address, tokenId: 5n })).rejects.toBe(error);
+});
+
+test.each<[string, Error]>([
+  ["an overloaded node", failed(new HttpRequestError({ url: "http://localhost", status: 503 }))],
+  ["a timeout", failed(new TimeoutError({ body: {}, url: "http://localhost" }))],
+])("%s is waited out", async (_, error) => {
+  const errors = [error];
+  const client: UriReader = {
+    readContract: async () => {
+      const next = errors.pop();
+      if (next) throw next;
+      return "data:,";
+    },
+  };
+  expect(await readTokenUri(client, { address, tokenId: 5n })).toBe("data:,");
 });
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");

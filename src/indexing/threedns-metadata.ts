@@ -1,5 +1,6 @@
 import { BaseError, ContractFunctionRevertedError, ContractFunctionZeroDataError, type Hex } from "viem";
 import { threednsMetadataAbi } from "../../abis/threedns.ts";
+import { outlastOutage } from "./outlast-outage.ts";
 
 type UriRequest = {
   abi: typeof threednsMetadataAbi;
@@ -14,21 +15,24 @@ export type UriReader = { readContract(request: UriRequest): Promise<string> };
 
 /**
  * The token's metadata address, or undefined where the contract gives none: a revert and data that is no string are final
- * and are not asked for again. Rejects when no node answers, after Ponder's own retries.
+ * and are not asked for again. Waits while no node answers; rejects where one
+ * answers with another failure.
  */
 export async function readTokenUri(
   client: UriReader,
   { address, tokenId }: { address: Hex; tokenId: bigint },
 ): Promise<string | undefined> {
   try {
-    return await client.readContract({
-      abi: threednsMetadataAbi,
-      address,
-      functionName: "uri",
-      args: [tokenId],
-      // ponder: it would take an empty answer for a node that lags, and ask nine times.
-      retryEmptyResponse: false,
-    });
+    return await outlastOutage(() =>
+      client.readContract({
+        abi: threednsMetadataAbi,
+        address,
+        functionName: "uri",
+        args: [tokenId],
+        // ponder: it would take an empty answer for a node that lags, and ask nine times.
+        retryEmptyResponse: false,
+      }),
+    );
   } catch (error) {
     if (isFinal(error)) return undefined;
     throw error;

@@ -6,6 +6,7 @@ import { readOrUndefined } from "../ens/contract-refusals.ts";
 import { dnsTextRecord } from "../ens/dns-records.ts";
 import { emittedString } from "../ens/event-strings.ts";
 import { subnode } from "../ens/nodes.ts";
+import { outlastOutage } from "../indexing/outlast-outage.ts";
 import {
   addAbiContentType,
   clearRecords,
@@ -138,15 +139,15 @@ function registerResolvers(settings: Settings, on: typeof ponder.on, source: Res
       const { node } = event.args;
       const key = emittedString(event.log.data, 0, event.args.key);
       const scope = scopeOf(settings, context, event);
-      const value = await readOrUndefined(() =>
+      const read = () =>
         context.client.readContract({
           abi: textRecordAbi,
           address: scope.emitter,
           functionName: "text",
           args: [node, key],
           retryEmptyResponse: false,
-        }),
-      );
+        });
+      const value = await readOrUndefined(() => outlastOutage(read));
       await setTextRecord(scope, { node, key, value });
     },
   );
