@@ -3,6 +3,7 @@ import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import { writeDigest } from "../../src/labels/digests.ts";
 import type { LabelFile } from "../../src/labels/label-file.ts";
 import { type Answer, errorAnswer, jsonAnswer } from "./answer.ts";
+import { parseBatchBody } from "./batch-body.ts";
 import { batchRequest, longestBatch } from "./batch-request.ts";
 import { invalidLabelhash } from "./heal.ts";
 import { healList } from "./heal-list.ts";
@@ -15,8 +16,9 @@ export const largestBody = 1024 * 1024;
  * Answers `POST /v1/heal`: one label or null for each labelhash, in order, as one JSON object, or as one JSON
  * value a line with `asLines`. The checks come in the order of `GET /v1/heal`.
  */
-export function answerBatch(file: LabelFile, body: string, asLines: boolean): Answer {
-  const parsed = batchRequest.safeParse(parsedJson(body));
+export function answerBatch(file: LabelFile, body: Buffer, asLines: boolean): Answer {
+  const { json, digests: read } = parseBatchBody(body);
+  const parsed = batchRequest.safeParse(json);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const field = issue?.path.join(".") || "body";
@@ -25,16 +27,13 @@ export function answerBatch(file: LabelFile, body: string, asLines: boolean): An
   const request = parsed.data;
   const { pin, fault } = checkedPin(request.label_set_id ?? "", request.label_set_version?.toString() ?? "");
   if (fault !== undefined) return fault;
-  if (request.labelhashes.length > longestBatch) {
-    return errorAnswer(
-      400,
-      `labelhashes: ${request.labelhashes.length} are too many, at most ${longestBatch} are healed at once`,
-    );
+  const count = read ? read.length / digestLength : request.labelhashes.length;
+  if (count > longestBatch) {
+    return errorAnswer(400, `labelhashes: ${count} are too many, at most ${longestBatch} are healed at once`);
   }
-  const digests = new Uint8Array(request.labelhashes.length * digestLength);
-  for (let i = 0; i < request.labelhashes.length; i++) {
-    const text = request.labelhashes[i];
-    if (!writeAnyDigest(text, digests, i * digestLength)) {
+  const digests = read ?? new Uint8Array(count * digestLength);
+  for (let i = 0; read === undefined && i < count; i++) {
+    if (!writeAnyDigest(request.labelhashes[i], digests, i * digestLength)) {
       return errorAnswer(400, `labelhashes[${i}]: ${invalidLabelhash}`);
     }
   }
@@ -46,7 +45,7 @@ export function answerBatch(file: LabelFile, body: string, asLines: boolean): An
     : jsonAnswer(object(pieces));
 }
 
-/** Nearly every labelhash comes in its one form; the others are brought into it. */
+/** Labelhashes in other forms are brought into the one that is stored. */
 function writeAnyDigest(text: unknown, target: Uint8Array, start: number): boolean {
   if (typeof text !== "string") return false;
   return writeDigest(text, target, start) || writeDigest(normalizeLabelhash(text) ?? "", target, start);
@@ -69,13 +68,5 @@ function* object(pieces: Iterable<(string | undefined)[]>): Generator<string> {
 function* lines(pieces: Iterable<(string | undefined)[]>): Generator<string> {
   for (const labels of pieces) {
     yield labels.map((label) => (label === undefined ? "null\n" : `${JSON.stringify(label)}\n`)).join("");
-  }
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 
-/** The request's body as text. Throws `BodyTooLargeError` when it has more than `limit` bytes. */
-export async function readBody(incoming: IncomingMessage, limit: number): Promise<string> {
+/** The request's body. Throws `BodyTooLargeError` when it has more than `limit` bytes. */
+export async function readBody(incoming: IncomingMessage, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   let isTooLarge = Number(incoming.headers["content-length"] ?? 0) > limit;
@@ -13,7 +13,7 @@ export async function readBody(incoming: IncomingMessage, limit: number): Promis
     if (length > 16 * limit) break;
   }
   if (isTooLarge) throw new BodyTooLargeError(limit);
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks);
 }
 
 /** The request's body is larger than allowed. */

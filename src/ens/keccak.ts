@@ -83,7 +83,7 @@ function room(length: number): Uint8Array {
 function digestOfInput(length: number): Buffer {
   const blocks = Math.floor(length / rate) + 1;
   const end = inputOffset + blocks * rate;
-  view.fill(0, inputOffset + length, end);
+  // The input behind the message is zero: every digest leaves it so.
   view[inputOffset + length] = 1;
   view[end - 1] = (view[end - 1] ?? 0) | 0x80;
   absorb(blocks);
@@ -104,8 +104,8 @@ function roundConstants(): BigUint64Array {
 }
 
 /**
- * A WebAssembly module with one function, `digest(blocks)`: absorbs padded blocks from `inputOffset` on and
- * stores the first four lanes at 0. The lanes stay in locals, and each row of new lanes is made from few of them
+ * A WebAssembly module with one function, `digest(blocks)`: absorbs padded blocks from `inputOffset` on, clears
+ * them and stores the first four lanes at 0. The lanes stay in locals, and each row of new lanes is made from few of them
  * at a time, which is where the speed comes from.
  */
 function moduleBytes(): Uint8Array<ArrayBuffer> {
@@ -127,6 +127,7 @@ function moduleBytes(): Uint8Array<ArrayBuffer> {
     ...load(pointer, inputOffset + 8 * i),
     xor,
     ...set(old + i),
+    ...[...get(pointer), 0x42, 0, 0x37, 3, ...leb(inputOffset + 8 * i)],
   ]);
   const theta = [
     ...five.flatMap((x) => [

@@ -23,6 +23,22 @@ export function writeDigest(text: string, target: Uint8Array, start = 0): boolea
   return codes < 128 && values < 256;
 }
 
+/** As `writeDigest`, of a labelhash that stands as text in `bytes` from `at` on. */
+export function readDigest(bytes: Uint8Array, at: number, target: Uint8Array, start = 0): boolean {
+  if (bytes[at] !== zero || bytes[at + 1] !== x) return false;
+  let codes = 0;
+  let values = 0;
+  for (let i = 0; i < digestLength; i++) {
+    const high = bytes[at + 2 * i + 2] ?? 0;
+    const low = bytes[at + 2 * i + 3] ?? 0;
+    const value = ((digitValues[high & 127] ?? 0) << 4) | (digitValues[low & 127] ?? 0);
+    target[start + i] = value;
+    codes |= high | low;
+    values |= value;
+  }
+  return codes < 128 && values < 256;
+}
+
 const [zero, x] = [0x30, 0x78];
 const noDigit = 256;
 const digitValues = new Uint16Array(128).fill(noDigit);
