@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { gracePeriod } from "../ens/expiry.ts";
 import { subnode } from "../ens/nodes.ts";
 import { registration } from "../schema/subgraph.ts";
-import { ensureAccount } from "./accounts.ts";
+import { ensureAccount, isOwnedBy } from "./accounts.ts";
 import { type DomainRow, findDomain, updateDomain, updateDomainIfStored } from "./domains.ts";
 import { addRegistrationEvent } from "./events.ts";
 import { childName, type StoredLabel } from "./naming.ts";
@@ -22,7 +22,6 @@ export async function recordNameRegistered(
 ): Promise<void> {
   const { db, naming, blockNumber, timestamp } = scope;
   const node = subnode(managed.node, labelhash);
-  await ensureAccount(scope, owner);
   const healed = scope.heal(labelhash);
   const known = naming.known(labelhash, healed instanceof Promise ? await healed : healed);
   const changes = (before: DomainRow | undefined) => ({
@@ -30,7 +29,9 @@ export async function recordNameRegistered(
     expiryDate: expires + gracePeriod,
     ...nameUnder(scope, { managed, labelhash, known, before }),
   });
-  if (!(await updateDomainIfStored(scope, node, changes))) {
+  const stored = await updateDomainIfStored(scope, node, changes);
+  if (!isOwnedBy(stored, owner)) await ensureAccount(scope, owner);
+  if (!stored) {
     // The registry did not name it first: other chains' registrars hold names for later. On the root chain that is odd.
     if (scope.chainId === scope.rootChainId) scope.report("unknown-node", scope);
     await recordNewOwner(scope, { parentNode: managed.node, labelhash, owner, isOldRegistry: false });

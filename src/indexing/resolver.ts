@@ -1,8 +1,8 @@
 import type { Hex } from "viem";
 import type { DnsTextRecord } from "../ens/dns-records.ts";
 import { resolver } from "../schema/subgraph.ts";
-import { ensureAccount } from "./accounts.ts";
-import { updateDomainIfStored } from "./domains.ts";
+import { ensureAccount, isOwnedBy } from "./accounts.ts";
+import { type DomainRow, updateDomainIfStored } from "./domains.ts";
 import { addResolverEvent } from "./events.ts";
 import type { Scope } from "./scope.ts";
 import { storedList } from "./stored-lists.ts";
@@ -17,9 +17,9 @@ export async function recordAddrChanged(
   scope: Scope,
   { node, address }: { node: Hex; address: Hex },
 ): Promise<void> {
-  await ensureAccount(scope, address);
   const id = await saveResolver(scope, node, { addrId: address });
-  await updateResolvedAddress(scope, { node, resolverId: id, address });
+  const linked = await updateResolvedAddress(scope, { node, resolverId: id, address });
+  if (!isOwnedBy(linked, address)) await ensureAccount(scope, address);
   await addResolverEvent(scope, { type: "AddrChanged", resolverId: id, addrId: address });
 }
 
@@ -156,10 +156,10 @@ async function saveResolver(
 async function updateResolvedAddress(
   scope: Scope,
   { node, resolverId, address }: { node: Hex; resolverId: string; address: Hex | null },
-): Promise<void> {
+): Promise<DomainRow | undefined> {
   // Only the root chain's registry links domains to resolvers.
-  if (scope.chainId !== scope.rootChainId) return;
-  await updateDomainIfStored(scope, node, (before) =>
+  if (scope.chainId !== scope.rootChainId) return undefined;
+  return updateDomainIfStored(scope, node, (before) =>
     before.resolverId === resolverId ? { resolvedAddressId: address } : undefined,
   );
 }
