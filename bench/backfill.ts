@@ -1,5 +1,6 @@
 // Backfill speed: events a second of the real indexing functions beside empty ones, over one made-up chain; or, with
-// --chains, of one set of plugins after the other up to all of them, over six made-up chains.
+// --chains, of one set of plugins after the other up to all of them, over six made-up chains; or, with --recordings, over
+// the three recorded ones (bench/recordings.ts).
 //
 //   node scripts/with-node.mjs bench/backfill.ts [--logs 500000] [--rounds 3] [--pglite]
 //   node scripts/with-node.mjs bench/backfill.ts --chains [--logs 300000] [--rounds 3] [--pglite]
@@ -24,12 +25,17 @@ import { startPostgres } from "./postgres.ts";
 const { values: options } = parseArgs({
   options: {
     chains: { type: "boolean", default: false },
+    recordings: { type: "boolean", default: false },
     logs: { type: "string" },
     rounds: { type: "string", default: "3" },
     pglite: { type: "boolean", default: false },
   },
 });
 
+if (options.recordings) {
+  await import("./recordings.ts");
+  process.exit();
+}
 const folder = mkdtempSync(join(tmpdir(), "bench-backfill-"));
 const given = process.env["DATABASE_URL"];
 const postgres = options.pglite || given ? undefined : startPostgres(await freePort());

@@ -1,7 +1,7 @@
 // Backfill of the three carried recordings by plugin set: events a second, time in indexing functions, RPC requests and
 // label look-ups. Adding a plugin must add events, but no look-ups, and requests only for what no other plugin reads.
 //
-//   node scripts/with-node.mjs bench/recordings.ts [--rounds 3]
+//   node scripts/with-node.mjs bench/recordings.ts [--rounds 3]      or bench/backfill.ts --recordings [--rounds 3]
 //
 // Needs a Postgres server's programs (it starts one for the run), or DATABASE_URL. The recordings are small, so fetching
 // from the local nodes makes most of the time; the time in indexing functions is told apart from it.
@@ -20,7 +20,9 @@ import { batchOf, createLabelDatabase } from "../labels-service/database.ts";
 import { chainIds, datasourcesFile, lastBlocks } from "../test/support/chains-world.ts";
 import { startPostgres } from "./postgres.ts";
 
-const { values: options } = parseArgs({ options: { rounds: { type: "string", default: "3" } } });
+const { values: options } = parseArgs({
+  options: { rounds: { type: "string", default: "3" }, recordings: { type: "boolean" } },
+});
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "bench-recordings-"));
 const folders = { root: "a", base: "a-base", linea: "a-linea" };
