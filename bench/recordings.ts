@@ -18,6 +18,7 @@ import { startServiceProcess } from "../devnet/service-process.ts";
 import { WaitError, waitFor } from "../devnet/wait.ts";
 import { batchOf, createLabelDatabase } from "../labels-service/database.ts";
 import { chainIds, datasourcesFile, lastBlocks } from "../test/support/chains-world.ts";
+import { pluginSets } from "./plugin-sets.ts";
 import { startPostgres } from "./postgres.ts";
 
 const { values: options } = parseArgs({
@@ -26,13 +27,6 @@ const { values: options } = parseArgs({
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "bench-recordings-"));
 const folders = { root: "a", base: "a-base", linea: "a-linea" };
-const names = ["subgraph", "basenames", "lineanames", "threedns"];
-const sets = [
-  ["subgraph"],
-  names,
-  [...names, "registrars"],
-  [...names, "protocol-acceleration", "registrars", "tokenscope"],
-];
 
 const recordings = Object.values(folders).map((name) => join(root, "devnet/recording", name));
 const nodes = await Promise.all(recordings.map((path) => startNode({ recording: readRecording(path) })));
@@ -107,8 +101,8 @@ const median = (runs: Run[]) => runs.toSorted((a, b) => a.seconds - b.seconds)[r
 
 try {
   // Fills what Ponder keeps of calls and traces.
-  await backfill("warm", sets.at(-1) ?? []);
-  for (const [place, plugins] of sets.entries()) {
+  await backfill("warm", pluginSets.at(-1) ?? []);
+  for (const [place, plugins] of pluginSets.entries()) {
     const runs: Run[] = [];
     for (let round = 0; round < Number(options.rounds); round++) {
       runs.push(await backfill(`set_${place}_${round}`, plugins));

@@ -5,10 +5,10 @@ import {
   keccak256,
   namehash,
   numberToHex,
-  stringToHex,
   toEventSelector,
   toHex,
 } from "viem";
+import { accountOf, hashOf } from "./made-up.ts";
 
 // A made-up history in the proportions of the real one: registrations with their eight to nine events, renewals,
 // transfers, records, subnames, reverse names. The same seed gives the same chain.
@@ -45,9 +45,6 @@ const zero: Hex = `0x${"0".repeat(40)}`;
 
 const word = (hex: Hex): Hex => `0x${hex.slice(2).padStart(64, "0")}`;
 const number = (value: number | bigint): Hex => numberToHex(value, { size: 32 });
-const hashOf = (label: string) => keccak256(stringToHex(label));
-/** Made-up addresses. */
-export const accountOf = (id: number): Hex => `0x${hashOf(`account ${id}`).slice(26)}`;
 
 /** The logs of the history, transaction by transaction, until at least `count` were made; and the labels that were used. */
 export function generateHistory(count: number): { transactions: GeneratedLog[][]; labels: string[] } {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { freePort } from "../../devnet/ports.ts";
 import { type Config, parseEnvironment } from "../../src/config/environment.ts";
 import { chainName } from "../../src/datasources/datasources.ts";
+import { namePlugins, pluginSets } from "../plugin-sets.ts";
 import type { Databases } from "./databases.ts";
 import { type Expected, expectedEvents, requireEvents } from "./expected-events.ts";
 import { indexOnce, readMetrics, realRoot } from "./indexing-process.ts";
@@ -10,16 +11,6 @@ import { labelsFile } from "./labels-file.ts";
 import { makeChains } from "./made-up-chains.ts";
 import { serveChains } from "./rpc.ts";
 import { sumOfTraffic, type Traffic } from "./traffic.ts";
-
-const names = ["subgraph", "basenames", "lineanames", "threedns"];
-
-/** Sets of plugins, each with those of the one before it. */
-const sets = [
-  ["subgraph"],
-  names,
-  [...names, "registrars"],
-  [...names, "protocol-acceleration", "registrars", "tokenscope"],
-];
 
 type Run = {
   seconds: number;
@@ -91,7 +82,7 @@ export async function measureManyChains({
     });
     console.log(`${size.join(", ")}; ${database}`);
     let before: Report | undefined;
-    for (const [place, plugins] of sets.entries()) {
+    for (const [place, plugins] of pluginSets.entries()) {
       const variables = {
         ...environment,
         ...(await databases.create(`set${place}`)),
@@ -120,7 +111,7 @@ export async function measureManyChains({
 function requireNothingTwice({ plugins, cold }: Report, before: Report | undefined): void {
   const { logs, blocks, calls } = cold.traffic.repeated;
   if (logs + blocks + calls > 0) throw new Error("Something was asked for twice.");
-  const addsNames = names.some((name) => plugins.includes(name) && !before?.plugins.includes(name));
+  const addsNames = namePlugins.some((name) => plugins.includes(name) && !before?.plugins.includes(name));
   if (!addsNames && cold.labels !== before?.cold.labels)
     throw new Error("A plugin that stores no names looks up labels.");
 }

@@ -1,0 +1,10 @@
+/** The plugins that store names. */
+export const namePlugins = ["subgraph", "basenames", "lineanames", "threedns"];
+
+/** Sets of plugins to compare, each with those of the one before it; the last has all. */
+export const pluginSets = [
+  ["subgraph"],
+  namePlugins,
+  [...namePlugins, "registrars"],
+  [...namePlugins, "protocol-acceleration", "registrars", "tokenscope"],
+];
