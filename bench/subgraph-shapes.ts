@@ -1,4 +1,4 @@
-import type { Value } from "../src/api/subgraph/values.ts";
+import type { Value } from "../src/api/subgraph/schema/values.ts";
 
 /** A query and the SQL that someone would write by hand for the same rows. */
 export type Shape = {

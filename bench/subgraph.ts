@@ -5,7 +5,7 @@
 // Makes the schema `bench_subgraph_<names>` with generated names once and keeps it for the next run.
 import { parseArgs } from "node:util";
 import pg from "pg";
-import { createDatabase } from "../src/api/subgraph/database.ts";
+import { createDatabase } from "../src/api/database/client.ts";
 import { createSubgraph } from "../src/api/subgraph/subgraph.ts";
 import { indexStatements, tableStatements } from "../test/support/create-tables.ts";
 import { addressSql, bigParent, generateStatements, nodeSql } from "../test/support/generate.ts";

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import { z } from "zod/v4";
 import { createApi, type PluginRoutes } from "./app.ts";
-import { ApiError, parsePath, parseQuery } from "./errors.ts";
+import { ApiError, parsePath, parseQuery } from "./rest/errors.ts";
 import type { CurrentStatus } from "./status/status-source.ts";
 
 const snapshot = {

@@ -1,13 +1,13 @@
 import { Hono } from "hono";
-import { amirealtimeRoutes } from "./amirealtime.ts";
-import { configRoutes, type PublicConfig } from "./config.ts";
-import { errorHandler, notFound } from "./errors.ts";
-import { indexingStatusRoutes } from "./indexing-status.ts";
-import type { LabelSource } from "./label-source.ts";
-import { openApiRoutes } from "./openapi.ts";
+import { amirealtimeRoutes } from "./endpoints/amirealtime.ts";
+import { configRoutes, type PublicConfig } from "./endpoints/config.ts";
+import { indexingStatusRoutes } from "./endpoints/indexing-status.ts";
+import { errorHandler, notFound } from "./rest/errors.ts";
+import { openApiRoutes } from "./rest/openapi.ts";
+import { welcomePage } from "./rest/welcome.ts";
+import type { LabelSource } from "./status/label-source.ts";
 import type { StatusSource } from "./status/status-source.ts";
-import type { Versions } from "./versions.ts";
-import { welcomePage } from "./welcome.ts";
+import type { Versions } from "./status/versions.ts";
 
 // Headers of ours that a browser lets its pages read.
 const exposedHeaders = "x-nsnode-version, link, etag, graph-indexed, graph-attestable";

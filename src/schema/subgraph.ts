@@ -6,7 +6,7 @@ import { hex, list, text } from "./columns.ts";
 //
 // Indexes serve the sorts and filters that clients of the subgraph use. Those that sort end with the id, which
 // breaks ties. Names and labels may be longer than an index entry can be (spam of 120 kB is on chain), so their
-// indexes hold the first 256 characters: src/api/subgraph/conditions.ts compares and sorts by these first.
+// indexes hold the first 256 characters: src/api/subgraph/compile/conditions.ts compares and sorts by these first.
 
 /**
  * One row per node that a registry ever named, and the root; rows never disappear.

@@ -1,7 +1,11 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ActionFilter, countActions, readActions } from "../../src/api/queries/registrar-actions.ts";
-import { createDatabase, type Database, type SqlClient } from "../../src/api/subgraph/database.ts";
+import { createDatabase, type Database, type SqlClient } from "../../src/api/database/client.ts";
+import {
+  type ActionFilter,
+  countActions,
+  readActions,
+} from "../../src/api/endpoints/registrar-actions-query.ts";
 import { indexStatements, tableStatements } from "../support/create-tables.ts";
 import { postgresPrograms, startPostgres } from "../support/postgres.ts";
 import { checkpointOf } from "../support/subgraph.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Database } from "../../src/api/subgraph/database.ts";
-import { createSearchIndexes } from "../../src/api/subgraph/search-indexes.ts";
+import type { Database } from "../../src/api/database/client.ts";
+import { createSearchIndexes } from "../../src/api/database/search-indexes.ts";
 import { bigParent } from "../support/generate.ts";
 import { createGeneratedDatabase } from "../support/generated-database.ts";
 import { createEndpoint } from "../support/subgraph.ts";

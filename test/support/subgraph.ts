@@ -1,7 +1,7 @@
 import { PGlite } from "@electric-sql/pglite";
-import { createDatabase, type Database } from "../../src/api/subgraph/database.ts";
-import type { Limits } from "../../src/api/subgraph/limits.ts";
+import { createDatabase, type Database } from "../../src/api/database/client.ts";
 import { subgraphRoutes } from "../../src/api/subgraph/routes.ts";
+import type { Limits } from "../../src/api/subgraph/schema/limits.ts";
 import { createSubgraph } from "../../src/api/subgraph/subgraph.ts";
 import { indexStatements, tableStatements } from "./create-tables.ts";
 import { type Entity, type EntityDump, insertStatements } from "./entities.ts";

@@ -5,7 +5,7 @@ import { tableStatements } from "../../../test/support/create-tables.ts";
 import { namespaces } from "../../datasources/datasources.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { nodeOfName } from "../../ens/names.ts";
-import { createDatabase } from "../subgraph/database.ts";
+import { createDatabase } from "../database/client.ts";
 import { type ChainReader, UnavailableError } from "./chain-reader.ts";
 import { type Resolution, resolveRecords } from "./forward.ts";
 import { knownContracts } from "./known-contracts.ts";

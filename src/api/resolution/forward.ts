@@ -3,13 +3,13 @@ import { defaultEvmCoinType } from "../../ens/coin-types.ts";
 import { namesAbove, nodeOfName } from "../../ens/names.ts";
 import { nameValue } from "../../ens/record-values.ts";
 import { parseReverseName } from "../../ens/reverse-names.ts";
-import { indexedResolver } from "../queries/resolver-records.ts";
-import { indexedReverseName } from "../queries/reverse-names.ts";
-import type { Database } from "../subgraph/database.ts";
+import type { Database } from "../database/client.ts";
 import type { ChainReader } from "./chain-reader.ts";
 import { indexedRecords, liveSelection } from "./indexed-records.ts";
 import type { KnownContracts, Registry } from "./known-contracts.ts";
 import { liveRecords } from "./live-records.ts";
+import { indexedResolver } from "./resolver-records.ts";
+import { indexedReverseName } from "./reverse-names.ts";
 import { isEmptySelection, type Records, type Selection, unsetRecords } from "./selection.ts";
 import type { Tracer } from "./trace.ts";
 

@@ -1,6 +1,6 @@
 import { defaultEvmCoinType, isEvmCoinType } from "../../ens/coin-types.ts";
 import { addressValue, nameValue } from "../../ens/record-values.ts";
-import type { IndexedRecords } from "../queries/resolver-records.ts";
+import type { IndexedRecords } from "./resolver-records.ts";
 import { emptySelection, type Records, type Selection } from "./selection.ts";
 
 /** The part of a selection that only the chain can tell: ABI texts, interfaces, and the version before its first change. */

@@ -1,17 +1,17 @@
 import { randomUUID } from "node:crypto";
-import { readCheckpoints, type StatementRunner } from "../queries/checkpoints.ts";
+import type { BlockRef } from "./block.ts";
+import { readCheckpoints, type StatementRunner } from "./checkpoints.ts";
+import type { StatusChain } from "./facts.ts";
+import { createFindBlock, type FetchBlock } from "./find-block.ts";
+import { createIndexerStatus } from "./indexer-status.ts";
+import type { PonderProcess } from "./ponder-process.ts";
 import {
   createSnapshotTable,
   createSnapshotView,
   readSavedSnapshot,
   saveSnapshot,
   type WriteStatement,
-} from "../queries/saved-snapshot.ts";
-import type { BlockRef } from "./block.ts";
-import type { StatusChain } from "./facts.ts";
-import { createFindBlock, type FetchBlock } from "./find-block.ts";
-import { createIndexerStatus } from "./indexer-status.ts";
-import type { PonderProcess } from "./ponder-process.ts";
+} from "./saved-snapshot.ts";
 import { createStatusSource, type Reading, type StatusSource } from "./status-source.ts";
 
 const refreshMs = 1_000;

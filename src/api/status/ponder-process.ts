@@ -1,6 +1,6 @@
 import { z } from "zod/v4";
-import type { WriteStatement } from "../queries/saved-snapshot.ts";
 import type { SyncMetrics } from "./facts.ts";
+import type { WriteStatement } from "./saved-snapshot.ts";
 
 type Gauge = { get(): Promise<{ values: { value: number; labels: Record<string, unknown> }[] }> };
 

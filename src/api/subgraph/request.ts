@@ -1,4 +1,4 @@
-import type { QueryRequest } from "./compile-request.ts";
+import type { QueryRequest } from "./compile/compile-request.ts";
 
 /** A request that is no GraphQL request; answered with HTTP 400. */
 export class RequestError extends Error {

@@ -2,7 +2,7 @@ import { gunzipSync } from "node:zlib";
 import { Hono } from "hono";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEndpoint, createLoadedDatabase, headBlock } from "../../../test/support/subgraph.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "../database/client.ts";
 
 let client: Awaited<ReturnType<typeof createLoadedDatabase>>;
 beforeAll(async () => {

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gunzipSync, gzip } from "node:zlib";
 import { type Context, Hono } from "hono";
-import type { QueryRequest } from "./compile-request.ts";
-import { BusyError } from "./errors.ts";
-import type { Head } from "./head.ts";
+import type { QueryRequest } from "./compile/compile-request.ts";
+import type { Head } from "./request/head.ts";
 import { RequestError, readBody, readParameters } from "./request.ts";
+import { BusyError } from "./schema/errors.ts";
 import type { Subgraph } from "./subgraph.ts";
 
 const compress = promisify(gzip);

@@ -1,14 +1,14 @@
-import { createBlockHashes, type RpcBlock } from "./block-hashes.ts";
-import { compileRequest, type QueryRequest } from "./compile-request.ts";
-import type { Database } from "./database.ts";
-import { createDocumentReader } from "./document.ts";
-import { QueryError } from "./errors.ts";
-import { type Answer, executeRequest } from "./execute.ts";
-import { createGate } from "./gate.ts";
-import type { BlockHashes, Head } from "./head.ts";
-import { createIntrospection } from "./introspection.ts";
-import { defaultLimits, type Limits } from "./limits.ts";
-import { shareRows } from "./shared-rows.ts";
+import type { Database } from "../database/client.ts";
+import { compileRequest, type QueryRequest } from "./compile/compile-request.ts";
+import { createDocumentReader } from "./request/document.ts";
+import type { BlockHashes, Head } from "./request/head.ts";
+import { createIntrospection } from "./request/introspection.ts";
+import { createBlockHashes, type RpcBlock } from "./run/block-hashes.ts";
+import { type Answer, executeRequest } from "./run/execute.ts";
+import { createGate } from "./run/gate.ts";
+import { shareRows } from "./run/shared-rows.ts";
+import { QueryError } from "./schema/errors.ts";
+import { defaultLimits, type Limits } from "./schema/limits.ts";
 
 export type SubgraphOptions = {
   database: Database;

@@ -3,8 +3,8 @@ import { gunzipSync } from "node:zlib";
 import { getTableColumns } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { tables } from "../../../test/support/create-tables.ts";
-import { entityTypes, type Field, snakeCase } from "./entities.ts";
-import { filterKeys, isSortable, sortKeys } from "./filters.ts";
+import { entityTypes, type Field, snakeCase } from "./schema/entities.ts";
+import { filterKeys, isSortable, sortKeys } from "./schema/filters.ts";
 
 type Surface = { [part in "fields" | "filters" | "sorts" | "refusedSorts" | "roots"]: string[] };
 

@@ -1,0 +1,15 @@
+import { PGlite } from "@electric-sql/pglite";
+import { expect, test } from "vitest";
+import { createDatabase } from "./client.ts";
+
+test("reads the tables of the index where a temporary table has the same name", async () => {
+  const client = new PGlite();
+  await client.exec("CREATE TABLE domain (id text); INSERT INTO domain VALUES ('0x01')");
+  await client.exec("CREATE TEMP TABLE domain (id text)");
+  const database = createDatabase(client);
+  const { signal } = new AbortController();
+  expect(await database.row("SELECT id FROM domain WHERE id = $1", ["0x01"], signal)).toEqual(["0x01"]);
+  // The writer's session still finds its temporary table.
+  expect((await client.query("SELECT id FROM domain")).rows).toEqual([]);
+  await client.close();
+});

@@ -1,0 +1,62 @@
+import { PGlite } from "@electric-sql/pglite";
+import { expect, test } from "vitest";
+import { createDatabase } from "./client.ts";
+import {
+  createSearchIndexes,
+  createSearchIndexesWhenReady,
+  isBackfillOver,
+  searchIndexStatements,
+} from "./search-indexes.ts";
+
+test("names schemas and the extension's operators in full", () => {
+  const statements = searchIndexStatements('my"schema', "extensions");
+  expect(statements.filter((text) => !text.startsWith("DO"))).toEqual([
+    'CREATE INDEX CONCURRENTLY IF NOT EXISTS domain_name_search ON "my""schema".domain USING gin (name "extensions".gin_trgm_ops)',
+    'CREATE INDEX CONCURRENTLY IF NOT EXISTS domain_label_name_search ON "my""schema".domain USING gin (label_name "extensions".gin_trgm_ops)',
+  ]);
+});
+
+test("waits for the backfill, then makes the indexes once and tells of it", async () => {
+  const statements: string[] = [];
+  const lines: string[] = [];
+  const states = [false, new Error("not yet"), true, true, true];
+  const stop = createSearchIndexesWhenReady({
+    isReady: async () => {
+      const state = states.shift();
+      if (state instanceof Error) throw state;
+      return state ?? true;
+    },
+    connection: {
+      query: async (text) => {
+        statements.push(text);
+        return { rows: [] };
+      },
+    },
+    schema: "s",
+    log: (line) => lines.push(line),
+    everyMs: 5,
+  });
+  await expect.poll(() => lines).toEqual(["Names can be searched by index."]);
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  expect(statements).toHaveLength(6);
+  stop();
+});
+
+test("goes without where the extension is not installed", async () => {
+  const client = new PGlite();
+  const outcome = await createSearchIndexes({ query: (text) => client.exec(text) }, "public");
+  expect(outcome.state).toBe("unavailable");
+  await client.close();
+});
+
+test("reads from Ponder's own table whether the backfill is over", async () => {
+  const client = new PGlite();
+  const database = createDatabase(client);
+  await client.exec("CREATE TABLE _ponder_meta (key text PRIMARY KEY, value jsonb NOT NULL)");
+  expect(await isBackfillOver(database)).toBe(false);
+  await client.exec(`INSERT INTO _ponder_meta VALUES ('app', '{"is_ready": 0}')`);
+  expect(await isBackfillOver(database)).toBe(false);
+  await client.exec(`UPDATE _ponder_meta SET value = '{"is_ready": 1}'`);
+  expect(await isBackfillOver(database)).toBe(true);
+  await client.close();
+});

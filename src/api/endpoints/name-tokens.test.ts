@@ -1,0 +1,286 @@
+import { PGlite } from "@electric-sql/pglite";
+import { Hono } from "hono";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { tableStatements } from "../../../test/support/create-tables.ts";
+import { createDatabase } from "../database/client.ts";
+import { errorHandler } from "../rest/errors.ts";
+import type { CurrentStatus } from "../status/status-source.ts";
+import { nameSalesDocs, nameSalesRoutes } from "./name-sales.ts";
+import { nameTokensDocs, nameTokensRoutes } from "./name-tokens.ts";
+
+const node = "0x18770adb54fb7af86b6740f0e43e0e4ca5bd33cf0cf28a5cd047ae8690a84c0f";
+const labelhash = "0x87b9f9a8ed34ff2f2df4e85e103a290dc5328443160a49233018a09d1fb34a11";
+const registrar = "0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85";
+const wrapper = "0xd4416b13d2b3a9abae7acd5d6c2bbdbe25686401";
+const user = "0x2c7d9e1f4b6a8035d7c9e1f3a5b7092846c8eaf0";
+const zero = `0x${"0".repeat(40)}`;
+
+let client: PGlite;
+
+beforeAll(async () => {
+  client = new PGlite();
+  for (const text of tableStatements()) await client.exec(text);
+});
+
+afterAll(() => client.close());
+
+const statusOf = (omnichainStatus: string) =>
+  ({
+    snapshot: {
+      slowestChainIndexingCursor: 1768400395,
+      omnichainSnapshot: { omnichainStatus, omnichainIndexingCursor: 1768400395, chains: {} },
+    },
+  }) as unknown as CurrentStatus;
+
+function endpoint({
+  plugins = ["subgraph", "registrars", "tokenscope"],
+  status = "omnichain-following",
+} = {}) {
+  const context = {
+    database: createDatabase(client),
+    status: { current: () => (status === "" ? undefined : statusOf(status)) },
+    plugins,
+    managedNames: ["eth", "base.eth"],
+    rootManagedName: "eth",
+    nameWrappers: [{ chainId: 1, address: wrapper } as const],
+  };
+  const app = new Hono()
+    .onError(errorHandler(() => undefined))
+    .route("/tokens", nameTokensRoutes(context))
+    .route("/sales", nameSalesRoutes(context));
+  const read = async (path: string) => {
+    const response = await app.request(path);
+    const body = await response.json();
+    // What the API's document tells of an answer holds for each of them.
+    const { answers } = path.startsWith("/tokens") ? nameTokensDocs : nameSalesDocs;
+    expect(answers[response.status]?.schema?.safeParse(body).error).toBeUndefined();
+    return [response.status, body] as const;
+  };
+  return {
+    tokens: (query: string) => read(`/tokens${query}`),
+    sales: (query: string) => read(`/sales${query}`),
+  };
+}
+
+async function store({ name, owner, wrapped }: { name: string; owner: string; wrapped?: string }) {
+  for (const table of ["domain", "registration_lifecycles", "name_tokens"])
+    await client.exec(`DELETE FROM ${table}`);
+  await client.query(
+    "INSERT INTO domain (id, name, subdomain_count, is_migrated, created_at, owner_id, change_block) VALUES ($1, $2, 0, true, 0, $3, 1)",
+    [node, name, zero],
+  );
+  await client.query(
+    "INSERT INTO registration_lifecycles (node, subregistry_id, expires_at) VALUES ($1, 'eip155:1:0x', 1796936159)",
+    [node],
+  );
+  const insert = (
+    id: string,
+    contract: string,
+    token: string,
+    namespace: string,
+    holder: string,
+    seen: string,
+  ) =>
+    client.query("INSERT INTO name_tokens VALUES ($1, $2, 1, $3, $4, $5, $6, $7, $8)", [
+      id,
+      node,
+      contract,
+      BigInt(token).toString(),
+      namespace,
+      holder,
+      holder === zero ? "burned" : "minted",
+      seen,
+    ]);
+  // The wrapper's row is stored first, but was seen second.
+  if (wrapped !== undefined) await insert("a", wrapper, node, "erc1155", wrapped, "2");
+  await insert("b", registrar, labelhash, "erc721", owner, "1");
+}
+
+const token = (namespace: "erc721" | "erc1155", ownershipType: string, owner: string) => ({
+  token: {
+    assetNamespace: namespace,
+    contract: { chainId: 1, address: namespace === "erc721" ? registrar : wrapper },
+    tokenId: namespace === "erc721" ? labelhash : node,
+  },
+  ownership: { ownershipType, owner: { chainId: 1, address: owner } },
+  mintStatus: owner === zero ? "burned" : "minted",
+});
+
+describe("tokens of a name", () => {
+  test.each([
+    ["never wrapped", "moonlamp.eth", user, undefined, [token("erc721", "fully-onchain", user)]],
+    [
+      "wrapped",
+      "moonlamp.eth",
+      wrapper,
+      user,
+      [token("erc721", "namewrapper", wrapper), token("erc1155", "fully-onchain", user)],
+    ],
+    [
+      "unwrapped again",
+      "moonlamp.eth",
+      user,
+      zero,
+      [token("erc721", "fully-onchain", user), token("erc1155", "burned", zero)],
+    ],
+    [
+      "registered anew while the wrapper still holds the former token",
+      "moonlamp.eth",
+      user,
+      user,
+      [token("erc721", "fully-onchain", user), token("erc1155", "unknown", user)],
+    ],
+    ["sent to nobody", "moonlamp.eth", zero, undefined, [token("erc721", "burned", zero)]],
+    ["behind a gateway", "moonlamp.base.eth", user, undefined, [token("erc721", "unknown", user)]],
+  ])("%s", async (_, name, owner, wrapped, tokens) => {
+    await store({ name, owner, ...(wrapped === undefined ? {} : { wrapped }) });
+    const expected = {
+      responseCode: "ok",
+      registeredNameTokens: { domainId: node, name, tokens, expiresAt: 1796936159, accurateAsOf: 1768400395 },
+    };
+    expect(await endpoint().tokens(`?domainId=${node}`)).toEqual([200, expected]);
+    expect(await endpoint().tokens(`?domainId=0x${node.slice(2).toUpperCase()}`)).toEqual([200, expected]);
+  });
+});
+
+describe("answers without tokens", () => {
+  test.each([
+    ["?name=", "The root has no tokens."],
+    [
+      "?name=pay.moonlamp.eth",
+      'Tokens of direct subnames of "moonlamp.eth" are not indexed by this instance; those of "eth", "base.eth" are.',
+    ],
+    ["?name=nobody.eth", "No token of nobody.eth was seen on the indexed chains."],
+  ])("%s", async (query, details) => {
+    expect(await endpoint().tokens(query)).toEqual([
+      404,
+      {
+        responseCode: "error",
+        errorCode: "name-tokens-not-indexed",
+        error: { message: "No indexed tokens for this name", details },
+      },
+    ]);
+  });
+
+  test.each([
+    [{ plugins: ["subgraph", "tokenscope"] }, "unsupported-nsindexer-config", "missing: registrars"],
+    [{ status: "" }, "unsupported-indexing-status", "it is not known yet"],
+    [{ status: "omnichain-backfill" }, "unsupported-indexing-status", "it is omnichain-backfill"],
+  ])("503 before the request is looked at: %o", async (options, errorCode, part) => {
+    const [status, body] = await endpoint(options).tokens("?name=X");
+    expect([status, body.errorCode]).toEqual([503, errorCode]);
+    expect(body.error.details).toContain(part);
+  });
+
+  test.each([
+    ["", [], "Give exactly one of domainId and name"],
+    [`?domainId=${node}&name=moonlamp.eth`, [], "Give exactly one of domainId and name"],
+    ["?name=Moonlamp.ETH", ["name"], 'name must be normalized (ENSIP-15): write "moonlamp.eth" instead'],
+    [
+      "?name=[4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0]",
+      ["name"],
+      "name must not hold labels in the form [labelhash]; the node of this name is 0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae",
+    ],
+    ["?name=a&name=b", ["name"], "name must be given once"],
+    ["?domainId=0x12", ["domainId"], "domainId must be 0x and 64 hex digits"],
+  ])("400 with the reason: %s", async (query, fields, message) => {
+    const [status, body] = await endpoint().tokens(query);
+    const details = { errors: [message] };
+    const [field] = fields;
+    expect([status, body]).toEqual([
+      400,
+      {
+        message: "Invalid Input",
+        details: field === undefined ? details : { errors: [], properties: { [field]: details } },
+      },
+    ]);
+  });
+
+  test.each([
+    "?name=a..b",
+    "?name=%00",
+    "?name=%ff",
+    "?name=.",
+    "?name=a%20b.eth",
+    "?name=%F0%9F%92%A9%E2%80%8D..",
+  ])("400 for %s", async (query) => {
+    expect((await endpoint().tokens(query))[0]).toBe(400);
+  });
+});
+
+describe("sales", () => {
+  const sale = (id: number) =>
+    client.query(
+      "INSERT INTO name_sales VALUES ($1, 1, $2, 3, '0x' || repeat('aa', 32), '0x' || repeat('bb', 32), $3, 5, 'erc721', 'x', $4, $5, $6, 'USDC', 1000, $7)",
+      [
+        `1-${id}-3`,
+        String(id),
+        registrar,
+        id % 2 === 0 ? node : `0x${"9".repeat(64)}`,
+        user,
+        wrapper,
+        String(1_700_000_000 + id),
+      ],
+    );
+
+  beforeAll(async () => {
+    for (let id = 1; id <= 25; id += 1) await sale(id);
+    await store({ name: "moonlamp.eth", owner: user });
+  });
+
+  const idsOf = (body: { nameSales: { id: string }[] }) => body.nameSales.map(({ id }) => id);
+
+  test("newest first, page by page", async () => {
+    const [status, body] = await endpoint().sales("?recordsPerPage=10&page=3");
+    expect([status, idsOf(body)]).toEqual([200, ["1-5-3", "1-4-3", "1-3-3", "1-2-3", "1-1-3"]]);
+    expect(body.pageContext).toEqual({
+      page: 3,
+      recordsPerPage: 10,
+      totalRecords: 25,
+      totalPages: 3,
+      hasNext: false,
+      hasPrev: true,
+      startIndex: 20,
+      endIndex: 24,
+    });
+  });
+
+  test.each([`?domainId=${node}&limit=1`, "?name=moonlamp.eth&limit=1"])("of one name: %s", async (query) => {
+    const [status, body] = await endpoint().sales(query);
+    expect([status, body.pageContext.totalRecords]).toEqual([200, 12]);
+    expect(body.nameSales).toEqual([
+      {
+        id: "1-24-3",
+        domainId: node,
+        name: "moonlamp.eth",
+        token: {
+          assetNamespace: "erc721",
+          contract: { chainId: 1, address: registrar },
+          tokenId: `0x${"5".padStart(64, "0")}`,
+        },
+        seller: wrapper,
+        buyer: user,
+        price: { currency: "USDC", amount: "1000" },
+        block: { timestamp: 1_700_000_024, number: 24 },
+        transactionHash: `0x${"aa".repeat(32)}`,
+        orderHash: `0x${"bb".repeat(32)}`,
+      },
+    ]);
+  });
+
+  test.each([
+    ["?page=4", 400],
+    ["?page=0", 400],
+    ["?recordsPerPage=101", 400],
+    ["?limit=5&recordsPerPage=6", 400],
+    [`?domainId=${node}&name=x`, 400],
+    ["?page=&limit=", 200],
+  ])("%s: %i", async (query, status) => {
+    expect((await endpoint().sales(query))[0]).toBe(status);
+  });
+
+  test("503 without the plugin or a complete index", async () => {
+    expect((await endpoint({ plugins: ["subgraph"] }).sales(""))[0]).toBe(503);
+    expect((await endpoint({ status: "omnichain-backfill" }).sales(""))[0]).toBe(503);
+  });
+});

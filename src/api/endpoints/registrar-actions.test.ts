@@ -1,0 +1,316 @@
+import { namehash } from "viem";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  actionId,
+  createActionsDatabase,
+  type GivenAction,
+  subregistries,
+} from "../../../test/support/actions.ts";
+import type { Snapshot } from "../status/snapshot.ts";
+import { registrarActionsRoutes } from "./registrar-actions.ts";
+
+const eth = "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae";
+const baseEth = "0xff1e3c0eb00ec714e34b6114125fbde1dea2f24a72fbf672e7b7fd5690328e10";
+const referrer = "0x0000000000000000000000005a1de0c3b7f24e86d9310ab27c4f5e6d7a8b9c01";
+const registrant = "0x2c7d9e1f4b6a8035d7c9e1f3a5b7092846c8eaf0";
+
+// Newest first, as they are answered.
+const given: GivenAction[] = [
+  {
+    name: "moonlamp.eth",
+    timestamp: 1_765_400_160,
+    logIndex: 9,
+    referrer,
+    price: [1_603, 40],
+    registrant,
+  },
+  { name: "alice.base.eth", timestamp: 1_765_400_150 },
+  { name: "bob.eth", timestamp: 1_765_400_150, logIndex: 2, type: "renewal", price: [7, 0] },
+  { name: "alice.eth", timestamp: 1_765_400_150, logIndex: 1, referrer: `0x${"0".repeat(64)}` },
+  { name: "bob.eth", timestamp: 1_765_400_140, referrer: `0x${"f".repeat(64)}` },
+];
+const names = given.map(({ name }) => name);
+
+let opened: Awaited<ReturnType<typeof createActionsDatabase>>;
+beforeAll(async () => {
+  opened = await createActionsDatabase(given.toReversed());
+});
+afterAll(() => opened.client.close());
+
+type Tree = { errors: string[]; properties: Record<string, { errors: string[] }> };
+type Body = {
+  responseCode: string;
+  registrarActions: { action: Record<string, unknown>; name: string }[];
+  pageContext: Record<string, unknown>;
+  accurateAsOf: number;
+  error: { message: string; details: string };
+  details: Tree;
+};
+
+const snapshotOf = (omnichainStatus: string) =>
+  ({
+    strategy: "omnichain",
+    slowestChainIndexingCursor: 1_768_400_395,
+    snapshotTime: 1_768_400_395,
+    omnichainSnapshot: { omnichainStatus, chains: {}, omnichainIndexingCursor: 1_768_400_395 },
+  }) as unknown as Snapshot;
+
+function createRoutes({
+  plugins = ["subgraph", "basenames", "registrars"],
+  status = "omnichain-following",
+  database = opened.database,
+} = {}) {
+  const logged: string[] = [];
+  const routes = registrarActionsRoutes({
+    plugins,
+    subregistries,
+    status: {
+      current: () => (status === "none" ? undefined : { snapshot: snapshotOf(status), json: "" }),
+    },
+    database,
+    log: (message) => logged.push(message),
+  });
+  const get = async (path: string) => {
+    const response = await routes.request(path);
+    return {
+      status: response.status,
+      link: response.headers.get("link"),
+      body: (await response.json()) as Body,
+    };
+  };
+  const namesAt = async (path: string) => (await get(path)).body.registrarActions?.map(({ name }) => name);
+  return { get, namesAt, logged };
+}
+
+describe("an answer", () => {
+  test("tells each action with the state of its name", async () => {
+    const { status, body, link } = await createRoutes().get("/?recordsPerPage=1");
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      responseCode: "ok",
+      registrarActions: [
+        {
+          action: {
+            id: actionId(given[0]!),
+            type: "registration",
+            incrementalDuration: 31_536_000,
+            registrant,
+            registrationLifecycle: {
+              subregistry: {
+                subregistryId: { chainId: 1, address: "0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85" },
+                node: eth,
+              },
+              node: namehash("moonlamp.eth"),
+              expiresAt: 1_900_000_000,
+            },
+            pricing: {
+              baseCost: { currency: "ETH", amount: "1603" },
+              premium: { currency: "ETH", amount: "40" },
+              total: { currency: "ETH", amount: "1643" },
+            },
+            referral: {
+              encodedReferrer: referrer,
+              decodedReferrer: "0x5a1de0c3b7f24e86d9310ab27c4f5e6d7a8b9c01",
+            },
+            block: { timestamp: 1_765_400_160, number: 176_540_016 },
+            transactionHash: `0x${"7a".repeat(32)}`,
+            eventIds: [actionId(given[0]!)],
+          },
+          name: "moonlamp.eth",
+        },
+      ],
+      pageContext: {
+        page: 1,
+        recordsPerPage: 1,
+        totalRecords: 5,
+        totalPages: 5,
+        hasNext: true,
+        hasPrev: false,
+        startIndex: 0,
+        endIndex: 0,
+      },
+      accurateAsOf: 1_768_400_395,
+    });
+    expect(link).toBe(
+      '</?recordsPerPage=1&page=1>; rel="first", </?recordsPerPage=1&page=2>; rel="next", </?recordsPerPage=1&page=5>; rel="last"',
+    );
+  });
+
+  test("has nulls where no controller told prices and referrer", async () => {
+    const { body } = await createRoutes().get(`/${baseEth}`);
+    expect(body.registrarActions[0]?.action).toMatchObject({
+      pricing: { baseCost: null, premium: null, total: null },
+      referral: { encodedReferrer: null, decodedReferrer: null },
+    });
+    expect(body.accurateAsOf).toBe(1_768_400_395);
+  });
+
+  test("is sorted by time and, within a second, by id; pages hold every action once", async () => {
+    const { namesAt } = createRoutes();
+    expect(await namesAt("/")).toEqual(names);
+    for (const size of [1, 2, 3, 4]) {
+      const pages = Array.from({ length: Math.ceil(5 / size) }, (_, page) =>
+        namesAt(`/?page=${page + 1}&limit=${size}`),
+      );
+      expect((await Promise.all(pages)).flat()).toEqual(names);
+    }
+  });
+});
+
+describe("filters", () => {
+  test.each<[string, number[]]>([
+    [`/${eth}`, [0, 2, 3, 4]],
+    [`/${eth.toUpperCase().replace("0X", "0x")}`, [0, 2, 3, 4]],
+    [`/${baseEth}`, [1]],
+    [`/0x${"ab".repeat(32)}`, []],
+    ["/?withReferral=true", [0, 4]],
+    ["/?withReferral=false", [0, 1, 2, 3, 4]],
+    ["/?decodedReferrer=0x5a1de0c3b7f24e86d9310ab27c4f5e6d7a8b9c01", [0]],
+    ["/?beginTimestamp=1765400150", [0, 1, 2, 3]],
+    ["/?beginTimestamp=1765400151", [0]],
+    ["/?endTimestamp=1765400150", [1, 2, 3, 4]],
+    ["/?beginTimestamp=1765400141&endTimestamp=1765400150", [1, 2, 3]],
+    ["/?beginTimestamp=-5", [0, 1, 2, 3, 4]],
+    ["/?endTimestamp=-5", []],
+    ["/?beginTimestamp=99999999999", []],
+    ["/?endTimestamp=99999999999", [0, 1, 2, 3, 4]],
+    ["/?type=renewal", [2]],
+    ["/?type=registration", [0, 1, 3, 4]],
+    [`/?registrant=${registrant}`, [0]],
+    ["/?registrant=0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", []],
+    ["/?name=bob.eth", [2, 4]],
+    [`/?node=${namehash("bob.eth")}`, [2, 4]],
+    [`/?name=bob.eth&node=${namehash("bob.eth")}`, [2, 4]],
+    ["/?name=bob.eth&type=renewal", [2]],
+    ["/?chainId=8453", [1]],
+    ["/?chainId=10", []],
+    [`/${eth}?chainId=8453`, []],
+    [`/${eth}?withReferral=true&endTimestamp=1765400150`, [4]],
+    ["/?orderBy=orderBy[timestamp]=desc", [0, 1, 2, 3, 4]],
+    ["/?unknown=1&sort[orderBy[timestamp]]=desc", [0, 1, 2, 3, 4]],
+  ])("%s", async (path, places) => {
+    expect(await createRoutes().namesAt(path)).toEqual(places.map((place) => names[place]));
+  });
+
+  test("a selection without records has one empty page", async () => {
+    const { body } = await createRoutes().get("/?chainId=10&page=1");
+    expect(body.pageContext).toEqual({
+      page: 1,
+      recordsPerPage: 10,
+      totalRecords: 0,
+      totalPages: 1,
+      hasNext: false,
+      hasPrev: false,
+    });
+  });
+});
+
+describe("faults of the request", () => {
+  test.each([
+    ["/?page=0", "page"],
+    ["/?page=x", "page"],
+    ["/?page=1&page=2", "page"],
+    ["/?recordsPerPage=101", "recordsPerPage"],
+    ["/?limit=0", "limit"],
+    ["/?limit=5&recordsPerPage=6", "limit"],
+    ["/?orderBy=", "orderBy"],
+    ["/?orderBy=orderBy[timestamp]=asc", "orderBy"],
+    ["/?withReferral=1", "withReferral"],
+    ["/?withReferral=", "withReferral"],
+    ["/?decodedReferrer=0x5A1DE0C3B7F24E86D9310AB27C4F5E6D7A8B9C01", "decodedReferrer"],
+    ["/?decodedReferrer=alice.eth", "decodedReferrer"],
+    ["/?beginTimestamp=1.5", "beginTimestamp"],
+    ["/?beginTimestamp=", "beginTimestamp"],
+    ["/?endTimestamp=soon", "endTimestamp"],
+    ["/?beginTimestamp=5&endTimestamp=4", "endTimestamp"],
+    ["/?type=transfer", "type"],
+    ["/?registrant=0x", "registrant"],
+    ["/?registrant=0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "registrant"],
+    ["/?node=0xab", "node"],
+    ["/?name=ALICE.eth", "name"],
+    ["/?name=a%00.eth", "name"],
+    [`/?name=alice.eth&node=${eth}`, "name"],
+    ["/?chainId=0", "chainId"],
+    ["/0xab", "parentNode"],
+    ["/eth", "parentNode"],
+    [`/${"%27".repeat(66)}`, "parentNode"],
+  ])("%s is refused, naming the parameter", async (path, parameter) => {
+    const { status, body } = await createRoutes().get(path);
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ message: "Invalid Input", details: { errors: [] } });
+    expect(Object.keys(body.details.properties)).toEqual([parameter]);
+    expect(body.details.properties[parameter]?.errors).toHaveLength(1);
+  });
+
+  test("every bad parameter is told at once", async () => {
+    const { body } = await createRoutes().get("/?page=0&type=x&withReferral=maybe");
+    expect(Object.keys(body.details.properties).toSorted()).toEqual(["page", "type", "withReferral"]);
+  });
+
+  test("the path is told before the query", async () => {
+    const { body } = await createRoutes().get("/0xab?page=0");
+    expect(Object.keys(body.details.properties)).toEqual(["parentNode"]);
+  });
+
+  test.each([
+    ["/?page=2", "Page 2 is behind the last page, which is 1."],
+    ["/?page=4&limit=2", "Page 4 is behind the last page, which is 3."],
+    ["/?page=2&chainId=10", "Page 2 is behind the last page, which is 1."],
+  ])("%s names the last page", async (path, message) => {
+    expect(await createRoutes().get(path)).toMatchObject({ status: 400, body: { message } });
+  });
+});
+
+describe("while an answer is not possible", () => {
+  test("missing plugins are told before anything else", async () => {
+    const { get } = createRoutes({ plugins: ["subgraph"], status: "none" });
+    expect(await get("/0xab?page=0")).toMatchObject({
+      status: 503,
+      body: {
+        responseCode: "error",
+        error: {
+          message: "Registrar actions are not available with these plugins.",
+          details:
+            "The plugins registrars, subgraph, basenames must be active; registrars, basenames are not.",
+        },
+      },
+    });
+  });
+
+  test("a missing status comes before the parameters", async () => {
+    const { get } = createRoutes({ status: "none" });
+    expect(await get("/?page=0")).toMatchObject({
+      status: 503,
+      body: { responseCode: "error", error: { message: "The indexing status is not available." } },
+    });
+  });
+
+  test.each(["omnichain-unstarted", "omnichain-backfill"])("so does %s", async (status) => {
+    const { body, ...answer } = await createRoutes({ status }).get("/?page=0");
+    expect(answer.status).toBe(503);
+    expect(body.responseCode).toBe("error");
+    expect(body.error.details).toContain("omnichain-following or omnichain-completed");
+    expect(body.error.details).toContain(status);
+  });
+
+  test("a completed index answers", async () => {
+    expect((await createRoutes({ status: "omnichain-completed" }).get("/")).status).toBe(200);
+  });
+
+  test("a failing database is told without details, and logged", async () => {
+    const database = {
+      connections: 1,
+      row: async () => {
+        throw new Error("password authentication failed for user secret");
+      },
+    };
+    const { get, logged } = createRoutes({ database });
+    expect(await get("/")).toEqual({
+      status: 500,
+      link: null,
+      body: { responseCode: "error", error: { message: "Internal Server Error" } },
+    });
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toContain("password authentication failed");
+  });
+});

@@ -1,0 +1,248 @@
+import { Hono } from "hono";
+import { createPublicClient, custom, type Hex } from "viem";
+import { describe, expect, test } from "vitest";
+import { namespaces } from "../../datasources/datasources.ts";
+import { defaultGatewayLimits } from "../resolution/gateway.ts";
+import { knownContracts } from "../resolution/known-contracts.ts";
+import { errorHandler } from "../rest/errors.ts";
+import type { CurrentStatus } from "../status/status-source.ts";
+import { resolveDocs, resolveRoutes } from "./resolve.ts";
+
+const now = 1_768_400_411;
+
+/** The routes over a chain that answers calls as `answer` says; the database must not be asked. */
+function endpoint({
+  answer = () => {
+    throw new Error("connect ECONNREFUSED https://eth.example/v2/secret-key");
+  },
+  distance,
+  plugins = ["protocol-acceleration"],
+}: {
+  answer?: (call: { to: Hex; data: Hex }) => Hex;
+  distance?: number;
+  plugins?: string[];
+} = {}) {
+  const client = createPublicClient({
+    transport: custom(
+      { request: async ({ params }) => answer((params as [{ to: Hex; data: Hex }])[0]) },
+      { retryCount: 0 },
+    ),
+  });
+  const snapshot = { slowestChainIndexingCursor: now - (distance ?? 0), snapshotTime: 0 };
+  const current = { snapshot, json: "" } as unknown as CurrentStatus;
+  const app = new Hono().onError(errorHandler(() => undefined)).route(
+    "/",
+    resolveRoutes({
+      database: { connections: 1, row: async () => [] },
+      status: { current: () => (distance === undefined ? undefined : current) },
+      plugins,
+      known: knownContracts(namespaces.mainnet),
+      clientOf: (chainId) => (chainId === 1 ? client : undefined),
+      gatewayLimits: defaultGatewayLimits,
+      timeoutMs: 5_000,
+      clock: () => now * 1000,
+    }),
+  );
+  return async (path: string) => {
+    const response = await app.request(path);
+    const body = await response.json();
+    // What the API's document tells of an answer holds for each of them.
+    const docs = resolveDocs.find((candidate) => candidate.path.split("/")[3] === path.split("/")[1]);
+    expect(docs?.answers[response.status]?.schema?.safeParse(body).error).toBeUndefined();
+    return [response.status, body] as const;
+  };
+}
+
+const revert = () => {
+  throw Object.assign(new Error("execution reverted"), { code: 3 });
+};
+
+describe("refuses with the reason", () => {
+  test.each<[string, string | undefined, string]>([
+    ["/records/Alice.eth?texts=a", "name", 'name must be normalized (ENSIP-15): write "alice.eth" instead'],
+    [
+      "/records/alice.eth?addresses=60,x",
+      "addresses",
+      "addresses must be coin types in decimal digits, with commas between",
+    ],
+    [
+      "/records/alice.eth?addresses=-1",
+      "addresses",
+      "addresses must be coin types in decimal digits, with commas between",
+    ],
+    ["/records/alice.eth?addresses=60,60", "addresses", "addresses must not name anything twice"],
+    [
+      "/records/alice.eth?addresses=",
+      "addresses",
+      "addresses must be coin types in decimal digits, with commas between",
+    ],
+    [
+      `/records/alice.eth?addresses=${2n ** 256n}`,
+      "addresses",
+      "addresses must be coin types in decimal digits, with commas between",
+    ],
+    [
+      "/records/alice.eth?texts=a,,b",
+      "texts",
+      "texts must be keys with commas between, none of them empty or with a NUL",
+    ],
+    [
+      "/records/alice.eth?texts=a%00b",
+      "texts",
+      "texts must be keys with commas between, none of them empty or with a NUL",
+    ],
+    ["/records/alice.eth?texts=a&texts=b", "texts", "texts must be given once"],
+    [
+      `/records/alice.eth?texts=${Array.from({ length: 51 }, (_, i) => i).join()}`,
+      "texts",
+      "texts must not name more than 50",
+    ],
+    [
+      "/records/alice.eth?interfaces=0x01",
+      "interfaces",
+      "interfaces must be 4-byte ids (0x and 8 hex digits) with commas between",
+    ],
+    ["/records/alice.eth?abi=0", "abi", "abi must be a mask of content types, at least 1"],
+    ["/records/alice.eth?name=yes", "name", "name must be true or false"],
+    ["/records/alice.eth?texts=a&accelerate=1", "accelerate", "accelerate must be true or false"],
+    [`/records/${"a.".repeat(50)}eth?texts=a`, "name", "name must not have more than 50 labels"],
+    ["/primary-name/0x12/1", "address", "address must be an address"],
+    [
+      `/primary-name/0x${"a1".repeat(20)}/x`,
+      "chainId",
+      "chainId must be an integer from 0 to 2147483647; 0 stands for all EVM chains",
+    ],
+    [
+      `/primary-name/0x${"a1".repeat(20)}/2147483648`,
+      "chainId",
+      "chainId must be an integer from 0 to 2147483647; 0 stands for all EVM chains",
+    ],
+    [
+      `/primary-names/0x${"a1".repeat(20)}?chainIds=0`,
+      "chainIds",
+      "chainIds must be integers from 1 to 2147483647 with commas between",
+    ],
+    [`/primary-names/0x${"a1".repeat(20)}?chainIds=1,1`, "chainIds", "chainIds must not name a chain twice"],
+  ])("%s", async (path, field, message) => {
+    const details = { errors: [], properties: { [String(field)]: { errors: [message] } } };
+    expect(await endpoint()(path)).toEqual([400, { message: "Invalid Input", details }]);
+  });
+
+  test.each(["", "?name=false", "?accelerate=true"])("a selection of nothing: %j", async (query) => {
+    const [status, body] = await endpoint()(`/records/alice.eth${query}`);
+    expect([status, body.details.errors[0]]).toEqual([
+      400,
+      expect.stringContaining("Select at least one record"),
+    ]);
+  });
+});
+
+test("a name without a resolver has no records", async () => {
+  const none = `0x${"0".repeat(64 * 3)}` as Hex;
+  const [status, body] = await endpoint({ answer: () => none })(
+    "/records/nobody.eth?name=true&addresses=60,0&texts=avatar,__proto__&contenthash=true&pubkey=true&version=true&abi=1&interfaces=0x01ffc9a7&dnszonehash=true",
+  );
+  expect(status).toBe(200);
+  expect(body).toEqual({
+    records: {
+      name: null,
+      addresses: { "60": null, "0": null },
+      texts: Object.fromEntries([
+        ["avatar", null],
+        ["__proto__", null],
+      ]),
+      contenthash: null,
+      pubkey: null,
+      dnszonehash: null,
+      version: null,
+      abi: null,
+      interfaces: { "0x01ffc9a7": null },
+    },
+    accelerationRequested: false,
+    accelerationAttempted: false,
+  });
+});
+
+test("a chain that cannot be asked is 503, without a word of where it was asked", async () => {
+  expect(await endpoint()("/records/alice.eth?texts=a")).toEqual([
+    503,
+    { message: "Chain 1 could not be asked." },
+  ]);
+});
+
+test("a universal resolver that is not there is 503, not a name without records", async () => {
+  expect(await endpoint({ answer: revert })("/records/alice.eth?texts=a")).toEqual([
+    503,
+    { message: "The universal resolver gives no answer." },
+  ]);
+});
+
+describe("acceleration is attempted", () => {
+  test.each([
+    [{ distance: 60 }, true],
+    [{ distance: 61 }, false],
+    [{}, false],
+    [{ distance: 0, plugins: ["subgraph"] }, false],
+  ])("with %o: %s", async (options, isAttempted) => {
+    const none = `0x${"0".repeat(64 * 3)}` as Hex;
+    const [status, body] = await endpoint({ ...options, answer: () => none })(
+      "/records/alice.eth?texts=a&accelerate=true",
+    );
+    expect([status, body]).toEqual([
+      200,
+      { records: { texts: { a: null } }, accelerationRequested: true, accelerationAttempted: isAttempted },
+    ]);
+  });
+});
+
+test("primary names are told for the chains of the namespace, the root chain first", async () => {
+  const none = `0x${"0".repeat(64 * 3)}` as Hex;
+  const [status, body] = await endpoint({ answer: () => none })(`/primary-names/0x${"a1".repeat(20)}`);
+  expect(status).toBe(200);
+  expect(body.names).toEqual({
+    "1": null,
+    "10": null,
+    "8453": null,
+    "42161": null,
+    "59144": null,
+    "534352": null,
+  });
+});
+
+test("primary names that cannot be told do not hide the others", async () => {
+  const none = `0x${"0".repeat(64 * 3)}` as Hex;
+  const baseReverse = "0838303030323130350772657665727365"; // 8.80002105.7.reverse in DNS form
+  const answer = ({ data }: { data: Hex }) => {
+    if (data.includes(baseReverse)) throw new Error("connect ECONNREFUSED");
+    return none;
+  };
+  expect(await endpoint({ answer })(`/primary-names/0x${"a1".repeat(20)}?chainIds=1,8453`)).toEqual([
+    200,
+    {
+      names: { "1": null },
+      errors: { "8453": "Chain 1 could not be asked." },
+      accelerationRequested: false,
+      accelerationAttempted: false,
+    },
+  ]);
+});
+
+test("the trace is an array of spans, only where it is asked for", async () => {
+  const none = `0x${"0".repeat(64 * 3)}` as Hex;
+  const [, body] = await endpoint({ answer: () => none })("/records/alice.eth?texts=a&trace=true");
+  expect(body.trace).toHaveLength(1);
+  expect(body.trace[0]).toMatchObject({
+    scope: "protocol-tracing",
+    name: "forward-resolution:forward-resolution",
+    attributes: { "ens.protocol": "forward-resolution", "ens.protocol.step": "forward-resolution" },
+    status: { code: 1 },
+    events: [],
+    children: [
+      {
+        name: "forward-resolution:find-resolver",
+        events: [{ name: "find-resolver", attributes: { "ens.protocol.step.result": null } }],
+      },
+      { name: "forward-resolution:active-resolver-exists" },
+    ],
+  });
+});

@@ -1,0 +1,244 @@
+import { type Context, Hono } from "hono";
+import type { Client, Hex } from "viem";
+import { z } from "zod/v4";
+import type { Database } from "../database/client.ts";
+import { createChainReader, UnavailableError } from "../resolution/chain-reader.ts";
+import { type Resolution, resolveRecords } from "../resolution/forward.ts";
+import { createGatewayReader, type GatewayLimits } from "../resolution/gateway.ts";
+import type { KnownContracts } from "../resolution/known-contracts.ts";
+import { primaryName } from "../resolution/primary-name.ts";
+import { namePath, selectionOf, selectionQuery } from "../resolution/selection.ts";
+import { createTrace, type Tracer } from "../resolution/trace.ts";
+import type { EndpointDocs } from "../rest/endpoint.ts";
+import { ApiError, parsePath, parseQuery } from "../rest/errors.ts";
+import { addressSchema, hexSchema, invalidInputSchema, messageSchema } from "../rest/outputs.ts";
+import { addressParameter, booleanParameter } from "../rest/parameters.ts";
+import { project } from "../status/projection.ts";
+import type { StatusSource } from "../status/status-source.ts";
+
+/** What the endpoints resolve with. `clock` gives milliseconds. */
+export type ResolveContext = {
+  database: Database;
+  status: Pick<StatusSource, "current">;
+  plugins: readonly string[];
+  known: KnownContracts;
+  clientOf: (chainId: number) => Client | undefined;
+  gatewayLimits: GatewayLimits;
+  /** Milliseconds that a request may take in all. */
+  timeoutMs: number;
+  clock: () => number;
+};
+
+// Seconds that the index may lag behind to stand for the chain.
+const maxDistance = 60;
+
+const optionsQuery = z.object({
+  accelerate: booleanParameter("accelerate").default(false).meta({
+    description: "Whether to answer from the index where it allows to (default `false`)",
+  }),
+  trace: booleanParameter("trace")
+    .default(false)
+    .meta({ description: "Whether to tell the steps of the resolution (default `false`)" }),
+});
+const recordsQuery = selectionQuery.extend(optionsQuery.shape);
+
+const maxChainId = 0x7fffffff;
+const isChainId = (text: string) => /^(0|[1-9]\d{0,9})$/.test(text) && Number(text) <= maxChainId;
+
+const accountPath = z.object({
+  address: addressParameter("address"),
+  chainId: z
+    .string()
+    .refine(isChainId, `chainId must be an integer from 0 to ${maxChainId}; 0 stands for all EVM chains`)
+    .transform(Number),
+});
+const addressPath = z.object({ address: addressParameter("address") });
+const chainsQuery = optionsQuery.extend({
+  chainIds: z
+    .string({ error: "chainIds must be given once" })
+    .transform((text) => text.split(","))
+    .refine(
+      (ids) => ids.every((id) => isChainId(id) && id !== "0"),
+      `chainIds must be integers from 1 to ${maxChainId} with commas between`,
+    )
+    .refine((ids) => new Set(ids).size === ids.length, "chainIds must not name a chain twice")
+    .refine((ids) => ids.length <= 20, "chainIds must not name more than 20 chains")
+    .transform((ids) => ids.map(Number))
+    .optional()
+    .meta({ description: "Chain ids with commas between; default: the chains of this instance's namespace" }),
+});
+
+/** GET /records/:name, /primary-name/:address/:chainId and /primary-names/:address (see `resolveDocs`). */
+export function resolveRoutes(context: ResolveContext): Hono {
+  return new Hono()
+    .get("/records/:name", async (c) => {
+      const { name } = parsePath(c, namePath);
+      const query = parseQuery(c, recordsQuery);
+      const selection = selectionOf(query);
+      if (selection === undefined) throw new ApiError(400, nothingSelected);
+      return answer(c, context, query, async (resolution, tracer) => ({
+        records: await resolveRecords(resolution, { name, selection }, tracer),
+      }));
+    })
+    .get("/primary-name/:address/:chainId", (c) => {
+      const account = parsePath(c, accountPath);
+      return answer(c, context, parseQuery(c, optionsQuery), async (resolution, tracer) => ({
+        name: await primaryName(resolution, account, tracer),
+      }));
+    })
+    .get("/primary-names/:address", (c) => {
+      const { address } = parsePath(c, addressPath);
+      const query = parseQuery(c, chainsQuery);
+      const chainIds = query.chainIds ?? context.known.primaryNameChains;
+      return answer(c, context, query, (resolution, tracer) =>
+        primaryNames(resolution, { address, chainIds }, tracer),
+      );
+    });
+}
+
+const nothingSelected = {
+  message: "Invalid Input",
+  details: {
+    errors: [
+      "Select at least one record: name=true, addresses=60, texts=avatar, contenthash=true, pubkey=true, dnszonehash=true, version=true, abi=1 or interfaces=0x01ffc9a7",
+    ],
+  },
+};
+
+type Options = { accelerate: boolean; trace: boolean };
+
+async function answer(
+  c: Context,
+  context: ResolveContext,
+  { accelerate, trace }: Options,
+  resolve: (resolution: Resolution, tracer: Tracer) => Promise<object>,
+): Promise<Response> {
+  const isAccelerated = accelerate && canAccelerate(context);
+  const signal = AbortSignal.any([c.req.raw.signal, AbortSignal.timeout(context.timeoutMs)]);
+  const { tracer, spans } = createTrace(context.clock);
+  const reader = createChainReader({
+    clientOf: context.clientOf,
+    known: context.known,
+    askGateways: createGatewayReader(context.gatewayLimits, signal),
+    signal,
+  });
+  const database = isAccelerated ? context.database : undefined;
+  try {
+    const result = await resolve({ known: context.known, reader, database, signal }, tracer);
+    return c.json({
+      ...result,
+      accelerationRequested: accelerate,
+      accelerationAttempted: isAccelerated,
+      ...(trace ? { trace: spans } : {}),
+    });
+  } catch (error) {
+    // The cause may hold the URL of a node, and with it a key.
+    if (error instanceof UnavailableError) throw new ApiError(503, { message: error.message });
+    throw error;
+  }
+}
+
+function canAccelerate({ plugins, status, clock }: ResolveContext): boolean {
+  const snapshot = status.current()?.snapshot;
+  if (snapshot === undefined || !plugins.includes("protocol-acceleration")) return false;
+  return project(snapshot, Math.floor(clock() / 1000)).worstCaseDistance <= maxDistance;
+}
+
+// One chain that cannot be asked does not hide the names on the others.
+async function primaryNames(
+  resolution: Resolution,
+  { address, chainIds }: { address: Hex; chainIds: readonly number[] },
+  tracer: Tracer,
+) {
+  const results = await Promise.allSettled(
+    chainIds.map((chainId) => primaryName(resolution, { address, chainId }, tracer)),
+  );
+  const names: Record<string, string | null> = {};
+  const errors: Record<string, string> = {};
+  for (const [place, result] of results.entries()) {
+    const chainId = String(chainIds[place]);
+    if (result.status === "fulfilled") names[chainId] = result.value;
+    else if (result.reason instanceof UnavailableError) errors[chainId] = result.reason.message;
+    else throw result.reason;
+  }
+  const [fault] = Object.values(errors);
+  if (fault !== undefined && Object.keys(names).length === 0) throw new UnavailableError(fault);
+  return { names, ...(fault === undefined ? {} : { errors }) };
+}
+
+const options = {
+  accelerationRequested: z.boolean().meta({ description: "The parameter `accelerate`" }),
+  accelerationAttempted: z.boolean().meta({ description: "Whether the index was fresh enough to be used" }),
+  trace: z.array(z.looseObject({ name: z.string() })).optional(),
+};
+const nullableText = z.string().nullable();
+const byKey = (value: z.ZodType) => z.record(z.string(), value);
+
+const recordsSchema = z.strictObject({
+  records: z.strictObject({
+    name: nullableText.optional(),
+    addresses: byKey(nullableText).optional(),
+    texts: byKey(nullableText).optional(),
+    contenthash: nullableText.optional(),
+    pubkey: z
+      .strictObject({ x: hexSchema(64), y: hexSchema(64) })
+      .nullable()
+      .optional(),
+    dnszonehash: nullableText.optional(),
+    version: nullableText.optional(),
+    abi: z.strictObject({ contentType: z.string(), data: z.string() }).nullable().optional(),
+    interfaces: byKey(addressSchema.nullable()).optional(),
+  }),
+  ...options,
+});
+
+const refusals = {
+  400: { description: "Bad parameters", schema: invalidInputSchema },
+  503: { description: "A chain that the answer needs cannot be asked", schema: messageSchema },
+};
+
+const acceleration =
+  " With `accelerate=true` the index answers where its rules allow, if it is not more than 60 seconds behind; everything else is asked over RPC.";
+
+export const resolveDocs: EndpointDocs[] = [
+  {
+    path: "/api/resolve/records/{name}",
+    tag: "Resolution",
+    summary: "Records of a name",
+    description: `Every selected record is in the answer, null if it is unset. Select at least one.${acceleration}`,
+    params: namePath,
+    query: recordsQuery,
+    answers: { 200: { description: "The records", schema: recordsSchema }, ...refusals },
+  },
+  {
+    path: "/api/resolve/primary-name/{address}/{chainId}",
+    tag: "Resolution",
+    summary: "Primary name of an account on a chain",
+    description: `The name that the account gave itself, if the name's address on that chain is the account (ENSIP-19). Chain 0 stands for all EVM chains; for the root chain of a test network say 1.${acceleration}`,
+    params: accountPath,
+    query: optionsQuery,
+    answers: {
+      200: { description: "The name or null", schema: z.strictObject({ name: nullableText, ...options }) },
+      ...refusals,
+    },
+  },
+  {
+    path: "/api/resolve/primary-names/{address}",
+    tag: "Resolution",
+    summary: "Primary names of an account on several chains",
+    description: `A chain that cannot be asked is told under \`errors\` and left out of \`names\`.${acceleration}`,
+    params: addressPath,
+    query: chainsQuery,
+    answers: {
+      200: {
+        description: "The names by chain id",
+        schema: z.strictObject({
+          names: byKey(nullableText),
+          errors: byKey(z.string()).optional(),
+          ...options,
+        }),
+      },
+      ...refusals,
+    },
+  },
+];

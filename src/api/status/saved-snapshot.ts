@@ -1,0 +1,96 @@
+import { sql } from "ponder";
+import { z } from "zod/v4";
+import type { StatementRunner } from "./checkpoints.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/** A snapshot that an indexing process has left for processes that only serve; `run` names that process' life. */
+export type SavedSnapshot = { run: string; snapshot: Snapshot };
+
+/** Runs one SQL text with its values, on a connection that may write. */
+export type WriteStatement = (text: string, values?: unknown[]) => Promise<unknown>;
+
+const block = z.strictObject({ timestamp: z.int(), number: z.int() });
+const indefinite = z.strictObject({ configType: z.literal("indefinite"), startBlock: block });
+const definite = z.strictObject({ configType: z.literal("definite"), startBlock: block, endBlock: block });
+const config = z.discriminatedUnion("configType", [indefinite, definite]);
+
+const chain = z.discriminatedUnion("chainStatus", [
+  z.strictObject({ chainStatus: z.literal("chain-queued"), config }),
+  z.strictObject({
+    chainStatus: z.literal("chain-backfill"),
+    config,
+    latestIndexedBlock: block,
+    backfillEndBlock: block,
+  }),
+  z.strictObject({
+    chainStatus: z.literal("chain-following"),
+    config,
+    latestIndexedBlock: block,
+    latestKnownBlock: block,
+  }),
+  z.strictObject({ chainStatus: z.literal("chain-completed"), config, latestIndexedBlock: block }),
+]);
+
+const savedSnapshot = z.object({
+  run: z.string(),
+  snapshot: z.strictObject({
+    strategy: z.literal("omnichain"),
+    slowestChainIndexingCursor: z.int(),
+    snapshotTime: z.int(),
+    omnichainSnapshot: z.strictObject({
+      omnichainStatus: z.enum([
+        "omnichain-unstarted",
+        "omnichain-backfill",
+        "omnichain-following",
+        "omnichain-completed",
+      ]),
+      chains: z.record(z.string(), chain),
+      omnichainIndexingCursor: z.int(),
+    }),
+  }),
+});
+
+/**
+ * Makes the table that holds the newest snapshot: a single row beside Ponder's own tables in the schema.
+ * Its columns are `run`, `snapshot` (`json`, which keeps the order of members) and `saved_at`.
+ */
+export async function createSnapshotTable(write: WriteStatement, schema: string): Promise<void> {
+  await write(
+    `create table if not exists ${table(schema)}
+      (id text primary key, run text not null, snapshot json not null, saved_at timestamptz not null)`,
+  );
+}
+
+/** Shows the table in the schema of Ponder's views too, so that a process which serves the views finds it. */
+export async function createSnapshotView(
+  write: WriteStatement,
+  schema: string,
+  viewsSchema: string,
+): Promise<void> {
+  await write(`create or replace view ${table(viewsSchema)} as select * from ${table(schema)}`);
+}
+
+/** Replaces the saved snapshot. */
+export async function saveSnapshot(
+  write: WriteStatement,
+  schema: string,
+  { run, snapshot }: SavedSnapshot,
+): Promise<void> {
+  await write(
+    `insert into ${table(schema)} values ('indexing', $1, $2, now())
+      on conflict (id) do update set run = excluded.run, snapshot = excluded.snapshot, saved_at = excluded.saved_at`,
+    [run, JSON.stringify(snapshot)],
+  );
+}
+
+/** The saved snapshot, or undefined if no indexing process has left one. Throws if it has another form. */
+export async function readSavedSnapshot(db: StatementRunner): Promise<SavedSnapshot | undefined> {
+  const { rows: tables } = await db.execute(sql`select 1 where to_regclass('_indexing_status') is not null`);
+  if (tables.length === 0) return undefined;
+  const { rows } = await db.execute(sql`select run, snapshot from _indexing_status where id = 'indexing'`);
+  return rows[0] === undefined ? undefined : savedSnapshot.parse(rows[0]);
+}
+
+function table(schema: string): string {
+  return `"${schema.replaceAll('"', '""')}"."_indexing_status"`;
+}

@@ -1,0 +1,110 @@
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import {
+  buildClientSchema,
+  type GraphQLField,
+  getIntrospectionQuery,
+  type IntrospectionQuery,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isObjectType,
+  validateSchema,
+} from "graphql";
+import { expect, test } from "vitest";
+import { createEndpoint } from "../../../../test/support/subgraph.ts";
+
+const { ask } = createEndpoint({ connections: 1, row: async () => [null] });
+const surface: { [part in "fields" | "filters" | "sorts" | "refusedSorts" | "roots"]: string[] } = JSON.parse(
+  gunzipSync(
+    readFileSync(new URL("../../../../test/fixtures/subgraph-surface.json.gz", import.meta.url)),
+  ).toString(),
+);
+const { data } = await ask<IntrospectionQuery>(getIntrospectionQuery({ schemaDescription: true }));
+const schema = buildClientSchema(data!);
+const signature = ({ args, type }: GraphQLField<unknown, unknown>) =>
+  `(${args.map((arg) => `${arg.name}: ${arg.type}${arg.defaultValue === undefined ? "" : ` = ${arg.defaultValue}`}`).join(", ")}): ${type}`;
+
+test("describes a schema that client tools can build", () => {
+  expect(validateSchema(schema)).toEqual([]);
+  expect(schema.getQueryType()?.name).toBe("Query");
+  expect(schema.getMutationType() ?? null).toBeNull();
+  expect(schema.getSubscriptionType() ?? null).toBeNull();
+  expect(schema.getDirectives().map(({ name }) => name)).toEqual([
+    "skip",
+    "include",
+    "entity",
+    "subgraphId",
+    "derivedFrom",
+  ]);
+});
+
+test("names the arguments, defaults and types of root fields and nested lists", () => {
+  const fields = schema.getQueryType()!.getFields();
+  expect(Object.keys(fields)).toHaveLength(61);
+  expect(signature(fields["newTTL"]!)).toBe(
+    "(id: ID!, block: Block_height, subgraphError: _SubgraphErrorPolicy_! = deny): NewTTL",
+  );
+  expect(signature(fields["newTTLs"]!)).toBe(
+    "(skip: Int = 0, first: Int = 100, orderBy: NewTTL_orderBy, orderDirection: OrderDirection, where: NewTTL_filter, " +
+      "block: Block_height, subgraphError: _SubgraphErrorPolicy_! = deny): [NewTTL!]!",
+  );
+  expect(signature(fields["_meta"]!)).toBe("(block: Block_height): _Meta_");
+  const domain = schema.getType("Domain");
+  expect(isObjectType(domain) && signature(domain.getFields()["events"]!)).toBe(
+    "(skip: Int = 0, first: Int = 100, orderBy: DomainEvent_orderBy, orderDirection: OrderDirection, where: DomainEvent_filter): [DomainEvent!]!",
+  );
+});
+
+test("holds every field, filter key and sort key of the original", () => {
+  for (const line of surface.fields) {
+    const [, type, field, kind] = /^(\w+)\.(\w+) (.+)$/.exec(line)!;
+    const found = schema.getType(type!);
+    expect(isObjectType(found) || isInterfaceType(found)).toBe(true);
+    if (isObjectType(found) || isInterfaceType(found))
+      expect(String(found.getFields()[field!]?.type), line).toBe(kind);
+  }
+  for (const line of surface.filters) {
+    const [, type, key, kind] = /^(\w+)\.(\w+) (.+)$/.exec(line)!;
+    const found = schema.getType(`${type}_filter`);
+    expect(isInputObjectType(found) && String(found.getFields()[key!]?.type), line).toBe(kind);
+  }
+  for (const line of [...surface.sorts, ...surface.refusedSorts]) {
+    const [type, key] = line.split(".");
+    const found = schema.getType(`${type}_orderBy`);
+    expect(isEnumType(found) && found.getValue(key!)?.name, line).toBe(key);
+  }
+});
+
+test("tells which types implement an interface", () => {
+  const event = schema.getType("RegistrationEvent");
+  expect(isInterfaceType(event) && schema.getPossibleTypes(event).map(({ name }) => name)).toEqual([
+    "NameRegistered",
+    "NameRenewed",
+    "NameTransferred",
+  ]);
+});
+
+test("answers __type by a variable, beside data, under an alias", async () => {
+  const answer = await ask(
+    'query($name: String!) { mine: __type(name: $name) { ...T } none: __type(name: "Nope") { name } _meta { deployment } } fragment T on __Type { kind name }',
+    { name: "OrderDirection" },
+  );
+  expect(answer).toEqual({
+    data: { mine: { kind: "ENUM", name: "OrderDirection" }, none: null, _meta: { deployment: "test" } },
+  });
+});
+
+test("refuses introspection that loops through types", async () => {
+  const nest = (levels: number): string =>
+    levels === 0 ? "name" : `fields { type { ${nest(levels - 1)} } }`;
+  const { errors } = await ask(`{ __schema { types { ${nest(6)} } } }`);
+  expect(errors).toEqual([
+    { locations: [{ line: 1, column: 3 }], message: "The introspection query is nested too deeply." },
+  ]);
+});
+
+test("tells of a mistake in introspection with its place", async () => {
+  const { errors } = await ask("{ __type { name } }");
+  expect(errors?.[0]?.locations).toEqual([{ line: 1, column: 3 }]);
+});
