@@ -6,7 +6,7 @@ import { readDump } from "../../../../test/support/entities.ts";
 import { createEvaluator } from "../../../../test/support/evaluate.ts";
 import { createEndpoint, createLoadedDatabase } from "../../../../test/support/subgraph.ts";
 
-const fixture = (name: string) => new URL(`../../../test/fixtures/${name}`, import.meta.url);
+const fixture = (name: string) => new URL(`../../../../test/fixtures/${name}`, import.meta.url);
 const dump = readDump(fixture("chain-a-entities.json.gz"));
 const surface: { filters: string[]; sorts: string[] } = JSON.parse(
   gunzipSync(readFileSync(fixture("subgraph-surface.json.gz"))).toString(),
