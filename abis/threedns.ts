@@ -16,3 +16,8 @@ export const threednsDnsResolverAbi = parseAbi([
   "event DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, uint32 ttl, bytes record)",
   "event DNSRecordDeleted(bytes32 indexed node, bytes name, uint16 resource)",
 ]);
+
+/** Event of the 3DNS token that makes a name. */
+export const threednsNamesAbi = parseAbi([
+  "event NewOwner(bytes32 indexed node, bytes32 indexed label, address owner)",
+]);

@@ -11,7 +11,7 @@ import { defaultGatewayLimits } from "../src/api/resolution/gateway.ts";
 import { knownContracts } from "../src/api/resolution/known-contracts.ts";
 import { indexedResolver } from "../src/api/resolution/resolver-records.ts";
 import type { CurrentStatus } from "../src/api/status/status-source.ts";
-import { namespaces } from "../src/datasources/datasources.ts";
+import { namespaces } from "../src/deployments/namespaces.ts";
 import { keccak256 } from "../src/ens/keccak.ts";
 import { nodeOfName } from "../src/ens/names.ts";
 import { indexStatements, tableStatements } from "../test/support/create-tables.ts";

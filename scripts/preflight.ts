@@ -1,5 +1,5 @@
 import { createServer } from "node:net";
-import type { ChainConfig } from "../src/config/chains.ts";
+import type { IndexedChain } from "../src/config/chains.ts";
 
 // What is checked before Ponder starts, because Ponder itself takes another port, only warns of a wrong chain, and
 // gives up where waiting would do.
@@ -30,11 +30,11 @@ const longestPause = 30_000;
  * Waits until each chain has at least one RPC URL that answers. Throws a PreflightError if any URL answers for
  * another chain; URLs are named by variable, place and host, since they can hold keys.
  */
-export async function requireChains(chains: readonly ChainConfig[], check: RpcCheck): Promise<void> {
+export async function requireChains(chains: readonly IndexedChain[], check: RpcCheck): Promise<void> {
   await Promise.all(chains.map((chain) => requireChain(chain, check)));
 }
 
-async function requireChain({ id, rpc }: ChainConfig, { log, wait, request }: RpcCheck): Promise<void> {
+async function requireChain({ id, rpc }: IndexedChain, { log, wait, request }: RpcCheck): Promise<void> {
   for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
     const answers = await Promise.allSettled(rpc.http.map(request));
     for (const [place, answer] of answers.entries()) {

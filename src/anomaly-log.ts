@@ -1,4 +1,4 @@
-import type { AnomalyReport } from "./indexing/settings.ts";
+import type { AnomalyReport } from "./indexing/scope.ts";
 import type { Log } from "./log.ts";
 
 const loggedOfEachKind = 20;

@@ -2,11 +2,9 @@ import { createAnomalyLog } from "./anomaly-log.ts";
 import { readConfig } from "./config/environment.ts";
 import type { PluginId } from "./config/plugins.ts";
 import { contractSources } from "./config/sources.ts";
-import { accelerationContracts } from "./datasources/acceleration-contracts.ts";
-import { currencies } from "./datasources/currencies.ts";
-import { managedNameOf, managedNames } from "./datasources/managed-names.ts";
-import { tokenIssuers } from "./datasources/token-issuers.ts";
-import { createSettings } from "./indexing/settings.ts";
+import { bindRules, type EventsOf } from "./contracts/on.ts";
+import type { Namespace } from "./deployments/deployment.ts";
+import { createSettings } from "./indexing/scope.ts";
 import { openLabels } from "./labels/open-labels.ts";
 import { processLog } from "./log.ts";
 import { openMetrics } from "./metrics.ts";
@@ -20,8 +18,17 @@ import { registerTokenscope } from "./plugins/tokenscope.ts";
 
 // The one file that acts on load: opens the labels and registers the indexing functions of the active plugins.
 
+const register: Record<PluginId, (events: EventsOf, namespace: Namespace) => void> = {
+  subgraph: registerSubgraph,
+  basenames: registerBasenames,
+  lineanames: registerLineanames,
+  threedns: registerThreedns,
+  "protocol-acceleration": registerProtocolAcceleration,
+  registrars: registerRegistrars,
+  tokenscope: registerTokenscope,
+};
+
 const config = readConfig();
-const { datasources } = config;
 const sources = contractSources(config);
 const log = processLog();
 const logAnomaly = createAnomalyLog(log);
@@ -35,29 +42,5 @@ const settings = createSettings(labels, {
     logAnomaly(report);
   },
 });
-const isSource = (source: string) => source in sources;
-const managedBy = (datasource: string) => managedNameOf(datasources, datasource);
-
-const register: Record<PluginId, () => void> = {
-  subgraph: () => registerSubgraph(settings, { isSource, managed: managedBy("ensroot") }),
-  basenames: () => registerBasenames(settings, { isSource, managed: managedBy("basenames") }),
-  lineanames: () => registerLineanames(settings, { isSource, managed: managedBy("lineanames") }),
-  threedns: () =>
-    registerThreedns(settings, {
-      isSource,
-      resolvers: {
-        threednsOptimism: datasources["threednsOptimism"]?.contracts["Resolver"]?.address,
-        threednsBase: datasources["threednsBase"]?.contracts["Resolver"]?.address,
-      },
-    }),
-  registrars: () => registerRegistrars(settings, { isSource, managed: managedNames(datasources) }),
-  "protocol-acceleration": () =>
-    registerProtocolAcceleration(settings, { isSource, contracts: accelerationContracts(datasources) }),
-  tokenscope: () =>
-    registerTokenscope(settings, {
-      isSource,
-      issuers: tokenIssuers(datasources),
-      currencyOf: currencies(datasources),
-    }),
-};
-for (const plugin of config.plugins) register[plugin]();
+const events = bindRules(settings, (source) => source in sources);
+for (const plugin of config.plugins) register[plugin](events, config.datasources);

@@ -1,7 +1,7 @@
 import { type Hex, toEventSelector } from "viem";
+import { chainName } from "../../src/config/chains.ts";
 import type { Config } from "../../src/config/environment.ts";
 import { contractSources } from "../../src/config/sources.ts";
-import { chainName } from "../../src/datasources/datasources.ts";
 import { eventNames } from "./event-names.ts";
 import type { ServedChain } from "./served-chain.ts";
 

@@ -1,4 +1,4 @@
-import { namespaces } from "../../src/datasources/datasources.ts";
+import { namespaces } from "../../src/deployments/namespaces.ts";
 import { baseHistory, lineaHistory, reverseHistory } from "./layer-two-histories.ts";
 import { addressOf, type History, type Transaction } from "./made-up.ts";
 import { rootHistory } from "./root-history.ts";

@@ -1,5 +1,5 @@
 import { concat, type Hex, keccak256, stringToHex, zeroAddress } from "viem";
-import { namespaces } from "../../src/datasources/datasources.ts";
+import { namespaces } from "../../src/deployments/namespaces.ts";
 import type { GeneratedLog } from "./chain.ts";
 
 /** One transaction of a made-up history. */

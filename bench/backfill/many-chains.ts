@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../../devnet/ports.ts";
+import { chainName } from "../../src/config/chains.ts";
 import { type Config, parseEnvironment } from "../../src/config/environment.ts";
-import { chainName } from "../../src/datasources/datasources.ts";
 import { namePlugins, pluginSets } from "../plugin-sets.ts";
 import type { Databases } from "./databases.ts";
 import { type Expected, expectedEvents, requireEvents } from "./expected-events.ts";

@@ -2,7 +2,7 @@ import { db, publicClients } from "ponder:api";
 import type { Hono } from "hono";
 import { readConfig } from "../config/environment.ts";
 import { contractSources } from "../config/sources.ts";
-import { indexedSubregistries } from "../config/subregistries.ts";
+import { indexedSubregistries } from "../deployments/issuers.ts";
 import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
 import { processLog } from "../log.ts";

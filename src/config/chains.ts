@@ -1,8 +1,7 @@
-import { chainName } from "../datasources/datasources.ts";
 import { parseRpcUrls, providerUrls, type RpcUrls } from "./rpc.ts";
 
 /** A chain that is indexed. */
-export type ChainConfig = { id: number; name: string; rpc: RpcUrls };
+export type IndexedChain = { id: number; name: string; rpc: RpcUrls };
 
 type RpcVariables = {
   NAMESPACE?: string | undefined;
@@ -14,14 +13,14 @@ type RpcVariables = {
 
 /**
  * The chains with their RPC URLs: those of RPC_URL_<chainId>, else of the hosted providers, else the test network's own.
- * Adds a fault for each chain without one, and for each list that is malformed.
+ * Adds a fault for each chain without one, and for each malformed list.
  */
 export function chainsFrom(
   sound: RpcVariables,
   given: Record<string, string>,
   chainIds: number[],
   faults: string[],
-): ChainConfig[] {
+): IndexedChain[] {
   if ((sound.QUICKNODE_API_KEY === undefined) !== (sound.QUICKNODE_ENDPOINT_NAME === undefined)) {
     faults.push("QUICKNODE_API_KEY and QUICKNODE_ENDPOINT_NAME go together. Set both or none.");
   }
@@ -58,4 +57,29 @@ function localDefault(namespace: string | undefined, chainId: number): RpcUrls |
   if (chainId === 15658733) return { http: ["http://localhost:8545"] };
   if (chainId === 15658734) return { http: ["http://localhost:8546"] };
   return undefined;
+}
+
+/** Names of the chains in logs and metrics, by chain id. */
+const chainNames: Record<number, string> = {
+  1: "mainnet",
+  10: "optimism",
+  8453: "base",
+  17000: "holesky",
+  31337: "local",
+  42161: "arbitrum",
+  59141: "linea-sepolia",
+  59144: "linea",
+  84532: "base-sepolia",
+  421614: "arbitrum-sepolia",
+  534351: "scroll-sepolia",
+  534352: "scroll",
+  11155111: "sepolia",
+  11155420: "optimism-sepolia",
+  15658733: "ens-test-env",
+  15658734: "ens-test-env-l2",
+};
+
+/** Name of a chain in logs and metrics: `chain-<id>` where no better one is known. */
+export function chainName(chainId: number): string {
+  return chainNames[chainId] ?? `chain-${chainId}`;
 }

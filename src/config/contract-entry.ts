@@ -1,6 +1,7 @@
 import type { Abi, Hex } from "viem";
 import packageJson from "../../package.json" with { type: "json" };
-import { chainName, type Datasource } from "../datasources/datasources.ts";
+import type { Datasource } from "../deployments/deployment.ts";
+import { chainName } from "./chains.ts";
 import type { Config } from "./environment.ts";
 import { pluginIds } from "./plugins.ts";
 
@@ -16,21 +17,30 @@ export type RowRules = {
   normalization: string;
 };
 
-/** One of Ponder's contract entries: the logs of one contract on one chain, by the chain's name. */
-export type ContractEntry<A extends Abi> = {
-  abi: A;
+/** One of Ponder's contract entries: the logs of one contract, by the chain's name. */
+export type ContractEntry = {
+  abi: Abi;
   chain: Record<string, { address?: Hex; startBlock: number; endBlock?: number }>;
   rowRules: RowRules;
 };
 
-/** A function that makes the entry of a datasource's contract; it gives undefined where the namespace has no such contract. */
-export function entryOf(config: Config, datasourceId: string) {
+/** A contract entry before the entries of resolvers are fitted to each other. */
+export type PlannedEntry = {
+  key: string;
+  entry: ContractEntry;
+  /** For resolvers: which of their events a names plugin reads; `every` for those of `protocol-acceleration`. */
+  resolver?: "records" | "dns" | "every";
+};
+
+/** The entry of a datasource's contract; undefined where the namespace or the block range lacks it. */
+export function entryOf(
+  config: Config,
+  { datasourceId, contract, abi }: { datasourceId: string; contract: string; abi: Abi },
+): ContractEntry | undefined {
   const datasource = config.datasources[datasourceId];
-  return <A extends Abi>(contract: string, abi: A): ContractEntry<A> | undefined => {
-    const range = datasource && rangeOf(config, datasource, contract);
-    if (datasource === undefined || range === undefined) return undefined;
-    return { abi, chain: { [chainName(datasource.chainId)]: range }, rowRules: rowRulesOf(config) };
-  };
+  const range = datasource && rangeOf(config, datasource, contract);
+  if (datasource === undefined || range === undefined) return undefined;
+  return { abi, chain: { [chainName(datasource.chainId)]: range }, rowRules: rowRulesOf(config) };
 }
 
 /** The settings that decide rows besides contracts and code. Their change changes the build id (ponder: only contract entries are hashed). */

@@ -1,6 +1,9 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
-import type { ContractSource, Datasource, Namespace } from "../datasources/datasources.ts";
+import type { ContractSource, Datasource, Deployment, Namespace } from "../deployments/deployment.ts";
+import { deployments } from "../deployments/deployments.ts";
+import { contractGroups } from "../deployments/namespaces.ts";
+import { zeroAddress } from "../ens/nodes.ts";
 
 const blockNumber = z.int().min(0);
 
@@ -27,19 +30,10 @@ const datasourcesFile = z.record(
 
 type ContractPatch = z.infer<typeof contractPatch>;
 
-const zeroAddress = "0x0000000000000000000000000000000000000000";
-
-// Parents of subnames where a file adds a deployment that the namespace's own table lacks.
-const usualManagedNames: Record<string, string> = {
-  ensroot: "eth",
-  basenames: "base.eth",
-  lineanames: "linea.eth",
-};
-
 /**
  * The namespace's table with the addresses and blocks of a datasources file laid over it.
  * A datasource that the file puts on another chain replaces the table's; a null or zero address of a contract
- * other than `Resolver` means that it is not deployed. Throws an Error that lists every fault of the file.
+ * means that it is not deployed, but of resolvers that any address counts. Throws an Error that lists every fault of the file.
  */
 export function applyDatasourcesFile(namespaceId: string, table: Namespace, text: string): Namespace {
   const parsed = datasourcesFile.safeParse(withoutComments(JSON.parse(text)));
@@ -65,24 +59,33 @@ function patched(
   const contracts: Record<string, ContractSource> =
     before?.chainId === chainId ? { ...before.contracts } : {};
   for (const [name, contract] of Object.entries(patch.contracts)) {
-    const isAnyAddress = name === "Resolver" && !contract.address;
+    const isAnyAddress = mayBeAnyAddress(id, name) && !contract.address;
     if (!isAnyAddress && (contract.address === null || contract.address === zeroAddress)) {
       delete contracts[name];
       continue;
     }
-    contracts[name] = patchedContract(`${id}.${chainId}.${name}`, contracts[name], contract);
+    const patched = patchedContract(contracts[name], contract);
+    if (patched.address === undefined && !mayBeAnyAddress(id, name))
+      throw new Error(`${id}.${chainId}.${name} has no address`);
+    contracts[name] = patched;
   }
-  const managedName = patch.managedName ?? before?.managedName ?? usualManagedNames[id];
+  const managedName = patch.managedName ?? before?.managedName ?? usualManagedName(id);
   return { chainId, ...(managedName === undefined ? {} : { managedName }), contracts };
 }
 
-function patchedContract(
-  path: string,
-  before: ContractSource | undefined,
-  patch: ContractPatch,
-): ContractSource {
+function mayBeAnyAddress(datasourceId: string, contract: string): boolean {
+  const group = contractGroups.find(({ datasources }) => datasources.includes(datasourceId));
+  return group?.contracts[contract]?.role === "resolver";
+}
+
+// For a deployment that the namespace's own table lacks.
+function usualManagedName(datasourceId: string): string | undefined {
+  const deployment = deployments.find(({ datasources }: Deployment) => datasources.includes(datasourceId));
+  return deployment?.managedName;
+}
+
+function patchedContract(before: ContractSource | undefined, patch: ContractPatch): ContractSource {
   const address = (patch.address?.toLowerCase() as Hex | undefined) ?? before?.address;
-  if (address === undefined && !path.endsWith(".Resolver")) throw new Error(`${path} has no address`);
   const endBlock = patch.endBlock === null ? undefined : (patch.endBlock ?? before?.endBlock);
   return {
     ...(address === undefined ? {} : { address }),

@@ -22,6 +22,21 @@ function faultsOf(environment: Environment, readTextFile = noFiles): readonly st
   return [];
 }
 
+// docs/subgraph.md
+const documentedLimits = {
+  bodyBytes: 1_048_576,
+  tokens: 30_000,
+  depth: 100,
+  fields: 20_000,
+  rows: 2_000_000,
+  listValues: 10_000,
+  skip: 4_294_967_295,
+  responseBytes: 67_108_864,
+  timeoutMs: 10_000,
+  concurrency: 6,
+  queue: 256,
+};
+
 test("reads the smallest environment with the documented defaults", () => {
   const { datasources, ...config } = parseEnvironment(root, noFiles);
   expect(config).toEqual({
@@ -36,7 +51,7 @@ test("reads the smallest environment with the documented defaults", () => {
     blockRange: {},
     pgliteDirectory: ".ponder/pglite",
     databaseSchema: "public",
-    subgraphLimits: {},
+    subgraphLimits: documentedLimits,
     port: 42069,
     logLevel: "info",
   });
@@ -89,7 +104,7 @@ test("reads the limits of the subgraph endpoint", () => {
     { ...root, SUBGRAPH_MAX_SKIP: "5000", SUBGRAPH_TIMEOUT_MS: "2500" },
     noFiles,
   );
-  expect(subgraphLimits).toEqual({ skip: 5000, timeoutMs: 2500 });
+  expect(subgraphLimits).toEqual({ ...documentedLimits, skip: 5000, timeoutMs: 2500 });
 });
 
 describe("refused alone", () => {

@@ -2,11 +2,13 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod/v4";
-import { type Namespace, type NamespaceId, namespaceIds, namespaces } from "../datasources/datasources.ts";
-import { type ChainConfig, chainsFrom } from "./chains.ts";
+import { type Namespace, type NamespaceId, namespaceIds } from "../deployments/deployment.ts";
+import { rootDatasource } from "../deployments/ens.ts";
+import { namespaces } from "../deployments/namespaces.ts";
+import { chainsFrom, type IndexedChain } from "./chains.ts";
 import { applyDatasourcesFile } from "./datasources-file.ts";
+import { type SubgraphLimits, subgraphLimitsFrom } from "./limits.ts";
 import { indexedChainIds, missingDatasources, type PluginId, pluginIds } from "./plugins.ts";
-import { type SubgraphLimits, subgraphLimitsFrom } from "./subgraph-limits.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -25,7 +27,7 @@ export type Config = {
   /** Whether gateways of off-chain names may lie in private networks and go without TLS. */
   allowsPrivateGateways: boolean;
   /** In the order in which the plugins name them. */
-  chains: ChainConfig[];
+  chains: IndexedChain[];
   /** Blocks of the only chain to index: START_BLOCK and END_BLOCK. */
   blockRange: { startBlock?: number; endBlock?: number };
   /** Requests a second at which each RPC URL starts; undefined: a default for the kind of URL. */
@@ -105,7 +107,7 @@ type Variables = z.infer<typeof variables>;
 
 /**
  * The configuration that the environment describes.
- * Throws one ConfigurationError that lists every fault, each with how to mend it and without secrets.
+ * Throws one ConfigurationError that lists every fault, each with its remedy and without secrets.
  */
 export function parseEnvironment(environment: Environment, readTextFile: (path: string) => string): Config {
   const given = Object.fromEntries(
@@ -126,7 +128,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
   if (isSubgraphCompatible) faults.push(...compatibilityFaults(sound, active));
 
   const chainIds = indexedChainIds(active, datasources);
-  const rootChainId = datasources["ensroot"]?.chainId ?? 0;
+  const rootChainId = datasources[rootDatasource]?.chainId ?? 0;
   const chains = chainsFrom(
     sound,
     given,
@@ -206,7 +208,7 @@ function pluginsFrom(
   const unknown = ids.filter((id) => !pluginIds.some((plugin) => plugin === id));
   if (unknown.length > 0) {
     faults.push(
-      `PLUGINS names what there is not: ${unknown.map((id) => `"${id}"`).join(", ")}. Choose from: ${pluginIds.join(", ")}.`,
+      `Unknown plugin in PLUGINS: ${unknown.map((id) => `"${id}"`).join(", ")}. Choose from: ${pluginIds.join(", ")}.`,
     );
   }
   const repeated = [...new Set(ids.filter((id, i) => ids.indexOf(id) !== i))];
@@ -239,7 +241,7 @@ function compatibilityFaults(
   const isLegal = sets.includes(LABEL_SET_ID ?? "subgraph") && (LABEL_SET_VERSION ?? 0) === 0;
   if (!isLegal) {
     faults.push(
-      `SUBGRAPH_COMPAT=true goes with label set ${sets.join(" or ")}, version 0, only. Mend LABEL_SET_ID and LABEL_SET_VERSION.`,
+      `SUBGRAPH_COMPAT=true goes with label set ${sets.join(" or ")}, version 0, only. Fix LABEL_SET_ID and LABEL_SET_VERSION.`,
     );
   }
   return faults;

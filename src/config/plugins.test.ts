@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { namespaces } from "../datasources/datasources.ts";
+import { namespaces } from "../deployments/namespaces.ts";
 import { datasourcesOf, indexedChainIds, missingDatasources, type PluginId, pluginIds } from "./plugins.ts";
 
 describe("datasources of a plugin", () => {

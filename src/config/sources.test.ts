@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { namespaces } from "../datasources/datasources.ts";
+import { namespaces } from "../deployments/namespaces.ts";
 import type { Config } from "./environment.ts";
+import { defaultSubgraphLimits } from "./limits.ts";
 import { contractSources } from "./sources.ts";
 
 const config: Config = {
@@ -16,7 +17,7 @@ const config: Config = {
   blockRange: {},
   pgliteDirectory: "memory",
   databaseSchema: "public",
-  subgraphLimits: {},
+  subgraphLimits: defaultSubgraphLimits,
   port: 42069,
   logLevel: "info",
 };
@@ -49,15 +50,15 @@ describe("contract entries", () => {
 
   test("say chain, address and blocks of their contract", () => {
     const sources = contractSources({ ...config, plugins: ["basenames", "threedns"] });
-    expect(sources["basenames/RegistrarController"].chain).toEqual({
+    expect(sources["basenames/RegistrarController"]?.chain).toEqual({
       base: {
         address: "0x4ccb0bb02fcaba27e82a56646e81d8c5bc4119a5",
         startBlock: 18_619_035,
         endBlock: 35_936_564,
       },
     });
-    expect(sources["basenames/Resolver"].chain).toEqual({ base: { startBlock: 17_571_480 } });
-    expect(sources["threedns/threednsOptimism/Resolver"].chain).toEqual({
+    expect(sources["basenames/Resolver"]?.chain).toEqual({ base: { startBlock: 17_571_480 } });
+    expect(sources["threedns/threednsOptimism/Resolver"]?.chain).toEqual({
       optimism: { address: "0xf97aac6c8dbaebcb54ff166d79706e3af7a813c8", startBlock: 110_393_959 },
     });
   });
@@ -67,20 +68,20 @@ describe("contract entries", () => {
       ...config,
       plugins: ["subgraph", "basenames", "lineanames", "threedns", "protocol-acceleration"],
     });
-    expect(sources["protocol-acceleration/EarlyResolver"].chain).toEqual({
+    expect(sources["protocol-acceleration/EarlyResolver"]?.chain).toEqual({
       base: { startBlock: 17_522_624, endBlock: 17_571_479 },
     });
-    expect(sources["protocol-acceleration/Resolver"].chain).toEqual({
+    expect(sources["protocol-acceleration/Resolver"]?.chain).toEqual({
       mainnet: { startBlock: 3_327_417 },
       base: { startBlock: 17_571_480 },
       linea: { startBlock: 6_682_888 },
       optimism: { startBlock: 110_393_959 },
     });
-    expect(sources["basenames/Resolver"].chain).toEqual({ base: { startBlock: 17_571_480 } });
-    expect(sources["threedns/threednsBase/Resolver"].chain).toEqual({
+    expect(sources["basenames/Resolver"]?.chain).toEqual({ base: { startBlock: 17_571_480 } });
+    expect(sources["threedns/threednsBase/Resolver"]?.chain).toEqual({
       base: { startBlock: 17_522_624, endBlock: 17_571_479 },
     });
-    expect(sources["threedns/threednsOptimism/Resolver"].chain).toEqual({
+    expect(sources["threedns/threednsOptimism/Resolver"]?.chain).toEqual({
       optimism: { startBlock: 110_393_959 },
     });
   });
@@ -107,7 +108,7 @@ describe("contract entries", () => {
 
   test("leave out contracts that END_BLOCK lies in front of, and cut the others", () => {
     const sources = contractSources({ ...config, blockRange: { endBlock: 9_380_400 } });
-    expect(sources["subgraph/ENSv1Registry"].chain).toEqual({
+    expect(sources["subgraph/ENSv1Registry"]?.chain).toEqual({
       mainnet: {
         address: "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e",
         startBlock: 9_380_380,

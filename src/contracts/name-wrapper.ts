@@ -1,48 +1,32 @@
+import { nameWrapperAbi } from "../../abis/tokens.ts";
+import type { Deployment, Namespace } from "../deployments/deployment.ts";
+import { deployedContracts, managedNameOf, namesKey } from "../deployments/namespaces.ts";
 import { tokenIdToHex } from "../ens/nodes.ts";
 import {
-  recordExpiryExtended,
-  recordFusesSet,
-  recordNameUnwrapped,
-  recordNameWrapped,
-  recordWrappedTransfer,
+  applyExpiryExtended,
+  applyFusesSet,
+  applyNameUnwrapped,
+  applyNameWrapped,
+  applyWrappedTransfer,
 } from "../indexing/name-wrapper.ts";
-import type { ManagedName } from "../indexing/registrar.ts";
-import { type Settings, scopeOf } from "../indexing/scope.ts";
-import type { On } from "./on.ts";
+import type { EventsOf } from "./on.ts";
 
-type NameWrapperSource = "subgraph/NameWrapper" | "lineanames/NameWrapper";
-
-/** Registers the events of a name wrapper; `managed` is the name whose direct subnames keep their expiry when unwrapped. */
-export function registerNameWrapper(
-  on: On,
-  settings: Settings,
-  source: NameWrapperSource,
-  managed: ManagedName,
-): void {
-  on(`${source}:NameWrapped`, ({ context, event }) =>
-    recordNameWrapped(scopeOf(settings, context, event), event.args),
-  );
-  on(`${source}:NameUnwrapped`, ({ context, event }) =>
-    recordNameUnwrapped(scopeOf(settings, context, event), { ...event.args, managedNode: managed.node }),
-  );
-  on(`${source}:FusesSet`, ({ context, event }) =>
-    recordFusesSet(scopeOf(settings, context, event), event.args),
-  );
-  on(`${source}:ExpiryExtended`, ({ context, event }) =>
-    recordExpiryExtended(scopeOf(settings, context, event), event.args),
-  );
-  on(`${source}:TransferSingle`, ({ context, event }) =>
-    recordWrappedTransfer(scopeOf(settings, context, event), {
-      node: tokenIdToHex(event.args.id),
-      to: event.args.to,
-      place: 0,
-    }),
-  );
-  on(`${source}:TransferBatch`, async ({ context, event }) => {
-    const scope = scopeOf(settings, context, event);
-    const { ids, to } = event.args;
-    for (const [place, id] of ids.entries()) {
-      await recordWrappedTransfer(scope, { node: tokenIdToHex(id), to, place });
-    }
-  });
+/** Registers the events of a deployment's name wrappers. */
+export function registerNameWrappers(events: EventsOf, namespace: Namespace, deployment: Deployment): void {
+  for (const { datasourceId, name } of deployedContracts(namespace, ["nameWrapper"], [deployment])) {
+    const on = events(namesKey(deployment, datasourceId, name), nameWrapperAbi);
+    const managedNode = managedNameOf(namespace, datasourceId).node;
+    on("NameWrapped", applyNameWrapped);
+    on("NameUnwrapped", (scope, { node, owner }) => applyNameUnwrapped(scope, { node, owner, managedNode }));
+    on("FusesSet", applyFusesSet);
+    on("ExpiryExtended", applyExpiryExtended);
+    on("TransferSingle", (scope, { id, to }) =>
+      applyWrappedTransfer(scope, { node: tokenIdToHex(id), to, place: 0 }),
+    );
+    on("TransferBatch", async (scope, { ids, to }) => {
+      for (const [place, id] of ids.entries()) {
+        await applyWrappedTransfer(scope, { node: tokenIdToHex(id), to, place });
+      }
+    });
+  }
 }

@@ -1,52 +1,21 @@
-import {
-  recordNewOwner,
-  recordNewResolver,
-  recordNewTtl,
-  recordRegistryTransfer,
-} from "../indexing/registry.ts";
-import { type Settings, scopeOf } from "../indexing/scope.ts";
-import type { On } from "./on.ts";
+import { registryAbi } from "../../abis/registry.ts";
+import type { Deployment, Namespace } from "../deployments/deployment.ts";
+import { deployedContracts, namesKey } from "../deployments/namespaces.ts";
+import { applyNewOwner, applyNewResolver, applyNewTtl, applyRegistryTransfer } from "../indexing/registry.ts";
+import type { EventsOf } from "./on.ts";
 
-type RegistrySource =
-  | "subgraph/ENSv1RegistryOld"
-  | "subgraph/ENSv1Registry"
-  | "basenames/Registry"
-  | "lineanames/Registry";
-
-/** Registers the events of a registry; `isOldRegistry` is the root chain's first one. */
-export function registerRegistry(
-  on: On,
-  settings: Settings,
-  source: RegistrySource,
-  { isOldRegistry }: { isOldRegistry: boolean },
-): void {
-  on(`${source}:NewOwner`, ({ context, event }) =>
-    recordNewOwner(scopeOf(settings, context, event), {
-      parentNode: event.args.node,
-      labelhash: event.args.label,
-      owner: event.args.owner,
-      isOldRegistry,
-    }),
-  );
-  on(`${source}:Transfer`, ({ context, event }) =>
-    recordRegistryTransfer(scopeOf(settings, context, event), {
-      node: event.args.node,
-      owner: event.args.owner,
-      isOldRegistry,
-    }),
-  );
-  on(`${source}:NewResolver`, ({ context, event }) =>
-    recordNewResolver(scopeOf(settings, context, event), {
-      node: event.args.node,
-      resolver: event.args.resolver,
-      isOldRegistry,
-    }),
-  );
-  on(`${source}:NewTTL`, ({ context, event }) =>
-    recordNewTtl(scopeOf(settings, context, event), {
-      node: event.args.node,
-      ttl: event.args.ttl,
-      isOldRegistry,
-    }),
-  );
+/** Registers the events of a deployment's registries. */
+export function registerRegistries(events: EventsOf, namespace: Namespace, deployment: Deployment): void {
+  for (const { datasourceId, name, contract } of deployedContracts(namespace, ["registry"], [deployment])) {
+    const on = events(namesKey(deployment, datasourceId, name), registryAbi);
+    const isOldRegistry = contract.generation === "old";
+    on("NewOwner", (scope, { node: parentNode, label: labelhash, owner }) =>
+      applyNewOwner(scope, { parentNode, labelhash, owner, isOldRegistry }),
+    );
+    on("Transfer", (scope, { node, owner }) => applyRegistryTransfer(scope, { node, owner, isOldRegistry }));
+    on("NewResolver", (scope, { node, resolver }) =>
+      applyNewResolver(scope, { node, resolver, isOldRegistry }),
+    );
+    on("NewTTL", (scope, { node, ttl }) => applyNewTtl(scope, { node, ttl, isOldRegistry }));
+  }
 }

@@ -1,132 +1,63 @@
-import type { Hex } from "viem";
+import { dnsResolverAbi, resolverAbi } from "../../abis/resolver.ts";
+import type { Deployment, Namespace } from "../deployments/deployment.ts";
+import { deployedContracts, namesKey } from "../deployments/namespaces.ts";
 import { dnsTextRecord } from "../ens/dns-records.ts";
-import { emittedString } from "../ens/event-strings.ts";
 import {
-  recordAbiChanged,
-  recordAddrChanged,
-  recordAddressChanged,
-  recordAuthorisationChanged,
-  recordContenthashChanged,
-  recordDnsTextRecord,
-  recordInterfaceChanged,
-  recordNameChanged,
-  recordPubkeyChanged,
-  recordTextChanged,
-  recordVersionChanged,
+  applyAbiChanged,
+  applyAddrChanged,
+  applyAddressChanged,
+  applyAuthorisationChanged,
+  applyContenthashChanged,
+  applyDnsTextRecord,
+  applyInterfaceChanged,
+  applyNameChanged,
+  applyPubkeyChanged,
+  applyTextChanged,
+  applyVersionChanged,
 } from "../indexing/resolver.ts";
-import { type Settings, scopeOf } from "../indexing/scope.ts";
-import type { On } from "./on.ts";
+import type { EventsOf, On } from "./on.ts";
 
-type LogWithTopics = { log: { topics: readonly (Hex | null | undefined)[] } };
+/** The older form of TextChanged, which does not carry the value. */
+export const textChanged = "TextChanged(bytes32 indexed node, string indexed indexedKey, string key)";
 
-// Any contract may emit these. A log whose topics do not fit the declaration is another event of the same name.
-const hasTopics = ({ log }: LogWithTopics, count: number) =>
-  log.topics.filter((topic) => topic !== null && topic !== undefined).length === count;
+export const textChangedWithValue =
+  "TextChanged(bytes32 indexed node, string indexed indexedKey, string key, string value)";
 
-type ResolverSource =
-  | "subgraph/Resolver"
-  | "basenames/Resolver"
-  | "lineanames/Resolver"
-  | "threedns/threednsOptimism/Resolver"
-  | "threedns/threednsBase/Resolver";
+/** The events of DNS records: without and with a time to live, and deletion. */
+export const dnsRecordEvents = [
+  "DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, bytes record)",
+  "DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, uint32 ttl, bytes record)",
+  "DNSRecordDeleted",
+] as const;
 
-/** Registers what resolvers tell of records. */
-export function registerResolver(on: On, settings: Settings, source: ResolverSource): void {
-  on(`${source}:AddrChanged`, async ({ context, event }) => {
-    if (!hasTopics(event, 2)) return;
-    await recordAddrChanged(scopeOf(settings, context, event), {
-      node: event.args.node,
-      address: event.args.a,
-    });
-  });
-  on(`${source}:AddressChanged`, async ({ context, event }) => {
-    if (!hasTopics(event, 2)) return;
-    const { node, coinType, newAddress: address } = event.args;
-    await recordAddressChanged(scopeOf(settings, context, event), { node, coinType, address });
-  });
-  on(`${source}:NameChanged`, async ({ context, event }) => {
-    if (!hasTopics(event, 2)) return;
-    const name = emittedString(event.log.data, 0, event.args.name);
-    await recordNameChanged(scopeOf(settings, context, event), { node: event.args.node, name });
-  });
-  on(`${source}:ABIChanged`, async ({ context, event }) => {
-    if (hasTopics(event, 3)) await recordAbiChanged(scopeOf(settings, context, event), event.args);
-  });
-  on(`${source}:PubkeyChanged`, async ({ context, event }) => {
-    if (hasTopics(event, 2)) await recordPubkeyChanged(scopeOf(settings, context, event), event.args);
-  });
-  on(
-    `${source}:TextChanged(bytes32 indexed node, string indexed indexedKey, string key)`,
-    async ({ context, event }) => {
-      if (!hasTopics(event, 3)) return;
-      const key = emittedString(event.log.data, 0, event.args.key);
-      await recordTextChanged(scopeOf(settings, context, event), {
-        node: event.args.node,
-        key,
-        value: undefined,
-      });
-    },
-  );
-  on(
-    `${source}:TextChanged(bytes32 indexed node, string indexed indexedKey, string key, string value)`,
-    async ({ context, event }) => {
-      if (!hasTopics(event, 3)) return;
-      const key = emittedString(event.log.data, 0, event.args.key);
-      const value = emittedString(event.log.data, 1, event.args.value);
-      await recordTextChanged(scopeOf(settings, context, event), { node: event.args.node, key, value });
-    },
-  );
-  on(`${source}:ContenthashChanged`, async ({ context, event }) => {
-    if (hasTopics(event, 2)) await recordContenthashChanged(scopeOf(settings, context, event), event.args);
-  });
-  on(`${source}:InterfaceChanged`, async ({ context, event }) => {
-    if (hasTopics(event, 3)) await recordInterfaceChanged(scopeOf(settings, context, event), event.args);
-  });
-  on(`${source}:AuthorisationChanged`, async ({ context, event }) => {
-    if (!hasTopics(event, 4)) return;
-    const { node, owner, target, isAuthorised: isAuthorized } = event.args;
-    await recordAuthorisationChanged(scopeOf(settings, context, event), {
-      node,
-      owner,
-      target,
-      isAuthorized,
-    });
-  });
-  on(`${source}:VersionChanged`, async ({ context, event }) => {
-    if (!hasTopics(event, 2)) return;
-    const { node, newVersion: version } = event.args;
-    await recordVersionChanged(scopeOf(settings, context, event), { node, version });
-  });
+/** Registers the record events of every resolver on the chains of a deployment, DNS records among them. */
+export function registerResolvers(events: EventsOf, namespace: Namespace, deployment: Deployment): void {
+  for (const { datasourceId, name } of deployedContracts(namespace, ["resolver"], [deployment])) {
+    registerRecords(events(namesKey(deployment, datasourceId, name), resolverAbi));
+    const on = events(namesKey(deployment, datasourceId, `DNS${name}`), dnsResolverAbi);
+    for (const event of dnsRecordEvents) {
+      on(event, (scope, args) => applyDnsTextRecord(scope, args.node, dnsTextRecord(args)));
+    }
+  }
 }
 
-type DnsResolverSource = "subgraph/DNSResolver" | "basenames/DNSResolver" | "lineanames/DNSResolver";
-
-/** Registers the DNS records that stand for text records; the sources exist outside subgraph mode only. */
-export function registerDnsResolver(on: On, settings: Settings, source: DnsResolverSource): void {
-  on(
-    `${source}:DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, bytes record)`,
-    async ({ context, event }) => {
-      if (!hasTopics(event, 2)) return;
-      await recordDnsTextRecord(
-        scopeOf(settings, context, event),
-        event.args.node,
-        dnsTextRecord(event.args),
-      );
-    },
+/** Registers the record events of one contract entry. */
+export function registerRecords(on: On<typeof resolverAbi>): void {
+  on("AddrChanged", (scope, { node, a: address }) => applyAddrChanged(scope, { node, address }));
+  on("AddressChanged", (scope, { node, coinType, newAddress: address }) =>
+    applyAddressChanged(scope, { node, coinType, address }),
   );
-  on(
-    `${source}:DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, uint32 ttl, bytes record)`,
-    async ({ context, event }) => {
-      if (!hasTopics(event, 2)) return;
-      await recordDnsTextRecord(
-        scopeOf(settings, context, event),
-        event.args.node,
-        dnsTextRecord(event.args),
-      );
-    },
+  on("NameChanged", applyNameChanged);
+  on("ABIChanged", applyAbiChanged);
+  on("PubkeyChanged", applyPubkeyChanged);
+  on(textChanged, (scope, { node, key }) => applyTextChanged(scope, { node, key, value: undefined }));
+  on(textChangedWithValue, applyTextChanged);
+  on("ContenthashChanged", applyContenthashChanged);
+  on("InterfaceChanged", applyInterfaceChanged);
+  on("AuthorisationChanged", (scope, { node, owner, target, isAuthorised: isAuthorized }) =>
+    applyAuthorisationChanged(scope, { node, owner, target, isAuthorized }),
   );
-  on(`${source}:DNSRecordDeleted`, async ({ context, event }) => {
-    if (!hasTopics(event, 2)) return;
-    await recordDnsTextRecord(scopeOf(settings, context, event), event.args.node, dnsTextRecord(event.args));
-  });
+  on("VersionChanged", (scope, { node, newVersion: version }) =>
+    applyVersionChanged(scope, { node, version }),
+  );
 }

@@ -1,11 +1,11 @@
 import type { Hex } from "viem";
 import { describe, expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
-import { currencies } from "../datasources/currencies.ts";
-import { namespaces } from "../datasources/datasources.ts";
-import { tokenIssuers } from "../datasources/token-issuers.ts";
+import { tokenIssuers } from "../deployments/issuers.ts";
+import { namespaces } from "../deployments/namespaces.ts";
+import { currencies } from "../deployments/seaport.ts";
 import { nameSale } from "../schema/tokenscope.ts";
-import { type FilledOrder, type OrderItem, recordOrder, saleOf } from "./name-sales.ts";
+import { applyOrderFulfilled, type FilledOrder, type OrderItem, saleOf } from "./name-sales.ts";
 
 const issuers = tokenIssuers(namespaces.mainnet);
 const market = {
@@ -90,9 +90,9 @@ describe("no sale", () => {
 test("a sale is stored once", async () => {
   const { next, store } = createScopes();
   const scope = next();
-  await recordOrder(scope, market, order([wrappedName], [ether(100n)]));
-  await recordOrder(scope, market, order([wrappedName], [ether(100n)]));
-  await recordOrder(next(), market, order([ether(1n)], [coin(usdc, 1n)]));
+  await applyOrderFulfilled(scope, market, order([wrappedName], [ether(100n)]));
+  await applyOrderFulfilled(scope, market, order([wrappedName], [ether(100n)]));
+  await applyOrderFulfilled(next(), market, order([ether(1n)], [coin(usdc, 1n)]));
   expect(store.rows(nameSale)).toEqual([
     {
       id: "1-1-7",

@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
-import type { Currency, CurrencyOf } from "../datasources/currencies.ts";
-import type { TokenIssuer } from "../datasources/token-issuers.ts";
+import type { TokenIssuer } from "../deployments/issuers.ts";
+import type { Currency, CurrencyOf } from "../deployments/seaport.ts";
 import { assetId } from "../ens/asset-ids.ts";
 import { nameSale } from "../schema/tokenscope.ts";
 import { ensureAccount } from "./accounts.ts";
@@ -35,7 +35,7 @@ const erc20 = 1;
 const namespaceOfType: Record<number, TokenIssuer["assetNamespace"]> = { 2: "erc721", 3: "erc1155" };
 
 /** OrderFulfilled: stores a sale if one name was given for payments of one currency; other orders leave no trace. */
-export async function recordOrder(scope: Scope, market: Market, order: FilledOrder): Promise<void> {
+export async function applyOrderFulfilled(scope: Scope, market: Market, order: FilledOrder): Promise<void> {
   const sale = saleOf(scope.chainId, market, order);
   if (sale === undefined) return;
   const { issuer, tokenId } = sale.token;

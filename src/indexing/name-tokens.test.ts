@@ -1,10 +1,10 @@
 import type { Hex } from "viem";
 import { describe, expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
-import type { TokenIssuer } from "../datasources/token-issuers.ts";
+import type { TokenIssuer } from "../deployments/issuers.ts";
 import { account } from "../schema/subgraph.ts";
 import { nameToken } from "../schema/tokenscope.ts";
-import { nodeOfToken, recordTokenTransfer, recordTokenTransfers } from "./name-tokens.ts";
+import { applyTokenTransfer, applyTokenTransfers, nodeOfToken } from "./name-tokens.ts";
 
 const registrar: TokenIssuer = {
   chainId: 1,
@@ -31,7 +31,7 @@ const vitalikNode = "0xee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a5
 
 async function play(issuer: TokenIssuer, ...moves: [from: Hex, to: Hex][]) {
   const { next, store, anomalies } = createScopes();
-  for (const [from, to] of moves) await recordTokenTransfer(next(), issuer, { tokenId: vitalik, from, to });
+  for (const [from, to] of moves) await applyTokenTransfer(next(), issuer, { tokenId: vitalik, from, to });
   const [row] = store.rows(nameToken);
   return { row, anomalies, store };
 }
@@ -171,7 +171,7 @@ describe("contradictory transfers are reported, and the chain is believed", () =
 describe("batches", () => {
   const batch = async (ids: bigint[], amounts: bigint[]) => {
     const { next, store, anomalies } = createScopes();
-    await recordTokenTransfers(next(), threedns, { ids, amounts, from: zero, to: alice });
+    await applyTokenTransfers(next(), threedns, { ids, amounts, from: zero, to: alice });
     return { tokens: store.rows(nameToken).map(({ tokenId }) => tokenId), anomalies };
   };
 

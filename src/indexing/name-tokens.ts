@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import type { TokenIssuer } from "../datasources/token-issuers.ts";
+import type { TokenIssuer } from "../deployments/issuers.ts";
 import { assetId } from "../ens/asset-ids.ts";
 import { subnode, tokenIdToHex, zeroAddress } from "../ens/nodes.ts";
 import { nameToken } from "../schema/tokenscope.ts";
@@ -18,7 +18,7 @@ export function nodeOfToken({ managedNode }: TokenIssuer, tokenId: bigint): Hex 
  * One token changed hands: minted, burned, minted again or transferred. The chain is right: where the event contradicts the
  * stored owner, that is reported and the token goes to its receiver all the same.
  */
-export async function recordTokenTransfer(
+export async function applyTokenTransfer(
   scope: Scope,
   issuer: TokenIssuer,
   { tokenId, from, to }: Transfer,
@@ -49,7 +49,7 @@ export async function recordTokenTransfer(
 }
 
 /** One or several ERC-1155 tokens changed hands. Tokens of names come one by one: other amounts are reported and skipped. */
-export async function recordTokenTransfers(
+export async function applyTokenTransfers(
   scope: Scope,
   issuer: TokenIssuer,
   { ids, amounts, from, to }: { ids: readonly bigint[]; amounts: readonly bigint[]; from: Hex; to: Hex },
@@ -59,7 +59,7 @@ export async function recordTokenTransfers(
     return;
   }
   for (const [place, tokenId] of ids.entries()) {
-    if (amounts[place] === 1n) await recordTokenTransfer(scope, issuer, { tokenId, from, to });
+    if (amounts[place] === 1n) await applyTokenTransfer(scope, issuer, { tokenId, from, to });
     else scope.report("odd-token-amount", scope);
   }
 }

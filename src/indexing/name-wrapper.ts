@@ -12,7 +12,7 @@ import type { Scope } from "./scope.ts";
 type WrappedName = { labelName: string | null; name: string };
 
 /** NameWrapped: a name was wrapped. `name` is in DNS wire format. */
-export async function recordNameWrapped(
+export async function applyNameWrapped(
   scope: Scope,
   {
     node,
@@ -55,7 +55,7 @@ export async function recordNameWrapped(
 }
 
 /** NameUnwrapped: the name is a plain one again. `managedNode` is the node under which registrations set the expiry. */
-export async function recordNameUnwrapped(
+export async function applyNameUnwrapped(
   scope: Scope,
   { node, owner, managedNode }: { node: Hex; owner: Hex; managedNode: Hex },
 ): Promise<void> {
@@ -68,7 +68,7 @@ export async function recordNameUnwrapped(
 }
 
 /** FusesSet: fuses of a wrapped name were burned. */
-export async function recordFusesSet(
+export async function applyFusesSet(
   scope: Scope,
   { node, fuses: raw }: { node: Hex; fuses: number },
 ): Promise<void> {
@@ -82,7 +82,7 @@ export async function recordFusesSet(
 }
 
 /** ExpiryExtended: the expiry of a wrapped name was moved. */
-export async function recordExpiryExtended(
+export async function applyExpiryExtended(
   scope: Scope,
   { node, expiry }: { node: Hex; expiry: bigint },
 ): Promise<void> {
@@ -97,7 +97,7 @@ export async function recordExpiryExtended(
 }
 
 /** TransferSingle, or one item of TransferBatch (`place` in the batch): a mint comes before NameWrapped. */
-export async function recordWrappedTransfer(
+export async function applyWrappedTransfer(
   scope: Scope,
   { node, to, place }: { node: Hex; to: Hex; place: number },
 ): Promise<void> {

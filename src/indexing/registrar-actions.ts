@@ -1,9 +1,9 @@
 import type { Hex } from "viem";
+import type { ControllerFacts, ManagedName } from "../deployments/deployment.ts";
 import { accountId } from "../ens/account-ids.ts";
 import { subnode } from "../ens/nodes.ts";
 import { decodedReferrer } from "../ens/referrers.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
-import type { ManagedName } from "./registrar.ts";
 import type { Scope } from "./scope.ts";
 import { storedList } from "./stored-lists.ts";
 
@@ -15,14 +15,8 @@ type Named = { managed: ManagedName; labelhash: Hex };
 type ActionType = "registration" | "renewal";
 type LifecycleRow = typeof registrationLifecycle.$inferSelect;
 
-/** What a controller told of an action: prices in wei, all or none, and the raw referrer. */
-export type ControllerFacts = {
-  pricing?: { baseCost: bigint; premium: bigint };
-  encodedReferrer?: Hex;
-};
-
 /** Base registrar NameRegistered: opens a registration and a new lifecycle. */
-export async function recordRegistration(
+export async function applyRegistration(
   scope: Scope,
   { managed, labelhash, expires }: Named & { expires: bigint },
 ): Promise<void> {
@@ -39,7 +33,7 @@ export async function recordRegistration(
 }
 
 /** Base registrar NameRenewed: opens a renewal of the newest lifecycle. */
-export async function recordRenewal(
+export async function applyRenewal(
   scope: Scope,
   { managed, labelhash, expires }: Named & { expires: bigint },
 ): Promise<void> {
@@ -58,18 +52,19 @@ export async function recordRenewal(
 }
 
 /** Controller event: adds prices and referrer to the newest action on the name, if it is of the same transaction. */
-export async function recordControllerFacts(
+export async function applyControllerFacts(
   scope: Scope,
-  { managed, labelhash, pricing, encodedReferrer }: Named & ControllerFacts,
+  managed: ManagedName,
+  { labelhash, price, encodedReferrer }: ControllerFacts,
 ): Promise<void> {
   await completeAction(scope, subnode(managed.node, labelhash), {
-    ...(pricing ? { ...pricing, total: pricing.baseCost + pricing.premium } : {}),
+    ...(price ? { ...price, total: price.baseCost + price.premium } : {}),
     ...referralOf(encodedReferrer),
   });
 }
 
 /** Referral contract RenewalReferred, behind the controller's event: replaces the referrer. */
-export async function recordReferral(
+export async function applyReferral(
   scope: Scope,
   { managed, labelhash, encodedReferrer }: Named & { encodedReferrer: Hex },
 ): Promise<void> {

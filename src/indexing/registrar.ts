@@ -1,4 +1,5 @@
 import type { Hex } from "viem";
+import type { ControllerFacts, ManagedName } from "../deployments/deployment.ts";
 import { gracePeriod } from "../ens/expiry.ts";
 import { subnode } from "../ens/nodes.ts";
 import { registration } from "../schema/subgraph.ts";
@@ -6,17 +7,14 @@ import { ensureAccount, isOwnedBy } from "./accounts.ts";
 import { type DomainRow, findDomain, updateDomain, updateDomainIfStored } from "./domains.ts";
 import { addRegistrationEvent } from "./events.ts";
 import { childName, type StoredLabel } from "./naming.ts";
-import { recordNewOwner } from "./registry.ts";
+import { applyNewOwner } from "./registry.ts";
 import type { Scope } from "./scope.ts";
 import { unlessMissing } from "./unless-missing.ts";
-
-/** The name whose subnames a registrar hands out: its node and its text (`eth`). */
-export type ManagedName = { node: Hex; name: string };
 
 type Registered = { managed: ManagedName; labelhash: Hex };
 
 /** Base registrar NameRegistered: a name was registered, for the first time or anew. */
-export async function recordNameRegistered(
+export async function applyNameRegistered(
   scope: Scope,
   { managed, labelhash, owner, expires }: Registered & { owner: Hex; expires: bigint },
 ): Promise<void> {
@@ -34,7 +32,7 @@ export async function recordNameRegistered(
   if (!stored) {
     // The registry did not name it first: other chains' registrars hold names for later. On the root chain that is odd.
     if (scope.chainId === scope.rootChainId) scope.report("unknown-node", scope);
-    await recordNewOwner(scope, { parentNode: managed.node, labelhash, owner, isOldRegistry: false });
+    await applyNewOwner(scope, { parentNode: managed.node, labelhash, owner, isOldRegistry: false });
     await updateDomain(scope, node, changes(undefined));
   }
 
@@ -78,7 +76,7 @@ function nameUnder(
 }
 
 /** Base registrar NameRenewed: a registration was prolonged. */
-export async function recordNameRenewed(
+export async function applyNameRenewed(
   scope: Scope,
   { managed, labelhash, expires }: Registered & { expires: bigint },
 ): Promise<void> {
@@ -94,7 +92,7 @@ export async function recordNameRenewed(
 }
 
 /** Base registrar Transfer: the token of a registration changed hands; a first mint comes before the registration. */
-export async function recordNameTransferred(
+export async function applyNameTransferred(
   scope: Scope,
   { managed, labelhash, to }: Registered & { to: Hex },
 ): Promise<void> {
@@ -107,15 +105,17 @@ export async function recordNameTransferred(
   await addRegistrationEvent(scope, { type: "NameTransferred", registrationId: id, newOwnerId: to });
 }
 
-/** Controller NameRegistered or NameRenewed: it alone tells the label, and the price in wei. */
-export async function recordControllerLabel(
+/** Controller NameRegistered or NameRenewed: it alone carries the label, and mostly the price, else 0. */
+export async function applyControllerLabel(
   scope: Scope,
-  { managed, labelhash, label, cost }: Registered & { label: string; cost: bigint },
+  managed: ManagedName,
+  { labelhash, label, price }: ControllerFacts,
 ): Promise<void> {
   const { db, naming, blockNumber } = scope;
   const known = naming.known(labelhash, label);
   // subgraph: an unusable label makes the whole event void, its price too.
   if (known === undefined && naming.isSubgraphCompatible) return;
+  const cost = price === undefined ? 0n : price.baseCost + price.premium;
   const { node, id } = idsOf(scope, { managed, labelhash });
   // Whatever names a registration names its domain too.
   let isNamed = false;

@@ -25,7 +25,7 @@ import type { Scope } from "./scope.ts";
 type Origin = { isOldRegistry: boolean };
 
 /** Registry NewOwner: a subname was made, or got another owner from above. */
-export async function recordNewOwner(
+export async function applyNewOwner(
   scope: Scope,
   { parentNode, labelhash, owner, isOldRegistry }: { parentNode: Hex; labelhash: Hex; owner: Hex } & Origin,
 ): Promise<void> {
@@ -81,7 +81,7 @@ async function nameOf(scope: Scope, { parent, parentNode, labelhash, owner, befo
 }
 
 /** Registry Transfer: the owner of a node changed. */
-export async function recordRegistryTransfer(
+export async function applyRegistryTransfer(
   scope: Scope,
   { node, owner, isOldRegistry }: { node: Hex; owner: Hex } & Origin,
 ): Promise<void> {
@@ -96,7 +96,7 @@ export async function recordRegistryTransfer(
  * Registry NewResolver: a node got another resolver, or none. Only the root chain's registry links domains to resolvers;
  * those of other chains leave the resolver entity and the event.
  */
-export async function recordNewResolver(
+export async function applyNewResolver(
   scope: Scope,
   { node, resolver: address, isOldRegistry }: { node: Hex; resolver: Hex } & Origin,
 ): Promise<void> {
@@ -128,7 +128,7 @@ async function linkOf(scope: Scope, node: Hex, address: Hex) {
 }
 
 /** Registry NewTTL: the time to live of a node's records changed. */
-export async function recordNewTtl(
+export async function applyNewTtl(
   scope: Scope,
   { node, ttl, isOldRegistry }: { node: Hex; ttl: bigint } & Origin,
 ): Promise<void> {

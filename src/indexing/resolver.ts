@@ -13,7 +13,7 @@ import { storedList } from "./stored-lists.ts";
 type ResolverRow = typeof resolver.$inferSelect;
 
 /** AddrChanged: the address record of coin type 60. */
-export async function recordAddrChanged(
+export async function applyAddrChanged(
   scope: Scope,
   { node, address }: { node: Hex; address: Hex },
 ): Promise<void> {
@@ -24,7 +24,7 @@ export async function recordAddrChanged(
 }
 
 /** AddressChanged: the address record of any coin type, as raw bytes. */
-export async function recordAddressChanged(
+export async function applyAddressChanged(
   scope: Scope,
   { node, coinType, address }: { node: Hex; coinType: bigint; address: Hex },
 ): Promise<void> {
@@ -36,7 +36,7 @@ export async function recordAddressChanged(
 }
 
 /** TextChanged: `value` is undefined in the older form of the event, which does not tell it. */
-export async function recordTextChanged(
+export async function applyTextChanged(
   scope: Scope,
   { node, key, value }: { node: Hex; key: string; value: string | undefined },
 ): Promise<void> {
@@ -54,16 +54,16 @@ function addedKey({ naming }: Scope, before: ResolverRow | null, raw: string): P
 }
 
 /** A text record that a DNS resolver set or deleted: to the subgraph a TextChanged; other DNS records leave no trace. */
-export async function recordDnsTextRecord(
+export async function applyDnsTextRecord(
   scope: Scope,
   node: Hex,
   record: DnsTextRecord | undefined,
 ): Promise<void> {
-  if (record) await recordTextChanged(scope, { node, key: record.key, value: record.value });
+  if (record) await applyTextChanged(scope, { node, key: record.key, value: record.value });
 }
 
 /** ContenthashChanged: `0x` where it was cleared. */
-export async function recordContenthashChanged(
+export async function applyContenthashChanged(
   scope: Scope,
   { node, hash }: { node: Hex; hash: Hex },
 ): Promise<void> {
@@ -72,7 +72,7 @@ export async function recordContenthashChanged(
 }
 
 /** NameChanged: the reverse record. subgraph: a name with a NUL leaves no trace. */
-export async function recordNameChanged(
+export async function applyNameChanged(
   scope: Scope,
   { node, name }: { node: Hex; name: string },
 ): Promise<void> {
@@ -82,7 +82,7 @@ export async function recordNameChanged(
 }
 
 /** ABIChanged, as the entity AbiChanged. */
-export async function recordAbiChanged(
+export async function applyAbiChanged(
   scope: Scope,
   { node, contentType }: { node: Hex; contentType: bigint },
 ): Promise<void> {
@@ -91,7 +91,7 @@ export async function recordAbiChanged(
 }
 
 /** PubkeyChanged. */
-export async function recordPubkeyChanged(
+export async function applyPubkeyChanged(
   scope: Scope,
   { node, x, y }: { node: Hex; x: Hex; y: Hex },
 ): Promise<void> {
@@ -100,7 +100,7 @@ export async function recordPubkeyChanged(
 }
 
 /** InterfaceChanged. */
-export async function recordInterfaceChanged(
+export async function applyInterfaceChanged(
   scope: Scope,
   { node, interfaceID, implementer }: { node: Hex; interfaceID: Hex; implementer: Hex },
 ): Promise<void> {
@@ -109,7 +109,7 @@ export async function recordInterfaceChanged(
 }
 
 /** AuthorisationChanged. */
-export async function recordAuthorisationChanged(
+export async function applyAuthorisationChanged(
   scope: Scope,
   { node, owner, target, isAuthorized }: { node: Hex; owner: Hex; target: Hex; isAuthorized: boolean },
 ): Promise<void> {
@@ -124,7 +124,7 @@ export async function recordAuthorisationChanged(
 }
 
 /** VersionChanged: all records of the node were cleared at once. */
-export async function recordVersionChanged(
+export async function applyVersionChanged(
   scope: Scope,
   { node, version }: { node: Hex; version: bigint },
 ): Promise<void> {

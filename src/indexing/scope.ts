@@ -1,9 +1,13 @@
 import type { Context } from "ponder:registry";
 import type { Hex } from "viem";
-import type { Naming } from "./naming.ts";
+import type { LabelSource } from "../labels/source.ts";
+import { multichainNaming, type Naming, subgraphNaming } from "./naming.ts";
 
 /** Ponder's store, as far as rules use it: by primary key only. */
 export type Database = Context["db"];
+
+/** Ponder's client of the event's chain: it reads at the event's block. */
+type Client = Context["client"];
 
 /** Contradictory or unknown things that a chain told and that a rule skipped or repaired. */
 export type Anomaly =
@@ -42,22 +46,21 @@ export type Scope = Settings & {
   logIndex: number;
   /** Contract that emitted the event. */
   emitter: Hex;
+  client: Client;
   /** Answer of debug_traceTransaction's call tracer. */
   traceTransaction(): Promise<unknown>;
 };
 
-type PonderEvent = {
+/** The part of Ponder's event that a scope is made of. */
+export type PonderEvent = {
   id: string;
   block: { number: bigint; timestamp: bigint };
   transaction: { hash: Hex; from: Hex };
   log: { address: Hex; logIndex: number };
 };
 
-type PonderContext = {
-  db: unknown;
-  chain: { id: number };
-  client: { request(parameters: never): Promise<unknown> };
-};
+/** The part of Ponder's context that a scope is made of. */
+export type PonderContext = { db: Database; chain: { id: number }; client: Client };
 
 /** The scope of an event. Values are copied: Ponder reuses event and context for the next event. */
 export function scopeOf(
@@ -72,7 +75,7 @@ export function scopeOf(
     rootChainId: settings.rootChainId,
     heal: settings.heal,
     report: settings.report,
-    db: context.db as Database,
+    db: context.db,
     chainId: context.chain.id,
     eventId: id,
     blockNumber: Number(block.number),
@@ -81,10 +84,32 @@ export function scopeOf(
     sender: transaction.from,
     logIndex: log.logIndex,
     emitter: log.address.toLowerCase() as Hex,
+    client,
     traceTransaction: () =>
       client.request({
         method: "debug_traceTransaction",
         params: [transactionHash, { tracer: "callTracer" }],
       } as never),
+  };
+}
+
+/** Where an anomaly happened: enough to find the log on any explorer. */
+export type AnomalyReport = { anomaly: Anomaly; chainId: number; transactionHash: string; logIndex: number };
+
+/** The settings of the rules for a label source and a mode. */
+export function createSettings(
+  labels: Pick<LabelSource, "heal">,
+  {
+    isSubgraphCompatible,
+    rootChainId,
+    report,
+  }: { isSubgraphCompatible: boolean; rootChainId: number; report: (report: AnomalyReport) => void },
+): Settings {
+  return {
+    naming: isSubgraphCompatible ? subgraphNaming : multichainNaming,
+    rootChainId,
+    heal: (labelhash) => labels.heal(labelhash),
+    report: (anomaly: Anomaly, { chainId, transactionHash, logIndex }: Scope) =>
+      report({ anomaly, chainId, transactionHash, logIndex }),
   };
 }

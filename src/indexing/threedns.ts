@@ -8,7 +8,7 @@ import { bareDomain, expectDomain, findDomain, saveDomain, updateDomain } from "
 import { addDomainEvent, addRegistrationEvent } from "./events.ts";
 import { childName, type StoredLabel } from "./naming.ts";
 import type { Scope } from "./scope.ts";
-import { labelInMetadata } from "./threedns-metadata.ts";
+import { labelInMetadata, readTokenUri } from "./threedns-metadata.ts";
 
 // 3DNS keeps names of DNS in one token contract on each of two chains; a name may be on both. There is no registry to
 // migrate from, no grace period, and one resolver that no domain is linked to.
@@ -17,7 +17,7 @@ import { labelInMetadata } from "./threedns-metadata.ts";
  * RegistrationCreated: a name directly under a top level domain was registered, maybe anew. It comes before NewOwner.
  * `fqdn` is the full name in DNS wire format; where it is none of `node`, the event is skipped.
  */
-export async function recordRegistrationCreated(
+export async function applyRegistrationCreated(
   scope: Scope,
   {
     node,
@@ -73,7 +73,7 @@ export async function recordRegistrationCreated(
 }
 
 /** RegistrationExtended: a registration was prolonged. */
-export async function recordExtension(
+export async function applyRegistrationExtended(
   scope: Scope,
   { node, expires }: { node: Hex; expires: bigint },
 ): Promise<void> {
@@ -90,24 +90,17 @@ export async function recordExtension(
 }
 
 /**
- * NewOwner: a domain of any level was made, or got another owner from above. A name that is not known yet is looked for
- * in the token's metadata, which `readUri` gives, then asked from the label source.
+ * NewOwner: a domain of any level was created, or got another owner from above. A name that is not known yet is looked for
+ * in the token's metadata, then asked from the label source.
  */
-export async function recordDomainCreated(
+export async function applyDomainCreated(
   scope: Scope,
   {
     parentNode,
     labelhash,
     owner,
     resolver: address,
-    readUri,
-  }: {
-    parentNode: Hex;
-    labelhash: Hex;
-    owner: Hex;
-    resolver: Hex | undefined;
-    readUri: (tokenId: bigint) => Promise<string | undefined>;
-  },
+  }: { parentNode: Hex; labelhash: Hex; owner: Hex; resolver: Hex | undefined },
 ): Promise<void> {
   const { db, naming, chainId, blockNumber } = scope;
   const node = subnode(parentNode, labelhash);
@@ -128,7 +121,7 @@ export async function recordDomainCreated(
     parentId: parentNode,
     labelhash,
     isMigrated: true,
-    ...(needsName ? await nameOf(scope, { node, parentNode, labelhash, readUri }) : {}),
+    ...(needsName ? await nameOf(scope, { node, parentNode, labelhash }) : {}),
   });
   await addDomainEvent(scope, {
     type: "NewOwner",
@@ -140,19 +133,9 @@ export async function recordDomainCreated(
 
 async function nameOf(
   scope: Scope,
-  {
-    node,
-    parentNode,
-    labelhash,
-    readUri,
-  }: {
-    node: Hex;
-    parentNode: Hex;
-    labelhash: Hex;
-    readUri: (tokenId: bigint) => Promise<string | undefined>;
-  },
+  { node, parentNode, labelhash }: { node: Hex; parentNode: Hex; labelhash: Hex },
 ) {
-  const uri = await readUri(BigInt(node));
+  const uri = await readTokenUri(scope.client, { address: scope.emitter, tokenId: BigInt(node) });
   const told = scope.naming.known(labelhash, uri === undefined ? undefined : labelInMetadata(uri));
   const { labelName, part } = told ?? storedLabel(scope, labelhash, await scope.heal(labelhash));
   const parent = await findDomain(scope, parentNode);

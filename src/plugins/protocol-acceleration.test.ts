@@ -8,7 +8,6 @@ import {
   stringToHex,
   toEventSelector,
   toFunctionSelector,
-  zeroAddress,
 } from "viem";
 import { expect, test } from "vitest";
 import {
@@ -19,6 +18,8 @@ import {
   type TextPlace,
 } from "../../test/support/recorded-resolvers.ts";
 import { handlers } from "../../test/support/registry.ts";
+import { bindRules } from "../contracts/on.ts";
+import { namespaces } from "../deployments/namespaces.ts";
 import { multichainNaming } from "../indexing/naming.ts";
 import { registerProtocolAcceleration } from "./protocol-acceleration.ts";
 
@@ -96,12 +97,10 @@ test("every text that a transaction set last is what the index answers in the en
 
 test("early resolvers are read as those are that begin later", () => {
   handlers.clear();
+  const settings = { naming: multichainNaming, rootChainId: 1, heal: () => undefined, report: () => {} };
   registerProtocolAcceleration(
-    { naming: multichainNaming, rootChainId: 1, heal: () => undefined, report: () => {} },
-    {
-      isSource: () => true,
-      contracts: { rootRegistry: zeroAddress, threednsResolverOf: () => undefined },
-    },
+    bindRules(settings, () => true),
+    namespaces.mainnet,
   );
   const eventsOf = (source: string) =>
     [...handlers.keys()].flatMap((name) => (name.startsWith(source) ? [name.slice(source.length)] : []));

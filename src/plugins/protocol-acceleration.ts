@@ -1,11 +1,16 @@
-import { ponder } from "ponder:registry";
-import type { Hex } from "viem";
-import { textRecordAbi } from "../../abis/protocol-acceleration.ts";
+import { reverseRegistrarAbi } from "../../abis/registrars.ts";
+import { registryResolverAbi } from "../../abis/registry.ts";
+import { resolverRecordsAbi, textRecordAbi } from "../../abis/resolver.ts";
+import { threednsNamesAbi } from "../../abis/threedns.ts";
+import type { EventsOf, On } from "../contracts/on.ts";
+import { dnsRecordEvents, textChanged, textChangedWithValue } from "../contracts/resolver.ts";
+import type { Namespace } from "../deployments/deployment.ts";
+import { rootDatasource, rootRegistry } from "../deployments/ens.ts";
+import { deployedContracts } from "../deployments/namespaces.ts";
 import { coinTypeOfChain, defaultEvmCoinType } from "../ens/coin-types.ts";
 import { readOrUndefined } from "../ens/contract-refusals.ts";
 import { dnsTextRecord } from "../ens/dns-records.ts";
-import { emittedString } from "../ens/event-strings.ts";
-import { subnode } from "../ens/nodes.ts";
+import { subnode, zeroAddress } from "../ens/nodes.ts";
 import { outlastOutage } from "../indexing/outlast-outage.ts";
 import {
   addAbiContentType,
@@ -21,175 +26,94 @@ import {
 } from "../indexing/resolver-records.ts";
 import { migrateSubname, setFormerRelation, setRelation } from "../indexing/resolver-relations.ts";
 import { setReverseName } from "../indexing/reverse-names.ts";
-import { type Settings, scopeOf } from "../indexing/scope.ts";
 
 const plugin = "protocol-acceleration";
 
-/** What the plugin must know of the namespace. */
-export type AccelerationContracts = {
-  /** The newer registry of the root chain: both registries write under its address. */
-  rootRegistry: Hex;
-  /** The one resolver of the 3DNS names of a chain. */
-  threednsResolverOf: (chainId: number) => Hex | undefined;
-};
-
-/**
- * Registers the indexing functions of the plugin `protocol-acceleration`: what is needed to resolve names from the index.
- * `isSource` tells which contract entries the configuration has; the others are left out.
- */
-export function registerProtocolAcceleration(
-  settings: Settings,
-  { isSource, contracts }: { isSource: (source: string) => boolean; contracts: AccelerationContracts },
-): void {
-  const on: typeof ponder.on = (name, handler) => {
-    if (isSource(name.slice(0, name.indexOf(":")))) ponder.on(name, handler);
-  };
-  registerRegistries(settings, on, contracts);
-  registerReverseRegistrars(settings, on);
-  for (const source of [`${plugin}/EarlyResolver`, `${plugin}/Resolver`] as const) {
-    registerResolvers(settings, on, source);
-    registerResolversOfBytes(settings, on, source);
+/** Registers the indexing functions of the plugin `protocol-acceleration`: what resolving names from the index needs. */
+export function registerProtocolAcceleration(events: EventsOf, namespace: Namespace): void {
+  registerRegistries(events, namespace);
+  registerThreednsTokens(events, namespace);
+  registerReverseRegistrars(events, namespace);
+  for (const name of ["EarlyResolver", "Resolver"]) {
+    const on = events(`${plugin}/${name}`, resolverRecordsAbi);
+    registerResolvers(on);
+    registerResolversOfBytes(on);
   }
 }
 
-function registerRegistries(
-  settings: Settings,
-  on: typeof ponder.on,
-  { rootRegistry: registry, threednsResolverOf }: AccelerationContracts,
-): void {
-  on(`${plugin}/ensroot/ENSv1RegistryOld:NewResolver`, ({ context, event }) =>
-    setFormerRelation(scopeOf(settings, context, event), { registry, ...event.args }),
+// Both registries of the root chain write under the newer one's address.
+function registerRegistries(events: EventsOf, namespace: Namespace): void {
+  const registry = namespace[rootDatasource]?.contracts[rootRegistry]?.address ?? zeroAddress;
+  for (const { datasourceId, name, contract } of deployedContracts(namespace, ["registry"])) {
+    const on = events(`${plugin}/${datasourceId}/${name}`, registryResolverAbi);
+    if (contract.generation === "old") {
+      on("NewResolver", (scope, { node, resolver }) =>
+        setFormerRelation(scope, { registry, node, resolver }),
+      );
+      continue;
+    }
+    if (contract.generation === "new") {
+      on("NewOwner", (scope, { node: parentNode, label: labelhash }) =>
+        migrateSubname(scope, { registry, parentNode, labelhash }),
+      );
+    }
+    on("NewResolver", (scope, { node, resolver }) =>
+      setRelation(scope, { registry: scope.emitter, node, resolver }),
+    );
+  }
+}
+
+// A name of 3DNS has the one resolver of its chain from birth.
+function registerThreednsTokens(events: EventsOf, namespace: Namespace): void {
+  for (const { datasourceId, name } of deployedContracts(namespace, ["threednsToken"])) {
+    const resolver = namespace[datasourceId]?.contracts["Resolver"]?.address;
+    if (resolver === undefined) continue;
+    const on = events(`${plugin}/${datasourceId}/${name}`, threednsNamesAbi);
+    on("NewOwner", (scope, { node: parentNode, label }) =>
+      setRelation(scope, { registry: scope.emitter, node: subnode(parentNode, label), resolver }),
+    );
+  }
+}
+
+function registerReverseRegistrars(events: EventsOf, namespace: Namespace): void {
+  for (const deployed of deployedContracts(namespace, ["reverseRegistrar"])) {
+    const { datasourceId, name: contractName, contract, chainId } = deployed;
+    const coinType = contract.scope === "default" ? defaultEvmCoinType : coinTypeOfChain(chainId);
+    const on = events(`${plugin}/${datasourceId}/${contractName}`, reverseRegistrarAbi);
+    on("NameForAddrChanged", (scope, { addr: address, name }) =>
+      setReverseName(scope, { address, coinType, name }),
+    );
+  }
+}
+
+function registerResolvers(on: On<typeof resolverRecordsAbi>): void {
+  on("AddrChanged", (scope, { node, a: address }) => setAddrRecord(scope, { node, address }));
+  on("AddressChanged", (scope, { node, coinType, newAddress: address }) =>
+    setAddressRecord(scope, { node, coinType, address }),
   );
-  on(`${plugin}/ensroot/ENSv1Registry:NewOwner`, ({ context, event }) => {
-    const { node: parentNode, label: labelhash } = event.args;
-    return migrateSubname(scopeOf(settings, context, event), { registry, parentNode, labelhash });
+  on("NameChanged", setNameRecord);
+  on(textChanged, async (scope, { node, key }) => {
+    const read = () =>
+      scope.client.readContract({
+        abi: textRecordAbi,
+        address: scope.emitter,
+        functionName: "text",
+        args: [node, key],
+        retryEmptyResponse: false,
+      });
+    const value = await readOrUndefined(() => outlastOutage(read));
+    await setTextRecord(scope, { node, key, value });
   });
-  for (const source of [
-    `${plugin}/ensroot/ENSv1Registry`,
-    `${plugin}/basenames/Registry`,
-    `${plugin}/lineanames/Registry`,
-  ] as const) {
-    on(`${source}:NewResolver`, ({ context, event }) => {
-      const scope = scopeOf(settings, context, event);
-      return setRelation(scope, { registry: scope.emitter, ...event.args });
-    });
-  }
-  for (const source of [
-    `${plugin}/threednsOptimism/ThreeDNSToken`,
-    `${plugin}/threednsBase/ThreeDNSToken`,
-  ] as const) {
-    on(`${source}:NewOwner`, async ({ context, event }) => {
-      const scope = scopeOf(settings, context, event);
-      const resolver = threednsResolverOf(scope.chainId);
-      const node = subnode(event.args.node, event.args.label);
-      if (resolver) await setRelation(scope, { registry: scope.emitter, node, resolver });
-    });
-  }
+  on(textChangedWithValue, setTextRecord);
+  on("VersionChanged", (scope, { node, newVersion: version }) => clearRecords(scope, { node, version }));
 }
 
-function registerReverseRegistrars(settings: Settings, on: typeof ponder.on): void {
-  on(`${plugin}/rrRoot/DefaultReverseRegistrar:NameForAddrChanged`, ({ context, event }) => {
-    const name = emittedString(event.log.data, 0, event.args.name);
-    const address = event.args.addr;
-    return setReverseName(scopeOf(settings, context, event), { address, coinType: defaultEvmCoinType, name });
-  });
-  for (const source of [
-    `${plugin}/rrBase/L2ReverseRegistrar`,
-    `${plugin}/rrLinea/L2ReverseRegistrar`,
-    `${plugin}/rrOptimism/L2ReverseRegistrar`,
-    `${plugin}/rrArbitrum/L2ReverseRegistrar`,
-    `${plugin}/rrScroll/L2ReverseRegistrar`,
-  ] as const) {
-    on(`${source}:NameForAddrChanged`, ({ context, event }) => {
-      const name = emittedString(event.log.data, 0, event.args.name);
-      const address = event.args.addr;
-      const coinType = coinTypeOfChain(context.chain.id);
-      return setReverseName(scopeOf(settings, context, event), { address, coinType, name });
-    });
-  }
-}
-
-type ResolverSource = `${typeof plugin}/EarlyResolver` | `${typeof plugin}/Resolver`;
-type LogWithTopics = { log: { topics: readonly (Hex | null | undefined)[] } };
-
-// Any contract may emit these. A log whose topics do not fit the declaration is another event of the same name.
-const hasTopics = ({ log }: LogWithTopics, count: number) =>
-  log.topics.filter((topic) => topic !== null && topic !== undefined).length === count;
-
-function registerResolvers(settings: Settings, on: typeof ponder.on, source: ResolverSource): void {
-  on(`${source}:AddrChanged`, async ({ context, event }) => {
-    if (!hasTopics(event, 2)) return;
-    const { node, a: address } = event.args;
-    await setAddrRecord(scopeOf(settings, context, event), { node, address });
-  });
-  on(`${source}:AddressChanged`, async ({ context, event }) => {
-    if (!hasTopics(event, 2)) return;
-    const { node, coinType, newAddress: address } = event.args;
-    await setAddressRecord(scopeOf(settings, context, event), { node, coinType, address });
-  });
-  on(`${source}:NameChanged`, async ({ context, event }) => {
-    if (!hasTopics(event, 2)) return;
-    const name = emittedString(event.log.data, 0, event.args.name);
-    await setNameRecord(scopeOf(settings, context, event), { node: event.args.node, name });
-  });
-  on(
-    `${source}:TextChanged(bytes32 indexed node, string indexed indexedKey, string key)`,
-    async ({ context, event }) => {
-      if (!hasTopics(event, 3)) return;
-      const { node } = event.args;
-      const key = emittedString(event.log.data, 0, event.args.key);
-      const scope = scopeOf(settings, context, event);
-      const read = () =>
-        context.client.readContract({
-          abi: textRecordAbi,
-          address: scope.emitter,
-          functionName: "text",
-          args: [node, key],
-          retryEmptyResponse: false,
-        });
-      const value = await readOrUndefined(() => outlastOutage(read));
-      await setTextRecord(scope, { node, key, value });
-    },
-  );
-  on(
-    `${source}:TextChanged(bytes32 indexed node, string indexed indexedKey, string key, string value)`,
-    async ({ context, event }) => {
-      if (!hasTopics(event, 3)) return;
-      const key = emittedString(event.log.data, 0, event.args.key);
-      const value = emittedString(event.log.data, 1, event.args.value);
-      await setTextRecord(scopeOf(settings, context, event), { node: event.args.node, key, value });
-    },
-  );
-  on(`${source}:VersionChanged`, async ({ context, event }) => {
-    if (!hasTopics(event, 2)) return;
-    const { node, newVersion: version } = event.args;
-    await clearRecords(scopeOf(settings, context, event), { node, version });
-  });
-}
-
-function registerResolversOfBytes(settings: Settings, on: typeof ponder.on, source: ResolverSource): void {
-  on(`${source}:ContenthashChanged`, async ({ context, event }) => {
-    if (hasTopics(event, 2)) await setContenthashRecord(scopeOf(settings, context, event), event.args);
-  });
-  on(`${source}:PubkeyChanged`, async ({ context, event }) => {
-    if (hasTopics(event, 2)) await setPubkeyRecord(scopeOf(settings, context, event), event.args);
-  });
-  on(`${source}:ABIChanged`, async ({ context, event }) => {
-    if (hasTopics(event, 3)) await addAbiContentType(scopeOf(settings, context, event), event.args);
-  });
-  on(`${source}:DNSZonehashChanged`, async ({ context, event }) => {
-    if (hasTopics(event, 2)) await setZonehashRecord(scopeOf(settings, context, event), event.args);
-  });
-  const dnsEvents = [
-    `${source}:DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, bytes record)`,
-    `${source}:DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, uint32 ttl, bytes record)`,
-    `${source}:DNSRecordDeleted`,
-  ] as const;
-  for (const name of dnsEvents) {
-    on(name, async ({ context, event }) => {
-      if (!hasTopics(event, 2)) return;
-      const scope = scopeOf(settings, context, event);
-      await setDnsTextRecord(scope, event.args.node, dnsTextRecord(event.args));
-    });
+function registerResolversOfBytes(on: On<typeof resolverRecordsAbi>): void {
+  on("ContenthashChanged", setContenthashRecord);
+  on("PubkeyChanged", setPubkeyRecord);
+  on("ABIChanged", addAbiContentType);
+  on("DNSZonehashChanged", setZonehashRecord);
+  for (const event of dnsRecordEvents) {
+    on(event, (scope, args) => setDnsTextRecord(scope, args.node, dnsTextRecord(args)));
   }
 }

@@ -1,72 +1,43 @@
-import type { Hex } from "viem";
-import { type IsSource, type On, onContract, onSources } from "../contracts/on.ts";
-import { registerResolver } from "../contracts/resolver.ts";
+import { resolverAbi } from "../../abis/resolver.ts";
+import { threednsDnsResolverAbi, threednsTokenAbi } from "../../abis/threedns.ts";
+import type { EventsOf } from "../contracts/on.ts";
+import { registerRecords } from "../contracts/resolver.ts";
+import type { Namespace } from "../deployments/deployment.ts";
+import { deployedContracts, namesKey } from "../deployments/namespaces.ts";
+import { threedns } from "../deployments/threedns.ts";
 import { dnsTextRecord } from "../ens/dns-records.ts";
-import { recordRegistryTransfer } from "../indexing/registry.ts";
-import { recordDnsTextRecord } from "../indexing/resolver.ts";
-import { type Settings, scopeOf } from "../indexing/scope.ts";
-import { recordDomainCreated, recordExtension, recordRegistrationCreated } from "../indexing/threedns.ts";
-import { readTokenUri } from "../indexing/threedns-metadata.ts";
+import { applyRegistryTransfer } from "../indexing/registry.ts";
+import { applyDnsTextRecord } from "../indexing/resolver.ts";
+import {
+  applyDomainCreated,
+  applyRegistrationCreated,
+  applyRegistrationExtended,
+} from "../indexing/threedns.ts";
 
-type Deployment = "threednsOptimism" | "threednsBase";
-
-/**
- * Registers the indexing functions of the plugin `threedns`: the 3DNS token on Optimism and on Base.
- * `resolvers` are the addresses of the one resolver of each deployment.
- */
-export function registerThreedns(
-  settings: Settings,
-  { isSource, resolvers }: { isSource: IsSource; resolvers: Record<Deployment, Hex | undefined> },
-): void {
-  const on = onSources(isSource);
-  for (const deployment of ["threednsOptimism", "threednsBase"] as const) {
-    const resolver = resolvers[deployment];
-    registerToken(on, settings, deployment, resolver);
-    // With `protocol-acceleration` the sources bring the events of every resolver of the chain.
-    const onResolver = onContract(on, resolver);
-    registerResolver(onResolver, settings, `threedns/${deployment}/Resolver`);
-    registerDnsRecords(onResolver, settings, deployment);
-  }
-}
-
-function registerToken(on: On, settings: Settings, deployment: Deployment, resolver: Hex | undefined): void {
-  on(`threedns/${deployment}/ThreeDNSToken:RegistrationCreated`, ({ context, event }) =>
-    recordRegistrationCreated(scopeOf(settings, context, event), {
-      node: event.args.node,
-      parentNode: event.args.tld,
-      fqdn: event.args.fqdn,
-      registrant: event.args.registrant,
-      expires: event.args.expiry,
-    }),
-  );
-  on(`threedns/${deployment}/ThreeDNSToken:RegistrationExtended`, ({ context, event }) =>
-    recordExtension(scopeOf(settings, context, event), {
-      node: event.args.node,
-      expires: event.args.newExpiry,
-    }),
-  );
-  on(`threedns/${deployment}/ThreeDNSToken:NewOwner`, ({ context, event }) =>
-    recordDomainCreated(scopeOf(settings, context, event), {
-      parentNode: event.args.node,
-      labelhash: event.args.label,
-      owner: event.args.owner,
-      resolver,
-      readUri: (tokenId) => readTokenUri(context.client, { address: event.log.address, tokenId }),
-    }),
-  );
-  on(`threedns/${deployment}/ThreeDNSToken:Transfer`, ({ context, event }) =>
-    recordRegistryTransfer(scopeOf(settings, context, event), {
-      node: event.args.node,
-      owner: event.args.owner,
-      isOldRegistry: false,
-    }),
-  );
-}
-
-function registerDnsRecords(on: On, settings: Settings, deployment: Deployment): void {
-  for (const event of ["DNSRecordChanged", "DNSRecordDeleted"] as const) {
-    on(`threedns/${deployment}/DNSResolver:${event}`, ({ context, event }) =>
-      recordDnsTextRecord(scopeOf(settings, context, event), event.args.node, dnsTextRecord(event.args)),
+/** Registers the indexing functions of the plugin `threedns`: the 3DNS token and its one resolver, on each chain. */
+export function registerThreedns(events: EventsOf, namespace: Namespace): void {
+  for (const { datasourceId, name } of deployedContracts(namespace, ["threednsToken"], [threedns])) {
+    const on = events(namesKey(threedns, datasourceId, name), threednsTokenAbi);
+    const resolver = namespace[datasourceId]?.contracts["Resolver"]?.address;
+    on("RegistrationCreated", (scope, { node, tld: parentNode, fqdn, registrant, expiry: expires }) =>
+      applyRegistrationCreated(scope, { node, parentNode, fqdn, registrant, expires }),
     );
+    on("RegistrationExtended", (scope, { node, newExpiry: expires }) =>
+      applyRegistrationExtended(scope, { node, expires }),
+    );
+    on("NewOwner", (scope, { node: parentNode, label: labelhash, owner }) =>
+      applyDomainCreated(scope, { parentNode, labelhash, owner, resolver }),
+    );
+    on("Transfer", (scope, { node, owner }) =>
+      applyRegistryTransfer(scope, { node, owner, isOldRegistry: false }),
+    );
+  }
+  for (const { datasourceId, name, address } of deployedContracts(namespace, ["resolver"], [threedns])) {
+    // With `protocol-acceleration` the sources bring the events of every resolver of the chain.
+    registerRecords(events(namesKey(threedns, datasourceId, name), resolverAbi, address));
+    const on = events(namesKey(threedns, datasourceId, `DNS${name}`), threednsDnsResolverAbi, address);
+    for (const event of ["DNSRecordChanged", "DNSRecordDeleted"] as const) {
+      on(event, (scope, args) => applyDnsTextRecord(scope, args.node, dnsTextRecord(args)));
+    }
   }
 }

@@ -1,7 +1,7 @@
 import { PGlite } from "@electric-sql/pglite";
 import { type Hex, namehash } from "viem";
 import { createDatabase } from "../../src/api/database/client.ts";
-import type { Subregistry } from "../../src/config/subregistries.ts";
+import type { Subregistry } from "../../src/deployments/issuers.ts";
 import { indexStatements, tableStatements } from "./create-tables.ts";
 import { checkpointOf } from "./subgraph.ts";
 

@@ -1,4 +1,9 @@
-import { type Hex, namehash } from "viem";
+import type { AbiEvent, Hex } from "viem";
+import { parseEnvironment } from "../../src/config/environment.ts";
+import { contractSources } from "../../src/config/sources.ts";
+import { bindRules } from "../../src/contracts/on.ts";
+import type { Namespace } from "../../src/deployments/deployment.ts";
+import { namespaces } from "../../src/deployments/namespaces.ts";
 import { labelhashOf } from "../../src/ens/labels.ts";
 import { multichainNaming } from "../../src/indexing/naming.ts";
 import type { Anomaly } from "../../src/indexing/scope.ts";
@@ -23,7 +28,7 @@ export type Place = {
   sender?: Hex;
   emitter?: Hex;
   data?: Hex;
-  /** Number of indexed arguments and the event itself; all arguments of the harness's events fit 4. */
+  /** Topics of the log, if others than the event declares. */
   topics?: number;
 };
 
@@ -38,7 +43,38 @@ const chainIds: Record<string, number> = {
   "registrars/lineanames": 59144,
 };
 
-const managed = (name: string) => ({ node: namehash(name), name });
+const { threednsOptimism, threednsBase } = namespaces.mainnet;
+const withResolver = (datasource: Namespace[string] | undefined): Namespace[string] => ({
+  chainId: datasource?.chainId ?? 0,
+  contracts: { ...datasource?.contracts, Resolver: { address: threednsResolver, startBlock: 0 } },
+});
+
+// Every plugin on mainnet, but with the harness's resolver of 3DNS.
+const namespace: Namespace = {
+  ...namespaces.mainnet,
+  threednsOptimism: withResolver(threednsOptimism),
+  threednsBase: withResolver(threednsBase),
+};
+const config = parseEnvironment(
+  {
+    NAMESPACE: "mainnet",
+    LABELS_URL: "file:labels.sqlite",
+    ...Object.fromEntries(
+      [1, 10, 8453, 59144, 42161, 534352].map((id) => [`RPC_URL_${id}`, "http://localhost"]),
+    ),
+  },
+  () => "",
+);
+const sources = contractSources({ ...config, datasources: namespace });
+
+// Topics of the event that `<source>:<event>` names, by its declaration.
+function topicsOf(name: string): number {
+  const [source = "", event = ""] = name.split(":");
+  const named = (sources[source]?.abi ?? []).filter(
+    (item): item is AbiEvent => item.type === "event" && item.name === event.split("(")[0],
+  );
+  return 1 + (named[0]?.inputs.filter(({ indexed }) => indexed).length ?? 0);
+}
 
 /** All name plugins and `registrars` over one store in memory, fed through their own indexing functions. */
 export function createChainsHarness({
@@ -59,23 +95,13 @@ export function createChainsHarness({
     heal: (labelhash: Hex) => known.get(labelhash),
     report: (anomaly: Anomaly) => anomalies.push(anomaly),
   };
-  const isSource = () => true;
   handlers.clear();
-  registerSubgraph(settings, { isSource, managed: managed("eth") });
-  registerBasenames(settings, { isSource, managed: managed("base.eth") });
-  registerLineanames(settings, { isSource, managed: managed("linea.eth") });
-  registerThreedns(settings, {
-    isSource,
-    resolvers: { threednsOptimism: threednsResolver, threednsBase: threednsResolver },
-  });
-  registerRegistrars(settings, {
-    isSource,
-    managed: {
-      ensroot: managed("eth"),
-      basenames: managed("base.eth"),
-      lineanames: managed("linea.eth"),
-    },
-  });
+  const events = bindRules(settings, () => true);
+  registerSubgraph(events, namespace);
+  registerBasenames(events, namespace);
+  registerLineanames(events, namespace);
+  registerThreedns(events, namespace);
+  registerRegistrars(events, namespace);
   const registered = new Map(handlers);
   let played = 0;
 
@@ -99,7 +125,7 @@ export function createChainsHarness({
         log: {
           address: place.emitter ?? `0x${"c0".repeat(20)}`,
           logIndex,
-          topics: Array.from({ length: place.topics ?? 2 }, () => "0x00"),
+          topics: Array.from({ length: place.topics ?? topicsOf(name) }, () => "0x00"),
           data: place.data ?? "0x",
         },
       },

@@ -10,9 +10,10 @@ import {
   toHex,
 } from "viem";
 import { packetToBytes } from "viem/ens";
-import { registryResolverAbi, resolverRecordsAbi } from "../../abis/protocol-acceleration.ts";
+import { reverseRegistrarAbi } from "../../abis/registrars.ts";
+import { registryResolverAbi } from "../../abis/registry.ts";
 import { registryReadAbi, resolverReadAbi } from "../../abis/resolution.ts";
-import { reverseRegistrarAbi } from "../../abis/reverse-registrar.ts";
+import { resolverRecordsAbi } from "../../abis/resolver.ts";
 import { labelhashOf } from "../../src/ens/labels.ts";
 import { nodeOfName, parentName } from "../../src/ens/names.ts";
 import type { startLiveChain } from "./live-chain.ts";

@@ -9,10 +9,12 @@ import {
   type Hex,
   toEventSelector,
 } from "viem";
-import { resolverRecordsAbi, textRecordAbi } from "../../abis/protocol-acceleration.ts";
+import { resolverRecordsAbi, textRecordAbi } from "../../abis/resolver.ts";
 import { type RecordedCall, type Recording, readRecording } from "../../devnet/recording.ts";
 import { indexedRecords } from "../../src/api/resolution/indexed-records.ts";
 import { emptySelection } from "../../src/api/resolution/selection.ts";
+import { bindRules } from "../../src/contracts/on.ts";
+import { namespaces } from "../../src/deployments/namespaces.ts";
 import { multichainNaming } from "../../src/indexing/naming.ts";
 import { registerProtocolAcceleration } from "../../src/plugins/protocol-acceleration.ts";
 import { resolverTextRecord } from "../../src/schema/protocol-acceleration.ts";
@@ -51,12 +53,15 @@ export function recordedLogs({ receipts }: Recording): RecordedLog[] {
 export function createRecordedResolvers({ chainId, calls }: Pick<Recording, "chainId" | "calls">) {
   const store = createMemoryStore();
   handlers.clear();
+  const settings = {
+    naming: multichainNaming,
+    rootChainId: chainId,
+    heal: () => undefined,
+    report: () => {},
+  };
   registerProtocolAcceleration(
-    { naming: multichainNaming, rootChainId: chainId, heal: () => undefined, report: () => {} },
-    {
-      isSource: (name) => name === source,
-      contracts: { rootRegistry: `0x${"0".repeat(40)}`, threednsResolverOf: () => undefined },
-    },
+    bindRules(settings, (name) => name === source),
+    namespaces["ens-test-env"],
   );
   const registered = new Map(handlers);
   const recorded = new Map(calls.map((call) => [callKey(call), call]));

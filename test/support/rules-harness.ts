@@ -1,16 +1,18 @@
-import { type Abi, type AbiEvent, type AbiParameter, encodeEventTopics, type Hex, namehash } from "viem";
-import { baseRegistrarAbi } from "../../abis/base-registrar.ts";
-import { nameWrapperAbi } from "../../abis/name-wrapper.ts";
+import { type Abi, type AbiEvent, type AbiParameter, encodeEventTopics, type Hex } from "viem";
 import {
+  baseRegistrarAbi,
   legacyControllerAbi,
   unwrappedControllerAbi,
   wrappedControllerAbi,
-} from "../../abis/registrar-controllers.ts";
+} from "../../abis/registrars.ts";
 import { registryAbi } from "../../abis/registry.ts";
 import { resolverAbi } from "../../abis/resolver.ts";
+import { nameWrapperAbi } from "../../abis/tokens.ts";
+import { bindRules } from "../../src/contracts/on.ts";
+import { namespaces } from "../../src/deployments/namespaces.ts";
 import { labelhashOf } from "../../src/ens/labels.ts";
 import { type Naming, subgraphNaming } from "../../src/indexing/naming.ts";
-import type { Anomaly } from "../../src/indexing/scope.ts";
+import type { Anomaly, Settings } from "../../src/indexing/scope.ts";
 import { registerSubgraph } from "../../src/plugins/subgraph.ts";
 import * as tables from "../../src/schema/subgraph.ts";
 import { createMemoryStore } from "./memory-store.ts";
@@ -59,14 +61,15 @@ export function createRulesHarness({
   const anomalies: Anomaly[] = [];
   const known = new Map(labels.map((label) => [labelhashOf(label), label]));
   handlers.clear();
+  const settings: Settings = {
+    naming,
+    rootChainId: chainId,
+    heal: (labelhash) => known.get(labelhash),
+    report: (anomaly) => anomalies.push(anomaly),
+  };
   registerSubgraph(
-    {
-      naming,
-      rootChainId: chainId,
-      heal: (labelhash) => known.get(labelhash),
-      report: (anomaly) => anomalies.push(anomaly),
-    },
-    { isSource: () => true, managed: { node: namehash("eth"), name: "eth" } },
+    bindRules(settings, () => true),
+    namespaces.mainnet,
   );
   const registered = new Map(handlers);
 

@@ -3,6 +3,11 @@ import { multichainNaming } from "../../src/indexing/naming.ts";
 import type { Anomaly, Scope } from "../../src/indexing/scope.ts";
 import { createMemoryStore } from "./memory-store.ts";
 
+// For rules that read nothing from the chain.
+const silentClient = new Proxy({} as Scope["client"], {
+  get: (_, method) => () => Promise.reject(new Error(`no ${String(method)} is expected here`)),
+});
+
 /** Scopes of successive events over one store in memory, and the anomalies that rules report on them. */
 export function createScopes({
   chainId = 1,
@@ -30,6 +35,7 @@ export function createScopes({
       sender: `0x${"b2".repeat(20)}`,
       logIndex: 7,
       emitter,
+      client: silentClient,
       traceTransaction: async () => undefined,
       ...changes,
     };

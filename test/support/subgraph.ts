@@ -1,8 +1,8 @@
 import { PGlite } from "@electric-sql/pglite";
 import { createDatabase, type Database } from "../../src/api/database/client.ts";
 import { subgraphRoutes } from "../../src/api/subgraph/routes.ts";
-import type { Limits } from "../../src/api/subgraph/schema/limits.ts";
 import { createSubgraph } from "../../src/api/subgraph/subgraph.ts";
+import type { SubgraphLimits } from "../../src/config/limits.ts";
 import { indexStatements, tableStatements } from "./create-tables.ts";
 import { type Entity, type EntityDump, insertStatements } from "./entities.ts";
 
@@ -50,7 +50,7 @@ export async function createLoadedDatabase(dump: EntityDump): Promise<PGlite> {
 }
 
 /** The endpoint over a database, on the stand-in chain; `ask` posts a query and reads the answer. */
-export function createEndpoint(client: PGlite | Database, limits: Partial<Limits> = {}) {
+export function createEndpoint(client: PGlite | Database, limits: Partial<SubgraphLimits> = {}) {
   const database = "row" in client ? client : createDatabase(client);
   const subgraph = createSubgraph({
     database,

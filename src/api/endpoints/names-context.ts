@@ -1,20 +1,17 @@
 import type { Hex } from "viem";
-import type { Namespace } from "../../datasources/datasources.ts";
-import { tokenIssuers } from "../../datasources/token-issuers.ts";
-
-const datasourceOfPlugin: Record<string, string> = {
-  subgraph: "ensroot",
-  basenames: "basenames",
-  lineanames: "lineanames",
-};
+import type { Deployment, Namespace } from "../../deployments/deployment.ts";
+import { deployments } from "../../deployments/deployments.ts";
+import { rootDatasource } from "../../deployments/ens.ts";
+import { tokenIssuers } from "../../deployments/issuers.ts";
 
 /** What the plugins and the namespace say of names and their tokens: see NameTokensContext. */
 export function namesContext(namespace: Namespace, plugins: readonly string[]) {
-  const managedNames = plugins.flatMap(
-    (plugin) => namespace[datasourceOfPlugin[plugin] ?? ""]?.managedName ?? [],
-  );
+  const managedNames = plugins.flatMap((plugin) => {
+    const deployment: Deployment | undefined = deployments.find((one) => one.plugin === plugin);
+    return deployment?.datasources.flatMap((id) => namespace[id]?.managedName ?? []) ?? [];
+  });
   const nameWrappers: { chainId: number; address: Hex }[] = tokenIssuers(namespace).filter(
     ({ isNameWrapper }) => isNameWrapper,
   );
-  return { managedNames, rootManagedName: namespace["ensroot"]?.managedName ?? "eth", nameWrappers };
+  return { managedNames, rootManagedName: namespace[rootDatasource]?.managedName ?? "eth", nameWrappers };
 }

@@ -1,7 +1,7 @@
 import { type Context, Hono } from "hono";
 import type { Hex } from "viem";
 import { z } from "zod/v4";
-import type { Subregistry } from "../../config/subregistries.ts";
+import type { Subregistry } from "../../deployments/issuers.ts";
 import { parseAccountId } from "../../ens/account-ids.ts";
 import { nodeOfInterpretedName } from "../../ens/interpreted-names.ts";
 import type { Database } from "../database/client.ts";

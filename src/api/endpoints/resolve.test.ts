@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { createPublicClient, custom, type Hex } from "viem";
 import { describe, expect, test } from "vitest";
-import { namespaces } from "../../datasources/datasources.ts";
+import { namespaces } from "../../deployments/namespaces.ts";
 import { defaultGatewayLimits } from "../resolution/gateway.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
 import { errorHandler } from "../rest/errors.ts";

@@ -2,7 +2,7 @@ import { PGlite } from "@electric-sql/pglite";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tableStatements } from "../../../test/support/create-tables.ts";
-import { namespaces } from "../../datasources/datasources.ts";
+import { namespaces } from "../../deployments/namespaces.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { nodeOfName } from "../../ens/names.ts";
 import { createDatabase } from "../database/client.ts";

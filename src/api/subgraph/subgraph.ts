@@ -1,3 +1,4 @@
+import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.ts";
 import type { Database } from "../database/client.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile-request.ts";
 import { createDocumentReader } from "./request/document.ts";
@@ -8,7 +9,6 @@ import { type Answer, executeRequest } from "./run/execute.ts";
 import { createGate } from "./run/gate.ts";
 import { shareRows } from "./run/shared-rows.ts";
 import { QueryError } from "./schema/errors.ts";
-import { defaultLimits, type Limits } from "./schema/limits.ts";
 
 export type SubgraphOptions = {
   database: Database;
@@ -18,11 +18,11 @@ export type SubgraphOptions = {
   deployment: string;
   /** Hash, parent hash and time of a block of that chain; undefined if it cannot be told. */
   blockOf: (number: number) => Promise<RpcBlock | undefined>;
-  limits?: Partial<Limits>;
+  limits?: Partial<SubgraphLimits>;
 };
 
 export type Subgraph = {
-  readonly limits: Limits;
+  readonly limits: SubgraphLimits;
   readonly deployment: string;
   /** Answers a request. Throws BusyError if too many wait; faults of the query are part of the answer. */
   answer(request: QueryRequest, signal: AbortSignal): Promise<Answer>;
@@ -40,7 +40,7 @@ export function createSubgraph({
   blockOf,
   limits: given,
 }: SubgraphOptions): Subgraph {
-  const limits = { ...defaultLimits, ...given };
+  const limits = { ...defaultSubgraphLimits, ...given };
   const readDocument = createDocumentReader(limits);
   const introspect = createIntrospection();
   const hashes = createBlockHashes(blockOf);

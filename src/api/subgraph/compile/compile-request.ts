@@ -1,10 +1,10 @@
+import type { SubgraphLimits } from "../../../config/limits.ts";
 import { type createDocumentReader, type Operation, readVariables } from "../request/document.ts";
 import { type BlockConstraint, blockConstraint } from "../request/head.ts";
 import type { createIntrospection } from "../request/introspection.ts";
 import { collectFields, type Selected } from "../request/selection.ts";
 import { type EntityType, entityTypes } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
-import type { Limits } from "../schema/limits.ts";
 import type { Value } from "../schema/values.ts";
 import { type CompileContext, listSql, singleSql, totalsSql } from "./compile.ts";
 import { createStatement, type Statement } from "./statement.ts";
@@ -51,7 +51,7 @@ export function compileRequest(
     readDocument,
     introspect,
   }: {
-    limits: Limits;
+    limits: SubgraphLimits;
     readDocument: ReturnType<typeof createDocumentReader>;
     introspect: ReturnType<typeof createIntrospection>;
   },

@@ -1,4 +1,5 @@
 import type { FieldNode, SelectionSetNode } from "graphql";
+import type { SubgraphLimits } from "../../../config/limits.ts";
 import { argument, idArgument, range } from "../request/arguments.ts";
 import { collectFields, type Selected, type SelectionContext } from "../request/selection.ts";
 import {
@@ -9,7 +10,6 @@ import {
   type RelationField,
 } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
-import type { Limits } from "../schema/limits.ts";
 import { joinPieces, type Piece, scalarPieces } from "./json.ts";
 import { orderSql } from "./order.ts";
 import type { Statement } from "./statement.ts";
@@ -17,7 +17,7 @@ import { all, typeSql, whereSql } from "./where.ts";
 
 export type CompileContext = SelectionContext & {
   statement: Statement;
-  limits: Limits;
+  limits: SubgraphLimits;
   /** Rows that the query answers if all its lists are full. */
   rows: number;
 };

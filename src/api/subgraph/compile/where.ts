@@ -1,14 +1,14 @@
+import type { SubgraphLimits } from "../../../config/limits.ts";
 import { type EntityType, entityType, type Field } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
 import { type FilterKey, filterKeys, type Operator } from "../schema/filters.ts";
-import type { Limits } from "../schema/limits.ts";
 import { coerce, isObject, show, type Value } from "../schema/values.ts";
 import { comparisonSql, listSql } from "./conditions.ts";
 import type { Statement } from "./statement.ts";
 
 export type WhereContext = {
   statement: Statement;
-  limits: Pick<Limits, "depth" | "listValues">;
+  limits: Pick<SubgraphLimits, "depth" | "listValues">;
   /** Whether other keys of the same object leave few rows, as far as one can tell from their names. */
   isNarrow?: boolean;
 };

@@ -1,6 +1,6 @@
 import type { FieldNode } from "graphql";
+import type { SubgraphLimits } from "../../../config/limits.ts";
 import { QueryError } from "../schema/errors.ts";
-import type { Limits } from "../schema/limits.ts";
 import { coerce, readValue, show, type Value, type Variables } from "../schema/values.ts";
 
 /** Value of a field's argument; null when it is absent or a variable without a value. */
@@ -8,14 +8,14 @@ export function argument(
   node: FieldNode,
   name: string,
   variables: Variables,
-  { depth }: Pick<Limits, "depth">,
+  { depth }: Pick<SubgraphLimits, "depth">,
 ): Value {
   const found = node.arguments?.find((candidate) => candidate.name.value === name);
   return found === undefined ? null : readValue(found.value, variables, depth);
 }
 
 /** `first` and `skip` of a list: 1 to 1000 (default 100) and 0 to 2^32 - 1 (default 0). */
-export function range(node: FieldNode, variables: Variables, limits: Pick<Limits, "depth" | "skip">) {
+export function range(node: FieldNode, variables: Variables, limits: Pick<SubgraphLimits, "depth" | "skip">) {
   return {
     first: whole(node, "first", 100, { least: 1, shown: 0, most: 1000 }),
     skip: whole(node, "skip", 0, { least: 0, shown: 0, most: limits.skip }),
@@ -45,7 +45,11 @@ export function range(node: FieldNode, variables: Variables, limits: Pick<Limits
 }
 
 /** The `id` that a single entity is asked by. */
-export function idArgument(node: FieldNode, variables: Variables, limits: Pick<Limits, "depth">): string {
+export function idArgument(
+  node: FieldNode,
+  variables: Variables,
+  limits: Pick<SubgraphLimits, "depth">,
+): string {
   const value = argument(node, "id", variables, limits);
   if (value === null) throw new QueryError("No value provided for required argument: `id`", { node });
   const id = coerce("ID", value);

@@ -1,5 +1,5 @@
+import type { SubgraphLimits } from "../../../config/limits.ts";
 import { QueryError } from "../schema/errors.ts";
-import type { Limits } from "../schema/limits.ts";
 import { coerce, isObject, show, type Value, type Variables } from "../schema/values.ts";
 import { argument } from "./arguments.ts";
 import type { Selected } from "./selection.ts";
@@ -29,7 +29,11 @@ export type BlockConstraint =
   | { kind: "atLeast"; number: number };
 
 /** Constraint of a root field's `block` argument. Of several keys hash wins, then number, then number_gte. */
-export function blockConstraint({ nodes }: Selected, variables: Variables, limits: Limits): BlockConstraint {
+export function blockConstraint(
+  { nodes }: Selected,
+  variables: Variables,
+  limits: SubgraphLimits,
+): BlockConstraint {
   const value = argument(nodes[0], "block", variables, limits);
   if (value === null) return { kind: "latest" };
   if (!isObject(value)) throw invalid(value);

@@ -1,9 +1,9 @@
+import type { SubgraphLimits } from "../../../config/limits.ts";
 import type { Database } from "../../database/client.ts";
 import { danglingMark } from "../compile/compile.ts";
 import type { CompiledRequest, RootField } from "../compile/compile-request.ts";
 import { type BlockHashes, checkConstraint, decodeHead, type Head } from "../request/head.ts";
 import { type ErrorEntry, QueryError } from "../schema/errors.ts";
-import type { Limits } from "../schema/limits.ts";
 import { metaJson } from "./meta.ts";
 
 /** Answer to one request: the body's text, and the block that it was read at. */
@@ -12,7 +12,7 @@ export type Answer = { body: string; head: Head | undefined };
 export type ExecuteOptions = {
   /** Runs a statement that answers one row, for `limits.timeoutMs` at most. */
   row: Database["row"];
-  limits: Limits;
+  limits: SubgraphLimits;
   /** Shown as `_meta.deployment`. */
   deployment: string;
   /** SQL expression that reads the root chain's checkpoint. */
@@ -130,7 +130,7 @@ function bodyText(
   parts: string[],
   errors: QueryError[],
   hints: { member: string; key: string; text: string }[],
-  { responseBytes }: Limits,
+  { responseBytes }: SubgraphLimits,
 ): string {
   const entries: ErrorEntry[] = errors.map(({ entry }) => entry);
   const body: string[] = [];

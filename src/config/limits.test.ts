@@ -1,14 +1,11 @@
 import { expect, test } from "vitest";
-import { subgraphLimitsFrom } from "./subgraph-limits.ts";
+import { defaultSubgraphLimits, subgraphLimitsFrom } from "./limits.ts";
 
-test("takes what is set, and nothing else", () => {
+test("takes what is set, and the defaults for the rest", () => {
   const faults: string[] = [];
   expect(
     subgraphLimitsFrom({ SUBGRAPH_MAX_SKIP: "0", SUBGRAPH_TIMEOUT_MS: "2000", OTHER: "x" }, faults),
-  ).toEqual({
-    skip: 0,
-    timeoutMs: 2000,
-  });
+  ).toEqual({ ...defaultSubgraphLimits, skip: 0, timeoutMs: 2000 });
   expect(faults).toEqual([]);
 });
 

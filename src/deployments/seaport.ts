@@ -1,10 +1,37 @@
 import type { Hex } from "viem";
-import type { Namespace } from "./datasources.ts";
+import type { ContractGroup, Namespace } from "./deployment.ts";
+
+/** The marketplace of the root chain. Contracts named after a currency replace that currency's token on the chain. */
+export const seaport: ContractGroup = {
+  datasources: ["seaport"],
+  contracts: { Seaport1_5: { role: "marketplace" }, Seaport1_6: { role: "marketplace" } },
+  // Seaport 1.6 was deployed in March 2024, a while after the start blocks below.
+  namespaces: {
+    mainnet: {
+      seaport: {
+        chainId: 1,
+        contracts: {
+          Seaport1_5: { address: "0x00000000000000adc04c56bf30ac9d3c0aaf14dc", startBlock: 17_129_405 },
+          Seaport1_6: { address: "0x0000000000000068f116a894984e2db1123eb395", startBlock: 19_000_000 },
+        },
+      },
+    },
+    sepolia: {
+      seaport: {
+        chainId: 11155111,
+        contracts: {
+          Seaport1_5: { address: "0x00000000000000adc04c56bf30ac9d3c0aaf14dc", startBlock: 3_365_529 },
+          Seaport1_6: { address: "0x0000000000000068f116a894984e2db1123eb395", startBlock: 5_000_000 },
+        },
+      },
+    },
+  },
+};
 
 /** What a name can be paid in: ETH and WETH in wei, USDC with 6 decimals, DAI with 18. */
 export type Currency = "ETH" | "WETH" | "USDC" | "DAI";
 
-/** The currency of a token address on a chain; undefined if it is none that counts. The native one has the zero address. */
+/** The currency of a token address on a chain; undefined if unsupported. The native one has the zero address. */
 export type CurrencyOf = (chainId: number, token: Hex) => Currency | undefined;
 
 const tokenNames = ["WETH", "USDC", "DAI"] as const;

@@ -1,0 +1,47 @@
+// Default, least and greatest value of each limit of a request to /subgraph, and the variable that sets it. Every client
+// known to query the ENS subgraph stays within the defaults.
+const table = {
+  /** Bytes of the request's body or query string. */
+  bodyBytes: ["SUBGRAPH_MAX_BODY_BYTES", 1_048_576, 1_024, 100_000_000],
+  /** Tokens of the GraphQL document. */
+  tokens: ["SUBGRAPH_MAX_TOKENS", 30_000, 100, 1_000_000],
+  /** Levels of selections, and of values within an argument. */
+  depth: ["SUBGRAPH_MAX_DEPTH", 100, 10, 255],
+  /** Fields after fragments are put in. */
+  fields: ["SUBGRAPH_MAX_FIELDS", 20_000, 100, 1_000_000],
+  /** Entities if every list is full: the product of `first` down the tree, summed up. */
+  rows: ["SUBGRAPH_MAX_ROWS", 2_000_000, 1_000, 1_000_000_000],
+  /** Values of one list within an argument, such as `id_in`. */
+  listValues: ["SUBGRAPH_MAX_LIST_VALUES", 10_000, 100, 1_000_000],
+  /** Largest `skip`. */
+  skip: ["SUBGRAPH_MAX_SKIP", 4_294_967_295, 0, 4_294_967_295],
+  /** Characters of the response. */
+  responseBytes: ["SUBGRAPH_MAX_RESPONSE_BYTES", 67_108_864, 10_000, 500_000_000],
+  /** Milliseconds for the SQL statement. */
+  timeoutMs: ["SUBGRAPH_TIMEOUT_MS", 10_000, 10, 600_000],
+  /** Statements that run at the same time. */
+  concurrency: ["SUBGRAPH_CONCURRENCY", 6, 1, 1_000],
+  /** Requests that may wait for their turn; more are refused with 503. */
+  queue: ["SUBGRAPH_QUEUE", 256, 0, 100_000],
+} as const;
+
+/** What one request to `/subgraph` may cost, and how many may run. All of them are the operator's to set. */
+export type SubgraphLimits = Record<keyof typeof table, number>;
+
+/** The limits where the environment sets none. */
+export const defaultSubgraphLimits = Object.fromEntries(
+  Object.entries(table).map(([name, [, usual]]) => [name, usual]),
+) as SubgraphLimits;
+
+/** The limits by environment; adds a fault for each that is not a whole number within its bounds. */
+export function subgraphLimitsFrom(given: Record<string, string>, faults: string[]): SubgraphLimits {
+  const limits = { ...defaultSubgraphLimits };
+  for (const [name, [variable, , least, greatest]] of Object.entries(table)) {
+    const text = given[variable];
+    if (text === undefined) continue;
+    const value = /^\d{1,13}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= greatest) limits[name as keyof SubgraphLimits] = value;
+    else faults.push(`${variable} must be a whole number between ${least} and ${greatest}.`);
+  }
+  return limits;
+}

@@ -1,0 +1,60 @@
+import { basenamesBaseRegistrarAbi } from "../../abis/registrars.ts";
+import type { Controller, ControllerFacts, Deployment, Namespace } from "../deployments/deployment.ts";
+import { deployedContracts, managedNameOf, namesKey } from "../deployments/namespaces.ts";
+import { tokenIdToHex } from "../ens/nodes.ts";
+import {
+  applyControllerLabel,
+  applyNameRegistered,
+  applyNameRenewed,
+  applyNameTransferred,
+} from "../indexing/registrar.ts";
+import type { Scope } from "../indexing/scope.ts";
+import type { EventsOf } from "./on.ts";
+
+/** The events of base registrars of every deployment; each registers those of its own ABI. */
+export const registrarAbi = basenamesBaseRegistrarAbi;
+
+/** Registers the events of a deployment's base registrars, as names. */
+export function registerBaseRegistrars(events: EventsOf, namespace: Namespace, deployment: Deployment): void {
+  for (const deployed of deployedContracts(namespace, ["baseRegistrar"], [deployment])) {
+    const { datasourceId, name, contract } = deployed;
+    const on = events(namesKey(deployment, datasourceId, name), registrarAbi);
+    const managed = managedNameOf(namespace, datasourceId);
+    // A registration may also carry resolver and time to live; the registry's own events report these.
+    for (const event of contract.registrations) {
+      on(event, (scope, { id, owner, expires }) =>
+        applyNameRegistered(scope, { managed, labelhash: tokenIdToHex(id), owner, expires }),
+      );
+    }
+    on("NameRenewed", (scope, { id, expires }) =>
+      applyNameRenewed(scope, { managed, labelhash: tokenIdToHex(id), expires }),
+    );
+    on("Transfer", (scope, { tokenId, to }) =>
+      applyNameTransferred(scope, { managed, labelhash: tokenIdToHex(tokenId), to }),
+    );
+  }
+}
+
+/** Registers the events of a deployment's controllers, as labels and prices of names. */
+export function registerControllers(events: EventsOf, namespace: Namespace, deployment: Deployment): void {
+  for (const deployed of deployedContracts(namespace, ["controller"], [deployment])) {
+    const { datasourceId, name, contract } = deployed;
+    const managed = managedNameOf(namespace, datasourceId);
+    onController(events, { source: namesKey(deployment, datasourceId, name), contract }, (scope, facts) =>
+      applyControllerLabel(scope, managed, facts),
+    );
+  }
+}
+
+/** Registers one rule for all events of a controller, each read as its description says. */
+export function onController(
+  events: EventsOf,
+  { source, contract: { abi, read } }: { source: string; contract: Controller },
+  rule: (scope: Scope, facts: ControllerFacts) => unknown,
+): void {
+  const on = events(source, abi);
+  // `controller` checked each reader against the event's declaration.
+  for (const [event, factsOf] of Object.entries(read)) {
+    on(event, (scope, args) => rule(scope, factsOf(args as never)));
+  }
+}

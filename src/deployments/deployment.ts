@@ -1,0 +1,126 @@
+// How to add a deployment, for example the names of another layer two:
+//
+// 1. Describe it in a file of its own here, as a `Deployment`: plugin id, datasource ids, the role of each contract, what the
+//    events of its controllers carry, and addresses with start blocks per namespace. A contract without a role is data only.
+// 2. Add it to the list in deployments.ts; its place there is the place of its handlers among those of one log.
+// 3. Register its handlers in src/plugins/<plugin>.ts, one line per role, and the plugin in src/index.ts.
+//
+// Everything else follows from the list: contract entries, required datasources, chains, what DATASOURCES_FILE may add, the
+// plugins `registrars`, `tokenscope` and `protocol-acceleration`, name tokens and resolution by the API. A new kind of
+// contract is a new role: here, in src/config/plugins.ts (which plugins read it, by which ABI) and in src/contracts (its
+// handlers). src/plugins/made-up-deployment.test.ts does all this for a deployment that does not exist.
+
+import type { Abi, AbiEvent, GetEventArgs, Hex } from "viem";
+
+export const namespaceIds = ["mainnet", "sepolia", "holesky", "ens-test-env"] as const;
+
+export type NamespaceId = (typeof namespaceIds)[number];
+
+/** Where a contract is: without an address, every contract of the chain that emits one of the events counts. */
+export type ContractSource = { address?: Hex; startBlock: number; endBlock?: number };
+
+/** Contracts of one deployment on one chain, by name, and the name whose subnames its registrar issues. */
+export type Datasource = {
+  chainId: number;
+  managedName?: string;
+  contracts: Record<string, ContractSource>;
+};
+
+/** All datasources of one name service, by id. */
+export type Namespace = Record<string, Datasource>;
+
+/** The name whose subnames a registrar issues: its node and its text (`eth`). */
+export type ManagedName = { node: Hex; name: string };
+
+/** The names of an ABI's events. */
+export type EventName<A extends Abi> = Extract<A[number], AbiEvent>["name"];
+
+/** The decoded arguments of an event, by name; indexed strings are their hash. */
+export type EventArgs<Item extends AbiEvent> = GetEventArgs<
+  readonly [Item],
+  Item["name"],
+  { EnableUnion: false; IndexedOnly: false; Required: true }
+>;
+
+/** The event of a name; a union where several events have it. */
+export type EventOf<A extends Abi, Name extends string> = Extract<A[number], AbiEvent & { name: Name }>;
+
+/** A resolver whose responses follow from its events alone. */
+export type StaticResolver = {
+  /** Whether it answers for subnames of the node that it is set for (ENSIP-10). */
+  isExtended: boolean;
+  /** Whether a missing address of an EVM chain falls back to the default one (ENSIP-19). */
+  hasDefaultAddress: boolean;
+};
+
+/** What a controller's event says of one registration or renewal; prices in wei, absent where the event carries none. */
+export type ControllerFacts = {
+  label: string;
+  labelhash: Hex;
+  price?: { baseCost: bigint; premium: bigint };
+  /** The referrer as emitted, 32 bytes. */
+  encodedReferrer?: Hex;
+};
+
+/** What a contract does. It decides by which ABI each plugin reads the contract, and by which handlers. */
+export type Contract =
+  /** Owners, resolvers and TTLs of nodes. The root chain's was deployed twice: `old` counts until `new` names a node. */
+  | { role: "registry"; generation: "only" | "old" | "new" }
+  /** Records of names: with `dnsAbi` those in DNS form. `isStatic` if it is one contract that resolution may answer for. */
+  | { role: "resolver"; dnsAbi: Abi; static?: StaticResolver }
+  /** Issues subnames of the managed name as ERC-721 tokens; `registrations` are its events of a new registration. */
+  | {
+      role: "baseRegistrar";
+      abi: Abi;
+      registrations: readonly ("NameRegistered" | "NameRegisteredWithRecord")[];
+    }
+  | Controller
+  /** Renews names through a controller and reports the referrer after it. */
+  | { role: "referrals" }
+  /** Names as ERC-1155 tokens, with fuses. */
+  | { role: "nameWrapper" }
+  /** Registry, registrar and ERC-1155 token of 3DNS in one contract. */
+  | { role: "threednsToken" }
+  | ({ role: "staticResolver" } & StaticResolver)
+  /** Names of accounts; `default` for those of every EVM chain, `chain` for those of its own. */
+  | { role: "reverseRegistrar"; scope: "default" | "chain" }
+  /** Resolves names of accounts on the root chain (ENSIP-19). */
+  | { role: "reverseResolver" }
+  /** Where names are sold: Seaport. */
+  | { role: "marketplace" };
+
+/** Sells and renews names of a base registrar; `read` has a reader for each event of its ABI. */
+export type Controller = {
+  role: "controller";
+  abi: Abi;
+  read: Readonly<Record<string, (args: never) => ControllerFacts>>;
+};
+
+export type Role = Contract["role"];
+
+export type ContractOf<R extends Role> = Extract<Contract, { role: R }>;
+
+/** Contracts that belong together: the same ones, by name, in each of the datasources that have them. */
+export type ContractGroup = {
+  datasources: readonly string[];
+  /** Roles by contract name. Entries, and so handlers of one log, keep this order. */
+  contracts: Readonly<Record<string, Contract>>;
+  namespaces: Readonly<Partial<Record<NamespaceId, Namespace>>>;
+};
+
+/** Contracts that issue names, and the plugin that indexes these names. */
+export type Deployment<PluginId extends string = string> = ContractGroup & {
+  plugin: PluginId;
+  /** Managed name of a datasource that a file adds without saying it. */
+  managedName?: string;
+  /** Resolvers on the root chain that answer from this deployment's registry, as contracts of the root datasource. */
+  bridges?: Readonly<Partial<Record<NamespaceId, Record<string, ContractSource>>>>;
+};
+
+/** A controller, described by what each event of its ABI carries. */
+export function controller<const A extends Abi>(
+  abi: A,
+  read: { [Name in EventName<A>]: (args: EventArgs<EventOf<A, Name>>) => ControllerFacts },
+): Controller {
+  return { role: "controller", abi, read };
+}

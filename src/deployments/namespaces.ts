@@ -1,0 +1,97 @@
+import { type Hex, namehash } from "viem";
+import type {
+  ContractGroup,
+  ContractOf,
+  Deployment,
+  ManagedName,
+  Namespace,
+  NamespaceId,
+  Role,
+} from "./deployment.ts";
+import { deployments } from "./deployments.ts";
+import { rootDatasource } from "./ens.ts";
+import { reverseRegistrars } from "./reverse-registrars.ts";
+import { seaport } from "./seaport.ts";
+
+const [root, ...others] = deployments;
+
+/** All contracts there are: the deployments, the marketplace of the root chain, the reverse registrars. */
+export const contractGroups: readonly ContractGroup[] = [root, seaport, ...others, reverseRegistrars];
+
+/** Tables of the public networks, by namespace id. */
+export const namespaces: Readonly<Record<NamespaceId, Namespace>> = {
+  mainnet: namespaceOf("mainnet"),
+  sepolia: namespaceOf("sepolia"),
+  holesky: namespaceOf("holesky"),
+  "ens-test-env": namespaceOf("ens-test-env"),
+};
+
+/** A contract of some role as a namespace has it. */
+export type Deployed<R extends Role = Role> = {
+  group: ContractGroup;
+  datasourceId: string;
+  name: string;
+  contract: ContractOf<R>;
+  chainId: number;
+  /** Undefined: any contract of the chain. */
+  address: Hex | undefined;
+};
+
+/** The contracts of some roles that a namespace has: group by group, datasource by datasource, in their declared order. */
+export function deployedContracts<R extends Role>(
+  namespace: Namespace,
+  roles: readonly R[],
+  groups: readonly ContractGroup[] = contractGroups,
+): Deployed<R>[] {
+  return groups.flatMap((group) =>
+    group.datasources.flatMap((datasourceId) => {
+      const datasource = namespace[datasourceId];
+      return Object.entries(group.contracts).flatMap(([name, contract]) => {
+        const source = datasource?.contracts[name];
+        if (datasource === undefined || source === undefined || !hasRole(contract, roles)) return [];
+        return [
+          { group, datasourceId, name, contract, chainId: datasource.chainId, address: source.address },
+        ];
+      });
+    }),
+  );
+}
+
+/** The name whose subnames the contracts of a datasource issue. Throws if the datasource has none. */
+export function managedNameOf(namespace: Namespace, datasourceId: string): ManagedName {
+  const name = namespace[datasourceId]?.managedName;
+  if (name === undefined) throw new Error(`Datasource "${datasourceId}" manages no name.`);
+  return { name, node: namehash(name) };
+}
+
+/** Names on the root chain of the resolvers that answer from a deployment's registry. */
+export function bridgesOf({ bridges = {} }: Deployment): string[] {
+  return [...new Set(Object.values(bridges).flatMap((contracts) => Object.keys(contracts)))];
+}
+
+/** Key of a contract entry of a deployment's own plugin; with the datasource where there are several. */
+export function namesKey(
+  { plugin, datasources }: Deployment,
+  datasourceId: string,
+  contract: string,
+): string {
+  return datasources.length > 1 ? `${plugin}/${datasourceId}/${contract}` : `${plugin}/${contract}`;
+}
+
+function hasRole<R extends Role>(contract: { role: Role }, roles: readonly R[]): contract is ContractOf<R> {
+  return roles.some((role) => role === contract.role);
+}
+
+function namespaceOf(id: NamespaceId): Namespace {
+  const namespace: Namespace = Object.assign(
+    {},
+    ...contractGroups.map((group) => group.namespaces[id] ?? {}),
+  );
+  const rootOfTable = namespace[rootDatasource];
+  if (rootOfTable === undefined) return namespace;
+  const bridges = deployments.map((deployment: Deployment) => deployment.bridges?.[id] ?? {});
+  return {
+    ...namespace,
+    [rootDatasource]: { ...rootOfTable, contracts: Object.assign({}, rootOfTable.contracts, ...bridges) },
+  };
+}

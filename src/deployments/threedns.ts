@@ -1,0 +1,34 @@
+import { threednsDnsResolverAbi } from "../../abis/threedns.ts";
+import type { Deployment } from "./deployment.ts";
+
+/** The names of 3DNS (.box and others), on Optimism and on Base: one token contract and one resolver on each. */
+export const threedns: Deployment<"threedns"> = {
+  plugin: "threedns",
+  datasources: ["threednsOptimism", "threednsBase"],
+  contracts: {
+    ThreeDNSToken: { role: "threednsToken" },
+    Resolver: {
+      role: "resolver",
+      dnsAbi: threednsDnsResolverAbi,
+      static: { isExtended: false, hasDefaultAddress: false },
+    },
+  },
+  namespaces: {
+    mainnet: {
+      threednsOptimism: {
+        chainId: 10,
+        contracts: {
+          ThreeDNSToken: { address: "0xbb7b805b257d7c76ca9435b3ffe780355e4c4b17", startBlock: 110_393_959 },
+          Resolver: { address: "0xf97aac6c8dbaebcb54ff166d79706e3af7a813c8", startBlock: 110_393_959 },
+        },
+      },
+      threednsBase: {
+        chainId: 8453,
+        contracts: {
+          ThreeDNSToken: { address: "0xbb7b805b257d7c76ca9435b3ffe780355e4c4b17", startBlock: 17_522_624 },
+          Resolver: { address: "0xf97aac6c8dbaebcb54ff166d79706e3af7a813c8", startBlock: 17_522_624 },
+        },
+      },
+    },
+  },
+};
