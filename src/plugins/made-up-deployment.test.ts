@@ -1,0 +1,241 @@
+import {
+  type Abi,
+  type AbiEvent,
+  decodeEventLog,
+  encodeAbiParameters,
+  encodeEventTopics,
+  type Hex,
+  namehash,
+  parseAbi,
+  toEventSelector,
+} from "viem";
+import { expect, test, vi } from "vitest";
+import { registryAbi } from "../../abis/registry.ts";
+import { resolverAbi } from "../../abis/resolver.ts";
+import { nameWrapperAbi } from "../../abis/tokens.ts";
+import { madeUp, madeUpAddresses, shopAbi } from "../../test/support/made-up-deployment.ts";
+import { createMemoryStore } from "../../test/support/memory-store.ts";
+import { handlers } from "../../test/support/registry.ts";
+import { parseEnvironment } from "../config/environment.ts";
+import { contractSources } from "../config/sources.ts";
+import { registerNameWrappers } from "../contracts/name-wrapper.ts";
+import { bindRules } from "../contracts/on.ts";
+import { registerBaseRegistrars, registerControllers } from "../contracts/registrar.ts";
+import { registerRegistries } from "../contracts/registry.ts";
+import { registerResolvers } from "../contracts/resolver.ts";
+import { indexedSubregistries, tokenIssuers } from "../deployments/issuers.ts";
+import { labelhashOf } from "../ens/labels.ts";
+import { rootNode } from "../ens/nodes.ts";
+import { createSettings } from "../indexing/scope.ts";
+import { domainResolverRelation, resolverTextRecord } from "../schema/protocol-acceleration.ts";
+import { registrarAction } from "../schema/registrars.ts";
+import { domain, registration, wrappedDomain } from "../schema/subgraph.ts";
+import { nameToken } from "../schema/tokenscope.ts";
+import { registerProtocolAcceleration } from "./protocol-acceleration.ts";
+import { registerRegistrars } from "./registrars.ts";
+import { registerTokenscope } from "./tokenscope.ts";
+
+// What deployment.ts asks of who adds a deployment: a description, its line in the list, and its handlers by role.
+vi.mock("../deployments/deployments.ts", async (original) => {
+  const { deployments } = await original<typeof import("../deployments/deployments.ts")>();
+  return { deployments: [...deployments, madeUp] };
+});
+
+const { registry, registrar, shop, wrapper } = madeUpAddresses;
+const owner: Hex = `0x${"a1".repeat(20)}`;
+const buyer: Hex = `0x${"b2".repeat(20)}`;
+const resolver: Hex = `0x${"d1".repeat(20)}`;
+const nobody: Hex = `0x${"00".repeat(20)}`;
+const label = labelhashOf("alice");
+const tokenId = BigInt(label);
+const parent = namehash("madeup.eth");
+const alice = namehash("alice.madeup.eth");
+const transactionHash: Hex = `0x${"7a".repeat(32)}`;
+
+const registrarAbi = parseAbi([
+  "event NameRegistered(uint256 indexed id, address indexed owner, uint256 expires)",
+  "event NameRenewed(uint256 indexed id, uint256 expires)",
+  "event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)",
+]);
+
+/** The index of a configuration over a store in memory: each log reaches the entries that take it, in their order. */
+function createIndex() {
+  const config = parseEnvironment(
+    {
+      NAMESPACE: "mainnet",
+      PLUGINS: "madeup,protocol-acceleration,registrars,tokenscope",
+      LABELS_URL: "file:labels.sqlite",
+      ...Object.fromEntries(
+        [1, 10, 8453, 31337, 42161, 59144, 534352].map((id) => [`RPC_URL_${id}`, "http://localhost"]),
+      ),
+    },
+    () => "",
+  );
+  const sources = contractSources(config);
+  const store = createMemoryStore();
+  const anomalies: string[] = [];
+  const known = new Map(["eth", "madeup"].map((text) => [labelhashOf(text), text]));
+  const settings = createSettings(
+    { heal: (labelhash) => known.get(labelhash) },
+    { isSubgraphCompatible: false, rootChainId: 1, report: ({ anomaly }) => anomalies.push(anomaly) },
+  );
+  const events = bindRules(settings, (source) => source in sources);
+  handlers.clear();
+  registerRegistries(events, config.datasources, madeUp);
+  registerBaseRegistrars(events, config.datasources, madeUp);
+  registerControllers(events, config.datasources, madeUp);
+  registerNameWrappers(events, config.datasources, madeUp);
+  registerResolvers(events, config.datasources, madeUp);
+  registerProtocolAcceleration(events, config.datasources);
+  registerRegistrars(events, config.datasources);
+  registerTokenscope(events, config.datasources);
+  const registered = new Map(handlers);
+
+  let played = 0;
+  async function emit(address: Hex, abi: Abi, eventName: string, args: Record<string, unknown>) {
+    const item = abi.find((one): one is AbiEvent => one.type === "event" && one.name === eventName);
+    if (item === undefined) throw new Error(`no event ${eventName}`);
+    const plain = item.inputs.filter(({ indexed }) => !indexed);
+    const topics = encodeEventTopics({ abi: [item], eventName, args }) as [Hex, ...Hex[]];
+    const data = encodeAbiParameters(
+      plain,
+      plain.map(({ name }) => args[name ?? ""]),
+    );
+    played += 1;
+    for (const [source, entry] of Object.entries(sources)) {
+      const range = entry.chain["local"];
+      if (range === undefined || (range.address !== undefined && range.address !== address)) continue;
+      const declared = entry.abi.find((one) => one.type === "event" && toEventSelector(one) === topics[0]);
+      const handler = declared && registered.get(`${source}:${nameIn(entry.abi, declared as AbiEvent)}`);
+      await handler?.({
+        event: {
+          id: String(played).padStart(75, "0"),
+          args: decodeEventLog({ abi: [declared as AbiEvent], topics, data }).args,
+          block: { number: 9n, timestamp: 1_700_000_000n },
+          transaction: { hash: transactionHash, from: buyer },
+          log: { address, logIndex: played, topics, data },
+        },
+        context: { db: store.db, chain: { id: 31337 }, client: {} },
+      });
+    }
+  }
+  return { config, sources, emit, rows: store.rows, anomalies };
+}
+
+function nameIn(abi: Abi, { name, inputs }: AbiEvent): string {
+  if (abi.filter((item) => item.type === "event" && item.name === name).length === 1) return name;
+  return `${name}(${inputs.map((input) => `${input.type}${input.indexed ? " indexed" : ""} ${input.name}`).join(", ")})`;
+}
+
+test("its plugin, its chain and its contracts are part of the configuration", () => {
+  const { config, sources } = createIndex();
+  expect(config.plugins).toEqual(["madeup", "protocol-acceleration", "registrars", "tokenscope"]);
+  expect(config.chains.map(({ id }) => id)).toContain(31337);
+  const onItsChain = Object.entries(sources).flatMap(([key, { chain }]) => ("local" in chain ? [key] : []));
+  expect(onItsChain).toEqual([
+    "madeup/Registry",
+    "madeup/Resolver",
+    "madeup/DNSResolver",
+    "madeup/BaseRegistrar",
+    "madeup/Shop",
+    "madeup/NameWrapper",
+    "protocol-acceleration/madeup/Registry",
+    "protocol-acceleration/Resolver",
+    "registrars/madeup/BaseRegistrar",
+    "registrars/madeup/Shop",
+    "tokenscope/madeup/BaseRegistrar",
+    "tokenscope/madeup/NameWrapper",
+  ]);
+});
+
+test("the API knows its registrar and its tokens", () => {
+  const { datasources } = createIndex().config;
+  expect(indexedSubregistries(datasources)).toContainEqual({
+    subregistryId: `eip155:31337:${registrar}`,
+    chainId: 31337,
+    node: parent,
+    namesPlugin: "madeup",
+  });
+  expect(tokenIssuers(datasources).filter(({ chainId }) => chainId === 31337)).toMatchObject([
+    { address: registrar, assetNamespace: "erc721", managedNode: parent },
+    { address: wrapper, assetNamespace: "erc1155", isNameWrapper: true },
+  ]);
+});
+
+test("a registration becomes a name, an action with price and referrer, and a token", async () => {
+  const { emit, rows, anomalies } = createIndex();
+  const referrer: Hex = "0x0000000000000000000000005a1de0c3b7f24e86d9310ab27c4f5e6d7a8b9c01";
+  await emit(registry, registryAbi, "NewOwner", { node: rootNode, label: labelhashOf("eth"), owner });
+  await emit(registry, registryAbi, "NewOwner", {
+    node: namehash("eth"),
+    label: labelhashOf("madeup"),
+    owner,
+  });
+  await emit(registrar, registrarAbi, "Transfer", { from: nobody, to: owner, tokenId });
+  await emit(registry, registryAbi, "NewOwner", { node: parent, label, owner });
+  await emit(registrar, registrarAbi, "NameRegistered", { id: tokenId, owner, expires: 1_731_536_000n });
+  await emit(shop, shopAbi, "Sold", { hash: label, title: "alice", fee: 5n, surcharge: 7n, referrer });
+
+  expect(rows(domain).find(({ id }) => id === alice)).toMatchObject({
+    name: "alice.madeup.eth",
+    labelName: "alice",
+    registrantId: owner,
+    expiryDate: 1_731_536_000n + 7_776_000n,
+  });
+  expect(rows(registration)).toMatchObject([{ id: alice, cost: 12n, labelName: "alice" }]);
+  expect(rows(registrarAction)).toMatchObject([
+    {
+      type: "registration",
+      subregistryId: `eip155:31337:${registrar}`,
+      node: alice,
+      baseCost: 5n,
+      premium: 7n,
+      total: 12n,
+      registrant: buyer,
+      encodedReferrer: referrer,
+      decodedReferrer: "0x5a1de0c3b7f24e86d9310ab27c4f5e6d7a8b9c01",
+    },
+  ]);
+  expect(rows(nameToken)).toMatchObject([
+    { domainId: alice, contractAddress: registrar, tokenId, owner, mintStatus: "minted" },
+  ]);
+
+  await emit(registrar, registrarAbi, "NameRenewed", { id: tokenId, expires: 1_763_072_000n });
+  await emit(shop, shopAbi, "Prolonged", { hash: label, title: "alice", fee: 3n });
+  expect(rows(registrarAction).at(-1)).toMatchObject({
+    type: "renewal",
+    incrementalDuration: 31_536_000n,
+    total: 3n,
+  });
+  expect(rows(registration)).toMatchObject([{ cost: 3n, expiryDate: 1_763_072_000n }]);
+  expect(anomalies).toEqual([]);
+});
+
+test("its resolvers, records and wrapper are indexed too", async () => {
+  const { emit, rows } = createIndex();
+  await emit(registry, registryAbi, "NewOwner", { node: parent, label, owner });
+  await emit(registry, registryAbi, "NewResolver", { node: alice, resolver });
+  await emit(resolver, [textChangedWithValue], "TextChanged", {
+    node: alice,
+    indexedKey: "url",
+    key: "url",
+    value: "https://ens.domains",
+  });
+  await emit(wrapper, nameWrapperAbi, "TransferSingle", {
+    operator: owner,
+    from: nobody,
+    to: owner,
+    id: BigInt(alice),
+    value: 1n,
+  });
+  expect(rows(domainResolverRelation)).toMatchObject([
+    { chainId: 31337, address: registry, domainId: alice, resolver },
+  ]);
+  expect(rows(resolverTextRecord)).toMatchObject([{ address: resolver, node: alice, key: "url" }]);
+  expect(rows(wrappedDomain)).toMatchObject([{ id: alice, ownerId: owner }]);
+  expect(rows(nameToken)).toMatchObject([{ domainId: alice, contractAddress: wrapper, owner }]);
+});
+
+const textChangedWithValue = resolverAbi.filter(
+  (item) => item.name === "TextChanged" && item.inputs.length === 4,
+)[0] as AbiEvent;
