@@ -1,6 +1,6 @@
 import { createConfig } from "ponder";
+import { entriesForRate } from "./src/config/chains.ts";
 import { readConfig } from "./src/config/environment.ts";
-import { entriesForRate } from "./src/config/rpc.ts";
 import { type ContractSources, contractSources } from "./src/config/sources.ts";
 
 const config = readConfig();
@@ -12,13 +12,13 @@ const chains = Object.fromEntries(
       id,
       rpc: entriesForRate(rpc.http, config.rpcRequestsPerSecond),
       ...(rpc.ws === undefined ? {} : { ws: rpc.ws }),
-      // A local chain is often made anew under the same chain id: what was cached of the former one would be wrong.
+      // A local chain is often recreated under the same chain id: what was cached of the former one would be wrong.
       disableCache: config.namespace === "ens-test-env",
     },
   ]),
 );
 
-// Which sources there are depends on the environment, so Ponder's types are told the largest set.
+// Which sources there are depends on the environment: for Ponder's types any key will do.
 export default createConfig({
   database:
     config.databaseUrl === undefined

@@ -7,7 +7,7 @@ export const baseRegistrarAbi = parseAbi([
   "event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)",
 ]);
 
-/** Events of the base.eth registrar (token id: the labelhash). */
+/** Events of the base.eth registrar (token id: the labelhash): those of the .eth one, and a registration with records. */
 export const basenamesBaseRegistrarAbi = parseAbi([
   "event NameRegistered(uint256 indexed id, address indexed owner, uint256 expires)",
   "event NameRegisteredWithRecord(uint256 indexed id, address indexed owner, uint256 expires, address resolver, uint64 ttl)",
@@ -20,7 +20,7 @@ export const earlyAccessControllerAbi = parseAbi([
   "event NameRegistered(string name, bytes32 indexed label, address indexed owner, uint256 expires)",
 ]);
 
-/** Events of the controllers behind it, the upgradeable one too: no price. */
+/** Events of the controllers that followed it, the upgradeable one too: no price. */
 export const basenamesControllerAbi = parseAbi([
   "event NameRegistered(string name, bytes32 indexed label, address indexed owner, uint256 expires)",
   "event NameRenewed(string name, bytes32 indexed label, uint256 expires)",
@@ -44,7 +44,7 @@ export const unwrappedControllerAbi = parseAbi([
   "event NameRenewed(string label, bytes32 indexed labelhash, uint256 cost, uint256 expires, bytes32 referrer)",
 ]);
 
-/** Event of the contract that renews .eth names through their controller and tells who referred the renewal. */
+/** Event of the contract that renews .eth names through their controller and reports who referred the renewal. */
 export const referralRenewalsAbi = parseAbi([
   "event RenewalReferred(string label, bytes32 indexed labelHash, uint256 cost, uint256 duration, bytes32 referrer)",
 ]);

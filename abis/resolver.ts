@@ -22,7 +22,7 @@ export const dnsResolverAbi = parseAbi([
   "event DNSRecordDeleted(bytes32 indexed node, bytes name, uint16 resource)",
 ]);
 
-/** Resolver events that tell a record's value, in all forms that were ever deployed. */
+/** Resolver events that carry a record's value, in all forms that were ever deployed. */
 export const resolverRecordsAbi = parseAbi([
   "event AddrChanged(bytes32 indexed node, address a)",
   "event AddressChanged(bytes32 indexed node, uint256 coinType, bytes newAddress)",
@@ -39,5 +39,5 @@ export const resolverRecordsAbi = parseAbi([
   "event DNSZonehashChanged(bytes32 indexed node, bytes lastzonehash, bytes zonehash)",
 ]);
 
-/** The function that reads a text record, for resolvers whose event does not tell the value. */
+/** The function that reads a text record, for resolvers whose event does not carry the value. */
 export const textRecordAbi = parseAbi(["function text(bytes32 node, string key) view returns (string)"]);

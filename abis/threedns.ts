@@ -8,16 +8,16 @@ export const threednsTokenAbi = parseAbi([
   "event RegistrationExtended(bytes32 indexed node, uint64 indexed duration, uint64 indexed newExpiry)",
 ]);
 
-/** The function of the 3DNS token that tells a token's metadata document. */
+/** The function of the 3DNS token that returns a token's metadata document. */
 export const threednsMetadataAbi = parseAbi(["function uri(uint256 tokenId) view returns (string)"]);
 
-/** DNS record events of the 3DNS resolver: the set that tells the time to live, and deletion. */
+/** DNS record events of the 3DNS resolver: the form with a time to live, and deletion. */
 export const threednsDnsResolverAbi = parseAbi([
   "event DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, uint32 ttl, bytes record)",
   "event DNSRecordDeleted(bytes32 indexed node, bytes name, uint16 resource)",
 ]);
 
-/** Event of the 3DNS token that makes a name. */
+/** Event of the 3DNS token that creates a name. */
 export const threednsNamesAbi = parseAbi([
   "event NewOwner(bytes32 indexed node, bytes32 indexed label, address owner)",
 ]);

@@ -7,13 +7,13 @@ export type IndexingMetrics = { countAnomaly(anomaly: string): void };
 const anomalies = "names_anomalies_total";
 
 /**
- * Adds the metrics to Ponder's registry; without Ponder they are kept for nobody. Counts are of this process: events that
+ * Adds the metrics to Ponder's registry; without Ponder nothing is counted. Counts are of this process: events that
  * Ponder plays again after a reorganisation or a restart are counted again.
  */
 export function openMetrics(): IndexingMetrics {
   const registry = ponderRegistry();
   if (registry === undefined) return { countAnomaly: () => {} };
-  // A hot reload loads this module anew over the same registry.
+  // A hot reload loads this module again over the same registry.
   for (const name of [anomalies, ...labelMetrics.map(({ name }) => name)]) registry.removeSingleMetric(name);
   const counter = new Counter({
     name: anomalies,

@@ -1,5 +1,3 @@
-import { parseRpcUrls, providerUrls, type RpcUrls } from "./rpc.ts";
-
 /** A chain that is indexed. */
 export type IndexedChain = { id: number; name: string; rpc: RpcUrls };
 
@@ -82,4 +80,82 @@ const chainNames: Record<number, string> = {
 /** Name of a chain in logs and metrics: `chain-<id>` where no better one is known. */
 export function chainName(chainId: number): string {
   return chainNames[chainId] ?? `chain-${chainId}`;
+}
+
+/** The URLs under which a chain is read: one or more http(s), at most one ws(s). */
+export type RpcUrls = { http: string[]; ws?: string };
+
+type ProviderNetworks = { alchemy?: string; quicknode?: string; drpc?: string };
+
+// Network names of the hosted providers. QuickNode serves mainnet under the endpoint's name alone ("").
+const providerNetworks: Record<number, ProviderNetworks> = {
+  1: { alchemy: "eth-mainnet", quicknode: "", drpc: "ethereum" },
+  10: { alchemy: "opt-mainnet", quicknode: "optimism", drpc: "optimism" },
+  8453: { alchemy: "base-mainnet", quicknode: "base-mainnet", drpc: "base" },
+  42161: { alchemy: "arb-mainnet", quicknode: "arbitrum-mainnet", drpc: "arbitrum" },
+  59141: { alchemy: "linea-sepolia", drpc: "linea-sepolia" },
+  59144: { alchemy: "linea-mainnet", quicknode: "linea-mainnet", drpc: "linea" },
+  84532: { alchemy: "base-sepolia", quicknode: "base-sepolia", drpc: "base-sepolia" },
+  421614: { alchemy: "arb-sepolia", quicknode: "arbitrum-sepolia", drpc: "arbitrum-sepolia" },
+  534351: { alchemy: "scroll-sepolia", quicknode: "scroll-testnet", drpc: "scroll-sepolia" },
+  534352: { alchemy: "scroll-mainnet", quicknode: "scroll-mainnet", drpc: "scroll" },
+  11155111: { alchemy: "eth-sepolia", quicknode: "ethereum-sepolia", drpc: "ethereum-sepolia" },
+  11155420: { alchemy: "opt-sepolia", quicknode: "optimism-sepolia", drpc: "optimism-sepolia" },
+};
+
+export type ProviderKeys = {
+  alchemy?: string;
+  quicknode?: string;
+  quicknodeEndpoint?: string;
+  drpc?: string;
+};
+
+/** URLs of the hosted providers for a chain, for the keys that are set: Alchemy, QuickNode, dRPC; then Alchemy's websocket. */
+export function providerUrls(chainId: number, keys: ProviderKeys): RpcUrls | undefined {
+  const networks = providerNetworks[chainId];
+  if (networks === undefined) return undefined;
+  const alchemy = keys.alchemy && networks.alchemy && `${networks.alchemy}.g.alchemy.com/v2/${keys.alchemy}`;
+  const quicknodeHost =
+    networks.quicknode !== undefined &&
+    [keys.quicknodeEndpoint, networks.quicknode].filter(Boolean).join(".");
+  const http = [
+    alchemy && `https://${alchemy}`,
+    keys.quicknode && quicknodeHost && `https://${quicknodeHost}.quiknode.pro/${keys.quicknode}`,
+    keys.drpc && networks.drpc && `https://lb.drpc.live/${networks.drpc}/${keys.drpc}`,
+  ].filter((url) => typeof url === "string" && url !== "");
+  if (http.length === 0) return undefined;
+  return { http: http as string[], ...(alchemy ? { ws: `wss://${alchemy}` } : {}) };
+}
+
+/** Reads a comma-separated list of RPC URLs; throws an Error that says what is wrong, without repeating the URLs. */
+export function parseRpcUrls(text: string): RpcUrls {
+  const urls = text.split(",").map((url) => url.trim());
+  const protocols = urls.map((url) => (URL.canParse(url) ? new URL(url).protocol : undefined));
+  const place = protocols.findIndex((protocol) => !/^(https?|wss?):$/.test(protocol ?? ""));
+  if (place >= 0) throw new Error(`entry ${place + 1} is not an http(s):// or ws(s):// URL`);
+  const http = urls.filter((_, i) => protocols[i]?.startsWith("http"));
+  const ws = urls.filter((_, i) => protocols[i]?.startsWith("ws"));
+  if (http.length === 0) throw new Error("it holds no http(s):// URL; a websocket alone is not enough");
+  if (ws.length > 1) throw new Error("it holds more than one websocket URL; keep one");
+  return ws[0] === undefined ? { http } : { http, ws: ws[0] };
+}
+
+// Ponder starts at 20 requests a second for each entry of the list, and raises that while the endpoint answers.
+const startRateOfEntry = 20;
+const loopbackRate = 500;
+
+/**
+ * The URL list that Ponder gets, each URL repeated until the list starts at about `requestsPerSecond` for each URL.
+ * Without a rate a loopback URL starts at 500 a second, any other at Ponder's 20.
+ */
+export function entriesForRate(http: readonly string[], requestsPerSecond: number | undefined): string[] {
+  return http.flatMap((url) => {
+    const rate = requestsPerSecond ?? (isLoopback(url) ? loopbackRate : startRateOfEntry);
+    return Array<string>(Math.max(1, Math.round(rate / startRateOfEntry))).fill(url);
+  });
+}
+
+function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === "localhost" || hostname === "[::1]" || /^127\./.test(hostname);
 }

@@ -170,9 +170,12 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
   };
 }
 
-/** The configuration of this process; throws a ConfigurationError. */
+let configOfProcess: Config | undefined;
+
+/** The configuration of this process, parsed at the first call; throws a ConfigurationError. */
 export function readConfig(): Config {
-  return parseEnvironment(process.env, (path) => readFileSync(path, "utf8"));
+  configOfProcess ??= parseEnvironment(process.env, (path) => readFileSync(path, "utf8"));
+  return configOfProcess;
 }
 
 function withoutKeys(given: Record<string, string>, error: z.ZodError | undefined): Record<string, string> {
@@ -266,7 +269,7 @@ function isLabelsUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
-// A relative path behind `file:` is meant from the working directory; a URL alone would take it from the root.
+// A relative path after `file:` is relative to the working directory; a URL alone would take it from the root.
 function absoluteLabelsUrl(text: string): string {
   if (!text.startsWith("file:") || text.startsWith("file://")) return text;
   return pathToFileURL(resolve(text.slice("file:".length))).href;

@@ -3,12 +3,12 @@ import { zeroAddress } from "../ens/nodes.ts";
 import { account } from "../schema/subgraph.ts";
 import type { Scope } from "./scope.ts";
 
-/** The account of a stored owner was made when it became one; the zero address may be there without. */
+/** True if `address` is the row's owner, so its account already exists; false for the zero address, which may lack one. */
 export function isOwnedBy(row: { ownerId: Hex } | undefined, address: Hex): boolean {
   return row?.ownerId === address && address !== zeroAddress;
 }
 
-/** Makes the account at its first mention. */
+/** Creates the account at its first mention. */
 export function ensureAccount({ db, blockNumber }: Scope, address: Hex) {
   return db.insert(account).values({ id: address, changeBlock: blockNumber }).onConflictDoNothing();
 }

@@ -2,14 +2,14 @@ import type { Hex } from "viem";
 import { rootNode, zeroAddress } from "../ens/nodes.ts";
 import { domain } from "../schema/subgraph.ts";
 import type { Scope } from "./scope.ts";
-import { unlessMissing } from "./unless-missing.ts";
+import { unlessMissing } from "./store.ts";
 
-// Stands in `changeBlock` of a domain that was made in memory.
+// `changeBlock` of a domain that is not stored yet.
 const notStored = -1;
 
 export type DomainRow = typeof domain.$inferSelect;
 
-/** The domain of a node; the root is made in memory where it is missing, and stored with its first change. */
+/** The domain of a node; a missing root is created in memory, and stored with its first change. */
 export async function findDomain(scope: Scope, node: Hex): Promise<DomainRow | undefined> {
   const row = await scope.db.find(domain, { id: node });
   if (row) return row;
@@ -40,7 +40,7 @@ export function bareDomain({ timestamp }: Scope, node: Hex, isMigrated: boolean)
 
 /**
  * The domain of a node that the registry should have named before. Where it did not (an index that begins in the middle
- * of the history), a bare domain stands for it, so that nothing of the event is lost.
+ * of the history), a bare domain takes its place, so that nothing of the event is lost.
  */
 export async function expectDomain(scope: Scope, node: Hex, isMigrated: boolean): Promise<DomainRow> {
   const row = await findDomain(scope, node);
@@ -67,7 +67,7 @@ export function updateDomain({ db, blockNumber }: Scope, node: Hex, changes: Par
   return db.update(domain, { id: node }).set({ ...changes, changeBlock: blockNumber });
 }
 
-/** What an event changes of a domain; told from the row where it depends on that, undefined for nothing. */
+/** What an event changes of a domain, or a function of the row before; undefined for nothing. */
 type Changes = Partial<DomainRow> | ((before: DomainRow) => Partial<DomainRow> | undefined);
 
 /** Changes a domain and returns it as it is then; undefined where it is not stored. */

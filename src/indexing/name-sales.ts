@@ -19,7 +19,7 @@ export type FilledOrder = {
   consideration: readonly OrderItem[];
 };
 
-/** What makes an order a sale of a name: the contracts whose tokens are names, and the currencies that count. */
+/** What makes an order a sale of a name: the contracts whose tokens are names, and the supported currencies. */
 export type Market = {
   issuerOf: (chainId: number, address: Hex) => TokenIssuer | undefined;
   currencyOf: CurrencyOf;

@@ -120,7 +120,7 @@ export async function applyWrappedTransfer(
   await addDomainEvent(scope, { type: "WrappedTransfer", domainId: node, ownerId: to }, place);
 }
 
-// One unusable label makes the whole name void; outside subgraph mode it stands as its hash. A label that ends in NUL
+// One unusable label voids the whole name; outside subgraph mode it is written as its hash. A label that ends in NUL
 // is unusable, though the original cuts the NUL off: the cut name would pass for another.
 function wrappedName({ naming }: Scope, wire: Hex): WrappedName | undefined {
   const labels = dnsLabels(wire);

@@ -12,9 +12,11 @@ export type Naming = {
   eventId(chainId: number, blockNumber: number, logIndex: number): string;
   resolverId(chainId: number, address: Hex, node: Hex): string;
   registrationId(node: Hex, labelhash: Hex): Hex;
-  /** The form of a label that the label service or an event told; undefined if names cannot use it. */
+  /** The form of a label that an event carried; undefined if names cannot use it. */
   known(labelhash: Hex, label: string | undefined): StoredLabel | undefined;
-  /** The form of a label that nobody told, or that names cannot use. */
+  /** The form of a label that is proven to hash to `labelhash`, as those of the label source are. */
+  proven(labelhash: Hex, label: string | undefined): StoredLabel | undefined;
+  /** The form of a label that is not known, or that names cannot use. */
   unknown(labelhash: Hex): StoredLabel;
 };
 
@@ -25,10 +27,8 @@ export const subgraphNaming: Naming = {
   eventId: (_chainId, blockNumber, logIndex) => `${blockNumber}-${logIndex}`,
   resolverId: (_chainId, address, node) => `${address}-${node}`,
   registrationId: (_node, labelhash) => labelhash,
-  known(_labelhash, label) {
-    if (label === undefined || !isUsableLabel(label)) return undefined;
-    return { labelName: label === "" ? null : label, part: label };
-  },
+  known: (_labelhash, label) => usable(label),
+  proven: (_labelhash, label) => usable(label),
   unknown: (labelhash) => ({ labelName: null, part: encodedLabel(labelhash) }),
 };
 
@@ -39,17 +39,25 @@ export const multichainNaming: Naming = {
   eventId: (chainId, blockNumber, logIndex) => `${chainId}-${blockNumber}-${logIndex}`,
   resolverId: (chainId, address, node) => `${chainId}-${address}-${node}`,
   registrationId: (node) => node,
-  known(labelhash, label) {
-    // Only the preimage may stand for the hash: an event can carry any text.
-    if (label === undefined || labelhashOf(label) !== labelhash) return undefined;
-    const part = interpretedLabel(labelhash, label);
-    return part === label ? { labelName: part, part } : undefined;
-  },
+  // Only the preimage may stand for the hash: an event can carry any text.
+  known: (labelhash, label) =>
+    label === undefined || labelhashOf(label) !== labelhash ? undefined : interpreted(labelhash, label),
+  proven: (labelhash, label) => (label === undefined ? undefined : interpreted(labelhash, label)),
   unknown(labelhash) {
     const part = encodedLabel(labelhash);
     return { labelName: part, part };
   },
 };
+
+function usable(label: string | undefined): StoredLabel | undefined {
+  if (label === undefined || !isUsableLabel(label)) return undefined;
+  return { labelName: label === "" ? null : label, part: label };
+}
+
+function interpreted(labelhash: Hex, label: string): StoredLabel | undefined {
+  const part = interpretedLabel(labelhash, label);
+  return part === label ? { labelName: part, part } : undefined;
+}
 
 /** The name of a child: `part` in front of the parent's name; null where the parent has none (subgraph). */
 export function childName(part: string, parentName: string | null): string | null {

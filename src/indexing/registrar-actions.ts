@@ -5,9 +5,9 @@ import { subnode } from "../ens/nodes.ts";
 import { decodedReferrer } from "../ens/referrers.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
 import type { Scope } from "./scope.ts";
-import { storedList } from "./stored-lists.ts";
+import { storedList } from "./store.ts";
 
-// One registration or renewal as a user sees it is made of several events of one transaction: the base registrar's opens
+// One registration or renewal as a user sees it consists of several events of one transaction: the base registrar's opens
 // the action, the controller's and the referral contract's, which follow, complete it. The lifecycle row of the name
 // remembers its newest action, so that events of other names in between do no harm.
 
@@ -63,7 +63,7 @@ export async function applyControllerFacts(
   });
 }
 
-/** Referral contract RenewalReferred, behind the controller's event: replaces the referrer. */
+/** Referral contract RenewalReferred, after the controller's event: replaces the referrer. */
 export async function applyReferral(
   scope: Scope,
   { managed, labelhash, encodedReferrer }: Named & { encodedReferrer: Hex },

@@ -9,19 +9,18 @@ import { addRegistrationEvent } from "./events.ts";
 import { childName, type StoredLabel } from "./naming.ts";
 import { applyNewOwner } from "./registry.ts";
 import type { Scope } from "./scope.ts";
-import { unlessMissing } from "./unless-missing.ts";
+import { unlessMissing } from "./store.ts";
 
 type Registered = { managed: ManagedName; labelhash: Hex };
 
-/** Base registrar NameRegistered: a name was registered, for the first time or anew. */
+/** Base registrar NameRegistered: a name was registered, or re-registered. */
 export async function applyNameRegistered(
   scope: Scope,
   { managed, labelhash, owner, expires }: Registered & { owner: Hex; expires: bigint },
 ): Promise<void> {
   const { db, naming, blockNumber, timestamp } = scope;
   const node = subnode(managed.node, labelhash);
-  const healed = scope.heal(labelhash);
-  const known = naming.known(labelhash, healed instanceof Promise ? await healed : healed);
+  const known = naming.proven(labelhash, await scope.heal(labelhash));
   const changes = (before: DomainRow | undefined) => ({
     registrantId: owner,
     expiryDate: expires + gracePeriod,
@@ -113,7 +112,7 @@ export async function applyControllerLabel(
 ): Promise<void> {
   const { db, naming, blockNumber } = scope;
   const known = naming.known(labelhash, label);
-  // subgraph: an unusable label makes the whole event void, its price too.
+  // subgraph: an unusable label voids the whole event, its price too.
   if (known === undefined && naming.isSubgraphCompatible) return;
   const cost = price === undefined ? 0n : price.baseCost + price.premium;
   const { node, id } = idsOf(scope, { managed, labelhash });

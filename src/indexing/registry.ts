@@ -18,13 +18,13 @@ import { childName } from "./naming.ts";
 import { reverseLabel } from "./reverse-labels.ts";
 import type { Scope } from "./scope.ts";
 
-// The registry was deployed twice. Nodes that the new registry names are migrated; what the old one tells of them
-// afterwards is ignored and leaves no trace.
+// The registry was deployed twice. Nodes that the new registry names are migrated; what the old one
+// says of them afterwards is ignored and leaves no trace.
 
 /** Whether an event comes from the old registry. */
 type Origin = { isOldRegistry: boolean };
 
-/** Registry NewOwner: a subname was made, or got another owner from above. */
+/** Registry NewOwner: a subname was created, or got another owner from above. */
 export async function applyNewOwner(
   scope: Scope,
   { parentNode, labelhash, owner, isOldRegistry }: { parentNode: Hex; labelhash: Hex; owner: Hex } & Origin,
@@ -72,8 +72,7 @@ type NameInput = {
 async function nameOf(scope: Scope, { parent, parentNode, labelhash, owner, before }: NameInput) {
   const { naming } = scope;
   const reverse = await reverseLabel(scope, { parentNode, labelhash, owner });
-  const healed = reverse ?? scope.heal(labelhash);
-  const known = naming.known(labelhash, healed instanceof Promise ? await healed : healed);
+  const known = naming.proven(labelhash, reverse ?? (await scope.heal(labelhash)));
   const { labelName, part } = known ?? naming.unknown(labelhash);
   const name = parentNode === rootNode ? part : childName(part, parent.name);
   // subgraph: the empty string is stored as null.
@@ -122,8 +121,8 @@ async function linkOf(scope: Scope, node: Hex, address: Hex) {
   const { db, naming, chainId, blockNumber } = scope;
   const id = naming.resolverId(chainId, address, node);
   const values = { id, domainId: node, address, changeBlock: blockNumber };
-  const made = await db.insert(resolver).values(values).onConflictDoNothing();
-  const known = made ? null : await db.find(resolver, { id });
+  const created = await db.insert(resolver).values(values).onConflictDoNothing();
+  const known = created ? null : await db.find(resolver, { id });
   return { resolverId: id, resolvedAddressId: known?.addrId ?? null };
 }
 

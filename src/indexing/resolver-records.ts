@@ -9,9 +9,10 @@ import {
   resolverContract,
   resolverRecord,
   resolverTextRecord,
+  reverseNameRecord,
 } from "../schema/protocol-acceleration.ts";
 import type { Scope } from "./scope.ts";
-import { storedList } from "./stored-lists.ts";
+import { storedList } from "./store.ts";
 
 // Values of resolver records, as the emitting contract would answer them now. Every contract counts, whether a registry
 // points at it or not.
@@ -38,8 +39,8 @@ export async function setAddressRecord(
 }
 
 /**
- * AddrChanged: the address record of coin type 60. Zero is told both for a cleared record and for one of twenty zero bytes;
- * the AddressChanged before it told which.
+ * AddrChanged: the address record of coin type 60. It carries zero both for a cleared record and for one of twenty zero
+ * bytes; the AddressChanged before it says which.
  */
 export async function setAddrRecord(
   scope: Scope,
@@ -101,7 +102,7 @@ export function setPubkeyRecord(scope: Scope, { node, x, y }: { node: Hex; x: He
   return saveRecords(scope, node, () => ({ pubkeyX: value?.x ?? null, pubkeyY: value?.y ?? null }));
 }
 
-/** ABIChanged: the event tells the content type only. */
+/** ABIChanged: the event carries the content type only. */
 export function addAbiContentType(
   scope: Scope,
   { node, contentType }: { node: Hex; contentType: bigint },
@@ -135,6 +136,25 @@ export async function clearRecords(
     textKeys: null,
     version,
   }));
+}
+
+/**
+ * NameForAddrChanged: an account named itself on the reverse registrar of a chain. Names that are not normalised stay: such
+ * a name means nothing, but unlike a missing one it hides the account's default name (ENSIP-19).
+ */
+export async function setReverseName(
+  { db }: Scope,
+  { address, coinType, name }: { address: Hex; coinType: bigint; name: string },
+): Promise<void> {
+  const key = { address, coinType };
+  // No column can hold a NUL, and without it another name could be read.
+  const value = name.replaceAll("\0", "\ufffd");
+  if (value === "") await db.delete(reverseNameRecord, key);
+  else
+    await db
+      .insert(reverseNameRecord)
+      .values({ ...key, value })
+      .onConflictDoUpdate({ value });
 }
 
 async function saveRecords(scope: Scope, node: Hex, changes: (before: Row | null) => Changes): Promise<void> {

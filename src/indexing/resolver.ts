@@ -5,7 +5,7 @@ import { ensureAccount, isOwnedBy } from "./accounts.ts";
 import { type DomainRow, updateDomainIfStored } from "./domains.ts";
 import { addResolverEvent } from "./events.ts";
 import type { Scope } from "./scope.ts";
-import { storedList } from "./stored-lists.ts";
+import { storedList } from "./store.ts";
 
 // Records as the subgraph sees them: keys and coin types that were ever set, and the values of addr and contenthash.
 // Events of every contract count, whether the registry ever pointed at it or not.
@@ -35,15 +35,15 @@ export async function applyAddressChanged(
   await addResolverEvent(scope, { type: "MulticoinAddrChanged", resolverId: id, coinType, addr: address });
 }
 
-/** TextChanged: `value` is undefined in the older form of the event, which does not tell it. */
+/** TextChanged: `value` is undefined in the older form of the event, which does not carry it. */
 export async function applyTextChanged(
   scope: Scope,
   { node, key, value }: { node: Hex; key: string; value: string | undefined },
 ): Promise<void> {
   const id = await saveResolver(scope, node, (before) => addedKey(scope, before, key));
   // subgraph: the empty value is null, but one of NULs only is empty, since NULs go later.
-  const told = scope.naming.isSubgraphCompatible ? value : value?.replaceAll("\0", "");
-  await addResolverEvent(scope, { type: "TextChanged", resolverId: id, key, value: told || null });
+  const stored = scope.naming.isSubgraphCompatible ? value : value?.replaceAll("\0", "");
+  await addResolverEvent(scope, { type: "TextChanged", resolverId: id, key, value: stored || null });
 }
 
 // subgraph: the raw key is looked for among stored ones, which lost their NULs; so such a key comes again and again.

@@ -9,7 +9,7 @@ export type Database = Context["db"];
 /** Ponder's client of the event's chain: it reads at the event's block. */
 type Client = Context["client"];
 
-/** Contradictory or unknown things that a chain told and that a rule skipped or repaired. */
+/** Contradictory or unknown things in the events of a chain that a rule skipped or repaired. */
 export type Anomaly =
   | "unknown-node"
   | "unknown-registration"

@@ -14,8 +14,8 @@ import { labelInMetadata, readTokenUri } from "./threedns-metadata.ts";
 // migrate from, no grace period, and one resolver that no domain is linked to.
 
 /**
- * RegistrationCreated: a name directly under a top level domain was registered, maybe anew. It comes before NewOwner.
- * `fqdn` is the full name in DNS wire format; where it is none of `node`, the event is skipped.
+ * RegistrationCreated: a name directly under a top level domain was registered, or re-registered. It comes before
+ * NewOwner. `fqdn` is the full name in DNS wire format; if it is not the name of `node`, the event is skipped.
  */
 export async function applyRegistrationCreated(
   scope: Scope,
@@ -136,8 +136,11 @@ async function nameOf(
   { node, parentNode, labelhash }: { node: Hex; parentNode: Hex; labelhash: Hex },
 ) {
   const uri = await readTokenUri(scope.client, { address: scope.emitter, tokenId: BigInt(node) });
-  const told = scope.naming.known(labelhash, uri === undefined ? undefined : labelInMetadata(uri));
-  const { labelName, part } = told ?? storedLabel(scope, labelhash, await scope.heal(labelhash));
+  const { naming } = scope;
+  const { labelName, part } =
+    naming.known(labelhash, uri === undefined ? undefined : labelInMetadata(uri)) ??
+    naming.proven(labelhash, await scope.heal(labelhash)) ??
+    naming.unknown(labelhash);
   const parent = await findDomain(scope, parentNode);
   const name = parentNode === rootNode ? part : childName(part, parent?.name ?? null);
   return { labelName, name };

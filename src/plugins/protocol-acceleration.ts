@@ -21,11 +21,11 @@ import {
   setDnsTextRecord,
   setNameRecord,
   setPubkeyRecord,
+  setReverseName,
   setTextRecord,
   setZonehashRecord,
 } from "../indexing/resolver-records.ts";
 import { migrateSubname, setFormerRelation, setRelation } from "../indexing/resolver-relations.ts";
-import { setReverseName } from "../indexing/reverse-names.ts";
 
 const plugin = "protocol-acceleration";
 

@@ -27,7 +27,7 @@ export const registrationLifecycle = onchainTable(
 );
 
 /**
- * One row per registration or renewal, made by the base registrar's event; events of controllers that follow in the
+ * One row per registration or renewal, created by the base registrar's event; events of controllers that follow in the
  * same transaction complete it, later ones leave it alone. Id: that of the first event. Amounts in wei.
  */
 export const registrarAction = onchainTable(
@@ -40,7 +40,7 @@ export const registrarAction = onchainTable(
     node: hex(t).notNull(),
     /** Seconds by which the expiry moved; for a registration from the block's time on. */
     incrementalDuration: t.bigint().notNull(),
-    /** The three prices are null together, where no controller told them. */
+    /** The three prices are null together, where no controller event carried them. */
     baseCost: t.bigint(),
     premium: t.bigint(),
     total: t.bigint(),

@@ -85,7 +85,7 @@ export const registration = onchainTable(
     registrationDate: t.bigint().notNull(),
     /** Without the grace period. */
     expiryDate: t.bigint().notNull(),
-    /** Of the last registration or renewal that told one. */
+    /** Of the last registration or renewal that carried one. */
     cost: t.bigint(),
     registrantId: hex(t).notNull(),
     labelName: text(t),
@@ -150,7 +150,7 @@ export const resolver = onchainTable(
 
 // Event rows are written once. The events of one GraphQL interface share a table, so that an interface list
 // is one index scan; `type` is the entity's name, and the columns that it does not use are null.
-// Id: block number, `-`, log index; chain id in front outside subgraph mode; `-<place>` behind wrapper transfers.
+// Id: block number, `-`, log index; chain id in front outside subgraph mode; `-<place>` at the end for wrapper transfers.
 
 /** Events of a domain: interface DomainEvent. */
 export const domainEvent = onchainTable(

@@ -2,7 +2,7 @@ import { index, onchainTable } from "ponder";
 import { hex, text } from "./columns.ts";
 
 /**
- * One row per token that ever stood for a name, made at its first transfer; burned ones stay.
+ * One row per token that ever stood for a name, created at its first transfer; burned ones stay.
  * Id: asset id (CAIP-19).
  */
 export const nameToken = onchainTable(
