@@ -1,0 +1,134 @@
+import { type Hex, namehash } from "viem";
+import { describe, expect, test } from "vitest";
+import { createScopes } from "../../test/support/scope.ts";
+import { domain, domainEvent, wrappedDomain } from "../schema/subgraph.ts";
+import { bareDomain, insertDomain } from "./domains.ts";
+import {
+  applyExpiryExtended,
+  applyFusesSet,
+  applyNameUnwrapped,
+  applyNameWrapped,
+  applyWrappedTransfer,
+} from "./name-wrapper.ts";
+import { subgraphNaming } from "./naming.ts";
+
+// The rules of section B.7 in the reference of the original subgraph.
+
+const owner: Hex = `0x${"a1".repeat(20)}`;
+const other: Hex = `0x${"b2".repeat(20)}`;
+const eth = namehash("eth");
+const alice = namehash("alice.eth");
+const pay = namehash("pay.alice.eth");
+// alice.eth in DNS wire format.
+const name: Hex = "0x05616c6963650365746800";
+const parentCannotControl = 65_536;
+
+async function createWrapper() {
+  const { next, store } = createScopes();
+  const scope = () => next({ naming: subgraphNaming });
+  await insertDomain(scope(), { ...bareDomain(scope(), alice, true), parentId: eth });
+  await insertDomain(scope(), { ...bareDomain(scope(), pay, true), parentId: alice });
+  const wrap = (more: { node?: Hex; name?: Hex; fuses?: number; expiry?: bigint } = {}) =>
+    applyNameWrapped(scope(), { node: alice, name, owner, fuses: parentCannotControl, expiry: 50n, ...more });
+  const domainOf = (node: Hex) => store.rows(domain).find(({ id }) => id === node);
+  return { scope, wrap, domainOf, rows: store.rows };
+}
+
+describe("NameWrapped", () => {
+  test("names an unnamed domain, and sets the expiry if the parent's control is given up", async () => {
+    const { wrap, domainOf, rows } = await createWrapper();
+    await wrap();
+    expect(domainOf(alice)).toMatchObject({
+      labelName: "alice",
+      name: "alice.eth",
+      expiryDate: 50n,
+      wrappedOwnerId: owner,
+    });
+    const values = {
+      domainId: alice,
+      fuses: parentCannotControl,
+      ownerId: owner,
+      expiryDate: 50n,
+      name: "alice.eth",
+    };
+    expect(rows(wrappedDomain)).toMatchObject([{ id: alice, ...values }]);
+    expect(rows(domainEvent)).toMatchObject([{ type: "NameWrapped", ...values }]);
+  });
+
+  test("leaves the expiry without that fuse, and never lowers it", async () => {
+    const { wrap, domainOf } = await createWrapper();
+    await wrap({ fuses: 1 });
+    expect(domainOf(alice)?.["expiryDate"]).toBeNull();
+    await wrap({ expiry: 70n });
+    await wrap({ expiry: 60n });
+    expect(domainOf(alice)?.["expiryDate"]).toBe(70n);
+  });
+
+  test("one unusable label makes label and name null", async () => {
+    const { wrap, domainOf, rows } = await createWrapper();
+    // a.b as one label, under eth
+    await wrap({ name: "0x03612e620365746800" });
+    expect(domainOf(alice)).toMatchObject({ labelName: null, name: null });
+    expect(rows(wrappedDomain)).toMatchObject([{ name: null }]);
+  });
+});
+
+test("NameUnwrapped clears the expiry except right under the managed name, and removes the wrapped domain", async () => {
+  const { scope, wrap, domainOf, rows } = await createWrapper();
+  await wrap();
+  await wrap({ node: pay });
+  await applyNameUnwrapped(scope(), { node: alice, owner, managedNode: eth });
+  await applyNameUnwrapped(scope(), { node: pay, owner, managedNode: eth });
+  expect(domainOf(alice)).toMatchObject({ expiryDate: 50n, wrappedOwnerId: null });
+  expect(domainOf(pay)).toMatchObject({ expiryDate: null, wrappedOwnerId: null });
+  expect(rows(wrappedDomain)).toEqual([]);
+});
+
+describe("fuses and expiry", () => {
+  test("FusesSet raises the domain's expiry once the parent's control is given up", async () => {
+    const { scope, wrap, domainOf, rows } = await createWrapper();
+    await wrap({ fuses: 1 });
+    await applyFusesSet(scope(), { node: alice, fuses: parentCannotControl | 1 });
+    expect(rows(wrappedDomain)).toMatchObject([{ fuses: 65_537 }]);
+    expect(domainOf(alice)?.["expiryDate"]).toBe(50n);
+  });
+
+  test("ExpiryExtended moves the wrapped domain's, and the domain's with that fuse only", async () => {
+    const { scope, wrap, domainOf, rows } = await createWrapper();
+    await wrap({ fuses: 1 });
+    await applyExpiryExtended(scope(), { node: alice, expiry: 90n });
+    expect(rows(wrappedDomain)).toMatchObject([{ expiryDate: 90n }]);
+    expect(domainOf(alice)?.["expiryDate"]).toBeNull();
+    await wrap();
+    await applyExpiryExtended(scope(), { node: alice, expiry: 95n });
+    expect(domainOf(alice)?.["expiryDate"]).toBe(95n);
+  });
+
+  test("of a name that is not wrapped are events only", async () => {
+    const { scope, rows } = await createWrapper();
+    await applyFusesSet(scope(), { node: alice, fuses: 1 });
+    await applyExpiryExtended(scope(), { node: alice, expiry: 90n });
+    expect(rows(wrappedDomain)).toEqual([]);
+    expect(rows(domainEvent)).toMatchObject([
+      { type: "FusesSet", fuses: 1 },
+      { type: "ExpiryExtended", expiryDate: 90n },
+    ]);
+  });
+});
+
+test("a transfer creates a placeholder before NameWrapped, and moves the owner afterwards", async () => {
+  const { scope, wrap, domainOf, rows } = await createWrapper();
+  await applyWrappedTransfer(scope(), { node: alice, to: owner, place: 0 });
+  expect(rows(wrappedDomain)).toMatchObject([
+    { id: alice, expiryDate: 0n, fuses: 0, ownerId: owner, name: null },
+  ]);
+  await wrap();
+  await applyWrappedTransfer(scope(), { node: alice, to: other, place: 0 });
+  expect(rows(wrappedDomain)).toMatchObject([{ expiryDate: 50n, ownerId: other, name: "alice.eth" }]);
+  expect(domainOf(alice)?.["wrappedOwnerId"]).toBe(other);
+  expect(rows(domainEvent).map(({ type }) => type)).toEqual([
+    "WrappedTransfer",
+    "NameWrapped",
+    "WrappedTransfer",
+  ]);
+});

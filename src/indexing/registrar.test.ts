@@ -1,0 +1,132 @@
+import { type Hex, namehash } from "viem";
+import { describe, expect, test } from "vitest";
+import { createScopes } from "../../test/support/scope.ts";
+import { labelhashOf } from "../ens/labels.ts";
+import { rootNode } from "../ens/nodes.ts";
+import { account, domain, registration, registrationEvent } from "../schema/subgraph.ts";
+import { subgraphNaming } from "./naming.ts";
+import {
+  applyControllerLabel,
+  applyNameRegistered,
+  applyNameRenewed,
+  applyNameTransferred,
+} from "./registrar.ts";
+import { applyNewOwner } from "./registry.ts";
+
+// The rules of section B.6 in the reference of the original subgraph.
+
+const owner: Hex = `0x${"a1".repeat(20)}`;
+const other: Hex = `0x${"b2".repeat(20)}`;
+const managed = { node: namehash("eth"), name: "eth" };
+const alice = namehash("alice.eth");
+const labelhash = labelhashOf("alice");
+const gracePeriod = 7_776_000n;
+
+async function createRegistrar(labels: string[] = ["eth"]) {
+  const { next, store, anomalies } = createScopes();
+  const known = new Map(labels.map((label) => [labelhashOf(label), label]));
+  const scope = () => next({ naming: subgraphNaming, heal: (hash) => known.get(hash) });
+  const own = (parentNode: Hex, label: string) =>
+    applyNewOwner(scope(), { parentNode, labelhash: labelhashOf(label), owner, isOldRegistry: false });
+  await own(rootNode, "eth");
+  await own(managed.node, "alice");
+  const register = (expires: bigint, to = owner) =>
+    applyNameRegistered(scope(), { managed, labelhash, owner: to, expires });
+  const domainOf = (node: Hex) => store.rows(domain).find(({ id }) => id === node);
+  return { scope, register, domainOf, rows: store.rows, anomalies };
+}
+
+describe("NameRegistered", () => {
+  test("creates the registration, and the domain expires after the grace period", async () => {
+    const { register, domainOf, rows } = await createRegistrar(["eth", "alice"]);
+    await register(1_800_000_000n);
+    expect(rows(registration)).toMatchObject([
+      {
+        id: labelhash,
+        domainId: alice,
+        registrationDate: 1_700_000_003n,
+        expiryDate: 1_800_000_000n,
+        registrantId: owner,
+        labelName: "alice",
+        cost: null,
+      },
+    ]);
+    expect(domainOf(alice)).toMatchObject({
+      name: "alice.eth",
+      registrantId: owner,
+      expiryDate: 1_800_000_000n + gracePeriod,
+    });
+    expect(rows(registrationEvent)).toMatchObject([
+      { type: "NameRegistered", registrationId: labelhash, registrantId: owner, expiryDate: 1_800_000_000n },
+    ]);
+  });
+
+  test("a second registration keeps cost and label until something sets them", async () => {
+    const { scope, register, rows } = await createRegistrar();
+    await register(1_800_000_000n);
+    const price = { baseCost: 5n, premium: 7n };
+    await applyControllerLabel(scope(), managed, { label: "alice", labelhash, price });
+    await register(1_900_000_000n, other);
+    expect(rows(registration)).toMatchObject([
+      { cost: 12n, labelName: "alice", registrantId: other, expiryDate: 1_900_000_000n },
+    ]);
+    expect(rows(account).map(({ id }) => id)).toContain(other);
+  });
+});
+
+test("NameRenewed moves both expiries", async () => {
+  const { scope, register, domainOf, rows } = await createRegistrar();
+  await register(1_800_000_000n);
+  await applyNameRenewed(scope(), { managed, labelhash, expires: 1_850_000_000n });
+  expect(rows(registration)).toMatchObject([{ expiryDate: 1_850_000_000n }]);
+  expect(domainOf(alice)?.["expiryDate"]).toBe(1_850_000_000n + gracePeriod);
+  expect(rows(registrationEvent).at(-1)).toMatchObject({ type: "NameRenewed", expiryDate: 1_850_000_000n });
+});
+
+describe("Transfer", () => {
+  test("before the registration leaves the account only", async () => {
+    const { scope, domainOf, rows } = await createRegistrar();
+    await applyNameTransferred(scope(), { managed, labelhash, to: other });
+    expect(rows(account).map(({ id }) => id)).toContain(other);
+    expect(domainOf(alice)?.["registrantId"]).toBeNull();
+    expect(rows(registrationEvent)).toEqual([]);
+  });
+
+  test("moves the registrant of registration and domain", async () => {
+    const { scope, register, domainOf, rows } = await createRegistrar();
+    await register(1_800_000_000n);
+    await applyNameTransferred(scope(), { managed, labelhash, to: other });
+    expect(rows(registration)).toMatchObject([{ registrantId: other }]);
+    expect(domainOf(alice)).toMatchObject({ registrantId: other, ownerId: owner });
+    expect(rows(registrationEvent).at(-1)).toMatchObject({ type: "NameTransferred", newOwnerId: other });
+  });
+});
+
+describe("a controller's event", () => {
+  test("names domain and registration and sets the cost, without an event", async () => {
+    const { scope, register, domainOf, rows } = await createRegistrar();
+    await register(1_800_000_000n);
+    const price = { baseCost: 5n, premium: 0n };
+    await applyControllerLabel(scope(), managed, { label: "alice", labelhash, price });
+    expect(domainOf(alice)).toMatchObject({ labelName: "alice", name: "alice.eth" });
+    expect(rows(registration)).toMatchObject([{ cost: 5n, labelName: "alice", expiryDate: 1_800_000_000n }]);
+    expect(rows(registrationEvent)).toHaveLength(1);
+  });
+
+  test("without a price costs nothing", async () => {
+    const { scope, register, rows } = await createRegistrar();
+    await register(1_800_000_000n);
+    await applyControllerLabel(scope(), managed, { label: "alice", labelhash });
+    expect(rows(registration)).toMatchObject([{ cost: 0n }]);
+  });
+
+  test.each(["a.b", "[alice]", "ali\0ce"])("with the unusable label %j leaves no trace", async (label) => {
+    const { scope, register, domainOf, rows } = await createRegistrar();
+    await register(1_800_000_000n);
+    const price = { baseCost: 5n, premium: 7n };
+    await applyControllerLabel(scope(), managed, { label, labelhash: labelhashOf(label), price });
+    await applyControllerLabel(scope(), managed, { label, labelhash, price });
+    expect(rows(registration)).toMatchObject([{ cost: null, labelName: null }]);
+    expect(domainOf(alice)?.["labelName"]).toBeNull();
+  });
+});

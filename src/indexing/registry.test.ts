@@ -1,0 +1,153 @@
+import { type Hex, namehash } from "viem";
+import { describe, expect, test } from "vitest";
+import { createScopes } from "../../test/support/scope.ts";
+import { labelhashOf } from "../ens/labels.ts";
+import { rootNode, zeroAddress } from "../ens/nodes.ts";
+import { account, domain, domainEvent, resolver } from "../schema/subgraph.ts";
+import { subgraphNaming } from "./naming.ts";
+import { applyNewOwner, applyNewResolver, applyNewTtl, applyRegistryTransfer } from "./registry.ts";
+
+// The rules of section B.4 in the reference of the original subgraph.
+
+const owner: Hex = `0x${"a1".repeat(20)}`;
+const other: Hex = `0x${"b2".repeat(20)}`;
+const resolverAddress: Hex = `0x${"d1".repeat(20)}`;
+const eth = namehash("eth");
+const alice = namehash("alice.eth");
+const isOldRegistry = false;
+
+function createRegistry(labels: string[] = ["eth", "alice"]) {
+  const { next, store, anomalies } = createScopes();
+  const known = new Map(labels.map((label) => [labelhashOf(label), label]));
+  const scope = () => next({ naming: subgraphNaming, heal: (labelhash) => known.get(labelhash) });
+  const own = (parentNode: Hex, label: string, more: { owner?: Hex; isOldRegistry?: boolean } = {}) =>
+    applyNewOwner(scope(), { parentNode, labelhash: labelhashOf(label), owner, isOldRegistry, ...more });
+  const domainOf = (node: Hex) => store.rows(domain).find(({ id }) => id === node);
+  return { scope, own, domainOf, rows: store.rows, anomalies };
+}
+
+describe("NewOwner", () => {
+  test("creates domain, account and event, counts the subdomain and builds the name", async () => {
+    const { own, domainOf, rows } = createRegistry();
+    await own(rootNode, "eth");
+    await own(eth, "alice");
+    expect(domainOf(rootNode)).toMatchObject({
+      ownerId: zeroAddress,
+      isMigrated: true,
+      createdAt: 0n,
+      name: null,
+    });
+    expect(domainOf(eth)).toMatchObject({
+      name: "eth",
+      labelName: "eth",
+      subdomainCount: 1,
+      parentId: rootNode,
+    });
+    expect(domainOf(alice)).toMatchObject({ name: "alice.eth", ownerId: owner, createdAt: 1_700_000_002n });
+    expect(rows(account)).toMatchObject([{ id: owner }]);
+    expect(rows(domainEvent)).toMatchObject([
+      { type: "NewOwner", parentDomainId: rootNode, domainId: eth, ownerId: owner },
+      { type: "NewOwner", parentDomainId: eth, domainId: alice, ownerId: owner },
+    ]);
+  });
+
+  test("a name is not built again when a label becomes known, and children keep the encoded one", async () => {
+    const { own, domainOf } = createRegistry(["alice"]);
+    await own(rootNode, "eth");
+    await own(eth, "alice");
+    expect(domainOf(eth)).toMatchObject({ labelName: null, name: `[${labelhashOf("eth").slice(2)}]` });
+    expect(domainOf(alice)?.["name"]).toBe(`alice.[${labelhashOf("eth").slice(2)}]`);
+  });
+
+  test("a second owner from above neither counts nor names again", async () => {
+    const { own, domainOf } = createRegistry();
+    await own(rootNode, "eth");
+    await own(eth, "alice");
+    await own(eth, "alice", { owner: other });
+    expect(domainOf(eth)?.["subdomainCount"]).toBe(1);
+    expect(domainOf(alice)).toMatchObject({ ownerId: other, createdAt: 1_700_000_002n });
+  });
+
+  test("a domain created with the zero owner is net zero in its parent's count", async () => {
+    const { own, domainOf } = createRegistry();
+    await own(rootNode, "eth");
+    await own(eth, "alice", { owner: zeroAddress });
+    expect(domainOf(eth)?.["subdomainCount"]).toBe(0);
+  });
+});
+
+describe("the old registry", () => {
+  test("is ignored for migrated nodes, without a trace", async () => {
+    const { scope, own, domainOf, rows } = createRegistry();
+    await own(rootNode, "eth");
+    const before = rows(domainEvent).length;
+    await own(rootNode, "eth", { owner: other, isOldRegistry: true });
+    await applyRegistryTransfer(scope(), { node: eth, owner: other, isOldRegistry: true });
+    await applyNewTtl(scope(), { node: eth, ttl: 60n, isOldRegistry: true });
+    await applyNewResolver(scope(), { node: eth, resolver: resolverAddress, isOldRegistry: true });
+    expect(domainOf(eth)).toMatchObject({ ownerId: owner, ttl: null, resolverId: null });
+    expect(rows(domainEvent)).toHaveLength(before);
+    expect(rows(account).map(({ id }) => id)).toEqual([owner]);
+  });
+
+  test("counts until the new one names the node", async () => {
+    const { scope, own, domainOf } = createRegistry();
+    await own(rootNode, "eth", { isOldRegistry: true });
+    await applyRegistryTransfer(scope(), { node: eth, owner: other, isOldRegistry: true });
+    expect(domainOf(eth)).toMatchObject({ ownerId: other, isMigrated: false });
+    await own(rootNode, "eth");
+    expect(domainOf(eth)).toMatchObject({ ownerId: owner, isMigrated: true });
+  });
+
+  test("sets the root's resolver, but not its owner", async () => {
+    const { scope, own, domainOf } = createRegistry();
+    await own(rootNode, "eth");
+    await applyRegistryTransfer(scope(), { node: rootNode, owner, isOldRegistry: true });
+    await applyNewResolver(scope(), { node: rootNode, resolver: resolverAddress, isOldRegistry: true });
+    expect(domainOf(rootNode)).toMatchObject({
+      ownerId: zeroAddress,
+      resolverId: `${resolverAddress}-${rootNode}`,
+    });
+  });
+});
+
+test("Transfer to zero takes an empty name out of its parent's count at each time", async () => {
+  const { scope, own, domainOf } = createRegistry();
+  await own(rootNode, "eth");
+  await own(eth, "alice");
+  await applyRegistryTransfer(scope(), { node: alice, owner: zeroAddress, isOldRegistry });
+  expect(domainOf(eth)?.["subdomainCount"]).toBe(0);
+  await applyRegistryTransfer(scope(), { node: alice, owner, isOldRegistry });
+  expect(domainOf(eth)?.["subdomainCount"]).toBe(0);
+  await applyRegistryTransfer(scope(), { node: alice, owner: zeroAddress, isOldRegistry });
+  expect(domainOf(eth)?.["subdomainCount"]).toBe(-1);
+});
+
+test("NewResolver links and unlinks; a link keeps a name from being empty", async () => {
+  const { scope, own, domainOf, rows } = createRegistry();
+  await own(rootNode, "eth");
+  await own(eth, "alice");
+  await applyNewResolver(scope(), { node: alice, resolver: resolverAddress, isOldRegistry });
+  const resolverId = `${resolverAddress}-${alice}`;
+  expect(rows(resolver)).toMatchObject([{ id: resolverId, domainId: alice, address: resolverAddress }]);
+  await applyRegistryTransfer(scope(), { node: alice, owner: zeroAddress, isOldRegistry });
+  expect(domainOf(eth)?.["subdomainCount"]).toBe(1);
+  await applyNewResolver(scope(), { node: alice, resolver: zeroAddress, isOldRegistry });
+  expect(domainOf(eth)?.["subdomainCount"]).toBe(0);
+  expect(domainOf(alice)).toMatchObject({ resolverId: null, resolvedAddressId: null });
+  expect(rows(domainEvent).at(-1)).toMatchObject({ type: "NewResolver", resolverId: zeroAddress });
+});
+
+test("NewTTL sets the ttl of a stored domain; the event comes in any case", async () => {
+  const { scope, own, domainOf, rows, anomalies } = createRegistry();
+  await own(rootNode, "eth");
+  await applyNewTtl(scope(), { node: eth, ttl: 60n, isOldRegistry });
+  await applyNewTtl(scope(), { node: alice, ttl: 70n, isOldRegistry });
+  expect(domainOf(eth)?.["ttl"]).toBe(60n);
+  expect(domainOf(alice)).toBeUndefined();
+  expect(rows(domainEvent).filter(({ type }) => type === "NewTTL")).toMatchObject([
+    { domainId: eth, ttl: 60n },
+    { domainId: alice, ttl: 70n },
+  ]);
+  expect(anomalies).toEqual(["unknown-node"]);
+});
