@@ -66,7 +66,7 @@ export type ControllerFacts = {
 export type Contract =
   /** Owners, resolvers and TTLs of nodes. The root chain's was deployed twice: `old` counts until `new` names a node. */
   | { role: "registry"; generation: "only" | "old" | "new" }
-  /** Records of names: with `dnsAbi` those in DNS form. `isStatic` if it is one contract that resolution may answer for. */
+  /** Records of names, by `dnsAbi` those in DNS form. With `static` it is one contract, else any contract of the chain. */
   | { role: "resolver"; dnsAbi: Abi; static?: StaticResolver }
   /** Issues subnames of the managed name as ERC-721 tokens; `registrations` are its events of a new registration. */
   | {
@@ -79,8 +79,9 @@ export type Contract =
   | { role: "referrals" }
   /** Names as ERC-1155 tokens, with fuses. */
   | { role: "nameWrapper" }
-  /** Registry, registrar and ERC-1155 token of 3DNS in one contract. */
+  /** Registry, registrar and ERC-1155 token of 3DNS in one contract; its names have the resolver of the same datasource. */
   | { role: "threednsToken" }
+  /** A resolver that is known by its address, for resolution only. */
   | ({ role: "staticResolver" } & StaticResolver)
   /** Names of accounts; `default` for those of every EVM chain, `chain` for those of its own. */
   | { role: "reverseRegistrar"; scope: "default" | "chain" }

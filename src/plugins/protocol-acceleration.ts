@@ -65,8 +65,9 @@ function registerRegistries(events: EventsOf, namespace: Namespace): void {
 
 // A name of 3DNS has the one resolver of its chain from birth.
 function registerThreednsTokens(events: EventsOf, namespace: Namespace): void {
+  const resolvers = deployedContracts(namespace, ["resolver"]);
   for (const { datasourceId, name } of deployedContracts(namespace, ["threednsToken"])) {
-    const resolver = namespace[datasourceId]?.contracts["Resolver"]?.address;
+    const resolver = resolvers.find((one) => one.datasourceId === datasourceId)?.address;
     if (resolver === undefined) continue;
     const on = events(`${plugin}/${datasourceId}/${name}`, threednsNamesAbi);
     on("NewOwner", (scope, { node: parentNode, label }) =>

@@ -16,9 +16,10 @@ import {
 
 /** Registers the indexing functions of the plugin `threedns`: the 3DNS token and its one resolver, on each chain. */
 export function registerThreedns(events: EventsOf, namespace: Namespace): void {
+  const resolvers = deployedContracts(namespace, ["resolver"], [threedns]);
   for (const { datasourceId, name } of deployedContracts(namespace, ["threednsToken"], [threedns])) {
     const on = events(namesKey(threedns, datasourceId, name), threednsTokenAbi);
-    const resolver = namespace[datasourceId]?.contracts["Resolver"]?.address;
+    const resolver = resolvers.find((one) => one.datasourceId === datasourceId)?.address;
     on("RegistrationCreated", (scope, { node, tld: parentNode, fqdn, registrant, expiry: expires }) =>
       applyRegistrationCreated(scope, { node, parentNode, fqdn, registrant, expires }),
     );
@@ -32,7 +33,7 @@ export function registerThreedns(events: EventsOf, namespace: Namespace): void {
       applyRegistryTransfer(scope, { node, owner, isOldRegistry: false }),
     );
   }
-  for (const { datasourceId, name, address } of deployedContracts(namespace, ["resolver"], [threedns])) {
+  for (const { datasourceId, name, address } of resolvers) {
     // With `protocol-acceleration` the sources bring the events of every resolver of the chain.
     registerRecords(events(namesKey(threedns, datasourceId, name), resolverAbi, address));
     const on = events(namesKey(threedns, datasourceId, `DNS${name}`), threednsDnsResolverAbi, address);
