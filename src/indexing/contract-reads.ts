@@ -68,7 +68,7 @@ type Call = { abi: Abi; args: readonly unknown[] };
 
 // Below the gas that a transaction may have (EIP-7825): some nodes hold calls to that too.
 const gas = toHex(10_000_000);
-const limits = { maxBytes: 512 * 1024, timeoutMs: 3_000 };
+const limits = { maxBytes: 512 * 1024, timeoutMs: 2_500 };
 const ponderMs = 10_000;
 const longestPlainKey = 256;
 

@@ -6,8 +6,8 @@ import type { Scope } from "./scope.ts";
 const prices = {
   /** A text record of a contract that the configuration does not have: 100 at once, then one a second. */
   text: { costMs: 1_000n, aheadMs: 100_000n },
-  /** The addresses in a transaction that names accounts: 50 at once, then one in ten seconds. */
-  transaction: { costMs: 10_000n, aheadMs: 500_000n },
+  /** The addresses in a transaction that names accounts: 30 at once, then one in ten seconds. */
+  transaction: { costMs: 10_000n, aheadMs: 300_000n },
 };
 
 /**
