@@ -27,7 +27,7 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
-          include: ["test/e2e/**/*.test.ts"],
+          include: ["test/e2e/**/*.test.ts", "test/hostile/**/*.test.ts"],
           testTimeout: 240_000,
           hookTimeout: 180_000,
           pool: "forks",

@@ -4,6 +4,8 @@ import type { PluginId } from "./config/plugins.ts";
 import { contractSources } from "./config/sources.ts";
 import { bindRules, type EventsOf } from "./contracts/on.ts";
 import type { Namespace } from "./deployments/deployment.ts";
+import { isContractOf } from "./deployments/namespaces.ts";
+import { createNodes } from "./indexing/node-reads.ts";
 import { createSettings } from "./indexing/scope.ts";
 import { openLabels } from "./labels/open-labels.ts";
 import { processLog } from "./log.ts";
@@ -37,6 +39,8 @@ const labels = await openLabels({ url: config.labelsUrl, ...config.labelSet, log
 const settings = createSettings(labels, {
   isSubgraphCompatible: config.isSubgraphCompatible,
   rootChainId: config.rootChainId,
+  nodes: createNodes(config.chains, { log }),
+  isConfigured: isContractOf(config.datasources),
   report: (report) => {
     metrics.countAnomaly(report.anomaly);
     logAnomaly(report);

@@ -57,6 +57,16 @@ export function deployedContracts<R extends Role>(
   );
 }
 
+/** Tells the contracts that a namespace has by address (lower case) from all others. */
+export function isContractOf(namespace: Namespace): (chainId: number, address: Hex) => boolean {
+  const known = new Set(
+    Object.values(namespace).flatMap(({ chainId, contracts }) =>
+      Object.values(contracts).map(({ address }) => `${chainId}:${address?.toLowerCase()}`),
+    ),
+  );
+  return (chainId, address) => known.has(`${chainId}:${address}`);
+}
+
 /** The name whose subnames the contracts of a datasource issue. Throws if the datasource has none. */
 export function managedNameOf(namespace: Namespace, datasourceId: string): ManagedName {
   const name = namespace[datasourceId]?.managedName;

@@ -1,6 +1,12 @@
-import { AbiDecodingZeroDataError, ExecutionRevertedError, HttpRequestError, RpcRequestError } from "viem";
+import {
+  AbiDecodingZeroDataError,
+  ContractFunctionRevertedError,
+  ExecutionRevertedError,
+  HttpRequestError,
+  RpcRequestError,
+} from "viem";
 import { describe, expect, test } from "vitest";
-import { isContractRefusal, readOrUndefined } from "./contract-refusals.ts";
+import { isContractRefusal, isRefusal } from "./contract-refusals.ts";
 
 const rpcError = (code: number, message: string) =>
   new RpcRequestError({ body: {}, url: "http://node", error: { code, message } });
@@ -13,9 +19,8 @@ describe("a contract's refusal", () => {
     ["invalid opcode", rpcError(-32015, "invalid opcode: INVALID")],
     ["no data", new AbiDecodingZeroDataError()],
     ["wrapped", new Error("outer", { cause: new Error("inner", { cause: new ExecutionRevertedError({}) }) })],
-  ])("%s", async (_, error) => {
+  ])("%s", (_, error) => {
     expect(isContractRefusal(error)).toBe(true);
-    expect(await readOrUndefined(() => Promise.reject(error))).toBeUndefined();
   });
 });
 
@@ -24,12 +29,43 @@ describe("a node that could not be asked", () => {
     ["no connection", new HttpRequestError({ url: "http://node", cause: new Error("ECONNREFUSED") })],
     ["rate limit", rpcError(-32005, "limit exceeded")],
     ["anything else", new Error("out of memory")],
-  ])("%s", async (_, error) => {
+  ])("%s", (_, error) => {
     expect(isContractRefusal(error)).toBe(false);
-    await expect(readOrUndefined(() => Promise.reject(error))).rejects.toBe(error);
   });
 });
 
-test("answers what the contract answers", async () => {
-  expect(await readOrUndefined(async () => "x")).toBe("x");
+// Texts of geth (core/vm/errors.go, internal/ethapi), Erigon, Nethermind (EvmExceptionType), Besu and revm (HaltReason).
+test.each([
+  "gas uint64 overflow",
+  "execution aborted (timeout = 5s)",
+  "out of gas: not enough gas for reentrancy sentry",
+  "invalid opcode: opcode 0xfe not defined",
+  "invalid jump destination",
+  "stack underflow (0 <=> 2)",
+  "stack limit reached 1024 (1023)",
+  "return data out of bounds",
+  "max call depth exceeded",
+  "write protection",
+  "intrinsic gas too low: have 10000000, want 16021000 (supplied gas 10000000)",
+  "BadInstruction",
+  "OutOfGas",
+  "INVALID_OPERATION",
+  "EVM error InvalidFEOpcode",
+])("a contract's failure in the words of a node: %s", (message) => {
+  expect(isRefusal({ code: -32000, message })).toBe(true);
+  expect(isContractRefusal(rpcError(-32000, message))).toBe(true);
+});
+
+test.each(["header not found", "missing trie node", "internal error", undefined])(
+  "a node's failure: %s",
+  (message) => {
+    expect(isRefusal({ code: -32000, message })).toBe(false);
+  },
+);
+
+test("viem calls a node's internal error a revert, which it is only if its reason says so", () => {
+  const named = (message: string) =>
+    new ContractFunctionRevertedError({ abi: [], functionName: "uri", message });
+  expect(isContractRefusal(named("execution reverted"))).toBe(true);
+  expect(isContractRefusal(named("internal error"))).toBe(false);
 });

@@ -1,8 +1,17 @@
-// A contract that cannot answer says so in many ways: a revert, no data, data of another shape, and on old compilers an
-// invalid instruction. Behind a gateway (EIP-3668) the gateway's failure is one more.
-const refusalTexts = /revert|invalid opcode|invalid jump|bad instruction|out of gas|stack underflow/i;
+// A contract that cannot answer says so in many ways: a revert, no data, data of another shape, or code that the machine
+// stops. Nodes word the last as they like (geth, Erigon, Nethermind, Besu, reth and anvil, in this order).
+const refusalTexts = new RegExp(
+  [
+    "revert|invalid opcode|invalid jump|out of gas|intrinsic gas|gas uint64 overflow|stack underflow|stack limit reached",
+    "execution aborted|write protection|return data out of bounds|max call depth exceeded|code size exceeded",
+    "bad ?instruction|OutOfGas|bad jump|StackOverflow|StackUnderflow|InvalidJump|AccessViolation",
+    "invalid_operation|insufficient_gas|EVM error",
+  ].join("|"),
+  "i",
+);
+const revertCode = 3;
+
 const refusalNames = new Set([
-  "ContractFunctionRevertedError",
   "ContractFunctionZeroDataError",
   "ExecutionRevertedError",
   "AbiDecodingDataSizeTooSmallError",
@@ -17,22 +26,18 @@ const refusalNames = new Set([
   "GatewayError",
 ]);
 
+/** Whether a node's JSON-RPC error says that the called contract failed, in contrast to the node. */
+export function isRefusal({ code, message }: { code?: unknown; message?: unknown }): boolean {
+  return code === revertCode || (typeof message === "string" && refusalTexts.test(message));
+}
+
 /** Whether an error of a contract call is the contract's own refusal to answer, and not a node that could not be asked. */
 export function isContractRefusal(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (refusalNames.has(cause.name)) return true;
-    const { details, code } = cause as { details?: unknown; code?: unknown };
-    if (code === 3 || (typeof details === "string" && refusalTexts.test(details))) return true;
+    // viem calls any internal error of a node a revert; the reason shows whether it was one.
+    const { details, code, reason } = cause as { details?: unknown; code?: unknown; reason?: unknown };
+    if (isRefusal({ code, message: details ?? reason })) return true;
   }
   return false;
-}
-
-/** What a contract answers, or undefined if it refuses to. Throws where the node could not be asked. */
-export async function readOrUndefined<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (isContractRefusal(error)) return undefined;
-    throw error;
-  }
 }

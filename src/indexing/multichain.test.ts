@@ -202,3 +202,16 @@ test("finds plain addresses and padded words of a trace, in return data too", ()
     ].sort(),
   ).toEqual(["aa".repeat(20), "ab".repeat(20)]);
 });
+
+test("walks a trace of any depth and any number of calls, up to 25,000 addresses", () => {
+  const hex = (number: number): Hex => `0x${number.toString(16).padStart(40, "0")}`;
+  let deep: object = { to: hex(1) };
+  for (let depth = 0; depth < 200_000; depth++) deep = { calls: [deep] };
+  const wide = { calls: Array.from({ length: 200_000 }, () => ({ to: hex(2) })) };
+  expect([...addressesIn({ deep, wide })].sort()).toEqual([hex(1).slice(2), hex(2).slice(2)]);
+  const words = `0x${Array.from({ length: 30_000 }, (_, i) => hex(i).slice(2).padStart(64, "0")).join("")}`;
+  expect(addressesIn({ input: words }).size).toBe(25_000);
+  expect(addressesIn({ calls: Array.from({ length: 30_000 }, (_, i) => ({ to: hex(i) })) }).size).toBe(
+    25_000,
+  );
+});

@@ -58,11 +58,17 @@ export async function setTextRecord(
   { node, key, value: raw }: { node: Hex; key: string; value: string | undefined },
 ): Promise<void> {
   if (!isTextKey(key)) return;
-  await saveRecords(scope, node, (before) => ({ textKeys: withItem(storedList(before, "textKeys"), key) }));
+  let isListed = false;
+  await saveRecords(scope, node, (before) => {
+    const keys = storedList(before, "textKeys");
+    isListed = keys.includes(key);
+    return isListed ? {} : { textKeys: [...keys, key] };
+  });
   const value = raw === undefined ? null : textValue(raw);
   const id = { ...keyOf(scope, node), keyHash: keccak256(key) };
-  if (value === null) await scope.db.delete(resolverTextRecord, id);
-  else
+  // A key that is not listed has no row, and Ponder sends every deletion to the database.
+  if (value === null && isListed) await scope.db.delete(resolverTextRecord, id);
+  if (value !== null)
     await scope.db
       .insert(resolverTextRecord)
       .values({ ...id, key, value })

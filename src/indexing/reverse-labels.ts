@@ -1,12 +1,13 @@
 import type { Hex } from "viem";
 import { labelhashOf } from "../ens/labels.ts";
 import { addrReverseNode } from "../ens/nodes.ts";
-import { outlastOutage } from "./outlast-outage.ts";
+import type { AskNodes } from "./node-reads.ts";
+import { isReadGranted } from "./read-allowances.ts";
 import type { Scope } from "./scope.ts";
 
 /**
- * Label of a subname of `addr.reverse`: the hex digits of an account's address. The registry tells only its hash; the
- * account is looked for where it must be: sender, owner, then any address in the transaction's call trace.
+ * Label of a subname of `addr.reverse`: the hex digits of an account's address. The registry's event has only its hash; the
+ * account is looked for where it must be: sender, owner, the transaction's receipt, then its call trace.
  * Undefined for other parents, and where no address fits or the node gives no traces.
  */
 export async function reverseLabel(
@@ -20,30 +21,67 @@ export async function reverseLabel(
     const label = address.slice(2).toLowerCase();
     if (labelhashOf(label) === labelhash) return label;
   }
-  for (const label of addressesIn(await traceOf(scope))) {
-    if (labelhashOf(label) === labelhash) return label;
-  }
+  const label = (await isReadGranted(scope, "transaction")) && (await labelInTransaction(scope, labelhash));
+  if (label) return label;
   scope.report("unhealed-reverse-label", scope);
   return undefined;
 }
 
-// A node without the debug methods says so definitely; waiting would not help.
-async function traceOf(scope: Scope): Promise<unknown> {
-  try {
-    return await outlastOutage(() => scope.traceTransaction());
-  } catch {
-    return undefined;
+type Labels = ReadonlyMap<Hex, string>;
+type Transaction = { id: string; labels: Map<string, Labels> };
+
+// The latest transaction of each reader: one transaction may name any number of accounts.
+const latest = new WeakMap<AskNodes, Transaction>();
+
+// The receipt first: the newer reverse registrars emit ReverseClaimed with the address, and contracts name themselves when
+// they are created. A trace costs the node the execution of the transaction. Real ones stay far below these limits.
+const sources = [
+  { method: "eth_getTransactionReceipt", options: [], maxBytes: 8_000_000, timeoutMs: 4_000 },
+  {
+    method: "debug_traceTransaction",
+    options: [{ tracer: "callTracer" }],
+    maxBytes: 8_000_000,
+    timeoutMs: 4_000,
+  },
+];
+
+async function labelInTransaction(scope: Scope, labelhash: Hex): Promise<string | undefined> {
+  const { nodes, chainId, blockNumber, transactionHash } = scope;
+  const id = `${chainId} ${blockNumber} ${transactionHash}`;
+  const known = latest.get(nodes);
+  const transaction = known?.id === id ? known : { id, labels: new Map<string, Labels>() };
+  latest.set(nodes, transaction);
+  for (const { method, options, ...limits } of sources) {
+    let labels = transaction.labels.get(method);
+    if (labels === undefined) {
+      const request = { method, params: [transactionHash, ...options], blockNumber, ...limits };
+      labels = labelsOf(addressesIn(await nodes(chainId, request)));
+      transaction.labels.set(method, labels);
+    }
+    const label = labels.get(labelhash);
+    if (label !== undefined) return label;
   }
+  return undefined;
 }
 
-/** All addresses in a call trace, as 40 lower-case digits: plain ones, and 32-byte words that can be one. */
+const labelsOf = (addresses: Iterable<string>): Labels =>
+  new Map(Array.from(addresses, (label) => [labelhashOf(label), label] as const));
+
+const mostAddresses = 25_000;
+
+/**
+ * The first 25,000 addresses in a receipt or call trace, as 40 lower-case digits: plain ones, and 32-byte words that can be
+ * one. Takes any depth and any number of calls.
+ */
 export function addressesIn(trace: unknown): Set<string> {
   const found = new Set<string>();
   const pending: unknown[] = [trace];
-  while (pending.length > 0) {
+  while (pending.length > 0 && found.size < mostAddresses) {
     const value = pending.pop();
-    if (typeof value === "string") for (const address of addressesInHex(value)) found.add(address);
-    else if (typeof value === "object" && value !== null) pending.push(...Object.values(value));
+    if (typeof value === "string") addAddresses(value, found);
+    else if (typeof value === "object" && value !== null) {
+      for (const part of Object.values(value)) pending.push(part);
+    }
   }
   return found;
 }
@@ -52,16 +90,14 @@ const selectorDigits = 8;
 const wordDigits = 64;
 const paddingDigits = "0".repeat(24);
 
-function addressesInHex(text: string): string[] {
-  if (!/^0x[0-9a-fA-F]*$/.test(text)) return [];
+function addAddresses(text: string, found: Set<string>): void {
+  if (!/^0x[0-9a-fA-F]*$/.test(text)) return;
   const digits = text.slice(2).toLowerCase();
-  if (digits.length === 40) return [digits];
+  if (digits.length === 40) found.add(digits);
   // Call data has a selector in front of its words, return data has not.
   const start = digits.length % wordDigits === selectorDigits ? selectorDigits : 0;
-  const words: string[] = [];
-  for (let i = start; i + wordDigits <= digits.length; i += wordDigits) {
-    const word = digits.slice(i, i + wordDigits);
-    if (word.startsWith(paddingDigits)) words.push(word.slice(24));
+  for (let i = start; i + wordDigits <= digits.length && found.size < mostAddresses; i += wordDigits) {
+    if (digits.startsWith(paddingDigits, i))
+      found.add(digits.slice(i + paddingDigits.length, i + wordDigits));
   }
-  return words;
 }

@@ -2,6 +2,7 @@ import type { Context } from "ponder:registry";
 import type { Hex } from "viem";
 import type { LabelSource } from "../labels/source.ts";
 import { multichainNaming, type Naming, subgraphNaming } from "./naming.ts";
+import type { AskNodes } from "./node-reads.ts";
 
 /** Ponder's store, as far as rules use it: by primary key only. */
 export type Database = Context["db"];
@@ -14,6 +15,8 @@ export type Anomaly =
   | "unknown-node"
   | "unknown-registration"
   | "unhealed-reverse-label"
+  | "unreadable-contract"
+  | "too-many-reads"
   | "malformed-name"
   | "unknown-lifecycle"
   | "negative-duration"
@@ -30,6 +33,9 @@ export type Settings = {
   /** Label of a labelhash, undefined if nobody knows it. A promise only where the answer must be waited for. */
   heal(labelhash: Hex): string | undefined | Promise<string | undefined>;
   report(anomaly: Anomaly, scope: Scope): void;
+  nodes: AskNodes;
+  /** Whether the configuration has a contract at the address (lower case). */
+  isConfigured(chainId: number, address: Hex): boolean;
 };
 
 /** One event as the rules see it: its place in the chain, the store, the settings. */
@@ -47,8 +53,6 @@ export type Scope = Settings & {
   /** Contract that emitted the event. */
   emitter: Hex;
   client: Client;
-  /** Answer of debug_traceTransaction's call tracer. */
-  traceTransaction(): Promise<unknown>;
 };
 
 /** The part of Ponder's event that a scope is made of. */
@@ -68,46 +72,44 @@ export function scopeOf(
   context: PonderContext,
   { id, block, transaction, log }: PonderEvent,
 ): Scope {
-  const transactionHash = transaction.hash;
-  const { client } = context;
   return {
     naming: settings.naming,
     rootChainId: settings.rootChainId,
     heal: settings.heal,
     report: settings.report,
+    nodes: settings.nodes,
+    isConfigured: settings.isConfigured,
     db: context.db,
     chainId: context.chain.id,
     eventId: id,
     blockNumber: Number(block.number),
     timestamp: block.timestamp,
-    transactionHash,
+    transactionHash: transaction.hash,
     sender: transaction.from,
     logIndex: log.logIndex,
     emitter: log.address.toLowerCase() as Hex,
-    client,
-    traceTransaction: () =>
-      client.request({
-        method: "debug_traceTransaction",
-        params: [transactionHash, { tracer: "callTracer" }],
-      } as never),
+    client: context.client,
   };
 }
 
 /** Where an anomaly happened: enough to find the log on any explorer. */
 export type AnomalyReport = { anomaly: Anomaly; chainId: number; transactionHash: string; logIndex: number };
 
-/** The settings of the rules for a label source and a mode. */
+/** The settings of the rules for a label source, the chains' nodes and a mode. */
 export function createSettings(
   labels: Pick<LabelSource, "heal">,
   {
     isSubgraphCompatible,
-    rootChainId,
     report,
-  }: { isSubgraphCompatible: boolean; rootChainId: number; report: (report: AnomalyReport) => void },
+    ...services
+  }: Pick<Settings, "rootChainId" | "nodes" | "isConfigured"> & {
+    isSubgraphCompatible: boolean;
+    report: (report: AnomalyReport) => void;
+  },
 ): Settings {
   return {
     naming: isSubgraphCompatible ? subgraphNaming : multichainNaming,
-    rootChainId,
+    ...services,
     heal: (labelhash) => labels.heal(labelhash),
     report: (anomaly: Anomaly, { chainId, transactionHash, logIndex }: Scope) =>
       report({ anomaly, chainId, transactionHash, logIndex }),

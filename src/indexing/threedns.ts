@@ -4,11 +4,12 @@ import { keccak256 } from "../ens/keccak.ts";
 import { rootNode, subnode } from "../ens/nodes.ts";
 import { registration, resolver } from "../schema/subgraph.ts";
 import { ensureAccount } from "./accounts.ts";
+import { readTokenUri } from "./contract-reads.ts";
 import { bareDomain, expectDomain, findDomain, saveDomain, updateDomain } from "./domains.ts";
 import { addDomainEvent, addRegistrationEvent } from "./events.ts";
 import { childName, type StoredLabel } from "./naming.ts";
 import type { Scope } from "./scope.ts";
-import { labelInMetadata, readTokenUri } from "./threedns-metadata.ts";
+import { labelInMetadata } from "./threedns-metadata.ts";
 
 // 3DNS keeps names of DNS in one token contract on each of two chains; a name may be on both. There is no registry to
 // migrate from, no grace period, and one resolver that no domain is linked to.
@@ -135,7 +136,7 @@ async function nameOf(
   scope: Scope,
   { node, parentNode, labelhash }: { node: Hex; parentNode: Hex; labelhash: Hex },
 ) {
-  const uri = await readTokenUri(scope.client, { address: scope.emitter, tokenId: BigInt(node) });
+  const uri = await readTokenUri(scope, BigInt(node));
   const { naming } = scope;
   const { labelName, part } =
     naming.known(labelhash, uri === undefined ? undefined : labelInMetadata(uri)) ??

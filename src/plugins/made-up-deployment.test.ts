@@ -77,7 +77,13 @@ function createIndex() {
   const known = new Map(["eth", "madeup"].map((text) => [labelhashOf(text), text]));
   const settings = createSettings(
     { heal: (labelhash) => known.get(labelhash) },
-    { isSubgraphCompatible: false, rootChainId: 1, report: ({ anomaly }) => anomalies.push(anomaly) },
+    {
+      isSubgraphCompatible: false,
+      rootChainId: 1,
+      nodes: async () => undefined,
+      isConfigured: () => true,
+      report: ({ anomaly }) => anomalies.push(anomaly),
+    },
   );
   const events = bindRules(settings, (source) => source in sources);
   handlers.clear();

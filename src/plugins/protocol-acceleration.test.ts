@@ -21,6 +21,7 @@ import { handlers } from "../../test/support/registry.ts";
 import { bindRules } from "../contracts/on.ts";
 import { namespaces } from "../deployments/namespaces.ts";
 import { multichainNaming } from "../indexing/naming.ts";
+import type { Settings } from "../indexing/scope.ts";
 import { registerProtocolAcceleration } from "./protocol-acceleration.ts";
 
 const recording = readChainA();
@@ -97,7 +98,14 @@ test("every text that a transaction set last is what the index answers in the en
 
 test("early resolvers are read as those are that begin later", () => {
   handlers.clear();
-  const settings = { naming: multichainNaming, rootChainId: 1, heal: () => undefined, report: () => {} };
+  const settings: Settings = {
+    naming: multichainNaming,
+    rootChainId: 1,
+    heal: () => undefined,
+    report: () => {},
+    nodes: async () => undefined,
+    isConfigured: () => false,
+  };
   registerProtocolAcceleration(
     bindRules(settings, () => true),
     namespaces.mainnet,

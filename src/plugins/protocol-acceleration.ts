@@ -1,6 +1,6 @@
 import { reverseRegistrarAbi } from "../../abis/registrars.ts";
 import { registryResolverAbi } from "../../abis/registry.ts";
-import { resolverRecordsAbi, textRecordAbi } from "../../abis/resolver.ts";
+import { resolverRecordsAbi } from "../../abis/resolver.ts";
 import { threednsNamesAbi } from "../../abis/threedns.ts";
 import type { EventsOf, On } from "../contracts/on.ts";
 import { dnsRecordEvents, textChanged, textChangedWithValue } from "../contracts/resolver.ts";
@@ -8,10 +8,9 @@ import type { Namespace } from "../deployments/deployment.ts";
 import { rootDatasource, rootRegistry } from "../deployments/ens.ts";
 import { deployedContracts } from "../deployments/namespaces.ts";
 import { coinTypeOfChain, defaultEvmCoinType } from "../ens/coin-types.ts";
-import { readOrUndefined } from "../ens/contract-refusals.ts";
 import { dnsTextRecord } from "../ens/dns-records.ts";
 import { subnode, zeroAddress } from "../ens/nodes.ts";
-import { outlastOutage } from "../indexing/outlast-outage.ts";
+import { readText } from "../indexing/contract-reads.ts";
 import {
   addAbiContentType,
   clearRecords,
@@ -93,18 +92,9 @@ function registerResolvers(on: On<typeof resolverRecordsAbi>): void {
     setAddressRecord(scope, { node, coinType, address }),
   );
   on("NameChanged", setNameRecord);
-  on(textChanged, async (scope, { node, key }) => {
-    const read = () =>
-      scope.client.readContract({
-        abi: textRecordAbi,
-        address: scope.emitter,
-        functionName: "text",
-        args: [node, key],
-        retryEmptyResponse: false,
-      });
-    const value = await readOrUndefined(() => outlastOutage(read));
-    await setTextRecord(scope, { node, key, value });
-  });
+  on(textChanged, async (scope, record) =>
+    setTextRecord(scope, { ...record, value: await readText(scope, record) }),
+  );
   on(textChangedWithValue, setTextRecord);
   on("VersionChanged", (scope, { node, newVersion: version }) => clearRecords(scope, { node, version }));
 }

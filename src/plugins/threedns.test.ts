@@ -1,8 +1,9 @@
-import { ContractFunctionZeroDataError, type Hex, namehash } from "viem";
+import { ContractFunctionZeroDataError, encodeAbiParameters, type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
 import { createChainsHarness, threednsResolver } from "../../test/support/chains-harness.ts";
 import { labelhashOf } from "../ens/labels.ts";
 import { rootNode, zeroAddress } from "../ens/nodes.ts";
+import type { AskNodes, NodeRequest } from "../indexing/node-reads.ts";
 import {
   domain,
   domainEvent,
@@ -189,11 +190,43 @@ test("a subname that nobody knows stands as its hash", async () => {
   expect(domainOf(jr)?.["name"]).toBe(`[${labelhashOf("jr").slice(2)}].delv.box`);
 });
 
-test("a node that does not answer stops the index instead of costing a name", async () => {
+test("what the client fails on is read from the nodes, and no more from the client", async () => {
+  let clientReads = 0;
+  const readContract = async () => {
+    clientReads += 1;
+    throw new Error("fetch failed");
+  };
+  const requests: NodeRequest[] = [];
+  const nodes: AskNodes = async (_, request) => {
+    requests.push(request);
+    return encodeAbiParameters([{ type: "string" }], [metadata("jr.delv.box.")]);
+  };
+  const { newOwner, register, domainOf } = await withBox({ readContract, nodes });
+  await register();
+  await newOwner(delv, "jr");
+  expect(domainOf(jr)?.["name"]).toBe("jr.delv.box");
+  expect(clientReads).toBe(1);
+  expect(requests.map(({ method, blockNumber }) => [method, blockNumber])).toEqual([
+    ["eth_call", 7],
+    ["eth_call", 7],
+  ]);
+});
+
+test.each([
+  ["a call that no node completes", undefined],
+  ["data of another shape", "0x01"],
+])("%s costs the name, and is an anomaly", async (_, result) => {
   const readContract = async () => {
     throw new Error("fetch failed");
   };
-  await expect(withBox({ readContract })).rejects.toThrow("fetch failed");
+  const { newOwner, register, domainOf, anomalies } = await withBox({
+    readContract,
+    nodes: async () => result,
+  });
+  await register();
+  await newOwner(delv, "jr");
+  expect(domainOf(jr)?.["name"]).toBe(`[${labelhashOf("jr").slice(2)}].delv.box`);
+  expect(new Set(anomalies)).toEqual(new Set(["unreadable-contract"]));
 });
 
 test("Transfer sets the owner", async () => {

@@ -88,7 +88,8 @@ export async function startAnvil({ chainId, contracts }: { chainId: number; cont
 }
 
 const sender: Hex = "0x00000000000000000000000000000000000e3173";
-const emitter: Hex = "0x00000000000000000000000000000000000e3174";
+/** The account whose code emits logs. */
+export const emitter: Hex = "0x00000000000000000000000000000000000e3174";
 
 // Call data 00 to 04: a log with that many topics, the topics, then the data. Call data ff: records of target address,
 // length (3 bytes) and payload, each made to a call. 177 bytes of EVM code; needs PUSH0 (Shanghai).

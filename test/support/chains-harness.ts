@@ -1,4 +1,5 @@
-import type { AbiEvent, Hex } from "viem";
+import { type AbiEvent, decodeFunctionData, encodeFunctionResult, type Hex } from "viem";
+import { threednsMetadataAbi } from "../../abis/threedns.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
 import { contractSources } from "../../src/config/sources.ts";
 import { bindRules } from "../../src/contracts/on.ts";
@@ -6,6 +7,7 @@ import type { Namespace } from "../../src/deployments/deployment.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { labelhashOf } from "../../src/ens/labels.ts";
 import { multichainNaming } from "../../src/indexing/naming.ts";
+import type { AskNodes } from "../../src/indexing/node-reads.ts";
 import type { Anomaly } from "../../src/indexing/scope.ts";
 import { registerBasenames } from "../../src/plugins/basenames.ts";
 import { registerLineanames } from "../../src/plugins/lineanames.ts";
@@ -82,8 +84,12 @@ export function createChainsHarness({
   readContract = async () => {
     throw new Error("no contract is read here");
   },
+  nodes = async () => {
+    throw new Error("no node is asked here");
+  },
 }: {
   labels?: readonly string[];
+  nodes?: AskNodes;
   readContract?: (request: { address: Hex; args: readonly [bigint] }) => Promise<string>;
 } = {}) {
   const store = createMemoryStore();
@@ -94,6 +100,13 @@ export function createChainsHarness({
     rootChainId: 1,
     heal: (labelhash: Hex) => known.get(labelhash),
     report: (anomaly: Anomaly) => anomalies.push(anomaly),
+    nodes,
+    isConfigured: () => true,
+  };
+  const request = async ({ params: [{ to, data }] }: { params: [{ to: Hex; data: Hex }] }) => {
+    const { args } = decodeFunctionData({ abi: threednsMetadataAbi, data });
+    const result = await readContract({ address: to, args });
+    return encodeFunctionResult({ abi: threednsMetadataAbi, result });
   };
   handlers.clear();
   const events = bindRules(settings, () => true);
@@ -132,12 +145,7 @@ export function createChainsHarness({
       context: {
         db: store.db,
         chain: { id: chainId },
-        client: {
-          request: async () => {
-            throw new Error("no trace is asked for here");
-          },
-          readContract,
-        },
+        client: { request },
       },
     });
   }

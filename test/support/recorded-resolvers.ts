@@ -4,18 +4,17 @@ import {
   DecodeLogDataMismatch,
   DecodeLogTopicsMismatch,
   decodeEventLog,
-  decodeFunctionResult,
-  encodeFunctionData,
   type Hex,
   toEventSelector,
 } from "viem";
-import { resolverRecordsAbi, textRecordAbi } from "../../abis/resolver.ts";
+import { resolverRecordsAbi } from "../../abis/resolver.ts";
 import { type RecordedCall, type Recording, readRecording } from "../../devnet/recording.ts";
 import { indexedRecords } from "../../src/api/resolution/indexed-records.ts";
 import { emptySelection } from "../../src/api/resolution/selection.ts";
 import { bindRules } from "../../src/contracts/on.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { multichainNaming } from "../../src/indexing/naming.ts";
+import type { AskNodes } from "../../src/indexing/node-reads.ts";
 import { registerProtocolAcceleration } from "../../src/plugins/protocol-acceleration.ts";
 import { resolverTextRecord } from "../../src/schema/protocol-acceleration.ts";
 import { createMemoryStore } from "./memory-store.ts";
@@ -50,34 +49,36 @@ export function recordedLogs({ receipts }: Recording): RecordedLog[] {
  * The plugin `protocol-acceleration` over a store in memory: `play` feeds it a resolver's log through its own indexing
  * function, whose contract calls are answered from the recording, and `textOf` tells what resolution by the index answers.
  */
-export function createRecordedResolvers({ chainId, calls }: Pick<Recording, "chainId" | "calls">) {
+export function createRecordedResolvers({
+  chainId,
+  calls,
+  blocks,
+}: Pick<Recording, "chainId" | "calls" | "blocks">) {
   const store = createMemoryStore();
+  const recorded = new Map(calls.map((call) => [callKey(call), call]));
+  const times = new Map(blocks.map(({ number, timestamp }) => [Number(number), BigInt(String(timestamp))]));
+  const asked = new Set<RecordedCall>();
+  const nodes: AskNodes = async (_, { params }) => {
+    const [{ to, data }, block] = params as [{ to: Hex; data: Hex }, Hex];
+    const call = recorded.get(callKey({ to, data, block }));
+    if (call === undefined) throw new Error(`no call is recorded of ${to} in block ${Number(block)}`);
+    asked.add(call);
+    return call.result;
+  };
   handlers.clear();
   const settings = {
     naming: multichainNaming,
     rootChainId: chainId,
     heal: () => undefined,
     report: () => {},
+    nodes,
+    isConfigured: () => false,
   };
   registerProtocolAcceleration(
     bindRules(settings, (name) => name === source),
     namespaces["ens-test-env"],
   );
   const registered = new Map(handlers);
-  const recorded = new Map(calls.map((call) => [callKey(call), call]));
-  const asked = new Set<RecordedCall>();
-
-  const readContract = async (
-    block: Hex,
-    { address, args }: { address: Hex; args: readonly [Hex, string] },
-  ): Promise<string> => {
-    const data = encodeFunctionData({ abi: textRecordAbi, args });
-    const call = recorded.get(callKey({ to: address.toLowerCase() as Hex, data, block }));
-    if (call === undefined) throw new Error(`no call is recorded of ${address} in block ${Number(block)}`);
-    asked.add(call);
-    if (call.result === undefined) throw Object.assign(new Error(call.error?.message), call.error);
-    return decodeFunctionResult({ abi: textRecordAbi, data: call.result });
-  };
 
   const play = async (log: RecordedLog): Promise<void> => {
     const item = items.get(log.topics[0]);
@@ -90,15 +91,11 @@ export function createRecordedResolvers({ chainId, calls }: Pick<Recording, "cha
       event: {
         id: "0".repeat(75),
         args,
-        block: { number: BigInt(log.blockNumber), timestamp: 1n },
+        block: { number: BigInt(log.blockNumber), timestamp: times.get(Number(log.blockNumber)) },
         transaction: { hash: log.transactionHash, from: `0x${"b2".repeat(20)}` },
         log: { ...log, logIndex: Number(log.logIndex) },
       },
-      context: {
-        db: store.db,
-        chain: { id: chainId },
-        client: { readContract: readContract.bind(undefined, log.blockNumber) },
-      },
+      context: { db: store.db, chain: { id: chainId } },
     });
   };
 

@@ -59,6 +59,7 @@ export function createRulesHarness({
 } = {}) {
   const store = createMemoryStore();
   const anomalies: Anomaly[] = [];
+  let trace: unknown;
   const known = new Map(labels.map((label) => [labelhashOf(label), label]));
   handlers.clear();
   const settings: Settings = {
@@ -66,6 +67,8 @@ export function createRulesHarness({
     rootChainId: chainId,
     heal: (labelhash) => known.get(labelhash),
     report: (anomaly) => anomalies.push(anomaly),
+    nodes: async (_, { method }) => (method === "debug_traceTransaction" ? trace : undefined),
+    isConfigured: () => false,
   };
   registerSubgraph(
     bindRules(settings, () => true),
@@ -75,6 +78,7 @@ export function createRulesHarness({
 
   async function play(given: GivenEvent): Promise<void> {
     const { item, name } = abiEventOf(given);
+    trace = given.trace;
     const handler = registered.get(`subgraph/${given.contract}:${name}`);
     if (!handler) throw new Error(`no handler for ${given.contract}:${name}`);
     const args = Object.fromEntries(item.inputs.map((input) => [input.name, toArgument(input, given.args)]));
@@ -96,17 +100,7 @@ export function createRulesHarness({
           data: given.data ?? "0x",
         },
       },
-      context: {
-        db: store.db,
-        chain: { id: chainId },
-        client: {
-          request: async () => {
-            if (given.trace === undefined)
-              throw new Error("the method debug_traceTransaction does not exist");
-            return given.trace;
-          },
-        },
-      },
+      context: { db: store.db, chain: { id: chainId } },
     });
   }
 

@@ -26,6 +26,8 @@ export function createScopes({
       rootChainId: 1,
       heal: () => undefined,
       report: (anomaly) => anomalies.push(anomaly),
+      nodes: async () => undefined,
+      isConfigured: () => false,
       db: store.db,
       chainId,
       eventId: String(block).padStart(75, "0"),
@@ -36,7 +38,6 @@ export function createScopes({
       logIndex: 7,
       emitter,
       client: silentClient,
-      traceTransaction: async () => undefined,
       ...changes,
     };
   };

@@ -1,0 +1,168 @@
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { createNodes, type NodeRequest } from "./node-reads.ts";
+
+const chainId = 1;
+const timing = { firstWaitMs: 5, longestWaitMs: 10, repeatMs: 1, probeMs: 300 };
+const request: NodeRequest = {
+  method: "eth_call",
+  params: [{}, "0x7"],
+  blockNumber: 7,
+  maxBytes: 1_000,
+  timeoutMs: 300,
+};
+
+type Answer = (response: ServerResponse) => void;
+const json =
+  (body: object, status = 200): Answer =>
+  (response) => {
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  };
+const result = (value: unknown) => json({ jsonrpc: "2.0", id: 1, result: value });
+const error = (code: number, message: string, status = 200) =>
+  json({ jsonrpc: "2.0", id: 1, error: { code, message } }, status);
+const status =
+  (code: number): Answer =>
+  (response) =>
+    response.writeHead(code).end("<html>");
+const silence: Answer = () => {};
+const brokenOff: Answer = (response) => response.socket?.destroy();
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+/** A node that gives each answer once, the last one from then on, and serves blocks as `block` does. */
+async function startNode(answers: readonly Answer[], block: readonly Answer[] = [result({ number: "0x7" })]) {
+  const asked = { call: [] as unknown[], block: [] as unknown[] };
+  const server = createServer(async (incoming, response) => {
+    let text = "";
+    for await (const chunk of incoming) text += chunk;
+    const { method, params } = JSON.parse(text) as { method: string; params: unknown[] };
+    const isBlock = method === "eth_getBlockByNumber";
+    const [list, seen] = isBlock ? [block, asked.block] : [answers, asked.call];
+    seen.push(params);
+    list[Math.min(seen.length, list.length) - 1]?.(response);
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+function nodesOf(...urls: string[]) {
+  const logged: string[] = [];
+  const log = (_: string, message: string) => void logged.push(message);
+  return { ask: createNodes([{ id: chainId, rpc: { http: urls } }], { log, timing }), logged };
+}
+
+test("a result comes from the first node, asked as it should be", async () => {
+  const node = await startNode([result("0x01")]);
+  expect(await nodesOf(node.url).ask(chainId, request)).toBe("0x01");
+  expect(node.asked).toEqual({ call: [[{}, "0x7"]], block: [] });
+});
+
+describe("is final at once", () => {
+  test.each<[string, Answer]>([
+    ["a revert, whatever its reason", error(3, "execution reverted: rate limit exceeded")],
+    ["a contract's failure under a general code", error(-32000, "gas uint64 overflow")],
+    ["a contract's failure with an HTTP status", error(-32000, "execution reverted", 500)],
+    ["a method that the node does not have", error(-32601, "the method does not exist")],
+    ["no result", result(null)],
+    ["a result longer than the limit", result("0x".padEnd(2_000, "0"))],
+    ["an error longer than the limit", error(3, "x".repeat(2_000))],
+  ])("%s", async (_, answer) => {
+    const node = await startNode([answer]);
+    expect(await nodesOf(node.url).ask(chainId, request)).toBeUndefined();
+    expect(node.asked).toEqual({ call: [[{}, "0x7"]], block: [] });
+  });
+});
+
+describe("while the node serves the block, is asked again a few times", () => {
+  test.each<[string, Answer, number]>([
+    ["an unknown error", error(-32000, "whatever"), 3],
+    ["an internal error", error(-32603, "internal error"), 3],
+    ["a status of the server", status(500), 8],
+    ["a refused request", status(413), 3],
+    ["no JSON", status(200), 3],
+    ["a broken connection", brokenOff, 8],
+    ["no response in time", silence, 2],
+  ])("%s", async (_, answer, tries) => {
+    const node = await startNode([answer]);
+    const { ask, logged } = nodesOf(node.url);
+    expect(await ask(chainId, request)).toBeUndefined();
+    expect(node.asked.call).toHaveLength(tries);
+    expect(node.asked.block).toEqual(Array(tries).fill(["0x7", false]));
+    expect(logged).toEqual([]);
+  });
+
+  test.each<[string, Answer]>([
+    ["an unknown error", error(-32000, "whatever")],
+    ["no response in time", silence],
+  ])("%s that passes costs no value", async (_, answer) => {
+    const node = await startNode([answer, result("0x02")]);
+    expect(await nodesOf(node.url).ask(chainId, request)).toBe("0x02");
+  });
+});
+
+describe("is waited out", () => {
+  test.each<[string, Answer]>([
+    ["a connection that breaks", brokenOff],
+    ["a server without a node behind it", status(502)],
+    ["no response in time", silence],
+    ["an error", error(-32000, "header not found")],
+    ["a block that the node has not got yet", result(null)],
+  ])("%s for the block", async (_, block) => {
+    const node = await startNode([...Array(9).fill(error(-32000, "unknown block")), result("0x03")], [block]);
+    const { ask, logged } = nodesOf(node.url);
+    expect(await ask(chainId, request)).toBe("0x03");
+    expect(logged).toEqual(["No node of the chain responds; indexing waits for one"]);
+  });
+
+  test.each<[string, Answer]>([
+    ["by status", status(429)],
+    ["by code", error(-32005, "limit exceeded")],
+  ])("a limit of the provider, %s", async (_, answer) => {
+    const node = await startNode([...Array(6).fill(answer), result("0x04")]);
+    expect(await nodesOf(node.url).ask(chainId, request)).toBe("0x04");
+    expect(node.asked.block).toEqual([]);
+  });
+
+  test("a limit that concerns this request alone is final in the end", async () => {
+    const node = await startNode([status(429)]);
+    expect(await nodesOf(node.url).ask(chainId, request)).toBeUndefined();
+    expect(node.asked.call).toHaveLength(9);
+  });
+
+  test("one node of two", async () => {
+    const down = await startNode([status(503)], [status(503)]);
+    const node = await startNode([result("0x05")]);
+    expect(await nodesOf(down.url, node.url).ask(chainId, request)).toBe("0x05");
+    expect(down.asked.call).toHaveLength(1);
+  });
+});
+
+test("after three failures that repeats did not cure, one short try is enough, until a repeat helps", async () => {
+  const failures = Array(3 * 3 + 1).fill(error(-32000, "whatever"));
+  const node = await startNode([...failures, silence, result("0x06")]);
+  const { ask } = nodesOf(node.url);
+  for (let round = 0; round < 4; round++) expect(await ask(chainId, request)).toBeUndefined();
+  expect(node.asked.call).toHaveLength(10);
+  const start = performance.now();
+  expect(await ask(chainId, request)).toBeUndefined();
+  expect(performance.now() - start).toBeLessThan(request.timeoutMs);
+  expect(await ask(chainId, request)).toBe("0x06");
+});
+
+test("the failures of one method do not shorten the tries of another", async () => {
+  const node = await startNode([error(-32000, "whatever")]);
+  const { ask } = nodesOf(node.url);
+  for (let round = 0; round < 4; round++) await ask(chainId, request);
+  node.asked.call.length = 0;
+  await ask(chainId, { ...request, method: "debug_traceTransaction" });
+  expect(node.asked.call).toHaveLength(3);
+});
