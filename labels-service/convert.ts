@@ -2,8 +2,8 @@ import { copyFileSync, linkSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path";
 import { openLabelFile } from "../src/labels/label-file.ts";
 import { exportVersion } from "./export.ts";
-import { type IngestOptions, type IngestReport, ingest } from "./ingest.ts";
-import { openLabelScan } from "./scan.ts";
+import { type IngestOptions, type IngestReport, ingest } from "./ingest/ingest.ts";
+import { openLabelScan } from "./store/database-reader.ts";
 
 export type ConvertOptions = Omit<IngestOptions, "databasePath" | "labelSetVersion" | "checkpointBytes"> & {
   /** A label database whose next version the file becomes; without one the file becomes version 0. */

@@ -1,10 +1,10 @@
 import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import { digestOfText } from "../src/ens/keccak.ts";
-import { flush } from "./database.ts";
-import type { Progress } from "./progress.ts";
-import type { LabelScan } from "./scan.ts";
-import { ensrainbowFormatVersion, ensrainbowIdentifier } from "./sources/ensrainbow.ts";
+import { ensrainbowFormatVersion, ensrainbowIdentifier } from "./formats/ensrainbow.ts";
+import type { Progress } from "./ingest/progress.ts";
+import type { LabelScan } from "./store/database-reader.ts";
+import { flush } from "./store/database-writer.ts";
 
 const partSize = 1024 * 1024;
 

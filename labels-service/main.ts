@@ -1,4 +1,4 @@
-import { type Command, type CommandContext, UsageError } from "./commands/command.ts";
+import { type Command, type CommandContext, UsageError } from "./commands/command-line.ts";
 import { convertCommand } from "./commands/convert.ts";
 import { exportCommand } from "./commands/export.ts";
 import { ingestCommand } from "./commands/ingest.ts";

@@ -9,8 +9,8 @@ import { openLabelFile } from "../src/labels/label-file.ts";
 import { digestsOf } from "../test/support/digests.ts";
 import { convert } from "./convert.ts";
 import { exportVersion } from "./export.ts";
-import { openInput } from "./input.ts";
-import { openLabelScan } from "./scan.ts";
+import { openInput } from "./ingest/open-input.ts";
+import { openLabelScan } from "./store/database-reader.ts";
 import { ingestBytes, ingestDefaults, noProgress } from "./test-support/ingest-text.ts";
 import { validate } from "./validate.ts";
 

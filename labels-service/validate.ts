@@ -1,7 +1,7 @@
 import { digestOfText } from "../src/ens/keccak.ts";
 import { labelKey } from "../src/labels/digests.ts";
-import type { Progress } from "./progress.ts";
-import type { LabelScan } from "./scan.ts";
+import type { Progress } from "./ingest/progress.ts";
+import type { LabelScan } from "./store/database-reader.ts";
 
 /** What a full check found: every fault is counted, the first ones are described. */
 export type Validation = { labels: number; faults: number; descriptions: string[] };

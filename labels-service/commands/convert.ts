@@ -1,8 +1,8 @@
 import { convert } from "../convert.ts";
 import { escapeControls } from "../escape-controls.ts";
-import { openInput } from "../input.ts";
-import { createProgress } from "../progress.ts";
-import { type Command, parseCommandLine, parseFormat, UsageError } from "./command.ts";
+import { openInput } from "../ingest/open-input.ts";
+import { createProgress } from "../ingest/progress.ts";
+import { type Command, parseCommandLine, parseFormat, UsageError } from "./command-line.ts";
 
 /** `convert`: a CSV file to an `.ensrainbow` file. */
 export const convertCommand: Command = {

@@ -2,9 +2,9 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { escapeControls } from "../escape-controls.ts";
 import { exportVersion } from "../export.ts";
-import { createProgress } from "../progress.ts";
-import { openLabelScan } from "../scan.ts";
-import { type Command, parseCommandLine, UsageError, wholeNumber } from "./command.ts";
+import { createProgress } from "../ingest/progress.ts";
+import { openLabelScan } from "../store/database-reader.ts";
+import { type Command, parseCommandLine, UsageError, wholeNumber } from "./command-line.ts";
 
 /** `export`: the labels that one version brought, as an `.ensrainbow` file. */
 export const exportCommand: Command = {

@@ -1,8 +1,8 @@
 import { escapeControls } from "../escape-controls.ts";
-import { type IngestReport, ingest } from "../ingest.ts";
-import { openInput } from "../input.ts";
-import { createProgress, duration } from "../progress.ts";
-import { type Command, parseCommandLine, parseFormat, wholeNumber } from "./command.ts";
+import { type IngestReport, ingest } from "../ingest/ingest.ts";
+import { openInput } from "../ingest/open-input.ts";
+import { createProgress, duration } from "../ingest/progress.ts";
+import { type Command, parseCommandLine, parseFormat, wholeNumber } from "./command-line.ts";
 
 /** `ingest`: one label set version into the label database. */
 export const ingestCommand: Command = {

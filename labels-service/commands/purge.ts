@@ -1,8 +1,8 @@
 import { existsSync, rmSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { escapeControls } from "../escape-controls.ts";
-import { ingestFolder, lockFolder } from "../work-folder.ts";
-import { type Command, parseCommandLine, UsageError } from "./command.ts";
+import { ingestFolder, lockFolder } from "../ingest/work-folder.ts";
+import { type Command, parseCommandLine, UsageError } from "./command-line.ts";
 
 /** `purge`: deletes the label database and what an unfinished ingest left. */
 export const purgeCommand: Command = {

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { setFlagsFromString } from "node:v8";
 import { createLabelsServer } from "../http/server.ts";
-import { createLiveDatabase } from "../live-database.ts";
 import { createLog } from "../log.ts";
-import { type Command, parseCommandLine, UsageError, wholeNumber } from "./command.ts";
+import { createLiveDatabase } from "../store/live-database.ts";
+import { type Command, parseCommandLine, UsageError, wholeNumber } from "./command-line.ts";
 
 const checkIntervalMs = 1000;
 /** How long requests may still take after the process was told to end. */

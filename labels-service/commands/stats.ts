@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
 import { escapeControls } from "../escape-controls.ts";
-import { openLabelScan } from "../scan.ts";
-import { type Command, parseCommandLine } from "./command.ts";
+import { openLabelScan } from "../store/database-reader.ts";
+import { type Command, parseCommandLine } from "./command-line.ts";
 
 /** `stats`: what the label database holds. */
 export const statsCommand: Command = {

@@ -1,7 +1,7 @@
-import { createProgress } from "../progress.ts";
-import { openLabelScan } from "../scan.ts";
+import { createProgress } from "../ingest/progress.ts";
+import { openLabelScan } from "../store/database-reader.ts";
 import { validate } from "../validate.ts";
-import { type Command, parseCommandLine } from "./command.ts";
+import { type Command, parseCommandLine } from "./command-line.ts";
 
 /** `validate`: a full check of the label database; fails when it finds a fault. */
 export const validateCommand: Command = {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type LabelFile, openLabelFile } from "../../src/labels/label-file.ts";
 import { digestsOf } from "../../test/support/digests.ts";
-import { batchOf, createLabelDatabase } from "../database.ts";
+import { batchOf, createLabelDatabase } from "../store/database-writer.ts";
 import { healList } from "./heal-list.ts";
 
 const longLabel = "long".repeat(1000);

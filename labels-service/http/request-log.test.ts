@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { createLiveDatabase } from "../live-database.ts";
 import { createLog } from "../log.ts";
+import { createLiveDatabase } from "../store/live-database.ts";
 import { createLabelsServer } from "./server.ts";
 
 test("logs one line for each request when asked to, control characters escaped", async () => {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import packageJson from "../../package.json" with { type: "json" };
 import type { LabelFile } from "../../src/labels/label-file.ts";
 import { labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
-import type { LiveDatabase } from "../live-database.ts";
+import type { LiveDatabase } from "../store/live-database.ts";
 import { type Answer, jsonAnswer, notFound, notReady } from "./answer.ts";
 import { createHealer } from "./heal.ts";
 import type { Metrics } from "./metrics.ts";

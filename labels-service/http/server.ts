@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { LiveDatabase } from "../live-database.ts";
 import type { Log } from "../log.ts";
+import type { LiveDatabase } from "../store/live-database.ts";
 import { type Answer, errorAnswer, internalError, notReady } from "./answer.ts";
 import { BodyTooLargeError, readBody } from "./body.ts";
 import { createMetrics } from "./metrics.ts";

@@ -3,7 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { batchOf, createLabelDatabase, extendLabelDatabase } from "../../labels-service/database.ts";
+import {
+  batchOf,
+  createLabelDatabase,
+  extendLabelDatabase,
+} from "../../labels-service/store/database-writer.ts";
 import { labelhashOf } from "../ens/labels.ts";
 import { openLabels } from "./open-labels.ts";
 import { LabelSourceError } from "./source.ts";

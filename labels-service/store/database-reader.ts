@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
-import { openLabelFile } from "../src/labels/label-file.ts";
-import type { LabelSetFacts } from "../src/labels/label-set.ts";
+import { openLabelFile } from "../../src/labels/label-file.ts";
+import type { LabelSetFacts } from "../../src/labels/label-set.ts";
 
 /** A row of table `labels`; its key is the first 52 bits of the label's keccak-256. */
 export type LabelRow = [key: number, label: string];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { detectFormat } from "./format.ts";
+import { detectFormat } from "./formats.ts";
 
 describe("format of an input", () => {
   test.each([

@@ -2,7 +2,7 @@ import { createReadStream, type Stats, statSync } from "node:fs";
 import { basename } from "node:path";
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { InputError } from "./sources/parser.ts";
+import { InputError } from "../formats/parser.ts";
 
 /** A file, or standard input, that is read as a stream and unpacked if it is gzip. */
 export type Input = {

@@ -2,9 +2,9 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { labelhashOf } from "../src/ens/labels.ts";
+import { labelhashOf } from "../../src/ens/labels.ts";
+import { ingestBytes } from "../test-support/ingest-text.ts";
 import { createLiveDatabase } from "./live-database.ts";
-import { ingestBytes } from "./test-support/ingest-text.ts";
 
 let folder: string;
 let path: string;

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
-import { digestOf } from "../src/ens/keccak.ts";
-import { escapeControls } from "./escape-controls.ts";
-import type { LabelParser, RowSink } from "./sources/parser.ts";
-import type { Spill } from "./spill.ts";
+import { digestOf } from "../../src/ens/keccak.ts";
+import { escapeControls } from "../escape-controls.ts";
+import type { LabelParser, RowSink } from "../formats/parser.ts";
+import type { Spill } from "./label-sorter.ts";
 
 /** What became of the rows of an input so far. */
 export type IntakeCounts = {

@@ -3,10 +3,10 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { labelhashOf } from "../src/ens/labels.ts";
-import { openLabels } from "../src/labels/open-labels.ts";
-import { start } from "./test-support/command-line.ts";
-import { ingestBytes } from "./test-support/ingest-text.ts";
+import { labelhashOf } from "../../src/ens/labels.ts";
+import { openLabels } from "../../src/labels/open-labels.ts";
+import { start } from "../test-support/command-line.ts";
+import { ingestBytes } from "../test-support/ingest-text.ts";
 
 let folder: string;
 let databasePath: string;

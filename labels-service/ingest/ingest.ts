@@ -1,16 +1,21 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { openLabelFile } from "../src/labels/label-file.ts";
-import { isLabelSetId, type LabelSetFacts } from "../src/labels/label-set.ts";
-import { createLabelDatabase, extendLabelDatabase, flush, type LabelDatabaseWriter } from "./database.ts";
-import { takeIn } from "./ingest-input.ts";
-import { type Input, peek } from "./input.ts";
-import type { IntakeCounts, Remark } from "./intake.ts";
+import { openLabelFile } from "../../src/labels/label-file.ts";
+import { isLabelSetId, type LabelSetFacts } from "../../src/labels/label-set.ts";
+import { readEnsrainbowHeader } from "../formats/ensrainbow.ts";
+import { detectFormat, detectionLength, type Format } from "../formats/formats.ts";
+import { InputError } from "../formats/parser.ts";
+import {
+  createLabelDatabase,
+  extendLabelDatabase,
+  flush,
+  type LabelDatabaseWriter,
+} from "../store/database-writer.ts";
+import type { Spill } from "./label-sorter.ts";
+import { type Input, peek } from "./open-input.ts";
 import type { Progress } from "./progress.ts";
-import { readEnsrainbowHeader } from "./sources/ensrainbow.ts";
-import { detectFormat, detectionLength, type Format } from "./sources/format.ts";
-import { InputError } from "./sources/parser.ts";
-import type { Spill } from "./spill.ts";
+import { takeIn } from "./read-input.ts";
+import type { IntakeCounts, Remark } from "./verify-rows.ts";
 import { ingestFolder, lockFolder } from "./work-folder.ts";
 
 export type IngestOptions = {

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { parseArgs } from "node:util";
 import { parseLabelSetVersion } from "../../src/labels/label-set.ts";
-import { type Format, formats } from "../sources/format.ts";
+import { type Format, formats } from "../formats/formats.ts";
 
 /** What a command gets from the process around it. */
 export type CommandContext = {

@@ -1,5 +1,5 @@
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
-import type { LabelBatch } from "./database.ts";
+import type { LabelBatch } from "../store/database-writer.ts";
 
 /**
  * Labels on their way into a database, parked in one file in 1024 parts by the first bits of their labelhash.

@@ -10,22 +10,22 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { Input } from "./input.ts";
-import { createIntake, type IntakeCounts, noRows, type Remark } from "./intake.ts";
-import type { Progress } from "./progress.ts";
-import { createCsvParser } from "./sources/csv.ts";
-import { createEnsrainbowParser } from "./sources/ensrainbow.ts";
-import type { Format } from "./sources/format.ts";
+import { createCsvParser } from "../formats/csv.ts";
+import { createEnsrainbowParser } from "../formats/ensrainbow.ts";
+import type { Format } from "../formats/formats.ts";
 import {
   type Checkpoint,
   InputError,
   type LabelParser,
   type RowSink,
   startOfInput,
-} from "./sources/parser.ts";
-import { createSqlDumpParser } from "./sources/sql-dump.ts";
-import { createTextParser } from "./sources/text.ts";
-import { openSpill, type Spill, type SpillState } from "./spill.ts";
+} from "../formats/parser.ts";
+import { createSqlDumpParser } from "../formats/sql-dump.ts";
+import { createTextParser } from "../formats/text.ts";
+import { openSpill, type Spill, type SpillState } from "./label-sorter.ts";
+import type { Input } from "./open-input.ts";
+import type { Progress } from "./progress.ts";
+import { createIntake, type IntakeCounts, noRows, type Remark } from "./verify-rows.ts";
 
 /** What a later process needs to go on where this one stopped. */
 type Manifest = {

@@ -1,9 +1,9 @@
 import { closeSync, constants, copyFileSync, fsyncSync, openSync, rmSync } from "node:fs";
 import Database from "better-sqlite3";
-import { digestOfText } from "../src/ens/keccak.ts";
-import { labelKey } from "../src/labels/digests.ts";
-import { labelDatabaseApplicationId } from "../src/labels/label-file.ts";
-import { type LabelSetFacts, labelDatabaseSchemaVersion } from "../src/labels/label-set.ts";
+import { digestOfText } from "../../src/ens/keccak.ts";
+import { labelKey } from "../../src/labels/digests.ts";
+import { labelDatabaseApplicationId } from "../../src/labels/label-file.ts";
+import { type LabelSetFacts, labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
 
 // The layout is documented in docs/labels.md for those who open the file with other programs.
 // Small pages: a look-up in a large label set waits for memory most of its time, and touches less of it so.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseCommandLine, parseFormat, wholeNumber } from "./command.ts";
+import { parseCommandLine, parseFormat, wholeNumber } from "./command-line.ts";
 
 const kinds = { database: { type: "string" }, yes: { type: "boolean" } } as const;
 

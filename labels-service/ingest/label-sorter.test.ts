@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { digestOfText } from "../src/ens/keccak.ts";
-import { labelhashOf } from "../src/ens/labels.ts";
-import { openSpill, type Spill } from "./spill.ts";
+import { digestOfText } from "../../src/ens/keccak.ts";
+import { labelhashOf } from "../../src/ens/labels.ts";
+import { openSpill, type Spill } from "./label-sorter.ts";
 
 let folder: string;
 let path: string;
