@@ -1,3 +1,4 @@
+import { escapeControls } from "../src/log.ts";
 import { type Command, type CommandContext, UsageError } from "./commands/command-line.ts";
 import { convertCommand } from "./commands/convert.ts";
 import { exportCommand } from "./commands/export.ts";
@@ -6,7 +7,6 @@ import { purgeCommand } from "./commands/purge.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { statsCommand } from "./commands/stats.ts";
 import { validateCommand } from "./commands/validate.ts";
-import { escapeControls } from "./escape-controls.ts";
 
 /** Runs the command that `args` name and returns the exit code; faults become one line on standard error. */
 export async function main([name = "", ...args]: string[], context: CommandContext): Promise<number> {

@@ -1,5 +1,5 @@
+import { escapeControls } from "../../src/log.ts";
 import { convert } from "../convert.ts";
-import { escapeControls } from "../escape-controls.ts";
 import { openInput } from "../ingest/open-input.ts";
 import { createProgress } from "../ingest/progress.ts";
 import { type Command, parseCommandLine, parseFormat, UsageError } from "./command-line.ts";

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { escapeControls } from "../escape-controls.ts";
+import { escapeControls } from "../../src/log.ts";
 import { exportVersion } from "../export.ts";
 import { createProgress } from "../ingest/progress.ts";
 import { openLabelScan } from "../store/database-reader.ts";

@@ -1,4 +1,4 @@
-import { escapeControls } from "../escape-controls.ts";
+import { escapeControls } from "../../src/log.ts";
 import { type IngestReport, ingest } from "../ingest/ingest.ts";
 import { openInput } from "../ingest/open-input.ts";
 import { createProgress, duration } from "../ingest/progress.ts";

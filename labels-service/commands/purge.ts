@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
-import { escapeControls } from "../escape-controls.ts";
+import { escapeControls } from "../../src/log.ts";
 import { ingestFolder, lockFolder } from "../ingest/work-folder.ts";
 import { type Command, parseCommandLine, UsageError } from "./command-line.ts";
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { setFlagsFromString } from "node:v8";
+import { createJsonLog } from "../../src/log.ts";
 import { createLabelsServer } from "../http/server.ts";
-import { createLog } from "../log.ts";
 import { createLiveDatabase } from "../store/live-database.ts";
 import { type Command, parseCommandLine, UsageError, wholeNumber } from "./command-line.ts";
 
@@ -27,7 +27,7 @@ export const serveCommand: Command = {
     const port = wholeNumber("port", values.port ?? context.port, { min: 1, max: 65_535 });
     const path = values.database ?? context.database;
     const now = () => new Date();
-    const log = createLog(context.stdout, now);
+    const log = createJsonLog(context.stdout, now);
     const database = createLiveDatabase(path, log);
     const server = createLabelsServer({ database, log, now, logsRequests: values["log-requests"] ?? false });
 

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
-import { escapeControls } from "../escape-controls.ts";
+import { escapeControls } from "../../src/log.ts";
 import { openLabelScan } from "../store/database-reader.ts";
 import { type Command, parseCommandLine } from "./command-line.ts";
 

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Log } from "../log.ts";
+import type { Log } from "../../src/log.ts";
 import type { LiveDatabase } from "../store/live-database.ts";
 import { type Answer, errorAnswer, internalError, notReady } from "./answer.ts";
 import { BodyTooLargeError, readBody } from "./body.ts";

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { digestOf } from "../../src/ens/keccak.ts";
-import { escapeControls } from "../escape-controls.ts";
+import { escapeControls } from "../../src/log.ts";
 import type { LabelParser, RowSink } from "../formats/parser.ts";
 import type { Spill } from "./label-sorter.ts";
 

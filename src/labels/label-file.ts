@@ -4,15 +4,18 @@ import { digestLength } from "../ens/keccak.ts";
 import { isPreimage, labelKey, writeDigest } from "./digests.ts";
 import { isLabelSetId, type LabelSetFacts, labelDatabaseSchemaVersion } from "./label-set.ts";
 
-/** A label database, open for reading. All answers are those of the file as it was when it was opened. */
+/** A label database, open for reading. It keeps answering from the file as it was when it was opened. */
 export type LabelFile = {
   path: string;
   facts: LabelSetFacts;
-  /** The label, if a label set of at most `highestVersion` brought it. Expects a normalised labelhash. */
+  /**
+   * The label whose keccak-256 is `labelhash`, if a label set version of at most `highestVersion` holds it. Throws a
+   * `TypeError` unless the labelhash is canonical: `0x` and 64 lower-case digits.
+   */
   heal(labelhash: Hex, highestVersion: number): string | undefined;
   /**
-   * As `heal`, for labelhashes that are given as their bytes, one after another; of these the `places` only, in
-   * their order. A fraction of the cost of single heals. Keep lists short, the labels are in memory.
+   * As `heal`, for labelhashes given as bytes, 32 each, one after another; only those at `places`, in that order, if
+   * given. Costs a fraction of single heals. Keep lists short: all labels are held in memory.
    */
   healAll(digests: Uint8Array, highestVersion: number, places?: Uint32Array): (string | undefined)[];
   close(): void;
@@ -21,7 +24,11 @@ export type LabelFile = {
 /** `application_id` of a label database: "ENSL". */
 export const labelDatabaseApplicationId = 0x45_4e_53_4c;
 
-/** Opens a label database. Throws `LabelFileError` when there is none, or not a finished one of this schema. */
+/**
+ * Opens a label database. Throws `LabelFileError` when there is no such file, or it is not a finished label database of
+ * this schema version.
+ * @example openLabelFile("data/labels.sqlite").heal("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0", 0) // "eth"
+ */
 export function openLabelFile(path: string): LabelFile {
   const database = openDatabase(path);
   try {
@@ -77,8 +84,12 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
 
   const oneDigest = new Uint8Array(digestLength);
   return {
-    heal: (labelhash, highestVersion) =>
-      writeDigest(labelhash, oneDigest) ? healAt(oneDigest, 0, highestVersion) : undefined,
+    heal: (labelhash, highestVersion) => {
+      if (!writeDigest(labelhash, oneDigest)) {
+        throw new TypeError(`${JSON.stringify(labelhash)} is not a canonical labelhash.`);
+      }
+      return healAt(oneDigest, 0, highestVersion);
+    },
     healAll: (digests, highestVersion, places = everyPlace(digests)) => {
       const answers: (string | undefined)[] = [];
       for (let start = 0; start < places.length; start += keysAtOnce) {
@@ -96,7 +107,7 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
   };
 }
 
-/** As many keys are looked up by one statement. */
+/** Keys looked up by one statement. */
 const keysAtOnce = 100;
 
 function everyPlace(digests: Uint8Array): Uint32Array {
@@ -137,7 +148,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The file is no label database that this program can read. */
+/** The file is not a label database that this program can read. */
 export class LabelFileError extends Error {
   override name = "LabelFileError";
   constructor(path: string, reason: string, cause?: unknown) {

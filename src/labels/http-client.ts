@@ -1,15 +1,16 @@
 import { Agent as HttpAgent, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 
-/** An HTTP answer with its whole body. */
+/** An HTTP response with its whole body. */
 export type Reply = { status: number; body: string };
 
 /** GET requests below one base URL over kept-alive connections. */
 export type HttpClient = { get(path: string): Promise<Reply>; close(): void };
 
 /**
- * A client for `base` (its path is kept as a prefix). node:http costs half of what fetch costs a request.
+ * A client for `base`, whose path is kept as a prefix. Uses node:http, which costs half of what fetch costs per request.
  * A request fails after `timeoutMs` milliseconds, and at once when the client is closed.
+ * @example await createHttpClient(new URL("http://localhost:3223"), 30_000).get("/health") // { status: 200, body: '{"status":"ok"}' }
  */
 export function createHttpClient(base: URL, timeoutMs: number): HttpClient {
   const isSecure = base.protocol === "https:";
@@ -37,7 +38,7 @@ export function createHttpClient(base: URL, timeoutMs: number): HttpClient {
       });
       outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer within ${timeoutMs} ms`)));
       outgoing.on("error", (error: NodeJS.ErrnoException) => {
-        // The server may close an idle connection just when it is used again; that is no fault of either side.
+        // The server may close an idle connection just when it is used again: normal, not an outage.
         const isStale = outgoing.reusedSocket && error.code === "ECONNRESET" && !isRepeated;
         if (isStale) resolve(send(path, true));
         else reject(error);

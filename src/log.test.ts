@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { escapeControls } from "./escape-controls.ts";
-import { createLog } from "./log.ts";
+import { createJsonLog, escapeControls } from "./log.ts";
 
 describe("text for logs and terminals", () => {
   test.each([
@@ -16,7 +15,9 @@ describe("text for logs and terminals", () => {
 
   test("is one JSON line a fact in the log", () => {
     const lines: string[] = [];
-    createLog({ write: (line) => lines.push(line) }, () => new Date(0))("info", "x", { path: 'a\n"\u2028' });
+    createJsonLog({ write: (line) => lines.push(line) }, () => new Date(0))("info", "x", {
+      path: 'a\n"\u2028',
+    });
     expect(lines).toEqual([
       '{"time":"1970-01-01T00:00:00.000Z","level":"info","message":"x","path":"a\\n\\"\\u2028"}\n',
     ]);
