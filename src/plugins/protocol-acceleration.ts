@@ -9,7 +9,7 @@ import { rootDatasource, rootRegistry } from "../deployments/ens.ts";
 import { deployedContracts } from "../deployments/namespaces.ts";
 import { coinTypeOfChain, defaultEvmCoinType } from "../ens/coin-types.ts";
 import { readOrUndefined } from "../ens/contract-refusals.ts";
-import { dnsTextRecord } from "../ens/dns-records.ts";
+import { dnsTextRecord } from "../ens/dns.ts";
 import { subnode, zeroAddress } from "../ens/nodes.ts";
 import { outlastOutage } from "../indexing/outlast-outage.ts";
 import {

@@ -1,7 +1,26 @@
 import type { Hex } from "viem";
-import { dnsLabels } from "./dns-names.ts";
 
-/** A text record that a DNS resolver keeps as a TXT record: an undefined value means that it was deleted. */
+/**
+ * Labels of a name in DNS wire format, as raw bytes, first label first; undefined if the bytes are malformed: empty,
+ * without the final zero, or with a length past the end. Bytes after the final zero are ignored.
+ * @example dnsLabels("0x0474657374036574680000") // [Buffer.from("test"), Buffer.from("eth")]
+ */
+export function dnsLabels(wire: Hex): Buffer[] | undefined {
+  const bytes = Buffer.from(wire.slice(2), "hex");
+  const labels: Buffer[] = [];
+  let offset = 0;
+  for (;;) {
+    const length = bytes[offset];
+    if (length === undefined) return undefined;
+    if (length === 0) return labels;
+    const end = offset + 1 + length;
+    if (end > bytes.length) return undefined;
+    labels.push(bytes.subarray(offset + 1, end));
+    offset = end;
+  }
+}
+
+/** A text record that a DNS resolver keeps as a TXT record; its value is undefined if it was deleted. */
 export type DnsTextRecord = { key: string; value: string | undefined };
 
 const txt = 16;
@@ -10,6 +29,7 @@ const keySuffix = ".ens";
 /**
  * The text record behind a DNSRecordChanged or DNSRecordDeleted event: resource TXT, record name `<key>.ens`, value the
  * first string of the first TXT record (ENSNode's rule). Undefined for other records and for malformed ones.
+ * @example dnsTextRecord({ name: "0x0661766174617203656e7300", resource: 16 }) // { key: "avatar", value: undefined }
  */
 export function dnsTextRecord({
   name,
@@ -61,7 +81,7 @@ function endOfName(bytes: Buffer, start: number): number | undefined {
   }
 }
 
-// TXT data is a list of strings, each behind its length.
+// TXT data is a list of strings, each after its length.
 function firstString(data: Buffer): string {
   return data.subarray(1, 1 + (data[0] ?? 0)).toString("utf8");
 }

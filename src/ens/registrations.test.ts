@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
-import { decodedReferrer } from "./referrers.ts";
+import { decodedReferrer } from "./registrations.ts";
 
 const zero = "0x0000000000000000000000000000000000000000";
 
