@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 
-// Compiling afresh would be the greater part of the start of `serve`.
+// Compiling would otherwise take most of the time that `serve` needs to start.
 enableCompileCache();
 const { main } = await import("./main.ts");
 

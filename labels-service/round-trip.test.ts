@@ -7,12 +7,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { labelhashOf } from "../src/ens/labels.ts";
 import { openLabelFile } from "../src/labels/label-file.ts";
 import { digestsOf } from "../test/support/digests.ts";
-import { convert } from "./convert.ts";
-import { exportVersion } from "./export.ts";
+import { convert } from "./commands/convert.ts";
+import { exportVersion } from "./commands/export.ts";
+import { validate } from "./commands/validate.ts";
 import { openInput } from "./ingest/open-input.ts";
-import { openLabelScan } from "./store/database-reader.ts";
+import { openDatabaseReader } from "./store/database-reader.ts";
 import { ingestBytes, ingestDefaults, noProgress } from "./test-support/ingest-text.ts";
-import { validate } from "./validate.ts";
 
 let folder: string;
 let next = 0;
@@ -40,7 +40,7 @@ function healed(databasePath: string, labels: string[]) {
 }
 
 function exported(databasePath: string, version: number): Buffer {
-  const scan = openLabelScan(databasePath);
+  const scan = openDatabaseReader(databasePath);
   const target = path("labels.ensrainbow");
   exportVersion(scan, version, target, noProgress);
   expect(validate(scan, noProgress).faults).toBe(0);
@@ -132,7 +132,7 @@ describe("a damaged .ensrainbow file", () => {
           return;
         }
         // Cut between two records, or changed in what is not part of a label: every label is still a true one.
-        const scan = openLabelScan(databasePath);
+        const scan = openDatabaseReader(databasePath);
         const found = [...scan.labels()].flat().map(([, label]) => label);
         expect(validate(scan, noProgress).faults).toBe(0);
         scan.close();
@@ -196,7 +196,7 @@ describe("convert", () => {
     const databasePath = path();
     await ingestBytes("eth\n", { databasePath });
     await expect(convertText("x\n", { onto: databasePath, labelSetId: "other" })).rejects.toThrow(
-      "does not belong into it",
+      "does not belong in it",
     );
     const output = path("never.ensrainbow");
     await expect(convertText("x\na,b\n", { output })).rejects.toThrow(
@@ -250,7 +250,7 @@ describe("validate", () => {
     await ingestBytes("eth\nxyz\n", { databasePath });
     const { default: Database } = await import("better-sqlite3");
     new Database(databasePath).exec(sql).close();
-    const scan = openLabelScan(databasePath);
+    const scan = openDatabaseReader(databasePath);
     const result = validate(scan, noProgress);
     scan.close();
     expect(result.faults).toBe(faults);

@@ -38,6 +38,6 @@ describe("command line", () => {
 
   test("has formats by name", () => {
     expect([parseFormat("csv"), parseFormat(undefined)]).toEqual(["csv", undefined]);
-    expect(() => parseFormat("json")).toThrow('--format is "json"; expected sql, ensrainbow, csv, text.');
+    expect(() => parseFormat("json")).toThrow('--format is "json"; expected ensrainbow, sql, csv, text.');
   });
 });

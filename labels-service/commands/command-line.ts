@@ -1,7 +1,6 @@
 import type { Readable } from "node:stream";
 import { parseArgs } from "node:util";
-import { parseLabelSetVersion } from "../../src/labels/label-set.ts";
-import { type Format, formats } from "../formats/formats.ts";
+import { type FormatName, formatNames } from "../formats/formats.ts";
 
 /** What a command gets from the process around it. */
 export type CommandContext = {
@@ -16,7 +15,7 @@ export type CommandContext = {
 
 /** One word of the command line. */
 export type Command = {
-  /** The line after the command's name, and what the command does in a few words. */
+  /** What follows the command's name, and what the command does in a few words. */
   usage: string;
   purpose: string;
   run(args: string[], context: CommandContext): Promise<void>;
@@ -26,8 +25,8 @@ type OptionKinds = Record<string, { type: "string" | "boolean" }>;
 type Values<K extends OptionKinds> = { [N in keyof K]?: K[N]["type"] extends "string" ? string : boolean };
 
 /**
- * The options and the one operand of a command line. Throws `UsageError` for unknown, repeated or empty
- * options, and when the operand is missing or too much; `operand` is its name, undefined if there is none.
+ * The options and the one operand of a command line. Throws `UsageError` for unknown, repeated or empty options, and for
+ * a missing or unexpected operand. `operand` is its name for messages; undefined if the command takes none.
  */
 export function parseCommandLine<K extends OptionKinds>(
   args: string[],
@@ -56,27 +55,33 @@ function parsed(args: string[], options: OptionKinds) {
   }
 }
 
-/** The number that `--name` gives; undefined if it is absent. Throws `UsageError` outside `min` to `max`. */
+/** The highest label set version: that of the `.ensrainbow` format, a uint32. */
+export const highestVersionNumber = 0xffff_ffff;
+
+/** The number given as `--name`; undefined if it is absent. Throws `UsageError` outside `min` to `max`. */
 export function wholeNumber(
   name: string,
   text: string | undefined,
   { min, max }: { min: number; max: number },
 ): number | undefined {
   if (text === undefined) return undefined;
-  const value = parseLabelSetVersion(text);
-  if (value !== undefined && value >= min && value <= max) return value;
+  const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= min && value <= max) return value;
   throw new UsageError(
     `--${name} is ${JSON.stringify(text)}; expected a whole number from ${min} to ${max}.`,
   );
 }
 
-/** The format that `--format` names. Throws `UsageError` for others. */
-export function parseFormat(text: string | undefined): Format | undefined {
-  const format = formats.find((format) => format === text);
-  if (format === undefined && text !== undefined) {
-    throw new UsageError(`--format is ${JSON.stringify(text)}; expected ${formats.join(", ")}.`);
+/** How `--format` is written in a command's usage. */
+export const formatUsage = `[--format ${formatNames.join("|")}]`;
+
+/** The format named by `--format`; undefined if it is absent. Throws `UsageError` for unknown names. */
+export function parseFormat(text: string | undefined): FormatName | undefined {
+  const name = formatNames.find((name) => name === text);
+  if (name === undefined && text !== undefined) {
+    throw new UsageError(`--format is ${JSON.stringify(text)}; expected ${formatNames.join(", ")}.`);
   }
-  return format;
+  return name;
 }
 
 /** The command line is wrong. */

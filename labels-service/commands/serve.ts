@@ -12,7 +12,7 @@ const graceMs = 5000;
 /** `serve`: the HTTP service over the label database, until SIGTERM or SIGINT. */
 export const serveCommand: Command = {
   usage: "[--port N] [--host ADDRESS] [--database PATH] [--log-requests]",
-  purpose: "answer over HTTP; takes up a new database when the file is replaced",
+  purpose: "answer over HTTP; picks up a new database when the file is replaced",
   run: async (args, context) => {
     const { values } = parseCommandLine(
       args,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { collect } from "../test-support/collect.ts";
-import { createCsvParser } from "./csv.ts";
+import { csv } from "./csv.ts";
 import { startOfInput } from "./parser.ts";
 
-const parse = (...pieces: (string | Buffer)[]) => collect(createCsvParser, pieces);
+const parse = (...pieces: (string | Buffer)[]) => collect(csv.createParser, pieces);
 
 describe("CSV", () => {
   test("has one label a row, quoted where needed", async () => {
@@ -22,7 +22,7 @@ describe("CSV", () => {
 
   test("gives the bytes as they are, valid UTF-8 or not", async () => {
     const bytes: Buffer[] = [];
-    const parser = createCsvParser(
+    const parser = csv.createParser(
       { label: (b, s, e) => bytes.push(Buffer.from(b.subarray(s, e))), invalid: () => {}, ignored: () => {} },
       startOfInput,
     );
@@ -42,19 +42,19 @@ describe("CSV", () => {
 
   test("names the line of a stray quote and of one that is not closed", async () => {
     expect((await parse('eth\nbad"quote\nxyz\n')).invalid[0]).toBe(
-      "line 2: a quote stands within a label that is not quoted",
+      "line 2: an unquoted label contains a quote",
     );
-    expect((await parse('eth\n"x"y\n')).invalid[0]).toBe("line 2: text stands behind a closing quote");
+    expect((await parse('eth\n"x"y\n')).invalid[0]).toBe("line 2: text follows a closing quote");
     expect((await parse('eth\n"never closed\nxyz\n')).invalid[0]).toMatch(/: a quote is never closed$/);
   });
 
   test("goes on from a checkpoint", async () => {
     const text = Buffer.from('one\n"t\nwo"\nthree\n');
     const sink = { label: () => {}, invalid: () => {}, ignored: () => {} };
-    const first = createCsvParser(sink, startOfInput);
+    const first = csv.createParser(sink, startOfInput);
     first.push(text.subarray(0, 15));
     const checkpoint = first.checkpoint();
     expect(checkpoint.offset).toBe(11);
-    expect((await collect(createCsvParser, [text.subarray(11)], checkpoint)).labels).toEqual(["three"]);
+    expect((await collect(csv.createParser, [text.subarray(11)], checkpoint)).labels).toEqual(["three"]);
   });
 });

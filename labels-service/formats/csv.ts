@@ -1,11 +1,23 @@
 import { type CsvError, parse } from "csv-parse";
-import { byteOrderMark, type Checkpoint, type LabelParser, longestRow, type RowSink } from "./parser.ts";
+import {
+  byteOrderMark,
+  type Checkpoint,
+  type LabelFormat,
+  type LabelParser,
+  longestRow,
+  type RowSink,
+} from "./parser.ts";
 
-/**
- * CSV with one column and no header (RFC 4180), so that labels may hold commas, quotes and line breaks.
- * Empty rows are skipped.
- */
-export function createCsvParser(sink: RowSink, from: Checkpoint): LabelParser {
+/** CSV with one column and no header (RFC 4180), so that labels may contain commas, quotes and line breaks. */
+export const csv: LabelFormat = {
+  title: "CSV",
+  recognisedBy: "a file name that ends in .csv or .csv.gz",
+  detects: (_head, fileName) => /\.csv(?:\.gz)?$/i.test(fileName),
+  createParser: createCsvParser,
+};
+
+/** Skips empty rows, so that CSV cannot express the empty label. */
+function createCsvParser(sink: RowSink, from: Checkpoint): LabelParser {
   let line = from.rows;
   let offset = from.offset;
   let isBroken = false;
@@ -42,7 +54,7 @@ export function createCsvParser(sink: RowSink, from: Checkpoint): LabelParser {
   return {
     push: (chunk) => {
       if (isBroken) return;
-      // csv-parse would take UTF-16 for what its mark says; a label file is UTF-8, with or without a mark.
+      // csv-parse would switch to UTF-16 at its mark; a label file is UTF-8, with or without a mark.
       const marked = isFirst ? markLength(chunk) : 0;
       isFirst = false;
       start += marked;
@@ -63,8 +75,8 @@ function markLength(bytes: Buffer): number {
 }
 
 const reasons: Record<string, string> = {
-  INVALID_OPENING_QUOTE: "a quote stands within a label that is not quoted",
-  CSV_INVALID_CLOSING_QUOTE: "text stands behind a closing quote",
+  INVALID_OPENING_QUOTE: "an unquoted label contains a quote",
+  CSV_INVALID_CLOSING_QUOTE: "text follows a closing quote",
   CSV_QUOTE_NOT_CLOSED: "a quote is never closed",
   CSV_MAX_RECORD_SIZE: `it is longer than ${longestRow} bytes`,
 };

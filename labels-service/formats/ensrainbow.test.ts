@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { collect } from "../test-support/collect.ts";
-import { createEnsrainbowParser, readEnsrainbowHeader } from "./ensrainbow.ts";
+import { ensrainbow } from "./ensrainbow.ts";
 import { startOfInput } from "./parser.ts";
 
 const hex = (text: string) => Buffer.from(text.replaceAll(/\s/g, ""), "hex");
@@ -21,22 +21,22 @@ const eth = Buffer.concat([hex("27 0a20"), ethHash, hex("1203 657468")]);
 const emptyHash = hex("c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470");
 const empty = Buffer.concat([hex("22 0a20"), emptyHash]);
 
-const parse = (...pieces: Buffer[]) => collect(createEnsrainbowParser, pieces);
+const parse = (...pieces: Buffer[]) => collect(ensrainbow.createParser, pieces);
 
 describe(".ensrainbow file", () => {
   test("has a header with the label set's id and version", () => {
-    expect(readEnsrainbowHeader(header)).toEqual({ labelSetId: "ens-test-env", labelSetVersion: 0 });
+    expect(ensrainbow.labelSetOf?.(header)).toEqual({ labelSetId: "ens-test-env", labelSetVersion: 0 });
     const second = hex("1f 0a0a656e737261696e626f77 1001 1a0c656e732d746573742d656e76 20ac02");
-    expect(readEnsrainbowHeader(second)).toEqual({ labelSetId: "ens-test-env", labelSetVersion: 300 });
+    expect(ensrainbow.labelSetOf?.(second)).toEqual({ labelSetId: "ens-test-env", labelSetVersion: 300 });
   });
 
   test("may leave version 0 out of its header", () => {
     const short = hex("1c 0a0a656e737261696e626f77 1001 1a0c656e732d746573742d656e76");
-    expect(readEnsrainbowHeader(short)).toEqual({ labelSetId: "ens-test-env", labelSetVersion: 0 });
+    expect(ensrainbow.labelSetOf?.(short)).toEqual({ labelSetId: "ens-test-env", labelSetVersion: 0 });
   });
 
   test.each([
-    ["another identifier", "0e 0a0a656e737261696e626f78 1001", "This is no .ensrainbow file."],
+    ["another identifier", "0e 0a0a656e737261696e626f78 1001", "This is not an .ensrainbow file."],
     [
       "another format version",
       "0e 0a0a656e737261696e626f77 1002",
@@ -45,9 +45,9 @@ describe(".ensrainbow file", () => {
     ["a malformed id", "12 0a0a656e737261696e626f77 1001 1a024131", "The file's label set id is malformed."],
     ["no whole header", "1e 0a0a656e", "The file ends within its header."],
     ["a broken header", "03 0a0a65", "The file's header is broken."],
-    ["nothing", "", "This is no .ensrainbow file."],
+    ["nothing", "", "This is not an .ensrainbow file."],
   ])("is refused with %s", (_, text, message) => {
-    expect(() => readEnsrainbowHeader(hex(text))).toThrow(message);
+    expect(() => ensrainbow.labelSetOf?.(hex(text))).toThrow(message);
   });
 
   test("has a record of labelhash and label for each label; no label is the empty one", async () => {
@@ -84,7 +84,7 @@ describe(".ensrainbow file", () => {
     });
   });
 
-  test("names a broken record and reads on behind it", async () => {
+  test("names a broken record and reads on after it", async () => {
     const broken = framed(hex("0a20"), ethHash, hex("120a 657468"));
     expect(await parse(header, broken, eth)).toMatchObject({
       labels: ["eth"],
@@ -103,16 +103,16 @@ describe(".ensrainbow file", () => {
   test("ends where a length cannot be one", async () => {
     expect(await parse(header, eth, hex("ffffffffff01"), eth)).toMatchObject({
       labels: ["eth"],
-      invalid: ["record 2 at byte 71: its length is broken, so that nothing after it can be read"],
+      invalid: ["record 2 at byte 71: its length is broken, so nothing after it can be read"],
     });
   });
 
   test("goes on from a checkpoint", async () => {
     const sink = { label: () => {}, invalid: () => {}, ignored: () => {} };
-    const first = createEnsrainbowParser(sink, startOfInput);
+    const first = ensrainbow.createParser(sink, startOfInput);
     first.push(Buffer.concat([header, eth, empty.subarray(0, 5)]));
     const checkpoint = first.checkpoint();
     expect(checkpoint).toEqual({ offset: 71, rows: 1, isInside: true });
-    expect((await collect(createEnsrainbowParser, [empty], checkpoint)).labels).toEqual([""]);
+    expect((await collect(ensrainbow.createParser, [empty], checkpoint)).labels).toEqual([""]);
   });
 });

@@ -1,18 +1,29 @@
-import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { isLabelSetId } from "../../src/labels/label-set.ts";
-import { type Checkpoint, InputError, type LabelParser, longestRow, type RowSink } from "./parser.ts";
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { digestOfText } from "../../src/ens/keccak.ts";
+import { isLabelSetId, type LabelSetPin } from "../../src/labels/label-set.ts";
+import {
+  type Checkpoint,
+  InputError,
+  type LabelFormat,
+  type LabelParser,
+  longestRow,
+  type RowSink,
+} from "./parser.ts";
 
-/** What an `.ensrainbow` file says of itself. */
-export type EnsrainbowHeader = { labelSetId: string; labelSetVersion: number };
+/** An `.ensrainbow` file: length-delimited Protocol Buffers messages, one header and then one record per label. */
+export const ensrainbow: LabelFormat = {
+  title: ".ensrainbow",
+  recognisedBy: "its header",
+  detects: (head) => head.subarray(0, 20).includes(`\n\n${identifier}`),
+  createParser: createEnsrainbowParser,
+  labelSetOf: readHeader,
+};
 
-export const ensrainbowIdentifier = "ensrainbow";
-export const ensrainbowFormatVersion = 1;
+const identifier = "ensrainbow";
+const formatVersion = 1;
 
-/**
- * An `.ensrainbow` file: length-delimited Protocol Buffers messages, one header and then one for each label.
- * Broken records are given to the sink; where a length is broken, reading ends.
- */
-export function createEnsrainbowParser(sink: RowSink, from: Checkpoint): LabelParser {
+/** Broken records are reported to the sink; after a broken length nothing more can be read. */
+function createEnsrainbowParser(sink: RowSink, from: Checkpoint): LabelParser {
   const none = Buffer.alloc(0);
   let rest: Buffer = none;
   let rows = from.rows;
@@ -42,7 +53,7 @@ export function createEnsrainbowParser(sink: RowSink, from: Checkpoint): LabelPa
         if (delimiter.length > longestRow) {
           isBroken = true;
           rows++;
-          sink.invalid("its length is broken, so that nothing after it can be read");
+          sink.invalid("its length is broken, so nothing after it can be read");
           rest = none;
           return;
         }
@@ -66,7 +77,7 @@ export function createEnsrainbowParser(sink: RowSink, from: Checkpoint): LabelPa
   };
 }
 
-/** The varint at `at` and where it ends; undefined when it goes on after the bytes. */
+/** The varint at `at` and where it ends; undefined when it is not complete. */
 function readLength(bytes: Buffer, at: number): { length: number; start: number } | undefined {
   let length = 0;
   for (let i = 0; i < 5; i++) {
@@ -78,14 +89,14 @@ function readLength(bytes: Buffer, at: number): { length: number; start: number 
   return { length: Number.POSITIVE_INFINITY, start: at };
 }
 
-/** The header of the `.ensrainbow` file that begins with `head`. Throws `InputError` if it is not a good one. */
-export function readEnsrainbowHeader(head: Buffer): EnsrainbowHeader {
+/** The label set in the header of the file that begins with `head`. Throws `InputError` if the header is not valid. */
+function readHeader(head: Buffer): LabelSetPin {
   const { start, length } = readLength(head, 0) ?? { start: 0, length: 0 };
   if (start + length > head.length) throw new InputError("The file ends within its header.");
   return parseHeader(head.subarray(start, start + length));
 }
 
-function parseHeader(bytes: Buffer): EnsrainbowHeader {
+function parseHeader(bytes: Buffer): LabelSetPin {
   const header = { identifier: "", formatVersion: 0, labelSetId: "", labelSetVersion: 0 };
   try {
     const reader = new BinaryReader(bytes);
@@ -100,11 +111,9 @@ function parseHeader(bytes: Buffer): EnsrainbowHeader {
   } catch (error) {
     throw new InputError("The file's header is broken.", { cause: error });
   }
-  if (header.identifier !== ensrainbowIdentifier) throw new InputError("This is no .ensrainbow file.");
-  if (header.formatVersion !== ensrainbowFormatVersion) {
-    throw new InputError(
-      `The file's format version is ${header.formatVersion}; expected ${ensrainbowFormatVersion}.`,
-    );
+  if (header.identifier !== identifier) throw new InputError("This is not an .ensrainbow file.");
+  if (header.formatVersion !== formatVersion) {
+    throw new InputError(`The file's format version is ${header.formatVersion}; expected ${formatVersion}.`);
   }
   if (!isLabelSetId(header.labelSetId)) throw new InputError("The file's label set id is malformed.");
   return { labelSetId: header.labelSetId, labelSetVersion: header.labelSetVersion };
@@ -129,7 +138,7 @@ function readRecord(sink: RowSink, bytes: Buffer, start: number, end: number): v
   readUnusualRecord(sink, bytes.subarray(start, end));
 }
 
-/** Fields in another order, repeated or unknown, as Protocol Buffers allows them. */
+/** Fields in another order, repeated or unknown, which Protocol Buffers allows. */
 function readUnusualRecord(sink: RowSink, bytes: Buffer): void {
   let [given, label]: Uint8Array[] = [];
   try {
@@ -146,4 +155,35 @@ function readUnusualRecord(sink: RowSink, bytes: Buffer): void {
   }
   if (given?.length !== 32) sink.invalid(`the labelhash has ${given?.length ?? 0} bytes; expected 32`);
   else sink.label(Buffer.from(label ?? []), 0, label?.length ?? 0, given);
+}
+
+/** The first bytes of an `.ensrainbow` file. */
+export function encodeHeader({ labelSetId, labelSetVersion }: LabelSetPin): Buffer {
+  const message = new BinaryWriter()
+    .tag(1, WireType.LengthDelimited)
+    .string(identifier)
+    .tag(2, WireType.Varint)
+    .uint32(formatVersion)
+    .tag(3, WireType.LengthDelimited)
+    .string(labelSetId)
+    .tag(4, WireType.Varint)
+    .uint32(labelSetVersion)
+    .finish();
+  return Buffer.concat([varint(message.length), message]);
+}
+
+const headOfRecord = Buffer.from([hashTag, 32]);
+const tagOfLabel = Buffer.from([labelTag]);
+
+/** The bytes of one label's record, its length included. */
+export function encodeRecord(label: string): Buffer {
+  const text = Buffer.from(label);
+  // Protocol Buffers omit an empty field.
+  const field = text.length === 0 ? [] : [tagOfLabel, varint(text.length), text];
+  const length = 34 + field.reduce((sum, { length }) => sum + length, 0);
+  return Buffer.concat([varint(length), headOfRecord, digestOfText(label), ...field]);
+}
+
+function varint(value: number): Buffer {
+  return Buffer.from(new BinaryWriter().uint32(value).finish());
 }

@@ -1,24 +1,36 @@
-import { InputError } from "./parser.ts";
-import { copyStatement } from "./sql-dump.ts";
+import { csv } from "./csv.ts";
+import { ensrainbow } from "./ensrainbow.ts";
+import { InputError, type LabelFormat } from "./parser.ts";
+import { sqlDump } from "./sql-dump.ts";
+import { text } from "./text.ts";
 
-export const formats = ["sql", "ensrainbow", "csv", "text"] as const;
-/** How labels are written in a file. */
-export type Format = (typeof formats)[number];
+/**
+ * The formats of label files, by the name that `--format` takes. Detection, parsing, the command line's help and the
+ * documentation all go by this list. Of several formats that recognise an input the first counts.
+ */
+export const formats = { ensrainbow, sql: sqlDump, csv, text } satisfies Record<string, LabelFormat>;
 
-/** How many bytes of the (uncompressed) input `detectFormat` wants to see, if there are as many. */
+/** Name of a format. */
+export type FormatName = keyof typeof formats;
+
+/** The names of all formats. */
+export const formatNames = Object.keys(formats) as FormatName[];
+
+/** The format called `name`. */
+export function formatOf(name: FormatName): LabelFormat {
+  return formats[name];
+}
+
+/** Bytes of the (uncompressed) input that `detectFormat` looks at, if there are as many. */
 export const detectionLength = 65_536;
 
 /**
- * The format of an input that begins with `head`. CSV and plain text differ in what quotes mean only; where
- * that matters, the file's name decides. Throws `InputError` when nothing does.
+ * The format of an input that begins with `head` and is called `fileName`. CSV and plain text differ only in what quotes
+ * mean; where that matters, the file's name decides. Throws `InputError` when nothing does.
  */
-export function detectFormat(head: Buffer, name: string): Format {
-  if (head.subarray(0, 20).includes("\n\nensrainbow")) return "ensrainbow";
-  const text = head.toString("latin1");
-  if (text.split("\n").some((line) => copyStatement.test(line))) return "sql";
-  const extension = /\.(csv|txt)(?:\.gz)?$/i.exec(name)?.[1]?.toLowerCase();
-  if (extension !== undefined) return extension === "csv" ? "csv" : "text";
-  if (!/^"/m.test(text)) return "text";
+export function detectFormat(head: Buffer, fileName: string): FormatName {
+  const name = formatNames.find((name) => formats[name].detects(head, fileName));
+  if (name !== undefined) return name;
   throw new InputError(
     'Lines begin with quotes: say whether they belong to the labels, with "--format text" or "--format csv".',
   );

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { labelhashOf } from "../../src/ens/labels.ts";
 import { collect } from "../test-support/collect.ts";
 import { InputError, startOfInput } from "./parser.ts";
-import { createSqlDumpParser } from "./sql-dump.ts";
+import { sqlDump, unescapeCopyText } from "./sql-dump.ts";
 
 const preamble = "--\n-- PostgreSQL database dump\n--\n\nSET client_encoding = 'UTF8';\n";
 const copy = "COPY public.ens_names (hash, name) FROM stdin;\n";
@@ -10,7 +10,7 @@ const end = "\\.\n\n--\n-- PostgreSQL database dump complete\n--\n";
 const ethHash = "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0";
 const row = (label: string) => `${labelhashOf(label)}\t${label}\n`;
 
-const parse = (...pieces: string[]) => collect(createSqlDumpParser, pieces);
+const parse = (...pieces: string[]) => collect(sqlDump.createParser, pieces);
 
 describe("SQL dump", () => {
   test("has its labels between the COPY statement and the line of backslash and dot", async () => {
@@ -34,7 +34,7 @@ describe("SQL dump", () => {
       const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
         bytes.subarray(i * size, (i + 1) * size),
       );
-      expect((await collect(createSqlDumpParser, pieces)).labels).toEqual(["eth", "x\\y", "👍"]);
+      expect((await collect(sqlDump.createParser, pieces)).labels).toEqual(["eth", "x\\y", "👍"]);
     }
   });
 
@@ -56,7 +56,7 @@ describe("SQL dump", () => {
   test.each([
     ["a short hash", `${ethHash.slice(0, -1)}\teth\n`],
     ["a hash without prefix", `${ethHash.slice(2)}00\teth\n`],
-    ["a digit that is none", `${ethHash.slice(0, -1)}g\teth\n`],
+    ["a letter that is not a digit", `${ethHash.slice(0, -1)}g\teth\n`],
     ["no tab", `${ethHash} eth\n`],
     ["no label", `${ethHash}\n`],
     ["an empty line", "\n"],
@@ -93,14 +93,42 @@ describe("SQL dump", () => {
   test("goes on from a checkpoint among the rows", async () => {
     const text = Buffer.from(`${preamble}${copy}${row("eth")}${row("xyz")}${end}`);
     const sink = { label: () => {}, invalid: () => {}, ignored: () => {} };
-    const first = createSqlDumpParser(sink, startOfInput);
+    const first = sqlDump.createParser(sink, startOfInput);
     first.push(text.subarray(0, text.indexOf(row("xyz")) + 10));
     const checkpoint = first.checkpoint();
     const { labels, invalid } = await collect(
-      createSqlDumpParser,
+      sqlDump.createParser,
       [text.subarray(checkpoint.offset)],
       checkpoint,
     );
     expect({ labels, invalid }).toEqual({ labels: ["xyz"], invalid: [] });
+  });
+});
+
+const unescaped = (text: string) => {
+  const bytes = Buffer.from(`<<${text}>>`);
+  return unescapeCopyText(bytes, 2, bytes.length - 2)?.toString("utf8");
+};
+
+describe("COPY text", () => {
+  test.each([
+    ["plain", "plain"],
+    ["", ""],
+    ["\\\\", "\\"],
+    ["\\b\\f\\n\\r\\t\\v", "\b\f\n\r\t\v"],
+    ["a\\\\nb", "a\\nb"],
+    ["\\101\\60x", "A0x"],
+    ["\\x41\\x7a!", "Az!"],
+    ["\\q\\.", "q."],
+    ["\\x", "x"],
+    ["é\\té", "é\té"],
+    ["\\303\\251", "é"],
+    [" \\N", " N"],
+  ])("%j is %j", (text, value) => {
+    expect(unescaped(text)).toBe(value);
+  });
+
+  test.each(["\\N", "abc\\"])("%j is no value", (text) => {
+    expect(unescaped(text)).toBeUndefined();
   });
 });

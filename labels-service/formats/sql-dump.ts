@@ -1,18 +1,35 @@
-import { unescapeCopyText } from "./copy-text.ts";
-import { createLineSplitter } from "./lines.ts";
-import { type Checkpoint, InputError, type LabelParser, longestRow, type RowSink } from "./parser.ts";
+import {
+  type Checkpoint,
+  createLineSplitter,
+  InputError,
+  type LabelFormat,
+  type LabelParser,
+  longestRow,
+  type RowSink,
+} from "./parser.ts";
+
+/** The Graph's `ens_names.sql`: rows of labelhash and label in PostgreSQL's COPY text format. */
+export const sqlDump: LabelFormat = {
+  title: "SQL dump",
+  recognisedBy: "a line `COPY public.ens_names (hash, name) FROM stdin;`",
+  detects: (head) =>
+    head
+      .toString("latin1")
+      .split("\n")
+      .some((line) => copyStatement.test(line)),
+  createParser: createSqlDumpParser,
+};
 
 /** The statement before the rows of The Graph's table of names. */
-export const copyStatement = /^COPY (?:public\.)?ens_names\b *(?:\(([^)]*)\))? FROM stdin;\r?$/;
+const copyStatement = /^COPY (?:public\.)?ens_names\b *(?:\(([^)]*)\))? FROM stdin;\r?$/;
 
 const [tab, backslash, dot, zero, x] = [0x09, 0x5c, 0x2e, 0x30, 0x78];
 const hashLength = 66;
 
-// The known dump holds one stray header among its rows.
+// The known dump has one stray header among its rows.
 const strayHeader = Buffer.from("hash\tname");
 
-/** The Graph's `ens_names.sql`: rows of labelhash and label in PostgreSQL's COPY text format. */
-export function createSqlDumpParser(sink: RowSink, from: Checkpoint): LabelParser {
+function createSqlDumpParser(sink: RowSink, from: Checkpoint): LabelParser {
   const given = new Uint8Array(32);
   const nextBackslash = createBackslashFinder();
   let rows = from.rows;
@@ -61,7 +78,7 @@ export function createSqlDumpParser(sink: RowSink, from: Checkpoint): LabelParse
       if (lines.isTooLong()) throw new InputError(`Line ${rows + 1} is longer than ${longestRow} bytes.`);
     },
     end: () => {
-      if (!hasSeenTable) throw new InputError("The dump holds no table ens_names.");
+      if (!hasSeenTable) throw new InputError("The dump has no table ens_names.");
       if (!isInside) return;
       rows++;
       sink.invalid("the dump ends before the end of its rows");
@@ -77,7 +94,7 @@ for (const [value, digit] of [..."0123456789abcdef"].entries()) {
   digitValues[digit.toUpperCase().charCodeAt(0)] = value;
 }
 
-/** Finds the first backslash from a place on; scans each buffer once if asked for rising places. */
+/** Finds the first backslash from a place on; scans each buffer once if the places ascend. */
 function createBackslashFinder() {
   let searched: Buffer | undefined;
   let found = 0;
@@ -90,7 +107,7 @@ function createBackslashFinder() {
   };
 }
 
-/** Writes the bytes of `0x` and 64 hex digits into `hash`; false if there are none. */
+/** Writes the bytes of `0x` and 64 hex digits into `hash`; false if the text is anything else. */
 function readHash(bytes: Buffer, start: number, hash: Uint8Array): boolean {
   if (bytes[start] !== zero || bytes[start + 1] !== x) return false;
   let invalid = 0;
@@ -101,4 +118,34 @@ function readHash(bytes: Buffer, start: number, hash: Uint8Array): boolean {
     hash[i] = (high << 4) | low;
   }
   return invalid < 16;
+}
+
+const controls: Record<string, number> = { b: 8, f: 12, n: 10, r: 13, t: 9, v: 11 };
+
+/**
+ * The value of the bytes from `start` to `end` in PostgreSQL's COPY text format, or undefined for null (`\N`) and for a
+ * lone backslash at the end.
+ */
+export function unescapeCopyText(bytes: Buffer, start: number, end: number): Buffer | undefined {
+  const text = bytes.toString("latin1", start, end);
+  if (text === "\\N") return undefined;
+  const value = Buffer.allocUnsafe(end - start);
+  let length = 0;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at] ?? 0;
+    if (byte !== backslash) {
+      value[length++] = byte;
+      continue;
+    }
+    const escaped = /^\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.))/s.exec(
+      text.slice(at - start, at - start + 4),
+    );
+    if (escaped === null) return undefined;
+    const [all, octal, hex, character = ""] = escaped;
+    if (octal !== undefined) value[length++] = Number.parseInt(octal, 8) & 0xff;
+    else if (hex !== undefined) value[length++] = Number.parseInt(hex, 16);
+    else value[length++] = controls[character] ?? character.charCodeAt(0);
+    at += all.length - 1;
+  }
+  return value.subarray(0, length);
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { collect } from "../test-support/collect.ts";
 import { startOfInput } from "./parser.ts";
-import { createTextParser } from "./text.ts";
+import { text } from "./text.ts";
 
-const labelsOf = async (...pieces: (string | Buffer)[]) => (await collect(createTextParser, pieces)).labels;
+const labelsOf = async (...pieces: (string | Buffer)[]) => (await collect(text.createParser, pieces)).labels;
 
 describe("plain text", () => {
   test("has one label a line, the last line feed is optional", async () => {
@@ -45,11 +45,11 @@ describe("plain text", () => {
       invalid: () => {},
       ignored: () => {},
     };
-    const first = createTextParser(sink, startOfInput);
+    const first = text.createParser(sink, startOfInput);
     first.push(Buffer.from("one\ntwo\nthr"));
     const checkpoint = first.checkpoint();
     expect(checkpoint).toEqual({ offset: 8, rows: 2, isInside: false });
-    const second = createTextParser(sink, checkpoint);
+    const second = text.createParser(sink, checkpoint);
     second.push(Buffer.from("three\n"));
     expect(rows).toEqual(["one", "two", "three"]);
     expect(second.position()).toBe("line 3");

@@ -1,15 +1,24 @@
-import { createLineSplitter } from "./lines.ts";
 import {
   byteOrderMark,
   type Checkpoint,
+  createLineSplitter,
   InputError,
+  type LabelFormat,
   type LabelParser,
   longestRow,
   type RowSink,
 } from "./parser.ts";
 
-/** Plain text: one label a line, taken literally. An empty line is the empty label, the last LF is optional. */
-export function createTextParser(sink: RowSink, from: Checkpoint): LabelParser {
+/** Plain text: one label per line, taken literally. An empty line is the empty label; the last LF is optional. */
+export const text: LabelFormat = {
+  title: "plain text",
+  recognisedBy: "a file name that ends in .txt or .txt.gz, or no line that begins with a quote",
+  detects: (head, fileName) => /\.txt(?:\.gz)?$/i.test(fileName) || !/^"/m.test(head.toString("latin1")),
+  createParser: createTextParser,
+  keepsCarriageReturns: true,
+};
+
+function createTextParser(sink: RowSink, from: Checkpoint): LabelParser {
   let rows = from.rows;
   let isFirst = from.offset === 0;
 

@@ -6,9 +6,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { labelhashOf } from "../../src/ens/labels.ts";
 import { openLabelFile } from "../../src/labels/label-file.ts";
 import { digestsOf } from "../../test/support/digests.ts";
-import { openLabelScan } from "../store/database-reader.ts";
+import { validate } from "../commands/validate.ts";
+import { openDatabaseReader } from "../store/database-reader.ts";
 import { ingestBytes, ingestDefaults, noProgress } from "../test-support/ingest-text.ts";
-import { validate } from "../validate.ts";
 import { ingest } from "./ingest.ts";
 import { type Input, openInput } from "./open-input.ts";
 import { ingestFolder, lockFolder } from "./work-folder.ts";
@@ -142,7 +142,7 @@ describe("ingest", () => {
     });
     expect(heal(["eth", "xyz", "new"], 0)).toEqual(before);
     expect(heal(["eth", "xyz", "new"], 1)).toEqual(["eth", "xyz", "new"]);
-    const scan = openLabelScan(databasePath);
+    const scan = openDatabaseReader(databasePath);
     expect(scan.versions).toEqual([
       { version: 0, recordsCount: 2, ingestedAt: "2026-01-02T03:04:05.678Z" },
       { version: 1, recordsCount: 1, ingestedAt: "2026-01-02T03:04:05.678Z" },
@@ -164,7 +164,7 @@ describe("ingest", () => {
       "another id",
       { base: true },
       { labelSetId: "subgraph", labelSetVersion: 1 },
-      '"subgraph" does not belong into it',
+      '"subgraph" does not belong in it',
     ],
     ["a malformed id", {}, { labelSetId: "Set_1" }, '"Set_1" is no label set id'],
     ["no id", {}, { labelSetId: undefined }, "--label-set-id and --label-set-version are needed"],

@@ -1,9 +1,13 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { openLabelFile } from "../../src/labels/label-file.ts";
-import { isLabelSetId, type LabelSetFacts } from "../../src/labels/label-set.ts";
-import { readEnsrainbowHeader } from "../formats/ensrainbow.ts";
-import { detectFormat, detectionLength, type Format } from "../formats/formats.ts";
+import {
+  isLabelSetId,
+  type LabelSetFacts,
+  type LabelSetPin,
+  labelSetIdRule,
+} from "../../src/labels/label-set.ts";
+import { detectFormat, detectionLength, type FormatName, formatOf } from "../formats/formats.ts";
 import { InputError } from "../formats/parser.ts";
 import {
   createLabelDatabase,
@@ -11,22 +15,21 @@ import {
   flush,
   type LabelDatabaseWriter,
 } from "../store/database-writer.ts";
-import type { Spill } from "./label-sorter.ts";
 import { type Input, peek } from "./open-input.ts";
 import type { Progress } from "./progress.ts";
-import { takeIn } from "./read-input.ts";
-import type { IntakeCounts, Remark } from "./verify-rows.ts";
+import { type ReadRows, readInput } from "./read-input.ts";
+import type { Remark, RowCounts } from "./verify-rows.ts";
 import { ingestFolder, lockFolder } from "./work-folder.ts";
 
 export type IngestOptions = {
   input: Input;
   databasePath: string;
-  /** Both may be left out for `.ensrainbow` files, which name them. */
+  /** Both may be left out for formats whose files name them. */
   labelSetId?: string | undefined;
   labelSetVersion?: number | undefined;
-  format?: Format | undefined;
+  format?: FormatName | undefined;
   skipInvalid: boolean;
-  /** Bytes of unpacked input between two points from which a killed ingest goes on. */
+  /** Unpacked bytes between two points from which a killed ingest goes on. */
   checkpointBytes: number;
   progress: Progress;
   now: () => Date;
@@ -35,9 +38,9 @@ export type IngestOptions = {
 };
 
 export type IngestReport = {
-  format: Format;
+  format: FormatName;
   facts: LabelSetFacts;
-  counts: IntakeCounts;
+  counts: RowCounts;
   /** Labels that the database did not have. */
   added: number;
   /** Where the invalid rows are listed, if there were any. */
@@ -45,9 +48,9 @@ export type IngestReport = {
 };
 
 /**
- * Brings one label set version into the label database at `databasePath`. The new database is built beside it
- * and renamed into place at the end, so that it is there wholly or not at all. What was read before a crash
- * is used again. Throws `InputError` for input that cannot be used and `IngestError` for what the rules forbid.
+ * Adds one label set version to the label database at `databasePath`. The new database is built beside it and renamed
+ * into place at the end, so that all of it appears or nothing. What was read before a crash is reused. Throws
+ * `InputError` for input that cannot be used and `IngestError` for what the rules of label sets forbid.
  */
 export async function ingest(options: IngestOptions): Promise<IngestReport> {
   const chunks = options.input.chunks();
@@ -70,21 +73,23 @@ async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffe
   const folder = ingestFolder(options.databasePath);
   const unlock = lockFolder(folder);
   try {
-    const { spill, counts, hasRejects } = await takeIn({
+    const { labelSetId, labelSetVersion } = labelSet;
+    const rows = await readInput({
       ...options,
       chunks: all,
       format,
       folder,
-      task: [options.input.identity, labelSet.id, labelSet.version, format, options.skipInvalid].join(" "),
+      task: [options.input.identity, labelSetId, labelSetVersion, format, options.skipInvalid].join(" "),
     });
+    const { sorter, counts, hasRejects } = rows;
     const nextPath = join(folder, "next.sqlite");
     const writer = base
       ? extendLabelDatabase(nextPath, options.databasePath, base)
-      : createLabelDatabase(nextPath, labelSet.id);
-    build(writer, spill, counts, options.progress);
+      : createLabelDatabase(nextPath, labelSetId);
+    write(writer, rows, options.progress);
     const facts = writer.finish(options.now());
-    spill.close();
-    const rejectsPath = join(dirname(options.databasePath), `${labelSet.id}_${labelSet.version}.rejects.txt`);
+    sorter.close();
+    const rejectsPath = join(dirname(options.databasePath), `${labelSetId}_${labelSetVersion}.rejects.txt`);
     if (hasRejects) renameSync(join(folder, "rejects.txt"), rejectsPath);
     renameSync(nextPath, options.databasePath);
     flush(dirname(options.databasePath));
@@ -97,7 +102,7 @@ async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffe
       rejectsPath: hasRejects ? rejectsPath : undefined,
     };
   } catch (error) {
-    // Anything else (a full disk, say) may go away: what was read so far is kept for the next try.
+    // Anything else (a full disk, say) may be temporary: what was read so far is kept for the next try.
     if (error instanceof InputError) rmSync(folder, { recursive: true });
     throw error;
   } finally {
@@ -111,57 +116,60 @@ function factsOf(path: string): LabelSetFacts {
   return file.facts;
 }
 
-function wantedLabelSet({ labelSetId, labelSetVersion }: IngestOptions, format: Format, head: Buffer) {
-  const header = format === "ensrainbow" ? readEnsrainbowHeader(head) : undefined;
-  const id = labelSetId ?? header?.labelSetId;
-  const version = labelSetVersion ?? header?.labelSetVersion;
-  if (id === undefined || version === undefined) {
+function wantedLabelSet(
+  { labelSetId: id, labelSetVersion: version }: IngestOptions,
+  format: FormatName,
+  head: Buffer,
+): LabelSetPin {
+  const named = formatOf(format).labelSetOf?.(head);
+  const [labelSetId, labelSetVersion] = [id ?? named?.labelSetId, version ?? named?.labelSetVersion];
+  if (labelSetId === undefined || labelSetVersion === undefined) {
     throw new IngestError(
       "--label-set-id and --label-set-version are needed: only .ensrainbow files name them.",
     );
   }
-  if (!isLabelSetId(id)) {
-    throw new IngestError(`"${id}" is no label set id: it has 1 to 50 characters, only a to z and "-".`);
+  if (!isLabelSetId(labelSetId)) {
+    throw new IngestError(`"${labelSetId}" is no label set id: it has ${labelSetIdRule}.`);
   }
-  if (header && (header.labelSetId !== id || header.labelSetVersion !== version)) {
+  if (named && (named.labelSetId !== labelSetId || named.labelSetVersion !== labelSetVersion)) {
     throw new IngestError(
-      `The file is version ${header.labelSetVersion} of "${header.labelSetId}", not version ${version} of "${id}".`,
+      `The file is version ${named.labelSetVersion} of "${named.labelSetId}", not version ${labelSetVersion} of "${labelSetId}".`,
     );
   }
-  return { id, version };
+  return { labelSetId, labelSetVersion };
 }
 
-function checkSequence({ id, version }: { id: string; version: number }, base: LabelSetFacts | undefined) {
+function checkSequence({ labelSetId, labelSetVersion }: LabelSetPin, base: LabelSetFacts | undefined) {
   if (base === undefined) {
-    if (version === 0) return;
+    if (labelSetVersion === 0) return;
     throw new IngestError(
-      `There is no database yet, so only version 0 can be ingested, not version ${version}.`,
+      `There is no database yet, so only version 0 can be ingested, not version ${labelSetVersion}.`,
     );
   }
-  if (base.labelSetId !== id) {
+  if (base.labelSetId !== labelSetId) {
     throw new IngestError(
-      `The database holds label set "${base.labelSetId}"; "${id}" does not belong into it.`,
+      `The database holds label set "${base.labelSetId}"; "${labelSetId}" does not belong in it.`,
     );
   }
   const next = base.highestLabelSetVersion + 1;
-  if (version !== next) {
+  if (labelSetVersion !== next) {
     throw new IngestError(
-      `The database holds versions 0 to ${next - 1}; only version ${next} can be ingested, not version ${version}.`,
+      `The database holds versions 0 to ${next - 1}; only version ${next} can be ingested, not version ${labelSetVersion}.`,
     );
   }
 }
 
-function build(writer: LabelDatabaseWriter, spill: Spill, counts: IntakeCounts, progress: Progress): void {
-  let rows = 0;
+function write(writer: LabelDatabaseWriter, { sorter, counts }: ReadRows, progress: Progress): void {
+  let written = 0;
   try {
-    for (const batch of spill.batches()) {
+    for (const batch of sorter.batches()) {
       writer.add(batch);
-      rows += batch.labels.length;
-      progress.report("writing", rows, rows / counts.accepted);
+      written += batch.labels.length;
+      progress.report("writing", written, written / counts.accepted);
     }
-    if (rows !== counts.accepted) {
+    if (written !== counts.accepted) {
       throw new Error(
-        `${counts.accepted} labels were read, but ${rows} came to the database; nothing was kept.`,
+        `${counts.accepted} labels were read, but ${written} came to the database; nothing was kept.`,
       );
     }
   } catch (error) {

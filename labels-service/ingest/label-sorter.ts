@@ -2,38 +2,37 @@ import { closeSync, fdatasyncSync, ftruncateSync, openSync, readSync, writeSync 
 import type { LabelBatch } from "../store/database-writer.ts";
 
 /**
- * Labels on their way into a database, parked in one file in 1024 parts by the first bits of their labelhash.
- * Reading them back part by part gives them in the order of their keys, with little memory.
+ * Sorts labels by key on their way into a database, with little memory: they are written to one file, in 1024 parts by
+ * the first bits of their labelhash, and read back and sorted part by part.
  */
-export type Spill = {
+export type LabelSorter = {
   /** Adds the label in `bytes` from `start` to `end`, whose labelhash is `digest`. */
   add(digest: Uint8Array, bytes: Uint8Array, start: number, end: number): void;
-  /** All labels, each list in the order of its keys; of equal labels all are given. */
+  /** All labels in the order of their keys, repeated ones as often as they were added. */
   batches(): Generator<LabelBatch>;
-  /** Makes all that was added durable and says how to find it again. */
-  checkpoint(): SpillState;
+  /** Makes durable what was added, and returns where it is. */
+  checkpoint(): SorterState;
   close(): void;
 };
 
-/** Where the parts lie in the file: for each part, offset and length of its pieces in turn. */
-export type SpillState = { length: number; parts: number[][] };
+/** Where the parts are in the file: for each part, offset and length of its pieces in turn. */
+export type SorterState = { length: number; parts: number[][] };
 
 const partCount = 1024;
 const bufferSize = 16 * 1024;
 /** The 52 bits of the key, rounded up to bytes. */
 const keyLength = 7;
 const headLength = keyLength + 4;
-/** Bytes of a part that are read and sorted at once; row numbers of that many bytes fit into 22 bits. */
+/** Bytes of a part that are read and sorted at once: their row numbers fit into 22 bits. */
 const sliceSize = 32 * 1024 * 1024;
 const batchLength = 4096;
 
-/** Opens the spill file at `path`: an empty one, or the one that `state` describes. */
-export function openSpill(path: string, state: SpillState = emptyState()): Spill {
+/** Opens a sorter with its file at `path`: an empty one, or the one that `state` describes. */
+export function openLabelSorter(path: string, state: SorterState = emptyState()): LabelSorter {
   const file = openSync(path, state.length === 0 ? "w+" : "r+");
   ftruncateSync(file, state.length);
   const { parts } = state;
-  const buffers: Buffer[] = [];
-  const used = new Uint32Array(partCount);
+  const pending: Rows[] = Array.from({ length: partCount }, () => ({ bytes: noBytes, length: 0 }));
   let fileLength = state.length;
 
   const write = (part: number, bytes: Uint8Array) => {
@@ -43,32 +42,26 @@ export function openSpill(path: string, state: SpillState = emptyState()): Spill
     parts[part]?.push(fileLength, bytes.length);
     fileLength += bytes.length;
   };
-  const flushPart = (part: number) => {
-    const length = used[part] ?? 0;
-    if (length === 0) return;
-    write(part, (buffers[part] ?? Buffer.alloc(0)).subarray(0, length));
-    used[part] = 0;
+  const flushPart = (part: number, rows: Rows) => {
+    if (rows.length === 0) return;
+    write(part, rows.bytes.subarray(0, rows.length));
+    rows.length = 0;
   };
   const flushAll = () => {
-    for (let part = 0; part < partCount; part++) flushPart(part);
+    for (const [part, rows] of pending.entries()) flushPart(part, rows);
   };
 
   return {
     add: (digest, bytes, start, end) => {
       const part = ((digest[0] ?? 0) << 2) | ((digest[1] ?? 0) >> 6);
       const length = headLength + end - start;
-      if ((used[part] ?? 0) + length > bufferSize) flushPart(part);
-      if (length > bufferSize) {
-        const row = Buffer.allocUnsafe(length);
-        writeRow(row, 0, digest, bytes, start, end);
-        write(part, row);
-        return;
-      }
-      const buffer = buffers[part] ?? Buffer.allocUnsafeSlow(bufferSize);
-      buffers[part] = buffer;
-      const at = used[part] ?? 0;
-      writeRow(buffer, at, digest, bytes, start, end);
-      used[part] = at + length;
+      let rows = pending[part] ?? { bytes: noBytes, length: 0 };
+      if (rows.length + length > bufferSize) flushPart(part, rows);
+      if (length > bufferSize) rows = { bytes: Buffer.allocUnsafe(length), length: 0 };
+      else if (rows.bytes === noBytes) rows.bytes = Buffer.allocUnsafeSlow(bufferSize);
+      addHead(rows, digest, end - start);
+      addLabel(rows, bytes, start, end);
+      if (length > bufferSize) flushPart(part, rows);
     },
     batches: function* () {
       flushAll();
@@ -85,27 +78,31 @@ export function openSpill(path: string, state: SpillState = emptyState()): Spill
   };
 }
 
-function emptyState(): SpillState {
+function emptyState(): SorterState {
   return { length: 0, parts: Array.from({ length: partCount }, () => []) };
 }
 
-function writeRow(
-  row: Buffer,
-  at: number,
-  digest: Uint8Array,
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-) {
-  const length = end - start;
-  for (let i = 0; i < keyLength; i++) row[at + i] = digest[i] ?? 0;
-  row[at + keyLength] = length;
-  row[at + keyLength + 1] = length >> 8;
-  row[at + keyLength + 2] = length >> 16;
-  row[at + keyLength + 3] = length >> 24;
-  const labelAt = at + headLength;
-  if (length > 48) row.set(bytes.subarray(start, end), labelAt);
-  else for (let i = 0; i < length; i++) row[labelAt + i] = bytes[start + i] ?? 0;
+/** Rows one after another: 7 bytes of the labelhash, the label's length in 4 bytes, little-endian, and the label. */
+type Rows = { bytes: Buffer; length: number };
+
+const noBytes = Buffer.alloc(0);
+
+function addHead(rows: Rows, digest: Uint8Array, labelLength: number): void {
+  const { bytes, length } = rows;
+  for (let i = 0; i < keyLength; i++) bytes[length + i] = digest[i] ?? 0;
+  bytes[length + keyLength] = labelLength;
+  bytes[length + keyLength + 1] = labelLength >> 8;
+  bytes[length + keyLength + 2] = labelLength >> 16;
+  bytes[length + keyLength + 3] = labelLength >> 24;
+  rows.length = length + headLength;
+}
+
+function addLabel(rows: Rows, source: Uint8Array, start: number, end: number): void {
+  const { bytes, length } = rows;
+  const labelLength = end - start;
+  if (labelLength > 48) bytes.set(source.subarray(start, end), length);
+  else for (let i = 0; i < labelLength; i++) bytes[length + i] = source[start + i] ?? 0;
+  rows.length = length + labelLength;
 }
 
 function* slices(file: number, pieces: number[]): Generator<Buffer> {

@@ -4,12 +4,12 @@ import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { InputError } from "../formats/parser.ts";
 
-/** A file, or standard input, that is read as a stream and unpacked if it is gzip. */
+/** A file or standard input, read as a stream and unpacked if it is gzip. */
 export type Input = {
   name: string;
-  /** Size, time of change and path of a file, to recognise it by; undefined for what can be read only once. */
+  /** Path, size and time of change of a file, to recognise it; undefined for what can be read only once. */
   identity: string | undefined;
-  /** Bytes of the file as it lies on the disk; undefined for standard input and pipes. */
+  /** Bytes of the file on disk; undefined for standard input and pipes. */
   size: number | undefined;
   /** How many of these were read so far. */
   bytesRead(): number;
@@ -63,8 +63,8 @@ async function* unpacked(raw: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
 }
 
 /**
- * The first bytes of a stream (`length` of them, or as many as there are) and the stream as if they had not
- * been read. A stream that fails early fails when `all` comes to that place.
+ * The first bytes of a stream (`length` of them, or as many as there are) and the whole stream, those bytes included. A
+ * stream that fails early fails when `all` comes to that place.
  */
 export async function peek(
   chunks: AsyncGenerator<Buffer>,

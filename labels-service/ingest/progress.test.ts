@@ -36,7 +36,7 @@ describe("progress", () => {
     expect(written).toEqual(["reading 10,000 rows, 1,000 rows/s\n", "reading 20,000 rows, 1,000 rows/s\n"]);
   });
 
-  test("starts anew with each step", () => {
+  test("restarts with each step", () => {
     const { progress, written, wait } = watch(false);
     progress.report("reading", 0, 0);
     wait(10_000);

@@ -1,6 +1,6 @@
-/** Where a long task stands. */
+/** Shows how far a long task is. */
 export type Progress = {
-  /** `fraction` is 0 to 1, undefined when the end is not known. Cheap: most calls print nothing. */
+  /** `fraction` is 0 to 1, or undefined when the end is not known. Cheap: most calls print nothing. */
   report(step: string, rows: number, fraction: number | undefined): void;
   /** Ends the step's line or bar. */
   finish(): void;
@@ -58,7 +58,7 @@ function bar(fraction: number | undefined): string {
   return `[${"#".repeat(filled)}${"-".repeat(barWidth - filled)}]`;
 }
 
-/** "8 s", "3 min 5 s", "2 h 7 min". */
+/** Seconds as people read them: "8 s", "3 min 5 s", "2 h 7 min". */
 export function duration(seconds: number): string {
   const whole = Math.round(seconds);
   if (whole < 60) return `${whole} s`;

@@ -2,34 +2,35 @@ import { isUtf8 } from "node:buffer";
 import { digestOf } from "../../src/ens/keccak.ts";
 import { escapeControls } from "../../src/log.ts";
 import type { LabelParser, RowSink } from "../formats/parser.ts";
-import type { Spill } from "./label-sorter.ts";
+import type { LabelSorter } from "./label-sorter.ts";
 
-/** What became of the rows of an input so far. */
-export type IntakeCounts = {
+/** How many rows of an input were accepted or not so far, and how many accepted labels end in a carriage return. */
+export type RowCounts = {
   accepted: number;
   invalid: number;
   ignored: number;
   endingInCarriageReturn: number;
 };
 
-export const noRows: IntakeCounts = { accepted: 0, invalid: 0, ignored: 0, endingInCarriageReturn: 0 };
+/** The counts before the first row. */
+export const noRows: RowCounts = { accepted: 0, invalid: 0, ignored: 0, endingInCarriageReturn: 0 };
 
-/** A row that was not accepted, or was passed over on purpose. */
+/** Why a row was not accepted, or was ignored on purpose. */
 export type Remark = { position: string; reason: string };
 
 /**
- * Checks each row: the label is valid UTF-8, and the labelhash that came with it (if any) is its keccak-256.
- * Good rows go to `spill` and are counted in `counts`; others are handed to `onInvalid` and `onIgnored`.
+ * Checks each row: the label must be valid UTF-8, and the labelhash given with it (if any) its keccak-256. Labels go to
+ * `sorter`; other rows are passed to `onInvalid` and `onIgnored`. All are counted in `counts`.
  */
-export function createIntake({
-  spill,
+export function createRowVerifier({
+  sorter,
   counts,
   position,
   onInvalid,
   onIgnored,
 }: {
-  spill: Pick<Spill, "add">;
-  counts: IntakeCounts;
+  sorter: Pick<LabelSorter, "add">;
+  counts: RowCounts;
   position: LabelParser["position"];
   onInvalid: (remark: Remark) => void;
   onIgnored: (remark: Remark) => void;
@@ -55,7 +56,7 @@ export function createIntake({
       }
       counts.accepted++;
       if (end > start && bytes[end - 1] === 0x0d) counts.endingInCarriageReturn++;
-      spill.add(digest, bytes, start, end);
+      sorter.add(digest, bytes, start, end);
     },
     invalid,
     ignored: (reason) => {

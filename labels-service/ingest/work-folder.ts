@@ -2,14 +2,14 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 
-/** The folder in which the next state of the label database at `databasePath` is prepared. */
+/** The folder in which the next label database for `databasePath` is prepared. */
 export function ingestFolder(databasePath: string): string {
   return `${databasePath}.ingest`;
 }
 
 /**
- * Makes the folder this process's own until the returned function is called, or the process dies: the lock is
- * SQLite's, which the operating system takes back. Throws `FolderInUseError` if another process has it.
+ * Reserves the folder for this process until the returned function is called or the process dies: the lock is SQLite's,
+ * which the operating system releases. Throws `FolderInUseError` if another process has it.
  */
 export function lockFolder(folder: string): () => void {
   mkdirSync(folder, { recursive: true });
@@ -23,7 +23,7 @@ export function lockFolder(folder: string): () => void {
   return () => void lock.close();
 }
 
-/** Another process prepares the next state of the database. */
+/** Another process is preparing the next database. */
 export class FolderInUseError extends Error {
   override name = "FolderInUseError";
 }

@@ -9,11 +9,11 @@ export type CollisionRow = [labelhash: Buffer, label: string];
 /** A row of table `versions`. */
 export type VersionRow = { version: number; recordsCount: number; ingestedAt: string };
 
-/** A label database, open to be read from end to end. */
-export type LabelScan = {
+/** A label database, open to be read from end to end; single labels are healed by a `LabelFile`. */
+export type DatabaseReader = {
   facts: LabelSetFacts;
   versions: VersionRow[];
-  /** Rows in the order of their keys, in lists of some thousand; of one version only, if one is given. */
+  /** Rows in the order of their keys, in lists of some thousand; only those of `version` if it is given. */
   labels(version?: number): Generator<LabelRow[]>;
   collisions(version?: number): CollisionRow[];
   /** How many rows (of both tables) a version has. */
@@ -23,8 +23,8 @@ export type LabelScan = {
 
 const rowsAtOnce = 4096;
 
-/** Opens the label database at `path` for scans. Throws `LabelFileError` as `openLabelFile` does. */
-export function openLabelScan(path: string): LabelScan {
+/** Opens the label database at `path`. Throws `LabelFileError` as `openLabelFile` does. */
+export function openDatabaseReader(path: string): DatabaseReader {
   const { facts, close } = openLabelFile(path);
   close();
   const database = new Database(path, { readonly: true, fileMustExist: true });

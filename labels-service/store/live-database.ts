@@ -2,20 +2,20 @@ import { statSync } from "node:fs";
 import { type LabelFile, openLabelFile } from "../../src/labels/label-file.ts";
 import type { Log } from "../../src/log.ts";
 
-/** The label database at a path that may be replaced at any time. */
+/** The label database at a path where the file may be replaced at any time. */
 export type LiveDatabase = {
-  /** The database as it is now; undefined while there is none. Not to be kept across an await. */
+  /** The attached database; undefined while there is none. Do not keep it across an await. */
   current(): LabelFile | undefined;
-  /** As `current`, kept open until `release` is called, whatever happens at the path. */
+  /** As `current`, but kept open until `release` is called, whatever happens at the path. */
   borrow(): { file: LabelFile; release: () => void } | undefined;
-  /** Opens what is at the path if it is another file than before; always, if `isForced`. */
+  /** Attaches the file at the path if it has changed; always, if `isForced`. */
   reload(options: { isForced: boolean }): void;
   /** How often a database was attached, and how often that failed. */
   counts: { attached: number; failed: number };
   close(): void;
 };
 
-/** Does not open anything before the first `reload`. A file that cannot be used never replaces one that can. */
+/** Opens nothing before the first `reload`. A file that cannot be used never replaces one that can. */
 export function createLiveDatabase(path: string, log: Log): LiveDatabase {
   const counts = { attached: 0, failed: 0 };
   let attached: { file: LabelFile; borrowers: number; isRetired: boolean } | undefined;
@@ -68,7 +68,7 @@ export function createLiveDatabase(path: string, log: Log): LiveDatabase {
   };
 }
 
-/** Tells one file at the path from another; undefined if there is none. */
+/** Changes when another file is at the path; undefined if there is none. */
 function identityOf(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats && `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeMs}`;
