@@ -7,16 +7,16 @@ import {
   errorBody,
   healBody,
   okBody,
+  schemaOf,
   versionBody,
 } from "./answer-schemas.ts";
 import { largestBody } from "./batch.ts";
 import { batchRequest, longestBatch } from "./batch-request.ts";
-import { schemaOf } from "./json-schema.ts";
 
-/** What the service's document tells of one answer: the schema of its body by content type. */
+/** What the OpenAPI document says about one response: the schema of its body by content type. */
 export type AnswerDocs = { description: string; content: Record<string, z.ZodType> };
 
-/** What the service's document tells of an endpoint. */
+/** What the OpenAPI document says about an endpoint. */
 export type EndpointDocs = {
   method: "get" | "post";
   /** In the form of OpenAPI: `/v1/heal/{labelhash}`. */
@@ -40,7 +40,7 @@ const fault = (status: number, description: string) => ({ [status]: json(descrip
 const notReady = fault(503, "There is no label database yet: ask again later");
 const failed = fault(500, "The service failed, for example because its database file is damaged");
 
-/** Every spelling of a labelhash that is taken: upper case, no prefix, brackets, one lost leading zero. */
+/** Every accepted spelling of a labelhash: upper case, no prefix, brackets, one lost leading zero. */
 export const labelhashSchema = z
   .string()
   .regex(/^(?:(?:0x)?[0-9a-fA-F]{63,64}|\[(?:0x)?[0-9a-fA-F]{63,64}\])$/)
@@ -75,13 +75,13 @@ z.globalRegistry.add(labelhashes, {
 z.globalRegistry.add(label_set_id, { description: pinnedId, pattern: labelSetIdPattern.source });
 z.globalRegistry.add(label_set_version, { description: pinnedVersion });
 
-/** One label or null a line, as JSON. */
+/** One label or null per line, as JSON. */
 const lines = z.string().meta({
   description: "One JSON value a line: a label, or null where it is unknown",
   example: '"eth"\nnull\n',
 });
 
-/** Every endpoint but the document itself, in the order in which the document tells them. */
+/** Every endpoint but the document itself, in the document's order. */
 export const endpoints: EndpointDocs[] = [
   {
     method: "get",

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { bytesToHex } from "viem";
 import { describe, expect, test } from "vitest";
 import { digestsOf } from "../../test/support/digests.ts";
-import { parseBatchBody } from "./batch-body.ts";
+import { parseBatchBody } from "./batch-request.ts";
 
 const eth = "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0";
 const parse = (text: string) => parseBatchBody(Buffer.from(text));
