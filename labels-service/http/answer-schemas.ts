@@ -30,7 +30,7 @@ const labelSet = z.strictObject({
 export const countBody = z.strictObject({
   status: z.literal("success"),
   count: z.int().min(0).meta({ description: "Healable labels, all versions together" }),
-  timestamp: z.iso.datetime({ precision: 3 }).meta({ description: "Time of the answer" }),
+  timestamp: z.iso.datetime({ precision: 3 }).meta({ description: "Time of the response" }),
 });
 
 /** `GET /v1/config`, 200. */

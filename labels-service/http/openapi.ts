@@ -10,7 +10,7 @@ export function openApiDocument(version: string) {
       title: "Label service",
       version,
       description:
-        "Turns labelhashes back into labels. HEAD works wherever GET does, and below /v1 every origin is allowed. Unknown paths are answered with 404 as plain text.",
+        "Turns labelhashes back into labels. HEAD works wherever GET does, and below /v1 every origin is allowed. Unknown paths get 404 as plain text.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],
