@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { parseArgs } from "node:util";
 import { type FormatName, formatNames } from "../formats/formats.ts";
 
-/** What a command gets from the process around it. */
+/** What a command receives from the process around it. */
 export type CommandContext = {
   /** Path of the label database when `--database` is not given. */
   database: string;
@@ -11,6 +11,8 @@ export type CommandContext = {
   stdin: Readable & { isTTY?: boolean | undefined };
   stdout: { write(text: string | Uint8Array): unknown };
   stderr: { write(text: string): unknown; isTTY?: boolean | undefined };
+  /** Emits SIGTERM, SIGINT and SIGHUP: the process itself. */
+  signals: Pick<NodeJS.EventEmitter, "on" | "once" | "off">;
 };
 
 /** One word of the command line. */

@@ -7,6 +7,7 @@ import { labelhashOf } from "../../src/ens/labels.ts";
 import { openLabels } from "../../src/labels/open-labels.ts";
 import { start } from "../test-support/command-line.ts";
 import { ingestBytes } from "../test-support/ingest-text.ts";
+import { startCommand } from "../test-support/run-command.ts";
 
 let folder: string;
 let databasePath: string;
@@ -131,5 +132,45 @@ describe("serve", () => {
       "info label service can be used again",
     ]);
     await source.close();
+  });
+
+  test("runs within a process: log lines, reload on SIGHUP, end on SIGINT", async () => {
+    const port = String(await freePort());
+    const args = [
+      "serve",
+      "--port",
+      port,
+      "--host",
+      "127.0.0.1",
+      "--database",
+      databasePath,
+      "--log-requests",
+    ];
+    const { ended, written, signals } = startCommand(args, { folder });
+    const base = `http://127.0.0.1:${port}`;
+    await expect.poll(() => statusOf(`${base}/health`)).toBe(200);
+    await ingestBytes("eth\n", { databasePath });
+    signals.emit("SIGHUP");
+    expect(await (await fetch(`${base}/v1/heal/${labelhashOf("eth")}`)).json()).toEqual({
+      status: "success",
+      label: "eth",
+    });
+    signals.emit("SIGINT");
+    expect(await ended).toMatchObject({ code: 0, stderr: "" });
+    const lines = written.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ message }) => message).filter((message) => message !== "request")).toEqual([
+      "listening",
+      "waiting for the label database",
+      "label database attached",
+      "ending",
+    ]);
+    expect(lines.at(-1)).toMatchObject({ level: "info", signal: "SIGINT" });
+    expect(lines.filter(({ path }) => path?.startsWith("/v1/heal/"))).toMatchObject([
+      { message: "request", method: "GET", path: `/v1/heal/${labelhashOf("eth")}`, status: 200 },
+    ]);
+    expect(signals.listenerCount("SIGHUP")).toBe(0);
   });
 });
