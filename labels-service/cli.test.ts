@@ -84,7 +84,7 @@ describe("label commands", () => {
     }
   });
 
-  test("refuse input with a fault in one line", async () => {
+  test("refuse invalid input in one line", async () => {
     const { code, stderr } = await run(
       ["ingest", "-", ...labelSet("x", 0)],
       Buffer.from([0x65, 0x0a, 0xff, 0x0a]),
@@ -96,7 +96,7 @@ describe("label commands", () => {
     expect(existsSync(join(folder, "data/labels.sqlite"))).toBe(false);
   });
 
-  test("survive kill -9 at any moment of an ingest: the old database stays, and the next try goes on", async () => {
+  test("survive kill -9 at any moment of an ingest: the old database stays, and the next try resumes", async () => {
     const base = Array.from({ length: 50_000 }, (_, i) => `base${i}\n`).join("");
     expect(await run(["ingest", "-", ...labelSet("x", 0)], base)).toMatchObject({ code: 0 });
     const database = join(folder, "data/labels.sqlite");

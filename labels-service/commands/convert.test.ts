@@ -62,7 +62,7 @@ describe("a conversion", () => {
     expect(facts).toEqual({ labelSetId: "ens-test-env", highestLabelSetVersion: 1, recordsCount: 3 });
   });
 
-  test("refuses another id, and rows of two columns with their line, and leaves nothing behind", async () => {
+  test("refuses another id, and rows of two columns with their line, and leaves nothing there", async () => {
     const databasePath = join(folder, "labels.sqlite");
     await ingestBytes("eth\n", { databasePath });
     await expect(convertText("x\n", { onto: databasePath, labelSetId: "other" })).rejects.toThrow(
@@ -92,7 +92,7 @@ describe("convert", () => {
     expect(readdirSync(folder).toSorted()).toEqual(["one.ensrainbow", "two.ensrainbow", "x.csv"]);
   });
 
-  test("reads other formats when told to, and reports rows that it ignores", async () => {
+  test("reads other formats on request, and reports rows that it ignores", async () => {
     const output = join(folder, "out.ensrainbow");
     const eth = "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0\teth\n";
     const stdin = `COPY public.ens_names (hash, name) FROM stdin;\n${eth}hash\tname\n\\.\n`;

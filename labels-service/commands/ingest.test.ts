@@ -60,7 +60,7 @@ describe("ingest", () => {
     expect(summary(stdout)[1]).toBe("1 labels are new, 0 were there already, 1 rows were ignored.");
   });
 
-  test("lists invalid rows when told to leave them out", async () => {
+  test("leaves invalid rows out on request, and lists them", async () => {
     const stdin = dump(`${ethHash}\teth`, `${ethHash}\tevil`);
     const args = ["ingest", "-", ...labelSet("subgraph", 0), "--skip-invalid"];
     const { code, stdout } = await runCommand(args, { folder, stdin });

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ingestFolder, lockFolder } from "../ingest/work-folder.ts";
+import { ingestFolder, lockFolder } from "../ingest/ingest.ts";
 import { labelSet, runCommand } from "../test-support/run-command.ts";
 
 let folder: string;

@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { escapeControls } from "../../src/log.ts";
-import { ingestFolder, lockFolder } from "../ingest/work-folder.ts";
+import { ingestFolder, lockFolder } from "../ingest/ingest.ts";
 import { type Command, type CommandContext, parseCommandLine, UsageError } from "./command-line.ts";
 
 /** `purge`: deletes the label database and the remains of unfinished ingests. */

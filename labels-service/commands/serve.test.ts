@@ -50,7 +50,7 @@ const statusOf = (url: string) =>
   );
 
 describe("serve", () => {
-  test("binds its port at once, waits for a database, takes up the next one, and ends on SIGTERM", async () => {
+  test("binds its port at once, waits for a database, picks up the next one, and ends on SIGTERM", async () => {
     const { base, child, ended } = await serve();
     const heal = async (label: string) => statusOf(`${base}/v1/heal/${labelhashOf(label)}`);
     expect([await statusOf(`${base}/ready`), await heal("eth")]).toEqual([503, 503]);

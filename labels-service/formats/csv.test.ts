@@ -48,7 +48,7 @@ describe("CSV", () => {
     expect((await parse('eth\n"never closed\nxyz\n')).invalid[0]).toMatch(/: a quote is never closed$/);
   });
 
-  test("goes on from a checkpoint", async () => {
+  test("resumes from a checkpoint", async () => {
     const text = Buffer.from('one\n"t\nwo"\nthree\n');
     const sink = { label: () => {}, invalid: () => {}, ignored: () => {} };
     const first = csv.createParser(sink, startOfInput);

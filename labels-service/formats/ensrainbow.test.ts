@@ -107,7 +107,7 @@ describe(".ensrainbow file", () => {
     });
   });
 
-  test("goes on from a checkpoint", async () => {
+  test("resumes from a checkpoint", async () => {
     const sink = { label: () => {}, invalid: () => {}, ignored: () => {} };
     const first = ensrainbow.createParser(sink, startOfInput);
     first.push(Buffer.concat([header, eth, empty.subarray(0, 5)]));

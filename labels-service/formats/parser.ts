@@ -14,7 +14,7 @@ export type LabelFormat = {
   keepsCarriageReturns?: true;
 };
 
-/** Creates a parser that goes on at `from` and hands what it finds to `sink`. */
+/** Creates a parser that starts or resumes at `from` and passes what it finds to `sink`. */
 export type ParserFactory = (sink: RowSink, from: Checkpoint) => LabelParser;
 
 /** Receives what a parser finds. Positions are for people: "line 7", "record 3 at byte 120". */
@@ -37,11 +37,11 @@ export type LabelParser = {
   end(): void | Promise<void>;
   /** Where in the input the row is that the sink received last. */
   position(): string;
-  /** Where a new parser can go on. */
+  /** Where a new parser can resume. */
   checkpoint(): Checkpoint;
 };
 
-/** A place between two rows of the (uncompressed) input, and what a parser must know to go on there. */
+/** A place between two rows of the (uncompressed) input, and what a parser must know to resume there. */
 export type Checkpoint = { offset: number; rows: number; isInside: boolean };
 
 /** Before the first row. */

@@ -90,7 +90,7 @@ describe("SQL dump", () => {
     );
   });
 
-  test("goes on from a checkpoint among the rows", async () => {
+  test("resumes from a checkpoint among the rows", async () => {
     const text = Buffer.from(`${preamble}${copy}${row("eth")}${row("xyz")}${end}`);
     const sink = { label: () => {}, invalid: () => {}, ignored: () => {} };
     const first = sqlDump.createParser(sink, startOfInput);

@@ -38,7 +38,7 @@ describe("plain text", () => {
     );
   });
 
-  test("goes on from a checkpoint", () => {
+  test("resumes from a checkpoint", () => {
     const rows: string[] = [];
     const sink = {
       label: (b: Buffer, s: number, e: number) => rows.push(b.toString("utf8", s, e)),

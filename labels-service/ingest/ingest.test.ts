@@ -9,9 +9,8 @@ import { digestsOf } from "../../test/support/digests.ts";
 import { validate } from "../commands/validate.ts";
 import { openDatabaseReader } from "../store/database-reader.ts";
 import { ingestBytes, ingestDefaults, noProgress } from "../test-support/ingest-text.ts";
-import { ingest } from "./ingest.ts";
+import { ingest, ingestFolder, lockFolder } from "./ingest.ts";
 import { type Input, openInput } from "./open-input.ts";
-import { ingestFolder, lockFolder } from "./work-folder.ts";
 
 let folder: string;
 let databasePath: string;
@@ -49,7 +48,7 @@ function fileOf(bytes: Buffer, { breaksAfter }: { breaksAfter?: number } = {}): 
 }
 
 describe("ingest", () => {
-  test("makes a database of a dump, and leaves nothing else behind", async () => {
+  test("creates a database from a dump, and leaves nothing else there", async () => {
     const report = await ingestBytes(dump(row("eth"), row("a\\b", "a\\\\b"), "hash\tname\n", row("eth")), {
       databasePath,
     });
@@ -74,7 +73,7 @@ describe("ingest", () => {
     expect(heal(["eth", "xyz"])).toEqual(["eth", "xyz"]);
   });
 
-  test("makes an empty database of an empty input", async () => {
+  test("creates an empty database from an empty input", async () => {
     const { facts } = await ingestBytes("", { databasePath, labelSetId: "discovery-a" });
     expect(facts).toEqual({ labelSetId: "discovery-a", highestLabelSetVersion: 0, recordsCount: 0 });
   });
@@ -108,7 +107,7 @@ describe("ingest", () => {
     expect(readdirSync(join(folder, "data"))).toEqual([]);
   });
 
-  test("leaves invalid rows out when told to, and lists them", async () => {
+  test("leaves invalid rows out on request, and lists them", async () => {
     const bytes = dump(row("eth"), row("eth", "evil\\n"), "nonsense\n", row("xyz"));
     const report = await ingestBytes(bytes, { databasePath, skipInvalid: true });
     expect(report.counts).toMatchObject({ accepted: 2, invalid: 2 });
@@ -123,7 +122,7 @@ describe("ingest", () => {
     ]);
   });
 
-  test("keeps what a damaged file still gives when told to leave invalid rows out", async () => {
+  test("keeps the readable rows of a damaged file on request", async () => {
     const whole = gzipSync(Array.from({ length: 50_000 }, (_, i) => `label${i}\n`).join(""));
     const half = whole.subarray(0, whole.length / 2);
     const { counts } = await ingestBytes(half, { databasePath, skipInvalid: true });
@@ -132,7 +131,7 @@ describe("ingest", () => {
     expect(heal(["label0", "label49999"])).toEqual(["label0", undefined]);
   });
 
-  test("brings versions one after another, and pinned answers never change", async () => {
+  test("adds versions one after another, and pinned answers never change", async () => {
     await ingestBytes("eth\nxyz\n", { databasePath });
     const before = heal(["eth", "xyz", "new"], 0);
     const { facts, added } = await ingestBytes("new\neth\n", { databasePath, labelSetVersion: 1 });
@@ -179,7 +178,7 @@ describe("ingest", () => {
     },
   );
 
-  test("goes on where a process died, with the same result", async () => {
+  test("resumes where a process died, with the same result", async () => {
     const labels = Array.from({ length: 50_000 }, (_, i) => `label${i}`);
     const bytes = Buffer.from(`${labels.join("\n")}\n`);
     const resumed: number[] = [];
@@ -206,7 +205,7 @@ describe("ingest", () => {
     expect(heal(labels)).toEqual(labels);
   });
 
-  test("starts anew when what was left is of another task", async () => {
+  test("starts from the beginning when the remains are of another task", async () => {
     const bytes = Buffer.from("eth\n".repeat(50_000));
     const options = { ...ingestDefaults, databasePath, checkpointBytes: 10_000 };
     await expect(ingest({ ...options, input: fileOf(bytes, { breaksAfter: 150_000 }) })).rejects.toThrow(

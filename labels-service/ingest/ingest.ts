@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
+import Database from "better-sqlite3";
 import { openLabelFile } from "../../src/labels/label-file.ts";
 import {
   isLabelSetId,
@@ -19,7 +20,6 @@ import { type Input, peek } from "./open-input.ts";
 import type { Progress } from "./progress.ts";
 import { type ReadRows, readInput } from "./read-input.ts";
 import type { Remark, RowCounts } from "./verify-rows.ts";
-import { ingestFolder, lockFolder } from "./work-folder.ts";
 
 export type IngestOptions = {
   input: Input;
@@ -29,7 +29,7 @@ export type IngestOptions = {
   labelSetVersion?: number | undefined;
   format?: FormatName | undefined;
   skipInvalid: boolean;
-  /** Unpacked bytes between two points from which a killed ingest goes on. */
+  /** Unpacked bytes between two points from which a killed ingest resumes. */
   checkpointBytes: number;
   progress: Progress;
   now: () => Date;
@@ -178,7 +178,33 @@ function write(writer: LabelDatabaseWriter, { sorter, counts }: ReadRows, progre
   }
 }
 
+/** The folder in which the next label database for `databasePath` is prepared. */
+export function ingestFolder(databasePath: string): string {
+  return `${databasePath}.ingest`;
+}
+
+/**
+ * Reserves the folder for this process until the returned function is called or the process dies: the lock is SQLite's,
+ * which the operating system releases. Throws `FolderInUseError` if another process has it.
+ */
+export function lockFolder(folder: string): () => void {
+  mkdirSync(folder, { recursive: true });
+  const lock = new Database(join(folder, "lock.sqlite"), { timeout: 0 });
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    lock.close();
+    throw new FolderInUseError("Another ingest into this database is running.", { cause: error });
+  }
+  return () => void lock.close();
+}
+
 /** The rules of label sets forbid it; nothing was written. */
 export class IngestError extends Error {
   override name = "IngestError";
+}
+
+/** Another process is preparing the next database. */
+export class FolderInUseError extends Error {
+  override name = "FolderInUseError";
 }

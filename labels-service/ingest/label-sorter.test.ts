@@ -74,7 +74,7 @@ describe("label sorter", () => {
     );
   });
 
-  test("goes on from a checkpoint and forgets what was written after it", () => {
+  test("resumes from a checkpoint and forgets what was written after it", () => {
     const first = openLabelSorter(path);
     add(first, "kept");
     const state = JSON.parse(JSON.stringify(first.checkpoint()));

@@ -17,7 +17,7 @@ import type { Input } from "./open-input.ts";
 import type { Progress } from "./progress.ts";
 import { createRowVerifier, noRows, type Remark, type RowCounts } from "./verify-rows.ts";
 
-/** What a later process needs to go on where this one stopped. */
+/** What a later process needs to resume where this one stopped. */
 type Manifest = {
   task: string;
   checkpoint: Checkpoint;
@@ -37,7 +37,7 @@ export type ReadOptions = {
   /** Names what is done; only work on the same task is resumed. */
   task: string;
   skipInvalid: boolean;
-  /** Unpacked bytes between two points from which a killed process goes on. */
+  /** Unpacked bytes between two points from which a killed process resumes. */
   checkpointBytes: number;
   progress: Progress;
   onIgnored: (remark: Remark) => void;
@@ -48,7 +48,7 @@ export type ReadOptions = {
 export type ReadRows = { sorter: LabelSorter; counts: RowCounts; hasRejects: boolean };
 
 /**
- * Reads and verifies all rows of an input and collects their labels in a sorter; goes on from the last checkpoint in
+ * Reads and verifies all rows of an input and collects their labels in a sorter; resumes from the last checkpoint in
  * `folder` if it is of the same `task`. Throws `InvalidRowsError` after the whole input was read, unless `skipInvalid`.
  */
 export async function readInput(options: ReadOptions): Promise<ReadRows> {

@@ -34,7 +34,7 @@ describe("live database", () => {
     database.close();
   });
 
-  test("takes up the next version when an ingest has finished", async () => {
+  test("picks up the next version when an ingest has finished", async () => {
     await ingest("eth\n");
     const database = open();
     database.reload({ isForced: false });
@@ -45,7 +45,7 @@ describe("live database", () => {
     database.close();
   });
 
-  test("opens the same file again only when it is told to", async () => {
+  test("reopens the same file only on request", async () => {
     await ingest("eth\n");
     const database = open();
     database.reload({ isForced: false });

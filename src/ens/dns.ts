@@ -27,7 +27,7 @@ const txt = 16;
 const keySuffix = ".ens";
 
 /**
- * The text record behind a DNSRecordChanged or DNSRecordDeleted event: resource TXT, record name `<key>.ens`, value the
+ * The text record in a DNSRecordChanged or DNSRecordDeleted event: resource TXT, record name `<key>.ens`, value the
  * first string of the first TXT record (ENSNode's rule). Undefined for other records and for malformed ones.
  * @example dnsTextRecord({ name: "0x0661766174617203656e7300", resource: 16 }) // { key: "avatar", value: undefined }
  */

@@ -6,7 +6,7 @@ const zero = "0x0000000000000000000000000000000000000000";
 
 test.each<[string, Hex, Hex]>([
   [
-    "an address behind twelve zero bytes",
+    "an address after twelve zero bytes",
     "0x0000000000000000000000005a1de0c3b7f24e86d9310ab27c4f5e6d7a8b9c01",
     "0x5a1de0c3b7f24e86d9310ab27c4f5e6d7a8b9c01",
   ],

@@ -107,7 +107,7 @@ describe("label file", () => {
     file.close();
   });
 
-  test("a label keeps the version that brought it first", () => {
+  test("a label keeps the first version that contained it", () => {
     create(["eth", "xyz"]);
     extend(["eth", "new"]);
     const file = openLabelFile(path);

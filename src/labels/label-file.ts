@@ -48,14 +48,6 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
   const byKey = database
     .prepare<[number], [version: number, label: string]>("SELECT version, label FROM labels WHERE key = ?")
     .raw();
-  // One value a row is fetched faster than two. A LEFT JOIN keeps the order of its left side.
-  const byKeys = database
-    .prepare<[(number | null)[]], string | null>(
-      `SELECT iif(version <= ?, label, NULL)
-        FROM (VALUES ${new Array(keysAtOnce).fill("(?)").join(", ")}) AS wanted
-        LEFT JOIN labels ON labels.key = wanted.column1`,
-    )
-    .pluck();
   const byLabelhash = database
     .prepare<[Buffer], [version: number, label: string]>(
       "SELECT version, label FROM collisions WHERE labelhash = ?",
@@ -74,14 +66,7 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
     return isPreimage(other[1], digests, start) ? other[1] : undefined;
   };
 
-  const healSome = (digests: Uint8Array, places: Uint32Array, highestVersion: number) => {
-    const parameters: (number | null)[] = [highestVersion];
-    for (let i = 0; i < places.length; i++)
-      parameters.push(labelKey(digests, (places[i] ?? 0) * digestLength));
-    while (parameters.length <= keysAtOnce) parameters.push(null);
-    return byKeys.all(parameters);
-  };
-
+  const labelsAt = createKeysLookup(database);
   const oneDigest = new Uint8Array(digestLength);
   return {
     heal: (labelhash, highestVersion) => {
@@ -94,7 +79,7 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
       const answers: (string | undefined)[] = [];
       for (let start = 0; start < places.length; start += keysAtOnce) {
         const some = places.subarray(start, start + keysAtOnce);
-        const labels = healSome(digests, some, highestVersion);
+        const labels = labelsAt(digests, some, highestVersion);
         for (let i = 0; i < some.length; i++) {
           const at = (some[i] ?? 0) * digestLength;
           const label = labels[i] ?? undefined;
@@ -109,6 +94,25 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
 
 /** Keys looked up by one statement. */
 const keysAtOnce = 100;
+
+/** Looks up labels by key alone: up to `keysAtOnce` places among the digests, null where there is no such label. */
+function createKeysLookup(database: Database.Database) {
+  // One value a row is fetched faster than two. A LEFT JOIN keeps the order of its left side.
+  const byKeys = database
+    .prepare<[(number | null)[]], string | null>(
+      `SELECT iif(version <= ?, label, NULL)
+        FROM (VALUES ${new Array(keysAtOnce).fill("(?)").join(", ")}) AS wanted
+        LEFT JOIN labels ON labels.key = wanted.column1`,
+    )
+    .pluck();
+  return (digests: Uint8Array, places: Uint32Array, highestVersion: number) => {
+    const parameters: (number | null)[] = [highestVersion];
+    for (let i = 0; i < places.length; i++)
+      parameters.push(labelKey(digests, (places[i] ?? 0) * digestLength));
+    while (parameters.length <= keysAtOnce) parameters.push(null);
+    return byKeys.all(parameters);
+  };
+}
 
 function everyPlace(digests: Uint8Array): Uint32Array {
   return Uint32Array.from({ length: digests.length / digestLength }, (_, place) => place);
