@@ -1,7 +1,7 @@
 import { copyFileSync, linkSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { escapeControls } from "../../src/json-log.ts";
 import { openLabelFile } from "../../src/labels/label-file.ts";
-import { escapeControls } from "../../src/log.ts";
 import { type IngestOptions, type IngestReport, ingest } from "../ingest/ingest.ts";
 import { openInput } from "../ingest/open-input.ts";
 import { createProgress } from "../ingest/progress.ts";

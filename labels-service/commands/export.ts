@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import { escapeControls } from "../../src/log.ts";
+import { escapeControls } from "../../src/json-log.ts";
 import { encodeHeader, encodeRecord } from "../formats/ensrainbow.ts";
 import { createProgress, type Progress } from "../ingest/progress.ts";
 import { type DatabaseReader, openDatabaseReader } from "../store/database-reader.ts";

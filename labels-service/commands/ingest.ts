@@ -1,4 +1,4 @@
-import { escapeControls } from "../../src/log.ts";
+import { escapeControls } from "../../src/json-log.ts";
 import { formatOf } from "../formats/formats.ts";
 import { type IngestReport, ingest } from "../ingest/ingest.ts";
 import { openInput } from "../ingest/open-input.ts";

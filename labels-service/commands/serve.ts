@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { setFlagsFromString } from "node:v8";
-import { createJsonLog } from "../../src/log.ts";
+import { createJsonLog } from "../../src/json-log.ts";
 import { createLabelsServer } from "../http/server.ts";
 import { createLiveDatabase } from "../store/live-database.ts";
 import {

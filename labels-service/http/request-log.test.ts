@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { createJsonLog } from "../../src/log.ts";
+import { createJsonLog } from "../../src/json-log.ts";
 import { createLiveDatabase } from "../store/live-database.ts";
 import { createLabelsServer } from "./server.ts";
 

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Log } from "../../src/json-log.ts";
 import type { LabelFile } from "../../src/labels/label-file.ts";
-import type { Log } from "../../src/log.ts";
 import type { LiveDatabase } from "../store/live-database.ts";
 import { type Answer, corsHeaders, internalError, notReady, writeAnswer, writePreflight } from "./answer.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";

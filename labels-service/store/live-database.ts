@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
+import type { Log } from "../../src/json-log.ts";
 import { type LabelFile, openLabelFile } from "../../src/labels/label-file.ts";
-import type { Log } from "../../src/log.ts";
 
 /** The label database at a path where the file may be replaced at any time. */
 export type LiveDatabase = {

@@ -12,9 +12,9 @@ describe("labels of the subgraph", () => {
     ["", { labelName: null, part: "" }],
     ["a.b", undefined],
     [undefined, undefined],
-  ])("%j, known or claimed by an event", (label, stored) => {
-    expect(subgraphNaming.known(label)).toEqual(stored);
-    expect(subgraphNaming.claimed(eth, label)).toEqual(stored);
+  ])("%j, of the label source or of an event", (label, stored) => {
+    expect(subgraphNaming.proven(eth, label)).toEqual(stored);
+    expect(subgraphNaming.known(eth, label)).toEqual(stored);
   });
 
   test("an unknown label is null in its column and encoded in names", () => {
@@ -28,15 +28,15 @@ describe("interpreted labels", () => {
     ["ETH", undefined],
     ["", undefined],
     [undefined, undefined],
-  ])("%j, if it is known", (label, stored) => {
-    expect(multichainNaming.known(label)).toEqual(stored);
+  ])("%j, if it is proven", (label, stored) => {
+    expect(multichainNaming.proven(eth, label)).toEqual(stored);
   });
 
-  test("a claimed label must be the preimage and normalised", () => {
-    expect(multichainNaming.claimed(eth, "eth")).toEqual({ labelName: "eth", part: "eth" });
-    expect(multichainNaming.claimed(eth, "xyz")).toBeUndefined();
-    expect(multichainNaming.claimed(upperCase, "ETH")).toBeUndefined();
-    expect(multichainNaming.claimed(eth, undefined)).toBeUndefined();
+  test("the label of an event must be the preimage and normalised", () => {
+    expect(multichainNaming.known(eth, "eth")).toEqual({ labelName: "eth", part: "eth" });
+    expect(multichainNaming.known(eth, "xyz")).toBeUndefined();
+    expect(multichainNaming.known(upperCase, "ETH")).toBeUndefined();
+    expect(multichainNaming.known(eth, undefined)).toBeUndefined();
   });
 
   test("an unknown label is encoded", () => {

@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import pRetry from "p-retry";
 import type { Hex } from "viem";
 import { labelhashOf } from "../ens/labels.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../json-log.ts";
 import { createHttpClient, type Reply } from "./http-client.ts";
 import { askFacts, LabelServiceOutage, labelOf } from "./replies.ts";
 import {

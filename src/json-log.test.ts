@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createJsonLog, escapeControls } from "./log.ts";
+import { createJsonLog, escapeControls } from "./json-log.ts";
 
 describe("text for logs and terminals", () => {
   test.each([
