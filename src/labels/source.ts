@@ -41,7 +41,10 @@ export const labelCounters = {
   waiting: 0,
 };
 
-/** Counts the outcome of a heal and returns it. */
+/**
+ * Counts the outcome of a heal and returns it.
+ * @example counted("eth") // "eth"
+ */
 export function counted(label: string | undefined): string | undefined {
   if (label === undefined) labelCounters.unknown++;
   else labelCounters.healed++;
