@@ -16,7 +16,7 @@ import { freePort } from "../devnet/ports.ts";
 import { readLabels, readRecording } from "../devnet/recording.ts";
 import { startServiceProcess } from "../devnet/service-process.ts";
 import { WaitError, waitFor } from "../devnet/wait.ts";
-import { batchOf, createLabelDatabase } from "../labels-service/database.ts";
+import { batchOf, createLabelDatabase } from "../labels-service/store/database-writer.ts";
 import { chainIds, datasourcesFile, lastBlocks } from "../test/support/chains-world.ts";
 import { pluginSets } from "./plugin-sets.ts";
 import { startPostgres } from "./postgres.ts";

@@ -5,10 +5,10 @@ import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openLabelFile } from "../src/labels/label-file.ts";
 import { digestsOf } from "../test/support/digests.ts";
-import { openLabelScan } from "./scan.ts";
+import { validate } from "./commands/validate.ts";
+import { openDatabaseReader } from "./store/database-reader.ts";
 import { start } from "./test-support/command-line.ts";
 import { noProgress } from "./test-support/ingest-text.ts";
-import { validate } from "./validate.ts";
 
 let folder: string;
 
@@ -26,7 +26,7 @@ const labelSet = (id: string, version: number) => [
 ];
 
 describe("label commands", () => {
-  test("bring labels in, tell of them, check them, give them out and delete them", async () => {
+  test("add labels, show and check them, export them and delete them", async () => {
     const ingested = await run(["ingest", "-", ...labelSet("ens-test-env", 0)], gzipSync("eth\nxyz\neth\n"));
     expect(ingested).toMatchObject({ code: 0, stderr: "" });
     expect(ingested.stdout).toMatch(/^Ingested version 0 of "ens-test-env" from text: 3 rows in /);
@@ -84,7 +84,7 @@ describe("label commands", () => {
     }
   });
 
-  test("refuse input with a fault in one line", async () => {
+  test("refuse invalid input in one line", async () => {
     const { code, stderr } = await run(
       ["ingest", "-", ...labelSet("x", 0)],
       Buffer.from([0x65, 0x0a, 0xff, 0x0a]),
@@ -96,7 +96,7 @@ describe("label commands", () => {
     expect(existsSync(join(folder, "data/labels.sqlite"))).toBe(false);
   });
 
-  test("survive kill -9 at any moment of an ingest: the old database stays, and the next try goes on", async () => {
+  test("survive kill -9 at any moment of an ingest: the old database stays, and the next try resumes", async () => {
     const base = Array.from({ length: 50_000 }, (_, i) => `base${i}\n`).join("");
     expect(await run(["ingest", "-", ...labelSet("x", 0)], base)).toMatchObject({ code: 0 });
     const database = join(folder, "data/labels.sqlite");
@@ -116,9 +116,9 @@ describe("label commands", () => {
     const { code, stderr } = await run(args);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: "Going on after 300,000 rows that were read before.\n",
+      stderr: "Resuming after 300,000 rows that were read before.\n",
     });
-    const scan = openLabelScan(database);
+    const scan = openDatabaseReader(database);
     expect(validate(scan, noProgress)).toEqual({ labels: 350_000, faults: 0, descriptions: [] });
     scan.close();
     const file = openLabelFile(database);

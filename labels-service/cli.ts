@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 
-// Compiling afresh would be the greater part of the start of `serve`.
+// Compiling would otherwise take most of the time that `serve` needs to start.
 enableCompileCache();
 const { main } = await import("./main.ts");
 
@@ -12,4 +12,5 @@ process.exitCode = await main(process.argv.slice(2), {
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
+  signals: process,
 });

@@ -1,9 +1,8 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { main } from "./main.ts";
+import { labelSet, runCommand } from "./test-support/run-command.ts";
 
 let folder: string;
 
@@ -11,30 +10,6 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "main-"));
 });
 afterEach(() => rmSync(folder, { recursive: true }));
-
-const labelSet = (id: string, version: number) => [
-  "--label-set-id",
-  id,
-  "--label-set-version",
-  String(version),
-];
-
-async function run(args: string[], stdin = "") {
-  const written = { stdout: "", stderr: "" };
-  const output = (name: "stdout" | "stderr") => ({
-    write: (text: string | Uint8Array) => {
-      written[name] += text;
-    },
-  });
-  const code = await main(args, {
-    database: join(folder, "data/labels.sqlite"),
-    port: "3223",
-    stdin: Readable.from([Buffer.from(stdin)]),
-    stdout: output("stdout"),
-    stderr: output("stderr"),
-  });
-  return { code, ...written };
-}
 
 describe("label commands", () => {
   test.each<[string[], string | RegExp, string?]>([
@@ -60,7 +35,10 @@ describe("label commands", () => {
     [["export"], /there is no such file/],
     [["convert", "-"], "--label-set-id is needed.\n", "eth\n"],
   ])("%j ends with one line and code 1, and writes nothing", async (args, message, stdin) => {
-    const { code, stdout, stderr } = await run(args, stdin);
+    const { code, stdout, stderr } = await runCommand(args, {
+      folder,
+      ...(stdin === undefined ? {} : { stdin }),
+    });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     if (typeof message === "string") expect(stderr).toBe(message);
     else expect(stderr).toMatch(message);

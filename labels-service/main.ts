@@ -1,4 +1,5 @@
-import { type Command, type CommandContext, UsageError } from "./commands/command.ts";
+import { escapeControls } from "../src/json-log.ts";
+import { type Command, type CommandContext, UsageError } from "./commands/command-line.ts";
 import { convertCommand } from "./commands/convert.ts";
 import { exportCommand } from "./commands/export.ts";
 import { ingestCommand } from "./commands/ingest.ts";
@@ -6,9 +7,9 @@ import { purgeCommand } from "./commands/purge.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { statsCommand } from "./commands/stats.ts";
 import { validateCommand } from "./commands/validate.ts";
-import { escapeControls } from "./escape-controls.ts";
+import { formatNames, formatOf } from "./formats/formats.ts";
 
-/** Runs the command that `args` name and returns the exit code; faults become one line on standard error. */
+/** Runs the command named by the first argument and returns the exit code; errors become one line on standard error. */
 export async function main([name = "", ...args]: string[], context: CommandContext): Promise<number> {
   try {
     if (["help", "--help", "-h"].includes(name) || args.includes("--help")) {
@@ -44,13 +45,17 @@ const commands: Record<string, Command> = {
 };
 
 function help(): string {
-  const lines = Object.entries(commands).map(
-    ([name, { usage, purpose }]) => `  ${name} ${usage}\n      ${purpose}`,
-  );
   return [
     "The label healing service: labelhash to label.",
     "",
-    ...lines,
+    ...Object.entries(commands).map(([name, { usage, purpose }]) => `  ${name} ${usage}\n      ${purpose}`),
+    "",
+    "Formats, gzipped or not, and how they are recognised without --format:",
+    "",
+    ...formatNames.map((name) => {
+      const { title, recognisedBy } = formatOf(name);
+      return `  ${name.padEnd(10)}  ${title}: ${recognisedBy}`;
+    }),
     "",
     "LABELS_DATABASE is the default of --database (else ./data/labels.sqlite), LABELS_PORT that of --port (else 3223).",
     "",

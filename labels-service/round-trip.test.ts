@@ -1,18 +1,15 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { labelhashOf } from "../src/ens/labels.ts";
 import { openLabelFile } from "../src/labels/label-file.ts";
 import { digestsOf } from "../test/support/digests.ts";
-import { convert } from "./convert.ts";
-import { exportVersion } from "./export.ts";
-import { openInput } from "./input.ts";
-import { openLabelScan } from "./scan.ts";
-import { ingestBytes, ingestDefaults, noProgress } from "./test-support/ingest-text.ts";
-import { validate } from "./validate.ts";
+import { exportVersion } from "./commands/export.ts";
+import { validate } from "./commands/validate.ts";
+import { openDatabaseReader } from "./store/database-reader.ts";
+import { ingestBytes, noProgress } from "./test-support/ingest-text.ts";
 
 let folder: string;
 let next = 0;
@@ -40,7 +37,7 @@ function healed(databasePath: string, labels: string[]) {
 }
 
 function exported(databasePath: string, version: number): Buffer {
-  const scan = openLabelScan(databasePath);
+  const scan = openDatabaseReader(databasePath);
   const target = path("labels.ensrainbow");
   exportVersion(scan, version, target, noProgress);
   expect(validate(scan, noProgress).faults).toBe(0);
@@ -132,7 +129,7 @@ describe("a damaged .ensrainbow file", () => {
           return;
         }
         // Cut between two records, or changed in what is not part of a label: every label is still a true one.
-        const scan = openLabelScan(databasePath);
+        const scan = openDatabaseReader(databasePath);
         const found = [...scan.labels()].flat().map(([, label]) => label);
         expect(validate(scan, noProgress).faults).toBe(0);
         scan.close();
@@ -153,118 +150,6 @@ function withDamage(file: Buffer, kind: string, at: number, value: number): Buff
   flipped[at] = flipped[at]! ^ value;
   return flipped;
 }
-
-describe("convert", () => {
-  const convertText = (text: string, options: { onto?: string; output?: string; labelSetId?: string }) =>
-    convert({
-      ...ingestDefaults,
-      input: openInput("-", Readable.from([Buffer.from(text)])),
-      format: "csv",
-      onto: undefined,
-      output: path("out.ensrainbow"),
-      ...options,
-    });
-
-  test("writes a version 0 with every label once", async () => {
-    const { path: file, added } = await convertText('eth\n"a,b"\neth\n', {});
-    expect(added).toBe(2);
-    const databasePath = path();
-    await ingestBytes(readFileSync(file), {
-      databasePath,
-      labelSetId: undefined,
-      labelSetVersion: undefined,
-    });
-    expect(healed(databasePath, ["eth", "a,b", "x"])).toEqual(["eth", "a,b", undefined]);
-  });
-
-  test("writes the next version of a database without what that has, and leaves it alone", async () => {
-    const databasePath = path();
-    await ingestBytes("eth\nxyz\n", { databasePath });
-    const before = readFileSync(databasePath);
-    const { path: file, added } = await convertText("eth\nnew\n", { onto: databasePath });
-    expect(added).toBe(1);
-    expect(readFileSync(databasePath).equals(before)).toBe(true);
-    const { facts } = await ingestBytes(readFileSync(file), {
-      databasePath,
-      labelSetId: undefined,
-      labelSetVersion: undefined,
-    });
-    expect(facts).toEqual({ labelSetId: "ens-test-env", highestLabelSetVersion: 1, recordsCount: 3 });
-  });
-
-  test("refuses another id, and rows of two columns with their line, and leaves nothing behind", async () => {
-    const databasePath = path();
-    await ingestBytes("eth\n", { databasePath });
-    await expect(convertText("x\n", { onto: databasePath, labelSetId: "other" })).rejects.toThrow(
-      "does not belong into it",
-    );
-    const output = path("never.ensrainbow");
-    await expect(convertText("x\na,b\n", { output })).rejects.toThrow(
-      "line 2: it has 2 columns; expected one",
-    );
-    expect(() => readFileSync(output)).toThrow("ENOENT");
-  });
-});
-
-describe("validate", () => {
-  test.each([
-    [
-      "a changed label",
-      "UPDATE labels SET label = 'evil' WHERE label = 'eth'",
-      1,
-      /^The label under key \d+ has another labelhash\.$/,
-    ],
-    [
-      "a label under another key",
-      "UPDATE labels SET key = key + 1 WHERE label = 'eth'",
-      1,
-      /has another labelhash/,
-    ],
-    [
-      "a missing label",
-      "DELETE FROM labels WHERE label = 'eth'",
-      2,
-      /^There are 1 labels, but 2 are recorded\.$/,
-    ],
-    [
-      "a wrong version",
-      "UPDATE labels SET version = 7 WHERE label = 'eth'",
-      2,
-      /^Version 0 has 1 labels, but 2 are recorded\.$/,
-    ],
-    ["a missing version", "DELETE FROM versions", 2, /^2 labels are of versions that are not recorded\.$/],
-    [
-      "a wrong count",
-      "UPDATE label_set SET records_count = 3",
-      1,
-      /^There are 2 labels, but 3 are recorded\.$/,
-    ],
-    [
-      "a wrong collision",
-      "INSERT INTO collisions VALUES (zeroblob(32), 0, 'x')",
-      3,
-      /^The colliding label under 0x0{64} has/,
-    ],
-  ])("finds %s", async (_, sql, faults, first) => {
-    const databasePath = path();
-    await ingestBytes("eth\nxyz\n", { databasePath });
-    const { default: Database } = await import("better-sqlite3");
-    new Database(databasePath).exec(sql).close();
-    const scan = openLabelScan(databasePath);
-    const result = validate(scan, noProgress);
-    scan.close();
-    expect(result.faults).toBe(faults);
-    expect(result.descriptions[0]).toMatch(first);
-  });
-});
-
-test("an export of a version that brought nothing is a header only", async () => {
-  const databasePath = path();
-  await ingestBytes("", { databasePath });
-  expect(exported(databasePath, 0).toString("hex")).toBe(
-    "1e0a0a656e737261696e626f7710011a0c656e732d746573742d656e762000",
-  );
-});
 
 test("the database is a stock SQLite file that says what it is", async () => {
   const databasePath = path();

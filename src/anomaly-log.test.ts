@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createAnomalyLog } from "./anomaly-log.ts";
 
 test("logs the first twenty of a kind with their place, then says that the rest is counted", () => {
-  const lines: [string, Record<string, string | number>][] = [];
+  const lines: [string, unknown][] = [];
   const report = createAnomalyLog((_level, message, fields) => lines.push([message, fields]));
   for (let logIndex = 0; logIndex < 30; logIndex++) {
     report({ anomaly: "unknown-node", chainId: 1, transactionHash: "0xab", logIndex });

@@ -1,5 +1,5 @@
 import type { AnomalyReport } from "./indexing/scope.ts";
-import type { Log } from "./log.ts";
+import type { Log } from "./json-log.ts";
 
 const loggedOfEachKind = 20;
 

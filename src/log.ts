@@ -1,10 +1,6 @@
-type Level = "info" | "warn" | "error";
-type Fields = Record<string, string | number>;
+import type { Log, LogFields, LogLevel } from "./json-log.ts";
 
-/** Writes one line of log: what happened, and the facts. */
-export type Log = (level: Level, message: string, fields: Fields) => void;
-
-type PonderLogger = Record<Level, (line: { msg: string } & Fields) => void>;
+type PonderLogger = Record<LogLevel, (line: { msg: string } & LogFields) => void>;
 
 /** The log of this process: Ponder's where it runs, so that level and format are the operator's, else standard error. */
 export function processLog(): Log {

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import { labelCounters } from "./labels/counters.ts";
+import { labelCounters } from "./labels/source.ts";
 
 /** Metrics of the indexing functions, shown at Ponder's /metrics beside its own. */
 export type IndexingMetrics = { countAnomaly(anomaly: string): void };

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { batchOf, createLabelDatabase } from "../../labels-service/database.ts";
+import { batchOf, createLabelDatabase } from "../../labels-service/store/database-writer.ts";
 
 /** Writes every second label into a database, as a label set that lags behind would have it; returns its LABELS_URL. */
 export function labelsFile(folder: string, labels: readonly string[]): string {

@@ -1,15 +1,23 @@
-import { escapeControls } from "../escape-controls.ts";
-import { type IngestReport, ingest } from "../ingest.ts";
-import { openInput } from "../input.ts";
-import { createProgress, duration } from "../progress.ts";
-import { type Command, parseCommandLine, parseFormat, wholeNumber } from "./command.ts";
+import { escapeControls } from "../../src/json-log.ts";
+import { formatOf } from "../formats/formats.ts";
+import { type IngestReport, ingest } from "../ingest/ingest.ts";
+import { openInput } from "../ingest/open-input.ts";
+import { createProgress, duration } from "../ingest/progress.ts";
+import {
+  type Command,
+  formatUsage,
+  highestVersionNumber,
+  parseCommandLine,
+  parseFormat,
+  wholeNumber,
+} from "./command-line.ts";
 
 /** `ingest`: one label set version into the label database. */
 export const ingestCommand: Command = {
   usage:
-    "<file|-> --label-set-id ID --label-set-version N [--database PATH] [--format sql|ensrainbow|csv|text] " +
+    `<file|-> --label-set-id ID --label-set-version N [--database PATH] ${formatUsage} ` +
     "[--skip-invalid] [--checkpoint-mb N]",
-  purpose: "bring a label set version into the database",
+  purpose: "add a label set version to the database",
   run: async (args, { database, stdin, stdout, stderr }) => {
     const { values, operand } = parseCommandLine(
       args,
@@ -23,7 +31,7 @@ export const ingestCommand: Command = {
       },
       "file to ingest",
     );
-    const version = { min: 0, max: 0xffff_ffff };
+    const version = { min: 0, max: highestVersionNumber };
     const checkpoint = { min: 1, max: 1_000_000 };
     const databasePath = values.database ?? database;
     const started = performance.now();
@@ -38,7 +46,7 @@ export const ingestCommand: Command = {
       progress: createProgress(stderr),
       now: () => new Date(),
       onIgnored: ({ position, reason }) => stderr.write(`Ignored ${position}: ${reason}.\n`),
-      onResume: (rows) => stderr.write(`Going on after ${number(rows)} rows that were read before.\n`),
+      onResume: (rows) => stderr.write(`Resuming after ${number(rows)} rows that were read before.\n`),
     });
     stdout.write(summary(report, databasePath, (performance.now() - started) / 1000));
   },
@@ -55,7 +63,7 @@ function summary({ format, facts, counts, added, rejectsPath }: IngestReport, pa
     `${escapeControls(path)} holds ${number(facts.recordsCount)} labels.`,
   ];
   if (rejectsPath !== undefined) lines.push(`The invalid rows are listed in ${escapeControls(rejectsPath)}.`);
-  if (format === "text" && counts.endingInCarriageReturn > 0) {
+  if (formatOf(format).keepsCarriageReturns && counts.endingInCarriageReturn > 0) {
     lines.push(
       `${number(counts.endingInCarriageReturn)} labels end in a carriage return: was this a Windows text file?`,
     );

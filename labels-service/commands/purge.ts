@@ -1,10 +1,10 @@
 import { existsSync, rmSync } from "node:fs";
-import { createInterface } from "node:readline/promises";
-import { escapeControls } from "../escape-controls.ts";
-import { ingestFolder, lockFolder } from "../work-folder.ts";
-import { type Command, parseCommandLine, UsageError } from "./command.ts";
+import { createInterface } from "node:readline";
+import { escapeControls } from "../../src/json-log.ts";
+import { ingestFolder, lockFolder } from "../ingest/ingest.ts";
+import { type Command, type CommandContext, parseCommandLine, UsageError } from "./command-line.ts";
 
-/** `purge`: deletes the label database and what an unfinished ingest left. */
+/** `purge`: deletes the label database and the remains of unfinished ingests. */
 export const purgeCommand: Command = {
   usage: "[--database PATH] [--yes]",
   purpose: "delete the database and the remains of unfinished ingests",
@@ -20,11 +20,11 @@ export const purgeCommand: Command = {
       context.stdout.write(`There is nothing at ${escapeControls(path)}.\n`);
       return;
     }
-    if (values.yes !== true && !(await isConfirmed(path, context.stdin))) {
+    if (values.yes !== true && !(await isConfirmed(path, context))) {
       context.stdout.write("Nothing was deleted.\n");
       return;
     }
-    // Nobody may be writing there.
+    // Fails while an ingest is running.
     if (existsSync(folder)) lockFolder(folder)();
     rmSync(path, { force: true });
     rmSync(folder, { recursive: true, force: true });
@@ -32,12 +32,9 @@ export const purgeCommand: Command = {
   },
 };
 
-async function isConfirmed(path: string, stdin: NodeJS.ReadableStream & { isTTY?: boolean | undefined }) {
+async function isConfirmed(path: string, { stdin, stderr }: CommandContext): Promise<boolean> {
   if (stdin.isTTY !== true) throw new UsageError("Deleting needs --yes when nobody can be asked.");
-  const dialog = createInterface({ input: stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await dialog.question(`Delete ${escapeControls(path)}? [y/N] `)).trim());
-  } finally {
-    dialog.close();
-  }
+  stderr.write(`Delete ${escapeControls(path)}? [y/N] `);
+  for await (const line of createInterface({ input: stdin })) return /^y(es)?$/i.test(line.trim());
+  return false;
 }

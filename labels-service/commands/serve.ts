@@ -1,18 +1,24 @@
 import { once } from "node:events";
 import { setFlagsFromString } from "node:v8";
+import { createJsonLog } from "../../src/json-log.ts";
 import { createLabelsServer } from "../http/server.ts";
-import { createLiveDatabase } from "../live-database.ts";
-import { createLog } from "../log.ts";
-import { type Command, parseCommandLine, UsageError, wholeNumber } from "./command.ts";
+import { createLiveDatabase } from "../store/live-database.ts";
+import {
+  type Command,
+  type CommandContext,
+  parseCommandLine,
+  UsageError,
+  wholeNumber,
+} from "./command-line.ts";
 
 const checkIntervalMs = 1000;
-/** How long requests may still take after the process was told to end. */
+/** How long requests may still take after SIGTERM. */
 const graceMs = 5000;
 
 /** `serve`: the HTTP service over the label database, until SIGTERM or SIGINT. */
 export const serveCommand: Command = {
   usage: "[--port N] [--host ADDRESS] [--database PATH] [--log-requests]",
-  purpose: "answer over HTTP; takes up a new database when the file is replaced",
+  purpose: "answer over HTTP; picks up a new database when the file is replaced",
   run: async (args, context) => {
     const { values } = parseCommandLine(
       args,
@@ -27,13 +33,13 @@ export const serveCommand: Command = {
     const port = wholeNumber("port", values.port ?? context.port, { min: 1, max: 65_535 });
     const path = values.database ?? context.database;
     const now = () => new Date();
-    const log = createLog(context.stdout, now);
+    const log = createJsonLog(context.stdout, now);
     const database = createLiveDatabase(path, log);
     const server = createLabelsServer({ database, log, now, logsRequests: values["log-requests"] ?? false });
 
-    // What a request leaves behind is garbage at once: more room for it would only make the process larger.
+    // Requests produce short-lived garbage only: more room for it would just make the process larger.
     setFlagsFromString("--semi-space-growth-factor=1");
-    const ended = endOf(process);
+    const ended = endOf(context.signals);
     server.listen({ port, ...(values.host === undefined ? {} : { host: values.host }) });
     await once(server, "listening").catch((error: Error) => {
       throw new UsageError(`Port ${port} cannot be used: ${error.message}.`);
@@ -41,13 +47,13 @@ export const serveCommand: Command = {
     log("info", "listening", { port });
 
     const reload = () => database.reload({ isForced: true });
-    process.on("SIGHUP", reload);
+    context.signals.on("SIGHUP", reload);
     database.reload({ isForced: false });
     const checking = setInterval(() => database.reload({ isForced: false }), checkIntervalMs);
 
     log("info", "ending", { signal: await ended });
     clearInterval(checking);
-    process.off("SIGHUP", reload);
+    context.signals.off("SIGHUP", reload);
     const closed = once(server, "close");
     server.close();
     server.closeIdleConnections();
@@ -58,7 +64,7 @@ export const serveCommand: Command = {
   },
 };
 
-function endOf(signals: NodeJS.Process): Promise<string> {
+function endOf(signals: CommandContext["signals"]): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) signals.once(signal, () => resolve(signal));
   });

@@ -1,17 +1,17 @@
 import { statSync } from "node:fs";
+import { escapeControls } from "../../src/json-log.ts";
 import { labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
-import { escapeControls } from "../escape-controls.ts";
-import { openLabelScan } from "../scan.ts";
-import { type Command, parseCommandLine } from "./command.ts";
+import { openDatabaseReader } from "../store/database-reader.ts";
+import { type Command, parseCommandLine } from "./command-line.ts";
 
 /** `stats`: what the label database holds. */
 export const statsCommand: Command = {
   usage: "[--database PATH]",
-  purpose: "tell what the database holds",
+  purpose: "show what the database holds",
   run: async (args, context) => {
     const { values } = parseCommandLine(args, { database: { type: "string" } }, undefined);
     const path = values.database ?? context.database;
-    const scan = openLabelScan(path);
+    const scan = openDatabaseReader(path);
     const { facts, versions } = scan;
     const collisions = scan.collisions().length;
     scan.close();

@@ -1,7 +1,7 @@
 import { z } from "zod/v4";
 import { labelSetIdPattern } from "../../src/labels/label-set.ts";
 
-// Bodies of the service's answers, exactly as it gives them. Clients read with looser ones.
+// Bodies of the service's responses, exactly as it sends them. Clients read with looser schemas.
 
 /** `/health` and `/ready`, 200. */
 export const okBody = z.strictObject({ status: z.literal("ok") });
@@ -30,7 +30,7 @@ const labelSet = z.strictObject({
 export const countBody = z.strictObject({
   status: z.literal("success"),
   count: z.int().min(0).meta({ description: "Healable labels, all versions together" }),
-  timestamp: z.iso.datetime({ precision: 3 }).meta({ description: "Time of the answer" }),
+  timestamp: z.iso.datetime({ precision: 3 }).meta({ description: "Time of the response" }),
 });
 
 /** `GET /v1/config`, 200. */
@@ -53,3 +53,15 @@ export const versionBody = z.strictObject({
 /** The body of an error with this status. */
 export const errorBody = (status: number) =>
   z.strictObject({ status: z.literal("error"), error: z.string(), errorCode: z.literal(status) });
+
+/** A JSON object. */
+export type Json = Record<string, unknown>;
+
+/**
+ * The JSON Schema of what a schema accepts, for the OpenAPI document (OpenAPI 3.1 uses JSON Schema 2020-12). The schema's
+ * entry in the registry adds what it cannot express itself.
+ */
+export function schemaOf(schema: z.core.$ZodType): Json {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  return rest;
+}

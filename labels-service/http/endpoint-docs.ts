@@ -7,16 +7,16 @@ import {
   errorBody,
   healBody,
   okBody,
+  schemaOf,
   versionBody,
 } from "./answer-schemas.ts";
 import { largestBody } from "./batch.ts";
 import { batchRequest, longestBatch } from "./batch-request.ts";
-import { schemaOf } from "./json-schema.ts";
 
-/** What the service's document tells of one answer: the schema of its body by content type. */
+/** What the OpenAPI document says about one response: the schema of its body by content type. */
 export type AnswerDocs = { description: string; content: Record<string, z.ZodType> };
 
-/** What the service's document tells of an endpoint. */
+/** What the OpenAPI document says about an endpoint. */
 export type EndpointDocs = {
   method: "get" | "post";
   /** In the form of OpenAPI: `/v1/heal/{labelhash}`. */
@@ -40,7 +40,7 @@ const fault = (status: number, description: string) => ({ [status]: json(descrip
 const notReady = fault(503, "There is no label database yet: ask again later");
 const failed = fault(500, "The service failed, for example because its database file is damaged");
 
-/** Every spelling of a labelhash that is taken: upper case, no prefix, brackets, one lost leading zero. */
+/** Every accepted spelling of a labelhash: upper case, no prefix, brackets, one lost leading zero. */
 export const labelhashSchema = z
   .string()
   .regex(/^(?:(?:0x)?[0-9a-fA-F]{63,64}|\[(?:0x)?[0-9a-fA-F]{63,64}\])$/)
@@ -75,13 +75,13 @@ z.globalRegistry.add(labelhashes, {
 z.globalRegistry.add(label_set_id, { description: pinnedId, pattern: labelSetIdPattern.source });
 z.globalRegistry.add(label_set_version, { description: pinnedVersion });
 
-/** One label or null a line, as JSON. */
+/** One label or null per line, as JSON. */
 const lines = z.string().meta({
-  description: "One JSON value a line: a label, or null where it is unknown",
+  description: "One JSON value per line: a label, or null where it is unknown",
   example: '"eth"\nnull\n',
 });
 
-/** Every endpoint but the document itself, in the order in which the document tells them. */
+/** Every endpoint but the document itself, in the document's order. */
 export const endpoints: EndpointDocs[] = [
   {
     method: "get",
@@ -90,12 +90,12 @@ export const endpoints: EndpointDocs[] = [
     tag: "labels",
     summary: "Heal a labelhash",
     description:
-      "Faults are looked for in this order: version malformed, id malformed, version without id, labelhash malformed, other id, version too high. An empty query parameter counts as absent, and the first of repeated ones counts.",
+      "Requests are checked in this order: version malformed, id malformed, version without id, labelhash malformed, other id, version too high. An empty query parameter counts as absent; of repeated ones the first counts.",
     params: z.object({ labelhash: labelhashSchema }),
     query: pinQuery,
     answers: {
       200: json("The label", healBody),
-      ...fault(400, "The labelhash is none, or the label set or its version cannot be served"),
+      ...fault(400, "Invalid labelhash, or the label set or its version cannot be served"),
       ...fault(404, "The label is unknown"),
       ...failed,
       ...notReady,
@@ -107,7 +107,7 @@ export const endpoints: EndpointDocs[] = [
     operationId: "healAll",
     tag: "labels",
     summary: "Heal many labelhashes",
-    description: `Up to ${longestBatch} labelhashes in up to ${largestBody} bytes. Whatever content type the request has, its body is read as JSON in UTF-8. With "Accept: application/x-ndjson" the answer is one JSON value a line.`,
+    description: `Up to ${longestBatch} labelhashes in up to ${largestBody} bytes. The body is read as JSON in UTF-8, whatever its content type. With "Accept: application/x-ndjson" the response is one JSON value per line.`,
     body: batchRequest,
     answers: {
       200: {
@@ -134,7 +134,7 @@ export const endpoints: EndpointDocs[] = [
     path: "/v1/config",
     operationId: "getConfig",
     tag: "label set",
-    summary: "Tell the label set",
+    summary: "Get the label set",
     description: "The label set that is served, its highest version, and the service's version.",
     answers: { 200: json("The label set", configBody), ...failed, ...notReady },
   },
@@ -143,7 +143,7 @@ export const endpoints: EndpointDocs[] = [
     path: "/v1/version",
     operationId: "getVersion",
     tag: "label set",
-    summary: "Tell the versions",
+    summary: "Get the versions",
     description: "As /v1/config, for older clients, and with the version of the database's layout.",
     answers: { 200: json("The versions", versionBody), ...failed, ...notReady },
   },
@@ -152,16 +152,16 @@ export const endpoints: EndpointDocs[] = [
     path: "/health",
     operationId: "getHealth",
     tag: "service",
-    summary: "Tell whether the process lives",
-    description: "Says nothing of the database.",
-    answers: { 200: json("The process lives", okBody), ...failed },
+    summary: "Check that the process is alive",
+    description: "Says nothing about the database.",
+    answers: { 200: json("The process is alive", okBody), ...failed },
   },
   {
     method: "get",
     path: "/ready",
     operationId: "getReadiness",
     tag: "service",
-    summary: "Tell whether labels can be healed",
+    summary: "Check that labels can be healed",
     description: "Whether there is a label database.",
     answers: { 200: json("Labels can be healed", okBody), ...failed, ...notReady },
   },
@@ -170,7 +170,7 @@ export const endpoints: EndpointDocs[] = [
     path: "/metrics",
     operationId: "getMetrics",
     tag: "service",
-    summary: "Tell figures of the service",
+    summary: "Get metrics",
     description: "For Prometheus: requests by route and outcome, heal latency, database facts, process.",
     answers: {
       200: {

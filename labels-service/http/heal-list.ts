@@ -1,23 +1,23 @@
 import { digestLength } from "../../src/ens/keccak.ts";
 import type { LabelFile } from "../../src/labels/label-file.ts";
+import { giveWay } from "./answer.ts";
 
-/** Heals are done in pieces: other requests get their turn in between, and long labels do not fill the memory. */
+/** Heals are done in pieces, so that other requests get their turn in between and long labels do not fill the memory. */
 const healedAtOnce = 500;
-const givenAtOnce = 2000;
-/** Labels of more UTF-16 units are not held until the answer is written, but healed again then. */
+const answeredAtOnce = 2000;
+/** Labels of more UTF-16 units are not held until the answer is written, but healed once more then. */
 const heldLength = 1000;
 const tooLongToHold = Symbol("label");
 
 /**
- * The labels of labelhashes, which are given as their bytes one after another: some hundred at a time and in
- * order, after empty lists that give way to other work. They are looked up in the order of the file, which
- * saves a fifth of the time.
+ * The labels of labelhashes, which are given as their bytes one after another: in order, up to 2000 at a time, and
+ * `giveWay` between pieces of work. They are looked up in the order of the file, which saves a fifth of the time.
  */
 export function* healList(
   file: LabelFile,
   digests: Uint8Array,
   highestVersion: number,
-): Generator<(string | undefined)[]> {
+): Generator<(string | undefined)[] | typeof giveWay> {
   const order = inOrderOfKeys(digests);
   const labels = new Array<string | undefined | typeof tooLongToHold>(order.length);
   for (let start = 0; start < order.length; start += healedAtOnce) {
@@ -27,17 +27,17 @@ export function* healList(
       const label = healed[i];
       labels[places[i] ?? 0] = label !== undefined && label.length > heldLength ? tooLongToHold : label;
     }
-    yield [];
+    yield giveWay;
   }
-  for (let start = 0; start < labels.length; start += givenAtOnce) {
-    yield labels.slice(start, start + givenAtOnce).map((label, i) => {
+  for (let start = 0; start < labels.length; start += answeredAtOnce) {
+    yield labels.slice(start, start + answeredAtOnce).map((label, i) => {
       if (label !== tooLongToHold) return label;
       return file.healAll(digests, highestVersion, Uint32Array.of(start + i))[0];
     });
   }
 }
 
-/** Places of the digests in the order of their first 12 bits: near enough to that of the file. */
+/** Places of the digests in the order of their first 12 bits, which is close enough to that of the file. */
 function inOrderOfKeys(digests: Uint8Array): Uint32Array {
   const count = digests.length / digestLength;
   const bitsAt = (i: number) =>

@@ -1,9 +1,16 @@
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import type { LabelFile } from "../../src/labels/label-file.ts";
+import {
+  isLabelSetId,
+  type LabelSetFacts,
+  type LabelSetPin,
+  labelSetIdRule,
+  parseLabelSetVersion,
+  pinMismatch,
+} from "../../src/labels/label-set.ts";
 import { type Answer, errorAnswer, jsonAnswer, notReady } from "./answer.ts";
-import { type PinResult, pinMismatch, pinOfQuery } from "./pin.ts";
 
-/** The specification's text for a labelhash that is missing or none. */
+/** The specification's text for a labelhash that is missing or invalid. */
 export const invalidLabelhash = "Invalid labelhash - must be a valid hex string";
 
 const malformed = errorAnswer(400, invalidLabelhash);
@@ -19,15 +26,15 @@ export function createHealer() {
     if (fault !== undefined) return fault;
     const labelhash = normalizeLabelhash(decoded(labelhashText));
     if (labelhash === undefined) return malformed;
-    const mismatch = pinMismatch(pin, file.facts);
-    if (mismatch !== undefined) return mismatch;
+    const refusal = refusedPin(pin, file.facts);
+    if (refusal !== undefined) return refusal;
     const label = file.heal(labelhash, pin.labelSetVersion ?? file.facts.highestLabelSetVersion);
     if (label === undefined) return unknown;
     return jsonAnswer(`{"status":"success","label":${JSON.stringify(label)}}`, "healed");
   };
 }
 
-/** Clients pin one label set for ever, so that the same query comes again and again. */
+/** Clients always pin the same label set, so the same query comes again and again. */
 function rememberLast(parse: (query: string) => PinResult): (query: string) => PinResult {
   let lastQuery = "";
   let lastResult = parse(lastQuery);
@@ -47,4 +54,47 @@ function decoded(text: string): string {
   } catch {
     return "";
   }
+}
+
+/** The label set that a request wants; absent parts are not restricted. */
+type Pin = { [Part in keyof LabelSetPin]: LabelSetPin[Part] | undefined };
+
+/** A pin, or the 400 that says what is wrong with it. */
+type PinResult = { pin: Pin; fault?: undefined } | { pin?: undefined; fault: Answer };
+
+/** The pin in a query string. The first of repeated parameters counts, and an empty one counts as absent. */
+function pinOfQuery(query: string): PinResult {
+  const parameters = new URLSearchParams(query);
+  return checkedPin(parameters.get("label_set_id") ?? "", parameters.get("label_set_version") ?? "");
+}
+
+/** The pin of an id and a version as text, empty meaning absent. Checks in the order version, id, version without id. */
+export function checkedPin(labelSetId: string, versionText: string): PinResult {
+  const labelSetVersion = parseLabelSetVersion(versionText);
+  if (versionText !== "" && labelSetVersion === undefined) {
+    return refused("label_set_version must be a non-negative integer");
+  }
+  if (labelSetId !== "" && !isLabelSetId(labelSetId)) {
+    return refused(`label_set_id must have ${labelSetIdRule}`);
+  }
+  if (labelSetVersion !== undefined && labelSetId === "") {
+    return refused("label_set_id is required when label_set_version is given");
+  }
+  return { pin: { labelSetId: labelSetId === "" ? undefined : labelSetId, labelSetVersion } };
+}
+
+/** The 400 for a pin that the label set cannot serve; undefined if it can. */
+export function refusedPin(pin: Pin, facts: LabelSetFacts): Answer | undefined {
+  const mismatch = pinMismatch(pin, facts);
+  if (mismatch === undefined) return undefined;
+  return errorAnswer(
+    400,
+    mismatch === "id"
+      ? `Label set id mismatch: the server holds "${facts.labelSetId}", the client requested "${pin.labelSetId}"`
+      : "Requested label set version is higher than available label set version",
+  );
+}
+
+function refused(error: string): PinResult {
+  return { fault: errorAnswer(400, error) };
 }

@@ -1,7 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { LiveDatabase } from "../live-database.ts";
+import type { LiveDatabase } from "../store/live-database.ts";
 import type { Outcome } from "./answer.ts";
 
+/** What the service counts, and the text that shows it. */
 export type Metrics = {
   /** Counts a request and, for heals, the seconds from its arrival to its answer. */
   observe(route: string, outcome: Outcome, seconds: number): void;
@@ -33,6 +34,28 @@ export function createMetrics(database: LiveDatabase): Metrics {
     registers,
   });
 
+  addDatabaseGauges(database, registers);
+
+  // Looking up the series of a pair of labels costs more than a heal, so each is looked up once.
+  const counters = new Map<string, Counter.Internal>();
+  const histograms = new Map<string, Histogram.Internal<"route">>();
+  const once = <T>(known: Map<string, T>, key: string, make: () => T): T => {
+    const value = known.get(key) ?? make();
+    known.set(key, value);
+    return value;
+  };
+
+  return {
+    observe: (route, outcome, seconds) => {
+      once(counters, route + outcome, () => requests.labels(route, outcome)).inc();
+      if (healRoutes.has(route)) once(histograms, route, () => heals.labels(route)).observe(seconds);
+    },
+    contentType: register.contentType,
+    text: () => register.metrics(),
+  };
+}
+
+function addDatabaseGauges(database: LiveDatabase, registers: Registry[]): void {
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
       name,
@@ -61,22 +84,4 @@ export function createMetrics(database: LiveDatabase): Metrics {
       if (facts !== undefined) this.set({ label_set_id: facts.labelSetId }, facts.highestLabelSetVersion);
     },
   });
-
-  // Looking up the series of a label pair costs more than a heal, so each is looked up once.
-  const counters = new Map<string, Counter.Internal>();
-  const histograms = new Map<string, Histogram.Internal<"route">>();
-  const once = <T>(known: Map<string, T>, key: string, make: () => T): T => {
-    const value = known.get(key) ?? make();
-    known.set(key, value);
-    return value;
-  };
-
-  return {
-    observe: (route, outcome, seconds) => {
-      once(counters, route + outcome, () => requests.labels(route, outcome)).inc();
-      if (healRoutes.has(route)) once(histograms, route, () => heals.labels(route)).observe(seconds);
-    },
-    contentType: register.contentType,
-    text: () => register.metrics(),
-  };
 }

@@ -20,9 +20,13 @@ test("the document is frozen", async () => {
   );
 });
 
-test("tells every endpoint with its statuses", () => {
-  const told = endpoints.map(({ method, path, answers }) => [method, path, Object.keys(answers).join(" ")]);
-  expect(told).toEqual([
+test("lists every endpoint with its statuses", () => {
+  const documented = endpoints.map(({ method, path, answers }) => [
+    method,
+    path,
+    Object.keys(answers).join(" "),
+  ]);
+  expect(documented).toEqual([
     ["get", "/v1/heal/{labelhash}", "200 400 404 500 503"],
     ["post", "/v1/heal", "200 400 413 500 503"],
     ["get", "/v1/labels/count", "200 500 503"],
@@ -34,7 +38,7 @@ test("tells every endpoint with its statuses", () => {
   ]);
 });
 
-test("tells the bounds that requests are read with", () => {
+test("states the bounds of requests", () => {
   const { paths } = openApiDocument("1.2.3");
   expect(paths["/v1/heal/{labelhash}"]?.["get"]?.["parameters"]).toMatchObject([
     { name: "labelhash", in: "path", required: true },
@@ -53,7 +57,7 @@ test("tells the bounds that requests are read with", () => {
   });
 });
 
-test("tells exactly the spellings of a labelhash that are taken", () => {
+test("states exactly the accepted spellings of a labelhash", () => {
   const digits = fc.stringMatching(/^[0-9a-fA-Fg]{62,65}$/);
   const spelling = fc
     .tuple(fc.constantFrom("", "["), fc.constantFrom("", "0x", "0X"), digits, fc.constantFrom("", "]"))
@@ -66,8 +70,8 @@ test("tells exactly the spellings of a labelhash that are taken", () => {
   );
 });
 
-/** Asks, and checks status, content type and body against what the document tells of the endpoint. */
-async function expectTold(
+/** Asks, and checks status, content type and body against what the document says about the endpoint. */
+async function expectDocumented(
   method: "get" | "post",
   path: string,
   status: number,
@@ -76,8 +80,8 @@ async function expectTold(
 ) {
   const asked = await server.ask(url, { ...init, method: method.toUpperCase() });
   expect(asked.status).toBe(status);
-  const told = endpoints.find((one) => one.method === method && one.path === path)?.answers[status];
-  const schema = told?.content[asked.type?.split(";")[0] ?? ""];
+  const documented = endpoints.find((one) => one.method === method && one.path === path)?.answers[status];
+  const schema = documented?.content[asked.type?.split(";")[0] ?? ""];
   expect(schema?.parse(asked.body)).toEqual(asked.body);
 }
 
@@ -86,34 +90,35 @@ const heal = "/v1/heal/{labelhash}";
 const information = ["/v1/labels/count", "/v1/config", "/v1/version", "/ready"];
 const list = (labelhashes: unknown[], more = {}) => ({ body: JSON.stringify({ labelhashes, ...more }) });
 
-describe("answers are as the document tells", () => {
+describe("responses are as documented", () => {
   test("before a database is attached", async () => {
-    for (const path of information) await expectTold("get", path, 503, path);
-    await expectTold("get", heal, 503, `/v1/heal/${eth}`);
-    await expectTold("post", "/v1/heal", 503, "/v1/heal", list([eth]));
-    for (const path of ["/health", "/metrics"]) await expectTold("get", path, 200, path);
+    for (const path of information) await expectDocumented("get", path, 503, path);
+    await expectDocumented("get", heal, 503, `/v1/heal/${eth}`);
+    await expectDocumented("post", "/v1/heal", 503, "/v1/heal", list([eth]));
+    for (const path of ["/health", "/metrics"]) await expectDocumented("get", path, 200, path);
   });
 
   test("with a database", async () => {
     server.database.reload({ isForced: true });
-    for (const path of [...information, "/health", "/metrics"]) await expectTold("get", path, 200, path);
-    await expectTold("get", heal, 200, `/v1/heal/${eth}?label_set_id=ens-test-env&label_set_version=0`);
-    await expectTold("get", heal, 404, `/v1/heal/${labelhashOf("unknown")}`);
-    await expectTold("get", heal, 400, "/v1/heal/nonsense");
-    await expectTold("get", heal, 400, `/v1/heal/${eth}?label_set_version=0`);
-    await expectTold("get", heal, 400, `/v1/heal/${eth}?label_set_id=subgraph`);
+    for (const path of [...information, "/health", "/metrics"])
+      await expectDocumented("get", path, 200, path);
+    await expectDocumented("get", heal, 200, `/v1/heal/${eth}?label_set_id=ens-test-env&label_set_version=0`);
+    await expectDocumented("get", heal, 404, `/v1/heal/${labelhashOf("unknown")}`);
+    await expectDocumented("get", heal, 400, "/v1/heal/nonsense");
+    await expectDocumented("get", heal, 400, `/v1/heal/${eth}?label_set_version=0`);
+    await expectDocumented("get", heal, 400, `/v1/heal/${eth}?label_set_id=subgraph`);
   });
 
   test("to lists", async () => {
     const unknown = labelhashOf("unknown");
-    await expectTold("post", "/v1/heal", 200, "/v1/heal", list([eth, unknown]));
-    await expectTold("post", "/v1/heal", 200, "/v1/heal", {
+    await expectDocumented("post", "/v1/heal", 200, "/v1/heal", list([eth, unknown]));
+    await expectDocumented("post", "/v1/heal", 200, "/v1/heal", {
       ...list([eth, unknown]),
       headers: { accept: "application/x-ndjson" },
     });
-    await expectTold("post", "/v1/heal", 400, "/v1/heal", list(["nonsense"]));
-    await expectTold("post", "/v1/heal", 400, "/v1/heal", list([eth], { label_set_id: 1 }));
-    await expectTold("post", "/v1/heal", 413, "/v1/heal", { body: " ".repeat(1024 * 1024 + 1) });
+    await expectDocumented("post", "/v1/heal", 400, "/v1/heal", list(["nonsense"]));
+    await expectDocumented("post", "/v1/heal", 400, "/v1/heal", list([eth], { label_set_id: 1 }));
+    await expectDocumented("post", "/v1/heal", 413, "/v1/heal", { body: " ".repeat(1024 * 1024 + 1) });
   });
 });
 

@@ -1,6 +1,6 @@
 import type { z } from "zod/v4";
+import { type Json, schemaOf } from "./answer-schemas.ts";
 import { type AnswerDocs, type EndpointDocs, endpoints } from "./endpoint-docs.ts";
-import { type Json, schemaOf } from "./json-schema.ts";
 
 /** The OpenAPI 3.1 document of the label service. */
 export function openApiDocument(version: string) {
@@ -10,7 +10,7 @@ export function openApiDocument(version: string) {
       title: "Label service",
       version,
       description:
-        "Turns labelhashes back into labels. HEAD works wherever GET does, and below /v1 every origin is allowed. Unknown paths are answered with 404 as plain text.",
+        "Turns labelhashes back into labels. HEAD works wherever GET does, and below /v1 every origin is allowed. Unknown paths get 404 as plain text.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],

@@ -1,12 +1,12 @@
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { createLiveDatabase } from "../live-database.ts";
-import { createLog } from "../log.ts";
+import { createJsonLog } from "../../src/json-log.ts";
+import { createLiveDatabase } from "../store/live-database.ts";
 import { createLabelsServer } from "./server.ts";
 
 test("logs one line for each request when asked to, control characters escaped", async () => {
   const lines: string[] = [];
-  const log = createLog({ write: (line) => lines.push(line) }, () => new Date(0));
+  const log = createJsonLog({ write: (line) => lines.push(line) }, () => new Date(0));
   const database = createLiveDatabase("/nowhere/labels.sqlite", log);
   const server = createLabelsServer({ database, log, now: () => new Date(0), logsRequests: true });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import packageJson from "../../package.json" with { type: "json" };
 import type { LabelFile } from "../../src/labels/label-file.ts";
 import { labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
-import type { LiveDatabase } from "../live-database.ts";
+import type { LiveDatabase } from "../store/live-database.ts";
 import { type Answer, jsonAnswer, notFound, notReady } from "./answer.ts";
 import { createHealer } from "./heal.ts";
 import type { Metrics } from "./metrics.ts";
@@ -10,14 +10,17 @@ import type { Metrics } from "./metrics.ts";
 /** A request without its body. */
 export type LabelsRequest = { method: string; path: string; query: string; headers: IncomingHttpHeaders };
 
-/** The route of a request, for metrics, and what answers it; "batch" when the body is needed for that. */
-export type Routed = { route: string; answer: Answer | Promise<Answer> | "batch" };
+/** The route of a request, for metrics, and its answer, unless that depends on the request's body. */
+export type Routed =
+  | { route: string; needsBody?: false; answer: Answer | Promise<Answer> }
+  | { route: string; needsBody: true };
 
 const ok = jsonAnswer('{"status":"ok"}');
 const unrouted: Routed = { route: "none", answer: notFound };
+const healBatch: Routed = { route: "heal_batch", needsBody: true };
 const healPrefix = "/v1/heal/";
 
-/** Finds the answer to a request. Paths are exact: a slash too much is another path. */
+/** Finds the answer to a request. Paths are exact: an additional slash makes another path. */
 export function createRouter(database: LiveDatabase, metrics: Metrics, now: () => Date) {
   const heal = createHealer();
   const openApi = once(openApiAnswer);
@@ -31,7 +34,7 @@ export function createRouter(database: LiveDatabase, metrics: Metrics, now: () =
     if (isReading && path.startsWith(healPrefix) && !path.includes("/", healPrefix.length)) {
       return { route: "heal", answer: heal(database.current(), path.slice(healPrefix.length), query) };
     }
-    if (method === "POST" && path === "/v1/heal") return { route: "heal_batch", answer: "batch" };
+    if (method === "POST" && path === "/v1/heal") return healBatch;
     if (!isReading) return unrouted;
     switch (path) {
       case "/v1/heal":
@@ -86,17 +89,17 @@ function versionAnswer({ facts: { labelSetId, highestLabelSetVersion } }: LabelF
   );
 }
 
-// Few ask for the document, and what it is made with would be a good part of the start of the server.
+// Few ask for the document, and loading its library would be a good part of the server's start.
 async function openApiAnswer(): Promise<Answer> {
   const { openApiDocument } = await import("./openapi.ts");
   return jsonAnswer(JSON.stringify(openApiDocument(packageJson.version)));
 }
 
 function once<T>(make: () => T): () => T {
-  let made: T | undefined;
+  let value: T | undefined;
   return () => {
-    made ??= make();
-    return made;
+    value ??= make();
+    return value;
   };
 }
 

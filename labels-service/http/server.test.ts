@@ -48,7 +48,7 @@ describe("with a database", () => {
     expect(await server.ask("/health")).toEqual(jsonReply({ status: "ok" }));
   });
 
-  test("the information endpoints tell of it", async () => {
+  test("the information endpoints describe it", async () => {
     const labelSet = { labelSetId: "ens-test-env", highestLabelSetVersion: 1 };
     expect(await server.ask("/v1/config")).toEqual(
       jsonReply({ version: "0.1.0", labelSet, recordsCount: 12 }),
@@ -261,7 +261,7 @@ describe("with a database", () => {
     expect(server.logged).toEqual(["info label database attached"]);
   });
 
-  test("takes up another database, while a list is still being sent from the old one", async () => {
+  test("picks up another database, while a list is still being sent from the old one", async () => {
     const labelhashes = Array.from({ length: 200 }, () => labelhashOf("x".repeat(120_000)));
     const sending = fetch(`${server.base}/v1/heal`, {
       method: "POST",

@@ -1,17 +1,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { LiveDatabase } from "../live-database.ts";
-import type { Log } from "../log.ts";
-import { type Answer, errorAnswer, internalError, notReady } from "./answer.ts";
-import { BodyTooLargeError, readBody } from "./body.ts";
-import { createMetrics } from "./metrics.ts";
+import type { Log } from "../../src/json-log.ts";
+import type { LabelFile } from "../../src/labels/label-file.ts";
+import type { LiveDatabase } from "../store/live-database.ts";
+import { type Answer, corsHeaders, internalError, notReady, writeAnswer, writePreflight } from "./answer.ts";
+import { createMetrics, type Metrics } from "./metrics.ts";
 import { createRouter, type LabelsRequest } from "./routes.ts";
-import { corsHeaders, writeAnswer, writePreflight } from "./write.ts";
 
 export type ServerOptions = {
   database: LiveDatabase;
   log: Log;
   now: () => Date;
-  /** One line of log for each request. */
+  /** Whether to write one line of log for each request. */
   logsRequests: boolean;
 };
 
@@ -19,63 +18,21 @@ export type ServerOptions = {
 export function createLabelsServer({ database, log, now, logsRequests }: ServerOptions): Server {
   const metrics = createMetrics(database);
   const route = createRouter(database, metrics, now);
-
   const failed = (error: unknown, path: string): Answer => {
     log("error", "request failed", { path, reason: error instanceof Error ? error.message : String(error) });
     return internalError;
   };
+  const send = createSender({ metrics, log, logsRequests, failed });
 
-  const send = (
-    request: LabelsRequest,
-    response: ServerResponse,
-    name: string,
-    answer: Answer,
-    since: number,
-  ) => {
-    const { method, path } = request;
-    const seconds = (performance.now() - since) / 1000;
-    metrics.observe(name, answer.outcome, seconds);
-    if (logsRequests) {
-      log("info", "request", {
-        method,
-        path,
-        status: answer.status,
-        microseconds: Math.round(seconds * 1e6),
-      });
-    }
-    return writeAnswer(response, answer, method === "HEAD", corsHeaders(path)).catch((error) => {
-      failed(error, path);
-    });
-  };
-
-  const batch = async (
-    incoming: IncomingMessage,
-    request: LabelsRequest,
-    response: ServerResponse,
-    since: number,
-  ) => {
+  const answerWithBody = async (incoming: IncomingMessage, exchange: Exchange) => {
     const borrowed = database.borrow();
     try {
       const answer = await batchAnswer(incoming, borrowed?.file).catch((error) =>
-        failed(error, request.path),
+        failed(error, exchange.request.path),
       );
-      await send(request, response, "heal_batch", answer, since);
+      await send(exchange, answer);
     } finally {
       borrowed?.release();
-    }
-  };
-
-  const batchAnswer = async (incoming: IncomingMessage, file: ReturnType<LiveDatabase["current"]>) => {
-    if (file === undefined) return notReady;
-    // Not loaded before it is needed: what it checks requests with would be a tenth of the start of the server.
-    const { answerBatch, largestBody } = await import("./batch.ts");
-    const asLines = incoming.headers.accept?.includes("application/x-ndjson") ?? false;
-    try {
-      return answerBatch(file, await readBody(incoming, largestBody), asLines);
-    } catch (error) {
-      if (error instanceof BodyTooLargeError) return errorAnswer(413, error.message);
-      if (!incoming.complete) return errorAnswer(400, "The body was cut off");
-      throw error;
     }
   };
 
@@ -86,13 +43,14 @@ export function createLabelsServer({ database, log, now, logsRequests }: ServerO
       writePreflight(response, request.headers);
       return;
     }
-    const { route: name, answer } = route(request);
-    if (answer === "batch") void batch(incoming, request, response, since);
-    else if (answer instanceof Promise) {
-      void answer
+    const routed = route(request);
+    const exchange = { request, response, route: routed.route, since };
+    if (routed.needsBody) void answerWithBody(incoming, exchange);
+    else if (routed.answer instanceof Promise) {
+      void routed.answer
         .catch((error) => failed(error, request.path))
-        .then((done) => send(request, response, name, done, since));
-    } else void send(request, response, name, answer, since);
+        .then((answer) => send(exchange, answer));
+    } else void send(exchange, routed.answer);
   };
 
   const server = createServer((incoming, response) => {
@@ -102,9 +60,42 @@ export function createLabelsServer({ database, log, now, logsRequests }: ServerO
       void writeAnswer(response, failed(error, incoming.url ?? ""), false, corsHeaders(incoming.url ?? ""));
     }
   });
-  // Longer than common proxies keep idle connections, so that it is they who close them.
+  // Longer than common proxies keep idle connections, so that the proxy closes them.
   server.keepAliveTimeout = 75_000;
   return server;
+}
+
+/** A request under way: `since` is the time of its arrival, by `performance.now()`. */
+type Exchange = { request: LabelsRequest; response: ServerResponse; route: string; since: number };
+
+function createSender({
+  metrics,
+  log,
+  logsRequests,
+  failed,
+}: Pick<ServerOptions, "log" | "logsRequests"> & {
+  metrics: Metrics;
+  failed: (error: unknown, path: string) => Answer;
+}) {
+  return ({ request, response, route, since }: Exchange, answer: Answer): Promise<void> => {
+    const { method, path } = request;
+    const seconds = (performance.now() - since) / 1000;
+    metrics.observe(route, answer.outcome, seconds);
+    if (logsRequests) {
+      const microseconds = Math.round(seconds * 1e6);
+      log("info", "request", { method, path, status: answer.status, microseconds });
+    }
+    return writeAnswer(response, answer, method === "HEAD", corsHeaders(path)).catch((error) => {
+      failed(error, path);
+    });
+  };
+}
+
+async function batchAnswer(incoming: IncomingMessage, file: LabelFile | undefined): Promise<Answer> {
+  if (file === undefined) return notReady;
+  // Loaded when it is first needed: its validation library would be a tenth of the server's start.
+  const { answerBatch } = await import("./batch.ts");
+  return answerBatch(file, incoming);
 }
 
 function requestOf({ method = "", url = "", headers }: IncomingMessage): LabelsRequest {

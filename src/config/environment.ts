@@ -5,6 +5,7 @@ import { z } from "zod/v4";
 import { type Namespace, type NamespaceId, namespaceIds } from "../deployments/deployment.ts";
 import { rootDatasource } from "../deployments/ens.ts";
 import { namespaces } from "../deployments/namespaces.ts";
+import { labelSetIdPattern, labelSetIdRule } from "../labels/label-set.ts";
 import { chainsFrom, type IndexedChain } from "./chains.ts";
 import { applyDatasourcesFile } from "./datasources-file.ts";
 import { type SubgraphLimits, subgraphLimitsFrom } from "./limits.ts";
@@ -65,7 +66,7 @@ const variables = z.object({
   SUBGRAPH_COMPAT: oneOf("SUBGRAPH_COMPAT", ["true", "false"]).default("false"),
   LABEL_SET_ID: z
     .string()
-    .regex(/^[a-z-]{1,50}$/, "LABEL_SET_ID must be 1 to 50 characters out of a-z and -.")
+    .regex(labelSetIdPattern, `LABEL_SET_ID must have ${labelSetIdRule}.`)
     .default("subgraph"),
   LABEL_SET_VERSION: decimal("LABEL_SET_VERSION", 0).default(0),
   LABELS_URL: z

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { accountId } from "../ens/account-ids.ts";
+import { accountId } from "../ens/caip-ids.ts";
 import type { Deployment, Namespace, Role } from "./deployment.ts";
 import { deployments } from "./deployments.ts";
 import { deployedContracts, managedNameOf } from "./namespaces.ts";

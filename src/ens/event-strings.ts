@@ -3,9 +3,11 @@ import type { Hex } from "viem";
 const byteOrderMark = "efbbbf";
 
 /**
- * A string argument of an event as it was emitted. Decoders drop a leading byte order mark, so that the string no longer
- * hashes to its labelhash: where the log data can hold one, the argument is read again from its place in the data.
- * `decoded` is what the decoder gave, `place` its position among the arguments that are not indexed.
+ * A string argument of an event as it was emitted. Decoders drop a leading byte order mark, and the string then no longer
+ * hashes to its labelhash; where the log data may contain one, the argument is read from the data. `decoded` is the
+ * decoder's value, `place` its position among the arguments that are not indexed.
+ * @example emittedString("0x", 0, "eth") // "eth"
+ * @example emittedString(encodeAbiParameters([{ type: "bytes" }], ["0xefbbbf657468"]), 0, "eth") // "\ufeffeth"
  */
 export function emittedString(data: Hex, place: number, decoded: string): string {
   if (!data.includes(byteOrderMark)) return decoded;

@@ -1,8 +1,12 @@
+import { namehash } from "viem";
 import { expect, test } from "vitest";
 import {
+  interpretedLabel,
   isEncodedLabel,
+  isNormalizedLabel,
   isNormalizedName,
   namesAbove,
+  nodeOfInterpretedName,
   nodeOfName,
   normalizedName,
   parentName,
@@ -46,13 +50,52 @@ test.each(["Vitalik.eth", "a..eth", "a b.eth", `[${"a".repeat(64)}].eth`, "\0.et
   },
 );
 
-test("tells the normalised form, or why there is none", () => {
+test("gives the normalised form, or the reason why there is none", () => {
   expect(normalizedName("Vitalik.ETH")).toEqual({ name: "vitalik.eth" });
   expect(normalizedName("a b.eth")).toEqual({ fault: expect.stringContaining("disallowed character") });
 });
 
-test("knows a label that is written as its hash", () => {
+test("recognises an encoded label", () => {
   expect(isEncodedLabel(`[${"0a".repeat(32)}]`)).toBe(true);
   expect(isEncodedLabel(`[${"0A".repeat(32)}]`)).toBe(false);
   expect(isEncodedLabel("0a")).toBe(false);
 });
+
+const hash = `0x${"ab".repeat(32)}` as const;
+
+test.each(["eth", "a--b", "é", "中文字", "🦄", "_x"])("label %j is normalised (ENSIP-15)", (label) => {
+  expect(isNormalizedLabel(label)).toBe(true);
+  expect(interpretedLabel(hash, label)).toBe(label);
+});
+
+test.each(["", "UPPER", "a b", "a.b", "xn--ls8h", "\0", "[ab]", "\ufeffbom", "\ufffd"])(
+  "label %j is not normalised",
+  (label) => {
+    expect(isNormalizedLabel(label)).toBe(false);
+    expect(interpretedLabel(hash, label)).toBe(`[${"ab".repeat(32)}]`);
+  },
+);
+
+test("an unknown label stands as its hash", () => {
+  expect(interpretedLabel(hash, undefined)).toBe(`[${"ab".repeat(32)}]`);
+});
+
+test.each([
+  ["", "0x0000000000000000000000000000000000000000000000000000000000000000"],
+  ["eth", "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae"],
+  ["vitalik.eth", "0xee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a53475835"],
+])("node of the interpreted name %j", (name, node) => {
+  expect(nodeOfInterpretedName(name)).toBe(node);
+});
+
+test("a label may be given as its hash", () => {
+  const labelhash = "af2caa1c2ca1d027f1ac823b529d0a67cd144264b2789fa2ea4d63a67c7103cc";
+  expect(nodeOfInterpretedName(`[${labelhash}].eth`)).toBe(namehash("vitalik.eth"));
+});
+
+test.each(["VITALIK.eth", "a..eth", ".eth", "eth.", "[af2c].eth", "a\0b.eth", `[${"A".repeat(64)}].eth`])(
+  "%j is not an interpreted name",
+  (name) => {
+    expect(nodeOfInterpretedName(name)).toBeUndefined();
+  },
+);

@@ -1,9 +1,12 @@
 import { ens_normalize } from "@adraffy/ens-normalize";
 import type { Hex } from "viem";
-import { labelhashOf } from "./labels.ts";
+import { encodedLabel, labelhashOf } from "./labels.ts";
 import { rootNode, subnode } from "./nodes.ts";
 
-/** The normalised form of a name (ENSIP-15), or the reason why it has none. */
+/**
+ * The normalised form of a name (ENSIP-15), or the reason why it has none.
+ * @example normalizedName("Vitalik.ETH") // { name: "vitalik.eth" }
+ */
 export function normalizedName(name: string): { name: string } | { fault: string } {
   try {
     return { name: ens_normalize(name) };
@@ -12,33 +15,80 @@ export function normalizedName(name: string): { name: string } | { fault: string
   }
 }
 
-/** Whether a name is its own normalised form (ENSIP-15); the root is. */
+/**
+ * Whether a name is its own normalised form (ENSIP-15); the root is.
+ * @example isNormalizedName("vitalik.eth") // true
+ * @example isNormalizedName("Vitalik.eth") // false
+ */
 export function isNormalizedName(name: string): boolean {
   const result = normalizedName(name);
   return "name" in result && result.name === name;
 }
 
-/** Node of an interpreted name: labels in the form `[labelhash]` count as that hash (ENSIP-1). */
+/**
+ * Whether a label is normalised on its own (ENSIP-15). The empty label and labels with a full stop are not.
+ * @example isNormalizedLabel("vitalik") // true
+ * @example isNormalizedLabel("a.b") // false
+ */
+export function isNormalizedLabel(label: string): boolean {
+  return label !== "" && !label.includes(".") && isNormalizedName(label);
+}
+
+/**
+ * Whether a label is encoded: `[` + 64 lower-case hex digits + `]`.
+ * @example isEncodedLabel("[4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0]") // true
+ */
+export function isEncodedLabel(label: string): boolean {
+  return /^\[[0-9a-f]{64}\]$/.test(label);
+}
+
+/**
+ * The label if it is known and normalised, else the encoded label: one part of an interpreted name.
+ * @example interpretedLabel("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0", "eth") // "eth"
+ * @example interpretedLabel("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0", undefined) // "[4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0]"
+ */
+export function interpretedLabel(labelhash: Hex, label: string | undefined): string {
+  return label !== undefined && isNormalizedLabel(label) ? label : encodedLabel(labelhash);
+}
+
+/**
+ * Node of a name whose labels are taken literally, except that encoded labels stand for their labelhash (ENSIP-1).
+ * @example nodeOfName("vitalik.eth") // "0xee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a53475835"
+ */
 export function nodeOfName(name: string): Hex {
   if (name === "") return rootNode;
   return name.split(".").reduceRight<Hex>((parent, label) => subnode(parent, labelhashIn(label)), rootNode);
 }
 
-/** The name itself and every name above it, nearest first, without the root. */
+/**
+ * Node of an interpreted name: each label is normalised (ENSIP-15) or encoded; the empty name is the root. Undefined if
+ * the text is not such a name.
+ * @example nodeOfInterpretedName("vitalik.eth") // "0xee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a53475835"
+ * @example nodeOfInterpretedName("Vitalik.eth") // undefined
+ */
+export function nodeOfInterpretedName(name: string): Hex | undefined {
+  const labels = name === "" ? [] : name.split(".");
+  return labels.every((label) => isEncodedLabel(label) || isNormalizedLabel(label))
+    ? nodeOfName(name)
+    : undefined;
+}
+
+/**
+ * The name itself and every name above it, nearest first, without the root.
+ * @example namesAbove("pay.alice.eth") // ["pay.alice.eth", "alice.eth", "eth"]
+ */
 export function namesAbove(name: string): string[] {
   const labels = name === "" ? [] : name.split(".");
   return labels.map((_, place) => labels.slice(place).join("."));
 }
 
-/** The name without its first label; the root for a name of one label. */
+/**
+ * The name without its first label; the root, "", for a name of one label.
+ * @example parentName("pay.alice.eth") // "alice.eth"
+ */
 export function parentName(name: string): string {
   const dot = name.indexOf(".");
   return dot < 0 ? "" : name.slice(dot + 1);
-}
-
-/** Whether the label is written as `[` + 64 hex digits + `]`. */
-export function isEncodedLabel(label: string): boolean {
-  return /^\[[0-9a-f]{64}\]$/.test(label);
 }
 
 function labelhashIn(label: string): Hex {

@@ -1,15 +1,21 @@
 import type { Hex } from "viem";
 import { defaultEvmCoinType, ethCoinType } from "./coin-types.ts";
 
-/** An account in the namespace of reverse names: its address and the coin type of the chain. */
+/** An account as reverse names identify it: its address and the coin type of its chain. */
 export type ReverseAccount = { address: Hex; coinType: bigint };
 
-/** Reverse name of an address: `<40 digits>.addr.reverse`, `.default.reverse` or `.<coin type in hex>.reverse` (ENSIP-19). */
+/**
+ * Reverse name of an address: `<40 digits>.addr.reverse`, `.default.reverse` or `.<coin type in hex>.reverse` (ENSIP-19).
+ * @example reverseName({ address: "0xd8da6bf26964af9d7eed9e03e53415d37aa96045", coinType: 2147492101n }) // "d8da6bf26964af9d7eed9e03e53415d37aa96045.80002105.reverse"
+ */
 export function reverseName({ address, coinType }: ReverseAccount): string {
   return `${address.slice(2).toLowerCase()}.${parentOf(coinType)}.reverse`;
 }
 
-/** The account that a reverse name stands for; undefined if it is none (ENSIP-19). */
+/**
+ * The account that a reverse name stands for; undefined for any other name (ENSIP-19).
+ * @example parseReverseName("d8da6bf26964af9d7eed9e03e53415d37aa96045.addr.reverse") // { address: "0xd8da6bf26964af9d7eed9e03e53415d37aa96045", coinType: 60n }
+ */
 export function parseReverseName(name: string): ReverseAccount | undefined {
   const match = /^([0-9a-f]{40})\.(addr|default|[1-9a-f][0-9a-f]{0,63})\.reverse$/.exec(name);
   const [, digits, parent] = match ?? [];

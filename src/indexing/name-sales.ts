@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import type { TokenIssuer } from "../deployments/issuers.ts";
 import type { Currency, CurrencyOf } from "../deployments/seaport.ts";
-import { assetId } from "../ens/asset-ids.ts";
+import { assetId } from "../ens/caip-ids.ts";
 import { nameSale } from "../schema/tokenscope.ts";
 import { ensureAccount } from "./accounts.ts";
 import { nodeOfToken } from "./name-tokens.ts";

@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import type { TokenIssuer } from "../deployments/issuers.ts";
-import { assetId } from "../ens/asset-ids.ts";
+import { assetId } from "../ens/caip-ids.ts";
 import { subnode, tokenIdToHex, zeroAddress } from "../ens/nodes.ts";
 import { nameToken } from "../schema/tokenscope.ts";
 import { ensureAccount } from "./accounts.ts";

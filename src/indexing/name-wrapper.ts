@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { dnsLabels } from "../ens/dns-names.ts";
+import { dnsLabels } from "../ens/dns.ts";
 import { isParentCannotControlBurned, toSignedFuses } from "../ens/fuses.ts";
 import { keccak256 } from "../ens/keccak.ts";
 import { encodedLabel } from "../ens/labels.ts";

@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
-import { interpretedLabel } from "../ens/interpreted-labels.ts";
 import { encodedLabel, isUsableLabel, labelhashOf } from "../ens/labels.ts";
+import { interpretedLabel } from "../ens/names.ts";
 
 /** A label as it is stored: `labelName` in its column, `part` in names. */
 export type StoredLabel = { labelName: string | null; part: string };

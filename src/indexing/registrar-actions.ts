@@ -1,8 +1,8 @@
 import type { Hex } from "viem";
 import type { ControllerFacts, ManagedName } from "../deployments/deployment.ts";
-import { accountId } from "../ens/account-ids.ts";
+import { accountId } from "../ens/caip-ids.ts";
 import { subnode } from "../ens/nodes.ts";
-import { decodedReferrer } from "../ens/referrers.ts";
+import { decodedReferrer } from "../ens/registrations.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
 import type { Scope } from "./scope.ts";
 import { storedList } from "./store.ts";

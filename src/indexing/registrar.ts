@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import type { ControllerFacts, ManagedName } from "../deployments/deployment.ts";
-import { gracePeriod } from "../ens/expiry.ts";
 import { subnode } from "../ens/nodes.ts";
+import { gracePeriod } from "../ens/registrations.ts";
 import { registration } from "../schema/subgraph.ts";
 import { ensureAccount, isOwnedBy } from "./accounts.ts";
 import { type DomainRow, findDomain, updateDomain, updateDomainIfStored } from "./domains.ts";

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { dnsLabels } from "../ens/dns-names.ts";
+import { dnsLabels } from "../ens/dns.ts";
 import { keccak256 } from "../ens/keccak.ts";
 import { rootNode, subnode } from "../ens/nodes.ts";
 import { registration, resolver } from "../schema/subgraph.ts";

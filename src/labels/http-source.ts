@@ -2,12 +2,16 @@ import { LRUCache } from "lru-cache";
 import pRetry from "p-retry";
 import type { Hex } from "viem";
 import { labelhashOf } from "../ens/labels.ts";
-import { checkedLabelhash } from "./checked-labelhash.ts";
-import { labelCounters } from "./counters.ts";
-import { createHttpClient, type Reply } from "./http-request.ts";
-import { createOutageLog } from "./outage.ts";
+import type { Log } from "../json-log.ts";
+import { createHttpClient, type Reply } from "./http-client.ts";
 import { askFacts, LabelServiceOutage, labelOf } from "./replies.ts";
-import { type LabelSource, type LabelSourceOptions, withoutSecrets } from "./source.ts";
+import {
+  counted,
+  type LabelSource,
+  type LabelSourceOptions,
+  labelCounters,
+  withoutSecrets,
+} from "./source.ts";
 
 /** Times and sizes of the HTTP client. */
 export type HttpSourceLimits = {
@@ -28,8 +32,10 @@ const productionLimits = {
 const cacheCostOfEntry = 200;
 
 /**
- * Asks a label service over HTTP, pinned to the label set. Network faults, 5xx and answers that are not the
- * label service's are retried without end. Answers are cached and simultaneous questions are asked once.
+ * Asks a label service over HTTP, pinned to the label set. Network errors, 5xx and responses that are not the label
+ * service's are retried without limit. Labels are checked against their labelhash, answers are cached, and simultaneous
+ * questions are asked once.
+ * @example (await openHttpSource(new URL("http://localhost:3223"), options)).heal("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0") // Promise of "eth"
  */
 export async function openHttpSource(
   url: URL,
@@ -54,9 +60,9 @@ export async function openHttpSource(
   const ask = async (labelhash: Hex): Promise<string | undefined> => {
     try {
       const given = await untilAnswered(`/v1/heal/${labelhash}?${pin}`, labelOf);
+      // The one check of a label that comes over the network: what passes it is stored.
       const label = given === undefined || labelhashOf(given) === labelhash ? given : undefined;
       if (given !== label) {
-        labelCounters.mismatches++;
         log("warn", "label service gave a label of another hash, taken as unknown", { labelhash });
       }
       cache.set(labelhash, { label });
@@ -68,8 +74,7 @@ export async function openHttpSource(
 
   let lastFacts = await askFacts(untilAnswered);
   return {
-    heal: (text) => {
-      const labelhash = checkedLabelhash(text);
+    heal: (labelhash) => {
       const known = cache.get(labelhash);
       if (known !== undefined) {
         labelCounters.cacheHits++;
@@ -102,7 +107,6 @@ function createPatientAsker(
   return async <T>(path: string, read: (reply: Reply) => T): Promise<T> => {
     let isWaiting = false;
     const attempt = async () => {
-      labelCounters.requests++;
       const reply = await get(path).catch((error: Error) => {
         throw new LabelServiceOutage(error.message, { cause: error });
       });
@@ -132,8 +136,21 @@ function createPatientAsker(
   };
 }
 
-function counted(label: string | undefined): string | undefined {
-  if (label === undefined) labelCounters.unknown++;
-  else labelCounters.healed++;
-  return label;
+/** Says once that the label service cannot be used and once that it can again, whatever the number of retries. */
+function createOutageLog(url: string, log: Log) {
+  let since: number | undefined;
+  return {
+    noticed: (reason: string) => {
+      if (since !== undefined) return;
+      since = performance.now();
+      labelCounters.outages++;
+      log("warn", "label service cannot be used, waiting for it", { url, reason });
+    },
+    ended: () => {
+      if (since === undefined) return;
+      const seconds = Math.round((performance.now() - since) / 1000);
+      since = undefined;
+      log("info", "label service can be used again", { url, seconds });
+    },
+  };
 }

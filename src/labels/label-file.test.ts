@@ -4,7 +4,11 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { type Hex, hexToBytes } from "viem";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { batchOf, createLabelDatabase, extendLabelDatabase } from "../../labels-service/database.ts";
+import {
+  batchOf,
+  createLabelDatabase,
+  extendLabelDatabase,
+} from "../../labels-service/store/database-writer.ts";
 import { digestsOf } from "../../test/support/digests.ts";
 import { labelhashOf } from "../ens/labels.ts";
 import { labelKey } from "./digests.ts";
@@ -103,7 +107,7 @@ describe("label file", () => {
     file.close();
   });
 
-  test("a label keeps the version that brought it first", () => {
+  test("a label keeps the first version that contained it", () => {
     create(["eth", "xyz"]);
     extend(["eth", "new"]);
     const file = openLabelFile(path);

@@ -4,15 +4,18 @@ import { digestLength } from "../ens/keccak.ts";
 import { isPreimage, labelKey, writeDigest } from "./digests.ts";
 import { isLabelSetId, type LabelSetFacts, labelDatabaseSchemaVersion } from "./label-set.ts";
 
-/** A label database, open for reading. All answers are those of the file as it was when it was opened. */
+/** A label database, open for reading. It keeps answering from the file as it was when it was opened. */
 export type LabelFile = {
   path: string;
   facts: LabelSetFacts;
-  /** The label, if a label set of at most `highestVersion` brought it. Expects a normalised labelhash. */
+  /**
+   * The label whose keccak-256 is `labelhash`, if a label set version of at most `highestVersion` holds it. Throws a
+   * `TypeError` unless the labelhash is canonical: `0x` and 64 lower-case digits.
+   */
   heal(labelhash: Hex, highestVersion: number): string | undefined;
   /**
-   * As `heal`, for labelhashes that are given as their bytes, one after another; of these the `places` only, in
-   * their order. A fraction of the cost of single heals. Keep lists short, the labels are in memory.
+   * As `heal`, for labelhashes given as bytes, 32 each, one after another; only those at `places`, in that order, if
+   * given. Costs a fraction of single heals. Keep lists short: all labels are held in memory.
    */
   healAll(digests: Uint8Array, highestVersion: number, places?: Uint32Array): (string | undefined)[];
   close(): void;
@@ -21,7 +24,11 @@ export type LabelFile = {
 /** `application_id` of a label database: "ENSL". */
 export const labelDatabaseApplicationId = 0x45_4e_53_4c;
 
-/** Opens a label database. Throws `LabelFileError` when there is none, or not a finished one of this schema. */
+/**
+ * Opens a label database. Throws `LabelFileError` when there is no such file, or it is not a finished label database of
+ * this schema version.
+ * @example openLabelFile("data/labels.sqlite").heal("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0", 0) // "eth"
+ */
 export function openLabelFile(path: string): LabelFile {
   const database = openDatabase(path);
   try {
@@ -41,14 +48,6 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
   const byKey = database
     .prepare<[number], [version: number, label: string]>("SELECT version, label FROM labels WHERE key = ?")
     .raw();
-  // One value a row is fetched faster than two. A LEFT JOIN keeps the order of its left side.
-  const byKeys = database
-    .prepare<[(number | null)[]], string | null>(
-      `SELECT iif(version <= ?, label, NULL)
-        FROM (VALUES ${new Array(keysAtOnce).fill("(?)").join(", ")}) AS wanted
-        LEFT JOIN labels ON labels.key = wanted.column1`,
-    )
-    .pluck();
   const byLabelhash = database
     .prepare<[Buffer], [version: number, label: string]>(
       "SELECT version, label FROM collisions WHERE labelhash = ?",
@@ -67,23 +66,20 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
     return isPreimage(other[1], digests, start) ? other[1] : undefined;
   };
 
-  const healSome = (digests: Uint8Array, places: Uint32Array, highestVersion: number) => {
-    const parameters: (number | null)[] = [highestVersion];
-    for (let i = 0; i < places.length; i++)
-      parameters.push(labelKey(digests, (places[i] ?? 0) * digestLength));
-    while (parameters.length <= keysAtOnce) parameters.push(null);
-    return byKeys.all(parameters);
-  };
-
+  const labelsAt = createKeysLookup(database);
   const oneDigest = new Uint8Array(digestLength);
   return {
-    heal: (labelhash, highestVersion) =>
-      writeDigest(labelhash, oneDigest) ? healAt(oneDigest, 0, highestVersion) : undefined,
+    heal: (labelhash, highestVersion) => {
+      if (!writeDigest(labelhash, oneDigest)) {
+        throw new TypeError(`${JSON.stringify(labelhash)} is not a canonical labelhash.`);
+      }
+      return healAt(oneDigest, 0, highestVersion);
+    },
     healAll: (digests, highestVersion, places = everyPlace(digests)) => {
       const answers: (string | undefined)[] = [];
       for (let start = 0; start < places.length; start += keysAtOnce) {
         const some = places.subarray(start, start + keysAtOnce);
-        const labels = healSome(digests, some, highestVersion);
+        const labels = labelsAt(digests, some, highestVersion);
         for (let i = 0; i < some.length; i++) {
           const at = (some[i] ?? 0) * digestLength;
           const label = labels[i] ?? undefined;
@@ -96,8 +92,27 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
   };
 }
 
-/** As many keys are looked up by one statement. */
+/** Keys looked up by one statement. */
 const keysAtOnce = 100;
+
+/** Looks up labels by key alone: up to `keysAtOnce` places among the digests, null where there is no such label. */
+function createKeysLookup(database: Database.Database) {
+  // One value a row is fetched faster than two. A LEFT JOIN keeps the order of its left side.
+  const byKeys = database
+    .prepare<[(number | null)[]], string | null>(
+      `SELECT iif(version <= ?, label, NULL)
+        FROM (VALUES ${new Array(keysAtOnce).fill("(?)").join(", ")}) AS wanted
+        LEFT JOIN labels ON labels.key = wanted.column1`,
+    )
+    .pluck();
+  return (digests: Uint8Array, places: Uint32Array, highestVersion: number) => {
+    const parameters: (number | null)[] = [highestVersion];
+    for (let i = 0; i < places.length; i++)
+      parameters.push(labelKey(digests, (places[i] ?? 0) * digestLength));
+    while (parameters.length <= keysAtOnce) parameters.push(null);
+    return byKeys.all(parameters);
+  };
+}
 
 function everyPlace(digests: Uint8Array): Uint32Array {
   return Uint32Array.from({ length: digests.length / digestLength }, (_, place) => place);
@@ -137,7 +152,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The file is no label database that this program can read. */
+/** The file is not a label database that this program can read. */
 export class LabelFileError extends Error {
   override name = "LabelFileError";
   constructor(path: string, reason: string, cause?: unknown) {

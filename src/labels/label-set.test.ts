@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isLabelSetId, parseLabelSetVersion } from "./label-set.ts";
+import { isLabelSetId, parseLabelSetVersion, pinMismatch } from "./label-set.ts";
 
 describe("label set id", () => {
   test.each(["subgraph", "discovery-a", "ens-test-env", "-", "a".repeat(50)])("takes %s", (id) => {
@@ -37,7 +37,23 @@ describe("label set version", () => {
     "١",
     "9007199254740992",
     "9".repeat(400),
-  ])("%j is none", (text) => {
+  ])("%j is not one", (text) => {
     expect(parseLabelSetVersion(text)).toBeUndefined();
+  });
+});
+
+describe("a pin", () => {
+  const facts = { labelSetId: "subgraph", highestLabelSetVersion: 1 };
+
+  test.each([
+    ["nothing", undefined, undefined, undefined],
+    ["the id alone", "subgraph", undefined, undefined],
+    ["the highest version", "subgraph", 1, undefined],
+    ["a version above it", "subgraph", 2, "version"],
+    ["another id", "searchlight", 0, "id"],
+    // The id is checked first.
+    ["another id with a version above", "searchlight", 2, "id"],
+  ] as const)("of %s fits or not", (_, labelSetId, labelSetVersion, mismatch) => {
+    expect(pinMismatch({ labelSetId, labelSetVersion }, facts)).toBe(mismatch);
   });
 });

@@ -4,26 +4,52 @@ export const labelDatabaseSchemaVersion = 1;
 /** What one label database holds, or one label service serves. */
 export type LabelSetFacts = {
   labelSetId: string;
-  /** Label sets 0 to this version are all in the database. */
+  /** The database holds the label sets of versions 0 to this one. */
   highestLabelSetVersion: number;
   /** Healable labels, all versions together. */
   recordsCount: number;
 };
 
-/** A label set id: 1 to 50 characters, only `a` to `z` and `-`. */
+/** The label set that answers are pinned to: labels of versions 0 to `labelSetVersion`. */
+export type LabelSetPin = { labelSetId: string; labelSetVersion: number };
+
+/** What a label set id looks like. */
 export const labelSetIdPattern = /^[a-z-]{1,50}$/;
 
-/** A label set version as text: plain decimal digits only. */
+/** `labelSetIdPattern` in words, for messages: "a label set id has …". */
+export const labelSetIdRule = '1 to 50 characters, only a to z and "-"';
+
+/** What a label set version looks like as text; it must also be at most 2^53 - 1. */
 export const labelSetVersionPattern = /^[0-9]+$/;
 
-/** Whether `text` is a label set id. */
+/**
+ * Whether `text` is a label set id.
+ * @example isLabelSetId("ens-test-env") // true
+ * @example isLabelSetId("set_1") // false
+ */
 export function isLabelSetId(text: string): boolean {
   return labelSetIdPattern.test(text);
 }
 
-/** The label set version that `text` stands for, or undefined: plain decimal digits only, at most 2^53 - 1. */
+/**
+ * The label set version that `text` is, or undefined: plain decimal digits only, at most 2^53 - 1.
+ * @example parseLabelSetVersion("1") // 1
+ * @example parseLabelSetVersion("0x1") // undefined
+ */
 export function parseLabelSetVersion(text: string): number | undefined {
   if (!labelSetVersionPattern.test(text)) return undefined;
   const version = Number(text);
   return Number.isSafeInteger(version) ? version : undefined;
+}
+
+/**
+ * Which part of a pin a label set cannot serve: another id, or a version above its highest. Absent parts fit.
+ * @example pinMismatch({ labelSetId: "subgraph", labelSetVersion: 2 }, { labelSetId: "subgraph", highestLabelSetVersion: 1 }) // "version"
+ */
+export function pinMismatch(
+  pin: { [Part in keyof LabelSetPin]: LabelSetPin[Part] | undefined },
+  facts: Omit<LabelSetFacts, "recordsCount">,
+): "id" | "version" | undefined {
+  if (pin.labelSetId !== undefined && pin.labelSetId !== facts.labelSetId) return "id";
+  return (pin.labelSetVersion ?? 0) > facts.highestLabelSetVersion ? "version" : undefined;
 }

@@ -3,7 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { batchOf, createLabelDatabase, extendLabelDatabase } from "../../labels-service/database.ts";
+import {
+  batchOf,
+  createLabelDatabase,
+  extendLabelDatabase,
+} from "../../labels-service/store/database-writer.ts";
 import { labelhashOf } from "../ens/labels.ts";
 import { openLabels } from "./open-labels.ts";
 import { LabelSourceError } from "./source.ts";
@@ -40,7 +44,7 @@ describe("label source of a file", () => {
     await source.close();
   });
 
-  test("tells what it holds", async () => {
+  test("reports what it holds", async () => {
     const source = await open({});
     expect(await source.describe()).toEqual({
       labelSetId: "ens-test-env",
@@ -55,6 +59,14 @@ describe("label source of a file", () => {
   test("takes the URL with one slash too", async () => {
     const source = await open({ url: `file:${join(folder, "1.sqlite")}` });
     expect(source.heal(labelhashOf("test"))).toBe("test");
+    await source.close();
+  });
+
+  test("takes canonical labelhashes only", async () => {
+    const source = await open({});
+    const upperCase = `0x${labelhashOf("eth").slice(2).toUpperCase()}` as const;
+    expect(() => source.heal(upperCase)).toThrow(TypeError);
+    expect(() => source.heal("0x12")).toThrow('"0x12" is not a canonical labelhash.');
     await source.close();
   });
 

@@ -1,8 +1,10 @@
 import { fileURLToPath } from "node:url";
-import { openFileSource } from "./file-source.ts";
+import packageJson from "../../package.json" with { type: "json" };
 import { openHttpSource } from "./http-source.ts";
-import { isLabelSetId } from "./label-set.ts";
+import { openLabelFile } from "./label-file.ts";
+import { isLabelSetId, labelDatabaseSchemaVersion, labelSetIdRule, pinMismatch } from "./label-set.ts";
 import {
+  counted,
   type LabelSource,
   LabelSourceError,
   type LabelSourceFacts,
@@ -11,22 +13,20 @@ import {
 } from "./source.ts";
 
 /**
- * Opens the label source and checks that it holds the pinned label set. Waits without end for a service that
- * cannot be reached. Throws `LabelSourceError` for a bad URL or another or too old label set, and
- * `LabelFileError` for a file that is no label database.
+ * Opens the label source and checks that it holds the pinned label set. Waits without limit for a service that cannot be
+ * reached. Throws `LabelSourceError` for a bad URL or another or too old label set, and `LabelFileError` for a file that
+ * is not a label database.
+ * @example (await openLabels({ url: "file:./data/labels.sqlite", labelSetId: "subgraph", labelSetVersion: 0, log })).heal("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0") // "eth"
  */
 export async function openLabels(options: LabelSourceOptions): Promise<LabelSource> {
   if (!isLabelSetId(options.labelSetId)) {
-    throw new LabelSourceError(
-      `"${options.labelSetId}" is no label set id: it has 1 to 50 characters, only a to z and "-".`,
-    );
+    throw new LabelSourceError(`"${options.labelSetId}" is no label set id: it has ${labelSetIdRule}.`);
   }
   const source = await openUnchecked(options);
-  const facts = await source.describe();
-  const fault = pinFault(options, facts);
-  if (fault === undefined) return source;
+  const problem = mismatchMessage(options, await source.describe());
+  if (problem === undefined) return source;
   await source.close();
-  throw new LabelSourceError(fault);
+  throw new LabelSourceError(problem);
 }
 
 function openUnchecked(options: LabelSourceOptions): LabelSource | Promise<LabelSource> {
@@ -49,12 +49,25 @@ function pathOf(url: URL): string {
   }
 }
 
-function pinFault({ url, labelSetId, labelSetVersion }: LabelSourceOptions, facts: LabelSourceFacts) {
-  if (facts.labelSetId !== labelSetId) {
-    return `Label set "${labelSetId}" is configured, but ${withoutSecrets(url)} holds "${facts.labelSetId}".`;
-  }
-  if (facts.highestLabelSetVersion < labelSetVersion) {
-    return `Version ${labelSetVersion} of label set "${labelSetId}" is configured, but ${withoutSecrets(url)} holds only versions up to ${facts.highestLabelSetVersion}.`;
-  }
-  return undefined;
+/** Reads labels from a label database in this process; every answer is synchronous. */
+function openFileSource(path: string, labelSetVersion: number): LabelSource {
+  const file = openLabelFile(path);
+  return {
+    heal: (labelhash) => counted(file.heal(labelhash, labelSetVersion)),
+    describe: async () => ({
+      ...file.facts,
+      version: packageJson.version,
+      schemaVersion: labelDatabaseSchemaVersion,
+    }),
+    close: () => file.close(),
+  };
+}
+
+function mismatchMessage(pin: LabelSourceOptions, facts: LabelSourceFacts): string | undefined {
+  const mismatch = pinMismatch(pin, facts);
+  if (mismatch === undefined) return undefined;
+  const [{ labelSetId, labelSetVersion }, source] = [pin, withoutSecrets(pin.url)];
+  return mismatch === "id"
+    ? `Label set "${labelSetId}" is configured, but ${source} holds "${facts.labelSetId}".`
+    : `Version ${labelSetVersion} of label set "${labelSetId}" is configured, but ${source} holds only versions up to ${facts.highestLabelSetVersion}.`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Reply } from "./http-request.ts";
+import type { Reply } from "./http-client.ts";
 import { askFacts } from "./replies.ts";
 
 const labelSet = { labelSetId: "subgraph", highestLabelSetVersion: 0 };

@@ -1,16 +1,56 @@
-import type { z } from "zod";
-import type { Reply } from "./http-request.ts";
-import { configReply, countReply, errorReply, healReply, versionReply } from "./protocol.ts";
+import { z } from "zod";
+import type { Reply } from "./http-client.ts";
 import { LabelSourceError, type LabelSourceFacts } from "./source.ts";
 
-/** The label of a heal reply, or undefined for "unknown". Throws as `contentOf` does. */
+/** `GET /v1/heal/<labelhash>`, 200. */
+const healReply = z.object({ status: z.literal("success"), label: z.string() });
+
+/** The error body of every label endpoint. */
+const errorReply = z.object({ status: z.literal("error"), error: z.string(), errorCode: z.number() });
+
+const labelSet = z.object({
+  labelSetId: z.string(),
+  highestLabelSetVersion: z.number().int().nonnegative(),
+});
+
+/** `GET /v1/config`, 200; or the form of ENSRainbow 1.11 and newer, which has no count. */
+const configReply = z.union([
+  z.object({ version: z.string(), labelSet, recordsCount: z.number().int().nonnegative() }),
+  z
+    .object({ versionInfo: z.object({ ensRainbow: z.string() }), serverLabelSet: labelSet })
+    .transform(({ versionInfo, serverLabelSet }) => ({
+      version: versionInfo.ensRainbow,
+      labelSet: serverLabelSet,
+      recordsCount: undefined,
+    })),
+]);
+
+/** `GET /v1/labels/count`, 200. */
+const countReply = z.object({ status: z.literal("success"), count: z.number().int().nonnegative() });
+
+/** `GET /v1/version`, 200. */
+const versionReply = z.object({
+  status: z.literal("success"),
+  versionInfo: z.object({
+    version: z.string(),
+    dbSchemaVersion: z.number().int().positive(),
+    labelSet,
+  }),
+});
+
+/**
+ * The label of a heal reply, or undefined for "unknown". Throws as `contentOf` does.
+ * @example labelOf({ status: 200, body: '{"status":"success","label":"eth"}' }) // "eth"
+ * @example labelOf({ status: 404, body: '{"status":"error","error":"Label not found","errorCode":404}' }) // undefined
+ */
 export function labelOf(reply: Reply): string | undefined {
   return contentOf(reply, healReply)?.label;
 }
 
 /**
- * Facts of a label service, asked with `ask(path, read)`. Services that no longer tell their schema version
- * (they answer 404 for `/v1/version`) all have version 3.
+ * Facts of a label service, requested with `ask(path, read)`. Services that no longer report their schema version
+ * (`/v1/version` is 404) all have version 3.
+ * @example await askFacts(ask) // { labelSetId: "subgraph", highestLabelSetVersion: 0, recordsCount: 133856894, version: "0.1.0", schemaVersion: 1 }
  */
 export async function askFacts(
   ask: <T>(path: string, read: (reply: Reply) => T) => Promise<T>,
@@ -18,15 +58,15 @@ export async function askFacts(
   const ifThere = <T extends z.ZodTypeAny>(path: string, schema: T) =>
     ask(path, (reply) => (reply.status === 404 ? undefined : required(reply, schema)));
 
-  const told = await ifThere("/v1/version", versionReply);
+  const reported = await ifThere("/v1/version", versionReply);
   const config = await ifThere("/v1/config", configReply);
-  const { version, labelSet } = told?.versionInfo ?? config ?? {};
+  const { version, labelSet } = reported?.versionInfo ?? config ?? {};
   if (version === undefined || labelSet === undefined) {
     throw new LabelSourceError("This is no label service: it has neither /v1/version nor /v1/config.");
   }
   const recordsCount =
     config?.recordsCount ?? (await ask("/v1/labels/count", (reply) => required(reply, countReply).count));
-  return { ...labelSet, recordsCount, version, schemaVersion: told?.versionInfo.dbSchemaVersion ?? 3 };
+  return { ...labelSet, recordsCount, version, schemaVersion: reported?.versionInfo.dbSchemaVersion ?? 3 };
 }
 
 function required<T extends z.ZodTypeAny>(reply: Reply, schema: T): z.infer<T> {
@@ -36,9 +76,9 @@ function required<T extends z.ZodTypeAny>(reply: Reply, schema: T): z.infer<T> {
 }
 
 /**
- * What the service said; undefined for its own 404. Throws `LabelServiceOutage` when waiting may help: that
- * includes every answer that is not the label service's own, so that a proxy's 404 is never taken for
- * "unknown". Throws `LabelSourceError` when the request itself is refused.
+ * The content of a reply; undefined for the service's own 404. Throws `LabelServiceOutage` when waiting may help, which
+ * includes every reply that is not the label service's own: a proxy's 404 is never taken for "unknown". Throws
+ * `LabelSourceError` when the request itself is refused.
  */
 function contentOf<T extends z.ZodTypeAny>({ status, body }: Reply, schema: T): z.infer<T> | undefined {
   const json = parsed(body);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { batchOf, createLabelDatabase } from "../../labels-service/database.ts";
+import { batchOf, createLabelDatabase } from "../../labels-service/store/database-writer.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 // Rows that were made under one setting must not be continued under another: the index would be neither.

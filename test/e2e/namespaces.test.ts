@@ -6,7 +6,7 @@ import { afterEach, expect, test } from "vitest";
 import { freePort } from "../../devnet/ports.ts";
 import { type ServiceProcess, startServiceProcess } from "../../devnet/service-process.ts";
 import { WaitError, waitFor } from "../../devnet/wait.ts";
-import { batchOf, createLabelDatabase } from "../../labels-service/database.ts";
+import { batchOf, createLabelDatabase } from "../../labels-service/store/database-writer.ts";
 import { serveEmptyChains } from "../support/empty-chains.ts";
 
 // Configuration, build and start with every plugin that a public network has, without the network.

@@ -8,7 +8,7 @@ import { freePort } from "../../devnet/ports.ts";
 import { readAddresses, readLabels, readRecording } from "../../devnet/recording.ts";
 import { type ServiceProcess, startServiceProcess } from "../../devnet/service-process.ts";
 import { WaitError, waitFor } from "../../devnet/wait.ts";
-import { batchOf, createLabelDatabase } from "../../labels-service/database.ts";
+import { batchOf, createLabelDatabase } from "../../labels-service/store/database-writer.ts";
 import { brokenInvariants } from "../../src/api/status/invariants.ts";
 import type { Snapshot } from "../../src/api/status/snapshot.ts";
 

@@ -15,7 +15,7 @@ import { freePort } from "../../devnet/ports.ts";
 import { readAddresses, readLabels, readRecording } from "../../devnet/recording.ts";
 import { type ServiceProcess, startServiceProcess } from "../../devnet/service-process.ts";
 import { WaitError, waitFor } from "../../devnet/wait.ts";
-import { batchOf, createLabelDatabase } from "../../labels-service/database.ts";
+import { batchOf, createLabelDatabase } from "../../labels-service/store/database-writer.ts";
 import { childrenOf } from "./process-tree.ts";
 
 /** A node, an indexing service over it, and their data folder: everything an end-to-end test needs. */

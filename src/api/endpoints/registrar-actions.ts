@@ -2,8 +2,8 @@ import { type Context, Hono } from "hono";
 import type { Hex } from "viem";
 import { z } from "zod/v4";
 import type { Subregistry } from "../../deployments/issuers.ts";
-import { parseAccountId } from "../../ens/account-ids.ts";
-import { nodeOfInterpretedName } from "../../ens/interpreted-names.ts";
+import { parseAccountId } from "../../ens/caip-ids.ts";
+import { nodeOfInterpretedName } from "../../ens/names.ts";
 import type { Database } from "../database/client.ts";
 import { ApiError, endpointErrorHandler, parsePath, parseQuery } from "../rest/errors.ts";
 import {

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod/v4";
+import { escapeControls } from "../../json-log.ts";
 
 /** Body of every error of the REST endpoints. */
 export type ErrorBody = { message: string; details?: unknown };
@@ -54,14 +55,6 @@ export function parseQuery<T extends z.ZodType>(c: Context, schema: T): z.output
 /** The path parameters as `schema` reads them. Throws an `ApiError` 400 with every bad parameter otherwise. */
 export function parsePath<T extends z.ZodType>(c: Context, schema: T): z.output<T> {
   return parseInput(c.req.param(), schema);
-}
-
-/** The text with control characters and line separators as `\u….` escapes, so that no request can forge a log line. */
-export function escapeControls(text: string): string {
-  return text.replaceAll(
-    /[\0-\x1f\x7f-\x9f\u2028\u2029]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }
 
 function parseInput<T extends z.ZodType>(input: unknown, schema: T): z.output<T> {

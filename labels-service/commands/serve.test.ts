@@ -1,0 +1,176 @@
+import { copyFileSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { labelhashOf } from "../../src/ens/labels.ts";
+import { openLabels } from "../../src/labels/open-labels.ts";
+import { start } from "../test-support/command-line.ts";
+import { ingestBytes } from "../test-support/ingest-text.ts";
+import { startCommand } from "../test-support/run-command.ts";
+
+let folder: string;
+let databasePath: string;
+let running: ReturnType<typeof start> | undefined;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "serve-"));
+  databasePath = join(folder, "labels.sqlite");
+});
+afterEach(async () => {
+  running?.child.kill("SIGKILL");
+  await running?.ended;
+  running = undefined;
+  rmSync(folder, { recursive: true });
+});
+
+const freePort = () =>
+  new Promise<number>((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+    });
+  });
+
+async function serve() {
+  const port = await freePort();
+  running = start(
+    ["serve", "--port", String(port), "--host", "127.0.0.1", "--database", databasePath],
+    folder,
+  );
+  const base = `http://127.0.0.1:${port}`;
+  await expect.poll(() => statusOf(`${base}/health`), { timeout: 10_000 }).toBe(200);
+  return { base, port, ...running };
+}
+
+const statusOf = (url: string) =>
+  fetch(url).then(
+    (response) => response.status,
+    () => 0,
+  );
+
+describe("serve", () => {
+  test("binds its port at once, waits for a database, picks up the next one, and ends on SIGTERM", async () => {
+    const { base, child, ended } = await serve();
+    const heal = async (label: string) => statusOf(`${base}/v1/heal/${labelhashOf(label)}`);
+    expect([await statusOf(`${base}/ready`), await heal("eth")]).toEqual([503, 503]);
+
+    await ingestBytes("eth\n", { databasePath });
+    await expect.poll(() => statusOf(`${base}/ready`), { timeout: 5000 }).toBe(200);
+    expect([await heal("eth"), await heal("new")]).toEqual([200, 404]);
+
+    await ingestBytes("new\n", { databasePath, labelSetVersion: 1 });
+    await expect.poll(() => heal("new"), { timeout: 5000 }).toBe(200);
+
+    child.kill("SIGHUP");
+    await expect
+      .poll(async () => (await (await fetch(`${base}/metrics`)).text()).match(/attachments (\d)/)?.[1])
+      .toBe("3");
+    child.kill("SIGTERM");
+    expect(await ended).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  test("ends with one line when the port is taken", async () => {
+    const { port } = await serve();
+    const other = start(["serve", "--port", String(port), "--host", "127.0.0.1"], folder);
+    expect(await other.ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^Port \d+ cannot be used: .*EADDRINUSE.*\n$/),
+    });
+  });
+
+  test("gives pinned clients the same answers as the file, before and after the next version", async () => {
+    const labels = ["eth", "", "a.b", "new", "unknown"];
+    await ingestBytes("eth\n\na.b\n", { databasePath });
+    const pinned = { labelSetId: "ens-test-env", log: () => {} };
+    const { base } = await serve();
+    await expect.poll(() => statusOf(`${base}/ready`), { timeout: 5000 }).toBe(200);
+    const answers = async (url: string, labelSetVersion: number) => {
+      const source = await openLabels({ url, labelSetVersion, ...pinned });
+      const healed = await Promise.all(labels.map((label) => source.heal(labelhashOf(label))));
+      await source.close();
+      return healed;
+    };
+    const old = ["eth", "", "a.b", undefined, undefined];
+    expect([await answers(base, 0), await answers(`file:${databasePath}`, 0)]).toEqual([old, old]);
+    await expect(answers(base, 1)).rejects.toThrow(
+      /Version 1 of label set "ens-test-env" is configured, but http/,
+    );
+
+    const next = join(folder, "next.sqlite");
+    copyFileSync(databasePath, next);
+    await ingestBytes("new\neth\n", { databasePath: next, labelSetVersion: 1 });
+    renameSync(next, databasePath);
+    await expect.poll(() => statusOf(`${base}/v1/heal/${labelhashOf("new")}`), { timeout: 5000 }).toBe(200);
+    expect([await answers(base, 0), await answers(`file:${databasePath}`, 0)]).toEqual([old, old]);
+    const all = ["eth", "", "a.b", "new", undefined];
+    expect([await answers(base, 1), await answers(`file:${databasePath}`, 1)]).toEqual([all, all]);
+  });
+
+  test("an indexer's client waits while the service restarts, and loses nothing", async () => {
+    await ingestBytes("eth\nxyz\n", { databasePath });
+    const { base, port, child, ended } = await serve();
+    const lines: string[] = [];
+    const source = await openLabels({
+      url: base,
+      labelSetId: "ens-test-env",
+      labelSetVersion: 0,
+      log: (level, message) => void lines.push(`${level} ${message}`),
+    });
+    expect(await source.heal(labelhashOf("eth"))).toBe("eth");
+    child.kill("SIGKILL");
+    await ended;
+    const healing = source.heal(labelhashOf("xyz"));
+    await expect.poll(() => lines.length).toBe(1);
+    running = start(
+      ["serve", "--port", String(port), "--host", "127.0.0.1", "--database", databasePath],
+      folder,
+    );
+    expect(await healing).toBe("xyz");
+    expect(lines).toEqual([
+      "warn label service cannot be used, waiting for it",
+      "info label service can be used again",
+    ]);
+    await source.close();
+  });
+
+  test("runs within a process: log lines, reload on SIGHUP, end on SIGINT", async () => {
+    const port = String(await freePort());
+    const args = [
+      "serve",
+      "--port",
+      port,
+      "--host",
+      "127.0.0.1",
+      "--database",
+      databasePath,
+      "--log-requests",
+    ];
+    const { ended, written, signals } = startCommand(args, { folder });
+    const base = `http://127.0.0.1:${port}`;
+    await expect.poll(() => statusOf(`${base}/health`)).toBe(200);
+    await ingestBytes("eth\n", { databasePath });
+    signals.emit("SIGHUP");
+    expect(await (await fetch(`${base}/v1/heal/${labelhashOf("eth")}`)).json()).toEqual({
+      status: "success",
+      label: "eth",
+    });
+    signals.emit("SIGINT");
+    expect(await ended).toMatchObject({ code: 0, stderr: "" });
+    const lines = written.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ message }) => message).filter((message) => message !== "request")).toEqual([
+      "listening",
+      "waiting for the label database",
+      "label database attached",
+      "ending",
+    ]);
+    expect(lines.at(-1)).toMatchObject({ level: "info", signal: "SIGINT" });
+    expect(lines.filter(({ path }) => path?.startsWith("/v1/heal/"))).toMatchObject([
+      { message: "request", method: "GET", path: `/v1/heal/${labelhashOf("eth")}`, status: 200 },
+    ]);
+    expect(signals.listenerCount("SIGHUP")).toBe(0);
+  });
+});

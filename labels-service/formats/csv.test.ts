@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { collect } from "../test-support/collect.ts";
+import { csv } from "./csv.ts";
+import { startOfInput } from "./parser.ts";
+
+const parse = (...pieces: (string | Buffer)[]) => collect(csv.createParser, pieces);
+
+describe("CSV", () => {
+  test("has one label a row, quoted where needed", async () => {
+    const { labels, invalid } = await parse('eth\n"a,b"\n"say ""hi"""\n"two\nlines"\r\n[x]\n');
+    expect(labels).toEqual(["eth", "a,b", 'say "hi"', "two\nlines", "[x]"]);
+    expect(invalid).toEqual([]);
+  });
+
+  test("keeps blanks and skips empty rows", async () => {
+    expect((await parse('\n\n x \n""\nlast')).labels).toEqual([" x ", "last"]);
+  });
+
+  test("leaves a byte order mark out", async () => {
+    expect((await parse("\ufeffeth\n")).labels).toEqual(["eth"]);
+  });
+
+  test("gives the bytes as they are, valid UTF-8 or not", async () => {
+    const bytes: Buffer[] = [];
+    const parser = csv.createParser(
+      { label: (b, s, e) => bytes.push(Buffer.from(b.subarray(s, e))), invalid: () => {}, ignored: () => {} },
+      startOfInput,
+    );
+    parser.push(Buffer.from([0xff, 0xfe, 0x0a]));
+    await parser.end();
+    expect(bytes).toEqual([Buffer.from([0xff, 0xfe])]);
+  });
+
+  test("names the line of a row with more columns", async () => {
+    expect(await parse('eth\n"a\nb"\nx,y\nz\n')).toEqual({
+      labels: ["eth", "a\nb", "z"],
+      given: [undefined, undefined, undefined],
+      invalid: ["line 4: it has 2 columns; expected one"],
+      ignored: [],
+    });
+  });
+
+  test("names the line of a stray quote and of one that is not closed", async () => {
+    expect((await parse('eth\nbad"quote\nxyz\n')).invalid[0]).toBe(
+      "line 2: an unquoted label contains a quote",
+    );
+    expect((await parse('eth\n"x"y\n')).invalid[0]).toBe("line 2: text follows a closing quote");
+    expect((await parse('eth\n"never closed\nxyz\n')).invalid[0]).toMatch(/: a quote is never closed$/);
+  });
+
+  test("resumes from a checkpoint", async () => {
+    const text = Buffer.from('one\n"t\nwo"\nthree\n');
+    const sink = { label: () => {}, invalid: () => {}, ignored: () => {} };
+    const first = csv.createParser(sink, startOfInput);
+    first.push(text.subarray(0, 15));
+    const checkpoint = first.checkpoint();
+    expect(checkpoint.offset).toBe(11);
+    expect((await collect(csv.createParser, [text.subarray(11)], checkpoint)).labels).toEqual(["three"]);
+  });
+});

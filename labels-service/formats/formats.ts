@@ -1,0 +1,37 @@
+import { csv } from "./csv.ts";
+import { ensrainbow } from "./ensrainbow.ts";
+import { InputError, type LabelFormat } from "./parser.ts";
+import { sqlDump } from "./sql-dump.ts";
+import { text } from "./text.ts";
+
+/**
+ * The formats of label files, by the name that `--format` takes. Detection, parsing, the command line's help and the
+ * documentation all go by this list. Of several formats that recognise an input the first counts.
+ */
+export const formats = { ensrainbow, sql: sqlDump, csv, text } satisfies Record<string, LabelFormat>;
+
+/** Name of a format. */
+export type FormatName = keyof typeof formats;
+
+/** The names of all formats. */
+export const formatNames = Object.keys(formats) as FormatName[];
+
+/** The format called `name`. */
+export function formatOf(name: FormatName): LabelFormat {
+  return formats[name];
+}
+
+/** Bytes of the (uncompressed) input that `detectFormat` looks at, if there are as many. */
+export const detectionLength = 65_536;
+
+/**
+ * The format of an input that begins with `head` and is called `fileName`. CSV and plain text differ only in what quotes
+ * mean; where that matters, the file's name decides. Throws `InputError` when nothing does.
+ */
+export function detectFormat(head: Buffer, fileName: string): FormatName {
+  const name = formatNames.find((name) => formats[name].detects(head, fileName));
+  if (name !== undefined) return name;
+  throw new InputError(
+    'Lines begin with quotes: say whether they belong to the labels, with "--format text" or "--format csv".',
+  );
+}

@@ -1,0 +1,228 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { labelhashOf } from "../../src/ens/labels.ts";
+import { openLabelFile } from "../../src/labels/label-file.ts";
+import { digestsOf } from "../../test/support/digests.ts";
+import { validate } from "../commands/validate.ts";
+import { openDatabaseReader } from "../store/database-reader.ts";
+import { ingestBytes, ingestDefaults, noProgress } from "../test-support/ingest-text.ts";
+import { ingest, ingestFolder, lockFolder } from "./ingest.ts";
+import { type Input, openInput } from "./open-input.ts";
+
+let folder: string;
+let databasePath: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "ingest-"));
+  databasePath = join(folder, "data", "labels.sqlite");
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function heal(labels: string[], version = 0) {
+  const file = openLabelFile(databasePath);
+  const healed = file.healAll(digestsOf(labels), version);
+  file.close();
+  return healed;
+}
+
+const row = (label: string, text = label) => `${labelhashOf(label)}\t${text}\n`;
+const dump = (...rows: string[]) => `COPY public.ens_names (hash, name) FROM stdin;\n${rows.join("")}\\.\n`;
+
+/** An input that says it is a file, so that reading it can be taken up again, and breaks off after some bytes. */
+function fileOf(bytes: Buffer, { breaksAfter }: { breaksAfter?: number } = {}): Input {
+  return {
+    name: "labels.txt",
+    identity: "labels.txt",
+    size: bytes.length,
+    bytesRead: () => 0,
+    chunks: async function* () {
+      for (let at = 0; at < bytes.length; at += 1000) {
+        if (at >= (breaksAfter ?? Number.POSITIVE_INFINITY)) throw new Error("power cut");
+        yield bytes.subarray(at, at + 1000);
+      }
+    },
+  };
+}
+
+describe("ingest", () => {
+  test("creates a database from a dump, and leaves nothing else there", async () => {
+    const report = await ingestBytes(dump(row("eth"), row("a\\b", "a\\\\b"), "hash\tname\n", row("eth")), {
+      databasePath,
+    });
+    expect(report).toEqual({
+      format: "sql",
+      facts: { labelSetId: "ens-test-env", highestLabelSetVersion: 0, recordsCount: 2 },
+      counts: { accepted: 3, invalid: 0, ignored: 1, endingInCarriageReturn: 0 },
+      added: 2,
+      rejectsPath: undefined,
+    });
+    expect(heal(["eth", "a\\b"])).toEqual(["eth", "a\\b"]);
+    expect(readdirSync(join(folder, "data"))).toEqual(["labels.sqlite"]);
+  });
+
+  test.each([
+    ["plain text", "eth\nxyz\n"],
+    ["gzipped text", gzipSync("eth\nxyz\n")],
+    ["text in two gzip members", Buffer.concat([gzipSync("eth\nx"), gzipSync("yz\n")])],
+    ["a gzipped dump", gzipSync(dump(row("eth"), row("xyz")))],
+  ])("knows %s by its content", async (_, bytes) => {
+    await ingestBytes(bytes, { databasePath });
+    expect(heal(["eth", "xyz"])).toEqual(["eth", "xyz"]);
+  });
+
+  test("creates an empty database from an empty input", async () => {
+    const { facts } = await ingestBytes("", { databasePath, labelSetId: "discovery-a" });
+    expect(facts).toEqual({ labelSetId: "discovery-a", highestLabelSetVersion: 0, recordsCount: 0 });
+  });
+
+  test("reads files", async () => {
+    const path = join(folder, "labels.csv.gz");
+    writeFileSync(path, gzipSync('"say ""hi"""\n'));
+    await ingest({ ...ingestDefaults, input: openInput(path, process.stdin), databasePath });
+    expect(heal(['say "hi"'])).toEqual(['say "hi"']);
+  });
+
+  test.each([
+    [
+      "another hash",
+      dump(row("eth"), row("eth", "evil")),
+      /^1 of 2 rows are invalid.*: line 3: the labelhash is not that of the label "evil", which has 0x/,
+    ],
+    [
+      "invalid UTF-8",
+      Buffer.from([0x65, 0x0a, 0xff, 0x0a]),
+      /^1 of 2 rows are invalid.*: line 2: the label is not valid UTF-8$/,
+    ],
+    ["a missing end", dump(row("eth")).slice(0, -3), /line 3: the dump ends before the end of its rows/],
+    [
+      "a cut gzip",
+      gzipSync(dump(row("eth"))).subarray(0, -12),
+      /the packed input is damaged or cut off from here on/,
+    ],
+  ])("refuses all of an input with %s and writes nothing", async (_, bytes, message) => {
+    await expect(ingestBytes(bytes, { databasePath })).rejects.toThrow(message);
+    expect(readdirSync(join(folder, "data"))).toEqual([]);
+  });
+
+  test("leaves invalid rows out on request, and lists them", async () => {
+    const bytes = dump(row("eth"), row("eth", "evil\\n"), "nonsense\n", row("xyz"));
+    const report = await ingestBytes(bytes, { databasePath, skipInvalid: true });
+    expect(report.counts).toMatchObject({ accepted: 2, invalid: 2 });
+    expect(heal(["eth", "xyz"])).toEqual(["eth", "xyz"]);
+    expect(report.rejectsPath).toBe(join(folder, "data", "ens-test-env_0.rejects.txt"));
+    expect(readFileSync(report.rejectsPath!, "utf8").split("\n")).toEqual([
+      expect.stringMatching(
+        /^line 3: the labelhash is not that of the label "evil\\n", which has 0x[0-9a-f]{64}$/,
+      ),
+      "line 4: it is not a labelhash, a tab and a label",
+      "",
+    ]);
+  });
+
+  test("keeps the readable rows of a damaged file on request", async () => {
+    const whole = gzipSync(Array.from({ length: 50_000 }, (_, i) => `label${i}\n`).join(""));
+    const half = whole.subarray(0, whole.length / 2);
+    const { counts } = await ingestBytes(half, { databasePath, skipInvalid: true });
+    expect(counts.invalid).toBe(1);
+    expect(counts.accepted).toBeGreaterThan(1000);
+    expect(heal(["label0", "label49999"])).toEqual(["label0", undefined]);
+  });
+
+  test("adds versions one after another, and pinned answers never change", async () => {
+    await ingestBytes("eth\nxyz\n", { databasePath });
+    const before = heal(["eth", "xyz", "new"], 0);
+    const { facts, added } = await ingestBytes("new\neth\n", { databasePath, labelSetVersion: 1 });
+    expect({ facts, added }).toEqual({
+      facts: { labelSetId: "ens-test-env", highestLabelSetVersion: 1, recordsCount: 3 },
+      added: 1,
+    });
+    expect(heal(["eth", "xyz", "new"], 0)).toEqual(before);
+    expect(heal(["eth", "xyz", "new"], 1)).toEqual(["eth", "xyz", "new"]);
+    const scan = openDatabaseReader(databasePath);
+    expect(scan.versions).toEqual([
+      { version: 0, recordsCount: 2, ingestedAt: "2026-01-02T03:04:05.678Z" },
+      { version: 1, recordsCount: 1, ingestedAt: "2026-01-02T03:04:05.678Z" },
+    ]);
+    expect(validate(scan, noProgress)).toEqual({ labels: 3, faults: 0, descriptions: [] });
+    scan.close();
+  });
+
+  test.each([
+    ["version 1 first", {}, { labelSetVersion: 1 }, "only version 0 can be ingested, not version 1"],
+    ["the same version again", { base: true }, {}, "only version 1 can be ingested, not version 0"],
+    [
+      "a version too far",
+      { base: true },
+      { labelSetVersion: 2 },
+      "only version 1 can be ingested, not version 2",
+    ],
+    [
+      "another id",
+      { base: true },
+      { labelSetId: "subgraph", labelSetVersion: 1 },
+      '"subgraph" does not belong in it',
+    ],
+    ["a malformed id", {}, { labelSetId: "Set_1" }, '"Set_1" is no label set id'],
+    ["no id", {}, { labelSetId: undefined }, "--label-set-id and --label-set-version are needed"],
+  ])(
+    "refuses %s before it writes anything",
+    async (_, { base = false }: { base?: boolean }, options, message) => {
+      if (base) await ingestBytes("eth\n", { databasePath });
+      await expect(ingestBytes("xyz\n", { databasePath, ...options })).rejects.toThrow(message);
+      expect(existsSync(ingestFolder(databasePath))).toBe(false);
+      expect(existsSync(databasePath)).toBe(base);
+      if (base) expect(heal(["eth", "xyz"])).toEqual(["eth", undefined]);
+    },
+  );
+
+  test("resumes where a process died, with the same result", async () => {
+    const labels = Array.from({ length: 50_000 }, (_, i) => `label${i}`);
+    const bytes = Buffer.from(`${labels.join("\n")}\n`);
+    const resumed: number[] = [];
+    const options = {
+      ...ingestDefaults,
+      databasePath,
+      checkpointBytes: 50_000,
+      onResume: (rows: number) => void resumed.push(rows),
+    };
+    for (const breaksAfter of [200_000, 200_000, 400_000]) {
+      await expect(ingest({ ...options, input: fileOf(bytes, { breaksAfter }) })).rejects.toThrow(
+        "power cut",
+      );
+      expect(existsSync(databasePath)).toBe(false);
+    }
+    const { facts, counts } = await ingest({ ...options, input: fileOf(bytes) });
+    expect(resumed.length).toBe(3);
+    expect(resumed[0]).toBeGreaterThan(10_000);
+    expect(resumed[2]).toBeGreaterThan(resumed[1]!);
+    expect({ accepted: counts.accepted, records: facts.recordsCount }).toEqual({
+      accepted: 50_000,
+      records: 50_000,
+    });
+    expect(heal(labels)).toEqual(labels);
+  });
+
+  test("starts from the beginning when the remains are of another task", async () => {
+    const bytes = Buffer.from("eth\n".repeat(50_000));
+    const options = { ...ingestDefaults, databasePath, checkpointBytes: 10_000 };
+    await expect(ingest({ ...options, input: fileOf(bytes, { breaksAfter: 150_000 }) })).rejects.toThrow(
+      "power cut",
+    );
+    const { counts } = await ingest({ ...options, labelSetId: "other", input: fileOf(Buffer.from("xyz\n")) });
+    expect(counts.accepted).toBe(1);
+    expect(heal(["eth", "xyz"])).toEqual([undefined, "xyz"]);
+  });
+
+  test("is done by one process at a time", async () => {
+    const unlock = lockFolder(ingestFolder(databasePath));
+    await expect(ingestBytes("eth\n", { databasePath })).rejects.toThrow(
+      "Another ingest into this database is running.",
+    );
+    unlock();
+    await ingestBytes("eth\n", { databasePath });
+    expect(heal(["eth"])).toEqual(["eth"]);
+  });
+});

@@ -1,0 +1,210 @@
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import Database from "better-sqlite3";
+import { openLabelFile } from "../../src/labels/label-file.ts";
+import {
+  isLabelSetId,
+  type LabelSetFacts,
+  type LabelSetPin,
+  labelSetIdRule,
+} from "../../src/labels/label-set.ts";
+import { detectFormat, detectionLength, type FormatName, formatOf } from "../formats/formats.ts";
+import { InputError } from "../formats/parser.ts";
+import {
+  createLabelDatabase,
+  extendLabelDatabase,
+  flush,
+  type LabelDatabaseWriter,
+} from "../store/database-writer.ts";
+import { type Input, peek } from "./open-input.ts";
+import type { Progress } from "./progress.ts";
+import { type ReadRows, readInput } from "./read-input.ts";
+import type { Remark, RowCounts } from "./verify-rows.ts";
+
+export type IngestOptions = {
+  input: Input;
+  databasePath: string;
+  /** Both may be left out for formats whose files name them. */
+  labelSetId?: string | undefined;
+  labelSetVersion?: number | undefined;
+  format?: FormatName | undefined;
+  skipInvalid: boolean;
+  /** Unpacked bytes between two points from which a killed ingest resumes. */
+  checkpointBytes: number;
+  progress: Progress;
+  now: () => Date;
+  onIgnored: (remark: Remark) => void;
+  onResume: (rows: number) => void;
+};
+
+export type IngestReport = {
+  format: FormatName;
+  facts: LabelSetFacts;
+  counts: RowCounts;
+  /** Labels that the database did not have. */
+  added: number;
+  /** Where the invalid rows are listed, if there were any. */
+  rejectsPath: string | undefined;
+};
+
+/**
+ * Adds one label set version to the label database at `databasePath`. The new database is built beside it and renamed
+ * into place at the end, so that all of it appears or nothing. What was read before a crash is reused. Throws
+ * `InputError` for input that cannot be used and `IngestError` for what the rules of label sets forbid.
+ */
+export async function ingest(options: IngestOptions): Promise<IngestReport> {
+  const chunks = options.input.chunks();
+  try {
+    return await ingestChunks(options, chunks);
+  } finally {
+    options.progress.finish();
+    await chunks.return(undefined);
+  }
+}
+
+async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffer>): Promise<IngestReport> {
+  const { head, all } = await peek(chunks, detectionLength);
+  const format = options.format ?? detectFormat(head, options.input.name);
+  const labelSet = wantedLabelSet(options, format, head);
+  const base = existsSync(options.databasePath) ? factsOf(options.databasePath) : undefined;
+  checkSequence(labelSet, base);
+
+  mkdirSync(dirname(options.databasePath), { recursive: true });
+  const folder = ingestFolder(options.databasePath);
+  const unlock = lockFolder(folder);
+  try {
+    const { labelSetId, labelSetVersion } = labelSet;
+    const rows = await readInput({
+      ...options,
+      chunks: all,
+      format,
+      folder,
+      task: [options.input.identity, labelSetId, labelSetVersion, format, options.skipInvalid].join(" "),
+    });
+    const { sorter, counts, hasRejects } = rows;
+    const nextPath = join(folder, "next.sqlite");
+    const writer = base
+      ? extendLabelDatabase(nextPath, options.databasePath, base)
+      : createLabelDatabase(nextPath, labelSetId);
+    write(writer, rows, options.progress);
+    const facts = writer.finish(options.now());
+    sorter.close();
+    const rejectsPath = join(dirname(options.databasePath), `${labelSetId}_${labelSetVersion}.rejects.txt`);
+    if (hasRejects) renameSync(join(folder, "rejects.txt"), rejectsPath);
+    renameSync(nextPath, options.databasePath);
+    flush(dirname(options.databasePath));
+    rmSync(folder, { recursive: true });
+    return {
+      format,
+      facts,
+      counts,
+      added: facts.recordsCount - (base?.recordsCount ?? 0),
+      rejectsPath: hasRejects ? rejectsPath : undefined,
+    };
+  } catch (error) {
+    // Anything else (a full disk, say) may be temporary: what was read so far is kept for the next try.
+    if (error instanceof InputError) rmSync(folder, { recursive: true });
+    throw error;
+  } finally {
+    unlock();
+  }
+}
+
+function factsOf(path: string): LabelSetFacts {
+  const file = openLabelFile(path);
+  file.close();
+  return file.facts;
+}
+
+function wantedLabelSet(
+  { labelSetId: id, labelSetVersion: version }: IngestOptions,
+  format: FormatName,
+  head: Buffer,
+): LabelSetPin {
+  const named = formatOf(format).labelSetOf?.(head);
+  const [labelSetId, labelSetVersion] = [id ?? named?.labelSetId, version ?? named?.labelSetVersion];
+  if (labelSetId === undefined || labelSetVersion === undefined) {
+    throw new IngestError(
+      "--label-set-id and --label-set-version are needed: only .ensrainbow files name them.",
+    );
+  }
+  if (!isLabelSetId(labelSetId)) {
+    throw new IngestError(`"${labelSetId}" is no label set id: it has ${labelSetIdRule}.`);
+  }
+  if (named && (named.labelSetId !== labelSetId || named.labelSetVersion !== labelSetVersion)) {
+    throw new IngestError(
+      `The file is version ${named.labelSetVersion} of "${named.labelSetId}", not version ${labelSetVersion} of "${labelSetId}".`,
+    );
+  }
+  return { labelSetId, labelSetVersion };
+}
+
+function checkSequence({ labelSetId, labelSetVersion }: LabelSetPin, base: LabelSetFacts | undefined) {
+  if (base === undefined) {
+    if (labelSetVersion === 0) return;
+    throw new IngestError(
+      `There is no database yet, so only version 0 can be ingested, not version ${labelSetVersion}.`,
+    );
+  }
+  if (base.labelSetId !== labelSetId) {
+    throw new IngestError(
+      `The database holds label set "${base.labelSetId}"; "${labelSetId}" does not belong in it.`,
+    );
+  }
+  const next = base.highestLabelSetVersion + 1;
+  if (labelSetVersion !== next) {
+    throw new IngestError(
+      `The database holds versions 0 to ${next - 1}; only version ${next} can be ingested, not version ${labelSetVersion}.`,
+    );
+  }
+}
+
+function write(writer: LabelDatabaseWriter, { sorter, counts }: ReadRows, progress: Progress): void {
+  let written = 0;
+  try {
+    for (const batch of sorter.batches()) {
+      writer.add(batch);
+      written += batch.labels.length;
+      progress.report("writing", written, written / counts.accepted);
+    }
+    if (written !== counts.accepted) {
+      throw new Error(
+        `${counts.accepted} labels were read, but ${written} came to the database; nothing was kept.`,
+      );
+    }
+  } catch (error) {
+    writer.abandon();
+    throw error;
+  }
+}
+
+/** The folder in which the next label database for `databasePath` is prepared. */
+export function ingestFolder(databasePath: string): string {
+  return `${databasePath}.ingest`;
+}
+
+/**
+ * Reserves the folder for this process until the returned function is called or the process dies: the lock is SQLite's,
+ * which the operating system releases. Throws `FolderInUseError` if another process has it.
+ */
+export function lockFolder(folder: string): () => void {
+  mkdirSync(folder, { recursive: true });
+  const lock = new Database(join(folder, "lock.sqlite"), { timeout: 0 });
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    lock.close();
+    throw new FolderInUseError("Another ingest into this database is running.", { cause: error });
+  }
+  return () => void lock.close();
+}
+
+/** The rules of label sets forbid it; nothing was written. */
+export class IngestError extends Error {
+  override name = "IngestError";
+}
+
+/** Another process is preparing the next database. */
+export class FolderInUseError extends Error {
+  override name = "FolderInUseError";
+}

@@ -1,0 +1,170 @@
+import {
+  closeSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { type FormatName, formatOf } from "../formats/formats.ts";
+import { type Checkpoint, InputError, startOfInput } from "../formats/parser.ts";
+import { type LabelSorter, openLabelSorter, type SorterState } from "./label-sorter.ts";
+import type { Input } from "./open-input.ts";
+import type { Progress } from "./progress.ts";
+import { createRowVerifier, noRows, type Remark, type RowCounts } from "./verify-rows.ts";
+
+/** What a later process needs to resume where this one stopped. */
+type Manifest = {
+  task: string;
+  checkpoint: Checkpoint;
+  counts: RowCounts;
+  rejectsLength: number;
+  spill: SorterState;
+  isComplete: boolean;
+};
+
+export type ReadOptions = {
+  input: Input;
+  /** The input's unpacked bytes from its beginning. */
+  chunks: AsyncGenerator<Buffer>;
+  format: FormatName;
+  /** Where everything is kept until the rows are in the database. */
+  folder: string;
+  /** Names what is done; only work on the same task is resumed. */
+  task: string;
+  skipInvalid: boolean;
+  /** Unpacked bytes between two points from which a killed process resumes. */
+  checkpointBytes: number;
+  progress: Progress;
+  onIgnored: (remark: Remark) => void;
+  onResume: (rows: number) => void;
+};
+
+/** The rows of an input, ready to be written. */
+export type ReadRows = { sorter: LabelSorter; counts: RowCounts; hasRejects: boolean };
+
+/**
+ * Reads and verifies all rows of an input and collects their labels in a sorter; resumes from the last checkpoint in
+ * `folder` if it is of the same `task`. Throws `InvalidRowsError` after the whole input was read, unless `skipInvalid`.
+ */
+export async function readInput(options: ReadOptions): Promise<ReadRows> {
+  const { input, folder, task, skipInvalid } = options;
+  const manifestPath = join(folder, "manifest.json");
+  const resumed = input.identity === undefined ? undefined : readManifest(manifestPath, task);
+  if (resumed === undefined) rmSync(manifestPath, { force: true });
+  else options.onResume(resumed.counts.accepted);
+  const counts = { ...(resumed?.counts ?? noRows) };
+  const rejects = openRejects(join(folder, "rejects.txt"), resumed?.rejectsLength ?? 0);
+  const sorter = openLabelSorter(join(folder, "spill"), resumed?.spill);
+
+  if (resumed?.isComplete !== true) {
+    await readRows(options, { sorter, counts, rejects, from: resumed?.checkpoint ?? startOfInput }, (state) =>
+      writeManifest(manifestPath, { task, counts, ...state }),
+    );
+  }
+  const first = rejects.first();
+  rejects.close();
+  if (counts.invalid > 0 && !skipInvalid) {
+    sorter.close();
+    throw new InvalidRowsError(counts, first);
+  }
+  return { sorter, counts, hasRejects: counts.invalid > 0 };
+}
+
+type Targets = { sorter: LabelSorter; counts: RowCounts; rejects: Rejects; from: Checkpoint };
+
+async function readRows(
+  { input, chunks, format, skipInvalid, checkpointBytes, progress, onIgnored }: ReadOptions,
+  { sorter, counts, rejects, from }: Targets,
+  save: (state: Omit<Manifest, "task" | "counts">) => void,
+): Promise<void> {
+  const position = () => parser.position();
+  const sink = createRowVerifier({ sorter, counts, position, onInvalid: rejects.add, onIgnored });
+  const parser = formatOf(format).createParser(sink, from);
+  const saveAs = (isComplete: boolean) =>
+    save({
+      checkpoint: parser.checkpoint(),
+      rejectsLength: rejects.length(),
+      spill: sorter.checkpoint(),
+      isComplete,
+    });
+  let unread = from.offset;
+  let sinceCheckpoint = 0;
+  try {
+    for await (const chunk of chunks) {
+      const skipped = Math.min(unread, chunk.length);
+      unread -= skipped;
+      if (skipped === chunk.length) continue;
+      parser.push(skipped === 0 ? chunk : chunk.subarray(skipped));
+      progress.report("reading", counts.accepted, input.size && input.bytesRead() / input.size);
+      sinceCheckpoint += chunk.length;
+      if (sinceCheckpoint < checkpointBytes) continue;
+      saveAs(false);
+      sinceCheckpoint = 0;
+    }
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    sink.invalid(`the packed input is damaged or cut off from here on: ${(error as Error).message}`);
+  }
+  await parser.end();
+  if (counts.invalid === 0 || skipInvalid) saveAs(true);
+}
+
+/** Whether zlib failed because of its input. */
+function isDamage(error: unknown): boolean {
+  return error instanceof Error && "code" in error && /^Z_/.test(String(error.code));
+}
+
+const shownRejects = 5;
+
+type Rejects = ReturnType<typeof openRejects>;
+
+function openRejects(path: string, length: number) {
+  const file = openSync(path, "a+");
+  ftruncateSync(file, length);
+  let written = length;
+  return {
+    add: (remark: Remark) => {
+      written += writeSync(file, `${remark.position}: ${remark.reason}\n`);
+    },
+    /** The first lines, those from before a resumption included. */
+    first: () => {
+      const head = Buffer.alloc(8192);
+      const lines = head.toString("utf8", 0, readSync(file, head, 0, head.length, 0)).split("\n");
+      return lines.slice(0, Math.min(shownRejects, lines.length - 1));
+    },
+    length: () => written,
+    close: () => closeSync(file),
+  };
+}
+
+function readManifest(path: string, task: string): Manifest | undefined {
+  try {
+    const manifest: Manifest = JSON.parse(readFileSync(path, "utf8"));
+    return manifest.task === task ? manifest : undefined;
+  } catch {
+    // No manifest, or an unfinished one: reading from the beginning is always right.
+    return undefined;
+  }
+}
+
+function writeManifest(path: string, manifest: Manifest): void {
+  writeFileSync(`${path}.new`, JSON.stringify(manifest), { flush: true });
+  renameSync(`${path}.new`, path);
+}
+
+/** Some rows of the input are not labels; nothing was used. */
+export class InvalidRowsError extends InputError {
+  override name = "InvalidRowsError";
+  constructor({ accepted, invalid, ignored }: RowCounts, first: readonly string[]) {
+    const all = (accepted + invalid + ignored).toLocaleString("en-US");
+    super(
+      `${invalid.toLocaleString("en-US")} of ${all} rows are invalid, so nothing was ingested (--skip-invalid leaves them out): ` +
+        `${first.join("; ")}${invalid > first.length ? "; …" : ""}`,
+    );
+  }
+}

@@ -1,0 +1,77 @@
+import Database from "better-sqlite3";
+import { openLabelFile } from "../../src/labels/label-file.ts";
+import type { LabelSetFacts } from "../../src/labels/label-set.ts";
+
+/** A row of table `labels`; its key is the first 52 bits of the label's keccak-256. */
+export type LabelRow = [key: number, label: string];
+/** A row of table `collisions`. */
+export type CollisionRow = [labelhash: Buffer, label: string];
+/** A row of table `versions`. */
+export type VersionRow = { version: number; recordsCount: number; ingestedAt: string };
+
+/** A label database, open to be read from end to end; single labels are healed by a `LabelFile`. */
+export type DatabaseReader = {
+  facts: LabelSetFacts;
+  versions: VersionRow[];
+  /** Rows in the order of their keys, in lists of some thousand; only those of `version` if it is given. */
+  labels(version?: number): Generator<LabelRow[]>;
+  collisions(version?: number): CollisionRow[];
+  /** How many rows (of both tables) a version has. */
+  countOf(version: number): number;
+  close(): void;
+};
+
+const rowsAtOnce = 4096;
+
+/** Opens the label database at `path`. Throws `LabelFileError` as `openLabelFile` does. */
+export function openDatabaseReader(path: string): DatabaseReader {
+  const { facts, close } = openLabelFile(path);
+  close();
+  const database = new Database(path, { readonly: true, fileMustExist: true });
+  database.pragma("mmap_size = 2147418112");
+  database.exec("BEGIN");
+  const page = database
+    .prepare<[number], LabelRow>(
+      `SELECT key, label FROM labels WHERE key > ? ORDER BY key LIMIT ${rowsAtOnce}`,
+    )
+    .raw();
+  const pageOfVersion = database
+    .prepare<[number, number], LabelRow>(
+      `SELECT key, label FROM labels WHERE key > ? AND version = ? ORDER BY key LIMIT ${rowsAtOnce}`,
+    )
+    .raw();
+  const countOf = database
+    .prepare<[{ version: number }], number>(
+      `SELECT (SELECT count(*) FROM labels WHERE version = @version)
+        + (SELECT count(*) FROM collisions WHERE version = @version)`,
+    )
+    .pluck();
+
+  return {
+    facts,
+    versions: database
+      .prepare<[], VersionRow>(
+        "SELECT version, records_count AS recordsCount, ingested_at AS ingestedAt FROM versions ORDER BY version",
+      )
+      .all(),
+    labels: function* (version) {
+      for (let last = -1; ; ) {
+        const rows = version === undefined ? page.all(last) : pageOfVersion.all(last, version);
+        const lastRow = rows.at(-1);
+        if (lastRow === undefined) return;
+        yield rows;
+        [last] = lastRow;
+      }
+    },
+    collisions: (version) =>
+      database
+        .prepare<[number | null], CollisionRow>(
+          "SELECT labelhash, label FROM collisions WHERE version = ifnull(?, version) ORDER BY labelhash",
+        )
+        .raw()
+        .all(version ?? null),
+    // Grouping would sort all rows; a scan for each of the few versions does not.
+    countOf: (version) => countOf.get({ version }) ?? 0,
+    close: () => void database.close(),
+  };
+}

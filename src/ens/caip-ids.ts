@@ -1,0 +1,41 @@
+import type { Hex } from "viem";
+import { tokenIdToHex } from "./nodes.ts";
+
+/**
+ * CAIP-10 id of an account or contract, lower case.
+ * @example accountId(1, "0x57f1887a8BF19b14fC0dF6Fd9B2acc9Af147eA85") // "eip155:1:0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85"
+ */
+export function accountId(chainId: number, address: Hex): string {
+  return `eip155:${chainId}:${address.toLowerCase()}`;
+}
+
+/**
+ * Chain id and address of a CAIP-10 id; throws unless it is one of an EVM chain, with the address in lower case.
+ * @example parseAccountId("eip155:1:0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85") // { chainId: 1, address: "0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85" }
+ */
+export function parseAccountId(id: string): { chainId: number; address: Hex } {
+  const match = /^eip155:(\d+):(0x[0-9a-f]{40})$/.exec(id);
+  if (match === null) throw new Error(`"${id}" is no account id of an EVM chain.`);
+  return { chainId: Number(match[1]), address: match[2] as Hex };
+}
+
+/** Token standard of an asset id (CAIP-22 for erc721, CAIP-29 for erc1155). */
+export type AssetNamespace = "erc721" | "erc1155";
+
+/**
+ * Asset id of a token (CAIP-19), lower case, the token id as 32 bytes of hex.
+ * @example assetId({ chainId: 1, assetNamespace: "erc1155", contract: "0xD4416b13d2b3a9aBae7AcD5D6C2BbDBE25686401", tokenId: 255n }) // "eip155:1/erc1155:0xd4416b13d2b3a9abae7acd5d6c2bbdbe25686401/0x00000000000000000000000000000000000000000000000000000000000000ff"
+ */
+export function assetId({
+  chainId,
+  assetNamespace,
+  contract,
+  tokenId,
+}: {
+  chainId: number;
+  assetNamespace: AssetNamespace;
+  contract: Hex;
+  tokenId: bigint;
+}): string {
+  return `eip155:${chainId}/${assetNamespace}:${contract.toLowerCase()}/${tokenIdToHex(tokenId)}`;
+}

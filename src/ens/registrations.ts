@@ -1,0 +1,16 @@
+import type { Hex } from "viem";
+import { zeroAddress } from "./nodes.ts";
+
+/** Seconds after a registration's expiry in which only its holder may renew it: 90 days. */
+export const gracePeriod = 7_776_000n;
+
+const padding = `0x${"0".repeat(24)}`;
+
+/**
+ * Address in the 32 bytes of a referrer: the last 20 bytes, or the zero address unless the first 12 are zero.
+ * @example decodedReferrer("0x000000000000000000000000d8da6bf26964af9d7eed9e03e53415d37aa96045") // "0xd8da6bf26964af9d7eed9e03e53415d37aa96045"
+ */
+export function decodedReferrer(encoded: Hex): Hex {
+  const bytes = encoded.toLowerCase();
+  return bytes.startsWith(padding) ? `0x${bytes.slice(padding.length)}` : zeroAddress;
+}

@@ -1,0 +1,28 @@
+/** How much a log line matters. */
+export type LogLevel = "info" | "warn" | "error";
+
+/** Facts of a log line by name; undefined ones are left out. */
+export type LogFields = Record<string, string | number | undefined>;
+
+/** Writes one line of log: what happened, and the facts. */
+export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
+
+/** A log of JSON lines without raw control characters. */
+export function createJsonLog(output: { write(text: string): unknown }, now: () => Date): Log {
+  return (level, message, fields) => {
+    const line = JSON.stringify({ time: now().toISOString(), level, message, ...fields });
+    output.write(`${escapeControls(line)}\n`);
+  };
+}
+
+/**
+ * The text with every control and formatting character, line separator and lone surrogate as `\u…`, so that neither a
+ * label nor a path nor a request can forge a log line or reverse the text on a terminal.
+ */
+export function escapeControls(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) =>
+    [...Array(character.length).keys()]
+      .map((i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+}

@@ -1,0 +1,54 @@
+import { Agent as HttpAgent, request as requestHttp } from "node:http";
+import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+
+/** An HTTP response with its whole body. */
+export type Reply = { status: number; body: string };
+
+/** GET requests below one base URL over kept-alive connections. */
+export type HttpClient = { get(path: string): Promise<Reply>; close(): void };
+
+/**
+ * A client for `base`, whose path is kept as a prefix. Uses node:http, which costs half of what fetch costs per request.
+ * A request fails after `timeoutMs` milliseconds, and at once when the client is closed.
+ * @example await createHttpClient(new URL("http://localhost:3223"), 30_000).get("/health") // { status: 200, body: '{"status":"ok"}' }
+ */
+export function createHttpClient(base: URL, timeoutMs: number): HttpClient {
+  const isSecure = base.protocol === "https:";
+  const agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: 64 });
+  const request = isSecure ? requestHttps : requestHttp;
+  const options = {
+    agent,
+    hostname: base.hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: base.port,
+    ...(base.username === "" ? {} : { auth: credentials(base) }),
+    headers: { accept: "application/json" },
+    timeout: timeoutMs,
+  };
+  const prefix = base.pathname.replace(/\/+$/, "");
+
+  const send = (path: string, isRepeated: boolean) =>
+    new Promise<Reply>((resolve, reject) => {
+      const outgoing = request({ ...options, path: prefix + path }, (incoming) => {
+        const chunks: Buffer[] = [];
+        incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+        incoming.on("error", reject);
+        incoming.on("end", () => {
+          resolve({ status: incoming.statusCode ?? 0, body: Buffer.concat(chunks).toString("utf8") });
+        });
+      });
+      outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer within ${timeoutMs} ms`)));
+      outgoing.on("error", (error: NodeJS.ErrnoException) => {
+        // The server may close an idle connection just when it is used again: normal, not an outage.
+        const isStale = outgoing.reusedSocket && error.code === "ECONNRESET" && !isRepeated;
+        if (isStale) resolve(send(path, true));
+        else reject(error);
+      });
+      outgoing.end();
+    });
+
+  return { get: (path) => send(path, false), close: () => agent.destroy() };
+}
+
+function credentials(url: URL): string {
+  return `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+}
