@@ -79,11 +79,11 @@ export const nameSales = endpoint({
   },
   handle:
     ({ database }: { database: Database }) =>
-    async ({ query, current, url, signal }) => {
+    async ({ query, current, request }) => {
       const paging = pagingOf(query);
       const node = query.name === undefined ? query.domainId : nodeOfName(query.name);
-      const { total, sales } = await readSales(database, node, paging, signal);
-      const { pageContext, headers } = pageOf(url, paging, total);
+      const { total, sales } = await readSales(database, node, paging, request.raw.signal);
+      const { pageContext, headers } = pageOf(request.url, paging, total);
       const accurateAsOf = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
       const body = { responseCode: "ok" as const, nameSales: sales, pageContext, accurateAsOf };
       return { status: 200, headers, body };

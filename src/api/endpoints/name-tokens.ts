@@ -139,12 +139,12 @@ export const nameTokens = endpoint({
   },
   handle:
     ({ database, names }: NameTokensContext) =>
-    async ({ query: { domainId, name }, current, signal }) => {
+    async ({ query: { domainId, name }, current, request }) => {
       const outside = name === undefined ? undefined : outsideScope(name, names.managedNames);
       if (outside !== undefined) return { status: 404, body: notIndexed(outside) };
 
       const node = domainId ?? nodeOfName(name ?? "");
-      const found = await readTokens(database, node, signal);
+      const found = await readTokens(database, node, request.raw.signal);
       if (found === undefined) {
         const details = `No token of ${name ?? node} was seen on the indexed chains.`;
         return { status: 404, body: notIndexed(details) };

@@ -132,14 +132,14 @@ function createResponder({ database, subregistries }: RegistrarActionsContext) {
   const countOf = createActionCounts((filter, before) => countActions(database, filter, before, signal()));
 
   return async (
-    { query, current, url }: { query: Query; current: CurrentStatus; url: string },
+    { query, current, request }: { query: Query; current: CurrentStatus; request: { url: string } },
     parentNode: Hex | undefined,
   ) => {
     const { snapshot } = current;
     const filter = filterOf(query, parentNode, subregistries);
     const paging = pagingOf(query);
     const totalRecords = await countOf(filter, headOf(snapshot));
-    const { pageContext, headers } = pageOf(url, paging, totalRecords);
+    const { pageContext, headers } = pageOf(request.url, paging, totalRecords);
     const registrarActions = await readActions(database, filter, { ...paging, totalRecords }, signal());
     const accurateAsOf = snapshot.slowestChainIndexingCursor;
     const body = { responseCode: "ok" as const, registrarActions, pageContext, accurateAsOf };

@@ -109,10 +109,10 @@ export const resolvedRecords = endpoint({
   },
   handle:
     (context: ResolveContext) =>
-    async ({ params: { name }, query, signal }) => {
+    async ({ params: { name }, query, request }) => {
       const selection = selectionOf(query);
       if (selection === undefined) throw new ApiError(400, nothingSelected);
-      const body = await resolve(context, query, signal, async (resolution, tracer) => ({
+      const body = await resolve(context, query, request.raw.signal, async (resolution, tracer) => ({
         records: await resolveRecords(resolution, { name, selection }, tracer),
       }));
       return { status: 200, body };
@@ -133,8 +133,8 @@ export const resolvedPrimaryName = endpoint({
   },
   handle:
     (context: ResolveContext) =>
-    async ({ params, query, signal }) => {
-      const body = await resolve(context, query, signal, async (resolution, tracer) => ({
+    async ({ params, query, request }) => {
+      const body = await resolve(context, query, request.raw.signal, async (resolution, tracer) => ({
         name: await primaryName(resolution, params, tracer),
       }));
       return { status: 200, body };
@@ -162,9 +162,9 @@ export const resolvedPrimaryNames = endpoint({
   },
   handle:
     (context: ResolveContext) =>
-    async ({ params: { address }, query, signal }) => {
+    async ({ params: { address }, query, request }) => {
       const chainIds = query.chainIds ?? context.resolution.known.primaryNameChains;
-      const body = await resolve(context, query, signal, (resolution, tracer) =>
+      const body = await resolve(context, query, request.raw.signal, (resolution, tracer) =>
         primaryNames(resolution, { address, chainIds }, tracer),
       );
       return { status: 200, body };

@@ -1,3 +1,4 @@
+import type { HonoRequest } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { z } from "zod/v4";
 import type { CurrentStatus } from "../status/status-source.ts";
@@ -34,9 +35,8 @@ export type Call<P, Q, B, I> = {
   query: Parsed<Q>;
   body: Parsed<B>;
   current: I extends string ? CurrentStatus : undefined;
-  readonly url: string;
-  /** Aborted when the client goes away. */
-  readonly signal: AbortSignal;
+  /** The request as it came; `raw.signal` is aborted when the client goes away. */
+  request: Pick<HonoRequest, "url" | "raw">;
 };
 
 type Description = {

@@ -14,10 +14,9 @@ export function mount<C>(
   context: C & GateContext,
   log: (message: string) => void,
 ): void {
-  const { needs, envelope, answers } = endpoint;
+  const { needs, envelope, answers, body: bodySchema } = endpoint;
   // A call has the types of the endpoint's own schemas, with which it is parsed.
   const handle = endpoint.handle(context) as (call: object) => AnyReply | Promise<AnyReply>;
-  const parse = parserOf(endpoint);
   const refusalOf = createGate(needs, context);
 
   const respond = async (c: Context): Promise<Response> => {
@@ -25,19 +24,10 @@ export function mount<C>(
       const current = needs.index === undefined ? undefined : context.status.current();
       const refusal = refusalOf(current);
       if (refusal !== undefined && !needs.isCheckedAfterInput) return c.json(envelope.body(refusal), 503);
-      const input = await parse(c);
+      const input = parseUrl(c, endpoint);
+      const body = bodySchema && parse(bodySchema, await readJson(c));
       if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
-      const call = {
-        ...input,
-        current,
-        // Both cost something, and few endpoints need them.
-        get url() {
-          return c.req.url;
-        },
-        get signal() {
-          return c.req.raw.signal;
-        },
-      };
+      const call = { params: input.params, query: input.query, body, current, request: c.req };
       return toResponse(c, await handle(call), answers);
     } catch (error) {
       return errorResponse(error, c, log, envelope);
@@ -50,13 +40,11 @@ export function mount<C>(
 }
 
 // The path is parsed before the query, and each reports all that is wrong with it.
-function parserOf({ params, query, body }: Endpoint<never>): (c: Context) => object | Promise<object> {
-  const parseUrl = (c: Context) => ({
-    params: params && parseInput(params, c.req.param()),
-    query: query && parseInput(query, queryOf(c)),
-  });
-  if (body === undefined) return parseUrl;
-  return async (c) => ({ ...parseUrl(c), body: parseInput(body, await readJson(c)) });
+function parseUrl(c: Context, { params, query }: Pick<Endpoint<never>, "params" | "query">) {
+  return {
+    params: params && parse(params, c.req.param()),
+    query: query && parse(query, queryOf(c)),
+  };
 }
 
 // A parameter that is given several times is a list.
@@ -75,7 +63,7 @@ async function readJson(c: Context): Promise<unknown> {
   }
 }
 
-function parseInput(schema: z.ZodType, input: unknown): unknown {
+function parse(schema: z.ZodType, input: unknown): unknown {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
   throw new ApiError(400, { message: "Invalid Input", details: z.treeifyError(result.error) });
