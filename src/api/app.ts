@@ -43,10 +43,10 @@ export function createApi({
 }
 
 const otherPaths = [
-  ["/openapi.json", "the REST endpoints described, for programs"],
-  ["/health", "whether the process is alive"],
-  ["/ready", "whether the backfill is complete"],
-  ["/metrics", "measurements for Prometheus"],
+  ["/openapi.json", "REST endpoints described, for programs"],
+  ["/health", "Whether the process is alive"],
+  ["/ready", "Whether the backfill is complete"],
+  ["/metrics", "Measurements for Prometheus"],
 ] as const;
 
 function welcomePage(version: string, namespace: string, hasSubgraph: boolean) {
@@ -58,6 +58,7 @@ function welcomePage(version: string, namespace: string, hasSubgraph: boolean) {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Name service index</title>
+<link rel="icon" href="data:,">
 <style>
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 42rem; margin: 3rem auto; padding: 0 1rem; }
 code { font-size: 0.95em; }
@@ -68,7 +69,7 @@ code { font-size: 0.95em; }
 <h1>Name service index</h1>
 <p>Version ${version}, namespace <code>${namespace}</code>.</p>
 <ul>
-${hasSubgraph ? item("/subgraph", "names, owners and records over GraphQL") : ""}
+${hasSubgraph ? item("/subgraph", "Names, owners and records over GraphQL") : ""}
 ${item("/docs", "REST endpoints, to read and to try")}
 ${endpoints.map(({ path, summary }) => (path.includes("{") ? html`<li><code>${path}</code> ${summary}</li>` : item(path, summary)))}
 ${otherPaths.map(([path, text]) => item(path, text))}

@@ -9,7 +9,7 @@ import { processLog } from "../log.ts";
 import { createApi } from "./app.ts";
 import { createDatabase, type SqlClient } from "./database/client.ts";
 import { createSearchIndexesWhenReady, isBackfillOver } from "./database/search-indexes.ts";
-import { namesContext } from "./endpoints/names-context.ts";
+import { namesContext } from "./endpoints/name-tokens.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import { watchLabelSource } from "./status/label-source.ts";

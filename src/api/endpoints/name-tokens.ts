@@ -1,5 +1,9 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
+import type { Deployment, Namespace } from "../../deployments/deployment.ts";
+import { deployments } from "../../deployments/deployments.ts";
+import { rootDatasource } from "../../deployments/ens.ts";
+import { tokenIssuers } from "../../deployments/issuers.ts";
 import { nodeOfName, parentName } from "../../ens/names.ts";
 import { tokenIdToHex, zeroAddress } from "../../ens/nodes.ts";
 import type { Database } from "../database/client.ts";
@@ -28,6 +32,16 @@ export type NameTokensContext = {
     nameWrappers: readonly { chainId: number; address: Hex }[];
   };
 };
+
+/** What the plugins and the namespace say of names and their tokens. */
+export function namesContext(namespace: Namespace, plugins: readonly string[]): NameTokensContext["names"] {
+  const managedNames = plugins.flatMap((plugin) => {
+    const deployment: Deployment | undefined = deployments.find((one) => one.plugin === plugin);
+    return deployment?.datasources.flatMap((id) => namespace[id]?.managedName ?? []) ?? [];
+  });
+  const nameWrappers = tokenIssuers(namespace).filter(({ isNameWrapper }) => isNameWrapper);
+  return { managedNames, rootManagedName: namespace[rootDatasource]?.managedName ?? "eth", nameWrappers };
+}
 
 /** The fields of a token, from a table that has them under the alias `table`. */
 export function tokenFields(table: string) {

@@ -1,13 +1,7 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
 
-<<<<<<< HEAD
-
 import type { Subregistry } from "../../deployments/issuers.ts";
-import { parseAccountId } from "../../ens/account-ids.ts";
-
-=======
->>>>>>> 61f2549 (Make each REST endpoint one value, mounted, gated and documented from one list)
 
 import { nodeOfInterpretedName } from "../../ens/interpreted-names.ts";
 import type { Database } from "../database/client.ts";

@@ -16,7 +16,11 @@ const contentTypes = {
 } as const;
 type Asset = keyof typeof contentTypes;
 
-const start = `SwaggerUIBundle({
+const start = `const dark = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", follow);
+follow();
+SwaggerUIBundle({
   dom_id: "#docs",
   url: "/openapi.json",
   deepLinking: true,

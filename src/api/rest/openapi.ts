@@ -43,7 +43,10 @@ function operationOf(endpoint: Endpoint<never>): Json {
     ...(body === undefined
       ? {}
       : {
-          requestBody: { required: true, content: { "application/json": { schema: inputSchemaOf(body) } } },
+          requestBody: {
+            required: true,
+            content: { "application/json": { schema: jsonSchemaOf(body, "input") } },
+          },
         }),
     responses: Object.fromEntries(
       Object.entries(answers).map(([status, answer]) => [status, responseOf(answer)]),
@@ -58,7 +61,7 @@ function operationId(method: string, path: string): string {
 
 function parametersOf(place: "path" | "query", schema: z.ZodObject | undefined): Json[] {
   return Object.entries(schema?.shape ?? {}).map(([name, field]) => {
-    const { description, example, ...rest } = inputSchemaOf(field as z.ZodType);
+    const { description, example, ...rest } = jsonSchemaOf(field as z.ZodType, "input");
     return {
       name,
       in: place,
@@ -71,14 +74,17 @@ function parametersOf(place: "path" | "query", schema: z.ZodObject | undefined):
 }
 
 function responseOf({ description, schema, type = "application/json" }: Answer): Json {
-  return { description, content: { [type]: { schema: withoutDialect(z.toJSONSchema(schema)) } } };
+  return { description, content: { [type]: { schema: jsonSchemaOf(schema, "output") } } };
 }
 
-function inputSchemaOf(schema: z.ZodType): Json {
-  return withoutDialect(z.toJSONSchema(schema, { io: "input" }));
-}
-
-// OpenAPI 3.1 is JSON Schema 2020-12, which is the document's dialect already.
-function withoutDialect({ $schema: _, ...schema }: Json): Json {
-  return schema;
+// Without its dialect, which is that of OpenAPI 3.1, and without the bounds of integers that say nothing.
+function jsonSchemaOf(schema: z.ZodType, io: "input" | "output"): Json {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    io,
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    },
+  });
+  return json;
 }
