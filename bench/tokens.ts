@@ -3,14 +3,14 @@ import { Hono } from "hono";
 import pg from "pg";
 import type { Client, Hex } from "viem";
 import { createDatabase, type SqlClient } from "../src/api/database/client.ts";
-import { nameTokensRoutes } from "../src/api/endpoints/name-tokens.ts";
-import { nameTokens } from "../src/api/endpoints/name-tokens-query.ts";
-import { namesContext } from "../src/api/endpoints/names-context.ts";
-import { resolveRoutes } from "../src/api/endpoints/resolve.ts";
+import { namesContext, nameTokens, readTokens } from "../src/api/endpoints/name-tokens.ts";
+import { resolvedRecords } from "../src/api/endpoints/resolve.ts";
 import { defaultGatewayLimits } from "../src/api/resolution/gateway.ts";
 import { knownContracts } from "../src/api/resolution/known-contracts.ts";
 import { indexedResolver } from "../src/api/resolution/resolver-records.ts";
+import { mount } from "../src/api/rest/mount.ts";
 import type { CurrentStatus } from "../src/api/status/status-source.ts";
+import { indexedSubregistries } from "../src/deployments/issuers.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
 import { keccak256 } from "../src/ens/keccak.ts";
 import { nodeOfName } from "../src/ens/names.ts";
@@ -107,24 +107,23 @@ async function measure() {
   };
   const status = { current: () => ({ snapshot, json: "" }) as unknown as CurrentStatus };
   const database = createDatabase(pool as unknown as SqlClient);
-  const app = new Hono()
-    .route(
-      "/tokens",
-      nameTokensRoutes({ database, status, plugins, ...namesContext(namespaces.mainnet, plugins) }),
-    )
-    .route(
-      "/resolve",
-      resolveRoutes({
-        database,
-        status,
-        plugins,
-        known: knownContracts(namespaces.mainnet),
-        clientOf: (): Client | undefined => undefined,
-        gatewayLimits: defaultGatewayLimits,
-        timeoutMs: 10_000,
-        clock: () => now * 1000,
-      }),
-    );
+  const app = new Hono();
+  const context = {
+    database,
+    status,
+    plugins,
+    clock: () => now * 1000,
+    subregistries: indexedSubregistries(namespaces.mainnet),
+    names: namesContext(namespaces.mainnet, plugins),
+    resolution: {
+      known: knownContracts(namespaces.mainnet),
+      clientOf: (): Client | undefined => undefined,
+      gatewayLimits: defaultGatewayLimits,
+      timeoutMs: 10_000,
+    },
+  };
+  mount(app, nameTokens, context, console.error);
+  mount(app, resolvedRecords, context, console.error);
   const get = async (path: string) => {
     const response = await app.request(path);
     const text = await response.text();
@@ -149,12 +148,12 @@ async function measure() {
 
   await report(
     "name-tokens",
-    (i) => get(`/tokens?name=${nameOf(i)}`),
-    (i) => statementOf(() => nameTokens(recorder, nodeOfName(nameOf(i)), signal)),
+    (i) => get(`/api/name-tokens?name=${nameOf(i)}`),
+    (i) => statementOf(() => readTokens(recorder, nodeOfName(nameOf(i)), signal)),
   );
   await report(
     "records, accelerated",
-    (i) => get(`/resolve/records/${nameOf(i)}?addresses=60,0&texts=avatar,url&accelerate=true`),
+    (i) => get(`/api/resolve/records/${nameOf(i)}?addresses=60,0&texts=avatar,url&accelerate=true`),
     (i) =>
       statementOf(() =>
         indexedResolver(

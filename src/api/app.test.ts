@@ -1,8 +1,10 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
-import { z } from "zod/v4";
-import { createApi, type PluginRoutes } from "./app.ts";
-import { ApiError, parsePath, parseQuery } from "./rest/errors.ts";
+import { namespaces } from "../deployments/namespaces.ts";
+import { createApi } from "./app.ts";
+import { endpoints } from "./endpoints/endpoints.ts";
+import { defaultGatewayLimits } from "./resolution/gateway.ts";
+import { knownContracts } from "./resolution/known-contracts.ts";
 import type { CurrentStatus } from "./status/status-source.ts";
 
 const snapshot = {
@@ -42,26 +44,37 @@ const secrets = {
   chains: [{ id: 1, name: "mainnet", rpc: { http: ["https://eth-mainnet.g.alchemy.com/v2/hunter2"] } }],
 };
 
-function api({ hasSnapshot = true, pluginRoutes = [] as PluginRoutes[], now = 1768400411 } = {}) {
+const config = {
+  ...secrets,
+  namespace: "mainnet",
+  plugins: ["subgraph", "registrars"],
+  isSubgraphCompatible: false,
+  labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
+  databaseSchema: "names_v1_5_1",
+  indexedChainIds: [1, 8453, 59144],
+};
+
+function api({ hasSnapshot = true, subgraph = undefined as Hono | undefined, now = 1768400411 } = {}) {
   const logged: string[] = [];
   const current: CurrentStatus = { snapshot, json: JSON.stringify(snapshot) };
-  const app = createApi({
-    config: {
-      ...secrets,
-      namespace: "mainnet",
-      plugins: ["subgraph", "registrars"],
-      isSubgraphCompatible: false,
-      labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
-      databaseSchema: "names_v1_5_1",
-      indexedChainIds: [1, 8453, 59144],
-    },
+  const context = {
+    config,
+    plugins: config.plugins,
     versions: { runtime: "24.13.0", indexingFramework: "0.17.7", program: "1.5.1", normalization: "1.11.1" },
     labelSource: () => ({ version: "1.5.0", schemaVersion: 3 }),
     status: { current: () => (hasSnapshot ? current : undefined) },
-    pluginRoutes,
-    log: (message) => logged.push(message),
     clock: () => now * 1000 + 999,
-  });
+    database: { connections: 1, row: async () => [] },
+    subregistries: [],
+    names: { managedNames: ["eth"], rootManagedName: "eth", nameWrappers: [] },
+    resolution: {
+      known: knownContracts(namespaces.mainnet),
+      clientOf: () => undefined,
+      gatewayLimits: defaultGatewayLimits,
+      timeoutMs: 5_000,
+    },
+  };
+  const app = createApi({ context, subgraph, log: (message) => logged.push(message) });
   const get = async (path: string, init?: RequestInit) => {
     const response = await app.request(path, init);
     return { status: response.status, headers: response.headers, text: await response.text() };
@@ -70,7 +83,7 @@ function api({ hasSnapshot = true, pluginRoutes = [] as PluginRoutes[], now = 17
 }
 
 describe("/api/config", () => {
-  test("tells the documented members in their order, and nothing secret", async () => {
+  test("has the documented members in their order, and nothing secret", async () => {
     const { text, status, headers } = await api().get("/api/config");
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("application/json");
@@ -79,7 +92,7 @@ describe("/api/config", () => {
     );
   });
 
-  test("answers without a snapshot too", async () => {
+  test("responds without a snapshot too", async () => {
     expect((await api({ hasSnapshot: false }).get("/api/config")).status).toBe(200);
   });
 });
@@ -209,33 +222,19 @@ describe.each(["/amirealtime", "/api/realtime"])("%s", (path) => {
 });
 
 describe("every path", () => {
-  const faulty: PluginRoutes = {
-    path: "/faulty",
-    routes: new Hono()
-      .get("/crash", () => {
-        throw new Error("postgresql://indexer:hunter2@db\n\u001b[31mforged");
-      })
-      .get("/refuse", () => {
-        throw new ApiError(503, { message: "Not now.", details: { retry: true } });
-      })
-      .post("/json", async (c) => c.json(await c.req.json()))
-      .get("/:id{.+}", (c) =>
-        c.json({
-          path: parsePath(c, z.object({ id: z.string().regex(/^\d+$/, "id must be a number") })),
-          query: parseQuery(c, z.object({ a: z.string("a is missing"), b: z.string().optional() })),
-        }),
-      ),
-  };
+  const subgraph = new Hono().get("/crash", () => {
+    throw new Error("postgresql://indexer:hunter2@db\n\u001b[31mforged");
+  });
 
   test.each([
     ["/", 200],
     ["/api/config", 200],
     ["/amirealtime?maxWorstCaseDistance=x", 400],
     ["/amirealtime?maxWorstCaseDistance=1", 503],
-    ["/faulty/crash", 500],
+    ["/subgraph/crash", 500],
     ["/nothing", 404],
   ])("%s carries the version header once: %i", async (path, expected) => {
-    const { status, headers } = await api({ pluginRoutes: [faulty] }).get(path);
+    const { status, headers } = await api({ subgraph }).get(path);
     expect([status, headers.get("x-nsnode-version")]).toEqual([expected, "1.5.1"]);
     expect(headers.get("access-control-expose-headers")).toBe(
       "x-nsnode-version, link, etag, graph-indexed, graph-attestable",
@@ -267,49 +266,40 @@ describe("every path", () => {
   });
 
   test("an unexpected error is logged on one line and not shown", async () => {
-    const { get, logged } = api({ pluginRoutes: [faulty] });
-    const { status, text } = await get("/faulty/crash");
+    const { get, logged } = api({ subgraph });
+    const { status, text } = await get("/subgraph/crash");
     expect([status, text]).toEqual([500, '{"message":"Internal Server Error"}']);
     expect(logged).toHaveLength(1);
     expect(logged[0]).toContain(
-      "GET /faulty/crash failed: Error: postgresql://indexer:hunter2@db\\u000a\\u001b[31mforged",
+      "GET /subgraph/crash failed: Error: postgresql://indexer:hunter2@db\\u000a\\u001b[31mforged",
     );
     expect(logged[0]).not.toMatch(/[\0-\x1f]/);
   });
 
-  test("a refusal is answered with its status and body, and not logged", async () => {
-    const { get, logged } = api({ pluginRoutes: [faulty] });
-    const { status, text } = await get("/faulty/refuse");
-    expect([status, JSON.parse(text)]).toEqual([503, { message: "Not now.", details: { retry: true } }]);
-    expect(logged).toEqual([]);
-  });
-
-  test("the path is checked before the query, and all of the query at once", async () => {
-    const { get } = api({ pluginRoutes: [faulty] });
-    expect(JSON.parse((await get("/faulty/x")).text).details).toEqual({
-      errors: [],
-      properties: { id: { errors: ["id must be a number"] } },
-    });
-    expect(JSON.parse((await get("/faulty/1?b=1&b=2")).text).details).toEqual({
-      errors: [],
-      properties: {
-        a: { errors: ["a is missing"] },
-        b: { errors: ["Invalid input: expected string, received array"] },
-      },
-    });
-    expect(JSON.parse((await get("/faulty/1?a=x&c=1&c=2&__proto__=1")).text)).toEqual({
-      path: { id: "1" },
-      query: { a: "x" },
-    });
-  });
-
   test("/ is a page that names the endpoints", async () => {
-    const { status, text, headers } = await api().get("/");
+    const { status, text, headers } = await api({ subgraph }).get("/");
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("text/html; charset=UTF-8");
-    for (const path of ["/subgraph", "/api/config", "/api/indexing-status", "/amirealtime", "/ready"]) {
+    for (const path of [
+      "/subgraph",
+      "/api/config",
+      "/amirealtime",
+      "/docs",
+      "/health",
+      "/ready",
+      "/metrics",
+    ]) {
       expect(text).toContain(`href="${path}"`);
     }
+    for (const { path } of endpoints) expect(text).toContain(`<code>${path}</code>`);
     expect(text).not.toContain("hunter2");
+    expect((await api().get("/")).text).not.toContain("/subgraph");
+  });
+
+  test.each(endpoints.map(({ path }) => path))("%s is served and documented", async (path) => {
+    const { get } = api();
+    const { status } = await get(path.replaceAll(/\{\w+\}/g, "x"));
+    expect(status).not.toBe(404);
+    expect(Object.keys(JSON.parse((await get("/openapi.json")).text).paths)).toContain(path);
   });
 });

@@ -9,11 +9,7 @@ import { processLog } from "../log.ts";
 import { createApi } from "./app.ts";
 import { createDatabase, type SqlClient } from "./database/client.ts";
 import { createSearchIndexesWhenReady, isBackfillOver } from "./database/search-indexes.ts";
-import { nameSalesRoutes } from "./endpoints/name-sales.ts";
-import { nameTokensRoutes } from "./endpoints/name-tokens.ts";
-import { namesContext } from "./endpoints/names-context.ts";
-import { registrarActionsRoutes } from "./endpoints/registrar-actions.ts";
-import { resolveRoutes } from "./endpoints/resolve.ts";
+import { namesContext } from "./endpoints/name-tokens.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import { watchLabelSource } from "./status/label-source.ts";
@@ -49,48 +45,30 @@ ponder.onStop(() => {
   labels.then((source) => source.close()).catch(() => undefined); // An unopened source has nothing to close.
 });
 
-const index = { database, status, plugins: config.plugins };
-
 export default createApi({
-  config: { ...config, indexedChainIds: config.chains.map(({ id }) => id) },
-  versions,
-  labelSource: labelSource.current,
-  status,
-  pluginRoutes: [
-    ...(config.plugins.includes("subgraph") ? [{ path: "/subgraph", routes: openSubgraph() }] : []),
-    {
-      path: "/api/registrar-actions",
-      routes: registrarActionsRoutes({
-        plugins: config.plugins,
-        subregistries: indexedSubregistries(config.datasources),
-        status,
-        database,
-        log: ponder.log,
-      }),
+  context: {
+    config: { ...config, indexedChainIds: config.chains.map(({ id }) => id) },
+    plugins: config.plugins,
+    versions,
+    labelSource: labelSource.current,
+    status,
+    database,
+    clock: Date.now,
+    subregistries: indexedSubregistries(config.datasources),
+    names: namesContext(config.datasources, config.plugins),
+    resolution: {
+      known: knownContracts(config.datasources),
+      clientOf,
+      gatewayLimits: { ...defaultGatewayLimits, allowsPrivateHosts: config.allowsPrivateGateways },
+      timeoutMs: 20_000,
     },
-    {
-      path: "/api/name-tokens",
-      routes: nameTokensRoutes({ ...index, ...namesContext(config.datasources, config.plugins) }),
-    },
-    { path: "/api/name-sales", routes: nameSalesRoutes(index) },
-    { path: "/api/resolve", routes: openResolve() },
-  ],
+  },
+  subgraph: config.plugins.includes("subgraph") ? openSubgraph() : undefined,
   log: ponder.log,
 });
 
 function clientOf(chainId: number) {
   return publicClients[ponder.chainNames.get(chainId) ?? ""];
-}
-
-function openResolve(): Hono {
-  return resolveRoutes({
-    ...index,
-    known: knownContracts(config.datasources),
-    clientOf,
-    gatewayLimits: { ...defaultGatewayLimits, allowsPrivateHosts: config.allowsPrivateGateways },
-    timeoutMs: 20_000,
-    clock: Date.now,
-  });
 }
 
 function openSubgraph(): Hono {

@@ -13,7 +13,14 @@ const abi = parseAbi([
 const withValue = "TextChanged(bytes32 indexed node, string indexed indexedKey, string key, string value)";
 const node: Hex = `0x${"01".repeat(32)}`;
 const contract: Hex = `0x${"c0".repeat(20)}`;
-const settings = { naming: multichainNaming, rootChainId: 1, heal: () => undefined, report: () => {} };
+const settings = {
+  naming: multichainNaming,
+  rootChainId: 1,
+  nodes: async () => undefined,
+  isConfigured: () => false,
+  heal: () => undefined,
+  report: () => {},
+};
 
 type Log = { address?: Hex; topics?: (Hex | null)[]; data?: Hex };
 

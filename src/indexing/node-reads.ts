@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isRefusal } from "../ens/contract-refusals.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../json-log.ts";
 
 /** A JSON-RPC request about the block of an event, with the longest response (bytes) and time that it is worth. */
 export type NodeRequest = {

@@ -5,7 +5,7 @@ import {
   type ActionFilter,
   countActions,
   readActions,
-} from "../../src/api/endpoints/registrar-actions-query.ts";
+} from "../../src/api/endpoints/registrar-action-pages.ts";
 import { indexStatements, tableStatements } from "../support/create-tables.ts";
 import { postgresPrograms, startPostgres } from "../support/postgres.ts";
 import { checkpointOf } from "../support/subgraph.ts";
@@ -128,7 +128,7 @@ describe.skipIf(programs === undefined)(`among ${actions.toLocaleString("en")} a
   test("the last page is as near as the first", async () => {
     const paging = { page: actions / 100, recordsPerPage: 100, totalRecords: actions };
     const rows = await readActions(database, {}, paging, signal());
-    expect(rows.map(({ timestamp }) => Number(timestamp))).toEqual(
+    expect(rows.map(({ action }) => action.block.timestamp)).toEqual(
       Array.from({ length: 100 }, (_, place) => 1_500_000_100 - place),
     );
     expect(rowsRead(await explain())).toBeLessThan(1_000);

@@ -1,42 +1,76 @@
-import { Hono } from "hono";
+import { z } from "zod/v4";
+import { endpoint } from "../rest/endpoint.ts";
+import { chainIdSchema } from "../rest/values.ts";
 import type { LabelSource } from "../status/label-source.ts";
 import type { Versions } from "../status/versions.ts";
 
-/** The part of the configuration that anyone may read; nothing else of it reaches an answer. */
-export type PublicConfig = {
-  namespace: string;
-  plugins: readonly string[];
-  isSubgraphCompatible: boolean;
-  labelSet: { labelSetId: string; labelSetVersion: number };
-  databaseSchema: string;
-  /** Every indexed chain, in the order in which the plugins first name it. */
-  indexedChainIds: readonly number[];
+/** What `/api/config` responds from. Nothing else of `config` reaches a response than what `handle` names. */
+export type ConfigContext = {
+  config: {
+    namespace: string;
+    plugins: readonly string[];
+    isSubgraphCompatible: boolean;
+    labelSet: { labelSetId: string; labelSetVersion: number };
+    databaseSchema: string;
+    /** Every indexed chain, in the order in which the plugins first name it. */
+    indexedChainIds: readonly number[];
+  };
+  versions: Versions;
+  /** What the source of labels last said of itself. */
+  labelSource: () => LabelSource;
 };
 
-/** GET /: the public configuration. `labelSource` gives the last known answer of the source of labels. */
-export function configRoutes(config: PublicConfig, versions: Versions, labelSource: () => LabelSource): Hono {
-  return new Hono().get("/", (c) => c.json(toResponse(config, versions, labelSource())));
-}
+const text = z.string().min(1);
 
-function toResponse(config: PublicConfig, versions: Versions, labelSource: LabelSource) {
-  return {
-    indexedChainIds: config.indexedChainIds,
-    databaseSchemaName: config.databaseSchema,
-    isSubgraphCompatible: config.isSubgraphCompatible,
-    labelSet: {
-      labelSetId: config.labelSet.labelSetId,
-      labelSetVersion: config.labelSet.labelSetVersion,
-    },
-    namespace: config.namespace,
-    plugins: config.plugins,
-    versionInfo: {
+const schema = z.strictObject({
+  indexedChainIds: z.array(chainIdSchema).min(1),
+  databaseSchemaName: text,
+  isSubgraphCompatible: z.boolean(),
+  labelSet: z.strictObject({
+    labelSetId: z.string().regex(/^[a-z-]{1,50}$/),
+    labelSetVersion: z.int().min(0),
+  }),
+  namespace: text,
+  plugins: z.array(text).min(1),
+  versionInfo: z.strictObject({
+    runtime: text,
+    indexingFramework: text,
+    nsDb: text,
+    nsIndexer: text,
+    nsNormalize: text,
+    nsRainbow: text,
+    nsRainbowSchema: z.int().min(1),
+  }),
+});
+
+/** GET /api/config. */
+export const config = endpoint({
+  path: "/api/config",
+  tag: "Meta",
+  summary: "What is indexed, and with which versions",
+  description: "The public part of the configuration.",
+  answers: { 200: { description: "The configuration", schema } },
+  handle: ({ config, versions, labelSource }: ConfigContext) => {
+    const { labelSetId, labelSetVersion } = config.labelSet;
+    const lasting = {
+      indexedChainIds: [...config.indexedChainIds],
+      databaseSchemaName: config.databaseSchema,
+      isSubgraphCompatible: config.isSubgraphCompatible,
+      labelSet: { labelSetId, labelSetVersion },
+      namespace: config.namespace,
+      plugins: [...config.plugins],
+    };
+    const lastingVersions = {
       runtime: versions.runtime,
       indexingFramework: versions.indexingFramework,
       nsDb: versions.program,
       nsIndexer: versions.program,
       nsNormalize: versions.normalization,
-      nsRainbow: labelSource.version,
-      nsRainbowSchema: labelSource.schemaVersion,
-    },
-  };
-}
+    };
+    return () => {
+      const { version, schemaVersion } = labelSource();
+      const versionInfo = { ...lastingVersions, nsRainbow: version, nsRainbowSchema: schemaVersion };
+      return { status: 200, body: { ...lasting, versionInfo } };
+    };
+  },
+});

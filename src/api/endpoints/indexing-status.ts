@@ -1,23 +1,82 @@
-import { Hono } from "hono";
+import { z } from "zod/v4";
+import { endpoint } from "../rest/endpoint.ts";
+import { envelope } from "../rest/errors.ts";
+import { blockSchema, countSchema, secondsSchema } from "../rest/values.ts";
 import { project } from "../status/projection.ts";
-import type { CurrentStatus, StatusSource } from "../status/status-source.ts";
+import type { Snapshot } from "../status/snapshot.ts";
 
-/**
- * GET /: the indexing status, projected to the moment of the request; 503 until there has been a first snapshot.
- * `clock` gives milliseconds.
- */
-export function indexingStatusRoutes(status: Pick<StatusSource, "current">, clock: () => number): Hono {
-  return new Hono().get("/", (c) => {
-    const current = status.current();
-    if (current === undefined) return c.json({ responseCode: "error" }, 503);
-    return c.body(toResponse(current, Math.floor(clock() / 1000)), 200, {
-      "content-type": "application/json",
-    });
-  });
-}
+const indefinite = z.strictObject({ configType: z.literal("indefinite"), startBlock: blockSchema });
+const definite = z.strictObject({
+  configType: z.literal("definite"),
+  startBlock: blockSchema,
+  endBlock: blockSchema,
+});
+const either = z.union([indefinite, definite]);
 
-// The snapshot's text is made once for each snapshot, so that an answer costs the same however many chains there are.
-function toResponse({ snapshot, json }: CurrentStatus, now: number): string {
-  const { projectedAt, worstCaseDistance } = project(snapshot, now);
-  return `{"responseCode":"ok","realtimeProjection":{"projectedAt":${projectedAt},"worstCaseDistance":${worstCaseDistance},"snapshot":${json}}}`;
-}
+const chainSchema = z.union([
+  z.strictObject({ chainStatus: z.literal("chain-queued"), config: either }),
+  z.strictObject({
+    chainStatus: z.literal("chain-backfill"),
+    config: either,
+    latestIndexedBlock: blockSchema,
+    backfillEndBlock: blockSchema,
+  }),
+  z.strictObject({
+    chainStatus: z.literal("chain-following"),
+    config: indefinite,
+    latestIndexedBlock: blockSchema,
+    latestKnownBlock: blockSchema,
+  }),
+  z.strictObject({
+    chainStatus: z.literal("chain-completed"),
+    config: definite,
+    latestIndexedBlock: blockSchema,
+  }),
+]);
+
+// Held against the type of the snapshot, whose text is sent as it is.
+const snapshotSchema = z.strictObject({
+  strategy: z.literal("omnichain"),
+  slowestChainIndexingCursor: secondsSchema,
+  snapshotTime: secondsSchema,
+  omnichainSnapshot: z.strictObject({
+    omnichainStatus: z.enum([
+      "omnichain-unstarted",
+      "omnichain-backfill",
+      "omnichain-following",
+      "omnichain-completed",
+    ]),
+    chains: z.record(z.string(), chainSchema).meta({ description: "By chain id" }),
+    omnichainIndexingCursor: secondsSchema,
+  }),
+}) satisfies z.ZodType<Snapshot>;
+
+const schema = z.strictObject({
+  responseCode: z.literal("ok"),
+  realtimeProjection: z.strictObject({
+    projectedAt: secondsSchema,
+    worstCaseDistance: countSchema.meta({ description: "Seconds that the index may lag behind at most" }),
+    snapshot: snapshotSchema,
+  }),
+});
+
+/** GET /api/indexing-status: the newest snapshot, projected to the moment of the request. `clock` gives milliseconds. */
+export const indexingStatus = endpoint({
+  path: "/api/indexing-status",
+  tag: "Meta",
+  summary: "How far each chain is indexed",
+  description: "The newest snapshot of the index, projected to the moment of the request.",
+  needs: { index: "known" },
+  envelope: envelope(z.strictObject({ responseCode: z.literal("error") }), () => ({
+    responseCode: "error" as const,
+  })),
+  answers: { 200: { description: "The status", schema } },
+  handle:
+    ({ clock }: { clock: () => number }) =>
+    ({ current: { snapshot, json } }) => {
+      // The snapshot's text is made once per snapshot, so that a response costs the same however many chains there are.
+      const { projectedAt, worstCaseDistance } = project(snapshot, Math.floor(clock() / 1000));
+      const text = `{"responseCode":"ok","realtimeProjection":{"projectedAt":${projectedAt},"worstCaseDistance":${worstCaseDistance},"snapshot":${json}}}`;
+      return { status: 200, text };
+    },
+});

@@ -1,12 +1,10 @@
 import { PGlite } from "@electric-sql/pglite";
-import { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tableStatements } from "../../../test/support/create-tables.ts";
+import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createDatabase } from "../database/client.ts";
-import { errorHandler } from "../rest/errors.ts";
-import type { CurrentStatus } from "../status/status-source.ts";
-import { nameSalesDocs, nameSalesRoutes } from "./name-sales.ts";
-import { nameTokensDocs, nameTokensRoutes } from "./name-tokens.ts";
+import { nameSales } from "./name-sales.ts";
+import { nameTokens } from "./name-tokens.ts";
 
 const node = "0x18770adb54fb7af86b6740f0e43e0e4ca5bd33cf0cf28a5cd047ae8690a84c0f";
 const labelhash = "0x87b9f9a8ed34ff2f2df4e85e103a290dc5328443160a49233018a09d1fb34a11";
@@ -24,41 +22,29 @@ beforeAll(async () => {
 
 afterAll(() => client.close());
 
-const statusOf = (omnichainStatus: string) =>
-  ({
-    snapshot: {
-      slowestChainIndexingCursor: 1768400395,
-      omnichainSnapshot: { omnichainStatus, omnichainIndexingCursor: 1768400395, chains: {} },
-    },
-  }) as unknown as CurrentStatus;
-
 function endpoint({
   plugins = ["subgraph", "registrars", "tokenscope"],
   status = "omnichain-following",
 } = {}) {
   const context = {
     database: createDatabase(client),
-    status: { current: () => (status === "" ? undefined : statusOf(status)) },
+    status: { current: () => (status === "" ? undefined : currentStatus(status)) },
     plugins,
-    managedNames: ["eth", "base.eth"],
-    rootManagedName: "eth",
-    nameWrappers: [{ chainId: 1, address: wrapper } as const],
+    subregistries: [{ namesPlugin: "subgraph" }, { namesPlugin: "basenames" }],
+    names: {
+      managedNames: ["eth", "base.eth"],
+      rootManagedName: "eth",
+      nameWrappers: [{ chainId: 1, address: wrapper } as const],
+    },
   };
-  const app = new Hono()
-    .onError(errorHandler(() => undefined))
-    .route("/tokens", nameTokensRoutes(context))
-    .route("/sales", nameSalesRoutes(context));
+  const { ask } = openEndpoints([nameTokens, nameSales], context);
   const read = async (path: string) => {
-    const response = await app.request(path);
-    const body = await response.json();
-    // What the API's document tells of an answer holds for each of them.
-    const { answers } = path.startsWith("/tokens") ? nameTokensDocs : nameSalesDocs;
-    expect(answers[response.status]?.schema?.safeParse(body).error).toBeUndefined();
-    return [response.status, body] as const;
+    const { status, body } = await ask(path);
+    return [status, body] as const;
   };
   return {
-    tokens: (query: string) => read(`/tokens${query}`),
-    sales: (query: string) => read(`/sales${query}`),
+    tokens: (query: string) => read(`/api/name-tokens${query}`),
+    sales: (query: string) => read(`/api/name-sales${query}`),
   };
 }
 
@@ -124,7 +110,7 @@ describe("tokens of a name", () => {
       [token("erc721", "fully-onchain", user), token("erc1155", "burned", zero)],
     ],
     [
-      "registered anew while the wrapper still holds the former token",
+      "re-registered while the wrapper still holds the former token",
       "moonlamp.eth",
       user,
       user,
@@ -143,7 +129,7 @@ describe("tokens of a name", () => {
   });
 });
 
-describe("answers without tokens", () => {
+describe("responses without tokens", () => {
   test.each([
     ["?name=", "The root has no tokens."],
     [
@@ -163,8 +149,13 @@ describe("answers without tokens", () => {
   });
 
   test.each([
-    [{ plugins: ["subgraph", "tokenscope"] }, "unsupported-nsindexer-config", "missing: registrars"],
-    [{ status: "" }, "unsupported-indexing-status", "it is not known yet"],
+    [{ plugins: ["subgraph", "tokenscope"] }, "unsupported-nsindexer-config", "Not active: registrars."],
+    [
+      { plugins: ["registrars", "tokenscope"] },
+      "unsupported-nsindexer-config",
+      "Needed plugins: registrars, tokenscope, subgraph or basenames. Not active: subgraph or basenames.",
+    ],
+    [{ status: "" }, "unsupported-indexing-status", "once the indexing status is known"],
     [{ status: "omnichain-backfill" }, "unsupported-indexing-status", "it is omnichain-backfill"],
   ])("503 before the request is looked at: %o", async (options, errorCode, part) => {
     const [status, body] = await endpoint(options).tokens("?name=X");
@@ -279,8 +270,21 @@ describe("sales", () => {
     expect((await endpoint().sales(query))[0]).toBe(status);
   });
 
+  test("a page past the last one is refused with the last one", async () => {
+    expect(await endpoint().sales("?page=4")).toEqual([
+      400,
+      { message: "Page 4 is past the last page, which is 3." },
+    ]);
+  });
+
   test("503 without the plugin or a complete index", async () => {
-    expect((await endpoint({ plugins: ["subgraph"] }).sales(""))[0]).toBe(503);
+    expect(await endpoint({ plugins: ["subgraph"] }).sales("")).toEqual([
+      503,
+      {
+        message: "A plugin that this endpoint needs is not active.",
+        details: "Needed plugins: tokenscope. Not active: tokenscope.",
+      },
+    ]);
     expect((await endpoint({ status: "omnichain-backfill" }).sales(""))[0]).toBe(503);
   });
 });

@@ -1,36 +1,84 @@
-import { Hono } from "hono";
 import type { Hex } from "viem";
 import { z } from "zod/v4";
+import type { Deployment, Namespace } from "../../deployments/deployment.ts";
+import { deployments } from "../../deployments/deployments.ts";
+import { rootDatasource } from "../../deployments/ens.ts";
+import { tokenIssuers } from "../../deployments/issuers.ts";
 import { nodeOfName, parentName } from "../../ens/names.ts";
 import { tokenIdToHex, zeroAddress } from "../../ens/nodes.ts";
 import type { Database } from "../database/client.ts";
-import type { EndpointDocs } from "../rest/endpoint.ts";
-import { parseQuery } from "../rest/errors.ts";
-import { nameParameter } from "../rest/name-parameter.ts";
+import { endpoint } from "../rest/endpoint.ts";
+import { envelope } from "../rest/errors.ts";
+import { field, readingOf } from "../rest/fields.ts";
 import {
-  accountSchema,
+  addressSchema,
+  bytes32Parameter,
+  chainIdSchema,
   hashSchema,
-  invalidInputSchema,
+  nameParameter,
   secondsSchema,
-  tokenSchema,
-} from "../rest/outputs.ts";
-import { bytes32Parameter } from "../rest/parameters.ts";
-import type { StatusSource } from "../status/status-source.ts";
-import { type NameTokens, nameTokens, type TokenRow } from "./name-tokens-query.ts";
+} from "../rest/values.ts";
 
-/** What the endpoint must know of the index besides its tables. */
+/** What the endpoint responds from, besides the gate's part. */
 export type NameTokensContext = {
   database: Database;
-  status: Pick<StatusSource, "current">;
-  plugins: readonly string[];
-  /** Names whose direct subnames the indexed base registrars hand out. */
-  managedNames: readonly string[];
-  /** The one of them on the root chain: only tokens of its subnames are the last word on their names. */
-  rootManagedName: string;
-  nameWrappers: readonly { chainId: number; address: Hex }[];
+  /** The base registrars that are indexed, each with the plugin that indexes its names. */
+  subregistries: readonly { namesPlugin: string }[];
+  names: {
+    /** Names whose direct subnames the indexed base registrars hand out. */
+    managedNames: readonly string[];
+    /** The one of them on the root chain: only tokens of its subnames are the last word on their names. */
+    rootManagedName: string;
+    nameWrappers: readonly { chainId: number; address: Hex }[];
+  };
 };
 
-const needed = ["registrars", "tokenscope"];
+/** What the plugins and the namespace say of names and their tokens. */
+export function namesContext(namespace: Namespace, plugins: readonly string[]): NameTokensContext["names"] {
+  const managedNames = plugins.flatMap((plugin) => {
+    const deployment: Deployment | undefined = deployments.find((one) => one.plugin === plugin);
+    return deployment?.datasources.flatMap((id) => namespace[id]?.managedName ?? []) ?? [];
+  });
+  const nameWrappers = tokenIssuers(namespace).filter(({ isNameWrapper }) => isNameWrapper);
+  return { managedNames, rootManagedName: namespace[rootDatasource]?.managedName ?? "eth", nameWrappers };
+}
+
+/** The fields of a token, from a table that has them under the alias `table`. */
+export function tokenFields(table: string) {
+  return {
+    assetNamespace: field(`${table}.asset_namespace`, z.enum(["erc721", "erc1155"])),
+    contract: {
+      chainId: field(`${table}.chain_id`, chainIdSchema),
+      address: field(`${table}.contract_address`, addressSchema),
+    },
+    tokenId: field(`${table}.token_id::text`, hashSchema, (decimal) => tokenIdToHex(BigInt(decimal))),
+  };
+}
+
+const token = readingOf({
+  token: tokenFields("t"),
+  owner: { chainId: field("t.chain_id", chainIdSchema), address: field("t.owner", addressSchema) },
+  mintStatus: field("t.mint_status", z.enum(["minted", "burned"])),
+});
+type Token = z.output<typeof token.schema>;
+
+const statement = `
+SELECT d.name, l.expires_at::text, (
+  SELECT json_agg(${token.sql} ORDER BY t.first_seen, t.id) FROM name_tokens t WHERE t.domain_id = l.node
+)::text
+FROM registration_lifecycles l JOIN domain d ON d.id = l.node
+WHERE l.node = $1 AND d.name IS NOT NULL`;
+
+/**
+ * A registered name with its expiry (Unix seconds) and its tokens in the order of their first events; undefined unless
+ * a base registrar registered the name and a token of it was seen.
+ */
+export async function readTokens(database: Database, node: Hex, signal: AbortSignal) {
+  const [name, expiresAt, tokens] = await database.row(statement, [node], signal);
+  if (typeof name !== "string" || typeof tokens !== "string") return undefined;
+  const rows = JSON.parse(tokens) as unknown[];
+  return { name, expiresAt: Number(expiresAt), tokens: rows.map(token.read) };
+}
 
 const query = z
   .object({ domainId: bytes32Parameter("domainId").optional(), name: nameParameter("name").optional() })
@@ -39,79 +87,92 @@ const query = z
     when: ({ issues }) => issues.length === 0,
   });
 
-/** GET /: every token that ever stood for a name, with its owner (see `nameTokensDocs`). */
-export function nameTokensRoutes(context: NameTokensContext): Hono {
-  return new Hono().get("/", async (c) => {
-    const unready = unreadiness(context);
-    if (unready !== undefined) return c.json(unready, 503);
-    const { domainId, name } = parseQuery(c, query);
-    const accurateAsOf = context.status.current()?.snapshot.omnichainSnapshot.omnichainIndexingCursor;
-    const outside = name === undefined ? undefined : outsideScope(name, context.managedNames);
-    if (outside !== undefined) return c.json(notIndexed(outside), 404);
+const errorCode = z.enum([
+  "name-tokens-not-indexed",
+  "unsupported-nsindexer-config",
+  "unsupported-indexing-status",
+]);
+const errorSchema = z.strictObject({
+  responseCode: z.literal("error"),
+  errorCode,
+  error: z.strictObject({ message: z.string(), details: z.string() }),
+});
 
-    const node = domainId ?? nodeOfName(name ?? "");
-    const found = await nameTokens(context.database, node, c.req.raw.signal);
-    if (found === undefined) {
-      return c.json(notIndexed(`No token of ${name ?? node} was seen on the indexed chains.`), 404);
-    }
-    return c.json({
-      responseCode: "ok",
-      registeredNameTokens: {
+const { owner, mintStatus } = token.schema.shape;
+const ownershipType = z.enum(["namewrapper", "fully-onchain", "burned", "unknown"]);
+
+const schema = z.strictObject({
+  responseCode: z.literal("ok"),
+  registeredNameTokens: z.strictObject({
+    domainId: hashSchema,
+    name: z.string(),
+    tokens: z
+      .array(
+        z.strictObject({
+          token: token.schema.shape.token,
+          ownership: z.strictObject({ ownershipType, owner }),
+          mintStatus,
+        }),
+      )
+      .min(1),
+    expiresAt: secondsSchema,
+    accurateAsOf: secondsSchema,
+  }),
+});
+
+/** GET /api/name-tokens. */
+export const nameTokens = endpoint({
+  path: "/api/name-tokens",
+  tag: "Explore",
+  summary: "Tokens of a name",
+  description:
+    "Every token that ever stood for a registered name, burned ones too, oldest first. Give exactly one of `domainId` and `name`. " +
+    "The owner in the `fully-onchain` entry controls the name now; a gateway or a newer registration may contradict an owner marked `unknown`.",
+  query,
+  needs: {
+    // The name of a token comes from the plugin that indexes the names of its registrar.
+    plugins: ({ subregistries }: NameTokensContext) => [
+      "registrars",
+      "tokenscope",
+      [...new Set(subregistries.map(({ namesPlugin }) => namesPlugin))],
+    ],
+    index: "complete",
+  },
+  envelope: envelope(errorSchema, ({ reason, message, details }) => ({
+    responseCode: "error" as const,
+    errorCode:
+      errorCode.enum[reason === "plugin" ? "unsupported-nsindexer-config" : "unsupported-indexing-status"],
+    error: { message, details },
+  })),
+  answers: {
+    200: { description: "At least one token", schema },
+    404: {
+      description: "A name outside the index, or one that was never registered",
+      schema: errorSchema,
+    },
+  },
+  handle:
+    ({ database, names }: NameTokensContext) =>
+    async ({ query: { domainId, name }, current, request }) => {
+      const outside = name === undefined ? undefined : outsideScope(name, names.managedNames);
+      if (outside !== undefined) return { status: 404, body: notIndexed(outside) };
+
+      const node = domainId ?? nodeOfName(name ?? "");
+      const found = await readTokens(database, node, request.raw.signal);
+      if (found === undefined) {
+        const details = `No token of ${name ?? node} was seen on the indexed chains.`;
+        return { status: 404, body: notIndexed(details) };
+      }
+      const registeredNameTokens = {
         domainId: node,
         name: found.name,
-        tokens: tokensOf(found, context),
+        tokens: withOwnership(found.name, found.tokens, names),
         expiresAt: found.expiresAt,
-        accurateAsOf,
-      },
-    });
-  });
-}
-
-/** Tokens as the endpoint shows them, each with what its owner means. */
-export function tokensOf({ name, tokens }: NameTokens, context: NameTokensContext) {
-  const isWrapper = ({ chainId, owner }: TokenRow) =>
-    context.nameWrappers.some((wrapper) => wrapper.chainId === chainId && wrapper.address === owner);
-  const isLastWord = parentName(name) === context.rootManagedName;
-  // A registration that came after a wrapped one's end leaves the wrapper's token behind, which then means nothing.
-  const registrarToken = tokens.find(({ assetNamespace }) => assetNamespace === "erc721");
-  const isLeftBehind = (token: TokenRow) =>
-    token.assetNamespace === "erc1155" && registrarToken !== undefined && !isWrapper(registrarToken);
-
-  const ownershipOf = (token: TokenRow) => {
-    if (isWrapper(token)) return "namewrapper";
-    if (token.owner === zeroAddress) return "burned";
-    return isLastWord && !isLeftBehind(token) ? "fully-onchain" : "unknown";
-  };
-  return tokens.map((token) => ({
-    token: {
-      assetNamespace: token.assetNamespace,
-      contract: { chainId: token.chainId, address: token.contract },
-      tokenId: tokenIdToHex(BigInt(token.tokenId)),
+        accurateAsOf: current.snapshot.omnichainSnapshot.omnichainIndexingCursor,
+      };
+      return { status: 200, body: { responseCode: "ok" as const, registeredNameTokens } };
     },
-    ownership: {
-      ownershipType: ownershipOf(token),
-      owner: { chainId: token.chainId, address: token.owner },
-    },
-    mintStatus: token.mintStatus,
-  }));
-}
-
-function unreadiness({ plugins, status }: NameTokensContext) {
-  const missing = needed.filter((plugin) => !plugins.includes(plugin));
-  if (missing.length > 0) {
-    return errorBody("unsupported-nsindexer-config", {
-      message: "Name tokens are not indexed by this instance",
-      details: `The plugins ${needed.join(" and ")} must be active; missing: ${missing.join(", ")}.`,
-    });
-  }
-  const omnichainStatus = status.current()?.snapshot.omnichainSnapshot.omnichainStatus;
-  if (omnichainStatus === "omnichain-following" || omnichainStatus === "omnichain-completed")
-    return undefined;
-  return errorBody("unsupported-indexing-status", {
-    message: "The index is not complete yet",
-    details: `The status must be omnichain-following or omnichain-completed; it is ${omnichainStatus ?? "not known yet"}.`,
-  });
-}
+});
 
 function outsideScope(name: string, managedNames: readonly string[]): string | undefined {
   if (name === "") return "The root has no tokens.";
@@ -121,64 +182,28 @@ function outsideScope(name: string, managedNames: readonly string[]): string | u
   return `Tokens of direct subnames of "${parent}" are not indexed by this instance; those of ${indexed} are.`;
 }
 
-function notIndexed(details: string) {
-  return errorBody("name-tokens-not-indexed", { message: "No indexed tokens for this name", details });
+function notIndexed(details: string): z.output<typeof errorSchema> {
+  const error = { message: "No indexed tokens for this name", details };
+  return { responseCode: "error", errorCode: "name-tokens-not-indexed", error };
 }
 
-function errorBody(errorCode: ErrorCode, error: { message: string; details: string }) {
-  return { responseCode: "error", errorCode, error };
+function withOwnership(name: string, tokens: readonly Token[], names: NameTokensContext["names"]) {
+  const isWrapper = ({ owner }: Token) =>
+    names.nameWrappers.some(({ chainId, address }) => chainId === owner.chainId && address === owner.address);
+  const isLastWord = parentName(name) === names.rootManagedName;
+  // A new registration after the end of a wrapped one leaves the wrapper's token behind, which then means nothing.
+  const registrarToken = tokens.find(({ token }) => token.assetNamespace === "erc721");
+  const isLeftBehind = ({ token }: Token) =>
+    token.assetNamespace === "erc1155" && registrarToken !== undefined && !isWrapper(registrarToken);
+
+  const ownershipOf = (token: Token): z.output<typeof ownershipType> => {
+    if (isWrapper(token)) return "namewrapper";
+    if (token.owner.address === zeroAddress) return "burned";
+    return isLastWord && !isLeftBehind(token) ? "fully-onchain" : "unknown";
+  };
+  return tokens.map((entry) => ({
+    token: entry.token,
+    ownership: { ownershipType: ownershipOf(entry), owner: entry.owner },
+    mintStatus: entry.mintStatus,
+  }));
 }
-
-const errorCodes = [
-  "name-tokens-not-indexed",
-  "unsupported-nsindexer-config",
-  "unsupported-indexing-status",
-] as const;
-type ErrorCode = (typeof errorCodes)[number];
-
-const errorSchema = z.strictObject({
-  responseCode: z.literal("error"),
-  errorCode: z.enum(errorCodes),
-  error: z.strictObject({ message: z.string(), details: z.string() }),
-});
-
-const answerSchema = z.strictObject({
-  responseCode: z.literal("ok"),
-  registeredNameTokens: z.strictObject({
-    domainId: hashSchema,
-    name: z.string(),
-    tokens: z
-      .array(
-        z.strictObject({
-          token: tokenSchema,
-          ownership: z.strictObject({
-            ownershipType: z.enum(["namewrapper", "fully-onchain", "burned", "unknown"]),
-            owner: accountSchema,
-          }),
-          mintStatus: z.enum(["minted", "burned"]),
-        }),
-      )
-      .min(1),
-    expiresAt: secondsSchema,
-    accurateAsOf: secondsSchema,
-  }),
-});
-
-export const nameTokensDocs: EndpointDocs = {
-  path: "/api/name-tokens",
-  tag: "Explore",
-  summary: "Tokens of a name",
-  description:
-    "Every token that ever stood for a registered name, burned ones too, oldest first. Give exactly one of `domainId` and `name`. " +
-    "The entry `fully-onchain` tells who controls the name now; `unknown` tells an owner whom a gateway or a newer registration may contradict.",
-  query,
-  answers: {
-    200: { description: "At least one token", schema: answerSchema },
-    400: { description: "Bad parameters", schema: invalidInputSchema },
-    404: {
-      description: "A name outside the index, or one that was never registered",
-      schema: errorSchema,
-    },
-    503: { description: "A plugin is not active, or the index is not complete yet", schema: errorSchema },
-  },
-};

@@ -6,15 +6,15 @@ import {
   type GivenAction,
   subregistries,
 } from "../../../test/support/actions.ts";
-import type { Snapshot } from "../status/snapshot.ts";
-import { registrarActionsRoutes } from "./registrar-actions.ts";
+import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
+import { registrarActions } from "./registrar-actions.ts";
 
 const eth = "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae";
 const baseEth = "0xff1e3c0eb00ec714e34b6114125fbde1dea2f24a72fbf672e7b7fd5690328e10";
 const referrer = "0x0000000000000000000000005a1de0c3b7f24e86d9310ab27c4f5e6d7a8b9c01";
 const registrant = "0x2c7d9e1f4b6a8035d7c9e1f3a5b7092846c8eaf0";
 
-// Newest first, as they are answered.
+// Newest first, as in the responses.
 const given: GivenAction[] = [
   {
     name: "moonlamp.eth",
@@ -47,43 +47,27 @@ type Body = {
   details: Tree;
 };
 
-const snapshotOf = (omnichainStatus: string) =>
-  ({
-    strategy: "omnichain",
-    slowestChainIndexingCursor: 1_768_400_395,
-    snapshotTime: 1_768_400_395,
-    omnichainSnapshot: { omnichainStatus, chains: {}, omnichainIndexingCursor: 1_768_400_395 },
-  }) as unknown as Snapshot;
-
 function createRoutes({
   plugins = ["subgraph", "basenames", "registrars"],
   status = "omnichain-following",
   database = opened.database,
 } = {}) {
-  const logged: string[] = [];
-  const routes = registrarActionsRoutes({
+  const { ask, logged } = openEndpoints(registrarActions, {
     plugins,
     subregistries,
-    status: {
-      current: () => (status === "none" ? undefined : { snapshot: snapshotOf(status), json: "" }),
-    },
+    status: { current: () => (status === "none" ? undefined : currentStatus(status)) },
     database,
-    log: (message) => logged.push(message),
   });
   const get = async (path: string) => {
-    const response = await routes.request(path);
-    return {
-      status: response.status,
-      link: response.headers.get("link"),
-      body: (await response.json()) as Body,
-    };
+    const { status, headers, body } = await ask(`/api/registrar-actions${path.replace(/^\/(?=\?|$)/, "")}`);
+    return { status, link: headers.get("link"), body: body as Body };
   };
   const namesAt = async (path: string) => (await get(path)).body.registrarActions?.map(({ name }) => name);
   return { get, namesAt, logged };
 }
 
-describe("an answer", () => {
-  test("tells each action with the state of its name", async () => {
+describe("a response", () => {
+  test("holds each action with the state of its name", async () => {
     const { status, body, link } = await createRoutes().get("/?recordsPerPage=1");
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -132,11 +116,11 @@ describe("an answer", () => {
       accurateAsOf: 1_768_400_395,
     });
     expect(link).toBe(
-      '</?recordsPerPage=1&page=1>; rel="first", </?recordsPerPage=1&page=2>; rel="next", </?recordsPerPage=1&page=5>; rel="last"',
+      '</api/registrar-actions?recordsPerPage=1&page=1>; rel="first", </api/registrar-actions?recordsPerPage=1&page=2>; rel="next", </api/registrar-actions?recordsPerPage=1&page=5>; rel="last"',
     );
   });
 
-  test("has nulls where no controller told prices and referrer", async () => {
+  test("has nulls where no controller reported prices and referrer", async () => {
     const { body } = await createRoutes().get(`/${baseEth}`);
     expect(body.registrarActions[0]?.action).toMatchObject({
       pricing: { baseCost: null, premium: null, total: null },
@@ -205,7 +189,7 @@ describe("filters", () => {
   });
 });
 
-describe("faults of the request", () => {
+describe("invalid requests", () => {
   test.each([
     ["/?page=0", "page"],
     ["/?page=x", "page"],
@@ -242,36 +226,35 @@ describe("faults of the request", () => {
     expect(body.details.properties[parameter]?.errors).toHaveLength(1);
   });
 
-  test("every bad parameter is told at once", async () => {
+  test("every bad parameter is reported at once", async () => {
     const { body } = await createRoutes().get("/?page=0&type=x&withReferral=maybe");
     expect(Object.keys(body.details.properties).toSorted()).toEqual(["page", "type", "withReferral"]);
   });
 
-  test("the path is told before the query", async () => {
+  test("the path is reported before the query", async () => {
     const { body } = await createRoutes().get("/0xab?page=0");
     expect(Object.keys(body.details.properties)).toEqual(["parentNode"]);
   });
 
   test.each([
-    ["/?page=2", "Page 2 is behind the last page, which is 1."],
-    ["/?page=4&limit=2", "Page 4 is behind the last page, which is 3."],
-    ["/?page=2&chainId=10", "Page 2 is behind the last page, which is 1."],
+    ["/?page=2", "Page 2 is past the last page, which is 1."],
+    ["/?page=4&limit=2", "Page 4 is past the last page, which is 3."],
+    ["/?page=2&chainId=10", "Page 2 is past the last page, which is 1."],
   ])("%s names the last page", async (path, message) => {
     expect(await createRoutes().get(path)).toMatchObject({ status: 400, body: { message } });
   });
 });
 
-describe("while an answer is not possible", () => {
-  test("missing plugins are told before anything else", async () => {
+describe("while no response is possible", () => {
+  test("missing plugins are reported before anything else", async () => {
     const { get } = createRoutes({ plugins: ["subgraph"], status: "none" });
     expect(await get("/0xab?page=0")).toMatchObject({
       status: 503,
       body: {
         responseCode: "error",
         error: {
-          message: "Registrar actions are not available with these plugins.",
-          details:
-            "The plugins registrars, subgraph, basenames must be active; registrars, basenames are not.",
+          message: "A plugin that this endpoint needs is not active.",
+          details: "Needed plugins: registrars, subgraph, basenames. Not active: registrars, basenames.",
         },
       },
     });
@@ -293,11 +276,11 @@ describe("while an answer is not possible", () => {
     expect(body.error.details).toContain(status);
   });
 
-  test("a completed index answers", async () => {
+  test("a completed index responds", async () => {
     expect((await createRoutes({ status: "omnichain-completed" }).get("/")).status).toBe(200);
   });
 
-  test("a failing database is told without details, and logged", async () => {
+  test("a failing database is reported without details, and logged", async () => {
     const database = {
       connections: 1,
       row: async () => {

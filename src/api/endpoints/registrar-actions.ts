@@ -1,63 +1,54 @@
-import { type Context, Hono } from "hono";
 import type { Hex } from "viem";
 import { z } from "zod/v4";
 import type { Subregistry } from "../../deployments/issuers.ts";
-import { parseAccountId } from "../../ens/caip-ids.ts";
 import { nodeOfInterpretedName } from "../../ens/names.ts";
 import type { Database } from "../database/client.ts";
-import { ApiError, endpointErrorHandler, parsePath, parseQuery } from "../rest/errors.ts";
-import {
-  isPageSizeContradictory,
-  lastPage,
-  pageContext,
-  pageLinks,
-  pagingOf,
-  pagingParameters,
-} from "../rest/paging.ts";
+import { endpoint } from "../rest/endpoint.ts";
+import { envelope } from "../rest/errors.ts";
+import { pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../rest/paging.ts";
 import {
   addressParameter,
   booleanParameter,
   bytes32Parameter,
   chainIdParameter,
+  secondsSchema,
   timestampParameter,
-} from "../rest/parameters.ts";
+} from "../rest/values.ts";
 import type { Snapshot } from "../status/snapshot.ts";
-import type { StatusSource } from "../status/status-source.ts";
-import { createActionCounts } from "./action-counts.ts";
-import { type ActionFilter, type ActionRow, countActions, readActions } from "./registrar-actions-query.ts";
+import type { CurrentStatus } from "../status/status-source.ts";
+import {
+  type ActionFilter,
+  actionReading,
+  countActions,
+  createActionCounts,
+  readActions,
+} from "./registrar-action-pages.ts";
+
+/** What the endpoints respond from, besides the gate's part. */
+export type RegistrarActionsContext = { database: Database; subregistries: readonly Subregistry[] };
 
 const orderBy = "orderBy[timestamp]=desc";
 const statementTimeoutMs = 30_000;
 
-/** Path parameters of the endpoint. */
-export const registrarActionsPath = z.object({ parentNode: bytes32Parameter("parentNode") });
-
-/** Query parameters of the endpoint. */
-export const registrarActionsQuery = z
-  .object({
-    ...pagingParameters,
-    orderBy: z.literal(orderBy, { error: `orderBy must be ${orderBy}` }).optional(),
-    withReferral: booleanParameter("withReferral").optional(),
-    decodedReferrer: addressParameter("decodedReferrer").optional(),
-    beginTimestamp: timestampParameter("beginTimestamp").optional(),
-    endTimestamp: timestampParameter("endTimestamp").optional(),
-    type: z.enum(["registration", "renewal"], { error: "type must be registration or renewal" }).optional(),
-    registrant: addressParameter("registrant").optional(),
-    node: bytes32Parameter("node").optional(),
-    name: z
-      .string({ error: "name must be given once" })
-      .transform((name, { addIssue }) => {
-        const node = nodeOfInterpretedName(name);
-        if (node === undefined) addIssue("name must be normalized, with unknown labels as [labelhash]");
-        return node;
-      })
-      .optional(),
-    chainId: chainIdParameter("chainId").optional(),
-  })
-  .refine((given) => !isPageSizeContradictory(given), {
-    path: ["limit"],
-    error: "limit is another name of recordsPerPage; both are given and differ",
-  })
+const query = pagedQuery({
+  orderBy: z.literal(orderBy, { error: `orderBy must be ${orderBy}` }).optional(),
+  withReferral: booleanParameter("withReferral").optional(),
+  decodedReferrer: addressParameter("decodedReferrer").optional(),
+  beginTimestamp: timestampParameter("beginTimestamp").optional(),
+  endTimestamp: timestampParameter("endTimestamp").optional(),
+  type: z.enum(["registration", "renewal"], { error: "type must be registration or renewal" }).optional(),
+  registrant: addressParameter("registrant").optional(),
+  node: bytes32Parameter("node").optional(),
+  name: z
+    .string({ error: "name must be given once" })
+    .transform((name, { addIssue }) => {
+      const node = nodeOfInterpretedName(name);
+      if (node === undefined) addIssue("name must be normalized, with unknown labels as [labelhash]");
+      return node;
+    })
+    .optional(),
+  chainId: chainIdParameter("chainId").optional(),
+})
   .refine(({ node, name }) => node === undefined || name === undefined || node === name, {
     path: ["name"],
     error: "name and node are given and differ",
@@ -67,97 +58,89 @@ export const registrarActionsQuery = z
       beginTimestamp === undefined || endTimestamp === undefined || endTimestamp >= beginTimestamp,
     { path: ["endTimestamp"], error: "endTimestamp must not be before beginTimestamp" },
   );
+type Query = z.output<typeof query>;
 
-/**
- * GET / and GET /<parent node>: registrations and renewals, newest first, with the state of their names.
- * 503 until the index has all that an answer needs, 400 for bad parameters and pages behind the last.
- */
-export function registrarActionsRoutes({
-  plugins,
-  subregistries,
-  status,
-  database,
-  log,
-}: {
-  /** Active plugins. */
-  plugins: readonly string[];
-  subregistries: readonly Subregistry[];
-  status: Pick<StatusSource, "current">;
-  database: Database;
-  log: (message: string) => void;
-}): Hono {
-  const required = [...new Set(["registrars", ...subregistries.map(({ namesPlugin }) => namesPlugin)])];
-  const unmet = required.filter((plugin) => !plugins.includes(plugin));
+const errorSchema = z.strictObject({
+  responseCode: z.literal("error"),
+  error: z.strictObject({ message: z.string(), details: z.string().optional() }),
+});
+
+const common = {
+  tag: "Explore",
+  query,
+  needs: {
+    plugins: ({ subregistries }: RegistrarActionsContext) => [
+      ...new Set(["registrars", ...subregistries.map(({ namesPlugin }) => namesPlugin)]),
+    ],
+    index: "complete",
+  },
+  envelope: envelope(
+    errorSchema,
+    ({ message, details }) => ({ responseCode: "error" as const, error: { message, details } }),
+    { responseCode: "error", error: { message: "Internal Server Error" } },
+  ),
+  answers: {
+    200: {
+      description: "A page of actions, perhaps empty",
+      schema: z.strictObject({
+        responseCode: z.literal("ok"),
+        registrarActions: z.array(actionReading.schema),
+        pageContext: pageContextSchema,
+        accurateAsOf: secondsSchema,
+      }),
+    },
+    400: pagedRefusal,
+  },
+} as const;
+
+/** GET /api/registrar-actions and GET /api/registrar-actions/{parentNode}. */
+export const registrarActions = [
+  endpoint({
+    ...common,
+    path: "/api/registrar-actions",
+    summary: "Registrations and renewals",
+    description:
+      "As their users see them: the events of one transaction and name are one action. Newest first.",
+    handle: (context: RegistrarActionsContext) => {
+      const respond = createResponder(context);
+      return (call) => respond(call, undefined);
+    },
+  }),
+  endpoint({
+    ...common,
+    path: "/api/registrar-actions/{parentNode}",
+    params: z.object({ parentNode: bytes32Parameter("parentNode") }),
+    summary: "Registrations and renewals under one name",
+    description: "Actions on direct subnames of the name with this node: that of eth, base.eth or linea.eth.",
+    handle: (context: RegistrarActionsContext) => {
+      const respond = createResponder(context);
+      return (call) => respond(call, call.params.parentNode);
+    },
+  }),
+];
+
+function createResponder({ database, subregistries }: RegistrarActionsContext) {
   const signal = () => AbortSignal.timeout(statementTimeoutMs);
   const countOf = createActionCounts((filter, before) => countActions(database, filter, before, signal()));
 
-  const answer = async (c: Context, snapshot: Snapshot, parentNode: Hex | undefined) => {
-    const given = parseQuery(c, registrarActionsQuery);
-    const filter = filterOf(given, parentNode, subregistries);
-    const paging = pagingOf(given);
+  return async (
+    { query, current, request }: { query: Query; current: CurrentStatus; request: { url: string } },
+    parentNode: Hex | undefined,
+  ) => {
+    const { snapshot } = current;
+    const filter = filterOf(query, parentNode, subregistries);
+    const paging = pagingOf(query);
     const totalRecords = await countOf(filter, headOf(snapshot));
-    const last = lastPage(paging, totalRecords);
-    if (paging.page > last) {
-      throw new ApiError(400, { message: `Page ${paging.page} is behind the last page, which is ${last}.` });
-    }
-    const rows = await readActions(database, filter, { ...paging, totalRecords }, signal());
-    c.header("link", pageLinks(c.req.url, paging, totalRecords));
-    return c.json({
-      responseCode: "ok",
-      registrarActions: rows.map(toResponse),
-      pageContext: pageContext(paging, totalRecords),
-      accurateAsOf: snapshot.slowestChainIndexingCursor,
-    });
+    const { pageContext, headers } = pageOf(request.url, paging, totalRecords);
+    const registrarActions = await readActions(database, filter, { ...paging, totalRecords }, signal());
+    const accurateAsOf = snapshot.slowestChainIndexingCursor;
+    const body = { responseCode: "ok" as const, registrarActions, pageContext, accurateAsOf };
+    return { status: 200 as const, headers, body };
   };
-
-  const routes = new Hono();
-  routes.onError(endpointErrorHandler(log));
-  routes.get("/", (c) => {
-    const current = preconditions(c, unmet, required, status);
-    return current instanceof Response ? current : answer(c, current, undefined);
-  });
-  routes.get("/:parentNode", (c) => {
-    const current = preconditions(c, unmet, required, status);
-    return current instanceof Response
-      ? current
-      : answer(c, current, parsePath(c, registrarActionsPath).parentNode);
-  });
-  return routes;
-}
-
-function preconditions(
-  c: Context,
-  unmet: readonly string[],
-  required: readonly string[],
-  status: Pick<StatusSource, "current">,
-): Snapshot | Response {
-  const refuse = (message: string, details: string) =>
-    c.json({ responseCode: "error", error: { message, details } }, 503);
-  if (unmet.length > 0) {
-    return refuse(
-      "Registrar actions are not available with these plugins.",
-      `The plugins ${required.join(", ")} must be active; ${unmet.join(", ")} ${unmet.length === 1 ? "is" : "are"} not.`,
-    );
-  }
-  const snapshot = status.current()?.snapshot;
-  if (snapshot === undefined) {
-    return refuse(
-      "The indexing status is not available.",
-      "Registrar actions are served once the indexing status is known.",
-    );
-  }
-  const { omnichainStatus } = snapshot.omnichainSnapshot;
-  if (omnichainStatus !== "omnichain-following" && omnichainStatus !== "omnichain-completed") {
-    return refuse(
-      "The index is not complete yet.",
-      `The omnichain status must be omnichain-following or omnichain-completed; it is ${omnichainStatus}.`,
-    );
-  }
-  return snapshot;
 }
 
 function filterOf(
-  given: z.output<typeof registrarActionsQuery>,
+  given: Query,
   parentNode: Hex | undefined,
   subregistries: readonly Subregistry[],
 ): ActionFilter {
@@ -186,33 +169,4 @@ function headOf({ omnichainSnapshot }: Snapshot): string {
   return Object.entries(omnichainSnapshot.chains)
     .map(([id, chain]) => `${id}:${"latestIndexedBlock" in chain ? chain.latestIndexedBlock.number : ""}`)
     .join(" ");
-}
-
-const ether = (amount: string) => ({ currency: "ETH", amount });
-
-function toResponse(row: ActionRow) {
-  const { chainId, address } = parseAccountId(row.subregistryId);
-  const { baseCost, premium, total } = row;
-  return {
-    action: {
-      id: row.id,
-      type: row.type,
-      incrementalDuration: Number(row.incrementalDuration),
-      registrant: row.registrant,
-      registrationLifecycle: {
-        subregistry: { subregistryId: { chainId, address }, node: row.subregistryNode },
-        node: row.node,
-        expiresAt: Number(row.expiresAt),
-      },
-      pricing:
-        baseCost === null || premium === null || total === null
-          ? { baseCost: null, premium: null, total: null }
-          : { baseCost: ether(baseCost), premium: ether(premium), total: ether(total) },
-      referral: { encodedReferrer: row.encodedReferrer, decodedReferrer: row.decodedReferrer },
-      block: { timestamp: Number(row.timestamp), number: Number(row.blockNumber) },
-      transactionHash: row.transactionHash,
-      eventIds: row.eventIds,
-    },
-    name: row.name,
-  };
 }

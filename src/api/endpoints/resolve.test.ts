@@ -1,16 +1,14 @@
-import { Hono } from "hono";
 import { createPublicClient, custom, type Hex } from "viem";
 import { describe, expect, test } from "vitest";
+import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { defaultGatewayLimits } from "../resolution/gateway.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
-import { errorHandler } from "../rest/errors.ts";
-import type { CurrentStatus } from "../status/status-source.ts";
-import { resolveDocs, resolveRoutes } from "./resolve.ts";
+import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "./resolve.ts";
 
 const now = 1_768_400_411;
 
-/** The routes over a chain that answers calls as `answer` says; the database must not be asked. */
+/** The endpoints over a chain that answers calls as `answer` says; the database must not be asked. */
 function endpoint({
   answer = () => {
     throw new Error("connect ECONNREFUSED https://eth.example/v2/secret-key");
@@ -28,28 +26,24 @@ function endpoint({
       { retryCount: 0 },
     ),
   });
-  const snapshot = { slowestChainIndexingCursor: now - (distance ?? 0), snapshotTime: 0 };
-  const current = { snapshot, json: "" } as unknown as CurrentStatus;
-  const app = new Hono().onError(errorHandler(() => undefined)).route(
-    "/",
-    resolveRoutes({
-      database: { connections: 1, row: async () => [] },
-      status: { current: () => (distance === undefined ? undefined : current) },
-      plugins,
+  const { ask } = openEndpoints([resolvedRecords, resolvedPrimaryName, resolvedPrimaryNames], {
+    database: { connections: 1, row: async () => [] },
+    status: {
+      current: () =>
+        distance === undefined ? undefined : currentStatus("omnichain-following", now - distance),
+    },
+    plugins,
+    clock: () => now * 1000,
+    resolution: {
       known: knownContracts(namespaces.mainnet),
-      clientOf: (chainId) => (chainId === 1 ? client : undefined),
+      clientOf: (chainId: number) => (chainId === 1 ? client : undefined),
       gatewayLimits: defaultGatewayLimits,
       timeoutMs: 5_000,
-      clock: () => now * 1000,
-    }),
-  );
+    },
+  });
   return async (path: string) => {
-    const response = await app.request(path);
-    const body = await response.json();
-    // What the API's document tells of an answer holds for each of them.
-    const docs = resolveDocs.find((candidate) => candidate.path.split("/")[3] === path.split("/")[1]);
-    expect(docs?.answers[response.status]?.schema?.safeParse(body).error).toBeUndefined();
-    return [response.status, body] as const;
+    const { status, body } = await ask(`/api/resolve${path}`);
+    return [status, body] as const;
   };
 }
 
@@ -170,7 +164,7 @@ test("a chain that cannot be asked is 503, without a word of where it was asked"
   ]);
 });
 
-test("a universal resolver that is not there is 503, not a name without records", async () => {
+test("an absent universal resolver is 503, not a name without records", async () => {
   expect(await endpoint({ answer: revert })("/records/alice.eth?texts=a")).toEqual([
     503,
     { message: "The universal resolver gives no answer." },
@@ -195,7 +189,7 @@ describe("acceleration is attempted", () => {
   });
 });
 
-test("primary names are told for the chains of the namespace, the root chain first", async () => {
+test("primary names are given for the chains of the namespace, the root chain first", async () => {
   const none = `0x${"0".repeat(64 * 3)}` as Hex;
   const [status, body] = await endpoint({ answer: () => none })(`/primary-names/0x${"a1".repeat(20)}`);
   expect(status).toBe(200);
@@ -209,7 +203,7 @@ test("primary names are told for the chains of the namespace, the root chain fir
   });
 });
 
-test("primary names that cannot be told do not hide the others", async () => {
+test("primary names that cannot be resolved do not hide the others", async () => {
   const none = `0x${"0".repeat(64 * 3)}` as Hex;
   const baseReverse = "0838303030323130350772657665727365"; // 8.80002105.7.reverse in DNS form
   const answer = ({ data }: { data: Hex }) => {

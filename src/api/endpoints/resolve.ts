@@ -1,4 +1,3 @@
-import { type Context, Hono } from "hono";
 import type { Client, Hex } from "viem";
 import { z } from "zod/v4";
 import type { Database } from "../database/client.ts";
@@ -9,10 +8,9 @@ import type { KnownContracts } from "../resolution/known-contracts.ts";
 import { primaryName } from "../resolution/primary-name.ts";
 import { namePath, selectionOf, selectionQuery } from "../resolution/selection.ts";
 import { createTrace, type Tracer } from "../resolution/trace.ts";
-import type { EndpointDocs } from "../rest/endpoint.ts";
-import { ApiError, parsePath, parseQuery } from "../rest/errors.ts";
-import { addressSchema, hexSchema, invalidInputSchema, messageSchema } from "../rest/outputs.ts";
-import { addressParameter, booleanParameter } from "../rest/parameters.ts";
+import { endpoint } from "../rest/endpoint.ts";
+import { ApiError, messageSchema } from "../rest/errors.ts";
+import { addressParameter, addressSchema, booleanParameter, hexSchema } from "../rest/values.ts";
 import { project } from "../status/projection.ts";
 import type { StatusSource } from "../status/status-source.ts";
 
@@ -21,12 +19,14 @@ export type ResolveContext = {
   database: Database;
   status: Pick<StatusSource, "current">;
   plugins: readonly string[];
-  known: KnownContracts;
-  clientOf: (chainId: number) => Client | undefined;
-  gatewayLimits: GatewayLimits;
-  /** Milliseconds that a request may take in all. */
-  timeoutMs: number;
   clock: () => number;
+  resolution: {
+    known: KnownContracts;
+    clientOf: (chainId: number) => Client | undefined;
+    gatewayLimits: GatewayLimits;
+    /** Milliseconds that a request may take in all. */
+    timeoutMs: number;
+  };
 };
 
 // Seconds that the index may lag behind to stand for the chain.
@@ -34,13 +34,12 @@ const maxDistance = 60;
 
 const optionsQuery = z.object({
   accelerate: booleanParameter("accelerate").default(false).meta({
-    description: "Whether to answer from the index where it allows to (default `false`)",
+    description: "Whether to respond from the index where it allows that (default `false`)",
   }),
   trace: booleanParameter("trace")
     .default(false)
-    .meta({ description: "Whether to tell the steps of the resolution (default `false`)" }),
+    .meta({ description: "Whether to list the steps of the resolution (default `false`)" }),
 });
-const recordsQuery = selectionQuery.extend(optionsQuery.shape);
 
 const maxChainId = 0x7fffffff;
 const isChainId = (text: string) => /^(0|[1-9]\d{0,9})$/.test(text) && Number(text) <= maxChainId;
@@ -52,7 +51,7 @@ const accountPath = z.object({
     .refine(isChainId, `chainId must be an integer from 0 to ${maxChainId}; 0 stands for all EVM chains`)
     .transform(Number),
 });
-const addressPath = z.object({ address: addressParameter("address") });
+
 const chainsQuery = optionsQuery.extend({
   chainIds: z
     .string({ error: "chainIds must be given once" })
@@ -68,33 +67,109 @@ const chainsQuery = optionsQuery.extend({
     .meta({ description: "Chain ids with commas between; default: the chains of this instance's namespace" }),
 });
 
-/** GET /records/:name, /primary-name/:address/:chainId and /primary-names/:address (see `resolveDocs`). */
-export function resolveRoutes(context: ResolveContext): Hono {
-  return new Hono()
-    .get("/records/:name", async (c) => {
-      const { name } = parsePath(c, namePath);
-      const query = parseQuery(c, recordsQuery);
+const options = {
+  accelerationRequested: z.boolean().meta({ description: "The parameter `accelerate`" }),
+  accelerationAttempted: z.boolean().meta({ description: "Whether the index was fresh enough to be used" }),
+  trace: z.array(z.looseObject({ name: z.string() })).optional(),
+};
+const nullableText = z.string().nullable();
+const byKey = <T extends z.ZodType>(value: T) => z.record(z.string(), value);
+
+const recordsSchema = z.strictObject({
+  name: nullableText.optional(),
+  addresses: byKey(nullableText).optional(),
+  texts: byKey(nullableText).optional(),
+  contenthash: nullableText.optional(),
+  pubkey: z
+    .strictObject({ x: hexSchema(64), y: hexSchema(64) })
+    .nullable()
+    .optional(),
+  dnszonehash: nullableText.optional(),
+  version: nullableText.optional(),
+  abi: z.strictObject({ contentType: z.string(), data: z.string() }).nullable().optional(),
+  interfaces: byKey(addressSchema.nullable()).optional(),
+});
+
+const unavailable = { description: "A chain that the response needs cannot be asked", schema: messageSchema };
+
+const acceleration =
+  " With `accelerate=true` the index responds where its rules allow, if it is at most 60 seconds behind; everything else is asked over RPC.";
+
+/** GET /api/resolve/records/{name}. */
+export const resolvedRecords = endpoint({
+  path: "/api/resolve/records/{name}",
+  tag: "Resolution",
+  summary: "Records of a name",
+  description: `Every selected record is in the response, null if it is unset. Select at least one.${acceleration}`,
+  params: namePath,
+  query: selectionQuery.extend(optionsQuery.shape),
+  answers: {
+    200: { description: "The records", schema: z.strictObject({ records: recordsSchema, ...options }) },
+    503: unavailable,
+  },
+  handle:
+    (context: ResolveContext) =>
+    async ({ params: { name }, query, request }) => {
       const selection = selectionOf(query);
       if (selection === undefined) throw new ApiError(400, nothingSelected);
-      return answer(c, context, query, async (resolution, tracer) => ({
+      const body = await resolve(context, query, request.raw.signal, async (resolution, tracer) => ({
         records: await resolveRecords(resolution, { name, selection }, tracer),
       }));
-    })
-    .get("/primary-name/:address/:chainId", (c) => {
-      const account = parsePath(c, accountPath);
-      return answer(c, context, parseQuery(c, optionsQuery), async (resolution, tracer) => ({
-        name: await primaryName(resolution, account, tracer),
+      return { status: 200, body };
+    },
+});
+
+/** GET /api/resolve/primary-name/{address}/{chainId}. */
+export const resolvedPrimaryName = endpoint({
+  path: "/api/resolve/primary-name/{address}/{chainId}",
+  tag: "Resolution",
+  summary: "Primary name of an account on a chain",
+  description: `The name that the account gave itself, if the name's address on that chain is the account (ENSIP-19). Chain 0 stands for all EVM chains; for the root chain of a test network say 1.${acceleration}`,
+  params: accountPath,
+  query: optionsQuery,
+  answers: {
+    200: { description: "The name or null", schema: z.strictObject({ name: nullableText, ...options }) },
+    503: unavailable,
+  },
+  handle:
+    (context: ResolveContext) =>
+    async ({ params, query, request }) => {
+      const body = await resolve(context, query, request.raw.signal, async (resolution, tracer) => ({
+        name: await primaryName(resolution, params, tracer),
       }));
-    })
-    .get("/primary-names/:address", (c) => {
-      const { address } = parsePath(c, addressPath);
-      const query = parseQuery(c, chainsQuery);
-      const chainIds = query.chainIds ?? context.known.primaryNameChains;
-      return answer(c, context, query, (resolution, tracer) =>
+      return { status: 200, body };
+    },
+});
+
+/** GET /api/resolve/primary-names/{address}. */
+export const resolvedPrimaryNames = endpoint({
+  path: "/api/resolve/primary-names/{address}",
+  tag: "Resolution",
+  summary: "Primary names of an account on several chains",
+  description: `A chain that cannot be asked is reported under \`errors\` and left out of \`names\`.${acceleration}`,
+  params: z.object({ address: addressParameter("address") }),
+  query: chainsQuery,
+  answers: {
+    200: {
+      description: "The names by chain id",
+      schema: z.strictObject({
+        names: byKey(nullableText),
+        errors: byKey(z.string()).optional(),
+        ...options,
+      }),
+    },
+    503: unavailable,
+  },
+  handle:
+    (context: ResolveContext) =>
+    async ({ params: { address }, query, request }) => {
+      const chainIds = query.chainIds ?? context.resolution.known.primaryNameChains;
+      const body = await resolve(context, query, request.raw.signal, (resolution, tracer) =>
         primaryNames(resolution, { address, chainIds }, tracer),
       );
-    });
-}
+      return { status: 200, body };
+    },
+});
 
 const nothingSelected = {
   message: "Invalid Input",
@@ -105,32 +180,27 @@ const nothingSelected = {
   },
 };
 
-type Options = { accelerate: boolean; trace: boolean };
-
-async function answer(
-  c: Context,
+async function resolve<T extends object>(
   context: ResolveContext,
-  { accelerate, trace }: Options,
-  resolve: (resolution: Resolution, tracer: Tracer) => Promise<object>,
-): Promise<Response> {
+  { accelerate, trace }: z.output<typeof optionsQuery>,
+  clientSignal: AbortSignal,
+  ask: (resolution: Resolution, tracer: Tracer) => Promise<T>,
+) {
+  const { known, clientOf, gatewayLimits, timeoutMs } = context.resolution;
   const isAccelerated = accelerate && canAccelerate(context);
-  const signal = AbortSignal.any([c.req.raw.signal, AbortSignal.timeout(context.timeoutMs)]);
+  const signal = AbortSignal.any([clientSignal, AbortSignal.timeout(timeoutMs)]);
   const { tracer, spans } = createTrace(context.clock);
-  const reader = createChainReader({
-    clientOf: context.clientOf,
-    known: context.known,
-    askGateways: createGatewayReader(context.gatewayLimits, signal),
-    signal,
-  });
+  const askGateways = createGatewayReader(gatewayLimits, signal);
+  const reader = createChainReader({ clientOf, known, askGateways, signal });
   const database = isAccelerated ? context.database : undefined;
   try {
-    const result = await resolve({ known: context.known, reader, database, signal }, tracer);
-    return c.json({
+    const result = await ask({ known, reader, database, signal }, tracer);
+    return {
       ...result,
       accelerationRequested: accelerate,
       accelerationAttempted: isAccelerated,
       ...(trace ? { trace: spans } : {}),
-    });
+    };
   } catch (error) {
     // The cause may hold the URL of a node, and with it a key.
     if (error instanceof UnavailableError) throw new ApiError(503, { message: error.message });
@@ -161,84 +231,7 @@ async function primaryNames(
     else if (result.reason instanceof UnavailableError) errors[chainId] = result.reason.message;
     else throw result.reason;
   }
-  const [fault] = Object.values(errors);
-  if (fault !== undefined && Object.keys(names).length === 0) throw new UnavailableError(fault);
-  return { names, ...(fault === undefined ? {} : { errors }) };
+  const [problem] = Object.values(errors);
+  if (problem !== undefined && Object.keys(names).length === 0) throw new UnavailableError(problem);
+  return { names, ...(problem === undefined ? {} : { errors }) };
 }
-
-const options = {
-  accelerationRequested: z.boolean().meta({ description: "The parameter `accelerate`" }),
-  accelerationAttempted: z.boolean().meta({ description: "Whether the index was fresh enough to be used" }),
-  trace: z.array(z.looseObject({ name: z.string() })).optional(),
-};
-const nullableText = z.string().nullable();
-const byKey = (value: z.ZodType) => z.record(z.string(), value);
-
-const recordsSchema = z.strictObject({
-  records: z.strictObject({
-    name: nullableText.optional(),
-    addresses: byKey(nullableText).optional(),
-    texts: byKey(nullableText).optional(),
-    contenthash: nullableText.optional(),
-    pubkey: z
-      .strictObject({ x: hexSchema(64), y: hexSchema(64) })
-      .nullable()
-      .optional(),
-    dnszonehash: nullableText.optional(),
-    version: nullableText.optional(),
-    abi: z.strictObject({ contentType: z.string(), data: z.string() }).nullable().optional(),
-    interfaces: byKey(addressSchema.nullable()).optional(),
-  }),
-  ...options,
-});
-
-const refusals = {
-  400: { description: "Bad parameters", schema: invalidInputSchema },
-  503: { description: "A chain that the answer needs cannot be asked", schema: messageSchema },
-};
-
-const acceleration =
-  " With `accelerate=true` the index answers where its rules allow, if it is not more than 60 seconds behind; everything else is asked over RPC.";
-
-export const resolveDocs: EndpointDocs[] = [
-  {
-    path: "/api/resolve/records/{name}",
-    tag: "Resolution",
-    summary: "Records of a name",
-    description: `Every selected record is in the answer, null if it is unset. Select at least one.${acceleration}`,
-    params: namePath,
-    query: recordsQuery,
-    answers: { 200: { description: "The records", schema: recordsSchema }, ...refusals },
-  },
-  {
-    path: "/api/resolve/primary-name/{address}/{chainId}",
-    tag: "Resolution",
-    summary: "Primary name of an account on a chain",
-    description: `The name that the account gave itself, if the name's address on that chain is the account (ENSIP-19). Chain 0 stands for all EVM chains; for the root chain of a test network say 1.${acceleration}`,
-    params: accountPath,
-    query: optionsQuery,
-    answers: {
-      200: { description: "The name or null", schema: z.strictObject({ name: nullableText, ...options }) },
-      ...refusals,
-    },
-  },
-  {
-    path: "/api/resolve/primary-names/{address}",
-    tag: "Resolution",
-    summary: "Primary names of an account on several chains",
-    description: `A chain that cannot be asked is told under \`errors\` and left out of \`names\`.${acceleration}`,
-    params: addressPath,
-    query: chainsQuery,
-    answers: {
-      200: {
-        description: "The names by chain id",
-        schema: z.strictObject({
-          names: byKey(nullableText),
-          errors: byKey(z.string()).optional(),
-          ...options,
-        }),
-      },
-      ...refusals,
-    },
-  },
-];

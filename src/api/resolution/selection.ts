@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { isTextKey } from "../../ens/record-values.ts";
-import { nameParameter } from "../rest/name-parameter.ts";
+import { nameParameter } from "../rest/values.ts";
 
 /** Records that a request asks for. */
 export type Selection = {

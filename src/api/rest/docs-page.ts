@@ -1,77 +1,108 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { findPackageJSON } from "node:module";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { gunzipSync, gzip } from "node:zlib";
+import { type Context, Hono } from "hono";
 import { html, raw } from "hono/html";
-import type { openApiDocument } from "./openapi-document.ts";
 
-type Document = ReturnType<typeof openApiDocument>;
-type Parameter = {
-  name: string;
-  in: string;
-  required: boolean;
-  description?: string;
-  schema: unknown;
-  example?: unknown;
-};
-type Operation = {
-  summary: string;
-  description: string;
-  tags: string[];
-  parameters: Parameter[];
-  responses: Record<string, { description: string; content?: { "application/json": { schema: unknown } } }>;
-};
+const compress = promisify(gzip);
 
-/** The page at `/docs`: the API's document for people. It needs nothing but itself. */
-export function docsPage(document: Document) {
-  const operations = Object.entries(document.paths).map(
-    ([path, { get }]) => [path, get as Operation] as const,
-  );
+const contentTypes = {
+  "swagger-ui.css": "text/css; charset=utf-8",
+  "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+} as const;
+type Asset = keyof typeof contentTypes;
+
+const start = `const dark = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", follow);
+follow();
+SwaggerUIBundle({
+  dom_id: "#docs",
+  url: "/openapi.json",
+  deepLinking: true,
+  displayRequestDuration: true,
+  tryItOutEnabled: true,
+  validatorUrl: null,
+});`;
+
+const policy = [
+  "default-src 'none'",
+  `script-src 'self' 'sha256-${createHash("sha256").update(start).digest("base64")}'`,
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/**
+ * GET /openapi.json: the API's document for programs; GET /docs: Swagger UI over it, for people, with the files that it
+ * needs from the package `swagger-ui-dist` and nothing from elsewhere.
+ */
+export function docsRoutes(document: { info: { title: string } }): Hono {
+  const { folder, version } = findPackage();
+  const page = pageOf(document.info.title, `/docs/${version}`);
+  const compressed = new Map<Asset, Promise<Uint8Array<ArrayBuffer>>>();
+  // Large and rarely asked for: an asset is read when it is, and kept compressed.
+  const assetOf = (name: Asset) => {
+    const known = compressed.get(name);
+    if (known) return known;
+    const reading = readFile(join(folder, name)).then(async (bytes) =>
+      Uint8Array.from(await compress(bytes)),
+    );
+    compressed.set(name, reading);
+    reading.catch(() => compressed.delete(name));
+    return reading;
+  };
+
+  const app = new Hono()
+    .get("/openapi.json", (c) => c.json(document))
+    .get("/docs", (c) => c.html(page, 200, { "content-security-policy": policy }));
+  for (const [name, type] of Object.entries(contentTypes)) {
+    app.get(`/docs/${version}/${name}`, async (c) => sendAsset(c, type, await assetOf(name as Asset)));
+  }
+  return app;
+}
+
+function findPackage(): { folder: string; version: string } {
+  const manifest = findPackageJSON("swagger-ui-dist", import.meta.url);
+  if (manifest === undefined) throw new Error("The package swagger-ui-dist is not installed: run npm ci.");
+  const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
+  return { folder: dirname(manifest), version };
+}
+
+function sendAsset(c: Context, type: string, compressed: Uint8Array<ArrayBuffer>): Response {
+  const headers = {
+    "content-type": type,
+    "cache-control": "public, max-age=31536000, immutable",
+    "x-content-type-options": "nosniff",
+    vary: "accept-encoding",
+  };
+  if (/\bgzip\b/.test(c.req.header("accept-encoding") ?? "")) {
+    return c.body(compressed, 200, { ...headers, "content-encoding": "gzip" });
+  }
+  return c.body(gunzipSync(compressed), 200, headers);
+}
+
+function pageOf(title: string, assets: string) {
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${document.info.title}: API</title>
-<style>
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }
-h2 { margin-top: 2.5rem; border-bottom: 1px solid #8886; }
-h3 { margin: 2rem 0 0.25rem; font-size: 1.1rem; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.75rem 0.25rem 0; border-bottom: 1px solid #8883; }
-code, pre { font-size: 0.9em; }
-pre { overflow-x: auto; padding: 0.75rem; border: 1px solid #8886; border-radius: 4px; }
-</style>
+<title>${title}: API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${assets}/swagger-ui.css">
 </head>
 <body>
-<h1>${document.info.title}</h1>
-<p>Version ${document.info.version}. ${document.info.description}
-For programs: <a href="/openapi.json"><code>/openapi.json</code></a>.</p>
-<ul>${operations.map(([path, { summary }]) => html`<li><a href="#${path}"><code>${path}</code></a> ${summary}</li>`)}</ul>
-${document.tags.map(
-  ({ name }) => html`<h2>${name}</h2>
-${operations.filter(([, { tags }]) => tags.includes(name)).map(([path, operation]) => section(path, operation))}`,
-)}
+<div id="docs"></div>
+<script src="${assets}/swagger-ui-bundle.js"></script>
+<script>${raw(start)}</script>
 </body>
 </html>`;
-}
-
-function section(path: string, { summary, description, parameters, responses }: Operation) {
-  return html`<h3 id="${path}"><code>GET ${path}</code></h3>
-<p><strong>${summary}.</strong> ${description}</p>
-${
-  parameters.length === 0
-    ? ""
-    : html`<table><tr><th>Parameter</th><th>In</th><th>Meaning</th></tr>${parameters.map(parameterRow)}</table>`
-}
-${Object.entries(responses).map(
-  ([status, answer]) =>
-    html`<details><summary>${status}: ${answer.description}</summary>${
-      answer.content === undefined
-        ? ""
-        : html`<pre><code>${JSON.stringify(answer.content["application/json"].schema, null, 2)}</code></pre>`
-    }</details>`,
-)}`;
-}
-
-function parameterRow({ name, in: place, required, description, schema, example }: Parameter) {
-  return html`<tr><td><code>${name}</code>${required ? raw(" <em>required</em>") : ""}</td><td>${place}</td><td>${description ?? ""}
-${example === undefined ? "" : html`e.g. <code>${String(example)}</code> `}<code>${JSON.stringify(schema)}</code></td></tr>`;
 }

@@ -1,17 +1,109 @@
+import type { HonoRequest } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { z } from "zod/v4";
+import type { CurrentStatus } from "../status/status-source.ts";
+import { type Envelope, invalidInputSchema, plainEnvelope } from "./errors.ts";
+import type { Needs } from "./gate.ts";
 
-/** What the API's document tells of one answer. */
-export type AnswerDocs = { description: string; schema?: z.ZodType };
+/** One kind of response; `type` is its media type if that is not JSON, and `schema` then that of its text. */
+export type Answer = { description: string; schema: z.ZodType; type?: string };
 
-/** What the API's document tells of an endpoint: the schemas are those that its requests are read with. */
-export type EndpointDocs = {
+/** The responses of an endpoint by HTTP status. */
+export type Answers = { [S in ContentfulStatusCode]?: Answer };
+
+/** What a handler responds with: a value for the declared schema, or `text` that is already written out. */
+export type Reply<A extends Answers> = {
+  [S in keyof A & ContentfulStatusCode]: A[S] extends Answer ? { status: S } & Body<A[S]> : never;
+}[keyof A & ContentfulStatusCode];
+
+type Body<A extends Answer> = { headers?: Record<string, string> } & (
+  | { text: string }
+  | (A extends { type: string } ? never : { body: z.output<A["schema"]> })
+);
+
+/** A reply of any endpoint. */
+export type AnyReply = {
+  status: ContentfulStatusCode;
+  headers?: Record<string, string>;
+} & ({ text: string } | { body: unknown });
+
+type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
+
+/** A request as its endpoint's schemas read it. `current` is the index's status where the endpoint needs one. */
+export type Call<P, Q, B, I> = {
+  params: Parsed<P>;
+  query: Parsed<Q>;
+  body: Parsed<B>;
+  current: I extends string ? CurrentStatus : undefined;
+  /** The request as it came; `raw.signal` is aborted when the client goes away. */
+  request: Pick<HonoRequest, "url" | "raw">;
+};
+
+type Description = {
+  method?: "get" | "post";
   /** In the form of OpenAPI: `/api/x/{id}`. */
   path: string;
   tag: string;
+  /** A few words without a full stop. */
   summary: string;
+  /** Sentences, in Markdown. */
   description: string;
-  params?: z.ZodObject;
-  query?: z.ZodObject;
-  /** By HTTP status. */
-  answers: Record<number, AnswerDocs>;
+  /** The form of its refusals; plain unless given. */
+  envelope?: Envelope;
 };
+
+type Schemas<P, Q, B> = {
+  params?: P;
+  query?: Q;
+  /** Of a JSON body. */
+  body?: B;
+};
+
+/** A REST endpoint, as the app, the OpenAPI document, `/docs` and the welcome page read it. `C`: what it responds from. */
+export type Endpoint<C> = Required<Description> &
+  Schemas<z.ZodObject | undefined, z.ZodObject | undefined, z.ZodType | undefined> & {
+    needs: Needs<C, "known" | "complete" | undefined>;
+    answers: Answers;
+    handle: (context: C) => (call: never) => AnyReply | Promise<AnyReply>;
+  };
+
+/**
+ * An endpoint from its parts. `handle` is called once with the context and returns the function that responds to
+ * requests. The 400 of input that its schemas refuse and the 503 of the gate are added to its answers.
+ */
+export function endpoint<
+  C,
+  const A extends Answers,
+  P extends z.ZodObject | undefined = undefined,
+  Q extends z.ZodObject | undefined = undefined,
+  B extends z.ZodType | undefined = undefined,
+  I extends "known" | "complete" | undefined = undefined,
+>(
+  parts: Description &
+    Schemas<P, Q, B> & {
+      needs?: Needs<C, I>;
+      answers: A;
+      handle: (context: C) => (call: Call<P, Q, B, I>) => Reply<A> | Promise<Reply<A>>;
+    },
+): Endpoint<C> {
+  const { method = "get", envelope = plainEnvelope, needs = {} } = parts;
+  const hasInput = parts.params !== undefined || parts.query !== undefined || parts.body !== undefined;
+  const answers: Answers = {
+    ...(hasInput ? { 400: { description: "Invalid parameters", schema: invalidInputSchema } } : {}),
+    ...(parts.needs === undefined
+      ? {}
+      : { 503: { description: refused(parts.needs), schema: envelope.schema } }),
+    ...parts.answers,
+  };
+  return { ...parts, method, envelope, needs, answers };
+}
+
+function refused({ plugins, index }: Needs<never, string | undefined>): string {
+  const reasons = [
+    plugins === undefined ? undefined : "A plugin it needs is not active",
+    index === "complete" ? "the index is not complete yet" : undefined,
+    index === "known" ? "the indexing status is not available" : undefined,
+  ];
+  const [first = "", ...more] = reasons.filter((reason) => reason !== undefined);
+  return [first.charAt(0).toUpperCase() + first.slice(1), ...more].join(", or ");
+}

@@ -4,66 +4,50 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod/v4";
 import { escapeControls } from "../../json-log.ts";
 
-/** Body of every error of the REST endpoints. */
+/** Body of an error, unless an endpoint declares another form. */
 export type ErrorBody = { message: string; details?: unknown };
 
-/** The answer 404 to a path that is no route. */
-export function notFound(c: Context): Response {
-  return c.json({ message: "Not Found" } satisfies ErrorBody, 404);
+/** Body of an error with nothing more to say. */
+export const messageSchema = z.strictObject({ message: z.string() });
+
+/** Body of a 400 for parameters or a body that do not fit their schema: what is wrong, as a tree along the fields. */
+export const invalidInputSchema = z.strictObject({
+  message: z.literal("Invalid Input"),
+  details: z.strictObject({
+    errors: z.array(z.string()),
+    properties: z.record(z.string(), z.unknown()).optional(),
+    items: z.array(z.unknown()).optional(),
+  }),
+});
+
+/** Why an endpoint cannot respond now; the gate decides it, the same way for all endpoints. */
+export type Refusal = { reason: "plugin" | "status" | "backfill"; message: string; details: string };
+
+/** The form in which an endpoint words a refusal (503) and, if it has one of its own, an internal error (500). */
+export type Envelope = {
+  schema: z.ZodType;
+  body: (refusal: Refusal) => unknown;
+  failure: unknown;
+};
+
+const failure: ErrorBody = { message: "Internal Server Error" };
+
+/** An envelope; its bodies must fit its schema. */
+export function envelope<T>(
+  schema: z.ZodType<T>,
+  body: (refusal: Refusal) => NoInfer<T>,
+  ownFailure?: NoInfer<T>,
+): Envelope {
+  return { schema, body, failure: ownFailure ?? failure };
 }
 
-/**
- * Handler of what routes throw: a fault of the request is answered with its status and reason, anything else is
- * logged and answered 500 without details.
- */
-export function errorHandler(log: (message: string) => void): (error: Error, c: Context) => Response {
-  return (error, c) => {
-    if (error instanceof ApiError) return c.json(error.body, error.status);
-    if (error instanceof HTTPException && error.status < 500) {
-      return c.json({ message: error.message || "Bad Request" } satisfies ErrorBody, error.status);
-    }
-    log(escapeControls(`${c.req.method} ${c.req.path} failed: ${error.stack ?? String(error)}`));
-    return c.json({ message: "Internal Server Error" } satisfies ErrorBody, 500);
-  };
-}
+/** The envelope of endpoints that declare no other: `message` and `details`. */
+export const plainEnvelope = envelope(
+  z.strictObject({ message: z.string(), details: z.string() }),
+  ({ message, details }) => ({ message, details }),
+);
 
-/**
- * Handler like `errorHandler` for endpoints whose own failures have a `responseCode`: what is not a fault of the request
- * is logged and answered 500 in that form.
- */
-export function endpointErrorHandler(log: (message: string) => void): (error: Error, c: Context) => Response {
-  const handle = errorHandler(log);
-  return (error, c) => {
-    const response = handle(error, c);
-    if (response.status < 500) return response;
-    return c.json({ responseCode: "error", error: { message: "Internal Server Error" } }, 500);
-  };
-}
-
-/**
- * The query parameters as `schema` reads them. Throws an `ApiError` 400 with every bad parameter otherwise.
- * A parameter that is given several times is a list, unknown ones are left to the schema (which ignores them).
- */
-export function parseQuery<T extends z.ZodType>(c: Context, schema: T): z.output<T> {
-  const parameters = Object.entries(c.req.queries()).map(([name, values]) => [
-    name,
-    values.length > 1 ? values : values[0],
-  ]);
-  return parseInput(Object.fromEntries(parameters), schema);
-}
-
-/** The path parameters as `schema` reads them. Throws an `ApiError` 400 with every bad parameter otherwise. */
-export function parsePath<T extends z.ZodType>(c: Context, schema: T): z.output<T> {
-  return parseInput(c.req.param(), schema);
-}
-
-function parseInput<T extends z.ZodType>(input: unknown, schema: T): z.output<T> {
-  const result = schema.safeParse(input);
-  if (result.success) return result.data;
-  throw new ApiError(400, { message: "Invalid Input", details: z.treeifyError(result.error) });
-}
-
-/** An answer other than success that a route ends with: its HTTP status and its body. */
+/** Ends a request with an HTTP status other than success and a body. */
 export class ApiError extends Error {
   override name = "ApiError";
   readonly status: ContentfulStatusCode;
@@ -74,4 +58,28 @@ export class ApiError extends Error {
     this.status = status;
     this.body = body;
   }
+}
+
+/** The response to a path that is no route: 404. */
+export function notFound(c: Context): Response {
+  return c.json({ message: "Not Found" } satisfies ErrorBody, 404);
+}
+
+/**
+ * The response to an error thrown by a route: its own status and body if the request is at fault; anything else is
+ * logged and answered with 500 without details.
+ */
+export function errorResponse(
+  error: unknown,
+  c: Context,
+  log: (message: string) => void,
+  { failure }: Pick<Envelope, "failure"> = plainEnvelope,
+): Response {
+  if (error instanceof ApiError) return c.json(error.body, error.status);
+  if (error instanceof HTTPException && error.status < 500) {
+    return c.json({ message: error.message || "Bad Request" } satisfies ErrorBody, error.status);
+  }
+  const reason = error instanceof Error ? error.stack : String(error);
+  log(escapeControls(`${c.req.method} ${c.req.path} failed: ${reason}`));
+  return c.json(failure, 500);
 }

@@ -1,8 +1,13 @@
 import { expect, test } from "vitest";
 import { z } from "zod/v4";
-import { isPageSizeContradictory, pageContext, pageLinks, pagingOf, pagingParameters } from "./paging.ts";
+import { ApiError } from "./errors.ts";
+import { pagedQuery, pageOf, pagingOf } from "./paging.ts";
 
-const schema = z.object(pagingParameters);
+const schema = pagedQuery({ type: z.string().optional() });
+const pageContext = (paging: { page: number; recordsPerPage: number }, total: number) =>
+  pageOf("http://localhost/api/list", paging, total).pageContext;
+const pageLinks = (url: string, paging: { page: number; recordsPerPage: number }, total: number) =>
+  pageOf(url, paging, total).headers.link;
 
 test.each([
   [{}, { page: 1, recordsPerPage: 10 }],
@@ -42,9 +47,20 @@ test.each([
 });
 
 test("the two names of the page size may not differ", () => {
-  expect(isPageSizeContradictory(schema.parse({ limit: "5", recordsPerPage: "6" }))).toBe(true);
-  expect(isPageSizeContradictory(schema.parse({ limit: "5", recordsPerPage: "5" }))).toBe(false);
-  expect(isPageSizeContradictory(schema.parse({ limit: "5", recordsPerPage: "" }))).toBe(false);
+  const result = schema.safeParse({ limit: "5", recordsPerPage: "6" });
+  expect(result.error && z.treeifyError(result.error).properties).toEqual({
+    limit: { errors: ["limit is another name of recordsPerPage; both are given and differ"] },
+  });
+  expect(schema.safeParse({ limit: "5", recordsPerPage: "5" }).success).toBe(true);
+  expect(schema.safeParse({ limit: "5", recordsPerPage: "" }).success).toBe(true);
+});
+
+test.each([
+  [4, 25, 3],
+  [2, 0, 1],
+])("page %i of %i records is past the last one, which is %i", (page, total, last) => {
+  const message = `Page ${page} is past the last page, which is ${last}.`;
+  expect(() => pageContext({ page, recordsPerPage: 10 }, total)).toThrow(new ApiError(400, { message }));
 });
 
 test.each([

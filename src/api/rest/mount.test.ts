@@ -1,0 +1,234 @@
+import { Hono } from "hono";
+import { describe, expect, test } from "vitest";
+import { z } from "zod/v4";
+import { currentStatus } from "../../../test/support/endpoints.ts";
+import { endpoint } from "./endpoint.ts";
+import { ApiError, envelope } from "./errors.ts";
+import { mount } from "./mount.ts";
+
+const described = { tag: "Test", summary: "A test", description: "A test." };
+const anything = { 200: { description: "What came", schema: z.unknown() } };
+
+const echo = endpoint({
+  ...described,
+  path: "/echo/{id}",
+  params: z.object({ id: z.string().regex(/^\d+$/, "id must be a number").transform(Number) }),
+  query: z.object({ a: z.string("a is missing"), b: z.string().optional() }),
+  answers: anything,
+  handle:
+    () =>
+    ({ params, query }) => ({ status: 200, body: { params, query } }),
+});
+
+const post = endpoint({
+  ...described,
+  method: "post",
+  path: "/notes",
+  query: z.object({ draft: z.string().optional() }),
+  body: z.object({ inputs: z.array(z.string()) }),
+  answers: { 201: { description: "What came", schema: z.strictObject({ inputs: z.array(z.string()) }) } },
+  handle:
+    () =>
+    async ({ body }) => ({ status: 201, body, headers: { location: "/notes/1" } }),
+});
+
+const calendar = endpoint({
+  ...described,
+  path: "/calendar",
+  answers: { 200: { description: "A calendar", schema: z.string(), type: "text/calendar; charset=utf-8" } },
+  handle:
+    ({ clock }: { clock: () => number }) =>
+    () => ({ status: 200, text: `DTSTART:${clock()}` }),
+});
+
+const failing = endpoint({
+  ...described,
+  path: "/failing/{how}",
+  params: z.object({ how: z.string() }),
+  answers: anything,
+  handle:
+    () =>
+    ({ params: { how } }) => {
+      if (how === "refuse") throw new ApiError(503, { message: "Not now.", details: { retry: true } });
+      throw new Error(`the password is ${how}`);
+    },
+});
+
+const gated = (parts: { isCheckedAfterInput: boolean }) =>
+  endpoint({
+    ...described,
+    path: "/gated",
+    query: z.object({ page: z.string().regex(/^\d$/).optional() }),
+    needs: {
+      plugins: ({ names }: { names: string[] }) => ["tokenscope", names],
+      index: "complete",
+      ...parts,
+    },
+    answers: anything,
+    handle:
+      () =>
+      ({ current }) => ({ status: 200, body: current.snapshot.slowestChainIndexingCursor }),
+  });
+
+function open(given: Parameters<typeof mount<typeof context>>[1], changes: Partial<typeof context> = {}) {
+  const logged: string[] = [];
+  const app = new Hono();
+  mount(app, given, { ...context, ...changes }, (message) => logged.push(message));
+  const ask = async (path: string, init?: RequestInit) => {
+    const response = await app.request(path, init);
+    const text = await response.text();
+    const isJson = response.headers.get("content-type") === "application/json";
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  };
+  return { ask, logged };
+}
+const context = {
+  plugins: ["tokenscope", "basenames"] as readonly string[],
+  status: { current: () => currentStatus() as ReturnType<typeof currentStatus> | undefined },
+  names: ["subgraph", "basenames"],
+  clock: () => 7,
+};
+
+describe("input", () => {
+  test("reaches the handler as the schemas read it, without unknown parameters", async () => {
+    const { status, body } = await open(echo).ask("/echo/17?a=x&c=1&c=2&__proto__=1");
+    expect([status, body]).toEqual([200, { params: { id: 17 }, query: { a: "x" } }]);
+  });
+
+  test("of the path is checked before the query, and all of the query at once", async () => {
+    const { ask } = open(echo);
+    expect((await ask("/echo/x")).body).toEqual({
+      message: "Invalid Input",
+      details: { errors: [], properties: { id: { errors: ["id must be a number"] } } },
+    });
+    expect((await ask("/echo/1?b=1&b=2")).body.details).toEqual({
+      errors: [],
+      properties: {
+        a: { errors: ["a is missing"] },
+        b: { errors: ["Invalid input: expected string, received array"] },
+      },
+    });
+  });
+
+  const send = (body: BodyInit) => open(post).ask("/notes", { method: "POST", body });
+
+  test("is a JSON body of a POST; the reply's status and headers are sent", async () => {
+    const { status, body, headers } = await send('{"inputs":["a"],"more":1}');
+    expect([status, body, headers.get("location")]).toEqual([201, { inputs: ["a"] }, "/notes/1"]);
+    expect((await open(post).ask("/notes")).status).toBe(404);
+  });
+
+  test.each([
+    ["{", { errors: ["The body must be JSON"] }],
+    ["", { errors: ["The body must be JSON"] }],
+    [
+      '{"inputs":1}',
+      {
+        errors: [],
+        properties: { inputs: { errors: ["Invalid input: expected array, received number"] } },
+      },
+    ],
+  ])("in a body is refused with the reason: %s", async (given, details) => {
+    const { status, body } = await send(given);
+    expect([status, body]).toEqual([400, { message: "Invalid Input", details }]);
+  });
+
+  test("of more than a million bytes is refused", async () => {
+    const inputs = JSON.stringify({ inputs: ["x".repeat(1_000_000)] });
+    const { status, body } = await send(inputs);
+    expect([status, body]).toEqual([413, { message: "The body has more than 1000000 bytes" }]);
+    const stream = new Blob([inputs]).stream();
+    const chunked = { method: "POST", body: stream, duplex: "half" } as RequestInit;
+    expect((await open(post).ask("/notes", chunked)).status).toBe(413);
+  });
+});
+
+test("a reply in another form has the declared media type", async () => {
+  const { headers, body } = await open(calendar).ask("/calendar");
+  expect([headers.get("content-type"), body]).toEqual(["text/calendar; charset=utf-8", "DTSTART:7"]);
+});
+
+describe("an error", () => {
+  test("that is a refusal is sent with its status and body, and not logged", async () => {
+    const { ask, logged } = open(failing);
+    const { status, body } = await ask("/failing/refuse");
+    expect([status, body, logged]).toEqual([503, { message: "Not now.", details: { retry: true } }, []]);
+  });
+
+  test("of ours is logged and not shown", async () => {
+    const { ask, logged } = open(failing);
+    const { status, body } = await ask("/failing/hunter2");
+    expect([status, body]).toEqual([500, { message: "Internal Server Error" }]);
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toContain("GET /failing/hunter2 failed: Error: the password is hunter2");
+  });
+});
+
+describe("the gate", () => {
+  const plugin = {
+    message: "A plugin that this endpoint needs is not active.",
+    details: "Needed plugins: tokenscope, subgraph or basenames. Not active: subgraph or basenames.",
+  };
+  const status = {
+    message: "The indexing status is not available.",
+    details: "This endpoint responds once the indexing status is known.",
+  };
+  const backfill = {
+    message: "The index is not complete yet.",
+    details:
+      "The omnichain status must be omnichain-following or omnichain-completed; it is omnichain-backfill.",
+  };
+  const unknown = { current: () => undefined };
+  const under = (omnichainStatus: string) => ({ current: () => currentStatus(omnichainStatus) });
+
+  test.each([
+    [{ plugins: ["tokenscope"], status: unknown }, plugin],
+    [{ status: unknown }, status],
+    [{ status: under("omnichain-backfill") }, backfill],
+  ])("gives its reason before the input is looked at: %#", async (changes, body) => {
+    const { ask } = open(gated({ isCheckedAfterInput: false }), changes);
+    expect(await ask("/gated?page=x")).toMatchObject({ status: 503, body });
+  });
+
+  test("is asked after the input where an endpoint says so", async () => {
+    const { ask } = open(gated({ isCheckedAfterInput: true }), { status: under("omnichain-backfill") });
+    expect(await ask("/gated?page=x")).toMatchObject({ status: 400 });
+    expect(await ask("/gated")).toMatchObject({ status: 503, body: backfill });
+  });
+
+  test.each(["omnichain-following", "omnichain-completed"])("lets pass under %s", async (omnichainStatus) => {
+    const { ask } = open(gated({ isCheckedAfterInput: false }), { status: under(omnichainStatus) });
+    expect(await ask("/gated?page=1")).toMatchObject({ status: 200, body: 1_768_400_395 });
+  });
+
+  test("is worded by the endpoint's envelope, which is documented with it", async () => {
+    const coded = z.strictObject({ code: z.enum(["plugin", "status", "backfill", "failure"]) });
+    const worded = {
+      ...gated({ isCheckedAfterInput: false }),
+      envelope: envelope(coded, ({ reason }) => ({ code: reason }), { code: "failure" }),
+    };
+    expect(await open(worded, { plugins: [] }).ask("/gated")).toMatchObject({
+      status: 503,
+      body: { code: "plugin" },
+    });
+    const broken = () => {
+      throw new Error("no status");
+    };
+    expect(await open(worded, { status: { current: broken } }).ask("/gated")).toMatchObject({
+      status: 500,
+      body: { code: "failure" },
+    });
+    const documented = endpoint({
+      ...described,
+      path: "/documented",
+      needs: { plugins: ["registrars"], index: "complete" },
+      envelope: envelope(coded, ({ reason }) => ({ code: reason as "plugin" })),
+      answers: anything,
+      handle: () => () => ({ status: 200, body: null }),
+    });
+    expect(documented.answers[503]).toEqual({
+      description: "A plugin it needs is not active, or the index is not complete yet",
+      schema: coded,
+    });
+  });
+});

@@ -1,0 +1,45 @@
+import { Hono } from "hono";
+import { expect } from "vitest";
+import type { Endpoint } from "../../src/api/rest/endpoint.ts";
+import type { GateContext } from "../../src/api/rest/gate.ts";
+import { mount } from "../../src/api/rest/mount.ts";
+import type { CurrentStatus } from "../../src/api/status/status-source.ts";
+
+/** A status that holds what endpoints read of one: the cursor 1768400395 and what the index is doing. */
+export function currentStatus(
+  omnichainStatus = "omnichain-following",
+  cursor = 1_768_400_395,
+): CurrentStatus {
+  const snapshot = {
+    strategy: "omnichain",
+    slowestChainIndexingCursor: cursor,
+    snapshotTime: cursor,
+    omnichainSnapshot: { omnichainStatus, chains: {}, omnichainIndexingCursor: cursor },
+  };
+  return { snapshot, json: JSON.stringify(snapshot) } as unknown as CurrentStatus;
+}
+
+/** Endpoints over a context. Every response that `ask` returns has the shape that its endpoint declares for its status. */
+export function openEndpoints<C>(endpoints: readonly Endpoint<C>[], context: C & GateContext) {
+  const logged: string[] = [];
+  const app = new Hono();
+  for (const endpoint of endpoints) mount(app, endpoint, context, (message) => logged.push(message));
+
+  const declared = (url: string) => {
+    const { pathname } = new URL(url, "http://localhost");
+    return endpoints.find(({ path }) =>
+      new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(pathname),
+    );
+  };
+  const ask = async (url: string, init?: RequestInit) => {
+    const response = await app.request(url, init);
+    const body = await response.json();
+    if (response.status !== 500) {
+      const answer = declared(url)?.answers[response.status as 200];
+      expect(answer, `${url} ${response.status}`).toBeDefined();
+      expect(answer?.schema.safeParse(body).error).toBeUndefined();
+    }
+    return { status: response.status, headers: response.headers, body };
+  };
+  return { ask, logged };
+}
