@@ -1,5 +1,6 @@
-import { Counter, Gauge, type Registry } from "prom-client";
+import { Counter, Gauge } from "prom-client";
 import { labelCounters } from "./labels/source.ts";
+import { metricsRegistry } from "./ponder/process.ts";
 
 /** Metrics of the indexing functions, shown at Ponder's /metrics beside its own. */
 export type IndexingMetrics = { countAnomaly(anomaly: string): void };
@@ -11,7 +12,7 @@ const anomalies = "names_anomalies_total";
  * Ponder plays again after a reorganisation or a restart are counted again.
  */
 export function openMetrics(): IndexingMetrics {
-  const registry = ponderRegistry();
+  const registry = metricsRegistry();
   if (registry === undefined) return { countAnomaly: () => {} };
   // A hot reload loads this module again over the same registry.
   for (const name of [anomalies, ...labelMetrics.map(({ name }) => name)]) registry.removeSingleMetric(name);
@@ -66,8 +67,3 @@ const labelMetrics = [
     value: () => labelCounters.waiting,
   },
 ];
-
-function ponderRegistry(): Registry | undefined {
-  return (globalThis as { PONDER_COMMON?: { metrics: { registry: Registry } } }).PONDER_COMMON?.metrics
-    .registry;
-}

@@ -6,17 +6,18 @@ import { indexedSubregistries } from "../deployments/issuers.ts";
 import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
 import { processLog } from "../log.ts";
+import { isBackfillComplete, restoreHeads } from "../ponder/checkpoints.ts";
+import { ponderProcess } from "../ponder/process.ts";
+import { sqlClientOf } from "../ponder/sql-client.ts";
 import { createApi } from "./app.ts";
-import { createDatabase, type SqlClient } from "./database/client.ts";
-import { createSearchIndexesWhenReady, isBackfillOver } from "./database/search-indexes.ts";
+import { createDatabase } from "./database/client.ts";
+import { createSearchIndexesWhenReady } from "./database/search-indexes.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
-import { watchLabelSource } from "./status/label-source.ts";
+import { statusChains } from "./status/facts.ts";
 import { openStatus } from "./status/open-status.ts";
-import { ponderProcess } from "./status/ponder-process.ts";
-import { statusChains } from "./status/status-chains.ts";
-import { readVersions } from "./status/versions.ts";
+import { readVersions, watchLabelsVersion } from "./status/versions.ts";
 import { subgraphRoutes } from "./subgraph/routes.ts";
 import { createSubgraph } from "./subgraph/subgraph.ts";
 
@@ -24,24 +25,26 @@ const config = readConfig();
 const versions = readVersions();
 const ponder = ponderProcess(globalThis);
 
+const database = createDatabase(sqlClientOf(db));
+
+// ponder: loads this file after it has taken the tables back to the safe checkpoint, and indexes and serves only afterwards.
+if (ponder.isIndexer) await restoreHeads(ponder.write, ponder.schema);
+
 const status = openStatus({
   process: ponder,
-  db,
+  database,
   clients: publicClients,
   chains: statusChains(config.chains, Object.values(contractSources(config))),
 });
 
-// ponder: the client is there, but not in the type that Ponder gives its read-only database.
-const database = createDatabase((db as unknown as { $client: SqlClient }).$client);
-
 const labels = openLabels({ url: config.labelsUrl, ...config.labelSet, log: processLog() });
-const labelSource = watchLabelSource({
+const labelsVersion = watchLabelsVersion({
   describe: async () => (await labels).describe(),
   expectedSchemaVersion: labelDatabaseSchemaVersion,
   log: ponder.log,
 });
 ponder.onStop(() => {
-  labelSource.stop();
+  labelsVersion.stop();
   labels.then((source) => source.close()).catch(() => undefined); // An unopened source has nothing to close.
 });
 
@@ -50,7 +53,7 @@ export default createApi({
     config: { ...config, indexedChainIds: config.chains.map(({ id }) => id) },
     plugins: config.plugins,
     versions,
-    labelSource: labelSource.current,
+    labelSource: labelsVersion.current,
     status,
     database,
     clock: Date.now,
@@ -68,20 +71,19 @@ export default createApi({
 });
 
 function clientOf(chainId: number) {
-  return publicClients[ponder.chainNames.get(chainId) ?? ""];
+  return ponder.ofChain(publicClients, chainId);
 }
 
 function openSubgraph(): Hono {
   const client = clientOf(config.rootChainId);
-  const { write } = ponder;
-  if (write && ponder.isIndexer) {
-    const stopMaking = createSearchIndexesWhenReady({
-      isReady: () => isBackfillOver(database),
-      connection: { query: (text) => write(text, []) },
+  if (ponder.isIndexer && !ponder.isEmbedded) {
+    const stopWaiting = createSearchIndexesWhenReady({
+      isReady: () => isBackfillComplete(database, AbortSignal.timeout(30_000)),
+      connection: { query: (text) => ponder.write(text, []) },
       schema: config.databaseSchema,
       log: ponder.log,
     });
-    ponder.onStop(stopMaking);
+    ponder.onStop(stopWaiting);
   }
   const subgraph = createSubgraph({
     database,

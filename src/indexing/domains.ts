@@ -1,8 +1,8 @@
 import type { Hex } from "viem";
 import { rootNode, zeroAddress } from "../ens/nodes.ts";
+import { unlessMissing } from "../ponder/store.ts";
 import { domain } from "../schema/subgraph.ts";
 import type { Scope } from "./scope.ts";
-import { unlessMissing } from "./store.ts";
 
 // `changeBlock` of a domain that is not stored yet.
 const notStored = -1;

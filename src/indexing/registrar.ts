@@ -9,7 +9,7 @@ import { addRegistrationEvent } from "./events.ts";
 import { childName, type StoredLabel } from "./naming.ts";
 import { applyNewOwner } from "./registry.ts";
 import type { Scope } from "./scope.ts";
-import { unlessMissing } from "./store.ts";
+import { unlessMissing } from "../ponder/store.ts";
 
 type Registered = { managed: ManagedName; labelhash: Hex };
 

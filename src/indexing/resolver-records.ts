@@ -4,6 +4,7 @@ import type { DnsTextRecord } from "../ens/dns.ts";
 import { keccak256 } from "../ens/keccak.ts";
 import { zeroAddress } from "../ens/nodes.ts";
 import { bytesValue, isTextKey, nameValue, pubkeyValue, textValue } from "../ens/record-values.ts";
+import { storedList } from "../ponder/store.ts";
 import {
   resolverAddressRecord,
   resolverContract,
@@ -12,7 +13,6 @@ import {
   reverseNameRecord,
 } from "../schema/protocol-acceleration.ts";
 import type { Scope } from "./scope.ts";
-import { storedList } from "./store.ts";
 
 // Values of resolver records, as the emitting contract would answer them now. Every contract counts, whether a registry
 // points at it or not.

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createDatabase, type Database, type SqlClient } from "../../src/api/database/client.ts";
+import { createDatabase, type Database } from "../../src/api/database/client.ts";
+import type { SqlClient } from "../../src/ponder/sql-client.ts";
 import {
   type ActionFilter,
   countActions,

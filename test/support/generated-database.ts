@@ -1,6 +1,7 @@
 import { PGlite } from "@electric-sql/pglite";
 import pg from "pg";
-import { createDatabase, type Database, type SqlClient } from "../../src/api/database/client.ts";
+import { createDatabase, type Database } from "../../src/api/database/client.ts";
+import type { SqlClient } from "../../src/ponder/sql-client.ts";
 import { indexStatements, tableStatements } from "./create-tables.ts";
 import { addressSql, generateStatements, nodeSql } from "./generate.ts";
 import { postgresPrograms, startPostgres } from "./postgres.ts";

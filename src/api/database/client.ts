@@ -1,29 +1,17 @@
-/** Runs one SQL statement that answers one row; its columns as texts. Stops the statement when `signal` says so. */
-export type Database = {
-  row(sql: string, values: readonly string[], signal: AbortSignal): Promise<(string | null)[]>;
+import type {
+  EmbeddedClient,
+  Pool,
+  PoolClient,
+  RowReader,
+  SqlClient,
+  SqlResult,
+} from "../../ponder/sql-client.ts";
+
+/** Runs statements of one row. */
+export type Database = RowReader & {
   /** Statements that can run at the same time. */
   readonly connections: number;
 };
-
-type Result = { rows: unknown[][] };
-type PoolClient = {
-  query(query: { text: string; values?: unknown[]; rowMode?: "array" }): Promise<Result>;
-  release(error?: boolean): void;
-};
-type Pool = {
-  connect(): Promise<PoolClient>;
-  query(text: string, values: unknown[]): Promise<unknown>;
-  readonly options: { max?: number | undefined };
-};
-type EmbeddedQueries = {
-  query(text: string, values: unknown[], options: { rowMode: "array" }): Promise<Result>;
-};
-type EmbeddedClient = {
-  transaction(use: (transaction: EmbeddedQueries) => Promise<Result>): Promise<Result | undefined>;
-};
-
-/** The client behind a drizzle database (`db.$client`): a pool of node-postgres, or PGlite. */
-export type SqlClient = Pool | EmbeddedClient;
 
 /** A database over a connection pool of node-postgres, or over PGlite, which has one connection. */
 export function createDatabase(client: SqlClient): Database {
@@ -68,7 +56,7 @@ function createPooled(pool: Pool): Database {
 
 // ponder: large updates pass through temporary tables named like the real ones. PGlite has one session, in which they
 // would hide the real tables from then on: here they are searched last.
-const ownTablesFirst = "SELECT set_config('search_path', current_schema() || ', pg_temp', true)";
+const ownTablesFirst = "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true)";
 
 function createEmbedded(client: EmbeddedClient): Database {
   return {
@@ -84,6 +72,6 @@ function createEmbedded(client: EmbeddedClient): Database {
   };
 }
 
-function read({ rows }: Result): (string | null)[] {
+function read({ rows }: SqlResult): (string | null)[] {
   return (rows[0] ?? []).map((value) => (typeof value === "string" ? value : null));
 }

@@ -1,10 +1,8 @@
 import { PGlite } from "@electric-sql/pglite";
 import { expect, test } from "vitest";
-import { createDatabase } from "./client.ts";
 import {
   createSearchIndexes,
   createSearchIndexesWhenReady,
-  isBackfillOver,
   searchIndexStatements,
 } from "./search-indexes.ts";
 
@@ -46,17 +44,5 @@ test("goes without where the extension is not installed", async () => {
   const client = new PGlite();
   const outcome = await createSearchIndexes({ query: (text) => client.exec(text) }, "public");
   expect(outcome.state).toBe("unavailable");
-  await client.close();
-});
-
-test("reads from Ponder's own table whether the backfill is over", async () => {
-  const client = new PGlite();
-  const database = createDatabase(client);
-  await client.exec("CREATE TABLE _ponder_meta (key text PRIMARY KEY, value jsonb NOT NULL)");
-  expect(await isBackfillOver(database)).toBe(false);
-  await client.exec(`INSERT INTO _ponder_meta VALUES ('app', '{"is_ready": 0}')`);
-  expect(await isBackfillOver(database)).toBe(false);
-  await client.exec(`UPDATE _ponder_meta SET value = '{"is_ready": 1}'`);
-  expect(await isBackfillOver(database)).toBe(true);
   await client.close();
 });

@@ -1,11 +1,10 @@
 import { z } from "zod/v4";
-import type { Database } from "./client.ts";
 
 const extensionRows = z.object({ rows: z.array(z.object({ schema: z.string() })) });
 
 type Connection = { query(text: string): Promise<unknown> };
 
-/** What became of the search indexes. */
+/** Whether the search indexes are there, or why not. */
 export type SearchIndexes = { state: "ready" } | { state: "unavailable"; reason: string };
 
 const searched = [
@@ -29,7 +28,7 @@ export function searchIndexStatements(schema: string, extensionSchema: string): 
     const name = `${table}_${column}_search`;
     const found = `to_regclass('${quoted.replaceAll("'", "''")}.${name}')`;
     return [
-      // What a build that was broken off leaves behind is not used, and would keep its name taken.
+      // An interrupted build leaves an index that is never used but keeps the name taken.
       `DO $$ BEGIN IF EXISTS (SELECT FROM pg_index WHERE indexrelid = ${found} AND NOT indisvalid) THEN ` +
         `DROP INDEX ${quoted}.${name}; END IF; END $$`,
       `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ON ${quoted}.${table} USING gin (${column} ${operators})`,
@@ -38,8 +37,8 @@ export function searchIndexStatements(schema: string, extensionSchema: string): 
 }
 
 /**
- * Makes the search indexes, beside those that Ponder makes itself and without blocking writes. Where the
- * extension cannot be had (in PGlite, or without the right to create it) searches go on without them.
+ * Creates the search indexes, in addition to those that Ponder creates itself and without blocking writes. Where the
+ * extension is unavailable (in PGlite, or without the right to create it) searches go on without them.
  */
 export async function createSearchIndexes(connection: Connection, schema: string): Promise<SearchIndexes> {
   try {
@@ -53,16 +52,9 @@ export async function createSearchIndexes(connection: Connection, schema: string
   }
 }
 
-/** Whether Ponder has marked the backfill of all chains as over. */
-export async function isBackfillOver(database: Database): Promise<boolean> {
-  const sql = "SELECT value ->> 'is_ready' FROM _ponder_meta WHERE key = 'app'";
-  const [state] = await database.row(sql, [], new AbortController().signal);
-  return state === "1";
-}
-
 /**
- * Makes the search indexes as soon as the backfill is over: before, they would slow it down. Returns a
- * function that ends the waiting.
+ * Creates the search indexes as soon as the backfill is complete: before, they would slow it down. Returns a
+ * function that stops waiting for that.
  */
 export function createSearchIndexesWhenReady({
   isReady,

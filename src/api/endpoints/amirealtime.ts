@@ -2,7 +2,7 @@ import { z } from "zod/v4";
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError, envelope, messageSchema } from "../rest/errors.ts";
 import { countSchema, secondsSchema } from "../rest/values.ts";
-import { project } from "../status/projection.ts";
+import { project } from "../status/snapshot.ts";
 
 /** Seconds by which the index may lag behind if the request does not say. */
 export const AMIREALTIME_DEFAULT_MAX_WORST_CASE_DISTANCE = 60;

@@ -1,8 +1,7 @@
 import { z } from "zod/v4";
 import { endpoint } from "../rest/endpoint.ts";
 import { chainIdSchema } from "../rest/values.ts";
-import type { LabelSource } from "../status/label-source.ts";
-import type { Versions } from "../status/versions.ts";
+import type { LabelsVersion, Versions } from "../status/versions.ts";
 
 /** What `/api/config` responds from. Nothing else of `config` reaches a response than what `handle` names. */
 export type ConfigContext = {
@@ -17,7 +16,7 @@ export type ConfigContext = {
   };
   versions: Versions;
   /** What the source of labels last said of itself. */
-  labelSource: () => LabelSource;
+  labelSource: () => LabelsVersion;
 };
 
 const text = z.string().min(1);

@@ -2,8 +2,7 @@ import { z } from "zod/v4";
 import { endpoint } from "../rest/endpoint.ts";
 import { envelope } from "../rest/errors.ts";
 import { blockSchema, countSchema, secondsSchema } from "../rest/values.ts";
-import { project } from "../status/projection.ts";
-import type { Snapshot } from "../status/snapshot.ts";
+import { project, type Snapshot } from "../status/snapshot.ts";
 
 const indefinite = z.strictObject({ configType: z.literal("indefinite"), startBlock: blockSchema });
 const definite = z.strictObject({

@@ -11,7 +11,7 @@ import { createTrace, type Tracer } from "../resolution/trace.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError, messageSchema } from "../rest/errors.ts";
 import { addressParameter, addressSchema, booleanParameter, hexSchema } from "../rest/values.ts";
-import { project } from "../status/projection.ts";
+import { project } from "../status/snapshot.ts";
 import type { StatusSource } from "../status/status-source.ts";
 
 /** What the endpoints resolve with. `clock` gives milliseconds. */

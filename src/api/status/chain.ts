@@ -1,6 +1,6 @@
-import { type BlockRef, higherBlock, lowerBlock } from "./block.ts";
+import type { BlockRef } from "../../ponder/checkpoints.ts";
 
-/** What is known of one chain at one moment, whatever it was learned from. */
+/** What is known of one chain at one moment, whatever the source. */
 export type ChainFacts = {
   chainId: number;
   /** Lowest start block of all contracts indexed on the chain. */
@@ -17,26 +17,27 @@ export type ChainFacts = {
   sync: "backfill" | "live" | "complete";
 };
 
-export type ChainConfig =
+/** The range of blocks that is indexed of a chain. */
+export type ChainRange =
   | { configType: "indefinite"; startBlock: BlockRef }
   | { configType: "definite"; startBlock: BlockRef; endBlock: BlockRef };
 
 /** Status of one chain, with exactly the members that its `chainStatus` has in JSON and in their order. */
 export type ChainSnapshot =
-  | { chainStatus: "chain-queued"; config: ChainConfig }
+  | { chainStatus: "chain-queued"; config: ChainRange }
   | {
       chainStatus: "chain-backfill";
-      config: ChainConfig;
+      config: ChainRange;
       latestIndexedBlock: BlockRef;
       backfillEndBlock: BlockRef;
     }
   | {
       chainStatus: "chain-following";
-      config: ChainConfig;
+      config: ChainRange;
       latestIndexedBlock: BlockRef;
       latestKnownBlock: BlockRef;
     }
-  | { chainStatus: "chain-completed"; config: ChainConfig; latestIndexedBlock: BlockRef };
+  | { chainStatus: "chain-completed"; config: ChainRange; latestIndexedBlock: BlockRef };
 
 /**
  * How far all chains are processed in the one order of time, in Unix seconds: completely before the second `before`, and
@@ -60,7 +61,7 @@ export function indexedBlock(facts: ChainFacts, processed: Processed): BlockRef 
 /** Snapshot of one chain, given how far all chains are processed. */
 export function chainSnapshot(facts: ChainFacts, processed: Processed): ChainSnapshot {
   const { startBlock, endBlock } = facts;
-  const config: ChainConfig =
+  const config: ChainRange =
     endBlock === undefined
       ? { configType: "indefinite", startBlock }
       : { configType: "definite", startBlock, endBlock };
@@ -75,6 +76,15 @@ export function chainSnapshot(facts: ChainFacts, processed: Processed): ChainSna
   const backfillEndBlock =
     endBlock ?? higherBlock(latestIndexedBlock, facts.backfillEndBlock ?? latestIndexedBlock);
   return { chainStatus: "chain-backfill", config, latestIndexedBlock, backfillEndBlock };
+}
+
+// By number alone: fast chains produce several blocks a second.
+function higherBlock(a: BlockRef, b: BlockRef): BlockRef {
+  return b.number > a.number ? b : a;
+}
+
+function lowerBlock(a: BlockRef, b: BlockRef): BlockRef {
+  return b.number < a.number ? b : a;
 }
 
 // A sync that is complete has fetched everything, which is not yet processed where other chains lag behind. So the

@@ -1,14 +1,7 @@
 import { describe, expect, test } from "vitest";
-import {
-  type CheckpointRow,
-  type CheckpointState,
-  chainFacts,
-  type FactsContext,
-  findEndsAhead,
-  findStaleRows,
-  processedBefore,
-  type SyncMetrics,
-} from "./facts.ts";
+import type { CheckpointRow } from "../../ponder/checkpoints.ts";
+import type { SyncMetrics } from "../../ponder/process.ts";
+import { chainFacts, type FactsContext, findEndsAhead, processedBefore, statusChains } from "./facts.ts";
 
 const chainId = 8453;
 const timeOf = (number: number) => 1_700_000_000 + number * 10;
@@ -21,18 +14,16 @@ const checkpoint = (number: number, fill: "first" | "log" | "last", chain = chai
 
 const row = (all: string, rest: Partial<CheckpointRow> = {}): CheckpointRow => ({
   chainId,
+  isReady: false,
   latestCheckpoint: all,
   safeCheckpoint: all,
   finalizedCheckpoint: all,
-  version: "700",
   ...rest,
 });
 
 const idle: SyncMetrics = { isRealtime: false, isComplete: false };
 const live: SyncMetrics = { ...idle, isRealtime: true };
 const context: FactsContext = {
-  isReady: false,
-  staleRows: new Map(),
   endsAhead: new Set(),
   findBlock: (_, number) => at(number),
 };
@@ -56,8 +47,7 @@ describe("the start of a chain", () => {
 });
 
 describe("the latest indexed block", () => {
-  const indexed = (given: CheckpointRow, rest: Partial<FactsContext> = {}) =>
-    chainFacts(chain, given, idle, { ...context, ...rest })?.latestIndexedBlock;
+  const indexed = (given: CheckpointRow) => chainFacts(chain, given, idle, context)?.latestIndexedBlock;
 
   test("is absent before the first event", () => {
     expect(indexed(row(checkpoint(100, "first")))).toBeUndefined();
@@ -70,18 +60,20 @@ describe("the latest indexed block", () => {
 
   test("is the start block once that is processed", () => {
     expect(indexed(row(checkpoint(100, "log")))).toEqual({ timestamp: 1_700_001_000, number: 100 });
-    expect(indexed(row(checkpoint(100, "last")), { isReady: true })?.number).toBe(100);
+    expect(indexed(row(checkpoint(100, "last"), { isReady: true }))?.number).toBe(100);
   });
 
   test("is the head of the row while following", () => {
-    const following = row(checkpoint(250, "last"), { safeCheckpoint: checkpoint(200, "last") });
-    expect(indexed(following, { isReady: true })).toEqual({ timestamp: 1_700_002_500, number: 250 });
+    const following = row(checkpoint(250, "last"), {
+      isReady: true,
+      safeCheckpoint: checkpoint(200, "last"),
+    });
+    expect(indexed(following)).toEqual({ timestamp: 1_700_002_500, number: 250 });
   });
 
   test("is the safe block after a restart, to which the tables were taken back", () => {
     const left = row(checkpoint(250, "last"), { safeCheckpoint: checkpoint(200, "last") });
     expect(indexed(left)).toEqual({ timestamp: 1_700_002_000, number: 200 });
-    expect(indexed(left, { isReady: true, staleRows: new Map([[chainId, left]]) })?.number).toBe(200);
   });
 
   test("is not made up when the safe checkpoint is one of another chain", () => {
@@ -94,11 +86,7 @@ describe("the latest indexed block", () => {
 describe("the end of a chain", () => {
   const ending = { ...chain, endBlock: 300 };
   const endOf = (rest: Partial<FactsContext>, indexedNumber = 250, metrics = live) =>
-    chainFacts(ending, row(checkpoint(indexedNumber, "last")), metrics, {
-      ...context,
-      isReady: true,
-      ...rest,
-    })?.endBlock;
+    chainFacts(ending, row(checkpoint(indexedNumber, "last")), metrics, { ...context, ...rest })?.endBlock;
 
   test("is told with its time", () => {
     expect(endOf({})).toEqual({ timestamp: 1_700_003_000, number: 300 });
@@ -122,7 +110,7 @@ describe("the end of a chain", () => {
 
   test("is waited for when the chain is past it, so that the cursor never has to return to it", () => {
     const past = (rest: Partial<FactsContext>) =>
-      chainFacts(ending, row(checkpoint(305, "last")), live, { ...context, isReady: true, ...rest });
+      chainFacts(ending, row(checkpoint(305, "last")), live, { ...context, ...rest });
     expect(past({ findBlock: (_, n) => (n === 300 ? undefined : at(n)) })).toBeUndefined();
     expect(past({})?.endBlock).toEqual({ timestamp: 1_700_003_000, number: 300 });
   });
@@ -197,34 +185,9 @@ describe("what the chain's sync does", () => {
   });
 });
 
-describe("rows left over from before a restart", () => {
-  const left = row(checkpoint(250, "last"), { safeCheckpoint: checkpoint(200, "last"), version: "701" });
-  const state = (rows: CheckpointRow[], isReady = false): CheckpointState => ({ isReady, rows });
-
-  const known = new Map([[chainId, left]]);
-
-  test("are those whose head and safe block differ in the backfill", () => {
-    expect(findStaleRows(state([left]), new Map())).toEqual(known);
-    expect(findStaleRows(state([row(checkpoint(200, "log"))]), known)).toEqual(new Map());
-  });
-
-  test("are remembered after the backfill until a block is written", () => {
-    expect(findStaleRows(state([left], true), known)).toEqual(known);
-    expect(findStaleRows(state([{ ...left, version: "702" }], true), known)).toEqual(new Map());
-    const next = { ...left, latestCheckpoint: checkpoint(201, "last"), version: "702" };
-    expect(findStaleRows(state([next], true), known)).toEqual(new Map());
-  });
-
-  test("stay stale through a finalization, which leaves the head alone", () => {
-    const finalized = { ...left, finalizedCheckpoint: checkpoint(205, "last"), version: "702" };
-    expect(findStaleRows(state([finalized], true), known)).toEqual(new Map([[chainId, finalized]]));
-    expect(findStaleRows(state([finalized], true), new Map())).toEqual(new Map());
-  });
-});
-
 describe("the second before which all chains are processed", () => {
   const facts = [chainFacts(chain, undefined, undefined, context)!];
-  const state = (...rows: CheckpointRow[]): CheckpointState => ({ isReady: false, rows });
+  const state = (...rows: CheckpointRow[]) => rows;
 
   test("is unknown before the first event", () => {
     expect(processedBefore(facts, state(), [idle])).toBeUndefined();
@@ -252,5 +215,38 @@ describe("the second before which all chains are processed", () => {
     expect(processedBefore([ending, facts[0]!], state(), done)).toBe(1_700_001_900);
     expect(processedBefore([{ ...ending, sync: "live" }], state(), done)).toBe(1_700_001_900);
     expect(processedBefore([ending, { ...ending, endBlock: at(195) }], state(), done)).toBe(1_700_001_900);
+  });
+});
+
+describe("the range of a chain", () => {
+  const chains = [
+    { id: 1, name: "mainnet" },
+    { id: 8453, name: "base" },
+  ];
+
+  test("a chain begins with its earliest contract and has no end while one contract has none", () => {
+    expect(
+      statusChains(chains, [
+        { chain: { mainnet: { startBlock: 9_380_380 } } },
+        {
+          chain: {
+            mainnet: { startBlock: 3_327_417, endBlock: 9_380_410 },
+            base: { startBlock: 17_571_480 },
+          },
+        },
+      ]),
+    ).toEqual([
+      { chainId: 1, startBlock: 3_327_417 },
+      { chainId: 8453, startBlock: 17_571_480 },
+    ]);
+  });
+
+  test("a chain ends with its last contract if each has an end", () => {
+    expect(
+      statusChains(chains, [
+        { chain: { mainnet: { startBlock: 20, endBlock: 90 } } },
+        { chain: { mainnet: { startBlock: 10, endBlock: 100 } } },
+      ]),
+    ).toEqual([{ chainId: 1, startBlock: 10, endBlock: 100 }]);
   });
 });

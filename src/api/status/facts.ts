@@ -1,75 +1,59 @@
-import type { BlockRef } from "./block.ts";
+import {
+  type BlockRef,
+  type CheckpointRow,
+  indexedBlock,
+  parseCheckpoint,
+} from "../../ponder/checkpoints.ts";
+import type { SyncMetrics } from "../../ponder/process.ts";
 import type { ChainFacts } from "./chain.ts";
-import { parseCheckpoint } from "./checkpoint.ts";
 
 /** One chain that is indexed: its id and its range of block numbers. */
 export type StatusChain = { chainId: number; startBlock: number; endBlock?: number | undefined };
 
-/** A row of Ponder's `_ponder_checkpoint`; `version` changes with every write to the row. */
-export type CheckpointRow = {
-  chainId: number;
-  latestCheckpoint: string;
-  safeCheckpoint: string;
-  finalizedCheckpoint: string;
-  version: string;
-};
+type Range = { startBlock: number; endBlock?: number | undefined };
 
-/** Ponder's own record of its progress, read at one moment. `isReady`: the backfill of all chains is complete. */
-export type CheckpointState = { isReady: boolean; rows: readonly CheckpointRow[] };
-
-/** What Ponder's metrics say of one chain's sync; a number is absent until Ponder has set it. */
-export type SyncMetrics = {
-  historicalTotalBlocks?: number | undefined;
-  historicalTotalSeconds?: number | undefined;
-  syncBlock?: number | undefined;
-  syncBlockTimestamp?: number | undefined;
-  isRealtime: boolean;
-  isComplete: boolean;
-};
-
-/** Looks up a block whose timestamp is wanted: the block, or undefined while it is not known (yet). */
-export type FindBlock = (chainId: number, number: number) => BlockRef | undefined;
-
-/** By chain id, checkpoint rows that an earlier run wrote and whose `latestCheckpoint` no longer holds. */
-export type StaleRows = ReadonlyMap<number, CheckpointRow>;
+/** A contract that is indexed: its block range on each chain, by the chain's name. */
+export type RangedContract = { chain: Readonly<Record<string, Range>> };
 
 /**
- * The rows whose `latestCheckpoint` is left over from before a restart. Ponder then takes the tables back to
- * `safeCheckpoint` but leaves the row alone until it next writes it; in its backfill it writes both alike.
+ * The range of each chain: from the lowest start of its contracts to the highest end, the latter only if every one of
+ * them has an end. Chains without contracts are left out.
  */
-export function findStaleRows(state: CheckpointState, known: StaleRows): StaleRows {
-  const stale = state.isReady
-    ? state.rows.filter((row) => isStillStale(row, known.get(row.chainId)))
-    : state.rows.filter((row) => row.latestCheckpoint !== row.safeCheckpoint);
-  return new Map(stale.map((row) => [row.chainId, row]));
+export function statusChains(
+  chains: readonly { id: number; name: string }[],
+  contracts: readonly RangedContract[],
+): StatusChain[] {
+  return chains.flatMap(({ id, name }) => {
+    const ranges = contracts.flatMap((contract) => contract.chain[name] ?? []);
+    if (ranges.length === 0) return [];
+    const ends = ranges.flatMap((range) => range.endBlock ?? []);
+    return [
+      {
+        chainId: id,
+        startBlock: Math.min(...ranges.map((range) => range.startBlock)),
+        ...(ends.length === ranges.length ? { endBlock: Math.max(...ends) } : {}),
+      },
+    ];
+  });
 }
 
-// A live block rewrites the row, maybe with the same block as before the restart. Finalization rewrites it too, but
-// leaves the head as it was.
-function isStillStale(row: CheckpointRow, stale: CheckpointRow | undefined): boolean {
-  if (stale === undefined || row.latestCheckpoint !== stale.latestCheckpoint) return false;
-  return row.version === stale.version || row.finalizedCheckpoint !== stale.finalizedCheckpoint;
-}
+/** Looks up a block by its number, for its timestamp; undefined while it is not known (yet). */
+export type FindBlock = (chainId: number, number: number) => BlockRef | undefined;
 
-/** What the facts of every chain depend on; `endsAhead` as `findEndsAhead` tells. */
-export type FactsContext = {
-  isReady: boolean;
-  staleRows: StaleRows;
-  endsAhead: ReadonlySet<number>;
-  findBlock: FindBlock;
-};
+/** What the facts of every chain depend on; `endsAhead` as `findEndsAhead` gives. */
+export type FactsContext = { endsAhead: ReadonlySet<number>; findBlock: FindBlock };
 
 /** Facts of one chain, or undefined while the block that it starts at, or an end that it has passed, is not known. */
 export function chainFacts(
   chain: StatusChain,
   row: CheckpointRow | undefined,
   metrics: SyncMetrics | undefined,
-  { isReady, staleRows, endsAhead, findBlock }: FactsContext,
+  { endsAhead, findBlock }: FactsContext,
 ): ChainFacts | undefined {
   const startBlock = startOf(chain, row) ?? findBlock(chain.chainId, chain.startBlock);
   if (startBlock === undefined) return undefined;
 
-  const latestIndexedBlock = indexedOf(chain, row, isReady, staleRows);
+  const latestIndexedBlock = indexedOf(chain, row);
   const endBlock = endOf(chain, latestIndexedBlock, endsAhead, findBlock);
   // Blocks past the end are fetched but not indexed: a cursor that had followed them would have to go back to the end.
   const isPastEnd = chain.endBlock !== undefined && (latestIndexedBlock?.number ?? 0) > chain.endBlock;
@@ -101,15 +85,15 @@ export function findEndsAhead(
 }
 
 /**
- * The second (Unix time) before which the events of all chains are processed, also where no block of theirs says so, or
+ * The second (Unix time) before which the events of all chains are processed, even where they have no block, or
  * undefined. Ponder restarts from one safe checkpoint for all chains, and it backfills all chains to one moment.
  */
 export function processedBefore(
   facts: readonly ChainFacts[],
-  state: CheckpointState,
+  rows: readonly CheckpointRow[],
   metrics: readonly SyncMetrics[],
 ): number | undefined {
-  const times = state.rows.flatMap((row) => {
+  const times = rows.flatMap((row) => {
     const safe = parseCheckpoint(row.safeCheckpoint);
     // The first checkpoint of a chain is its start, or a finalized block that lies before it.
     const start = facts.find((chain) => chain.chainId === safe.chainId)?.startBlock.number ?? 0;
@@ -126,24 +110,12 @@ function startOf(chain: StatusChain, row: CheckpointRow | undefined): BlockRef |
   return block.number === chain.startBlock ? block : undefined;
 }
 
-function indexedOf(
-  chain: StatusChain,
-  row: CheckpointRow | undefined,
-  isReady: boolean,
-  staleRows: StaleRows,
-): BlockRef | undefined {
-  if (row === undefined) return undefined;
-  const isHeadValid = isReady && !staleRows.has(chain.chainId);
-  // ponder: a safe checkpoint may be one of another chain. It then tells up to when this chain is processed, but not
-  // up to which block; the last block known to be that old is its own latest, if that is old enough.
-  const isOwnSafe = parseCheckpoint(row.safeCheckpoint).chainId === chain.chainId;
-  if (!isHeadValid && !isOwnSafe && row.latestCheckpoint > row.safeCheckpoint) return undefined;
-
-  const checkpoint = parseCheckpoint(isHeadValid || !isOwnSafe ? row.latestCheckpoint : row.safeCheckpoint);
-  return checkpoint.isStart || checkpoint.block.number < chain.startBlock ? undefined : checkpoint.block;
+function indexedOf(chain: StatusChain, row: CheckpointRow | undefined): BlockRef | undefined {
+  const block = row && indexedBlock(row);
+  return block === undefined || block.number < chain.startBlock ? undefined : block;
 }
 
-// An end block that was not there when the chain went live is not told, even once it is mined, until it is indexed:
+// An end block that did not exist when the chain went live stays unknown, even once it is mined, until it is indexed:
 // a chain that follows its head must not fall back to backfill.
 function endOf(
   chain: StatusChain,
@@ -167,7 +139,7 @@ function backfillEndOf(
   const total = metrics?.historicalTotalBlocks;
   const target = total ? findBlock(chain.chainId, chain.startBlock + total - 1) : undefined;
   if (target !== undefined || row === undefined) return target;
-  // Until Ponder has said where its backfill ends, the last finalized block that it noted is the best known target.
+  // Until Ponder has set where its backfill ends, the last finalized block in its table is the best known target.
   const finalized = parseCheckpoint(row.finalizedCheckpoint);
   const isUsable = finalized.chainId === chain.chainId && finalized.block.number >= chain.startBlock;
   return isUsable ? finalized.block : undefined;

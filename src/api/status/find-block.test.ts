@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { BlockRef } from "./block.ts";
+import type { BlockRef } from "../../ponder/checkpoints.ts";
 import { createFindBlock } from "./find-block.ts";
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,7 +1,7 @@
-import type { BlockRef } from "./block.ts";
+import type { BlockRef } from "../../ponder/checkpoints.ts";
 import type { FindBlock } from "./facts.ts";
 
-/** Asks a node for a block by number: undefined if the chain has none of that number yet. Rejects if it cannot answer. */
+/** Asks a node for a block by number: undefined if the chain has none of that number yet. Rejects if the node cannot respond. */
 export type FetchBlock = (chainId: number, number: number) => Promise<BlockRef | undefined>;
 
 type Clock = () => number;
@@ -11,7 +11,7 @@ const firstFailureRetryMs = 1_000;
 const maxFailureRetryMs = 30_000;
 
 /**
- * Remembers blocks whose timestamps the status needs, and fetches a missing one in the background when it is asked for.
+ * Caches blocks whose timestamps the status needs, and fetches a missing one in the background when it is requested.
  * Each block is fetched once; a failed fetch is tried again with growing pauses (1 to 30 s), one not mined yet each 5 s.
  */
 export function createFindBlock(

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { CheckpointRow, SyncMetrics } from "./facts.ts";
+import type { CheckpointRow } from "../../ponder/checkpoints.ts";
+import type { SyncMetrics } from "../../ponder/process.ts";
 import { createIndexerStatus } from "./indexer-status.ts";
 import { brokenInvariants } from "./invariants.ts";
 import { createStatusSource } from "./status-source.ts";
@@ -20,9 +21,8 @@ const encode = ({ timestamp, chainId, number }: Block, fill: "0" | "9" | "log") 
 
 /** A stand-in for Ponder: writes the checkpoints and figures that Ponder 0.17 writes, in omnichain order. */
 function createModel(chains: ModelChain[]) {
-  const rows = new Map<number, CheckpointRow>();
+  const rows = new Map<number, Omit<CheckpointRow, "isReady">>();
   const metrics = new Map<number, SyncMetrics>();
-  let version = 1;
   let isReady = false;
   // Everything up to and with this checkpoint is in the database.
   let processed = "";
@@ -33,10 +33,16 @@ function createModel(chains: ModelChain[]) {
       latestCheckpoint: "",
       safeCheckpoint: "",
       finalizedCheckpoint: "",
-      version: "",
     };
-    version += 1;
-    rows.set(chainId, { ...row, ...change, version: String(version) });
+    rows.set(chainId, { ...row, ...change });
+  };
+  // What `restoreHeads` does at each start.
+  const restore = (chain: ModelChain, safe: string, latest: string) => {
+    if (latest <= safe) return;
+    const cached = chain.blocks.findLast((block) => block.hasEvent && encode(block, "9") <= safe);
+    const isOwn = safe.slice(10, 26) === pad(chain.chainId, 16);
+    const found = cached ? encode(cached, "9") : `${pad(0, 10)}${pad(chain.chainId, 16)}${"0".repeat(49)}`;
+    write(chain.chainId, { latestCheckpoint: isOwn ? safe : found });
   };
   const all = (checkpoint: string) => ({
     latestCheckpoint: checkpoint,
@@ -66,7 +72,7 @@ function createModel(chains: ModelChain[]) {
       .sort((a, b) => (encode(a, "log") < encode(b, "log") ? -1 : 1));
 
   return {
-    state: () => ({ isReady, rows: [...rows.values()] }),
+    state: () => [...rows.values()].map((row) => ({ ...row, isReady })),
     metrics: () => metrics,
     findBlock: (chainId: number, number: number) => {
       const { timestamp } = blockOf(chains.find((chain) => chain.chainId === chainId)!, number);
@@ -86,6 +92,10 @@ function createModel(chains: ModelChain[]) {
               .map((row) => row.safeCheckpoint)
               .sort()
               .at(-1)!;
+      for (const chain of chains) {
+        const row = rows.get(chain.chainId);
+        if (row !== undefined) restore(chain, row.safeCheckpoint, row.latestCheckpoint);
+      }
       metrics.clear();
       for (const chain of chains) metrics.set(chain.chainId, { isRealtime: false, isComplete: false });
     },
@@ -328,7 +338,7 @@ describe("a chain from start to head", () => {
     const read = createIndexerStatus({
       run: "only",
       chains: [{ chainId: 1, startBlock: 2 }],
-      readCheckpoints: async () => ({ isReady: false, rows: [] }),
+      readCheckpoints: async () => [],
       readMetrics: async () => new Map(),
       findBlock: () => undefined,
     });

@@ -1,17 +1,8 @@
+import type { CheckpointRow } from "../../ponder/checkpoints.ts";
+import type { SyncMetrics } from "../../ponder/process.ts";
 import type { ChainFacts } from "./chain.ts";
-import {
-  type CheckpointState,
-  chainFacts,
-  type FindBlock,
-  findEndsAhead,
-  findStaleRows,
-  processedBefore,
-  type StaleRows,
-  type StatusChain,
-  type SyncMetrics,
-} from "./facts.ts";
-import { omnichainSnapshot } from "./omnichain.ts";
-import { createSnapshot } from "./snapshot.ts";
+import { chainFacts, type FindBlock, findEndsAhead, processedBefore, type StatusChain } from "./facts.ts";
+import { createSnapshot, omnichainSnapshot } from "./snapshot.ts";
 import type { Reading } from "./status-source.ts";
 
 /**
@@ -28,28 +19,25 @@ export function createIndexerStatus({
 }: {
   run: string;
   chains: readonly StatusChain[];
-  readCheckpoints: () => Promise<CheckpointState>;
+  readCheckpoints: () => Promise<readonly CheckpointRow[]>;
   readMetrics: () => Promise<ReadonlyMap<number, SyncMetrics>>;
   findBlock: FindBlock;
   clock?: () => number;
 }): () => Promise<Reading | undefined> {
-  let staleRows: StaleRows = new Map();
   let endsAhead: ReadonlySet<number> = new Set();
 
   return async () => {
-    const state = await readCheckpoints();
+    const rows = await readCheckpoints();
     const metrics = await readMetrics();
-    staleRows = findStaleRows(state, staleRows);
 
-    const context = { isReady: state.isReady, staleRows, endsAhead, findBlock };
     const facts: ChainFacts[] = chains.flatMap((chain) => {
-      const row = state.rows.find((candidate) => candidate.chainId === chain.chainId);
-      return chainFacts(chain, row, metrics.get(chain.chainId), context) ?? [];
+      const row = rows.find((candidate) => candidate.chainId === chain.chainId);
+      return chainFacts(chain, row, metrics.get(chain.chainId), { endsAhead, findBlock }) ?? [];
     });
     if (facts.length < chains.length) return undefined;
     endsAhead = findEndsAhead(facts, chains, endsAhead);
 
-    const before = processedBefore(facts, state, [...metrics.values()]);
+    const before = processedBefore(facts, rows, [...metrics.values()]);
     const omnichain = omnichainSnapshot(facts, before);
     return omnichain && { run, snapshot: createSnapshot(omnichain, Math.floor(clock() / 1000)) };
   };

@@ -1,10 +1,14 @@
 import type { ChainSnapshot } from "./chain.ts";
-import { type OmnichainSnapshot, omnichainStatusOf } from "./omnichain.ts";
-import { highestKnownTimestamp, type Snapshot } from "./snapshot.ts";
+import {
+  highestKnownTimestamp,
+  type OmnichainSnapshot,
+  omnichainStatusOf,
+  type Snapshot,
+} from "./snapshot.ts";
 
 /**
- * What is wrong with a snapshot, one sentence for each broken rule; empty if it may be served.
- * Blocks are compared by number alone, since fast chains make several blocks in one second.
+ * What is wrong with a snapshot, one sentence for each broken rule; empty if it is sound.
+ * Blocks are compared by number alone, since fast chains produce several blocks in one second.
  */
 export function brokenInvariants(snapshot: Snapshot): string[] {
   const { omnichainSnapshot, slowestChainIndexingCursor, snapshotTime } = snapshot;

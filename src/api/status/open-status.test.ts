@@ -1,11 +1,11 @@
 import { PGlite } from "@electric-sql/pglite";
-import { drizzle } from "drizzle-orm/pglite";
 import { afterAll, beforeEach, expect, test } from "vitest";
+import type { PonderProcess } from "../../ponder/process.ts";
+import { createDatabase } from "../database/client.ts";
 import { type BlockClient, openStatus } from "./open-status.ts";
-import type { PonderProcess } from "./ponder-process.ts";
 
 const client = new PGlite();
-const db = drizzle(client);
+const database = createDatabase(client);
 afterAll(() => client.close());
 
 const checkpoint = (number: number, fill: string) =>
@@ -30,7 +30,8 @@ function processOf(rest: Partial<PonderProcess>) {
     isIndexer: true,
     schema: "names",
     viewsSchema: undefined,
-    chainNames: new Map([[1, "mainnet"]]),
+    isEmbedded: false,
+    ofChain: (byName, chainId) => (chainId === 1 ? byName["mainnet"] : undefined),
     readMetrics: async () =>
       new Map([
         [1, { isRealtime: true, isComplete: false, syncBlock: 201, syncBlockTimestamp: 1_700_002_412 }],
@@ -63,7 +64,12 @@ const broken: BlockClient = {
 };
 
 const open = (process: PonderProcess, mainnet = node, endBlock?: number) =>
-  openStatus({ process, db, clients: { mainnet }, chains: [{ chainId: 1, startBlock: 100, endBlock }] });
+  openStatus({
+    process,
+    database,
+    clients: { mainnet },
+    chains: [{ chainId: 1, startBlock: 100, endBlock }],
+  });
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 50));
 
@@ -81,7 +87,7 @@ const following = {
 };
 
 test("a process that only serves tells what the indexing process has left, and nothing before", async () => {
-  const serving = processOf({ isIndexer: false, write: undefined });
+  const serving = processOf({ isIndexer: false });
   const served = open(serving.process, broken);
   await served.refresh();
   expect(served.current()).toBeUndefined();
@@ -120,7 +126,7 @@ test("a node that is down is reported without its address", async () => {
 });
 
 test("an embedded database gets no table of ours", async () => {
-  const { process, stop } = processOf({ write: undefined });
+  const { process, stop } = processOf({ isEmbedded: true });
   const status = open(process);
   await settled();
   await status.refresh();

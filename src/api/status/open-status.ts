@@ -1,20 +1,20 @@
 import { randomUUID } from "node:crypto";
-import type { BlockRef } from "./block.ts";
-import { readCheckpoints, type StatementRunner } from "./checkpoints.ts";
+import { type BlockRef, readCheckpoints } from "../../ponder/checkpoints.ts";
+import type { PonderProcess } from "../../ponder/process.ts";
+import type { RowReader } from "../../ponder/sql-client.ts";
 import type { StatusChain } from "./facts.ts";
 import { createFindBlock, type FetchBlock } from "./find-block.ts";
 import { createIndexerStatus } from "./indexer-status.ts";
-import type { PonderProcess } from "./ponder-process.ts";
 import {
   createSnapshotTable,
   createSnapshotView,
   readSavedSnapshot,
   saveSnapshot,
-  type WriteStatement,
 } from "./saved-snapshot.ts";
 import { createStatusSource, type Reading, type StatusSource } from "./status-source.ts";
 
 const refreshMs = 1_000;
+const statementMs = 30_000;
 
 /** The one call that the status needs of a chain's client. Rejects with `BlockNotFoundError` for a block not there yet. */
 export type BlockClient = {
@@ -27,23 +27,27 @@ export type BlockClient = {
  */
 export function openStatus({
   process,
-  db,
+  database,
   clients,
   chains,
 }: {
   process: PonderProcess;
-  db: StatementRunner;
+  database: RowReader;
   /** By Ponder's names of the chains. */
   clients: Readonly<Record<string, BlockClient>>;
   chains: readonly StatusChain[];
 }): StatusSource {
   const status = process.isIndexer
     ? createStatusSource({
-        read: indexerReader(process, db, clients, chains),
-        save: process.write && createSaver(process.write, process),
+        read: indexerReader(process, database, clients, chains),
+        // No other process can read an embedded database.
+        save: process.isEmbedded ? undefined : createSaver(process),
         log: process.log,
       })
-    : createStatusSource({ read: () => readSavedSnapshot(db), log: process.log });
+    : createStatusSource({
+        read: () => readSavedSnapshot(database, AbortSignal.timeout(statementMs)),
+        log: process.log,
+      });
   status.start(refreshMs);
   process.onStop(status.stop);
   return status;
@@ -51,16 +55,16 @@ export function openStatus({
 
 function indexerReader(
   process: PonderProcess,
-  db: StatementRunner,
+  database: RowReader,
   clients: Readonly<Record<string, BlockClient>>,
   chains: readonly StatusChain[],
 ): () => Promise<Reading | undefined> {
   const fetchBlock: FetchBlock = (chainId, number) => {
-    const client = clients[process.chainNames.get(chainId) ?? ""];
+    const client = process.ofChain(clients, chainId);
     if (client === undefined) throw new Error(`Chain ${chainId} has no client.`);
     return fetchBlockRef(client, number);
   };
-  // No word of the reason: what an RPC client throws may hold its URL, and with it a key.
+  // Without the reason: an RPC client's error may contain its URL, and with it a key.
   const onFailure = (chainId: number, number: number) =>
     process.log(
       `Could not fetch block ${number} of chain ${chainId} for the indexing status; will try again.`,
@@ -68,7 +72,7 @@ function indexerReader(
   return createIndexerStatus({
     run: randomUUID(),
     chains,
-    readCheckpoints: () => readCheckpoints(db),
+    readCheckpoints: () => readCheckpoints(database, AbortSignal.timeout(statementMs)),
     readMetrics: process.readMetrics,
     findBlock: createFindBlock(fetchBlock, { onFailure }),
   });
@@ -84,7 +88,7 @@ async function fetchBlockRef(client: BlockClient, number: number): Promise<Block
   }
 }
 
-function createSaver(write: WriteStatement, { schema, viewsSchema }: PonderProcess) {
+function createSaver({ write, schema, viewsSchema }: PonderProcess) {
   let hasTable = false;
   let hasView = viewsSchema === undefined;
 
@@ -93,7 +97,7 @@ function createSaver(write: WriteStatement, { schema, viewsSchema }: PonderProce
     hasTable = true;
     await saveSnapshot(write, schema, reading);
 
-    // ponder: the schema of the views is made when the backfill is over.
+    // ponder: the schema of the views is created when the backfill is complete.
     const status = reading.snapshot.omnichainSnapshot.omnichainStatus;
     const isBackfilled = status === "omnichain-following" || status === "omnichain-completed";
     if (viewsSchema === undefined || hasView || !isBackfilled) return;

@@ -1,13 +1,10 @@
-import { sql } from "ponder";
 import { z } from "zod/v4";
-import type { StatementRunner } from "./checkpoints.ts";
+import type { WriteStatement } from "../../ponder/process.ts";
+import type { RowReader } from "../../ponder/sql-client.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** A snapshot that an indexing process has left for processes that only serve; `run` names that process' life. */
+/** A snapshot that an indexing process has left for processes that only serve; `run` identifies that process. */
 export type SavedSnapshot = { run: string; snapshot: Snapshot };
-
-/** Runs one SQL text with its values, on a connection that may write. */
-export type WriteStatement = (text: string, values?: unknown[]) => Promise<unknown>;
 
 const block = z.strictObject({ timestamp: z.int(), number: z.int() });
 const indefinite = z.strictObject({ configType: z.literal("indefinite"), startBlock: block });
@@ -51,7 +48,7 @@ const savedSnapshot = z.object({
 });
 
 /**
- * Makes the table that holds the newest snapshot: a single row beside Ponder's own tables in the schema.
+ * Creates the table that holds the newest snapshot: a single row beside Ponder's own tables in the schema.
  * Its columns are `run`, `snapshot` (`json`, which keeps the order of members) and `saved_at`.
  */
 export async function createSnapshotTable(write: WriteStatement, schema: string): Promise<void> {
@@ -83,12 +80,19 @@ export async function saveSnapshot(
   );
 }
 
-/** The saved snapshot, or undefined if no indexing process has left one. Throws if it has another form. */
-export async function readSavedSnapshot(db: StatementRunner): Promise<SavedSnapshot | undefined> {
-  const { rows: tables } = await db.execute(sql`select 1 where to_regclass('_indexing_status') is not null`);
-  if (tables.length === 0) return undefined;
-  const { rows } = await db.execute(sql`select run, snapshot from _indexing_status where id = 'indexing'`);
-  return rows[0] === undefined ? undefined : savedSnapshot.parse(rows[0]);
+/** The saved snapshot, or undefined if no indexing process has left one. Throws if it is malformed. */
+export async function readSavedSnapshot(
+  database: RowReader,
+  signal: AbortSignal,
+): Promise<SavedSnapshot | undefined> {
+  const [exists] = await database.row("select to_regclass('_indexing_status')::text", [], signal);
+  if (typeof exists !== "string") return undefined;
+  const [text] = await database.row(
+    "select json_build_object('run', run, 'snapshot', snapshot)::text from _indexing_status where id = 'indexing'",
+    [],
+    signal,
+  );
+  return typeof text === "string" ? savedSnapshot.parse(JSON.parse(text)) : undefined;
 }
 
 function table(schema: string): string {

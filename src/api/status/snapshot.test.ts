@@ -1,63 +1,207 @@
-import { expect, test } from "vitest";
-import { createSnapshot, latestIndexedBlock } from "./snapshot.ts";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { BlockRef } from "../../ponder/checkpoints.ts";
+import type { ChainFacts } from "./chain.ts";
+import { createSnapshot, omnichainSnapshot, project } from "./snapshot.ts";
 
-const config = { configType: "indefinite" as const, startBlock: { timestamp: 1489165544, number: 3327417 } };
-const omnichain = {
-  omnichainStatus: "omnichain-following" as const,
-  chains: {
-    "1": {
-      chainStatus: "chain-following" as const,
-      config,
-      latestIndexedBlock: { timestamp: 1768400387, number: 24231905 },
-      latestKnownBlock: { timestamp: 1768400399, number: 24231906 },
-    },
-    "10": {
-      chainStatus: "chain-queued" as const,
-      config: { configType: "indefinite" as const, startBlock: { timestamp: 1768400390, number: 9 } },
-    },
-  },
-  omnichainIndexingCursor: 1768400387,
-};
+const at = (number: number) => ({ timestamp: 1_000_000 + number * 10, number });
+const chain = (chainId: number, facts: Partial<ChainFacts> = {}): ChainFacts => ({
+  chainId,
+  startBlock: at(100),
+  sync: "backfill",
+  ...facts,
+});
+const completed: Partial<ChainFacts> = { endBlock: at(200), latestIndexedBlock: at(200), sync: "complete" };
+const following: Partial<ChainFacts> = { latestIndexedBlock: at(250), sync: "live" };
+const backfilling: Partial<ChainFacts> = { latestIndexedBlock: at(120), backfillEndBlock: at(300) };
+const later: Partial<ChainFacts> = { startBlock: at(900) };
 
-test("is stamped with the clock", () => {
-  expect(createSnapshot(omnichain, 1768400407)).toEqual({
-    strategy: "omnichain",
-    slowestChainIndexingCursor: 1768400387,
-    snapshotTime: 1768400407,
-    omnichainSnapshot: omnichain,
+describe("the status of all chains", () => {
+  test.each([
+    ["omnichain-unstarted", [chain(1), chain(2, later)]],
+    ["omnichain-backfill", [chain(1, backfilling), chain(2, later)]],
+    ["omnichain-backfill", [chain(1, backfilling), chain(2, completed)]],
+    ["omnichain-following", [chain(1, following), chain(2, later)]],
+    ["omnichain-following", [chain(1, following), chain(2, completed)]],
+    ["omnichain-following", [chain(1, following), chain(2, backfilling)]],
+    ["omnichain-completed", [chain(1, completed), chain(2, completed)]],
+    [undefined, [chain(1, completed), chain(2, later)]],
+  ] as const)("is %s", (status, facts) => {
+    expect(omnichainSnapshot(facts, undefined)?.omnichainStatus).toBe(status);
   });
 });
 
-test("is stamped with the newest known block when the clock lags behind it", () => {
-  expect(createSnapshot(omnichain, 1768400000).snapshotTime).toBe(1768400399);
+describe("the cursor", () => {
+  test("stands one second before the earliest start while nothing is indexed", () => {
+    expect(omnichainSnapshot([chain(1, later), chain(2)], undefined)).toEqual({
+      omnichainStatus: "omnichain-unstarted",
+      chains: {
+        "1": {
+          chainStatus: "chain-queued",
+          config: { configType: "indefinite", startBlock: { timestamp: 1_009_000, number: 900 } },
+        },
+        "2": {
+          chainStatus: "chain-queued",
+          config: { configType: "indefinite", startBlock: { timestamp: 1_001_000, number: 100 } },
+        },
+      },
+      omnichainIndexingCursor: 1_000_999,
+    });
+  });
+
+  test("is the newest indexed block of all chains", () => {
+    const facts = [chain(1, backfilling), chain(2, { ...backfilling, latestIndexedBlock: at(130) })];
+    expect(omnichainSnapshot(facts, undefined)?.omnichainIndexingCursor).toBe(1_001_300);
+  });
+
+  test("starts a queued chain that it has passed", () => {
+    const facts = [chain(1, { ...backfilling, latestIndexedBlock: at(950) }), chain(2, later)];
+    expect(omnichainSnapshot(facts, undefined)?.chains["2"]).toEqual({
+      chainStatus: "chain-backfill",
+      config: { configType: "indefinite", startBlock: { timestamp: 1_009_000, number: 900 } },
+      latestIndexedBlock: { timestamp: 1_009_000, number: 900 },
+      backfillEndBlock: { timestamp: 1_009_000, number: 900 },
+    });
+  });
+
+  test("is not moved by a time that stands for no block", () => {
+    expect(omnichainSnapshot([chain(1, backfilling)], 1_001_999)?.omnichainIndexingCursor).toBe(1_001_200);
+  });
 });
 
-test("counts ends and backfill targets as known blocks", () => {
-  const target = {
-    ...omnichain,
+const block = (number: number): BlockRef => at(number);
+const factsOf = (chainId: number) =>
+  fc
+    .record({
+      start: fc.integer({ min: 0, max: 60 }),
+      length: fc.integer({ min: 0, max: 60 }),
+      isDefinite: fc.boolean(),
+      indexed: fc.option(fc.integer({ min: 0, max: 140 }), { nil: undefined }),
+      target: fc.option(fc.integer({ min: 0, max: 140 }), { nil: undefined }),
+      known: fc.option(fc.integer({ min: 0, max: 140 }), { nil: undefined }),
+      sync: fc.constantFrom("backfill", "live", "complete"),
+    })
+    .map(
+      ({ start, length, isDefinite, indexed, target, known, sync }): ChainFacts => ({
+        chainId,
+        startBlock: block(start),
+        endBlock: isDefinite ? block(start + length) : undefined,
+        backfillEndBlock: target === undefined ? undefined : block(target),
+        latestIndexedBlock: indexed === undefined ? undefined : block(indexed),
+        latestKnownBlock: known === undefined ? undefined : block(known),
+        sync,
+      }),
+    );
+
+const allFacts = fc
+  .integer({ min: 1, max: 4 })
+  .chain((count) => fc.tuple(...Array.from({ length: count }, (_, index) => factsOf(index + 1))));
+const someTime = fc.option(fc.integer({ min: 1_000_000, max: 1_001_500 }), { nil: undefined });
+
+test("every combination of chain states gives members, order and cursor that belong together", () => {
+  fc.assert(
+    fc.property(allFacts, someTime, (facts, time) => {
+      const snapshot = omnichainSnapshot(facts, time);
+      if (snapshot === undefined) return;
+      const chains = Object.values(snapshot.chains);
+      expect(Object.keys(snapshot.chains)).toEqual(facts.map((chain) => String(chain.chainId)));
+
+      const started: number[] = [];
+      for (const chain of chains) {
+        const start = chain.config.startBlock.number;
+        if (chain.chainStatus === "chain-queued") {
+          expect(snapshot.omnichainIndexingCursor).toBeLessThan(chain.config.startBlock.timestamp);
+          continue;
+        }
+        started.push(chain.latestIndexedBlock.timestamp);
+        expect(chain.latestIndexedBlock.number).toBeGreaterThanOrEqual(start);
+        if (chain.chainStatus === "chain-backfill") {
+          expect(chain.backfillEndBlock.number).toBeGreaterThanOrEqual(chain.latestIndexedBlock.number);
+          if (chain.config.configType === "definite") {
+            expect(chain.backfillEndBlock).toEqual(chain.config.endBlock);
+          }
+        }
+        if (chain.chainStatus === "chain-following") {
+          expect(chain.config.configType).toBe("indefinite");
+          expect(chain.latestKnownBlock.number).toBeGreaterThanOrEqual(chain.latestIndexedBlock.number);
+        }
+        if (chain.chainStatus === "chain-completed") {
+          expect(chain.config).toHaveProperty("endBlock", chain.latestIndexedBlock);
+        }
+      }
+      if (started.length > 0) expect(snapshot.omnichainIndexingCursor).toBe(Math.max(...started));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+describe("a snapshot", () => {
+  const config = {
+    configType: "indefinite" as const,
+    startBlock: { timestamp: 1489165544, number: 3327417 },
+  };
+  const omnichain = {
+    omnichainStatus: "omnichain-following" as const,
     chains: {
       "1": {
-        chainStatus: "chain-backfill" as const,
+        chainStatus: "chain-following" as const,
         config,
         latestIndexedBlock: { timestamp: 1768400387, number: 24231905 },
-        backfillEndBlock: { timestamp: 1768400500, number: 24231915 },
+        latestKnownBlock: { timestamp: 1768400399, number: 24231906 },
       },
       "10": {
         chainStatus: "chain-queued" as const,
-        config: {
-          configType: "definite" as const,
-          startBlock: { timestamp: 1768400390, number: 9 },
-          endBlock: { timestamp: 1768400600, number: 99 },
-        },
+        config: { configType: "indefinite" as const, startBlock: { timestamp: 1768400390, number: 9 } },
       },
     },
+    omnichainIndexingCursor: 1768400387,
   };
-  expect(createSnapshot(target, 1).snapshotTime).toBe(1768400600);
+
+  test("is dated by the clock", () => {
+    expect(createSnapshot(omnichain, 1768400407)).toEqual({
+      strategy: "omnichain",
+      slowestChainIndexingCursor: 1768400387,
+      snapshotTime: 1768400407,
+      omnichainSnapshot: omnichain,
+    });
+  });
+
+  test("is dated by the newest known block when the clock lags behind it", () => {
+    expect(createSnapshot(omnichain, 1768400000).snapshotTime).toBe(1768400399);
+  });
+
+  test("counts ends and backfill targets as known blocks", () => {
+    const target = {
+      ...omnichain,
+      chains: {
+        "1": {
+          chainStatus: "chain-backfill" as const,
+          config,
+          latestIndexedBlock: { timestamp: 1768400387, number: 24231905 },
+          backfillEndBlock: { timestamp: 1768400500, number: 24231915 },
+        },
+        "10": {
+          chainStatus: "chain-queued" as const,
+          config: {
+            configType: "definite" as const,
+            startBlock: { timestamp: 1768400390, number: 9 },
+            endBlock: { timestamp: 1768400600, number: 99 },
+          },
+        },
+      },
+    };
+    expect(createSnapshot(target, 1).snapshotTime).toBe(1768400600);
+  });
 });
 
-test("tells the latest indexed block of a chain that has started", () => {
-  const snapshot = createSnapshot(omnichain, 1768400407);
-  expect(latestIndexedBlock(snapshot, 1)).toEqual({ timestamp: 1768400387, number: 24231905 });
-  expect(latestIndexedBlock(snapshot, 10)).toBeUndefined();
-  expect(latestIndexedBlock(snapshot, 8453)).toBeUndefined();
+describe("a projection", () => {
+  const snapshot = { snapshotTime: 1768400407, slowestChainIndexingCursor: 1768400395 };
+
+  test("measures from now to the cursor", () => {
+    expect(project(snapshot, 1768400411)).toEqual({ projectedAt: 1768400411, worstCaseDistance: 16 });
+  });
+
+  test("is never before the snapshot", () => {
+    expect(project(snapshot, 1768400000)).toEqual({ projectedAt: 1768400407, worstCaseDistance: 12 });
+  });
 });

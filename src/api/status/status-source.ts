@@ -1,14 +1,15 @@
 import { brokenInvariants } from "./invariants.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** A snapshot that was read, and the life of the indexing process it comes from. */
+/** A snapshot that was read; `run` identifies the indexing process it comes from. */
 export type Reading = { run: string; snapshot: Snapshot };
 
-/** The snapshot in force and its JSON text, which is made once. */
+/** The snapshot in force, and its JSON text, which is built once. */
 export type CurrentStatus = { snapshot: Snapshot; json: string };
 
+/** Holds the indexing status for all who need it. */
 export type StatusSource = {
-  /** The snapshot in force, or undefined until there has been one. Never waits. */
+  /** The snapshot in force, or undefined before the first. Never waits. */
   current(): CurrentStatus | undefined;
   /** Reads the status once. Never rejects: a reading that fails leaves the snapshot as it was. */
   refresh(): Promise<void>;
@@ -19,7 +20,7 @@ export type StatusSource = {
 
 /**
  * Holds the newest sound snapshot in memory. A reading is dropped if it breaks an invariant, or if its cursor lies
- * before that of the same run: a reorganization takes rows back for a moment, which the cursor does not show.
+ * before that of the same run: a reorganization takes rows back for a moment, which the cursor hides.
  * `log` gets each reason once, until a reading succeeds again.
  */
 export function createStatusSource({

@@ -54,12 +54,12 @@ test.each([
   [
     "lists in lists in lists",
     "{ domains(first: 1000) { subdomains(first: 1000) { subdomains(first: 1000) { id } } } }",
-    "The query may answer more than 2000000 entities (the product of `first` down its lists). Ask for fewer with `first`, or in several requests.",
+    "The query may return more than 2000000 entities (the product of `first` down its lists). Ask for fewer with `first`, or in several requests.",
   ],
   [
     "wide lists under many aliases",
     `{ ${Array.from({ length: 30 }, (_, i) => `a${i}: resolvers(first: 1000) { events { id } }`).join(" ")} }`,
-    "The query may answer more than 2000000 entities (the product of `first` down its lists). Ask for fewer with `first`, or in several requests.",
+    "The query may return more than 2000000 entities (the product of `first` down its lists). Ask for fewer with `first`, or in several requests.",
   ],
   [
     "more root fields than a statement has columns",
@@ -119,7 +119,7 @@ test("limits the skip of lists where the operator says so", async () => {
 test("refuses to send an answer that is larger than the limit", async () => {
   const { ask } = createEndpoint(client, { responseBytes: 10_000 });
   expect((await ask("{ domains(first: 1000) { id name } }")).errors?.[0]?.message).toBe(
-    "The answer has more than 10000 bytes. Ask for fewer entities with `first`, or for fewer fields.",
+    "The response has more than 10000 bytes. Ask for fewer entities with `first`, or for fewer fields.",
   );
 });
 

@@ -34,7 +34,7 @@ test.each([
   ["{ domains { id }", "Syntax Error: Expected Name, found <EOF>."],
   ["mutation { domains { id } }", "Not supported: mutation"],
   ["subscription { domains { id } }", "Not supported: subscription"],
-  ["fragment A on Domain { id }", "The document holds no operation."],
+  ["fragment A on Domain { id }", "The document contains no operation."],
   ["{ domain { id } }", "No value provided for required argument: `id`"],
   ["query($id: ID) { domain(id: $id) { id } }", "No value provided for required argument: `id`"],
   ["query($id: ID!) { domain(id: $id) { id } }", "No value provided for required variable: `id`"],

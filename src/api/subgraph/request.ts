@@ -1,6 +1,6 @@
 import type { QueryRequest } from "./compile/compile-request.ts";
 
-/** A request that is no GraphQL request; answered with HTTP 400. */
+/** Not a GraphQL request; the response is HTTP 400. */
 export class RequestError extends Error {
   override name = "RequestError";
 }
@@ -36,7 +36,7 @@ function readMembers({ query, variables, operationName, extensions }: Record<str
   const asked = isRecord(extensions) ? extensions : {};
   return {
     query,
-    // Any JSON value may be a variable's; each is checked against the column or argument it is used for.
+    // A variable may have any JSON value; each is checked against the column or argument it is used for.
     variables: (variables ?? {}) as QueryRequest["variables"],
     operationName: typeof operationName === "string" && operationName !== "" ? operationName : undefined,
     extensions: { counts: asked["counts"] === true, truncated: asked["truncated"] === true },

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gunzipSync, gzip } from "node:zlib";
 import { type Context, Hono } from "hono";
+import type { BlockRef } from "../../ponder/checkpoints.ts";
 import type { QueryRequest } from "./compile/compile-request.ts";
-import type { Head } from "./request/head.ts";
 import { RequestError, readBody, readParameters } from "./request.ts";
 import { BusyError } from "./schema/errors.ts";
 import type { Subgraph } from "./subgraph.ts";
@@ -11,7 +11,7 @@ import type { Subgraph } from "./subgraph.ts";
 const compress = promisify(gzip);
 const compressFrom = 4_096;
 
-/** The endpoint of the subgraph: POST and GET run queries, browsers are shown GraphiQL. */
+/** The endpoint of the subgraph: POST and GET run queries, browsers get GraphiQL. */
 export function subgraphRoutes(subgraph: Subgraph) {
   return new Hono()
     .use(async (c, next) => {
@@ -32,7 +32,7 @@ export function subgraphRoutes(subgraph: Subgraph) {
       if (c.req.header("Content-Type") === undefined)
         throw new RequestError("Content-Type header is required");
       const request = readBody(await readText(c, subgraph.limits.bodyBytes));
-      return answerOf(c, subgraph, request, {});
+      return respond(c, subgraph, request, {});
     })
     .get("/", async (c) => {
       const url = new URL(c.req.url);
@@ -43,7 +43,7 @@ export function subgraphRoutes(subgraph: Subgraph) {
         throw new RequestError("The query string is too long");
       const request = readParameters(url.searchParams);
       if (/^\s*mutation\b/.test(request.query)) throw new RequestError("Mutations are not supported");
-      return answerToGet(c, subgraph, request, url.search);
+      return respondToGet(c, subgraph, request, url.search);
     })
     .onError((error, c) => {
       if (error instanceof RequestError) {
@@ -66,15 +66,15 @@ async function readText(c: Context, mostBytes: number): Promise<string> {
   return text;
 }
 
-// An answer to a GET may be kept by caches as long as no further block is indexed: its tag tells the block.
-async function answerToGet(
+// A response to a GET may be cached until the next block is indexed: its tag contains the block.
+async function respondToGet(
   c: Context,
   subgraph: Subgraph,
   request: QueryRequest,
   search: string,
 ): Promise<Response> {
   const asked = createHash("sha256").update(search).digest("base64url").slice(0, 22);
-  const tagOf = (head: Head | undefined) =>
+  const tagOf = (head: BlockRef | undefined) =>
     head === undefined ? undefined : `W/"${head.number}-${head.timestamp}-${asked}"`;
   const known = c.req.header("If-None-Match");
   if (known?.includes(asked)) {
@@ -83,24 +83,24 @@ async function answerToGet(
       return c.body(null, 304, { ETag: tag, "Cache-Control": "public, no-cache" });
     }
   }
-  return answerOf(c, subgraph, request, { tagOf });
+  return respond(c, subgraph, request, { tagOf });
 }
 
-async function answerOf(
+async function respond(
   c: Context,
   subgraph: Subgraph,
   request: QueryRequest,
-  { tagOf }: { tagOf?: (head: Head | undefined) => string | undefined },
+  { tagOf }: { tagOf?: (head: BlockRef | undefined) => string | undefined },
 ): Promise<Response> {
   const { signal } = c.req.raw;
   const answer = await subgraph.answer(request, signal).catch((error: unknown) => {
-    // The reason of a client that has gone may be any value; nobody reads the answer.
+    // The client has gone: nobody reads the response.
     if (signal.aborted) return undefined;
     throw error;
   });
   if (answer === undefined) return c.body(null, 408);
   const { body, head } = answer;
-  // Also for clients that would rather have application/graphql-response+json: some read no other status than 200.
+  // Also for clients that prefer application/graphql-response+json: some accept no other status than 200.
   const headers: Record<string, string> = { "Content-Type": "application/json", "graph-attestable": "false" };
   if (head !== undefined) {
     const hash = subgraph.hashesOf(head)?.hash ?? null;
@@ -118,7 +118,7 @@ async function answerOf(
   return c.body(new Uint8Array(await compress(body, { level: 1 })), 200, headers);
 }
 
-// The page is large and rarely asked for: it is made when it is, and kept compressed.
+// The page is large and rarely requested: it is built on first use and kept compressed.
 let page: Promise<Uint8Array<ArrayBuffer>> | undefined;
 
 async function graphiql(c: Context): Promise<Response> {

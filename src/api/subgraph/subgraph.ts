@@ -1,35 +1,37 @@
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.ts";
+import { type BlockRef, headSql } from "../../ponder/checkpoints.ts";
 import type { Database } from "../database/client.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile-request.ts";
+import type { BlockHashes } from "./request/block-constraint.ts";
 import { createDocumentReader } from "./request/document.ts";
-import type { BlockHashes, Head } from "./request/head.ts";
 import { createIntrospection } from "./request/introspection.ts";
-import { createBlockHashes, type RpcBlock } from "./run/block-hashes.ts";
 import { type Answer, executeRequest } from "./run/execute.ts";
-import { createGate } from "./run/gate.ts";
-import { shareRows } from "./run/shared-rows.ts";
+import { createBlockHashes, type RpcBlock } from "./run/meta.ts";
+import { createRows } from "./run/rows.ts";
 import { QueryError } from "./schema/errors.ts";
 
+/** What a subgraph reads from and how it presents itself. */
 export type SubgraphOptions = {
   database: Database;
-  /** Chain whose indexed block `_meta` tells: the one of the name service's root. */
+  /** Chain whose indexed block `_meta` shows: the root chain of the name service. */
   chainId: number;
   /** Shown as `_meta.deployment`. */
   deployment: string;
-  /** Hash, parent hash and time of a block of that chain; undefined if it cannot be told. */
+  /** Hash, parent hash and time of a block of that chain; undefined if unknown. */
   blockOf: (number: number) => Promise<RpcBlock | undefined>;
   limits?: Partial<SubgraphLimits>;
 };
 
+/** Runs GraphQL requests. */
 export type Subgraph = {
   readonly limits: SubgraphLimits;
   readonly deployment: string;
-  /** Answers a request. Throws BusyError if too many wait; faults of the query are part of the answer. */
+  /** Runs a request. Throws BusyError if too many wait; errors of the query are part of the response. */
   answer(request: QueryRequest, signal: AbortSignal): Promise<Answer>;
   /** The latest indexed block; undefined before the first. */
-  head(signal: AbortSignal): Promise<Head | undefined>;
-  /** Hashes of an indexed block as far as they are at hand. */
-  hashesOf(head: Head): BlockHashes | undefined;
+  head(signal: AbortSignal): Promise<BlockRef | undefined>;
+  /** Hashes of an indexed block, if they are known already. */
+  hashesOf(head: BlockRef): BlockHashes | undefined;
 };
 
 /** The Graph's query dialect over the tables of src/schema/subgraph.ts. */
@@ -44,14 +46,13 @@ export function createSubgraph({
   const readDocument = createDocumentReader(limits);
   const introspect = createIntrospection();
   const hashes = createBlockHashes(blockOf);
-  const gate = createGate({ ...limits, concurrency: Math.min(limits.concurrency, database.connections) });
-  // The time that a statement may take begins when its turn has come.
-  const inTime = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(limits.timeoutMs)]);
-  const row = shareRows((sql, values, signal) =>
-    gate(signal, () => database.row(sql, values, inTime(signal))),
-  );
-  const checkpointSql = indexedCheckpointSql(chainId);
-  const options = { row, limits, deployment, checkpointSql, hashes: hashes.ask };
+  const options = {
+    row: createRows(database, limits),
+    limits,
+    deployment,
+    headSql: headSql(chainId),
+    hashes: hashes.ask,
+  };
 
   return {
     limits,
@@ -77,11 +78,4 @@ export function createSubgraph({
       return (await this.answer(empty, signal)).head;
     },
   };
-}
-
-// ponder: after a restart the tables stand at the safe checkpoint, but `latest_checkpoint` keeps the former head until it
-// is next written. While the backfill is not complete both are alike, so the safe one is right then.
-function indexedCheckpointSql(chainId: number): string {
-  const isReady = "(SELECT value ->> 'is_ready' FROM _ponder_meta WHERE key = 'app')";
-  return `(SELECT CASE WHEN ${isReady} = '1' THEN latest_checkpoint ELSE safe_checkpoint END FROM _ponder_checkpoint WHERE chain_id = ${Math.trunc(chainId)})`;
 }

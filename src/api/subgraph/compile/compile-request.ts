@@ -1,20 +1,20 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
-import { type createDocumentReader, type Operation, readVariables } from "../request/document.ts";
-import { type BlockConstraint, blockConstraint } from "../request/head.ts";
+import { type BlockConstraint, blockConstraint } from "../request/block-constraint.ts";
+import { type createDocumentReader, readVariables } from "../request/document.ts";
+import { collectFields, type Selected } from "../request/fields.ts";
 import type { createIntrospection } from "../request/introspection.ts";
-import { collectFields, type Selected } from "../request/selection.ts";
 import { type EntityType, entityTypes } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
 import type { Value } from "../schema/values.ts";
 import { type CompileContext, listSql, singleSql, totalsSql } from "./compile.ts";
 import { createStatement, type Statement } from "./statement.ts";
 
-/** What a client asks: the members of a GraphQL request. */
+/** The members of a GraphQL request. */
 export type QueryRequest = {
   query: string;
   variables: { [name: string]: Value };
   operationName: string | undefined;
-  /** Extras that the client opts in to: exact counts of root lists, and whether they have more. */
+  /** Extras that a client opts in to: exact counts of root lists, and whether they have more. */
   extensions: { counts: boolean; truncated: boolean };
 };
 
@@ -25,6 +25,7 @@ export type RootField = { selected: Selected; group: number; constraint: BlockCo
   | { kind: "text"; text: string | undefined }
 );
 
+/** A request as one SQL statement, with what its response needs besides. `failed` is by group. */
 export type CompiledRequest = {
   context: CompileContext;
   statement: Statement;
@@ -33,7 +34,7 @@ export type CompiledRequest = {
   extensions: { member: "counts" | "truncated"; key: string; sql: string }[];
 };
 
-// A statement answers one column per root field; Postgres allows 1,664.
+// A statement selects one column per root field; Postgres allows 1,664.
 const mostRootFields = 1000;
 
 const roots = new Map<string, { type: EntityType; many: boolean }>(
@@ -43,7 +44,7 @@ const roots = new Map<string, { type: EntityType; many: boolean }>(
   ]),
 );
 
-/** Turns a request into one SQL statement. Throws QueryError for what the document as a whole does wrong. */
+/** Turns a request into one SQL statement. Throws QueryError for errors that concern the document as a whole. */
 export function compileRequest(
   request: QueryRequest,
   {
@@ -74,7 +75,9 @@ export function compileRequest(
     );
   }
   const compiled: CompiledRequest = { context, statement, fields: [], failed: new Map(), extensions: [] };
-  const introspected = introspection(request, operation, selections, introspect, context);
+  checkRootFields(selections);
+  const asked = selections.filter(({ name }) => name === "__schema" || name === "__type");
+  const introspected = asked.length === 0 ? {} : introspect(request.query, operation, asked, variables);
   let last: string | undefined;
   let group = -1;
   for (const selected of selections) {
@@ -96,20 +99,12 @@ export function compileRequest(
   return compiled;
 }
 
-function introspection(
-  request: QueryRequest,
-  operation: Operation,
-  selections: Selected[],
-  introspect: ReturnType<typeof createIntrospection>,
-  { variables }: CompileContext,
-): Record<string, string> {
-  const asked = selections.filter(({ name }) => name === "__schema" || name === "__type");
+function checkRootFields(selections: readonly Selected[]): void {
   for (const { name, nodes } of selections) {
     if (!roots.has(name) && !["__schema", "__type", "__typename", "_meta"].includes(name)) {
       throw new QueryError(`Type \`Query\` has no field \`${name}\``, { node: nodes[0] });
     }
   }
-  return asked.length === 0 ? {} : introspect(request.query, operation, asked, variables);
 }
 
 function addEntityField(

@@ -1,7 +1,13 @@
 import type { FieldNode, SelectionSetNode } from "graphql";
 import type { SubgraphLimits } from "../../../config/limits.ts";
-import { argument, idArgument, range } from "../request/arguments.ts";
-import { collectFields, type Selected, type SelectionContext } from "../request/selection.ts";
+import {
+  argument,
+  collectFields,
+  idArgument,
+  range,
+  type Selected,
+  type SelectionContext,
+} from "../request/fields.ts";
 import {
   type DerivedField,
   type EntityType,
@@ -10,19 +16,19 @@ import {
   type RelationField,
 } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
-import { joinPieces, type Piece, scalarPieces } from "./json.ts";
 import { orderSql } from "./order.ts";
-import type { Statement } from "./statement.ts";
+import { joinPieces, type Piece, type Statement, scalarPieces } from "./statement.ts";
 import { all, typeSql, whereSql } from "./where.ts";
 
+/** What the parts of one statement share. */
 export type CompileContext = SelectionContext & {
   statement: Statement;
   limits: SubgraphLimits;
-  /** Rows that the query answers if all its lists are full. */
+  /** Rows that the query returns if all its lists are full. */
   rows: number;
 };
 
-/** Stands in the text of an answer where a non-null relation points nowhere. JSON text never holds it. */
+/** Marks a non-null relation that points nowhere. JSON text never contains it. */
 export const danglingMark = "\u0001";
 
 const zeroAddress = "0x0000000000000000000000000000000000000000";
@@ -30,7 +36,7 @@ const zeroAddress = "0x0000000000000000000000000000000000000000";
 /** A part of the query that reads rows of one table: its alias, and the columns that it needs. */
 type Scope = { type: EntityType; alias: string; columns: Set<string>; depth: number; rows: number };
 
-/** SQL of a root field that answers one entity: JSON text, or null. */
+/** SQL of a root field for one entity: JSON text, or null. */
 export function singleSql(
   context: CompileContext,
   type: EntityType,
@@ -46,12 +52,12 @@ export function singleSql(
   return `(SELECT ${object} FROM ${type.table} ${alias} WHERE ${all([found, ...typeSql(context.statement, type, alias)])})`;
 }
 
-/** SQL of a root field that answers a list: JSON text. */
+/** SQL of a root field for a list: JSON text. */
 export function listSql(context: CompileContext, type: EntityType, { nodes }: Selected): string | undefined {
   return listOf(context, type, nodes, { depth: context.limits.depth, rows: 1, link: undefined });
 }
 
-/** SQL for the number of rows behind a list, and for whether there are more than it answers. */
+/** SQL for the number of rows behind a list, and for whether there are more than it returns. */
 export function totalsSql(context: CompileContext, type: EntityType, { nodes }: Selected) {
   const alias = context.statement.alias();
   const { first, skip } = range(nodes[0], context.variables, context.limits);
@@ -95,12 +101,12 @@ function countRows(context: CompileContext, rows: number): void {
   context.rows += rows;
   if (context.rows <= context.limits.rows) return;
   throw new QueryError(
-    `The query may answer more than ${context.limits.rows} entities (the product of \`first\` down its lists). ` +
+    `The query may return more than ${context.limits.rows} entities (the product of \`first\` down its lists). ` +
       "Ask for fewer with `first`, or in several requests.",
   );
 }
 
-// An object without selection is left out of the answer, as in the original.
+// subgraph: an object without a selection is left out of the response.
 function objectSql(context: CompileContext, scope: Scope, nodes: Selected["nodes"]): string | undefined {
   const sets = nodes.flatMap((node) => node.selectionSet ?? []);
   if (sets.length === 0) return undefined;
@@ -115,7 +121,7 @@ function objectSql(context: CompileContext, scope: Scope, nodes: Selected["nodes
   return interfaceSql(context, scope, sets);
 }
 
-// Types that are asked for the same fields share one branch.
+// Types with the same selected fields share one branch.
 function interfaceSql(context: CompileContext, scope: Scope, sets: SelectionSetNode[]): string {
   const { type, alias } = scope;
   const branches = new Map<string, { names: string[]; fields: Selected[] }>();
@@ -185,7 +191,7 @@ function relationPieces(
   const { statement } = context;
   const target = entityType(field.target);
   const id = columnOf(scope, field.column);
-  // An address that a row names has its account row: asking for no more than the id needs no look-up.
+  // Every address in a row has an account row: selecting no more than its id needs no look-up.
   if (target.name === "Account" && isKnown(context, target, nodes)) {
     const known = placeholderPieces(context, target, id, nodes);
     if (!field.nullable) return known;

@@ -5,8 +5,8 @@ import { arrayLiteral, type Statement } from "./statement.ts";
 /** A column in a statement: its SQL, and its table and name for what depends on the indexes. */
 export type ColumnPlace = { statement: Statement; column: string; table: string; name: string };
 
-// Text that may be longer than an index entry. Their btree indexes hold the first 256 characters, so that a
-// comparison says the same of these as well (src/schema/subgraph.ts).
+// Text that may be longer than an index entry. Their btree indexes contain the first 256 characters, so that a
+// comparison also holds for these (src/schema/subgraph.ts).
 const prefixIndexed = new Set([
   "domain.name",
   "domain.label_name",
@@ -16,7 +16,7 @@ const prefixIndexed = new Set([
 ]);
 const prefixLength = 256;
 
-/** Length-limited form of a column as the indexes hold it; undefined for columns that are indexed whole. */
+/** Length-limited form of a column as the indexes contain it; undefined for columns that are indexed whole. */
 export function indexedPrefix({ column, table, name }: Omit<ColumnPlace, "statement">): string | undefined {
   return prefixIndexed.has(`${table}.${name}`) ? `left(${column}, ${prefixLength})` : undefined;
 }
@@ -24,7 +24,7 @@ export function indexedPrefix({ column, table, name }: Omit<ColumnPlace, "statem
 const sqlOperators = { "": "=", not: "<>", gt: ">", lt: "<", gte: ">=", lte: "<=" } as const;
 type Comparison = keyof typeof sqlOperators;
 
-/** One filter on a column that is no list. Negations never hold for null. */
+/** One filter on a column that is not a list. Negations never hold for null. */
 export function comparisonSql(
   place: ColumnPlace,
   scalar: Scalar,
@@ -67,7 +67,7 @@ function compareSql(place: ColumnPlace, scalar: Scalar, operator: Comparison, va
   return `(${prefix} ${loose[operator]} ${statement.bind(firstCharacters(value))} AND ${whole})`;
 }
 
-// Stored text holds no NUL, so a value that does lies between its part before the NUL and everything longer.
+// Stored text contains no NUL, so a value with one lies between its part before the NUL and everything longer.
 function compareWithNul({ statement, column }: ColumnPlace, operator: Comparison, before: string): string {
   if (operator === "") return "FALSE";
   if (operator === "not") return `${column} IS NOT NULL`;

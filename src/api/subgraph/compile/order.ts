@@ -5,11 +5,12 @@ import { nameOf, show, type Value } from "../schema/values.ts";
 import { indexedPrefix } from "./conditions.ts";
 import type { Statement } from "./statement.ts";
 
+/** Terms of ORDER BY, and the joins that they need. */
 export type Order = { by: string[]; joins: string[] };
 
 /**
  * ORDER BY of a list. Ties are broken by id in the same direction; nulls come last ascending and first
- * descending; without `orderBy` the order is by id, whatever the direction says.
+ * descending; without `orderBy` the order is by id, whatever the direction.
  */
 export function orderSql(
   statement: Statement,
@@ -38,8 +39,8 @@ export function orderSql(
     if (field.column === "id") return { by: [`${alias}.id${direction}`], joins: [] };
     return { by: own(sortColumns(type.table, alias, field.column)), joins: [] };
   }
-  if (field.kind === "scalar") throw new Error(`${field.name} is no relation.`);
-  // Accounts exist for every address that a row names: the id behind the relation says the same.
+  if (field.kind === "scalar") throw new Error(`${field.name} is not a relation.`);
+  // Every address in a row has an account row: the id in the relation is the same.
   if (field.kind === "relation" && field.target === "Account" && child.column === "id") {
     return { by: own([`${alias}.${field.column}`]), joins: [] };
   }
@@ -55,7 +56,7 @@ export function orderSql(
   };
 }
 
-// The index of a long text holds its first characters: sorted by these first, the order is the same and the
+// The index of a long text contains its first characters: sorted by these first, the order is the same and the
 // database sorts only ties.
 function sortColumns(table: string, alias: string, name: string): string[] {
   const column = `${alias}.${name}`;

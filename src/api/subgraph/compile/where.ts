@@ -6,10 +6,11 @@ import { coerce, isObject, show, type Value } from "../schema/values.ts";
 import { comparisonSql, listSql } from "./conditions.ts";
 import type { Statement } from "./statement.ts";
 
+/** What the conditions of one statement share. */
 export type WhereContext = {
   statement: Statement;
   limits: Pick<SubgraphLimits, "depth" | "listValues">;
-  /** Whether other keys of the same object leave few rows, as far as one can tell from their names. */
+  /** Whether other keys of the same object leave few rows, judging by their names. */
   isNarrow?: boolean;
 };
 
@@ -24,72 +25,63 @@ const narrowing = new Set([
   "resolvedAddress",
 ]);
 
+/** Rows that a filter applies to: their type and alias, and the levels that the filter may still have. */
+type Filtered = { type: EntityType; alias: string; depth: number };
+
 /** Conditions of a `where` object on rows of `type` under `alias`, all of which must hold. */
 export function whereSql(context: WhereContext, type: EntityType, alias: string, filter: Value): string[] {
-  return conditions(context, type, alias, filter, context.limits.depth);
+  return conditions(context, { type, alias, depth: context.limits.depth }, filter);
 }
 
-function conditions(
-  context: WhereContext,
-  type: EntityType,
-  alias: string,
-  filter: Value,
-  depth: number,
-): string[] {
+function conditions(context: WhereContext, { type, alias, depth }: Filtered, filter: Value): string[] {
   if (filter === null) return [];
   if (!isObject(filter))
     throw invalid(`expected an object of type ${type.name}_filter, but got ${show(filter)}`);
   if (depth < 0) throw invalid("it is nested too deeply");
   const keys = filterKeys(type);
   const isNarrow = Object.entries(filter).some(([name, value]) => value !== null && narrowing.has(name));
+  const filtered = { type, alias, depth: depth - 1 };
   return Object.entries(filter).flatMap(([name, value]) => {
     const key = keys.get(name);
     if (key === undefined) throw invalid(`\`${type.name}_filter\` has no field \`${name}\``);
-    return condition({ ...context, isNarrow }, type, alias, name, key, value, depth - 1);
+    return condition({ ...context, isNarrow }, filtered, { name, ...key }, value);
   });
 }
 
-function condition(
-  context: WhereContext,
-  type: EntityType,
-  alias: string,
-  name: string,
-  key: FilterKey,
-  value: Value,
-  depth: number,
-): string[] {
+type NamedKey<Kind extends FilterKey["kind"] = FilterKey["kind"]> = { name: string } & Extract<
+  FilterKey,
+  { kind: Kind }
+>;
+
+function condition(context: WhereContext, filtered: Filtered, key: NamedKey, value: Value): string[] {
   switch (key.kind) {
     case "group":
-      return group(context, type, alias, name, key.every, value, depth);
+      return group(context, filtered, key, value);
     case "changeBlock":
-      return changeBlock(context, type, alias, value);
+      return changeBlock(context, filtered, value);
     case "child":
-      return [child(context, alias, key.field, value, depth)];
+      return [child(context, filtered, key.field, value)];
     case "column":
-      return [column(context, type, alias, name, key.field, key.operator, value)];
+      return [column(context, filtered, key, value)];
   }
 }
 
-// Elements of a group are ANDed inside. A group beside other keys is ANDed with them, which graph-node refuses
-// or reads so.
+// The keys of one element are ANDed. A group beside other keys is ANDed with them; graph-node does the same, or refuses it.
 function group(
   context: WhereContext,
-  type: EntityType,
-  alias: string,
-  name: string,
-  every: boolean,
+  filtered: Filtered,
+  { name, every }: NamedKey<"group">,
   value: Value,
-  depth: number,
 ): string[] {
   if (value === null) return [];
   if (!Array.isArray(value)) throw invalid(`\`${name}\` takes a list, but got ${show(value)}`);
   checkLength(context, name, value);
-  const elements = value.map((element) => all(conditions(context, type, alias, element, depth)));
+  const elements = value.map((element) => all(conditions(context, filtered, element)));
   if (every) return elements.filter((sql) => sql !== "TRUE");
   return [elements.length === 0 ? "FALSE" : `(${elements.join(" OR ")})`];
 }
 
-function changeBlock({ statement }: WhereContext, type: EntityType, alias: string, value: Value): string[] {
+function changeBlock({ statement }: WhereContext, { type, alias }: Filtered, value: Value): string[] {
   if (value === null) return [];
   const number = isObject(value) ? coerce("Int", value["number_gte"] ?? null) : undefined;
   if (number === undefined) throw invalid("`_change_block` takes {number_gte: Int!}");
@@ -97,10 +89,10 @@ function changeBlock({ statement }: WhereContext, type: EntityType, alias: strin
 }
 
 // A related row exists that matches. Deeper nesting than the original's one level works as well.
-function child(context: WhereContext, alias: string, field: Field, value: Value, depth: number): string {
-  if (field.kind === "scalar") throw new Error(`${field.name} is no relation.`);
+function child(context: WhereContext, { alias, depth }: Filtered, field: Field, value: Value): string {
+  if (field.kind === "scalar") throw new Error(`${field.name} is not a relation.`);
   if (!isObject(value)) throw new QueryError("Query contains value with invalid type", { scope: "group" });
-  const target = entityType(field.target);
+  const type = entityType(field.target);
   const other = context.statement.alias();
   const link =
     field.kind === "relation"
@@ -108,22 +100,19 @@ function child(context: WhereContext, alias: string, field: Field, value: Value,
       : `${other}.${field.by} = ${alias}.id`;
   const where = [
     link,
-    ...typeSql(context.statement, target, other),
-    ...conditions(context, target, other, value, depth),
+    ...typeSql(context.statement, type, other),
+    ...conditions(context, { type, alias: other, depth }, value),
   ];
   // With few rows left the related row is looked up for each. OFFSET keeps the database from starting at the
-  // related rows instead, which goes wrong for parents with millions of names.
+  // related rows instead, which is slow for parents with millions of names.
   const barrier = context.isNarrow === true ? " OFFSET 0" : "";
-  return `EXISTS (SELECT FROM ${target.table} ${other} WHERE ${where.join(" AND ")}${barrier})`;
+  return `EXISTS (SELECT FROM ${type.table} ${other} WHERE ${where.join(" AND ")}${barrier})`;
 }
 
 function column(
   context: WhereContext,
-  type: EntityType,
-  alias: string,
-  name: string,
-  field: Field,
-  operator: Operator,
+  { type, alias }: Filtered,
+  { name, field, operator }: NamedKey<"column">,
   value: Value,
 ): string {
   if (field.kind === "derived") throw new Error(`${field.name} has no column.`);
@@ -185,7 +174,7 @@ function invalid(reason: string): QueryError {
   return new QueryError(`Invalid value provided for argument \`where\`: ${reason}`);
 }
 
-/** The condition that picks a type's rows out of a table that holds several. */
+/** The condition that selects a type's rows in a table of several types. */
 export function typeSql(statement: Statement, type: EntityType, alias: string): string[] {
   return type.shared ? [`${alias}.type = ${statement.bind(type.name)}`] : [];
 }

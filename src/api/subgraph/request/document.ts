@@ -10,12 +10,14 @@ import { LRUCache } from "lru-cache";
 import { QueryError } from "../schema/errors.ts";
 import { readValue, type Value, type Variables } from "../schema/values.ts";
 
+/** The fragments of a document by name. */
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
+/** The operation to run, with the fragments of its document. */
 export type Operation = { node: OperationDefinitionNode; fragments: Fragments };
 
 type Document = { operations: OperationDefinitionNode[]; fragments: Fragments };
 
-/** A reader of documents that remembers those it has parsed: clients send few different ones. */
+/** A reader of documents that caches those it has parsed: clients send few different ones. */
 export function createDocumentReader({ tokens }: { tokens: number }) {
   const cache = new LRUCache<string, Document>({
     maxSize: 1_000_000,
@@ -57,7 +59,7 @@ function parseSource(source: string, maxTokens: number): DocumentNode {
         token === undefined ? {} : { location: { line, column } },
       );
     }
-    // The parser descends recursively: a document that is nested beyond the stack ends here.
+    // The parser is recursive: a document may be nested too deeply for the stack.
     if (error instanceof RangeError) throw new QueryError("The document is nested too deeply.");
     throw error;
   }
@@ -73,7 +75,9 @@ function chooseOperation(
   if (name === undefined && second !== undefined) throw new QueryError("Operation name required");
   if (chosen === undefined) {
     throw new QueryError(
-      name === undefined ? "The document holds no operation." : `The document has no operation \`${name}\`.`,
+      name === undefined
+        ? "The document contains no operation."
+        : `The document has no operation \`${name}\`.`,
     );
   }
   if (chosen.operation !== "query")
@@ -81,7 +85,7 @@ function chooseOperation(
   return chosen;
 }
 
-// Every fragment that is spread exists, and none contains itself.
+// Every fragment that is spread must exist, and must not contain itself.
 function checkSpreads(set: SelectionSetNode, fragments: Fragments, open: string[], done: Set<string>): void {
   for (const selection of set.selections) {
     if (selection.kind !== "FragmentSpread") {
@@ -101,7 +105,7 @@ function checkSpreads(set: SelectionSetNode, fragments: Fragments, open: string[
   }
 }
 
-/** Values of the variables that the operation declares; others are ignored, defaults filled in. */
+/** Values of the variables that the operation declares, defaults included; other variables are ignored. */
 export function readVariables(
   { node }: Operation,
   given: { [name: string]: Value },

@@ -4,9 +4,9 @@ import { QueryError } from "../schema/errors.ts";
 import { createSchema } from "../schema/schema.ts";
 import type { Variables } from "../schema/values.ts";
 import type { Fragments, Operation } from "./document.ts";
-import type { Selected } from "./selection.ts";
+import type { Selected } from "./fields.ts";
 
-// Roughly how many entries a list of the schema has, to foresee the size of an answer.
+// Rough lengths of the lists in the schema, to estimate the size of a response.
 const sizes: { [list: string]: number } = {
   types: 110,
   fields: 20,
@@ -17,7 +17,7 @@ const sizes: { [list: string]: number } = {
 };
 const mostEntries = 2_000_000;
 
-/** Answers `__schema` and `__type`. The schema is built at the first use; answers are remembered. */
+/** Resolves `__schema` and `__type`. The schema is built on first use; responses are cached. */
 export function createIntrospection() {
   let schema: GraphQLSchema | undefined;
   const answers = new LRUCache<string, Record<string, string>>({
@@ -72,9 +72,9 @@ function run(
     },
     variableValues: Object.fromEntries(variables),
   });
-  if (result instanceof Promise) throw new Error("Introspection answers at once.");
-  const [fault] = result.errors ?? [];
-  if (fault !== undefined) throw new QueryError(fault.message, { location: fault.locations?.[0] });
+  if (result instanceof Promise) throw new Error("Introspection is synchronous.");
+  const [error] = result.errors ?? [];
+  if (error !== undefined) throw new QueryError(error.message, { location: error.locations?.[0] });
   return Object.fromEntries(
     Object.entries(result.data ?? {}).map(([key, value]) => [key, JSON.stringify(value)]),
   );

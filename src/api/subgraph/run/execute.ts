@@ -1,28 +1,30 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
+import { type BlockRef, parseHead } from "../../../ponder/checkpoints.ts";
 import type { Database } from "../../database/client.ts";
 import { danglingMark } from "../compile/compile.ts";
 import type { CompiledRequest, RootField } from "../compile/compile-request.ts";
-import { type BlockHashes, checkConstraint, decodeHead, type Head } from "../request/head.ts";
+import { type BlockHashes, checkConstraint } from "../request/block-constraint.ts";
 import { type ErrorEntry, QueryError } from "../schema/errors.ts";
 import { metaJson } from "./meta.ts";
 
-/** Answer to one request: the body's text, and the block that it was read at. */
-export type Answer = { body: string; head: Head | undefined };
+/** Response to one request: the body's text, and the block that it was read at. */
+export type Answer = { body: string; head: BlockRef | undefined };
 
+/** What a request runs with. */
 export type ExecuteOptions = {
-  /** Runs a statement that answers one row, for `limits.timeoutMs` at most. */
+  /** Runs a statement of one row, for `limits.timeoutMs` at most. */
   row: Database["row"];
   limits: SubgraphLimits;
   /** Shown as `_meta.deployment`. */
   deployment: string;
-  /** SQL expression that reads the root chain's checkpoint. */
-  checkpointSql: string;
-  hashes: (head: Head) => Promise<BlockHashes | undefined>;
+  /** SQL expression that reads the root chain's head. */
+  headSql: string;
+  hashes: (head: BlockRef) => Promise<BlockHashes | undefined>;
 };
 
 /**
- * Runs a compiled request. All root fields are read by one statement, so that an answer is of one moment,
- * the moment that its `_meta` tells.
+ * Runs a compiled request. All root fields are read by one statement, so that a response is of one moment,
+ * that of its `_meta`.
  */
 export async function executeRequest(
   request: CompiledRequest,
@@ -32,13 +34,9 @@ export async function executeRequest(
   const { fields, statement, extensions } = request;
   const failed = new Map(request.failed);
   const texts = fields.filter((field) => field.kind === "sql").filter(({ group }) => !failed.has(group));
-  const columns = [
-    options.checkpointSql,
-    ...texts.map((field) => field.sql),
-    ...extensions.map(({ sql }) => sql),
-  ];
+  const columns = [options.headSql, ...texts.map((field) => field.sql), ...extensions.map(({ sql }) => sql)];
   const columnTexts = await readRow(options, statement.finish(`SELECT ${columns.join(", ")}`), signal);
-  const head = decodeHead(columnTexts[0] ?? null);
+  const head = parseHead(columnTexts[0] ?? null);
   await checkGroups(fields, failed, { ...options, head });
   const values = new Map<RootField, string>(
     texts.map((field, place) => [field, columnTexts[place + 1] ?? "null"]),
@@ -73,14 +71,14 @@ async function readRow(
         `Query timed out after ${limits.timeoutMs} ms. Narrow it with \`where\`, or page by \`id_gt\` instead of \`skip\`.`,
       );
     }
-    // Classes 22 and 54: the values or the size of the query are at fault, not the database.
+    // Classes 22 and 54: the error is in the values or the size of the query, not in the database.
     if (/^(22|54)/.test(stateOf(error)))
       throw new QueryError(`Store error: ${error instanceof Error ? error.message : error}`);
     throw error;
   }
 }
 
-// Said by the signal, or by Postgres of a statement that was cancelled.
+// From the signal, or from Postgres for a statement that was cancelled.
 function isTimeout(error: unknown): boolean {
   return (error instanceof DOMException && error.name === "TimeoutError") || stateOf(error) === "57014";
 }
@@ -93,7 +91,7 @@ function stateOf(error: unknown): string {
 async function checkGroups(
   fields: readonly RootField[],
   failed: Map<number, QueryError>,
-  source: ExecuteOptions & { head: Head | undefined },
+  source: ExecuteOptions & { head: BlockRef | undefined },
 ): Promise<void> {
   const checked = new Set<number>();
   for (const { group, constraint } of fields) {
@@ -119,7 +117,7 @@ async function fieldText(
   request: CompiledRequest,
   field: RootField,
   values: ReadonlyMap<RootField, string>,
-  source: ExecuteOptions & { head: Head | undefined },
+  source: ExecuteOptions & { head: BlockRef | undefined },
 ): Promise<string | undefined> {
   if (field.kind === "sql") return values.get(field);
   if (field.kind === "meta") return metaJson(request.context, field.selected, field.constraint, source);
@@ -140,7 +138,7 @@ function bodyText(
   const text = `{${body.join(",")}}`;
   if (text.length > responseBytes) {
     throw new QueryError(
-      `The answer has more than ${responseBytes} bytes. Ask for fewer entities with \`first\`, or for fewer fields.`,
+      `The response has more than ${responseBytes} bytes. Ask for fewer entities with \`first\`, or for fewer fields.`,
     );
   }
   return text;

@@ -1,12 +1,14 @@
 import type { SelectionSetNode } from "graphql";
-import type { BlockConstraint, BlockHashes, Head } from "../request/head.ts";
-import { collectFields, type Selected, type SelectionContext } from "../request/selection.ts";
+import { LRUCache } from "lru-cache";
+import type { BlockRef } from "../../../ponder/checkpoints.ts";
+import type { BlockConstraint, BlockHashes } from "../request/block-constraint.ts";
+import { collectFields, type Selected, type SelectionContext } from "../request/fields.ts";
 import { QueryError } from "../schema/errors.ts";
 
 type MetaSource = {
-  head: Head | undefined;
+  head: BlockRef | undefined;
   deployment: string;
-  hashes: (head: Head) => Promise<BlockHashes | undefined>;
+  hashes: (head: BlockRef) => Promise<BlockHashes | undefined>;
 };
 
 const fields: { [type: string]: ReadonlySet<string> } = {
@@ -45,7 +47,7 @@ async function metaField(
   if (selected.name === "hasIndexingErrors") return "false";
   const asked = select(context, "_Block_", selected.nodes);
   if (asked === undefined) return undefined;
-  // subgraph: who asks for a block by its number gets no hash.
+  // subgraph: no hash for a block that is requested by number.
   const wantsHash =
     constraint.kind !== "number" && asked.some(({ name }) => name === "hash" || name === "parentHash");
   const hashes = wantsHash && source.head !== undefined ? await source.hashes(source.head) : undefined;
@@ -68,4 +70,61 @@ function select(context: SelectionContext, type: string, nodes: Selected["nodes"
       throw new QueryError(`Type \`${type}\` has no field \`${name}\``, { node: places[0] });
   }
   return asked;
+}
+
+/** A block as a node reports it. Timestamp in Unix seconds. */
+export type RpcBlock = BlockHashes & { timestamp: number };
+
+const patienceMs = 2_000;
+
+/**
+ * Looks up the hashes of indexed blocks, once per block. Undefined if the RPC fails, takes longer than two
+ * seconds, or has another block at that height (a reorganisation that is not indexed yet).
+ */
+export function createBlockHashes(blockOf: (number: number) => Promise<RpcBlock | undefined>) {
+  // Kept for a few seconds only: the block may be replaced by one of the same height and time.
+  const known = new LRUCache<string, Promise<BlockHashes | undefined>>({ max: 64, ttl: 15_000 });
+  const settled = new LRUCache<string, BlockHashes>({ max: 64, ttl: 15_000 });
+
+  function ask(head: BlockRef): Promise<BlockHashes | undefined> {
+    const key = `${head.number}/${head.timestamp}`;
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const asked = withPatience(blockOf(head.number)).then((block) => {
+      if (block?.timestamp !== head.timestamp) {
+        known.delete(key);
+        return undefined;
+      }
+      const hashes = { hash: block.hash, parentHash: block.parentHash };
+      settled.set(key, hashes);
+      return hashes;
+    });
+    known.set(key, asked);
+    return asked;
+  }
+
+  return {
+    ask,
+    /** The hashes if they are known; else undefined, and they are fetched for the next time. */
+    peek(head: BlockRef): BlockHashes | undefined {
+      const hashes = settled.get(`${head.number}/${head.timestamp}`);
+      if (hashes === undefined) void ask(head);
+      return hashes;
+    },
+  };
+}
+
+async function withPatience(answer: Promise<RpcBlock | undefined>): Promise<RpcBlock | undefined> {
+  let timer: number | NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, patienceMs);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } catch {
+    // Without a response the hash is unknown, which `_meta` may show as null.
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -1,8 +1,10 @@
 // The entities of the ENS subgraph as data. A field is written as its GraphQL type; `by <field>` marks one
 // that has no column and is found through that field of the other entity.
 
+/** Types of scalar fields. */
 export type Scalar = "ID" | "String" | "Bytes" | "BigInt" | "Int" | "Boolean";
 
+/** A field with a column of its own. */
 export type ScalarField = {
   kind: "scalar";
   name: string;
@@ -34,8 +36,10 @@ export type DerivedField = {
   extra: boolean;
 };
 
+/** A field of an entity or interface. */
 export type Field = ScalarField | RelationField | DerivedField;
 
+/** An entity or interface, with the table that holds its rows. */
 export type EntityType = {
   name: string;
   kind: "entity" | "interface";
@@ -176,7 +180,7 @@ const scalars = new Set<string>(["ID", "String", "Bytes", "BigInt", "Int", "Bool
 /** Every entity and interface by name. */
 export const entityTypes: ReadonlyMap<string, EntityType> = read(declarations);
 
-/** The entity or interface of this name; a name that is not in the declarations is a fault of ours. */
+/** The entity or interface of this name. Throws if there is none, which is an error of ours. */
 export function entityType(name: string): EntityType {
   const type = entityTypes.get(name);
   if (type === undefined) throw new Error(`There is no entity type "${name}".`);

@@ -1,11 +1,11 @@
 import type { ASTNode } from "graphql";
 
-/** One entry of `errors` in an answer. */
+/** One entry of `errors` in a response. */
 export type ErrorEntry = { locations?: Location[]; message: string };
 type Location = { line: number; column: number };
 
 /**
- * A query that cannot be answered. Names the place in the document where the original does so.
+ * An error of the query. Has a location in the document where the original has one.
  * Scope "group": only the root fields of the same block constraint are lost; "document": all of them.
  */
 export class QueryError extends Error {
@@ -29,7 +29,7 @@ type QueryErrorOptions = {
   scope?: "document" | "group";
 };
 
-/** The server is too busy; the caller may come back after `retryAfter` seconds. */
+/** The server is too busy; the caller may retry after `retryAfter` seconds. */
 export class BusyError extends Error {
   override name = "BusyError";
   readonly retryAfter: number;

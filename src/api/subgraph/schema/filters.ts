@@ -107,7 +107,7 @@ const sorts = new Map<string, Map<string, SortKey>>();
 
 /**
  * Every value of the type's orderBy enum. Relations and lists are listed, as in the original, but cannot be
- * sorted by: `isSortable` tells them apart.
+ * sorted by: see `isSortable`.
  */
 export function sortKeys(type: EntityType): ReadonlyMap<string, SortKey> {
   const known = sorts.get(type.name);

@@ -25,7 +25,7 @@ import { describe } from "./descriptions.ts";
 import { type EntityType, entityTypes, type Field } from "./entities.ts";
 import { filterKeys, sortKeys } from "./filters.ts";
 
-/** The GraphQL schema that introspection shows. It resolves nothing: answers are made by SQL. */
+/** The GraphQL schema that introspection shows. It resolves nothing: responses are built by SQL. */
 export function createSchema(): GraphQLSchema {
   const named = namedTypes();
   const query = new GraphQLObjectType({ name: "Query", fields: () => rootFields(named) });

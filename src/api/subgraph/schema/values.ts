@@ -3,10 +3,11 @@ import type { Scalar } from "./entities.ts";
 import { QueryError } from "./errors.ts";
 
 /**
- * A value of the document with its variables put in. Integers too big for a number are bigint; a bare name,
+ * A value of the document, its variables replaced. Integers too big for a number are bigint; a bare name,
  * as an enum's value is written, is a symbol with that description.
  */
 export type Value = null | boolean | number | bigint | string | symbol | Value[] | InputObject;
+/** An input object, such as a filter. */
 export type InputObject = { [key: string]: Value };
 
 /** Values of the request's variables; one that is declared and has no value is absent. */
@@ -50,7 +51,7 @@ export function isObject(value: Value): value is InputObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A value as it may be shown in a message: short, on one line. */
+/** A value as shown in a message: short, on one line. */
 export function show(value: Value): string {
   const text = JSON.stringify(value, (_, item) =>
     typeof item === "bigint" ? item.toString() : typeof item === "symbol" ? item.description : item,

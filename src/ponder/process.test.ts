@@ -1,6 +1,6 @@
 import { Gauge, Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { ponderProcess } from "./ponder-process.ts";
+import { metricsRegistry, ponderLogger, ponderProcess } from "./process.ts";
 
 const gaugeNames = [
   "ponder_historical_total_blocks",
@@ -11,19 +11,22 @@ const gaugeNames = [
   "ponder_sync_is_complete",
 ] as const;
 
+const embedded = { query: async () => "embedded" };
+
 function globalsOf({ command = "start", admin = undefined as unknown } = {}) {
   const registers = [new Registry()];
   const metrics = Object.fromEntries(
     gaugeNames.map((name) => [name, new Gauge({ name, help: name, labelNames: ["chain"], registers })]),
   ) as Record<(typeof gaugeNames)[number], Gauge<"chain">>;
   const logged: unknown[] = [];
+  const keep = (line: unknown) => logged.push(line);
   const stops: (() => void)[] = [];
   const shutdown = { add: (stop: () => void) => stops.push(stop) };
   const scope = {
     PONDER_COMMON: {
       options: { command },
-      logger: { warn: (line: unknown) => logged.push(line) },
-      metrics,
+      logger: { info: keep, warn: keep, error: keep },
+      metrics: { ...metrics, registry: registers[0] },
       shutdown,
       apiShutdown: shutdown,
     },
@@ -34,7 +37,10 @@ function globalsOf({ command = "start", admin = undefined as unknown } = {}) {
         { id: 8453, name: "base", rpc: "https://rpc/secret" },
       ],
     },
-    PONDER_DATABASE: { driver: { dialect: admin === undefined ? "pglite" : "postgres", admin } },
+    PONDER_DATABASE: {
+      driver:
+        admin === undefined ? { dialect: "pglite", instance: embedded } : { dialect: "postgres", admin },
+    },
   };
   return { scope, metrics, logged, stops };
 }
@@ -64,24 +70,23 @@ test("reads the sync figures of each chain by its id", async () => {
   );
 });
 
-test("tells what process it is", () => {
+test("describes the process it is in", () => {
   const { scope, logged, stops } = globalsOf();
   const ponder = ponderProcess(scope);
   expect(ponder.isIndexer).toBe(true);
   expect(ponderProcess(globalsOf({ command: "serve" }).scope).isIndexer).toBe(false);
   expect([ponder.schema, ponder.viewsSchema]).toEqual(["names", undefined]);
-  expect([...ponder.chainNames]).toEqual([
-    [1, "mainnet"],
-    [8453, "base"],
-  ]);
+  expect(ponder.ofChain({ mainnet: "a", base: "b" }, 8453)).toBe("b");
+  expect(ponder.ofChain({ mainnet: "a", base: "b" }, 10)).toBeUndefined();
   ponder.log("one line");
   expect(logged).toEqual([{ msg: "one line" }]);
   ponder.onStop(() => undefined);
   expect(stops).toHaveLength(2);
 });
 
-test("writes through the pool of a server, and not at all to an embedded database", async () => {
-  expect(ponderProcess(globalsOf().scope).write).toBeUndefined();
+test("writes through the pool of a server, or to the embedded database", async () => {
+  const { isEmbedded, write } = ponderProcess(globalsOf().scope);
+  expect([isEmbedded, await write("select 1")]).toEqual([true, "embedded"]);
   const statements: unknown[] = [];
   class Pool {
     private readonly answers = ["done"];
@@ -90,16 +95,26 @@ test("writes through the pool of a server, and not at all to an embedded databas
       return this.answers[0];
     }
   }
-  const { write } = ponderProcess(globalsOf({ admin: new Pool() }).scope);
-  expect(await write?.("select $1", [1])).toBe("done");
+  const served = ponderProcess(globalsOf({ admin: new Pool() }).scope);
+  expect([served.isEmbedded, await served.write("select $1", [1])]).toEqual([false, "done"]);
   expect(statements).toEqual([["select $1", [1]]]);
 });
 
-test("names what a release of Ponder no longer has", () => {
-  expect(() => ponderProcess({})).toThrow("PONDER_COMMON");
+test("finds Ponder's logger and metrics, and none outside of Ponder", () => {
+  const { scope } = globalsOf();
+  expect(ponderLogger(scope)).toEqual(scope.PONDER_COMMON.logger);
+  expect(ponderLogger({})).toBeUndefined();
+  expect(metricsRegistry(scope)).toBe(scope.PONDER_COMMON.metrics.registry);
+  expect(metricsRegistry({})).toBeUndefined();
+});
+
+test("names what another release of Ponder lacks, and the release it expects", () => {
+  expect(() => ponderProcess({})).toThrow(/written for Ponder 0\.17\.7: PONDER_COMMON: .*PONDER_DATABASE: /);
   const { scope } = globalsOf();
   const { ponder_sync_block: _, ...others } = scope.PONDER_COMMON.metrics;
-  expect(() =>
-    ponderProcess({ ...scope, PONDER_COMMON: { ...scope.PONDER_COMMON, metrics: others } }),
-  ).toThrow("ponder_sync_block");
+  const changed = { ...scope, PONDER_COMMON: { ...scope.PONDER_COMMON, metrics: others } };
+  expect(() => ponderProcess(changed)).toThrow(
+    "PONDER_COMMON.metrics.ponder_sync_block: expected an object with get(). Install that version",
+  );
+  expect(() => ponderLogger({ PONDER_COMMON: {} })).toThrow("PONDER_COMMON.logger");
 });

@@ -1,12 +1,14 @@
 import type { DirectiveNode, FieldNode, SelectionSetNode } from "graphql";
+import type { SubgraphLimits } from "../../../config/limits.ts";
 import { entityTypes } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
-import { readValue, type Variables } from "../schema/values.ts";
+import { coerce, readValue, show, type Value, type Variables } from "../schema/values.ts";
 import type { Fragments } from "./document.ts";
 
-/** A field of the answer: its key there, its name, and every place where the document asks for it. */
+/** A field of the response: its key there, its name, and every place where the document selects it. */
 export type Selected = { key: string; name: string; nodes: [FieldNode, ...FieldNode[]] };
 
+/** What the fields of one document are collected with. */
 export type SelectionContext = {
   fragments: Fragments;
   variables: Variables;
@@ -15,7 +17,7 @@ export type SelectionContext = {
 };
 
 /**
- * Fields that the selection sets ask of an object of the concrete type `type`, in the order of the document.
+ * Fields that the selection sets select of an object of the concrete type `type`, in the order of the document.
  * `scope` is the type that the sets are written for: the type itself or its interface.
  */
 export function collectFields(
@@ -25,14 +27,13 @@ export function collectFields(
   sets: readonly SelectionSetNode[],
 ): Selected[] {
   const found = new Map<string, Selected>();
-  for (const set of sets) collect(context, type, scope, set, found);
+  for (const set of sets) collect(context, { type, scope }, set, found);
   return [...found.values()];
 }
 
 function collect(
   context: SelectionContext,
-  type: string,
-  scope: string,
+  { type, scope }: { type: string; scope: string },
   set: SelectionSetNode,
   found: Map<string, Selected>,
 ): void {
@@ -51,7 +52,7 @@ function collect(
       selection.kind === "InlineFragment" ? selection : context.fragments.get(selection.name.value);
     const condition = fragment?.typeCondition?.name.value ?? scope;
     if (fragment !== undefined && appliesTo(condition, type)) {
-      collect(context, type, condition, fragment.selectionSet, found);
+      collect(context, { type, scope: condition }, fragment.selectionSet, found);
     }
   }
 }
@@ -72,7 +73,7 @@ function appliesTo(condition: string, type: string): boolean {
   return condition === type || entityTypes.get(condition)?.implementers.includes(type) === true;
 }
 
-/** Whether `@skip` and `@include` let a selection stay. */
+// Whether `@skip` and `@include` keep a selection.
 function isIncluded(
   directives: readonly DirectiveNode[] | undefined,
   { variables }: SelectionContext,
@@ -87,4 +88,62 @@ function isIncluded(
     }
     return value === (name === "include");
   });
+}
+
+/** Value of a field's argument; null when it is absent or a variable without a value. */
+export function argument(
+  node: FieldNode,
+  name: string,
+  variables: Variables,
+  { depth }: Pick<SubgraphLimits, "depth">,
+): Value {
+  const found = node.arguments?.find((candidate) => candidate.name.value === name);
+  return found === undefined ? null : readValue(found.value, variables, depth);
+}
+
+/** `first` and `skip` of a list: 1 to 1000 (default 100) and 0 to 2^32 - 1 (default 0). */
+export function range(node: FieldNode, variables: Variables, limits: Pick<SubgraphLimits, "depth" | "skip">) {
+  return {
+    first: whole(node, "first", 100, { least: 1, shown: 0, most: 1000 }),
+    skip: whole(node, "skip", 0, { least: 0, shown: 0, most: limits.skip }),
+  };
+
+  function whole(
+    field: FieldNode,
+    name: string,
+    otherwise: number,
+    { least, shown, most }: { least: number; shown: number; most: number },
+  ): number {
+    const value = argument(field, name, variables, limits);
+    if (value === null) return otherwise;
+    if (typeof value !== "bigint" && !(typeof value === "number" && Number.isInteger(value))) {
+      throw new QueryError(
+        `Invalid value provided for argument \`${name}\`: expected Int, but got ${show(value)}`,
+        {
+          node: field,
+        },
+      );
+    }
+    if (value >= least && value <= most) return Number(value);
+    throw new QueryError(`The \`${name}\` argument must be between ${shown} and ${most}, but is ${value}`, {
+      scope: "group",
+    });
+  }
+}
+
+/** The `id` argument of a single entity's field. */
+export function idArgument(
+  node: FieldNode,
+  variables: Variables,
+  limits: Pick<SubgraphLimits, "depth">,
+): string {
+  const value = argument(node, "id", variables, limits);
+  if (value === null) throw new QueryError("No value provided for required argument: `id`", { node });
+  const id = coerce("ID", value);
+  if (id === undefined) {
+    throw new QueryError(`Invalid value provided for argument \`id\`: expected ID, but got ${show(value)}`, {
+      node,
+    });
+  }
+  return id;
 }

@@ -1,27 +1,13 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
+import type { BlockRef } from "../../../ponder/checkpoints.ts";
 import { QueryError } from "../schema/errors.ts";
 import { coerce, isObject, show, type Value, type Variables } from "../schema/values.ts";
-import { argument } from "./arguments.ts";
-import type { Selected } from "./selection.ts";
+import { argument, type Selected } from "./fields.ts";
 
-/** A block as `_meta` tells it. Timestamp in Unix seconds. */
-export type Head = { number: number; timestamp: number };
-
-/** What the checkpoint tables do not hold. */
+/** Hashes of a block, which only a node knows. */
 export type BlockHashes = { hash: string; parentHash: string };
 
-/**
- * The indexed block of a chain, from the text of its row in Ponder's `_ponder_checkpoint`: 10 digits
- * timestamp, 16 chain id, 16 block number, then the place within the block. Undefined while the chain's
- * first block is still to come: its row then points before that block's first transaction.
- */
-export function decodeHead(checkpoint: string | null): Head | undefined {
-  if (checkpoint === null || !/^\d{75}$/.test(checkpoint) || /^0*$/.test(checkpoint.slice(42)))
-    return undefined;
-  return { timestamp: Number(checkpoint.slice(0, 10)), number: Number(checkpoint.slice(26, 42)) };
-}
-
-/** Which block a root field must be answered at. */
+/** The block that a root field must be read at. */
 export type BlockConstraint =
   | { kind: "latest" }
   | { kind: "hash"; hash: string }
@@ -61,8 +47,8 @@ function invalid(value: Value): QueryError {
 }
 
 /**
- * Throws unless the answer, read at `head`, is the one that the constraint asks for. Only the latest block
- * can be served: rows hold no history.
+ * Throws QueryError unless a response read at `head` meets the constraint. Only the latest block can be served: rows
+ * have no history.
  */
 export async function checkConstraint(
   constraint: BlockConstraint,
@@ -71,9 +57,9 @@ export async function checkConstraint(
     deployment,
     hashes,
   }: {
-    head: Head | undefined;
+    head: BlockRef | undefined;
     deployment: string;
-    hashes: (head: Head) => Promise<BlockHashes | undefined>;
+    hashes: (head: BlockRef) => Promise<BlockHashes | undefined>;
   },
 ): Promise<void> {
   if (constraint.kind === "latest") return;

@@ -1,0 +1,194 @@
+import { PGlite } from "@electric-sql/pglite";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { createDatabase } from "../api/database/client.ts";
+import {
+  headSql,
+  isBackfillComplete,
+  parseCheckpoint,
+  parseHead,
+  readCheckpoints,
+  restoreHeads,
+} from "./checkpoints.ts";
+
+test("reads the block and chain of a log's checkpoint", () => {
+  expect(
+    parseCheckpoint(
+      "1768400387" + "0000000000000001" + "0000000024231905" + "0000000000000012" + "5" + "0000000000000345",
+    ),
+  ).toEqual({ block: { timestamp: 1768400387, number: 24231905 }, chainId: 1, isStart: false });
+});
+
+test("reads the checkpoint of a whole block, which is filled up with nines", () => {
+  expect(
+    parseCheckpoint(
+      "1768400395" + "0000000000008453" + "0000000040805524" + "9999999999999999" + "9" + "9999999999999999",
+    ),
+  ).toEqual({ block: { timestamp: 1768400395, number: 40805524 }, chainId: 8453, isStart: false });
+});
+
+test("recognizes the checkpoint that a chain begins with", () => {
+  expect(
+    parseCheckpoint(
+      "1489165544" + "0000000000000001" + "0000000003327417" + "0000000000000000" + "0" + "0000000000000000",
+    ),
+  ).toEqual({ block: { timestamp: 1489165544, number: 3327417 }, chainId: 1, isStart: true });
+});
+
+test.each(["", "1".repeat(74), "1".repeat(76), `${"1".repeat(74)}x`])("refuses %j", (text) => {
+  expect(() => parseCheckpoint(text)).toThrow(
+    "written for Ponder 0.17.7: a checkpoint in _ponder_checkpoint has 75 digits",
+  );
+});
+
+// The tables as Ponder 0.17.7 creates them (src/database/index.ts, src/sync-store/schema.ts).
+const client = new PGlite();
+const database = createDatabase(client);
+const signal = () => AbortSignal.timeout(10_000);
+beforeEach(() =>
+  client.exec(`
+    drop schema if exists names cascade; create schema names; set search_path = names;
+    drop schema if exists ponder_sync cascade; create schema ponder_sync;
+    create table _ponder_meta (key text primary key, value jsonb not null);
+    create table _ponder_checkpoint (chain_name text primary key, chain_id bigint not null,
+      safe_checkpoint varchar(75) not null, latest_checkpoint varchar(75) not null,
+      finalized_checkpoint varchar(75) not null);
+    create table ponder_sync.blocks (chain_id bigint not null, number bigint not null, timestamp bigint not null)`),
+);
+afterAll(() => client.close());
+
+const encode = (chainId: number, number: number, timestamp: number, place = "9".repeat(33)) =>
+  `${timestamp}${String(chainId).padStart(16, "0")}${String(number).padStart(16, "0")}${place}`;
+const mainnet = (number: number, place?: string) => encode(1, number, 1_700_000_000 + 12 * number, place);
+const base = (number: number) => encode(8453, number, 1_700_000_000 + 2 * number);
+
+const setReady = (ready: 0 | 1) =>
+  client.query(
+    `insert into _ponder_meta values ('app', jsonb_build_object('is_ready', $1::int))
+      on conflict (key) do update set value = excluded.value`,
+    [ready],
+  );
+const addRow = (chainId: number, safe: string, latest: string) =>
+  client.query(`insert into _ponder_checkpoint values ('chain ' || $1, $1::text::bigint, $2, $3, $2)`, [
+    String(chainId),
+    safe,
+    latest,
+  ]);
+const cache = (chainId: number, number: number, timestamp: number) =>
+  client.query("insert into ponder_sync.blocks values ($1, $2, $3)", [chainId, number, timestamp]);
+
+async function headOf(chainId: number) {
+  const [text] = await database.row(`SELECT ${headSql(chainId)}`, [], signal());
+  return parseHead(text ?? null);
+}
+const restore = () => restoreHeads((text, values) => client.query(text, values), "names");
+
+describe("the checkpoints of all chains", () => {
+  test("are none before Ponder has written any", async () => {
+    expect(await readCheckpoints(database, signal())).toEqual([]);
+    await setReady(0);
+    expect(await readCheckpoints(database, signal())).toEqual([]);
+  });
+
+  test("come by chain id, with whether the backfill is complete", async () => {
+    await setReady(1);
+    await addRow(8453, base(900), base(1000));
+    await addRow(1, mainnet(90), mainnet(100));
+    const row = { isReady: true, safeCheckpoint: mainnet(90), finalizedCheckpoint: mainnet(90) };
+    expect(await readCheckpoints(database, signal())).toEqual([
+      { ...row, chainId: 1, latestCheckpoint: mainnet(100) },
+      {
+        chainId: 8453,
+        isReady: true,
+        latestCheckpoint: base(1000),
+        safeCheckpoint: base(900),
+        finalizedCheckpoint: base(900),
+      },
+    ]);
+    expect(await isBackfillComplete(database, signal())).toBe(true);
+    await setReady(0);
+    expect(await isBackfillComplete(database, signal())).toBe(false);
+  });
+});
+
+describe("the head", () => {
+  test("is unknown without a row, and before the first event", async () => {
+    await setReady(0);
+    expect(await headOf(1)).toBeUndefined();
+    const start = mainnet(5, "0".repeat(33));
+    await addRow(1, start, start);
+    expect(await headOf(1)).toBeUndefined();
+  });
+
+  test("is the block of the last event in the backfill", async () => {
+    await setReady(0);
+    const event = mainnet(50, `${"0".repeat(16)}5${"3".padStart(16, "0")}`);
+    await addRow(1, event, event);
+    expect(await headOf(1)).toEqual({ number: 50, timestamp: 1_700_000_600 });
+  });
+
+  test("is the latest block while following", async () => {
+    await setReady(1);
+    await addRow(1, mainnet(90), mainnet(100));
+    expect(await headOf(1)).toEqual({ number: 100, timestamp: 1_700_001_200 });
+  });
+
+  test("is the safe block after a restart, also before the row is corrected and once Ponder is live again", async () => {
+    await setReady(0);
+    await addRow(1, mainnet(90), mainnet(100));
+    const safe = { number: 90, timestamp: 1_700_001_080 };
+    expect(await headOf(1)).toEqual(safe);
+    await restore();
+    expect(await headOf(1)).toEqual(safe);
+    await setReady(1);
+    expect(await headOf(1)).toEqual(safe);
+    await client.query("update _ponder_checkpoint set latest_checkpoint = $1", [mainnet(91)]);
+    expect((await headOf(1))?.number).toBe(91);
+  });
+
+  test("after a restart from another chain's safe checkpoint is the newest cached block before it", async () => {
+    await setReady(0);
+    // Block 540 of Base is of the same second as block 90 of mainnet, and comes after it.
+    await addRow(1, base(540), mainnet(100));
+    await addRow(8453, base(540), base(640));
+    for (const number of [80, 90, 95]) await cache(1, number, 1_700_000_000 + 12 * number);
+    expect(await headOf(1)).toBeUndefined();
+    await restore();
+    expect(await headOf(1)).toEqual({ number: 90, timestamp: 1_700_001_080 });
+    expect(await headOf(8453)).toEqual({ number: 540, timestamp: 1_700_001_080 });
+  });
+
+  test("does not take a block of the safe second that comes after the safe checkpoint", async () => {
+    await setReady(0);
+    await addRow(8453, mainnet(90), base(640));
+    for (const number of [530, 540]) await cache(8453, number, 1_700_000_000 + 2 * number);
+    await restore();
+    expect((await headOf(8453))?.number).toBe(530);
+  });
+
+  test("is unknown where nothing of the chain is cached before the safe checkpoint", async () => {
+    await setReady(0);
+    await addRow(1, base(540), mainnet(100));
+    await cache(1, 95, 1_700_001_140);
+    await restore();
+    await setReady(1);
+    expect(await headOf(1)).toBeUndefined();
+  });
+
+  test("of a row that is right stays as it is, and so does that of a live index", async () => {
+    await setReady(0);
+    await addRow(1, base(540), mainnet(80));
+    await restore();
+    expect((await headOf(1))?.number).toBe(80);
+    await setReady(1);
+    await addRow(10, encode(10, 1, 1_700_000_000), encode(10, 9, 1_700_000_018));
+    await restore();
+    expect((await headOf(10))?.number).toBe(9);
+  });
+
+  test("is refused with Ponder's version where the tables have changed", async () => {
+    await client.exec("alter table _ponder_checkpoint rename column latest_checkpoint to newest");
+    await expect(restore()).rejects.toThrow(
+      /written for Ponder 0\.17\.7: its tables are others \(.*latest_checkpoint/,
+    );
+  });
+});

@@ -1,0 +1,140 @@
+import pRetry from "p-retry";
+import { z } from "zod/v4";
+import { PonderDiffersError } from "./expected.ts";
+import type { WriteStatement } from "./process.ts";
+import type { RowReader } from "./sql-client.ts";
+
+/** A block: `timestamp` in Unix seconds, no other member. */
+export type BlockRef = { timestamp: number; number: number };
+
+/** A Ponder checkpoint taken apart. `isStart` marks the one that Ponder writes before the first event of a chain. */
+export type Checkpoint = { block: BlockRef; chainId: number; isStart: boolean };
+
+/** A row of Ponder's `_ponder_checkpoint`; `isReady`: the backfill of all chains was complete when it was read. */
+export type CheckpointRow = {
+  chainId: number;
+  isReady: boolean;
+  latestCheckpoint: string;
+  safeCheckpoint: string;
+  finalizedCheckpoint: string;
+};
+
+/**
+ * Reads Ponder's 75 digits: timestamp 10, chain id 16, block number 16, transaction index 16, event type 1, event index 16.
+ * Throws PonderDiffersError on any other text.
+ */
+export function parseCheckpoint(text: string): Checkpoint {
+  if (!/^[0-9]{75}$/.test(text))
+    throw new PonderDiffersError(`a checkpoint in _ponder_checkpoint has 75 digits, got "${text}"`);
+  return {
+    block: { timestamp: Number(text.slice(0, 10)), number: Number(text.slice(26, 42)) },
+    chainId: Number(text.slice(10, 26)),
+    // ponder: a processed event has type 5 and a processed block is filled up with nines.
+    isStart: /^0+$/.test(text.slice(42)),
+  };
+}
+
+/**
+ * The last block of the row's chain whose events are in the tables: the one rule for every place that names the head.
+ * Undefined before the chain's first event, and while a restart has left no block of this chain that is known to be there.
+ */
+export function indexedBlock(
+  row: Pick<CheckpointRow, "chainId" | "isReady" | "latestCheckpoint" | "safeCheckpoint">,
+): BlockRef | undefined {
+  const { chainId, isReady, latestCheckpoint, safeCheckpoint } = row;
+  // ponder: a restart takes the tables back to the safe checkpoint, which may be one of another chain, and leaves the
+  // latest one as it was (until `restoreHeads`, or the chain's next block). The backfill writes both alike.
+  const isHead = isReady || latestCheckpoint <= safeCheckpoint;
+  const checkpoint = parseCheckpoint(isHead ? latestCheckpoint : safeCheckpoint);
+  return checkpoint.isStart || checkpoint.chainId !== chainId ? undefined : checkpoint.block;
+}
+
+const isReadySql = "(SELECT value ->> 'is_ready' = '1' FROM _ponder_meta WHERE key = 'app')";
+
+/** SQL expression for what `indexedBlock` needs of a chain, as a text for `parseHead`; it can be part of any statement. */
+export function headSql(chainId: number): string {
+  return (
+    `(SELECT concat_ws(' ', c.chain_id, coalesce(${isReadySql}, false)::text, c.latest_checkpoint, c.safe_checkpoint)` +
+    ` FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`
+  );
+}
+
+/** The last indexed block, from the text that `headSql` reads. Undefined as in `indexedBlock`, and for a chain without a row. */
+export function parseHead(text: string | null): BlockRef | undefined {
+  if (text === null) return undefined;
+  const [chainId, isReady, latestCheckpoint = "", safeCheckpoint = ""] = text.split(" ");
+  return indexedBlock({
+    chainId: Number(chainId),
+    isReady: isReady === "true",
+    latestCheckpoint,
+    safeCheckpoint,
+  });
+}
+
+const rows = z.array(
+  z.object({
+    chainId: z.number(),
+    isReady: z.boolean(),
+    latestCheckpoint: z.string(),
+    safeCheckpoint: z.string(),
+    finalizedCheckpoint: z.string(),
+  }),
+);
+
+const rowsSql = `SELECT json_agg(json_build_object('chainId', chain_id, 'isReady', coalesce(${isReadySql}, false),
+  'latestCheckpoint', latest_checkpoint, 'safeCheckpoint', safe_checkpoint, 'finalizedCheckpoint', finalized_checkpoint)
+  ORDER BY chain_id)::text FROM _ponder_checkpoint`;
+
+/** Ponder's progress on every chain at one moment; no rows before its first event handlers have run. */
+export async function readCheckpoints(database: RowReader, signal: AbortSignal): Promise<CheckpointRow[]> {
+  const [text] = await database.row(rowsSql, [], signal);
+  return rows.parse(JSON.parse(text ?? "[]"));
+}
+
+/** Whether Ponder has marked the backfill of all chains as complete. */
+export async function isBackfillComplete(database: RowReader, signal: AbortSignal): Promise<boolean> {
+  const [isReady] = await database.row(`SELECT ${isReadySql}::text`, [], signal);
+  return isReady === "true";
+}
+
+/**
+ * SQL expression for the last checkpoint that no reorganisation takes back and that all chains have reached; also the id of
+ * the last event up to there, since Ponder's event ids are checkpoints. An empty text before the first.
+ */
+export const finalizedCheckpointSql = `(SELECT coalesce(least(min(finalized_checkpoint), max(latest_checkpoint)), '') COLLATE "C" FROM _ponder_checkpoint)`;
+
+/**
+ * Corrects the heads that a restart has left behind, as `latest_checkpoint`, above the rows: to the safe checkpoint, or where
+ * that is another chain's, to the chain's newest cached block before it. Run it before Ponder indexes and serves: afterwards
+ * nothing in the tables tells a head that was left behind from one that was reached. Throws PonderDiffersError.
+ */
+export async function restoreHeads(write: WriteStatement, schema: string): Promise<void> {
+  const own = `"${schema.replaceAll('"', '""')}"`;
+  const digits = (value: string, length: number) => `lpad(${value}::text, ${length}, '0')`;
+  const cached = `${digits("b.timestamp", 10)} || ${digits("b.chain_id", 16)} || ${digits("b.number", 16)} || repeat('9', 33)`;
+  const start = `repeat('0', 10) || ${digits("c.chain_id", 16)} || repeat('0', 49)`;
+  const statement = `
+    UPDATE ${own}._ponder_checkpoint c SET latest_checkpoint = CASE
+      WHEN substr(c.safe_checkpoint, 11, 16)::bigint = c.chain_id THEN c.safe_checkpoint
+      ELSE coalesce((
+        SELECT ${cached} FROM ponder_sync.blocks b
+        WHERE b.chain_id = c.chain_id AND ${cached} COLLATE "C" <= c.safe_checkpoint
+        ORDER BY b.number DESC LIMIT 1
+      ), ${start}) END
+    WHERE c.latest_checkpoint COLLATE "C" > c.safe_checkpoint
+      AND (SELECT value ->> 'is_ready' FROM ${own}._ponder_meta WHERE key = 'app') = '0'`;
+  await pRetry(() => write(statement).catch(throwIfDifferent), {
+    // A database that is away for some seconds is waited for, as Ponder itself does.
+    retries: 9,
+    minTimeout: 500,
+    maxTimeout: 5_000,
+    shouldRetry: ({ error }) => !(error instanceof PonderDiffersError),
+  });
+}
+
+function throwIfDifferent(error: unknown): never {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  // Postgres: undefined column, undefined table.
+  if (code !== "42703" && code !== "42P01") throw error;
+  throw new PonderDiffersError(`its tables are others (${String(message)})`, error);
+}

@@ -1,0 +1,29 @@
+import type { z } from "zod/v4";
+
+// src/ponder holds all that this program knows of Ponder beyond its documented interface. Like everything outside src/api it
+// counts for Ponder's build id: after a change here the index is built anew, from blocks that are cached.
+
+/** The release whose inside this room describes. */
+const ponderVersion = "0.17.7";
+
+/** Ponder's inside is not as this program expects; the message names the place. */
+export class PonderDiffersError extends Error {
+  override name = "PonderDiffersError";
+  constructor(difference: string, cause?: unknown) {
+    super(
+      `Ponder is not as src/ponder expects, which was written for Ponder ${ponderVersion}: ${difference}. ` +
+        "Install that version, or adapt src/ponder to the installed one.",
+      { cause },
+    );
+  }
+}
+
+/** The checked value. Throws PonderDiffersError with each place under `place` that does not fit the schema. */
+export function expectOfPonder<T>(schema: z.ZodType<T>, value: unknown, place?: string): T {
+  const { data, error } = schema.safeParse(value);
+  if (error === undefined) return data;
+  const differences = error.issues.map(
+    ({ path, message }) => `${[...(place === undefined ? [] : [place]), ...path].join(".")}: ${message}`,
+  );
+  throw new PonderDiffersError(differences.join("; "));
+}

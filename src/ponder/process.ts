@@ -1,0 +1,158 @@
+import type { Registry } from "prom-client";
+import { z } from "zod/v4";
+import { expectOfPonder } from "./expected.ts";
+
+type Gauge = { get(): Promise<{ values: { value: number; labels: Record<string, unknown> }[] }> };
+
+/** Runs one SQL text with its values on a connection that may write. */
+export type WriteStatement = (text: string, values?: unknown[]) => Promise<unknown>;
+
+function withMethods<T>(...names: string[]) {
+  const hasMethods = (value: unknown) =>
+    names.every(
+      (name) => typeof (value as Record<string, unknown> | null | undefined)?.[name] === "function",
+    );
+  return z.custom<T>(hasMethods, `expected an object with ${names.join("(), ")}()`);
+}
+
+const gauge = withMethods<Gauge>("get");
+const shutdown = withMethods<{ add: (stop: () => void) => void }>("add");
+const connection = withMethods<{ query: WriteStatement }>("query");
+
+// ponder: set before the first file of ours is loaded.
+const common = z.object({
+  logger: withMethods<Record<"info" | "warn" | "error", (line: { msg: string }) => void>>(
+    "info",
+    "warn",
+    "error",
+  ),
+  metrics: z.object({ registry: withMethods<Registry>("registerMetric", "removeSingleMetric") }),
+});
+
+// ponder: set before the API is loaded.
+const apiGlobals = z.object({
+  PONDER_COMMON: common.extend({
+    options: z.object({ command: z.string() }),
+    metrics: z.object({
+      ponder_historical_total_blocks: gauge,
+      ponder_historical_total_indexing_seconds: gauge,
+      ponder_sync_block: gauge,
+      ponder_sync_block_timestamp: gauge,
+      ponder_sync_is_realtime: gauge,
+      ponder_sync_is_complete: gauge,
+    }),
+    shutdown,
+    apiShutdown: shutdown,
+  }),
+  PONDER_NAMESPACE_BUILD: z.object({ schema: z.string(), viewsSchema: z.string().optional() }),
+  PONDER_INDEXING_BUILD: z.object({ chains: z.array(z.object({ id: z.number(), name: z.string() })) }),
+  PONDER_DATABASE: z.object({
+    driver: z.discriminatedUnion("dialect", [
+      z.object({ dialect: z.literal("postgres"), admin: connection }),
+      z.object({ dialect: z.literal("pglite"), instance: connection }),
+    ]),
+  }),
+});
+
+/** What Ponder's metrics say of one chain's sync; a number is absent until Ponder has set it. */
+export type SyncMetrics = {
+  historicalTotalBlocks?: number | undefined;
+  historicalTotalSeconds?: number | undefined;
+  syncBlock?: number | undefined;
+  syncBlockTimestamp?: number | undefined;
+  isRealtime: boolean;
+  isComplete: boolean;
+};
+
+/** What the API may know of the Ponder process it runs in. */
+export type PonderProcess = {
+  /** False under `ponder serve`, where another process indexes. */
+  isIndexer: boolean;
+  /** Whether the database is PGlite, which no other process can read. */
+  isEmbedded: boolean;
+  schema: string;
+  viewsSchema: string | undefined;
+  /** Picks a chain's value out of those that Ponder keys by chain names, such as its clients. */
+  ofChain<T>(byName: Readonly<Record<string, T>>, chainId: number): T | undefined;
+  /** Sync figures by chain id, as they are now. */
+  readMetrics(): Promise<ReadonlyMap<number, SyncMetrics>>;
+  /** Runs SQL with the right to write. */
+  write: WriteStatement;
+  log(message: string): void;
+  /** Calls `stop` when the process ends and when `ponder dev` reloads the API. */
+  onStop(stop: () => void): void;
+};
+
+/** The process that `scope`, the global object, describes to the API. Throws PonderDiffersError. */
+export function ponderProcess(scope: unknown): PonderProcess {
+  const { PONDER_COMMON, PONDER_NAMESPACE_BUILD, PONDER_INDEXING_BUILD, PONDER_DATABASE } = expectOfPonder(
+    apiGlobals,
+    scope,
+  );
+  const { metrics, options, logger } = PONDER_COMMON;
+  const { chains } = PONDER_INDEXING_BUILD;
+  const { driver } = PONDER_DATABASE;
+  const names = new Map(chains.map(({ id, name }) => [id, name]));
+  const writable = driver.dialect === "postgres" ? driver.admin : driver.instance;
+
+  return {
+    isIndexer: options.command !== "serve",
+    isEmbedded: driver.dialect === "pglite",
+    schema: PONDER_NAMESPACE_BUILD.schema,
+    viewsSchema: PONDER_NAMESPACE_BUILD.viewsSchema,
+    ofChain: (byName, chainId) => byName[names.get(chainId) ?? ""],
+    readMetrics: () => readSyncMetrics(metrics, chains),
+    write: (text, values) => writable.query(text, values),
+    log: (msg) => logger.warn({ msg }),
+    onStop: (stop) => {
+      PONDER_COMMON.shutdown.add(stop);
+      PONDER_COMMON.apiShutdown.add(stop);
+    },
+  };
+}
+
+/** Ponder's logger, which has the operator's level and format; undefined outside of Ponder. Throws PonderDiffersError. */
+export function ponderLogger(scope: object = globalThis) {
+  return commonOf(scope)?.logger;
+}
+
+/** The metrics that Ponder shows at /metrics; undefined outside of Ponder. Throws PonderDiffersError. */
+export function metricsRegistry(scope: object = globalThis): Registry | undefined {
+  return commonOf(scope)?.metrics.registry;
+}
+
+function commonOf(scope: object) {
+  return "PONDER_COMMON" in scope ? expectOfPonder(common, scope.PONDER_COMMON, "PONDER_COMMON") : undefined;
+}
+
+type Gauges = z.infer<typeof apiGlobals>["PONDER_COMMON"]["metrics"];
+
+async function readSyncMetrics(
+  gauges: Gauges,
+  chains: readonly { id: number; name: string }[],
+): Promise<ReadonlyMap<number, SyncMetrics>> {
+  const totalBlocks = await figures(gauges.ponder_historical_total_blocks);
+  const totalSeconds = await figures(gauges.ponder_historical_total_indexing_seconds);
+  const syncBlock = await figures(gauges.ponder_sync_block);
+  const syncBlockTimestamp = await figures(gauges.ponder_sync_block_timestamp);
+  const isRealtime = await figures(gauges.ponder_sync_is_realtime);
+  const isComplete = await figures(gauges.ponder_sync_is_complete);
+  return new Map(
+    chains.map(({ id, name }) => [
+      id,
+      {
+        historicalTotalBlocks: totalBlocks.get(name),
+        historicalTotalSeconds: totalSeconds.get(name),
+        syncBlock: syncBlock.get(name),
+        syncBlockTimestamp: syncBlockTimestamp.get(name),
+        isRealtime: isRealtime.get(name) === 1,
+        isComplete: isComplete.get(name) === 1,
+      },
+    ]),
+  );
+}
+
+async function figures(gauge: Gauge): Promise<ReadonlyMap<unknown, number>> {
+  const { values } = await gauge.get();
+  return new Map(values.map(({ value, labels }) => [labels["chain"], value]));
+}
