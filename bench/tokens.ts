@@ -8,7 +8,7 @@ import { namesContext, nameTokens, readTokens } from "../src/api/endpoints/name-
 import { resolvedRecords } from "../src/api/endpoints/resolve.ts";
 import { defaultGatewayLimits } from "../src/api/resolution/gateway.ts";
 import { knownContracts } from "../src/api/resolution/known-contracts.ts";
-import { indexedResolver } from "../src/api/resolution/resolver-records.ts";
+import { indexedResolver } from "../src/api/resolution/indexed-records.ts";
 import { mount } from "../src/api/rest/mount.ts";
 import type { CurrentStatus } from "../src/api/status/status-source.ts";
 import { indexedSubregistries } from "../src/deployments/issuers.ts";

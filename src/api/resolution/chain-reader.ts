@@ -13,14 +13,14 @@ import { registryReadAbi, resolverReadAbi, universalResolverAbi } from "../../..
 import { isContractRefusal } from "../../ens/contract-refusals.ts";
 import { namesAbove, nodeOfName } from "../../ens/names.ts";
 import { zeroAddress } from "../../ens/nodes.ts";
-import type { KnownContracts } from "./known-contracts.ts";
+import type { KnownContracts, Registry } from "./known-contracts.ts";
 
-/** The resolver that a chain tells for a name; `isWildcard`: it is set for a name above. */
+/** The resolver that a chain has for a name; `isWildcard`: it is set for an ancestor of the name. */
 export type FoundResolver = { resolver: Hex; isWildcard: boolean };
 
-/** Reads contracts of one request: over the chains' nodes, behind gateways where a contract asks for it. */
+/** Reads contracts for one request: over the chains' nodes, and through gateways where a contract redirects to them. */
 export type ChainReader = {
-  /** A function's answer; undefined if the contract refuses. Throws UnavailableError if the chain cannot be asked. */
+  /** What a function returns; undefined if the contract refuses. Throws UnavailableError if the chain cannot be asked. */
   read<A extends Abi>(chainId: number, to: Hex, request: EncodeFunctionDataParameters<A>): Promise<unknown>;
   /** The resolver that the root registry has for the name (ENSIP-10). Throws UnavailableError. */
   findResolver(name: string): Promise<FoundResolver | undefined>;
@@ -28,77 +28,72 @@ export type ChainReader = {
 
 type GatewayReader = (lookup: { data: Hex; sender: Hex; urls: readonly string[] }) => Promise<Hex>;
 
-/** A reader over the clients of chains. It gives up when `signal` says so. */
-export function createChainReader({
-  clientOf,
-  known,
-  askGateways,
-  signal,
-}: {
+type Clients = {
   clientOf: (chainId: number) => Client | undefined;
-  known: KnownContracts;
   askGateways: GatewayReader;
   signal: AbortSignal;
-}): ChainReader {
-  const read: ChainReader["read"] = async (chainId, to, request) => {
+};
+
+/** A reader over the clients of chains. It gives up when `signal` is aborted. */
+export function createChainReader({ known, ...clients }: Clients & { known: KnownContracts }): ChainReader {
+  const read = createRead(clients);
+  const { root, universalResolver } = known;
+  return {
+    read,
+    findResolver: (name) =>
+      universalResolver === undefined
+        ? askRegistry(read, root, name)
+        : askUniversalResolver(read, { chainId: root.chainId, address: universalResolver }, name),
+  };
+}
+
+function createRead({ clientOf, askGateways, signal }: Clients): ChainReader["read"] {
+  return async (chainId, to, request) => {
     const client = clientOf(chainId);
     if (client === undefined) throw new UnavailableError(`Chain ${chainId} has no RPC URL.`);
     try {
-      const { data } = await unlessAborted(
-        call(
-          { ...client, ccipRead: { request: askGateways } },
-          {
-            to,
-            data: encodeFunctionData(request as EncodeFunctionDataParameters),
-          },
-        ),
+      const data = encodeFunctionData(request as EncodeFunctionDataParameters);
+      const reply = await unlessAborted(
+        call({ ...client, ccipRead: { request: askGateways } }, { to, data }),
         signal,
       );
-      return decodeFunctionResult({ ...(request as object), data: data ?? "0x" } as never);
+      return decodeFunctionResult({ ...(request as object), data: reply.data ?? "0x" } as never);
     } catch (error) {
       if (!signal.aborted && isContractRefusal(error)) return undefined;
       throw new UnavailableError(`Chain ${chainId} could not be asked.`, error);
     }
   };
-
-  async function askUniversalResolver(name: string, universalResolver: Hex) {
-    const found = (await read(known.root.chainId, universalResolver, {
-      abi: universalResolverAbi,
-      functionName: "findResolver",
-      args: [toHex(packetToBytes(name))],
-    })) as readonly [Hex, Hex, bigint] | undefined;
-    // It answers for every name: a refusal means that the contract is not there.
-    if (found === undefined) throw new UnavailableError("The universal resolver gives no answer.");
-    if (found[0] === zeroAddress) return undefined;
-    return { resolver: found[0].toLowerCase() as Hex, isWildcard: found[2] > 0n };
-  }
-
-  // Networks without a universal resolver: what it does is to ask the registry for the name and all above it.
-  async function askRegistry(name: string) {
-    const resolvers = await Promise.all(
-      namesAbove(name).map((above) =>
-        read(known.root.chainId, known.root.address, {
-          abi: registryReadAbi,
-          functionName: "resolver",
-          args: [nodeOfName(above)],
-        }),
-      ),
-    );
-    const place = resolvers.findIndex((resolver) => resolver !== undefined && resolver !== zeroAddress);
-    if (place < 0) return undefined;
-    return { resolver: String(resolvers[place]).toLowerCase() as Hex, isWildcard: place > 0 };
-  }
-
-  return {
-    read,
-    findResolver: (name) =>
-      known.universalResolver === undefined
-        ? askRegistry(name)
-        : askUniversalResolver(name, known.universalResolver),
-  };
 }
 
-/** The answer of a resolver's function through its `resolve` (ENSIP-10); undefined if it refuses or answers nothing. */
+async function askUniversalResolver(read: ChainReader["read"], { chainId, address }: Registry, name: string) {
+  const found = (await read(chainId, address, {
+    abi: universalResolverAbi,
+    functionName: "findResolver",
+    args: [toHex(packetToBytes(name))],
+  })) as readonly [Hex, Hex, bigint] | undefined;
+  // It responds for every name: a refusal means that there is no such contract.
+  if (found === undefined) throw new UnavailableError("The universal resolver gives no answer.");
+  if (found[0] === zeroAddress) return undefined;
+  return { resolver: found[0].toLowerCase() as Hex, isWildcard: found[2] > 0n };
+}
+
+// For networks without a universal resolver: what it does is to ask the registry for the name and its ancestors.
+async function askRegistry(read: ChainReader["read"], { chainId, address }: Registry, name: string) {
+  const resolvers = await Promise.all(
+    namesAbove(name).map((above) =>
+      read(chainId, address, {
+        abi: registryReadAbi,
+        functionName: "resolver",
+        args: [nodeOfName(above)],
+      }),
+    ),
+  );
+  const place = resolvers.findIndex((resolver) => resolver !== undefined && resolver !== zeroAddress);
+  if (place < 0) return undefined;
+  return { resolver: String(resolvers[place]).toLowerCase() as Hex, isWildcard: place > 0 };
+}
+
+/** What a resolver's function returns through its `resolve` (ENSIP-10); undefined if it refuses or returns nothing. */
 export async function readExtended(
   reader: ChainReader,
   { chainId, resolver, name }: { chainId: number; resolver: Hex; name: string },
@@ -112,10 +107,10 @@ export async function readExtended(
   })) as Hex | undefined;
   if (data === undefined || data === "0x") return undefined;
   try {
-    // ENSIP-10 answers carry the function's return data. `addr` is overloaded: the arguments tell which one was asked.
+    // ENSIP-10: `resolve` returns the function's return data. `addr` is overloaded: the arguments show which one it was.
     return decodeFunctionResult({ ...inner, data } as never);
   } catch {
-    return undefined; // A resolver may answer what its function cannot mean: that is no record.
+    return undefined; // Data that the function cannot return is not a record.
   }
 }
 
@@ -130,11 +125,11 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
     return await Promise.race([work, aborted]);
   } finally {
     signal.removeEventListener("abort", stop);
-    work.catch(() => undefined); // Nobody waits for what comes after the end.
+    work.catch(() => undefined); // Nobody waits for it any longer.
   }
 }
 
-/** A chain that an answer needs could not be asked. */
+/** A chain that a response needs could not be asked. */
 export class UnavailableError extends Error {
   override name = "UnavailableError";
   constructor(message: string, cause?: unknown) {

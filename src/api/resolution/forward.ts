@@ -5,15 +5,13 @@ import { nameValue } from "../../ens/record-values.ts";
 import { parseReverseName } from "../../ens/reverse-names.ts";
 import type { Database } from "../database/client.ts";
 import type { ChainReader } from "./chain-reader.ts";
-import { indexedRecords, liveSelection } from "./indexed-records.ts";
+import { indexedRecords, indexedResolver, indexedReverseName, liveSelection } from "./indexed-records.ts";
 import type { KnownContracts, Registry } from "./known-contracts.ts";
 import { liveRecords } from "./live-records.ts";
-import { indexedResolver } from "./resolver-records.ts";
-import { indexedReverseName } from "./reverse-names.ts";
 import { isEmptySelection, type Records, type Selection, unsetRecords } from "./selection.ts";
 import type { Tracer } from "./trace.ts";
 
-/** What one request resolves with. `database` is absent where the index must not be used. */
+/** What one request resolves with. Without `database` the index is not used. */
 export type Resolution = {
   known: KnownContracts;
   reader: ChainReader;
@@ -27,14 +25,14 @@ const protocol = "forward-resolution";
 
 /**
  * The selected records of a name, starting at the root registry (ENSIP-10): from the index as far as the resolver is one
- * whose answers follow from its events, else from the resolver itself. Throws UnavailableError.
+ * whose responses follow from its events, else from the resolver itself. Throws UnavailableError.
  */
 export function resolveRecords(resolution: Resolution, request: Request, tracer: Tracer): Promise<Records> {
   const inputs = { name: request.name };
   return tracer.span(protocol, "forward-resolution", inputs, (within) =>
     resolution.database === undefined
       ? resolveLive(resolution, request, within)
-      : resolveFrom(resolution, resolution.database, resolution.known.root, request, within),
+      : resolveFrom({ ...resolution, database: resolution.database }, resolution.known.root, request, within),
   );
 }
 
@@ -53,19 +51,18 @@ async function resolveLive(
 }
 
 async function resolveFrom(
-  resolution: Resolution,
-  database: Database,
+  resolution: Resolution & { database: Database },
   registry: Registry,
   request: Request,
   tracer: Tracer,
 ): Promise<Records> {
-  const { known, reader, signal } = resolution;
+  const { database, known, reader, signal } = resolution;
   const { name, selection } = request;
   const found = await tracer.span(protocol, "find-resolver", { name, ...registry }, async (within) => {
     const [node, ...above] = namesAbove(name).map(nodeOfName);
     if (node === undefined) return undefined;
     const { addresses, texts: textKeys } = selection;
-    // The default address comes along for the resolvers that fall back to it.
+    // The default address is for resolvers that fall back to it.
     const coinTypes = [...addresses, defaultEvmCoinType];
     const answer = await indexedResolver(
       database,
@@ -89,7 +86,7 @@ async function resolveFrom(
   const bridge = known.bridgeOf(chainId, resolver);
   if (bridge !== undefined) {
     return tracer.span(protocol, "accelerate-known-offchain-lookup-resolver", { resolver }, (within) =>
-      resolveFrom(resolution, database, bridge, request, within),
+      resolveFrom(resolution, bridge, request, within),
     );
   }
   const fixed = known.staticResolverOf(chainId, resolver);
@@ -104,7 +101,7 @@ async function resolveFrom(
   });
 }
 
-// A reverse resolver tells names only.
+// A reverse resolver has names only.
 async function reverseRecords(
   database: Database,
   { name, selection }: Request,

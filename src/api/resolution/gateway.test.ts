@@ -49,7 +49,7 @@ test("asks the next gateway after a failure, and none after a refusal", async ()
   const refusing = await serve((_, response) => response.writeHead(404).end());
   const good = await serve((_, response) => response.end('{"data":"0x01"}'));
   expect(await ask([failing, good])).toBe("0x01");
-  await expect(ask([refusing, good])).rejects.toThrow("a gateway answered 404");
+  await expect(ask([refusing, good])).rejects.toThrow("a gateway responded with 404");
 });
 
 test("does not follow a gateway elsewhere", async () => {
@@ -59,7 +59,7 @@ test("does not follow a gateway elsewhere", async () => {
     response.end('{"data":"0x01"}');
   });
   const moving = await serve((_, response) => response.writeHead(302, { location: target }).end());
-  await expect(ask([moving])).rejects.toThrow("a gateway answered 302");
+  await expect(ask([moving])).rejects.toThrow("a gateway responded with 302");
   expect(followed).toBe(false);
 });
 
@@ -86,7 +86,7 @@ test("asks a limited number of gateways", async () => {
   });
   const read = createGatewayReader({ ...open, maxRequests: 3 }, new AbortController().signal);
   const lookup = { data: "0x" as const, sender: sender as `0x${string}`, urls: [failing, failing] };
-  await expect(read(lookup)).rejects.toThrow("answered 500");
+  await expect(read(lookup)).rejects.toThrow("responded with 500");
   await expect(read(lookup)).rejects.toThrow("too many gateways");
   expect(asked).toBe(3);
 });

@@ -7,16 +7,17 @@ import { isPublicAddress } from "./private-hosts.ts";
 
 /** Bounds of the look-ups at gateways (EIP-3668) that one request may cause. */
 export type GatewayLimits = {
-  /** Milliseconds for one gateway's answer. */
+  /** Milliseconds for one gateway's response. */
   timeoutMs: number;
-  /** Bytes of one answer. */
+  /** Bytes of one response. */
   maxBytes: number;
   /** Gateways that may be asked in all. */
   maxRequests: number;
-  /** Whether gateways in private networks, and such without TLS, may be asked. */
+  /** Whether gateways in private networks or without TLS may be asked. */
   allowsPrivateHosts: boolean;
 };
 
+/** The limits of a service on the public internet. */
 export const defaultGatewayLimits: GatewayLimits = {
   timeoutMs: 5_000,
   maxBytes: 512 * 1024,
@@ -26,11 +27,11 @@ export const defaultGatewayLimits: GatewayLimits = {
 
 type Lookup = { data: Hex; sender: Hex; urls: readonly string[] };
 
-const answer = z.object({ data: z.string().refine((text) => isHex(text)) });
+const response = z.object({ data: z.string().refine((text) => isHex(text)) });
 
 /**
- * A function that asks the gateways which a contract names, one after another until one answers (EIP-3668). It keeps to
- * the limits over its whole life, so each request of ours gets its own. Throws a GatewayError.
+ * A function that asks the gateways of a contract, one after another until one responds (EIP-3668). Its limits apply to
+ * all its calls together, so each request gets its own function. Throws GatewayError.
  */
 export function createGatewayReader(
   limits: GatewayLimits,
@@ -38,22 +39,22 @@ export function createGatewayReader(
 ): (lookup: Lookup) => Promise<Hex> {
   let left = limits.maxRequests;
   return async ({ data, sender, urls }) => {
-    let fault = "the contract names no gateway";
+    let reason = "the contract names no gateway";
     for (const template of urls) {
       if (left <= 0) throw new GatewayError("too many gateways were asked");
       left -= 1;
       try {
         const reply = await ask({ template, data, sender: sender.toLowerCase() as Hex }, limits, signal);
-        if (reply.status < 300) return answer.parse(JSON.parse(reply.text)).data as Hex;
-        fault = `a gateway answered ${reply.status}`;
+        if (reply.status < 300) return response.parse(JSON.parse(reply.text)).data as Hex;
+        reason = `a gateway responded with ${reply.status}`;
         // EIP-3668: a refusal is final, a failure is not.
         if (reply.status < 500) break;
       } catch (error) {
         signal.throwIfAborted();
-        fault = error instanceof GatewayError ? error.message : "a gateway could not be asked";
+        reason = error instanceof GatewayError ? error.message : "a gateway could not be asked";
       }
     }
-    throw new GatewayError(fault);
+    throw new GatewayError(reason);
   };
 }
 
@@ -80,7 +81,7 @@ async function ask(
             : { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
         },
         signal: AbortSignal.any([signal, AbortSignal.timeout(limits.timeoutMs)]),
-        // One connection for one look-up: none stays open to a host that a contract chose.
+        // One connection per look-up: no connection stays open to a host that a contract chose.
         agent: false,
         ...(limits.allowsPrivateHosts ? {} : { lookup: lookupPublic }),
       },
@@ -89,7 +90,7 @@ async function ask(
         let size = 0;
         response.on("data", (chunk: Buffer) => {
           size += chunk.length;
-          if (size > limits.maxBytes) request.destroy(new GatewayError("a gateway's answer is too long"));
+          if (size > limits.maxBytes) request.destroy(new GatewayError("a gateway's response is too long"));
           else chunks.push(chunk);
         });
         response.on("end", () =>
@@ -103,7 +104,7 @@ async function ask(
   });
 }
 
-// Names are checked when they are looked up for the connection itself, so that a second look-up cannot tell another address.
+// Host names are checked by the look-up of the connection itself, so that a second look-up cannot give another address.
 function checkHost(url: URL, { allowsPrivateHosts }: GatewayLimits): void {
   const schemes = allowsPrivateHosts ? ["https:", "http:"] : ["https:"];
   if (!schemes.includes(url.protocol)) throw new GatewayError(`gateways over ${url.protocol} are not asked`);
@@ -130,7 +131,7 @@ function lookupPublic(hostname: string, options: LookupOptions, callback: Lookup
   });
 }
 
-/** No gateway gave an answer; the message tells why the last one did not. */
+/** No gateway responded; the message says why the last one did not. */
 export class GatewayError extends Error {
   override name = "GatewayError";
 }

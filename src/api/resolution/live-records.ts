@@ -10,7 +10,7 @@ type Resolver = { chainId: number; resolver: Hex; name: string; isWildcard: bool
 
 const extendedResolverInterface = "0x9061b923";
 
-/** The selected records as the resolver itself tells them; null where it refuses. Throws UnavailableError. */
+/** The selected records as the resolver itself returns them; null where it refuses. Throws UnavailableError. */
 export async function liveRecords(
   reader: ChainReader,
   target: Resolver,
@@ -23,7 +23,7 @@ export async function liveRecords(
       functionName: "supportsInterface",
       args: [extendedResolverInterface],
     })) === true;
-  // ENSIP-10: only an extended resolver answers for names below the one that it is set for.
+  // ENSIP-10: only an extended resolver resolves names below the one that it is set for.
   if (target.isWildcard && !isExtended) return unsetRecords(selection);
 
   const node = nodeOfName(name);

@@ -33,7 +33,7 @@ for (const [network, prefix] of [
   blocked.addSubnet(network, prefix, "ipv6");
 }
 
-/** Whether an IP address is of the public internet. Anything that is no IP address is not. */
+/** Whether an IP address is of the public internet; false for anything that is not an IP address. */
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address);
   if (version === 4) return !blocked.check(address, "ipv4");

@@ -3,7 +3,7 @@ import { z } from "zod/v4";
 import { isTextKey } from "../../ens/record-values.ts";
 import { nameParameter } from "../rest/values.ts";
 
-/** Records that a request asks for. */
+/** Records that a request selects. */
 export type Selection = {
   name: boolean;
   addresses: bigint[];
@@ -12,7 +12,7 @@ export type Selection = {
   pubkey: boolean;
   dnszonehash: boolean;
   version: boolean;
-  /** Mask of the content types that are welcome. */
+  /** Mask of the accepted content types. */
   abi: bigint | undefined;
   interfaces: Hex[];
 };

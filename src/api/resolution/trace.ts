@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 
 type Attributes = Record<string, unknown>;
 
-/** A step of a resolution, as OpenTelemetry tells it. Times in microseconds. */
+/** A step of a resolution in the form of OpenTelemetry. Times in microseconds. */
 export type Span = {
   scope: "protocol-tracing";
   id: string;
@@ -17,7 +17,7 @@ export type Span = {
   children: Span[];
 };
 
-/** Runs a step, with its result on the record; steps within it take the tracer that it gives. */
+/** Runs steps and records them; steps within a step use the tracer that it passes. */
 export type Tracer = {
   span<T>(
     protocol: string,
@@ -25,7 +25,7 @@ export type Tracer = {
     inputs: Attributes,
     run: (within: Tracer) => Promise<T>,
   ): Promise<T>;
-  /** Tells the outcome of the step that this tracer stands for. */
+  /** Records the outcome of the step that this tracer belongs to. */
   result(outcome: unknown): void;
 };
 

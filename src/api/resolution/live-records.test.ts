@@ -1,0 +1,186 @@
+import { encodeFunctionData, type Hex, toFunctionSelector } from "viem";
+import { describe, expect, test } from "vitest";
+import { type ChainReader, UnavailableError } from "./chain-reader.ts";
+import { liveRecords } from "./live-records.ts";
+import { emptySelection, type Selection } from "./selection.ts";
+
+const resolver: Hex = "0x231b0ee14048e9dccd1d247744d114a4eb5e8e63";
+const alice: Hex = `0x${"a1".repeat(20)}`;
+const zero: Hex = `0x${"0".repeat(40)}`;
+
+// Selectors as the standards give them.
+const selectors = {
+  supportsInterface: "0x01ffc9a7", // EIP-165
+  resolve: "0x9061b923", // ENSIP-10
+  name: "0x691f3431", // ENSIP-3
+  legacyAddr: "0x3b3b57de", // ENSIP-1
+  addr: "0xf1cb7e06", // ENSIP-9
+  text: "0x59d1d43c", // ENSIP-5
+  contenthash: "0xbc1c58d1", // ENSIP-7
+  pubkey: "0xc8690233", // EIP-619
+  ABI: "0x2203ab56", // ENSIP-4
+  interfaceImplementer: "0x124a319c", // ENSIP-8
+} as const;
+
+type Values = { [selector: string]: (...args: readonly unknown[]) => unknown };
+
+/** A resolver that is not extended and has the values by selector; it refuses all other functions. */
+function readerOf(values: Values): ChainReader {
+  return {
+    read: async (_chainId, to, request) => {
+      expect(to).toBe(resolver);
+      const { args = [] } = request as { args?: readonly unknown[] };
+      const selector = encodeFunctionData(request as never).slice(0, 10);
+      return values[selector]?.(...args.slice(1));
+    },
+    findResolver: async () => undefined,
+  };
+}
+
+const records = (values: Values, selection: Partial<Selection>, isWildcard = false) =>
+  liveRecords(
+    readerOf(values),
+    { chainId: 1, resolver, name: "alice.eth", isWildcard },
+    { ...emptySelection(), ...selection },
+  );
+
+test("knows the selectors of the standards", () => {
+  expect(toFunctionSelector("addr(bytes32,uint256)")).toBe(selectors.addr);
+  expect(toFunctionSelector("resolve(bytes,bytes)")).toBe(selectors.resolve);
+});
+
+const everything: Selection = {
+  name: true,
+  addresses: [60n, 0n],
+  texts: ["url"],
+  contenthash: true,
+  pubkey: true,
+  dnszonehash: true,
+  version: true,
+  abi: 1n,
+  interfaces: ["0x01ffc9a7"],
+};
+
+test("a record that the resolver refuses is unset", async () => {
+  expect(await records({}, everything)).toEqual({
+    name: null,
+    addresses: { "60": null, "0": null },
+    texts: { url: null },
+    contenthash: null,
+    pubkey: null,
+    dnszonehash: null,
+    version: null,
+    abi: null,
+    interfaces: { "0x01ffc9a7": null },
+  });
+});
+
+const x: Hex = `0x${"01".repeat(32)}`;
+const none: Hex = `0x${"00".repeat(32)}`;
+
+describe("values as a resolver returns them", () => {
+  test.each<[string, Values, Partial<Selection>, object]>([
+    ["a name", { [selectors.name]: () => "alice.eth" }, { name: true }, { name: "alice.eth" }],
+    [
+      "a name that is not normalised (ENSIP-15)",
+      { [selectors.name]: () => "Alice.eth" },
+      { name: true },
+      { name: null },
+    ],
+    [
+      "an address in mixed case (EIP-55)",
+      { [selectors.addr]: () => "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045" },
+      { addresses: [60n] },
+      { addresses: { "60": "0xd8da6bf26964af9d7eed9e03e53415d37aa96045" } },
+    ],
+    [
+      // ENSIP-9: the script of 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa.
+      "an address of Bitcoin",
+      {
+        [selectors.addr]: (coinType) =>
+          coinType === 0n ? "0x76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac" : "0x",
+      },
+      { addresses: [0n, 2n] },
+      { addresses: { "0": "0x76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac", "2": null } },
+    ],
+    [
+      "the zero address",
+      { [selectors.addr]: () => zero },
+      { addresses: [60n] },
+      { addresses: { "60": null } },
+    ],
+    [
+      "an address of a resolver older than ENSIP-9",
+      { [selectors.legacyAddr]: () => alice },
+      { addresses: [60n, 61n] },
+      { addresses: { "60": alice, "61": null } },
+    ],
+    [
+      "texts, by key",
+      { [selectors.text]: (key) => (key === "url" ? "https://ens.domains" : "") },
+      { texts: ["url", "avatar"] },
+      { texts: { url: "https://ens.domains", avatar: null } },
+    ],
+    [
+      "a content hash",
+      { [selectors.contenthash]: () => "0xE301" },
+      { contenthash: true },
+      { contenthash: "0xe301" },
+    ],
+    [
+      "an empty content hash",
+      { [selectors.contenthash]: () => "0x" },
+      { contenthash: true },
+      { contenthash: null },
+    ],
+    ["a public key", { [selectors.pubkey]: () => [x, none] }, { pubkey: true }, { pubkey: { x, y: none } }],
+    ["a public key of zeros", { [selectors.pubkey]: () => [none, none] }, { pubkey: true }, { pubkey: null }],
+    [
+      "an ABI",
+      { [selectors.ABI]: (types) => (types === 3n ? [1n, "0x5b5d"] : [0n, "0x"]) },
+      { abi: 3n },
+      { abi: { contentType: "1", data: "0x5b5d" } },
+    ],
+    ["no ABI (content type 0)", { [selectors.ABI]: () => [0n, "0x"] }, { abi: 3n }, { abi: null }],
+    [
+      "implementers of interfaces",
+      { [selectors.interfaceImplementer]: (id) => (id === "0xbc1c58d1" ? alice : zero) },
+      { interfaces: ["0xbc1c58d1", "0x01ffc9a7"] },
+      { interfaces: { "0xbc1c58d1": alice, "0x01ffc9a7": null } },
+    ],
+  ])("%s", async (_, values, selection, expected) => {
+    expect(await records(values, selection)).toEqual(expected);
+  });
+});
+
+describe("a resolver that is set for a name above (ENSIP-10)", () => {
+  test("has no records of the name where it is not extended", async () => {
+    const values: Values = { [selectors.supportsInterface]: () => false, [selectors.text]: () => "above" };
+    expect(await records(values, { texts: ["url"] }, true)).toEqual({ texts: { url: null } });
+  });
+
+  test("is asked through `resolve` where it is", async () => {
+    const asked: unknown[] = [];
+    const values: Values = {
+      [selectors.supportsInterface]: () => true,
+      [selectors.resolve]: (data) => {
+        asked.push(data);
+        // The string "wild", ABI encoded.
+        return `0x${"20".padStart(64, "0")}${"4".padStart(64, "0")}${"77696c64".padEnd(64, "0")}`;
+      },
+    };
+    expect(await records(values, { texts: ["url"] }, true)).toEqual({ texts: { url: "wild" } });
+    expect(asked.map((data) => String(data).slice(0, 10))).toEqual([selectors.text]);
+  });
+});
+
+test("a resolver that cannot be asked makes the records unavailable", async () => {
+  const reader: ChainReader = {
+    read: async () => {
+      throw new UnavailableError("Chain 1 could not be asked.");
+    },
+    findResolver: async () => undefined,
+  };
+  const target = { chainId: 1, resolver, name: "alice.eth", isWildcard: false };
+  await expect(liveRecords(reader, target, everything)).rejects.toThrow(UnavailableError);
+});
