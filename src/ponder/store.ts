@@ -1,5 +1,5 @@
 /**
- * A list of a row, to be read only; empty if there is no row or no list. Reading it as a property makes Ponder copy the
+ * A list of a row, to be read only; empty if there is no row or no list. ponder: reading it as a property copies the
  * whole row deeply, which costs more than the rest of an event.
  */
 export function storedList<Row extends object, Key extends keyof Row>(
@@ -10,14 +10,14 @@ export function storedList<Row extends object, Key extends keyof Row>(
 }
 
 /**
- * What an update of the store gives, or undefined where there is no such row. One operation instead of two: to find
- * the row first costs as much as the update.
+ * The updated row, or undefined if there is no such row. One operation instead of two: finding
+ * the row first would cost as much as the update.
  */
 export async function unlessMissing<Row>(update: PromiseLike<Row>): Promise<Row | undefined> {
   try {
     return await update;
   } catch (error) {
-    // Ponder does not export the class of its error.
+    // ponder: the class of the error is not exported.
     if (error instanceof Error && error.name === "RecordNotFoundError") return undefined;
     throw error;
   }

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Hex } from "viem";
 import { z } from "zod/v4";
+import { finalizedCheckpointSql } from "../../ponder/checkpoints.ts";
 import type { Database } from "../database/client.ts";
 import { field, readingOf } from "../rest/fields.ts";
 import type { Paging } from "../rest/paging.ts";
@@ -153,11 +154,8 @@ export async function countActions(
   const base = before ?? { settledUpTo: "", settled: 0 };
   if (conditions === undefined) return { settledUpTo: "", settled: 0, total: 0 };
   const place = `$${conditions.values.length + 1}`;
-  // Every chain is final up to the lowest of the finalized checkpoints.
   const text = `
-    WITH border AS MATERIALIZED (
-      SELECT coalesce(least(min(finalized_checkpoint), max(latest_checkpoint)), '') COLLATE "C" AS id FROM _ponder_checkpoint
-    )
+    WITH border AS MATERIALIZED (SELECT ${finalizedCheckpointSql} AS id)
     SELECT (SELECT id FROM border), count(*)::text, count(*) FILTER (WHERE id <= (SELECT id FROM border))::text
     FROM registrar_actions WHERE ${conditions.text} AND id > ${place}`;
   const [border, all, settled] = await database.row(text, [...conditions.values, base.settledUpTo], signal);
