@@ -3,9 +3,9 @@ import type { ControllerFacts, ManagedName } from "../deployments/deployment.ts"
 import { accountId } from "../ens/caip-ids.ts";
 import { subnode } from "../ens/nodes.ts";
 import { decodedReferrer } from "../ens/registrations.ts";
+import { storedList } from "../ponder/store.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
 import type { Scope } from "./scope.ts";
-import { storedList } from "../ponder/store.ts";
 
 // One registration or renewal as a user sees it consists of several events of one transaction: the base registrar's opens
 // the action, the controller's and the referral contract's, which follow, complete it. The lifecycle row of the name

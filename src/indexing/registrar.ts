@@ -2,6 +2,7 @@ import type { Hex } from "viem";
 import type { ControllerFacts, ManagedName } from "../deployments/deployment.ts";
 import { subnode } from "../ens/nodes.ts";
 import { gracePeriod } from "../ens/registrations.ts";
+import { unlessMissing } from "../ponder/store.ts";
 import { registration } from "../schema/subgraph.ts";
 import { ensureAccount, isOwnedBy } from "./accounts.ts";
 import { type DomainRow, findDomain, updateDomain, updateDomainIfStored } from "./domains.ts";
@@ -9,7 +10,6 @@ import { addRegistrationEvent } from "./events.ts";
 import { childName, type StoredLabel } from "./naming.ts";
 import { applyNewOwner } from "./registry.ts";
 import type { Scope } from "./scope.ts";
-import { unlessMissing } from "../ponder/store.ts";
 
 type Registered = { managed: ManagedName; labelhash: Hex };
 

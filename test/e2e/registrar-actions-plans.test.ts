@@ -1,12 +1,12 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase, type Database } from "../../src/api/database/client.ts";
-import type { SqlClient } from "../../src/ponder/sql-client.ts";
 import {
   type ActionFilter,
   countActions,
   readActions,
 } from "../../src/api/endpoints/registrar-action-pages.ts";
+import type { SqlClient } from "../../src/ponder/sql-client.ts";
 import { indexStatements, tableStatements } from "../support/create-tables.ts";
 import { postgresPrograms, startPostgres } from "../support/postgres.ts";
 import { checkpointOf } from "../support/subgraph.ts";
