@@ -82,7 +82,7 @@ test("a controller cannot name a domain with another label's text", async () => 
   });
 });
 
-test("a name that a controller made known is not forgotten at a registration of an unknown label", async () => {
+test("a name that a controller revealed is not forgotten at a registration of an unknown label", async () => {
   const { play, entities } = harnessOf(["eth"]);
   const registered = {
     contract: "BaseRegistrar",

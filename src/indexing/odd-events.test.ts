@@ -91,7 +91,7 @@ test("an empty label directly under the root names nothing, and its children get
   ]);
 });
 
-test("an empty label from a controller makes the name .eth, without a label, and sets the price", async () => {
+test("an empty label from a controller gives the name .eth, without a label, and sets the price", async () => {
   const hash = labelhashOf("");
   const harness = createRulesHarness({ labels: ["eth"] });
   await harness.play(newOwner(rootNode, "eth"));
@@ -133,7 +133,7 @@ test("a controller event for a node that nobody named leaves no trace", async ()
   expect(entities()).toEqual({});
 });
 
-test("a child below an unknown parent makes the parent, so that nothing of the event is lost", async () => {
+test("a child below an unknown parent creates the parent, so that nothing of the event is lost", async () => {
   const { domains, anomalies } = await domainsAfter(["a"], [{ ...newOwner(eth, "a"), timestamp: "77" }]);
   expect(domains[eth]).toEqual({ owner: zeroAddress, isMigrated: true, createdAt: "77", subdomainCount: 1 });
   expect(domains[namehash("a.eth")]).toMatchObject({ parent: eth, labelName: "a", owner });
@@ -141,7 +141,7 @@ test("a child below an unknown parent makes the parent, so that nothing of the e
   expect(anomalies).toEqual(["unknown-node"]);
 });
 
-test("a transfer of an unknown node makes the domain; the old registry's as not migrated", async () => {
+test("a transfer of an unknown node creates the domain; the old registry's as not migrated", async () => {
   const { domains } = await domainsAfter(
     [],
     [transfer(namehash("x.eth"), other), { ...transfer(eth, other), contract: "ENSv1RegistryOld" }],

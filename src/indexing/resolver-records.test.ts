@@ -49,7 +49,7 @@ test("keeps the last value of each coin type, and none of a cleared one", async 
   ]);
 });
 
-test("takes zero in AddrChanged for a cleared record, unless twenty zero bytes were told before", async () => {
+test("takes zero in AddrChanged for a cleared record, unless an event of twenty zero bytes came before", async () => {
   const cleared = harness();
   await setAddrRecord(cleared.next(), { node, address: alice });
   await setAddrRecord(cleared.next(), { node, address: zero });

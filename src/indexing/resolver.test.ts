@@ -44,7 +44,7 @@ test("another resolver's address leaves the domain as it is, its last block too"
   expect(domainRow()).toMatchObject({ resolvedAddressId: null, changeBlock: 2 });
 });
 
-test("an address makes its account, be it the owner's, another's or zero", async () => {
+test("an address creates its account, be it the owner's, another's or zero", async () => {
   const { addrChanged, accounts } = await withLinkedDomain();
   expect(accounts()).toEqual([owner]);
   await addrChanged(linkedResolver, owner, 3);

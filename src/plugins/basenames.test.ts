@@ -21,7 +21,7 @@ async function withBaseEth(labels: string[] = ["eth", "base", "alice"]) {
   return { ...harness, newOwner, domainOf };
 }
 
-test("makes the root where this chain is the first to name a node", async () => {
+test("creates the root where this chain is the first to name a node", async () => {
   const { domainOf } = await withBaseEth();
   expect(domainOf(rootNode)).toMatchObject({
     ownerId: zeroAddress,
@@ -35,7 +35,7 @@ test("makes the root where this chain is the first to name a node", async () => 
 test.each([
   ["NameRegistered", {}],
   ["NameRegisteredWithRecord", { resolver: resolverAddress, ttl: 0n }],
-])("%s of a name that the registry never named makes its domain", async (event, more) => {
+])("%s of a name that the registry never named creates its domain", async (event, more) => {
   const { play, rows, domainOf, anomalies } = await withBaseEth();
   await play(
     `basenames/BaseRegistrar:${event}`,
@@ -74,7 +74,7 @@ test.each([
   ["RegistrarController", "NameRenewed"],
   ["UpgradeableRegistrarController", "NameRegistered"],
   ["UpgradeableRegistrarController", "NameRenewed"],
-])("%s:%s tells the label, and costs nothing", async (controller, event) => {
+])("%s:%s carries the label, and costs nothing", async (controller, event) => {
   const { play, rows, newOwner, domainOf } = await withBaseEth(["eth", "base"]);
   await newOwner(base, "alice");
   await play("basenames/BaseRegistrar:NameRegistered", { id, owner, expires: 9n });

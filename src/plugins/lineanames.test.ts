@@ -32,14 +32,14 @@ test.each([
   ["NameRenewed", { cost: 5n }, 5n],
   ["OwnerNameRegistered", {}, 0n],
   ["PohNameRegistered", {}, 0n],
-])("the controller's %s tells the price", async (event, more, cost) => {
+])("the controller's %s carries the price", async (event, more, cost) => {
   const { play, rows } = await withAlice();
   const args = { name: "alice", label: labelhashOf("alice"), owner, expires: 1n, ...more };
   await play(`lineanames/EthRegistrarController:${event}`, args);
   expect(rows(registration)).toMatchObject([{ id: alice, cost, labelName: "alice" }]);
 });
 
-test("NameRenewed moves both expiries, the domain's behind the grace period", async () => {
+test("NameRenewed moves both expiries, the domain's after the grace period", async () => {
   const { play, rows, domainOf } = await withAlice();
   await play("lineanames/BaseRegistrar:NameRenewed", { id, expires: 1_900_000_000n });
   expect(rows(registration)).toMatchObject([{ expiryDate: 1_900_000_000n }]);

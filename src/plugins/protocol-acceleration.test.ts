@@ -62,7 +62,7 @@ function kindOf(key: string, text: string | undefined) {
   return text.includes("\0") ? "nul" : "value";
 }
 
-test("every text that a resolver told when it was called is what the index answers at that block", async () => {
+test("every text that a resolver returned to a call is what the index answers at that block", async () => {
   const { play, textOf, asked } = createRecordedResolvers(recording);
   const places = new Set<string>();
   const counts = { value: 0, unset: 0, nul: 0, absent: 0, oddKey: 0 };

@@ -193,7 +193,7 @@ test("of several actions on one name in a transaction the newest is completed", 
   ]);
 });
 
-test("a new registration starts the lifecycle anew; its length counts from the block", async () => {
+test("a new registration restarts the lifecycle; its length counts from the block", async () => {
   const { register, actions, rows } = createHarness();
   await register(at(1));
   const later = 1_800_000_000;

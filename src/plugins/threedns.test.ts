@@ -46,7 +46,7 @@ async function withBox(options: Options = {}) {
   return { ...harness, newOwner, register, domainOf };
 }
 
-test("a registration makes the domain before NewOwner does, and has no grace period", async () => {
+test("a registration creates the domain before NewOwner does, and has no grace period", async () => {
   const { rows, newOwner, register, domainOf, anomalies } = await withBox();
   await register({}, { block: 9, logIndex: 1 });
   await newOwner(box, "delv");
@@ -74,7 +74,7 @@ test("a registration makes the domain before NewOwner does, and has no grace per
   expect(anomalies).toEqual([]);
 });
 
-test("a name that is registered anew has the new holder, time and expiry, and is counted once", async () => {
+test("a re-registered name has the new holder, time and expiry, and is counted once", async () => {
   const { rows, register, domainOf } = await withBox();
   await register();
   const later = { timestamp: 1_810_000_000 };
@@ -143,7 +143,7 @@ test("a label that is not normalised stands as its hash", async () => {
 
 test.each([
   ["its metadata", metadata("jr.delv.box.")],
-  ["metadata behind a malformed prefix", metadata("jr.delv.box.", "data:application/json;_base64,")],
+  ["metadata after a malformed prefix", metadata("jr.delv.box.", "data:application/json;_base64,")],
 ])("a subname is named by %s", async (_, uri) => {
   const asked: { address: Hex; args: readonly [bigint] }[] = [];
   const { newOwner, register, domainOf } = await withBox({
@@ -251,7 +251,7 @@ test("a TXT record that is deleted is a text record without value", async () => 
   expect(rows(resolverEvent)).toMatchObject([{ type: "TextChanged", key: "avatar", value: null }]);
 });
 
-test("what other resolvers of the chain tell leaves no trace", async () => {
+test("events of other resolvers of the chain leave no trace", async () => {
   const { play, rows } = await withBox();
   const resolvers = rows(resolver);
   await play(`${optimism}/Resolver:AddrChanged`, { node: delv, a: owner });
@@ -260,7 +260,7 @@ test("what other resolvers of the chain tell leaves no trace", async () => {
   expect(rows(resolver)).toEqual(resolvers);
 });
 
-test("what the own resolver tells is told by its address in mixed case", async () => {
+test("the own resolver is recognised by its address in mixed case", async () => {
   const { play, rows } = await withBox();
   const emitter = threednsResolver.toUpperCase().replace("0X", "0x") as Hex;
   await play(`${optimism}/Resolver:AddrChanged`, { node: delv, a: owner }, { emitter });

@@ -12,8 +12,7 @@ import {
 import { packetToBytes } from "viem/ens";
 import { reverseRegistrarAbi } from "../../abis/registrars.ts";
 import { registryResolverAbi } from "../../abis/registry.ts";
-import { registryReadAbi, resolverReadAbi } from "../../abis/resolution.ts";
-import { resolverRecordsAbi } from "../../abis/resolver.ts";
+import { registryReadAbi, resolverReadAbi, resolverRecordsAbi } from "../../abis/resolver.ts";
 import { labelhashOf } from "../../src/ens/labels.ts";
 import { nodeOfName, parentName } from "../../src/ens/names.ts";
 import type { startLiveChain } from "./live-chain.ts";

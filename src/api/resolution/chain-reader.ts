@@ -9,7 +9,7 @@ import {
 } from "viem";
 import { call } from "viem/actions";
 import { packetToBytes } from "viem/ens";
-import { registryReadAbi, resolverReadAbi, universalResolverAbi } from "../../../abis/resolution.ts";
+import { registryReadAbi, resolverReadAbi, universalResolverAbi } from "../../../abis/resolver.ts";
 import { isContractRefusal } from "../../ens/contract-refusals.ts";
 import { namesAbove, nodeOfName } from "../../ens/names.ts";
 import { zeroAddress } from "../../ens/nodes.ts";

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { resolverReadAbi } from "../../../abis/resolution.ts";
+import { resolverReadAbi } from "../../../abis/resolver.ts";
 import { nodeOfName } from "../../ens/names.ts";
 import { zeroAddress } from "../../ens/nodes.ts";
 import { addressValue, bytesValue, nameValue, pubkeyValue, textValue } from "../../ens/record-values.ts";
