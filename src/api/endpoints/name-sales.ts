@@ -17,8 +17,8 @@ import {
 import { tokenFields } from "./name-tokens.ts";
 
 const query = pagedQuery({
-  domainId: bytes32Parameter("domainId").optional(),
-  name: nameParameter("name").optional(),
+  domainId: bytes32Parameter("domainId").optional().meta({ description: "Node (namehash) of the name" }),
+  name: nameParameter("name").optional().meta({ description: "The normalized name" }),
 }).refine(({ domainId, name }) => domainId === undefined || name === undefined, {
   error: "Give domainId or name, not both",
   when: ({ issues }) => issues.length === 0,

@@ -81,7 +81,12 @@ export async function readTokens(database: Database, node: Hex, signal: AbortSig
 }
 
 const query = z
-  .object({ domainId: bytes32Parameter("domainId").optional(), name: nameParameter("name").optional() })
+  .object({
+    domainId: bytes32Parameter("domainId").optional().meta({ description: "Node (namehash) of the name" }),
+    name: nameParameter("name")
+      .optional()
+      .meta({ description: "The normalized name", example: "moonlamp.eth" }),
+  })
   .refine(({ domainId, name }) => (domainId === undefined) !== (name === undefined), {
     error: "Give exactly one of domainId and name",
     when: ({ issues }) => issues.length === 0,

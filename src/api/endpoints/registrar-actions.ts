@@ -31,14 +31,26 @@ const orderBy = "orderBy[timestamp]=desc";
 const statementTimeoutMs = 30_000;
 
 const query = pagedQuery({
-  orderBy: z.literal(orderBy, { error: `orderBy must be ${orderBy}` }).optional(),
-  withReferral: booleanParameter("withReferral").optional(),
-  decodedReferrer: addressParameter("decodedReferrer").optional(),
-  beginTimestamp: timestampParameter("beginTimestamp").optional(),
-  endTimestamp: timestampParameter("endTimestamp").optional(),
-  type: z.enum(["registration", "renewal"], { error: "type must be registration or renewal" }).optional(),
-  registrant: addressParameter("registrant").optional(),
-  node: bytes32Parameter("node").optional(),
+  orderBy: z
+    .literal(orderBy, { error: `orderBy must be ${orderBy}` })
+    .optional()
+    .meta({ description: "Newest first, the only order" }),
+  withReferral: booleanParameter("withReferral")
+    .optional()
+    .meta({ description: "`true`: only actions with a referrer" }),
+  decodedReferrer: addressParameter("decodedReferrer").optional().meta({ description: "Address" }),
+  beginTimestamp: timestampParameter("beginTimestamp")
+    .optional()
+    .meta({ description: "Unix seconds, inclusive" }),
+  endTimestamp: timestampParameter("endTimestamp")
+    .optional()
+    .meta({ description: "Unix seconds, inclusive" }),
+  type: z
+    .enum(["registration", "renewal"], { error: "type must be registration or renewal" })
+    .optional()
+    .meta({ description: "Only actions of this type" }),
+  registrant: addressParameter("registrant").optional().meta({ description: "Sender of the transaction" }),
+  node: bytes32Parameter("node").optional().meta({ description: "Node (namehash) of the name" }),
   name: z
     .string({ error: "name must be given once" })
     .transform((name, { addIssue }) => {
@@ -46,8 +58,9 @@ const query = pagedQuery({
       if (node === undefined) addIssue("name must be normalized, with unknown labels as [labelhash]");
       return node;
     })
-    .optional(),
-  chainId: chainIdParameter("chainId").optional(),
+    .optional()
+    .meta({ description: "The name, with unknown labels as `[labelhash]`" }),
+  chainId: chainIdParameter("chainId").optional().meta({ description: "Chain of the registrar" }),
 })
   .refine(({ node, name }) => node === undefined || name === undefined || node === name, {
     path: ["name"],
@@ -109,7 +122,12 @@ export const registrarActions = [
   endpoint({
     ...common,
     path: "/api/registrar-actions/{parentNode}",
-    params: z.object({ parentNode: bytes32Parameter("parentNode") }),
+    params: z.object({
+      parentNode: bytes32Parameter("parentNode").meta({
+        description: "Node (namehash) of the parent name",
+        example: "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae",
+      }),
+    }),
     summary: "Registrations and renewals under one name",
     description: "Actions on direct subnames of the name with this node: that of eth, base.eth or linea.eth.",
     handle: (context: RegistrarActionsContext) => {

@@ -49,7 +49,8 @@ const accountPath = z.object({
   chainId: z
     .string()
     .refine(isChainId, `chainId must be an integer from 0 to ${maxChainId}; 0 stands for all EVM chains`)
-    .transform(Number),
+    .transform(Number)
+    .meta({ description: "0 stands for all EVM chains", example: "1" }),
 });
 
 const chainsQuery = optionsQuery.extend({

@@ -86,10 +86,9 @@ export const selectionQuery = z.object({
 
 /** The name in the path. */
 export const namePath = z.object({
-  name: nameParameter("name").refine(
-    (name) => name.split(".").length <= maxLabels,
-    `name must not have more than ${maxLabels} labels`,
-  ),
+  name: nameParameter("name")
+    .refine((name) => name.split(".").length <= maxLabels, `name must not have more than ${maxLabels} labels`)
+    .meta({ example: "moonlamp.eth" }),
 });
 
 /** The selection that the query parameters mean; undefined if nothing is selected. */

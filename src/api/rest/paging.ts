@@ -20,9 +20,13 @@ const perPage = (name: string) =>
   wholeNumber(name, maximumRecordsPerPage, `from 1 to ${maximumRecordsPerPage}`);
 
 const pagingParameters = {
-  page: wholeNumber("page", Number.MAX_SAFE_INTEGER / maximumRecordsPerPage, "of at least 1"),
-  recordsPerPage: perPage("recordsPerPage"),
-  limit: perPage("limit"),
+  page: wholeNumber("page", Number.MAX_SAFE_INTEGER / maximumRecordsPerPage, "of at least 1").meta({
+    description: "Number of the page, from 1 (default 1)",
+  }),
+  recordsPerPage: perPage("recordsPerPage").meta({
+    description: `1 to ${maximumRecordsPerPage} (default ${defaultRecordsPerPage})`,
+  }),
+  limit: perPage("limit").meta({ description: "Another name of `recordsPerPage`" }),
 };
 
 type Parameters = z.output<z.ZodObject<typeof pagingParameters>>;

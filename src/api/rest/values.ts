@@ -39,12 +39,10 @@ export const chainIdParameter = (name: string) =>
 
 /** A normalized name (ENSIP-15). The error for another one gives its normalized form, or the node if it has `[labelhash]`. */
 export function nameParameter(name: string) {
-  return text(name)
-    .superRefine((value, context) => {
-      const problem = problemOf(name, value);
-      if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
-    })
-    .meta({ example: "moonlamp.eth" });
+  return text(name).superRefine((value, context) => {
+    const problem = problemOf(name, value);
+    if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
+  });
 }
 
 function problemOf(field: string, name: string): string | undefined {
