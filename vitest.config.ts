@@ -19,7 +19,10 @@ export default defineConfig({
             "labels-service/**/*.test.ts",
             "devnet/**/*.test.ts",
             "scripts/**/*.test.ts",
+            "test/hostile/**/*.test.ts",
           ],
+          // Attacks by the chain need an EVM node, as the end-to-end tests do.
+          exclude: ["test/hostile/chain-*.test.ts"],
           testTimeout: 20_000,
           hookTimeout: 60_000,
         },
@@ -27,7 +30,7 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
-          include: ["test/e2e/**/*.test.ts", "test/hostile/**/*.test.ts"],
+          include: ["test/e2e/**/*.test.ts", "test/hostile/chain-*.test.ts"],
           testTimeout: 240_000,
           hookTimeout: 180_000,
           pool: "forks",
