@@ -1,4 +1,5 @@
 // Attacks from a process of its own: a body of 600 MB must not hold up those who measure. Takes jobs, one at a time.
+import { setMaxListeners } from "node:events";
 import { createRandom } from "../../devnet/random.ts";
 import type { Reply } from "./attack.ts";
 import { attacks } from "./attacks.ts";
@@ -14,6 +15,7 @@ process.on("message", async ({ name, port, seed }: AttackJob) => {
   if (attack === undefined) throw new Error(`There is no attack ${name}.`);
   const started = performance.now();
   const ends = AbortSignal.timeout(attack.seconds * 1000);
+  setMaxListeners(0, ends);
   const replies = await attack.run({ port, random: createRandom(seed), ends });
   const result: AttackResult = { replies, seconds: (performance.now() - started) / 1000 };
   process.send?.(result);

@@ -10,20 +10,24 @@ export type GaugeSources = {
   databaseUrl: string;
   schema: string;
   chainId: string;
+  /** Called once when the machine has less than 2 GB left: nobody else's programs are to end. */
+  whenLow: () => Promise<void>;
 };
 
 const everyMs = 250;
+const leastMegabytes = 2_000;
 
 /**
  * Reads the figures four times a second until `stop`: resident memory of a process, private memory of all Postgres backends,
  * and how old the newest indexed block of the chain is. `worst` gives the largest of each since the last call.
  */
-export function startGauges({ pid, databaseUrl, schema, chainId }: GaugeSources) {
+export function startGauges({ pid, databaseUrl, schema, chainId, whenLow }: GaugeSources) {
   let client: pg.Client | undefined;
   let last: Gauged = { rss: 0, postgres: 0, lag: 0 };
   let worst = last;
   const pids = new Set<number>();
   let isOn = true;
+  let isRelieved = false;
 
   const connect = async () => {
     const opened = new pg.Client(databaseUrl);
@@ -60,6 +64,10 @@ export function startGauges({ pid, databaseUrl, schema, chainId }: GaugeSources)
   const done = (async () => {
     while (isOn) {
       await look();
+      if (!isRelieved && megabytes("/proc/meminfo", /MemAvailable:\s+(\d+)/) < leastMegabytes) {
+        isRelieved = true;
+        await whenLow();
+      }
       await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
     await client?.end();
@@ -67,6 +75,8 @@ export function startGauges({ pid, databaseUrl, schema, chainId }: GaugeSources)
 
   return {
     now: () => last,
+    /** Whether the attack was broken off since it would have taken all memory of the machine. */
+    isRelieved: () => isRelieved,
     worst(): Gauged {
       const result = worst;
       worst = last;

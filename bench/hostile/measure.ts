@@ -22,6 +22,8 @@ export type Measured = AttackResult & {
   memory: { before: Gauged; worst: Gauged; after: Gauged };
   /** Processes that the service ended or was replaced by meanwhile. */
   ended: number;
+  /** Whether the services were ended since the machine's memory was about to run out. */
+  isRelieved: boolean;
   log: { bytes: number; controls: number; errors: number };
   calls: { during: number; after: number };
 };
@@ -30,6 +32,7 @@ const programs = {
   attack: fileURLToPath(new URL("attack-process.ts", import.meta.url)),
   watch: fileURLToPath(new URL("watch-process.ts", import.meta.url)),
 };
+const warmUpMs = 6_000;
 const baselineMs = 5_000;
 const afterMs = 10_000;
 // Beyond the time of the attack itself: a process that answers late is to be seen, one that hangs is not waited for.
@@ -44,10 +47,11 @@ export async function measureAttack(world: World, attack: Attack, seed: number):
     databaseUrl: world.postgres.url,
     schema: world.schema,
     chainId: chainIds.root,
+    whenLow: world.relieve,
   });
   const watcher = await startWatcher(isLabels ? watchedLabels(world) : await watchedIndexer(world));
   try {
-    await sleep(2_000);
+    await sleep(warmUpMs);
     await watcher.read();
     await sleep(baselineMs);
     const without = await watcher.read();
@@ -69,6 +73,7 @@ export async function measureAttack(world: World, attack: Attack, seed: number):
       after,
       memory: { before, worst: gauges.worst(), after: gauges.now() },
       ended: gauges.processes() - 1 + (gauges.now().rss === 0 ? 1 : 0),
+      isRelieved: gauges.isRelieved(),
       log: {
         bytes: world.log.bytes - log.bytes,
         controls: world.log.controls - log.controls,

@@ -10,7 +10,7 @@ export function describeAttack(measured: Measured): string {
   const ratio = normal(measured.during) / normal(measured.without);
   const lines = [
     `${attack.name} (${attack.threat}): ${attack.what}`,
-    `  responses    ${describeReplies(replies)}; ${seconds.toFixed(1)} s in all${ended > 0 ? `; THE PROCESS ENDED (${ended})` : ""}`,
+    `  responses    ${describeReplies(replies)}; ${seconds.toFixed(1)} s in all${ended > 0 ? `; THE PROCESS ENDED (${ended})` : ""}${measured.isRelieved ? "; ENDED BY THE BENCH, the machine had no memory left" : ""}`,
     ...namesOf(measured.during).map((name) => describeWatched(name, measured)),
     `  clients      ${normal(measured.during).toFixed(0)}/s beside ${normal(measured.without).toFixed(0)}/s without (${ratio.toFixed(2)}), ${normal(measured.after).toFixed(0)}/s after`,
     `  memory       RSS ${whole(before.rss)} -> ${whole(worst.rss)} -> ${whole(after.rss)} MB; Postgres backends ${whole(before.postgres)} -> ${whole(worst.postgres)} -> ${whole(after.postgres)} MB`,
@@ -34,7 +34,7 @@ export function tableRow(measured: Measured): string {
   const perSecond = (watch: Watch) => sum(seriesOf(watch, "client").map((one) => one.perSecond)).toFixed(0);
   const cells = [
     `${attack.name} (${attack.threat})`,
-    `${describeReplies(replies)}${ended > 0 ? "; **process ended**" : ""}`,
+    `${describeReplies(replies)}${ended > 0 ? "; **process ended**" : ""}${measured.isRelieved ? " **by the bench: no memory left**" : ""}`,
     cell("/health"),
     cell("/amirealtime"),
     cell("query"),

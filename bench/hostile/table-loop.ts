@@ -22,6 +22,7 @@ export async function loopTable(
     databaseUrl: world.postgres.url,
     schema: world.schema,
     chainId: chainIds.root,
+    whenLow: world.relieve,
   });
   const watcher = await startWatcher(await watchedIndexer(world));
   await new Promise((resolve) => setTimeout(resolve, 2_000));

@@ -29,19 +29,20 @@ export const connectionAttacks: Attack[] = [
   {
     name: "given-up",
     threat: "F3",
-    what: "60 GETs of one page of sales, given up together after 8 ms, in 10 rounds",
-    seconds: 30,
+    what: "60 GETs of one page of sales, given up together after 8 to 250 ms, in 18 rounds",
+    seconds: 50,
     run: async (target) => {
-      const replies = await inRounds(target, 10, async () => {
-        const round = await atOnce(60, () =>
-          send(target, { path: "/api/name-sales?limit=100", givesUpAfterMs: 8 }),
+      const replies = await inRounds(target, 18, async (round) => {
+        const givesUpAfterMs = [8, 15, 30, 60, 120, 250][round % 6] ?? 8;
+        const given = await atOnce(60, () =>
+          send(target, { path: "/api/name-sales?limit=100", givesUpAfterMs }),
         );
-        await pause(target, 500);
-        return round;
+        await pause(target, 300);
+        return given;
       });
       // Whether it still answers.
       await pause(target, 5_000);
-      return [...replies, await send(target, { path: "/api/name-sales", givesUpAfterMs: 10_000 })];
+      return [...replies, await send(target, { path: "/api/name-sales", givesUpAfterMs: 25_000 })];
     },
   },
   {
