@@ -73,6 +73,7 @@ note(`${load()}; seed ${seed}`);
 if (isChosen("ingest") && values.minutes === undefined && values.fuzz === undefined) note(measureIngests());
 if (chosen?.join() !== "ingest") {
   const world = await startWorld({ names: Number(values.names), sales: Number(values.sales) });
+  process.once("SIGINT", () => void world.close().finally(() => process.exit(130)));
   try {
     const table = attacks.filter(({ name }) => isChosen(name));
     if (values.fuzz !== undefined) note(await fuzzServices(world, { requests: Number(values.fuzz), seed }));
@@ -83,7 +84,7 @@ if (chosen?.join() !== "ingest") {
     }
     if (values.keep) {
       note(`The indexing service runs on port ${world.port}, the label service on ${world.labels.port}.`);
-      await new Promise((resolve) => process.once("SIGINT", resolve));
+      await new Promise(() => undefined);
     }
   } finally {
     await world.close();

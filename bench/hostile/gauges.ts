@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import pg from "pg";
 
-/** What the services take, in megabytes, and how far the index is behind, in seconds. */
+/** Resident megabytes of a service, private ones of all Postgres backends, and seconds that the index is behind. */
 export type Gauged = { rss: number; postgres: number; lag: number };
 
 /** Where figures come from. The process may be away, and be another one later. */
@@ -10,72 +10,43 @@ export type GaugeSources = {
   databaseUrl: string;
   schema: string;
   chainId: string;
-  /** Called once when the machine has less than 2 GB left: nobody else's programs are to end. */
+  /** Called once when the machine has less than 2 GB left, so that nobody else's programs are ended for it. */
   whenLow: () => Promise<void>;
 };
 
 const everyMs = 250;
 const leastMegabytes = 2_000;
 
-/**
- * Reads the figures four times a second until `stop`: resident memory of a process, private memory of all Postgres backends,
- * and how old the newest indexed block of the chain is. `worst` gives the largest of each since the last call.
- */
-export function startGauges({ pid, databaseUrl, schema, chainId, whenLow }: GaugeSources) {
-  let client: pg.Client | undefined;
+/** Reads the figures four times a second until `stop`. `worst` gives the largest of each since the last call. */
+export function startGauges(sources: GaugeSources) {
+  const database = databaseGauges(sources);
   let last: Gauged = { rss: 0, postgres: 0, lag: 0 };
   let worst = last;
   const pids = new Set<number>();
   let isOn = true;
   let isRelieved = false;
 
-  const connect = async () => {
-    const opened = new pg.Client(databaseUrl);
-    // An outage of the database is one of the attacks.
-    opened.on("error", () => {
-      client = undefined;
-    });
-    await opened.connect();
-    return opened;
-  };
-  const askDatabase = async (): Promise<{ postgres: number; lag: number }> => {
-    client ??= await connect();
-    const { rows } = await client.query(
-      `SELECT extract(epoch FROM clock_timestamp())::float8 - substr(latest_checkpoint, 1, 10)::float8 AS lag,
-         (SELECT array_agg(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()) AS pids
-       FROM ${schema}._ponder_checkpoint WHERE chain_id = $1`,
-      [chainId],
-    );
-    const [row] = rows as { lag: number; pids: number[] }[];
-    const postgres = (row?.pids ?? []).reduce((sum, backend) => sum + privateMegabytes(backend), 0);
-    return { postgres, lag: row?.lag ?? 0 };
-  };
   const look = async () => {
-    const current = await pid();
+    const current = await sources.pid();
     if (current !== undefined) pids.add(current);
     const rss = current === undefined ? 0 : residentMegabytes(current);
-    last = { ...last, rss, ...(await askDatabase().catch(() => ({}))) };
-    worst = {
-      rss: Math.max(worst.rss, last.rss),
-      postgres: Math.max(worst.postgres, last.postgres),
-      lag: Math.max(worst.lag, last.lag),
-    };
+    last = { ...last, rss, ...(await database.read()) };
+    worst = largest(worst, last);
+    if (isRelieved || megabytes("/proc/meminfo", /MemAvailable:\s+(\d+)/) > leastMegabytes) return;
+    isRelieved = true;
+    await sources.whenLow();
   };
   const done = (async () => {
     while (isOn) {
       await look();
-      if (!isRelieved && megabytes("/proc/meminfo", /MemAvailable:\s+(\d+)/) < leastMegabytes) {
-        isRelieved = true;
-        await whenLow();
-      }
       await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
-    await client?.end();
+    await database.close();
   })();
 
   return {
     now: () => last,
-    /** Whether the attack was broken off since it would have taken all memory of the machine. */
+    /** Whether the attack was broken off because it would have taken all memory of the machine. */
     isRelieved: () => isRelieved,
     worst(): Gauged {
       const result = worst;
@@ -92,6 +63,45 @@ export function startGauges({ pid, databaseUrl, schema, chainId, whenLow }: Gaug
       isOn = false;
       return done;
     },
+  };
+}
+
+/** The larger of each figure. */
+export function largest(first: Gauged, second: Gauged): Gauged {
+  return {
+    rss: Math.max(first.rss, second.rss),
+    postgres: Math.max(first.postgres, second.postgres),
+    lag: Math.max(first.lag, second.lag),
+  };
+}
+
+function databaseGauges({ databaseUrl, schema, chainId }: GaugeSources) {
+  let client: pg.Client | undefined;
+  const connect = async () => {
+    const opened = new pg.Client(databaseUrl);
+    // An outage of the database is one of the attacks.
+    opened.on("error", () => {
+      client = undefined;
+    });
+    await opened.connect();
+    return opened;
+  };
+  const ask = async () => {
+    client ??= await connect();
+    const { rows } = await client.query(
+      `SELECT extract(epoch FROM clock_timestamp())::float8 - substr(latest_checkpoint, 1, 10)::float8 AS lag,
+         (SELECT array_agg(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()) AS pids
+       FROM ${schema}._ponder_checkpoint WHERE chain_id = $1`,
+      [chainId],
+    );
+    const [row] = rows as { lag: number; pids: number[] }[];
+    const postgres = (row?.pids ?? []).reduce((sum, backend) => sum + privateMegabytes(backend), 0);
+    return { postgres, lag: row?.lag ?? 0 };
+  };
+  return {
+    /** The figures, or nothing while the database is away. */
+    read: (): Promise<Partial<Gauged>> => ask().catch(() => ({})),
+    close: () => client?.end(),
   };
 }
 

@@ -34,6 +34,7 @@ const programs = {
 };
 const warmUpMs = 6_000;
 const baselineMs = 5_000;
+const caughtUp = 8;
 const afterMs = 10_000;
 // Beyond the time of the attack itself: a process that answers late is to be seen, one that hangs is not waited for.
 const graceMs = 15_000;
@@ -52,6 +53,8 @@ export async function measureAttack(world: World, attack: Attack, seed: number):
   const watcher = await startWatcher(isLabels ? watchedLabels(world) : await watchedIndexer(world));
   try {
     await sleep(warmUpMs);
+    // A restart goes back to the last final block and catches up from there.
+    for (let left = 60; left > 0 && gauges.now().lag > caughtUp; left--) await sleep(1_000);
     await watcher.read();
     await sleep(baselineMs);
     const without = await watcher.read();

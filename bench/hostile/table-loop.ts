@@ -1,10 +1,13 @@
 import { createRandom } from "../../devnet/random.ts";
 import { chainIds } from "../../test/support/chains-world.ts";
 import type { Attack } from "./attack.ts";
-import { startGauges } from "./gauges.ts";
+import { largest, startGauges } from "./gauges.ts";
 import { runAttack, startWatcher, type Watch, watchedIndexer } from "./measure.ts";
 import { describeWatch } from "./report.ts";
 import type { World } from "./world.ts";
+
+/** How long the table is repeated, by how many, and in which orders. */
+export type LoopBounds = { minutes: number; attackers: number; seed: number };
 
 const settleMs = 10_000;
 
@@ -15,7 +18,7 @@ const settleMs = 10_000;
 export async function loopTable(
   world: World,
   table: readonly Attack[],
-  { minutes, attackers, seed }: { minutes: number; attackers: number; seed: number },
+  { minutes, attackers, seed }: LoopBounds,
 ): Promise<string> {
   const gauges = startGauges({
     pid: world.indexerPid,
@@ -32,32 +35,19 @@ export async function loopTable(
   gauges.worst();
   gauges.processes();
   const before = gauges.now();
-  const until = performance.now() + minutes * 60_000;
-  const runs = new Map<string, number>();
   let during: Watch = {};
-  const worst = { ...before };
+  let worst = before;
   const look = async () => {
     const seen = await watcher.read();
     during = together(during, seen);
     const last = gauges.worst();
-    for (const name of ["rss", "postgres", "lag"] as const) worst[name] = Math.max(worst[name], last[name]);
-    console.log(
-      `RSS ${Math.round(last.rss)} MB, Postgres ${Math.round(last.postgres)} MB, ${last.lag.toFixed(0)} s behind`,
-    );
+    worst = largest(worst, last);
+    const { rss, postgres, lag } = last;
+    console.log(`RSS ${whole(rss)} MB, Postgres ${whole(postgres)} MB, ${whole(lag)} s behind`);
     console.log(describeWatch(seen).join("\n"));
   };
   const looking = setInterval(() => void look(), 60_000);
-  await Promise.all(
-    Array.from({ length: attackers }, async (_, place) => {
-      const random = createRandom(seed * 100 + place + 1);
-      while (performance.now() < until) {
-        const attack = random.pick(table);
-        const port = attack.service === "labels" ? world.labels.port : world.port;
-        await runAttack(attack, port, random.below(2 ** 31));
-        runs.set(attack.name, (runs.get(attack.name) ?? 0) + 1);
-      }
-    }),
-  );
+  const runs = await attackFor(world, table, { minutes, attackers, seed });
   clearInterval(looking);
   await look();
   const processes = gauges.processes();
@@ -74,6 +64,29 @@ export async function loopTable(
     ...describeWatch(during),
   ].join("\n");
 }
+
+async function attackFor(
+  world: World,
+  table: readonly Attack[],
+  { minutes, attackers, seed }: LoopBounds,
+): Promise<Map<string, number>> {
+  const until = performance.now() + minutes * 60_000;
+  const runs = new Map<string, number>();
+  await Promise.all(
+    Array.from({ length: attackers }, async (_, place) => {
+      const random = createRandom(seed * 100 + place + 1);
+      while (performance.now() < until) {
+        const attack = random.pick(table);
+        const port = attack.service === "labels" ? world.labels.port : world.port;
+        await runAttack(attack, port, random.below(2 ** 31));
+        runs.set(attack.name, (runs.get(attack.name) ?? 0) + 1);
+      }
+    }),
+  );
+  return runs;
+}
+
+const whole = (value: number) => Math.round(value).toLocaleString("en-US");
 
 function together(first: Watch, second: Watch): Watch {
   const joined: Watch = { ...first };

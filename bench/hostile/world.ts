@@ -25,7 +25,7 @@ const schema = "hostile";
 export type World = Awaited<ReturnType<typeof startWorld>>;
 
 /**
- * Starts Postgres, the three recorded chains (each mines a block a second; hostile contracts are on the root chain), the label
+ * Starts Postgres, the three recorded chains (each mines a block every two seconds; hostile contracts are on the root chain), the label
  * service and the indexing service with all plugins, and adds rows to the finished index.
  */
 export async function startWorld(rows: AddedRows) {
@@ -42,33 +42,16 @@ export async function startWorld(rows: AddedRows) {
   const port = await freePort();
   const log = { bytes: 0, controls: 0, errors: 0 };
   const settings = {
-    NAMESPACE: "ens-test-env",
-    PLUGINS: pluginSets.at(-1)?.join(",") ?? "",
+    ...settingsOf({ root: hostile.url, base: nodes.base.url, linea: nodes.linea.url }),
     LABELS_URL: labels.url,
     DATASOURCES_FILE: datasources,
     DATABASE_URL: postgres.url,
-    DATABASE_SCHEMA: schema,
-    [`RPC_URL_${chainIds.root}`]: hostile.url,
-    [`RPC_URL_${chainIds.base}`]: nodes.base.url,
-    [`RPC_URL_${chainIds.linea}`]: nodes.linea.url,
     PORT: String(port),
   };
-  let indexer: ServiceProcess | undefined;
-
-  async function start(environment: Readonly<Record<string, string>> = {}) {
-    indexer = startServiceProcess({
-      name: "indexing service",
-      args: [join(root, "scripts/ponder.ts"), "start"],
-      cwd: folder,
-      env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...settings, ...environment },
-      onLine: (line) => count(log, line),
-    });
-    await waitUntilReady(indexer, port);
-  }
-
-  await start();
+  const indexer = createIndexer({ folder, port, settings, log });
+  await indexer.start({});
   // Ponder takes the chains' events in one order of time: a chain that stands still holds the others back.
-  for (const node of Object.values(nodes)) node.startMining(1);
+  for (const node of Object.values(nodes)) node.startMining(2);
   await addRows({ url: postgres.url, schema }, rows);
 
   return {
@@ -79,34 +62,78 @@ export async function startWorld(rows: AddedRows) {
     hostile,
     /** Of the indexing service since the start: bytes, lines with raw control characters, and lines of errors. */
     log,
-    /** Process that indexes and answers, not its launcher; undefined while there is none. */
-    indexerPid: async () => (await childrenOf(indexer?.pid))[0],
-    /** Ends what takes the machine's memory: the indexing service, and the statements that run. */
+    indexerPid: indexer.pid,
+    lastLines: indexer.lastLines,
+
+    /** Ends what takes the machine's memory: both services, and the statements that run. */
     async relieve() {
-      indexer?.kill();
+      indexer.kill();
       labels.kill();
       postgres.halt();
       postgres.resume();
     },
-    lastLines: () => indexer?.lastLines(12) ?? [],
 
     /** Starts both services again, as after an update; the index goes on where it was. */
     async restart(environment: Readonly<Record<string, string>>) {
-      await indexer?.stop("SIGINT", { patienceMs: 15_000 });
-      indexer?.kill();
+      await indexer.stop();
       await labels.restart();
-      await start(environment);
+      await indexer.start(environment);
     },
 
     async close() {
-      await indexer?.stop("SIGINT", { patienceMs: 15_000 });
-      indexer?.kill();
+      await indexer.stop();
       await labels.stop();
       await hostile.close();
       await Promise.all(Object.values(nodes).map((node) => node.close()));
       postgres.stop();
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     },
+  };
+}
+
+type Log = { bytes: number; controls: number; errors: number };
+
+function createIndexer({
+  folder,
+  port,
+  settings,
+  log,
+}: {
+  folder: string;
+  port: number;
+  settings: Readonly<Record<string, string>>;
+  log: Log;
+}) {
+  let service: ServiceProcess | undefined;
+  return {
+    async start(environment: Readonly<Record<string, string>>) {
+      service = startServiceProcess({
+        name: "indexing service",
+        args: [join(root, "scripts/ponder.ts"), "start"],
+        cwd: folder,
+        env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...settings, ...environment },
+        onLine: (line) => count(log, line),
+      });
+      await waitUntilReady(service, port);
+    },
+    async stop() {
+      await service?.stop("SIGINT", { patienceMs: 15_000 });
+      service?.kill();
+    },
+    kill: () => service?.kill(),
+    /** Process that indexes and answers, not its launcher; undefined while there is none. */
+    pid: async () => (await childrenOf(service?.pid))[0],
+    lastLines: () => service?.lastLines(12) ?? [],
+  };
+}
+
+function settingsOf(urls: Record<ChainName, string>): Record<string, string> {
+  const chains = Object.entries(urls) as [ChainName, string][];
+  return {
+    NAMESPACE: "ens-test-env",
+    PLUGINS: pluginSets.at(-1)?.join(",") ?? "",
+    DATABASE_SCHEMA: schema,
+    ...Object.fromEntries(chains.map(([chain, url]) => [`RPC_URL_${chainIds[chain]}`, url])),
   };
 }
 
@@ -170,7 +197,7 @@ function withoutUniversalResolver(file: string): string {
   return JSON.stringify(table);
 }
 
-function count(log: { bytes: number; controls: number; errors: number }, line: string) {
+function count(log: Log, line: string) {
   log.bytes += line.length + 1;
   // Colours of the logger itself do not count: without a terminal it uses none.
   if (/[\0-\x08\x0b-\x1f\x7f]/.test(line) || line.startsWith(forgedLine)) log.controls += 1;
