@@ -37,9 +37,9 @@ function links(folder: string): string[] {
   writeFileSync(victim, "precious");
   const out = join(folder, "out.ensrainbow");
   symlinkSync(victim, `${out}.part`);
-  run(["export", out, "--label-set-version", "0", "--database", base]);
+  const { status } = run(["export", "--output", out, "--label-set-version", "0", "--database", base]);
   lines.push(
-    `export with a link at its .part name: ${readFileSync(victim, "utf8") === "precious" ? "the target is as it was" : "THE TARGET WAS OVERWRITTEN"}`,
+    `export with a link at its .part name: exit code ${status}, ${readFileSync(victim, "utf8") === "precious" ? "the target is as it was" : "THE TARGET WAS OVERWRITTEN"}`,
   );
   return lines;
 }

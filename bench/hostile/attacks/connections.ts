@@ -29,13 +29,13 @@ export const connectionAttacks: Attack[] = [
   {
     name: "given-up",
     threat: "F3",
-    what: "60 GETs of one page of sales, given up together after 8 to 250 ms, in 18 rounds",
+    what: "60 GETs of a deep page of the sales, given up together after 8 to 500 ms, in 21 rounds",
     seconds: 50,
     run: async (target) => {
-      const replies = await inRounds(target, 18, async (round) => {
-        const givesUpAfterMs = [8, 15, 30, 60, 120, 250][round % 6] ?? 8;
+      const replies = await inRounds(target, 21, async (round) => {
+        const givesUpAfterMs = [8, 15, 30, 60, 120, 250, 500][round % 7] ?? 8;
         const given = await atOnce(60, () =>
-          send(target, { path: "/api/name-sales?limit=100", givesUpAfterMs }),
+          send(target, { path: "/api/name-sales?limit=100&page=900", givesUpAfterMs }),
         );
         await pause(target, 300);
         return given;
