@@ -7,7 +7,7 @@ import { freePort } from "../../devnet/ports.ts";
 import { readAddresses, readLabels, readRecording } from "../../devnet/recording.ts";
 import { type ServiceProcess, startServiceProcess } from "../../devnet/service-process.ts";
 import { WaitError, waitFor } from "../../devnet/wait.ts";
-import { batchOf, createLabelDatabase } from "../../labels-service/database.ts";
+import { batchOf, createLabelDatabase } from "../../labels-service/store/database-writer.ts";
 import { type ChainName, chainIds, datasourcesFile } from "../../test/support/chains-world.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
 import { pluginSets } from "../plugin-sets.ts";
@@ -67,7 +67,7 @@ export async function startWorld(rows: AddedRows) {
 
     /** Ends what takes the machine's memory: both services, and the statements that run. */
     async relieve() {
-      indexer.kill();
+      await indexer.kill();
       labels.kill();
       postgres.halt();
       postgres.resume();
@@ -105,6 +105,7 @@ function createIndexer({
   log: Log;
 }) {
   let service: ServiceProcess | undefined;
+  const pidOf = async () => (await childrenOf(service?.pid))[0];
   return {
     async start(environment: Readonly<Record<string, string>>) {
       service = startServiceProcess({
@@ -117,14 +118,29 @@ function createIndexer({
       await waitUntilReady(service, port);
     },
     async stop() {
+      const pid = await pidOf();
       await service?.stop("SIGINT", { patienceMs: 15_000 });
-      service?.kill();
+      // It has a process group of its own, and may be held too much to notice that its launcher has gone.
+      killIfThere(pid);
     },
-    kill: () => service?.kill(),
+    async kill() {
+      const pid = await pidOf();
+      service?.kill();
+      killIfThere(pid);
+    },
     /** Process that indexes and answers, not its launcher; undefined while there is none. */
-    pid: async () => (await childrenOf(service?.pid))[0],
+    pid: pidOf,
     lastLines: () => service?.lastLines(12) ?? [],
   };
+}
+
+function killIfThere(pid: number | undefined) {
+  if (pid === undefined) return;
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
 }
 
 function settingsOf(urls: Record<ChainName, string>): Record<string, string> {

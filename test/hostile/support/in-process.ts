@@ -2,16 +2,12 @@ import type { Hono } from "hono";
 import { createPublicClient, custom } from "viem";
 import { createApi } from "../../../src/api/app.ts";
 import { createDatabase } from "../../../src/api/database/client.ts";
-import { nameSalesRoutes } from "../../../src/api/endpoints/name-sales.ts";
-import { nameTokensRoutes } from "../../../src/api/endpoints/name-tokens.ts";
-import { namesContext } from "../../../src/api/endpoints/names-context.ts";
-import { registrarActionsRoutes } from "../../../src/api/endpoints/registrar-actions.ts";
-import { resolveRoutes } from "../../../src/api/endpoints/resolve.ts";
+import { namesContext } from "../../../src/api/endpoints/name-tokens.ts";
 import { defaultGatewayLimits } from "../../../src/api/resolution/gateway.ts";
 import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
 import type { Snapshot } from "../../../src/api/status/snapshot.ts";
-import { indexedSubregistries } from "../../../src/config/subregistries.ts";
-import { namespaces } from "../../../src/datasources/datasources.ts";
+import { indexedSubregistries } from "../../../src/deployments/issuers.ts";
+import { namespaces } from "../../../src/deployments/namespaces.ts";
 import { insertAction } from "../../support/actions.ts";
 import { readDump } from "../../support/entities.ts";
 import { createEndpoint, createLoadedDatabase } from "../../support/subgraph.ts";
@@ -36,45 +32,33 @@ export async function createWholeApi() {
   } as unknown as Snapshot;
   const status = { current: () => ({ snapshot, json: JSON.stringify(snapshot) }) };
   const logged: string[] = [];
-  const log = (message: string) => void logged.push(message);
-  const context = { database, status, plugins: [...plugins] };
   const app = createApi({
-    config: {
-      namespace: "mainnet",
-      plugins: [...plugins],
-      isSubgraphCompatible: false,
-      labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
-      databaseSchema: "public",
-      indexedChainIds: [1, 8453],
+    context: {
+      config: {
+        namespace: "mainnet",
+        plugins,
+        isSubgraphCompatible: false,
+        labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
+        databaseSchema: "public",
+        indexedChainIds: [1, 8453],
+      },
+      plugins,
+      versions: { runtime: "1", indexingFramework: "1", program: "1", normalization: "1" },
+      labelSource: () => ({ version: "1", schemaVersion: 3 }),
+      status,
+      database,
+      clock: () => now * 1000,
+      subregistries: indexedSubregistries(namespace),
+      names: namesContext(namespace, plugins),
+      resolution: {
+        known: knownContracts(namespace),
+        clientOf: revertingClient,
+        gatewayLimits: defaultGatewayLimits,
+        timeoutMs: 5_000,
+      },
     },
-    versions: { runtime: "1", indexingFramework: "1", program: "1", normalization: "1" },
-    labelSource: () => ({ version: "1", schemaVersion: 3 }),
-    status,
-    pluginRoutes: [
-      { path: "/subgraph", routes: createEndpoint(client).app },
-      {
-        path: "/api/registrar-actions",
-        routes: registrarActionsRoutes({ ...context, subregistries: indexedSubregistries(namespace), log }),
-      },
-      {
-        path: "/api/name-tokens",
-        routes: nameTokensRoutes({ ...context, ...namesContext(namespace, plugins) }),
-      },
-      { path: "/api/name-sales", routes: nameSalesRoutes(context) },
-      {
-        path: "/api/resolve",
-        routes: resolveRoutes({
-          ...context,
-          known: knownContracts(namespace),
-          clientOf: () => revertingClient(),
-          gatewayLimits: defaultGatewayLimits,
-          timeoutMs: 5_000,
-          clock: () => now * 1000,
-        }),
-      },
-    ],
-    log,
-    clock: () => now * 1000,
+    subgraph: createEndpoint(client).app,
+    log: (message) => logged.push(message),
   });
   return { app, logged, close: () => client.close() };
 }
