@@ -3,6 +3,8 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 const stand = (name: string) => fileURLToPath(new URL(`test/support/${name}`, import.meta.url));
+// Attacks that need neither an EVM node nor a service of their own.
+const inProcess = "test/hostile/{fuzz,raw}-*.test.ts";
 
 export default defineConfig({
   test: {
@@ -19,6 +21,7 @@ export default defineConfig({
             "labels-service/**/*.test.ts",
             "devnet/**/*.test.ts",
             "scripts/**/*.test.ts",
+            inProcess,
           ],
           testTimeout: 20_000,
           hookTimeout: 60_000,
@@ -28,6 +31,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts", "test/hostile/**/*.test.ts"],
+          exclude: [inProcess],
           testTimeout: 240_000,
           hookTimeout: 180_000,
           pool: "forks",

@@ -3,8 +3,14 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A Postgres that runs for as long as a measurement does. */
-export type TemporaryPostgres = { url: string; version: string; stop(): void };
+/** A Postgres that runs for as long as a measurement does; `halt` and `resume` are an outage in between. */
+export type TemporaryPostgres = {
+  url: string;
+  version: string;
+  halt(): void;
+  resume(): void;
+  stop(): void;
+};
 
 /**
  * Starts a Postgres in a folder of its own, with the settings of a small server (no fsync is turned off).
@@ -17,12 +23,17 @@ export function startPostgres(port: number): TemporaryPostgres {
   chmodSync(folder, 0o777);
   run(join(bin, "initdb"), ["-D", data, "-U", "bench", "-A", "trust", "-E", "UTF8", "--locale", "C"]);
   const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c shared_buffers=1GB -c max_wal_size=4GB -c work_mem=32MB`;
-  run(join(bin, "pg_ctl"), ["-D", data, "-o", options, "-l", join(folder, "log"), "-w", "start"]);
+  const start = () =>
+    run(join(bin, "pg_ctl"), ["-D", data, "-o", options, "-l", join(folder, "log"), "-w", "start"]);
+  const halt = () => run(join(bin, "pg_ctl"), ["-D", data, "-m", "immediate", "stop"]);
+  start();
   return {
     url: `postgresql://bench@127.0.0.1:${port}/postgres`,
     version: execFileSync(join(bin, "postgres"), ["--version"]).toString().trim(),
+    halt,
+    resume: start,
     stop() {
-      run(join(bin, "pg_ctl"), ["-D", data, "-m", "immediate", "stop"]);
+      halt();
       rmSync(folder, { recursive: true, force: true });
     },
   };

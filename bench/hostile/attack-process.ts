@@ -1,0 +1,22 @@
+// Attacks from a process of its own: a body of 600 MB must not hold up those who measure. Takes jobs, one at a time.
+import { setMaxListeners } from "node:events";
+import { createRandom } from "../../devnet/random.ts";
+import type { Reply } from "./attack.ts";
+import { attacks } from "./attacks.ts";
+
+/** What is sent to the process. */
+export type AttackJob = { name: string; port: number; seed: number };
+
+/** What the process sends back. */
+export type AttackResult = { replies: Reply[]; seconds: number };
+
+process.on("message", async ({ name, port, seed }: AttackJob) => {
+  const attack = attacks.find((one) => one.name === name);
+  if (attack === undefined) throw new Error(`There is no attack ${name}.`);
+  const started = performance.now();
+  const ends = AbortSignal.timeout(attack.seconds * 1000);
+  setMaxListeners(0, ends);
+  const replies = await attack.run({ port, random: createRandom(seed), ends });
+  const result: AttackResult = { replies, seconds: (performance.now() - started) / 1000 };
+  process.send?.(result);
+});

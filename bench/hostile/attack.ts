@@ -1,0 +1,115 @@
+import { type ClientRequest, request } from "node:http";
+import { Readable } from "node:stream";
+import type { Random } from "../../devnet/random.ts";
+
+/** What an attack is aimed at. `port` is that of the service it names. */
+export type Target = { port: number; random: Random; ends: AbortSignal };
+
+/** How one request of an attack ended: HTTP status, or the reason why there was none. */
+export type Reply = { status: string; ms: number; bytes: number };
+
+/** One row of the table: a way to hurt others with requests alone. */
+export type Attack = {
+  name: string;
+  /** Row of the table of threats. */
+  threat: string;
+  what: string;
+  /** Seconds after which it is broken off. */
+  seconds: number;
+  /** Service that it is aimed at; the indexing service unless said otherwise. */
+  service?: "labels";
+  /** Settings of the indexing service that it needs. */
+  environment?: Readonly<Record<string, string>>;
+  run(target: Target): Promise<Reply[]>;
+};
+
+type Sent = {
+  method?: "GET" | "POST";
+  path: string;
+  headers?: Record<string, string>;
+  body?: string | Readable | undefined;
+  /** Milliseconds after which the client goes away. */
+  givesUpAfterMs?: number;
+  /** Milliseconds that the client reads nothing of the response, before it goes away. */
+  unreadForMs?: number;
+};
+
+/** Sends one request on a connection of its own and counts the bytes of the response. Never throws. */
+export function send({ port, ends }: Target, sent: Sent): Promise<Reply> {
+  const { method = "GET", path, headers = {}, body, givesUpAfterMs, unreadForMs } = sent;
+  const started = performance.now();
+  let bytes = 0;
+  return new Promise((resolve) => {
+    let asked: ClientRequest | undefined;
+    const end = (status: string) => {
+      clearTimeout(timer);
+      ends.removeEventListener("abort", stop);
+      resolve({ status, ms: performance.now() - started, bytes });
+      asked?.destroy();
+    };
+    const stop = () => end("no response");
+    const timer = setTimeout(() => end("given up"), givesUpAfterMs ?? 120_000);
+    ends.addEventListener("abort", stop, { once: true });
+    if (ends.aborted) return stop();
+    asked = request({ host: "127.0.0.1", port, method, path, headers, agent: false }, (response) => {
+      const status = String(response.statusCode);
+      response.on("error", () => end(`${status}, broken off`));
+      if (unreadForMs !== undefined) return void setTimeout(() => end(`${status}, unread`), unreadForMs);
+      response.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+      });
+      response.on("end", () => end(status));
+    });
+    asked.on("error", (error: NodeJS.ErrnoException) => end(error.code ?? "error"));
+    asked.on("close", () => end("closed"));
+    if (body instanceof Readable) body.pipe(asked);
+    else asked.end(body);
+  });
+}
+
+/** A POST of a query to the subgraph. */
+export function query(target: Target, text: string, variables?: unknown, more: Partial<Sent> = {}) {
+  return send(target, {
+    method: "POST",
+    path: "/subgraph",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ query: text, variables }),
+    ...more,
+  });
+}
+
+/** `count` of what `make` gives for their places, joined. */
+export function times(count: number, make: (place: number) => string, separator = " "): string {
+  return Array.from({ length: count }, (_, place) => make(place)).join(separator);
+}
+
+/** `count` at once; the results in order. */
+export function atOnce<T>(count: number, run: (place: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: count }, (_, place) => run(place)));
+}
+
+/** `rounds` of `run` one after the other, until the attack is to end. */
+export async function inRounds<T>(
+  { ends }: Target,
+  rounds: number,
+  run: (round: number) => Promise<T[]>,
+): Promise<T[]> {
+  const all: T[] = [];
+  for (let round = 0; round < rounds && !ends.aborted; round++) all.push(...(await run(round)));
+  return all;
+}
+
+/** Waits, but not beyond the end of the attack. */
+export function pause({ ends }: Target, milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    ends.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}

@@ -1,0 +1,57 @@
+import { labelhashOf } from "../../../src/ens/labels.ts";
+import { type Attack, atOnce, inRounds, type Reply, send, type Target } from "../attack.ts";
+import { longLabelLengths } from "../long-labels.ts";
+
+const [tenth, one, fifteen] = longLabelLengths;
+
+const batch = (target: Target, length: number, count: number): Promise<Reply> => {
+  const labelhash = labelhashOf("x".repeat(length));
+  return send(target, {
+    method: "POST",
+    path: "/v1/heal",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ labelhashes: Array.from({ length: count }, () => labelhash) }),
+  });
+};
+
+export const labelAttacks: Attack[] = [
+  {
+    name: "label-batch-100kB",
+    threat: "F8",
+    what: "a batch of one label of 100 kB, 10,000 times",
+    seconds: 60,
+    service: "labels",
+    run: async (target) => [await batch(target, tenth, 10_000)],
+  },
+  {
+    name: "label-batch-1MB",
+    threat: "F8",
+    what: "a batch of one label of 1 MB, 10,000 times",
+    seconds: 60,
+    service: "labels",
+    run: async (target) => [await batch(target, one, 10_000)],
+  },
+  {
+    name: "label-batch-15MB",
+    threat: "F8",
+    what: "a batch of one label of 15 MB, 1,000 times",
+    seconds: 60,
+    service: "labels",
+    run: async (target) => [await batch(target, fifteen, 1_000)],
+  },
+  {
+    name: "label-unread",
+    threat: "F8",
+    what: "20 responses with a label of 15 MB that nobody reads, for 10 s, and 20 batches of 1 MB x 20",
+    seconds: 30,
+    service: "labels",
+    run: async (target) => {
+      const path = `/v1/heal/${labelhashOf("x".repeat(fifteen))}`;
+      const [unread, batches] = await Promise.all([
+        atOnce(20, () => send(target, { path, unreadForMs: 10_000 })),
+        inRounds(target, 20, async () => [await batch(target, one, 20)]),
+      ]);
+      return [...unread, ...batches];
+    },
+  },
+];

@@ -1,0 +1,98 @@
+import { Agent, request } from "node:http";
+
+/** What is asked for again and again: one after the other in turn, `everyMs` apart. */
+export type Watched = {
+  name: string;
+  port: number;
+  everyMs: number;
+  requests: readonly { method: "GET" | "POST"; path: string; body?: string | undefined }[];
+};
+
+/** What a watch saw since it was last read. */
+export type Seen = {
+  /** Milliseconds; a request that held others back counts for those too. */
+  latencies: number[];
+  /** By HTTP status, or by the reason why there was none. */
+  statuses: Record<string, number>;
+  /** Responses with status 200, a second. */
+  perSecond: number;
+};
+
+const patienceMs = 30_000;
+
+/**
+ * Asks for one thing after the other until `stop`. `read` gives what was seen since the last time and counts a request
+ * that still waits by how long it has. Latencies are corrected as HdrHistogram does: while a response is late, the requests
+ * that would have been sent meanwhile are counted with what they would have waited.
+ */
+export function watch({ port, everyMs, requests }: Watched) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  let seen = empty();
+  let since = performance.now();
+  let waiting: number | undefined;
+  let isOn = true;
+
+  const note = (milliseconds: number) => {
+    for (let late = milliseconds; late > 0; late -= everyMs) seen.latencies.push(late);
+  };
+  const ask = async (place: number) => {
+    const { method, path, body } = requests[place % requests.length] ?? { method: "GET", path: "/" };
+    const started = performance.now();
+    waiting = started;
+    const status = await statusOf({ agent, port, method, path }, body);
+    const ended = performance.now();
+    note(ended - (waiting ?? started));
+    waiting = undefined;
+    seen.statuses[status] = (seen.statuses[status] ?? 0) + 1;
+    return Math.max(0, everyMs - (ended - started));
+  };
+  const done = (async () => {
+    for (let place = 0; isOn; place++) {
+      const pause = await ask(place);
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+    agent.destroy();
+  })();
+
+  return {
+    read(): Seen {
+      const now = performance.now();
+      if (waiting !== undefined && now - waiting > everyMs) {
+        note(now - waiting);
+        waiting = now;
+      }
+      const { latencies, statuses } = seen;
+      const perSecond = ((statuses["200"] ?? 0) * 1000) / (now - since);
+      seen = empty();
+      since = now;
+      return { latencies, statuses, perSecond };
+    },
+    stop() {
+      isOn = false;
+      return done;
+    },
+  };
+}
+
+const empty = () => ({ latencies: [] as number[], statuses: {} as Record<string, number> });
+
+function statusOf(
+  target: { agent: Agent; port: number; method: string; path: string },
+  body: string | undefined,
+): Promise<string> {
+  return new Promise((resolve) => {
+    const headers = body === undefined ? {} : { "content-type": "application/json" };
+    const asked = request({ ...target, host: "127.0.0.1", headers }, (response) => {
+      response.on("error", () => resolve("broken off"));
+      response.on("end", () => resolve(String(response.statusCode)));
+      response.resume();
+    });
+    const timer = setTimeout(() => {
+      resolve("no response");
+      asked.destroy();
+    }, patienceMs);
+    asked.on("close", () => clearTimeout(timer));
+    asked.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "error"));
+    asked.end(body);
+  });
+}

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createRandom } from "../../devnet/random.ts";
+import { createSchema } from "../../src/api/subgraph/schema/schema.ts";
+import { createDocuments } from "./support/documents.ts";
+import { createWholeApi, sendTo } from "./support/in-process.ts";
+import { describeRequest, wrongWith, wrongWithAnswer } from "./support/oracle.ts";
+import { type ApiDocument, describedRequest, queryRequest } from "./support/requests.ts";
+
+let api: Awaited<ReturnType<typeof createWholeApi>>;
+let described: ApiDocument;
+beforeAll(async () => {
+  api = await createWholeApi();
+  described = (await (await api.app.request("/openapi.json")).json()) as ApiDocument;
+});
+afterAll(() => api?.close());
+
+const schema = createSchema();
+const mostMs = 10_000;
+
+describe("GraphQL", () => {
+  test.each([1, 2, 3])("answers random documents over the schema, seed %i", async (seed) => {
+    const random = createRandom(seed);
+    const nextDocument = createDocuments(schema, random);
+    const kinds = new Set<string>();
+    for (let i = 0; i < 150; i++) {
+      const request = queryRequest(random, "/subgraph", nextDocument());
+      const response = await sendTo(api.app, request);
+      expect(wrongWithAnswer(request, response, mostMs), describeRequest(request)).toBeUndefined();
+      kinds.add(response.body.startsWith('{"data"') ? "data" : `${response.status}`);
+    }
+    // The grammar must reach further than the parser.
+    expect(kinds).toContain("data");
+    expect(api.logged).toEqual([]);
+  });
+
+  test("answers most documents without intended mistakes with data", async () => {
+    const nextDocument = createDocuments(schema, createRandom(4), { values: 0, names: 0, texts: 0 });
+    let answered = 0;
+    for (let i = 0; i < 60; i++) {
+      const body = JSON.stringify(nextDocument());
+      const headers = { "content-type": "application/json" };
+      const response = await sendTo(api.app, { method: "POST", path: "/subgraph", headers, body });
+      if (response.body.startsWith('{"data"')) answered += 1;
+    }
+    expect(answered).toBeGreaterThan(30);
+  });
+});
+
+describe("REST", () => {
+  test.each([1, 2, 3])("answers random requests to every described endpoint, seed %i", async (seed) => {
+    const random = createRandom(seed);
+    const paths = new Set<string>();
+    for (let i = 0; i < 400; i++) {
+      const request = describedRequest(random, described);
+      const response = await sendTo(api.app, request);
+      expect(wrongWith(request, response, mostMs), describeRequest(request)).toBeUndefined();
+      if (response.status === 200) paths.add(request.path.split("?")[0] ?? "");
+    }
+    expect(paths.size).toBeGreaterThan(3);
+    expect(api.logged).toEqual([]);
+  });
+
+  test("answers unknown paths with any character in them", async () => {
+    const random = createRandom(5);
+    const folders = ["/", "/api/", "/subgraph/", "/docs/", "/amirealtime/", "/api/resolve/"];
+    for (let i = 0; i < 200; i++) {
+      const path = random.pick(folders) + encodeURIComponent(String.fromCharCode(random.below(0x300)));
+      const request = { method: random.pick(["GET", "POST", "DELETE"]), path, headers: {} };
+      const response = await sendTo(api.app, request);
+      expect(wrongWith(request, response, mostMs), path).toBeUndefined();
+      expect(response.status, path).toBe(path === "/" ? 200 : 404);
+    }
+  });
+});

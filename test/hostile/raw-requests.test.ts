@@ -1,0 +1,80 @@
+import { once } from "node:events";
+import type { Server } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { serve } from "@hono/node-server";
+import { Hono } from "hono";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startServer } from "../../labels-service/test-support/running-server.ts";
+import type { Database } from "../../src/api/database/client.ts";
+import { createEndpoint } from "../support/subgraph.ts";
+
+// Bytes that proxies and servers read differently (RFC 9112, sections 3, 6.1 and 11.2): a request that hides a second one,
+// and such that are none. Each ends with an error and the connection; what follows is never answered.
+
+let labels: Awaited<ReturnType<typeof startServer>>;
+let api: Server;
+const ports: Record<string, number> = {};
+
+beforeAll(async () => {
+  labels = await startServer();
+  ports["labels"] = labels.port;
+  const database: Database = { connections: 1, row: async () => [] };
+  const app = new Hono().get("/health", (c) => c.json({})).route("/subgraph", createEndpoint(database).app);
+  api = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server;
+  await once(api, "listening");
+  ports["api"] = (api.address() as AddressInfo).port;
+});
+afterAll(async () => {
+  await labels?.stop();
+  api?.close();
+});
+
+async function exchange(port: number, bytes: string): Promise<string> {
+  const socket = connect({ port, host: "127.0.0.1" });
+  let received = "";
+  socket.setEncoding("latin1").on("data", (text: string) => {
+    received += text;
+  });
+  socket.on("error", () => undefined); // A reset is an end like any other.
+  socket.setTimeout(10_000, () => {
+    received += "still open";
+    socket.destroy();
+  });
+  socket.write(bytes, "latin1");
+  await new Promise((resolve) => socket.once("close", resolve));
+  return received;
+}
+
+const hidden = "GET /health HTTP/1.1\r\nhost: x\r\n\r\n";
+const post = (path: string, headers: string, body: string) =>
+  `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${headers}\r\n\r\n${body}`;
+
+const cases: [string, (path: string) => string][] = [
+  [
+    "a length beside chunks",
+    (path) => post(path, "content-length: 4\r\ntransfer-encoding: chunked", `0\r\n\r\n${hidden}`),
+  ],
+  ["two lengths", (path) => post(path, "content-length: 0\r\ncontent-length: 30", hidden)],
+  ["a negative length", (path) => post(path, "content-length: -1", hidden)],
+  ["a length in hex", (path) => post(path, "content-length: 0x10", hidden)],
+  ["an unknown transfer coding", (path) => post(path, "transfer-encoding: xchunked", `0\r\n\r\n${hidden}`)],
+  ["a chunk without a size", (path) => post(path, "transfer-encoding: chunked", `zz\r\n\r\n${hidden}`)],
+  ["a bare line feed in a header", (path) => post(path, "x: a\nb", hidden)],
+  ["a space before the colon of a header", (path) => post(path, "content-length : 0", hidden)],
+  ["a NUL in a header", (path) => post(path, "x: a\0b", hidden)],
+  ["a folded header", (path) => post(path, "x: a\r\n b: c", hidden)],
+  ["no HTTP", () => `\x16\x03\x01\x00\xa5\r\n\r\n${hidden}`],
+  ["headers of 100 kB", (path) => post(path, `x: ${"a".repeat(100_000)}`, hidden)],
+];
+
+describe.each(["labels", "api"])("%s", (service) => {
+  test.each(cases)("refuses %s", async (_, bytesOf) => {
+    const path = service === "labels" ? "/v1/heal" : "/subgraph";
+    const received = await exchange(ports[service] ?? 0, bytesOf(path));
+    const statuses = [...received.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
+    expect(statuses.filter((status) => status < 400)).toEqual([]);
+    expect(statuses.length).toBeLessThan(2);
+    expect(received).not.toContain("still open");
+    expect((await fetch(`http://127.0.0.1:${ports[service]}/health`)).status).toBe(200);
+  });
+});

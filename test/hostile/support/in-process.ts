@@ -1,0 +1,91 @@
+import type { Hono } from "hono";
+import { createPublicClient, custom } from "viem";
+import { createApi } from "../../../src/api/app.ts";
+import { createDatabase } from "../../../src/api/database/client.ts";
+import { namesContext } from "../../../src/api/endpoints/name-tokens.ts";
+import { defaultGatewayLimits } from "../../../src/api/resolution/gateway.ts";
+import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
+import type { Snapshot } from "../../../src/api/status/snapshot.ts";
+import { indexedSubregistries } from "../../../src/deployments/issuers.ts";
+import { namespaces } from "../../../src/deployments/namespaces.ts";
+import { insertAction } from "../../support/actions.ts";
+import { readDump } from "../../support/entities.ts";
+import { createEndpoint, createLoadedDatabase } from "../../support/subgraph.ts";
+import type { FuzzResponse } from "./oracle.ts";
+import type { FuzzRequest } from "./requests.ts";
+
+const plugins = ["subgraph", "basenames", "registrars", "tokenscope", "protocol-acceleration"] as const;
+const now = 1_700_000_000;
+
+/** The whole HTTP interface over a recorded chain in an in-memory Postgres; `logged` holds what it logs as errors. */
+export async function createWholeApi() {
+  const dump = readDump(new URL("../../fixtures/chain-a-entities.json.gz", import.meta.url));
+  const client = await createLoadedDatabase(dump);
+  for (let i = 0; i < 30; i++) await insertAction(client, { name: `fuzz${i}.eth`, timestamp: now + i * 10 });
+  const database = createDatabase(client);
+  const namespace = namespaces.mainnet;
+  const snapshot = {
+    strategy: "omnichain",
+    slowestChainIndexingCursor: now,
+    snapshotTime: now,
+    omnichainSnapshot: { omnichainStatus: "omnichain-following", chains: {}, omnichainIndexingCursor: now },
+  } as unknown as Snapshot;
+  const status = { current: () => ({ snapshot, json: JSON.stringify(snapshot) }) };
+  const logged: string[] = [];
+  const app = createApi({
+    context: {
+      config: {
+        namespace: "mainnet",
+        plugins,
+        isSubgraphCompatible: false,
+        labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
+        databaseSchema: "public",
+        indexedChainIds: [1, 8453],
+      },
+      plugins,
+      versions: { runtime: "1", indexingFramework: "1", program: "1", normalization: "1" },
+      labelSource: () => ({ version: "1", schemaVersion: 3 }),
+      status,
+      database,
+      clock: () => now * 1000,
+      subregistries: indexedSubregistries(namespace),
+      names: namesContext(namespace, plugins),
+      resolution: {
+        known: knownContracts(namespace),
+        clientOf: revertingClient,
+        gatewayLimits: defaultGatewayLimits,
+        timeoutMs: 5_000,
+      },
+    },
+    subgraph: createEndpoint(client).app,
+    log: (message) => logged.push(message),
+  });
+  return { app, logged, close: () => client.close() };
+}
+
+/** Sends a request through the application's own router, without a socket. */
+export async function sendTo(app: Hono, { method, path, headers, body }: FuzzRequest): Promise<FuzzResponse> {
+  const started = performance.now();
+  const given = body === undefined || method === "GET" || method === "HEAD" ? {} : { body };
+  const response = await app.request(path, { method, headers, ...given });
+  const isPacked = response.headers.get("content-encoding") === "gzip";
+  const text = isPacked ? await unpacked(response) : await response.text();
+  return {
+    status: response.status,
+    contentType: response.headers.get("content-type"),
+    body: text,
+    milliseconds: performance.now() - started,
+  };
+}
+
+function unpacked(response: Response): Promise<string> {
+  return new Response(response.body?.pipeThrough(new DecompressionStream("gzip"))).text();
+}
+
+// A chain whose contracts refuse everything: what is asked of it is up to the other tests.
+function revertingClient() {
+  const request = async () => {
+    throw Object.assign(new Error("execution reverted"), { code: 3 });
+  };
+  return createPublicClient({ transport: custom({ request }, { retryCount: 0 }) });
+}
