@@ -34,8 +34,9 @@ export default defineConfig({
           exclude: [inProcess],
           testTimeout: 240_000,
           hookTimeout: 180_000,
-          pool: "forks",
-          poolOptions: { forks: { singleFork: true } },
+          globalSetup: "test/support/shared-postgres.ts",
+          // After the unit tests: these start processes and look at the clock.
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -8,8 +8,8 @@ import { readAddresses, readLabels, readRecording } from "../../devnet/recording
 import { type ServiceProcess, startServiceProcess } from "../../devnet/service-process.ts";
 import { WaitError, waitFor } from "../../devnet/wait.ts";
 import { batchOf, createLabelDatabase } from "../../labels-service/store/database-writer.ts";
-import { type ChainName, chainIds, datasourcesFile } from "../../test/support/chains-world.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
+import { type ChainName, chainIds, datasourcesFile } from "../../test/support/recordings.ts";
 import { pluginSets } from "../plugin-sets.ts";
 import { startPostgres } from "../postgres.ts";
 import { forgedLine, startHostileNode } from "./hostile-node.ts";
