@@ -9,7 +9,6 @@ import { bareDomain, expectDomain, findDomain, saveDomain, updateDomain } from "
 import { addDomainEvent, addRegistrationEvent } from "./events.ts";
 import { childName, type StoredLabel } from "./naming.ts";
 import type { Scope } from "./scope.ts";
-import { labelInMetadata } from "./threedns-metadata.ts";
 
 // 3DNS keeps names of DNS in one token contract on each of two chains; a name may be on both. There is no registry to
 // migrate from, no grace period, and one resolver that no domain is linked to.
@@ -154,4 +153,26 @@ function storedLabel({ naming }: Scope, labelhash: Hex, label: string | undefine
 async function countSubdomain(scope: Scope, parentNode: Hex): Promise<void> {
   const parent = await expectDomain(scope, parentNode, true);
   await saveDomain(scope, parent, { subdomainCount: parent.subdomainCount + 1 });
+}
+
+// The second is a slip of the contract that some tokens carry.
+const prefixes = ["data:application/json;base64,", "data:application/json;_base64,"];
+
+/** First label of the name in a token's metadata document; undefined if it is not a document with a name. */
+export function labelInMetadata(uri: string): string | undefined {
+  const prefix = prefixes.find((text) => uri.startsWith(text));
+  if (prefix === undefined) return undefined;
+  const name = nameIn(Buffer.from(uri.slice(prefix.length), "base64").toString("utf8"));
+  return name?.split(".")[0];
+}
+
+function nameIn(json: string): string | undefined {
+  try {
+    const document: unknown = JSON.parse(json);
+    if (typeof document !== "object" || document === null || !("name" in document)) return undefined;
+    return typeof document.name === "string" ? document.name : undefined;
+  } catch {
+    // Not JSON: the document carries no name.
+    return undefined;
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { labelInMetadata } from "./threedns-metadata.ts";
+import { labelInMetadata } from "./threedns.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
