@@ -39,7 +39,10 @@ const labels = await openLabels({ url: config.labelsUrl, ...config.labelSet, log
 const settings = createSettings(labels, {
   isSubgraphCompatible: config.isSubgraphCompatible,
   rootChainId: config.rootChainId,
-  nodes: createNodes(config.chains, { log }),
+  nodes: createNodes(config.chains, {
+    onOutage: (chainId) =>
+      log("warn", "No node of the chain responds; indexing waits for one", { chain_id: chainId }),
+  }),
   isConfigured: isContractOf(config.datasources),
   report: (report) => {
     metrics.countAnomaly(report.anomaly);

@@ -4,13 +4,13 @@ import { afterEach, describe, expect, test } from "vitest";
 import { createNodes, type NodeRequest } from "./node-reads.ts";
 
 const chainId = 1;
-const timing = { firstWaitMs: 5, longestWaitMs: 10, repeatMs: 1, probeMs: 300 };
+const timing = { firstWaitMs: 5, longestWaitMs: 10, repeatMs: 1, probeMs: 10_000 };
 const request: NodeRequest = {
   method: "eth_call",
   params: [{}, "0x7"],
   blockNumber: 7,
   maxBytes: 1_000,
-  timeoutMs: 300,
+  timeoutMs: 10_000,
 };
 
 type Answer = (response: ServerResponse) => void;
@@ -54,10 +54,16 @@ async function startNode(answers: readonly Answer[], block: readonly Answer[] = 
   return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-function nodesOf(...urls: string[]) {
-  const logged: string[] = [];
-  const log = (_: string, message: string) => void logged.push(message);
-  return { ask: createNodes([{ id: chainId, rpc: { http: urls } }], { log, timing }), logged };
+// For requests that get no response.
+const hasty = { ...request, timeoutMs: 1_000 };
+
+function nodesOf(urls: string | string[], given = timing) {
+  const outages: number[] = [];
+  const onOutage = (chain: number) => void outages.push(chain);
+  return {
+    ask: createNodes([{ id: chainId, rpc: { http: [urls].flat() } }], { onOutage, timing: given }),
+    outages,
+  };
 }
 
 test("a result comes from the first node, asked as it should be", async () => {
@@ -93,11 +99,11 @@ describe("while the node serves the block, is asked again a few times", () => {
     ["no response in time", silence, 2],
   ])("%s", async (_, answer, tries) => {
     const node = await startNode([answer]);
-    const { ask, logged } = nodesOf(node.url);
-    expect(await ask(chainId, request)).toBeUndefined();
+    const { ask, outages } = nodesOf(node.url);
+    expect(await ask(chainId, answer === silence ? hasty : request)).toBeUndefined();
     expect(node.asked.call).toHaveLength(tries);
     expect(node.asked.block).toEqual(Array(tries).fill(["0x7", false]));
-    expect(logged).toEqual([]);
+    expect(outages).toEqual([]);
   });
 
   test.each<[string, Answer]>([
@@ -105,7 +111,7 @@ describe("while the node serves the block, is asked again a few times", () => {
     ["no response in time", silence],
   ])("%s that passes costs no value", async (_, answer) => {
     const node = await startNode([answer, result("0x02")]);
-    expect(await nodesOf(node.url).ask(chainId, request)).toBe("0x02");
+    expect(await nodesOf(node.url).ask(chainId, answer === silence ? hasty : request)).toBe("0x02");
   });
 });
 
@@ -113,14 +119,14 @@ describe("is waited out", () => {
   test.each<[string, Answer]>([
     ["a connection that breaks", brokenOff],
     ["a server without a node behind it", status(502)],
-    ["no response in time", silence],
+    ["no response", silence],
     ["an error", error(-32000, "header not found")],
     ["a block that the node has not got yet", result(null)],
   ])("%s for the block", async (_, block) => {
-    const node = await startNode([...Array(9).fill(error(-32000, "unknown block")), result("0x03")], [block]);
-    const { ask, logged } = nodesOf(node.url);
+    const node = await startNode([...Array(4).fill(error(-32000, "unknown block")), result("0x03")], [block]);
+    const { ask, outages } = nodesOf(node.url, block === silence ? { ...timing, probeMs: 200 } : timing);
     expect(await ask(chainId, request)).toBe("0x03");
-    expect(logged).toEqual(["No node of the chain responds; indexing waits for one"]);
+    expect(outages).toEqual([chainId]);
   });
 
   test.each<[string, Answer]>([
@@ -141,7 +147,7 @@ describe("is waited out", () => {
   test("one node of two", async () => {
     const down = await startNode([status(503)], [status(503)]);
     const node = await startNode([result("0x05")]);
-    expect(await nodesOf(down.url, node.url).ask(chainId, request)).toBe("0x05");
+    expect(await nodesOf([down.url, node.url]).ask(chainId, request)).toBe("0x05");
     expect(down.asked.call).toHaveLength(1);
   });
 });

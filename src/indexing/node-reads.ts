@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isRefusal } from "../ens/contract-refusals.ts";
-import type { Log } from "../json-log.ts";
 
 /** A JSON-RPC request about the block of an event, with the longest response (bytes) and time that it is worth. */
 export type NodeRequest = {
@@ -28,10 +27,11 @@ const longestRepeatMs = 1_000;
 /**
  * Reads of indexing functions whose subject an attacker can choose. They do not go through Ponder's client: it would follow
  * OffchainLookup, try ten times over a minute, and read responses of any size. What a re-index costs is to read them again.
+ * `onOutage` is called when a read begins to wait for a chain.
  */
 export function createNodes(
   chains: readonly { id: number; rpc: { http: readonly string[] } }[],
-  { log, timing = production }: { log: Log; timing?: Timing },
+  { onOutage, timing = production }: { onOutage: (chainId: number) => void; timing?: Timing },
 ): AskNodes {
   const urls = new Map(chains.map(({ id, rpc }) => [id, rpc.http]));
   const patience = new Map<string, Patience>();
@@ -39,9 +39,11 @@ export function createNodes(
     const key = `${chainId} ${request.method}`;
     const ofMethod = patience.get(key) ?? createPatience();
     patience.set(key, ofMethod);
-    const onOutage = () =>
-      log("warn", "No node of the chain responds; indexing waits for one", { chain_id: chainId });
-    return ask(urls.get(chainId) ?? [], request, { patience: ofMethod, timing, onOutage });
+    return ask(urls.get(chainId) ?? [], request, {
+      patience: ofMethod,
+      timing,
+      onOutage: () => onOutage(chainId),
+    });
   };
 }
 
