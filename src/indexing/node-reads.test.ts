@@ -124,7 +124,7 @@ describe("is waited out", () => {
     ["a block that the node has not got yet", result(null)],
   ])("%s for the block", async (_, block) => {
     const node = await startNode([...Array(4).fill(error(-32000, "unknown block")), result("0x03")], [block]);
-    const { ask, outages } = nodesOf(node.url);
+    const { ask, outages } = nodesOf(node.url, block === silence ? { ...timing, probeMs: 200 } : timing);
     expect(await ask(chainId, request)).toBe("0x03");
     expect(outages).toEqual([chainId]);
   });
