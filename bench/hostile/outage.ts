@@ -17,12 +17,12 @@ const patienceMs = 75_000;
 /** Takes the database away and tells how long each path takes to answer, with what, and whether it shows its insides. */
 export async function measureOutage(world: World): Promise<string> {
   await world.restart({});
-  world.postgres.halt();
+  await world.postgres.halt();
   let lines: string[];
   try {
     lines = await Promise.all(paths.map((path) => ask(world.port, path)));
   } finally {
-    world.postgres.resume();
+    await world.postgres.resume();
   }
   const failed = await world.indexerPid();
   return [

@@ -11,7 +11,7 @@ import { batchOf, createLabelDatabase } from "../../labels-service/store/databas
 import { childrenOf } from "../../test/support/process-tree.ts";
 import { type ChainName, chainIds, datasourcesFile } from "../../test/support/recordings.ts";
 import { pluginSets } from "../plugin-sets.ts";
-import { startPostgres } from "../postgres.ts";
+import { startBenchPostgres } from "../postgres.ts";
 import { forgedLine, startHostileNode } from "./hostile-node.ts";
 import { longLabels } from "./long-labels.ts";
 import { type AddedRows, addRows } from "./rows.ts";
@@ -30,7 +30,7 @@ export type World = Awaited<ReturnType<typeof startWorld>>;
  */
 export async function startWorld(rows: AddedRows) {
   const folder = mkdtempSync(join(tmpdir(), "bench-hostile-"));
-  const postgres = startPostgres(await freePort());
+  const postgres = await startBenchPostgres();
   const nodes = await startNodes();
   const hostile = await startHostileNode({
     upstream: nodes.root.url,
@@ -69,8 +69,8 @@ export async function startWorld(rows: AddedRows) {
     async relieve() {
       await indexer.kill();
       labels.kill();
-      postgres.halt();
-      postgres.resume();
+      await postgres.halt();
+      await postgres.resume();
     },
 
     /** Starts both services again, as after an update; the index goes on where it was. */
@@ -85,7 +85,7 @@ export async function startWorld(rows: AddedRows) {
       await labels.stop();
       await hostile.close();
       await Promise.all(Object.values(nodes).map((node) => node.close()));
-      postgres.stop();
+      await postgres.stop();
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };

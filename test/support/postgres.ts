@@ -47,24 +47,38 @@ export async function startPostgres(programs: string, settings: readonly string[
   );
   const port = await freePort();
   const all = ["listen_addresses=127.0.0.1", `unix_socket_directories=${folder}`, ...settings];
-  const server = spawn(
-    join(programs, "postgres"),
-    ["-D", data, "-p", `${port}`, ...all.flatMap((setting) => ["-c", setting])],
-    options,
-  );
+  const launch = () =>
+    spawn(
+      join(programs, "postgres"),
+      ["-D", data, "-p", `${port}`, ...all.flatMap((setting) => ["-c", setting])],
+      options,
+    );
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
-  await waitFor("Postgres", async () => {
-    await query(url, "SELECT 1");
-    return { done: true };
-  });
+  const answering = () =>
+    waitFor("Postgres", async () => {
+      await query(url, "SELECT 1");
+      return { done: true };
+    });
+  let server = launch();
+  await answering();
+  /** Ends the server at once, without a last checkpoint, as a crash would. */
+  async function halt(): Promise<void> {
+    const ended = new Promise((resolve) => server.once("exit", resolve));
+    server.kill("SIGQUIT");
+    await ended;
+  }
   return {
     url,
     version: execFileSync(join(programs, "postgres"), ["--version"]).toString().trim(),
+    halt,
+    /** Starts the server again on its data. */
+    async resume() {
+      server = launch();
+      await answering();
+    },
     /** Ends the server and removes its data. */
     async stop() {
-      const ended = new Promise((resolve) => server.once("exit", resolve));
-      server.kill("SIGINT");
-      await ended;
+      await halt();
       rmSync(folder, { recursive: true, force: true });
     },
   };
