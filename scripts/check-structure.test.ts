@@ -1,0 +1,124 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, posix } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, test } from "vitest";
+import { structureProblems } from "./check-structure.ts";
+import { frameworks, type Room, rooms } from "./rooms.ts";
+
+const named = ({ folder }: Room) => folder || "the project's folder";
+const limited = rooms.filter(({ imports }) => imports !== "everything");
+
+/** A file in the room, `depth` folders below it, that imports `target`: a path from the project's folder, or a package. */
+function planted({ folder }: Room, depth: number, target: string) {
+  const path = posix.join(folder, ...["deeper", "deepest"].slice(0, depth), "planted.ts");
+  const isPackage = !target.endsWith(".ts");
+  const specifier = isPackage ? target : relative(path, target);
+  return { path, text: `// One line above.\nimport { something } from "${specifier}";\n` };
+}
+
+function relative(from: string, to: string): string {
+  const path = posix.relative(posix.dirname(from), to);
+  return path.startsWith(".") ? path : `./${path}`;
+}
+
+// A new folder in the project's own would need a room of its own.
+const depthsOf = ({ folder }: Room) => (folder === "" ? [0] : [0, 1, 2]);
+
+describe.each(limited)("files of $folder", (room) => {
+  const forbidden = rooms.filter((other) => other !== room && !room.imports.includes(other.folder));
+
+  test.each(depthsOf(room))("may not import other rooms than its own, %i folders deep", (depth) => {
+    for (const other of forbidden) {
+      const target = posix.join(other.folder, "target.ts");
+      const file = planted(room, depth, target);
+      expect(structureProblems([file]), `${named(room)} imports ${named(other)}`).toEqual([
+        expect.stringContaining(`${file.path}:2: imports ${target}`),
+      ]);
+    }
+  });
+
+  test.each(depthsOf(room))("may not import frameworks that are not theirs, %i folders deep", (depth) => {
+    for (const name of frameworks.filter((framework) => !room.packages?.includes(framework))) {
+      for (const imported of [name, `${name}/part`]) {
+        const file = planted(room, depth, imported);
+        expect(structureProblems([file])).toEqual([
+          `${file.path}:2: imports the package ${imported}: ${room.folder} may not`,
+        ]);
+      }
+    }
+  });
+
+  test.each(depthsOf(room))("may import what the table allows, %i folders deep", (depth) => {
+    const targets = [...room.imports].map((folder) => posix.join(folder, "target.ts"));
+    for (const target of [...targets, ...(room.packages ?? []), "viem", "node:fs"]) {
+      expect(structureProblems([planted(room, depth, target)])).toEqual([]);
+    }
+  });
+});
+
+test("no rooms import each other: each stands below those that it imports", () => {
+  const seen = new Set<string>();
+  for (const { folder, imports } of rooms) {
+    for (const imported of imports === "everything" ? [] : imports) expect(seen, folder).toContain(imported);
+    seen.add(folder);
+  }
+});
+
+test("plugins do not import each other, and nothing imports a test file", () => {
+  const plugin = { path: "src/plugins/a.ts", text: 'import "./b.ts";' };
+  const rule = { path: "src/indexing/a.ts", text: 'import type { A } from "./b.test.ts";' };
+  expect(structureProblems([plugin, rule])).toEqual([
+    "src/plugins/a.ts:1: imports src/plugins/b.ts: files of src/plugins may not import each other",
+    "src/indexing/a.ts:1: imports the test file src/indexing/b.test.ts",
+  ]);
+});
+
+test("type imports, re-exports and dynamic imports count", () => {
+  const text = [
+    'import type { A } from "../api/a.ts";',
+    'export * from "../api/b.ts";',
+    'const c = await import("../api/c.ts");',
+  ].join("\n");
+  const problems = structureProblems([{ path: "src/ens/a.ts", text }]);
+  expect(problems.map((problem) => problem.split(": ")[0])).toEqual([
+    "src/ens/a.ts:1",
+    "src/ens/a.ts:2",
+    "src/ens/a.ts:3",
+  ]);
+});
+
+test("a folder without a room is refused, and so is one with too many files", () => {
+  expect(structureProblems([{ path: "elsewhere/a.ts", text: "" }])).toEqual([
+    "elsewhere/a.ts: no room in scripts/rooms.ts holds this folder",
+  ]);
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ path: `src/ens/file${i}.ts`, text: "" }));
+  expect(structureProblems(many(20))).toEqual([]);
+  expect(structureProblems(many(21))).toEqual(["src/ens: 21 source files, more than 20; split the folder"]);
+});
+
+let folder: string | undefined;
+afterEach(() => {
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+});
+
+test("the command fails where a file imports what it may not, and passes where none does", () => {
+  const command = fileURLToPath(new URL("check-structure.ts", import.meta.url));
+  folder = mkdtempSync(join(tmpdir(), "check-structure-"));
+  const write = (path: string, text: string) => {
+    const full = join(String(folder), path);
+    mkdirSync(dirname(full), { recursive: true });
+    writeFileSync(full, text);
+  };
+  write("src/ens/names.ts", 'import { keccak256 } from "viem";\n');
+  write("src/ens/names.test.ts", 'import "../api/app.ts";\n');
+  expect(execFileSync(process.execPath, [command, folder], { encoding: "utf8" })).toBe("");
+  write("src/ens/deeper/names.ts", 'import "../../api/app.ts";\n');
+  const { status, stderr } = spawnSync(process.execPath, [command, folder], { encoding: "utf8" });
+  expect([status, stderr.trim()]).toEqual([
+    1,
+    "src/ens/deeper/names.ts:1: imports src/api/app.ts: src/ens may import no other room",
+  ]);
+});
