@@ -1,14 +1,14 @@
 import type { Hex } from "viem";
-import type { Contracts } from "./actions.ts";
-import { buildBlock, type PlannedTransaction } from "./block-builder.ts";
-import { createChain } from "./chain.ts";
-import { createFaults } from "./faults.ts";
-import { createMethods } from "./methods.ts";
-import { recordedNames } from "./recorded-names.ts";
+import { createChain } from "./chain/chain.ts";
+import { createMiner } from "./chain/miner.ts";
+import { serveRecording } from "./chain/served-block.ts";
+import type { Contracts } from "./life/actions.ts";
+import { recordedNames } from "./life/recorded-names.ts";
+import { createScenario } from "./life/scenario.ts";
 import type { Recording } from "./recording.ts";
-import { createScenario } from "./scenario.ts";
-import { serveRecording } from "./served-block.ts";
-import { serveRpc } from "./server.ts";
+import { createFaults } from "./rpc/faults.ts";
+import { createMethods } from "./rpc/methods.ts";
+import { serveRpc } from "./rpc/server.ts";
 
 /** A running node: its address, its chain, and the means to move both. */
 export type DevNode = Awaited<ReturnType<typeof startNode>>;
@@ -20,9 +20,9 @@ export type NodeOptions = {
   contracts?: Record<string, Hex> | undefined;
   /** TCP port on the loopback interface; 0 (the default) takes a free one. */
   port?: number | undefined;
-  /** Blocks that `finalized` lies behind the head, 64 unless set. */
+  /** Blocks from `finalized` to the head, 64 unless set. */
   finality?: number | undefined;
-  /** Empty blocks in front of the recording and that many behind it; see createStandIns. */
+  /** Empty blocks before the recording, and that many after it; see createStandIns. */
   standIns?: number | undefined;
   /** Decides names, owners and records of what is mined. */
   seed?: number | undefined;
@@ -41,120 +41,36 @@ export async function startNode({
   clock = () => Math.floor(Date.now() / 1000),
 }: NodeOptions) {
   const { chainId } = recording;
-  const chain = createChain({
-    chainId,
-    blocks: serveRecording(recording),
-    finality,
-    standIns,
-  });
+  const chain = createChain({ chainId, blocks: serveRecording(recording), finality, standIns });
   const faults = createFaults();
-  const scenario =
-    contracts === undefined
-      ? undefined
-      : createScenario({
-          contracts: contracts as Contracts,
-          seed,
-          recorded: recordedNames(recording, contracts as Contracts),
-        });
-  const plans = new Map<Hex, PlannedTransaction[]>();
-  let mined = 0;
-  let ticking: NodeJS.Timeout | undefined;
-  // Blocks are built one after the other, whoever asks for them.
-  let queue: Promise<unknown> = Promise.resolve();
-
-  /** Mines one block now. Without transactions the scenario decides what happens in it. */
-  function mineBlock(options: { transactions?: PlannedTransaction[]; timestamp?: number } = {}) {
-    const done = queue.then(() => mineNow(options));
-    queue = done.catch(() => undefined);
-    return done;
-  }
-
-  async function mineNow({
-    transactions,
-    timestamp,
-  }: {
-    transactions?: PlannedTransaction[];
-    timestamp?: number;
-  }) {
-    const parent = chain.block(chain.head());
-    if (parent === undefined) throw new Error(`The head ${chain.head()} is not served.`);
-    const time = Math.max(timestamp ?? clock(), parent.timestamp + 1);
-    mined += 1;
-    const planned = transactions ?? scenario?.next(time) ?? [];
-    const block = await buildBlock({
-      parent,
-      chainId,
-      timestamp: time,
-      transactions: planned,
-      entropy: `${seed}-${mined}`,
-    });
-    chain.append(block);
-    plans.set(block.hash, planned);
-    return block;
-  }
-
+  const scenario = contracts && scenarioOf(recording, contracts as Contracts, seed);
+  const miner = createMiner({ chain, plan: (time) => scenario?.next(time) ?? [], seed, clock });
   const rpc = await serveRpc({
     methods: createMethods(chain, recording),
     faults,
     port,
     control({ head, mine = 0 }) {
       if (head !== undefined) chain.setHead(head);
-      for (let block = 0; block < mine; block++) void mineBlock();
-      return { chainId: chain.chainId, head: chain.head(), tip: chain.tip() };
+      for (let block = 0; block < mine; block++) void miner.mineBlock();
+      return { chainId, head: chain.head(), tip: chain.tip() };
     },
   });
-
   return {
+    ...miner,
     chain,
     scenario,
     url: rpc.url,
     port: rpc.port,
+    /** How often each method was called since the start. */
     counts: rpc.counts,
     faults,
-    mineBlock,
-
-    /**
-     * Mines `count` blocks whose timestamps end at the present and lie `seconds` apart: what a chain would
-     * hold that had been alive so far.
-     */
-    async mineUpToNow({ count, seconds }: { count: number; seconds: number }) {
-      const now = clock();
-      for (let left = count - 1; left >= 0; left--) await mineBlock({ timestamp: now - left * seconds });
-    },
-
-    /**
-     * Goes back `depth` blocks and mines as many others and one more, so that the new branch is the longer.
-     * Unless `transactions` says what the new blocks hold, they hold what the dropped ones held, one block later.
-     */
-    async reorganise({
-      depth,
-      transactions,
-    }: {
-      depth: number;
-      transactions?: ((position: number) => PlannedTransaction[]) | undefined;
-    }) {
-      await queue;
-      const fork = chain.head() - depth;
-      const dropped = chain.range(fork + 1, chain.head()).map(({ hash }) => plans.get(hash) ?? []);
-      chain.setHead(fork);
-      for (let position = 0; position <= depth; position++) {
-        const again = position === 0 ? [] : (dropped[position - 1] ?? []);
-        await mineBlock({ transactions: transactions?.(position) ?? again });
-      }
-    },
-
-    /** Mines a block every `seconds` until the node is closed. */
-    startMining(seconds: number) {
-      clearInterval(ticking);
-      ticking = setInterval(() => void mineBlock(), seconds * 1000);
-    },
-
-    stopMining: () => clearInterval(ticking),
-
     async close() {
-      clearInterval(ticking);
-      await queue;
+      await miner.stopMining();
       await rpc.close();
     },
   };
+}
+
+function scenarioOf(recording: Recording, contracts: Contracts, seed: number) {
+  return createScenario({ contracts, seed, recorded: recordedNames(recording, contracts) });
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Contracts } from "../../devnet/actions.ts";
+import type { Contracts } from "../../devnet/life/actions.ts";
+import { createScenario } from "../../devnet/life/scenario.ts";
 import { readAddresses } from "../../devnet/recording.ts";
-import { createScenario } from "../../devnet/scenario.ts";
 import { type Anvil, hasAnvil, startAnvil } from "../support/anvil.ts";
 import { startWorld, type World } from "../support/world.ts";
 

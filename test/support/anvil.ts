@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { concatHex, type Hex, numberToHex, size } from "viem";
-import type { EmittedLog } from "../../devnet/block-builder.ts";
+import type { EmittedLog } from "../../devnet/events.ts";
 import { freePort } from "../../devnet/ports.ts";
 import { waitFor } from "../../devnet/wait.ts";
 

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createChain } from "./chain.ts";
+import { createChain } from "../chain/chain.ts";
+import { serveRecording } from "../chain/served-block.ts";
+import { type Answer, readRecording } from "../recording.ts";
 import { filterLogs } from "./log-filter.ts";
-import { type Answer, readRecording } from "./recording.ts";
-import { serveRecording } from "./served-block.ts";
 
-const recording = readRecording(new URL("recording/a-base", import.meta.url).pathname);
+const recording = readRecording(new URL("../recording/a-base", import.meta.url).pathname);
 const blocks = serveRecording(recording);
 const chain = createChain({ chainId: recording.chainId, blocks });
 const all = recording.receipts.flatMap((receipt) => receipt["logs"] as Answer[]);

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import type { Answer, Recording } from "./recording.ts";
+import type { Answer, Recording } from "../recording.ts";
 
 /** A log as `eth_getLogs` answers it, with what filters look at beside its text. */
 export type ServedLog = { address: string; topics: string[]; json: string };

@@ -1,8 +1,8 @@
-import type { Chain } from "./chain.ts";
+import type { Chain } from "../chain/chain.ts";
+import type { ServedBlock } from "../chain/served-block.ts";
+import type { Recording } from "../recording.ts";
 import { filterLogs } from "./log-filter.ts";
-import type { Recording } from "./recording.ts";
 import { invalidParams, RpcError } from "./rpc-error.ts";
-import type { ServedBlock } from "./served-block.ts";
 
 /** A JSON-RPC method: takes the call's parameters, returns the result as JSON text, throws RpcError. */
 export type RpcMethod = (params: unknown[]) => string;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { createRandom } from "./random.ts";
+import { createRandom } from "../random.ts";
 
 /** Which share of the requests fails, with which HTTP status; `methods` limits it to requests that hold one. */
 export type Failure = z.infer<typeof failure>;

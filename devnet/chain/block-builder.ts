@@ -10,12 +10,10 @@ import {
   toRlp,
 } from "viem";
 import type { LocalAccount } from "viem/accounts";
-import type { Answer } from "./recording.ts";
+import type { EmittedLog } from "../events.ts";
+import type { Answer } from "../recording.ts";
 import { type ServedBlock, serveBlock } from "./served-block.ts";
 import { emptyBloom, emptyTrieRoot } from "./stand-ins.ts";
-
-/** A log as a contract emits it. */
-export type EmittedLog = { address: Hex; topics: Hex[]; data: Hex };
 
 /** A transaction to be mined: who sends what where, and the logs its execution leaves in order. */
 export type PlannedTransaction = {
@@ -28,30 +26,50 @@ export type PlannedTransaction = {
   logs: EmittedLog[];
 };
 
-/**
- * Builds the block that follows `parent`: signed EIP-1559 transactions, receipts with logs, the real logs bloom
- * and a header that hashes to its hash. `timestamp` in Unix seconds. `entropy` goes into mixHash, so that two
- * branches never share a hash. The roots are commitments to the same contents, but no trie roots.
- */
-export async function buildBlock({
-  parent,
-  chainId,
-  timestamp,
-  transactions,
-  entropy,
-}: {
+/** A block to be built. `entropy` goes into mixHash, so that two branches never share a hash. */
+export type PlannedBlock = {
   parent: ServedBlock;
   chainId: number;
+  /** Unix seconds. */
   timestamp: number;
-  transactions: PlannedTransaction[];
+  transactions: readonly PlannedTransaction[];
   entropy: string;
-}): Promise<ServedBlock> {
-  const number = parent.number + 1;
-  const signed = await Promise.all(transactions.map((planned) => sign(chainId, planned)));
+};
+
+/**
+ * Builds the block that follows `parent`: signed EIP-1559 transactions, receipts with logs, the real logs bloom
+ * and a header that hashes to its hash. The roots are commitments to the same contents, but no trie roots.
+ */
+export async function buildBlock(planned: PlannedBlock): Promise<ServedBlock> {
+  const { chainId, transactions } = planned;
+  const signed = await Promise.all(transactions.map((transaction) => sign(chainId, transaction)));
+  const header = headerOf(planned, signed);
+  const hash = headerHash(header);
+  const block: Answer = {
+    hash,
+    ...header,
+    totalDifficulty: "0x0",
+    size: numberToHex(600 + signed.reduce((sum, { size }) => sum + size, 0)),
+    uncles: [],
+    transactions: signed.map((transaction) => transaction.hash),
+    withdrawals: [],
+  };
+  const place = { blockHash: hash, blockNumber: header.number, blockTimestamp: header.timestamp };
+  const answers = signed.map(({ fields }, index) => ({
+    ...fields,
+    ...place,
+    transactionIndex: numberToHex(index),
+  }));
+  return serveBlock(block, answers, receiptsOf(transactions, signed, place));
+}
+
+type Signed = Awaited<ReturnType<typeof sign>>;
+type Place = { blockHash: Hex; blockNumber: Hex; blockTimestamp: Hex };
+
+function headerOf({ parent, timestamp, transactions, entropy }: PlannedBlock, signed: readonly Signed[]) {
   const logs = transactions.flatMap((planned) => planned.logs);
-  const gasUsed = signed.reduce((sum, { gas }) => sum + gas, 0n);
   const hashes = signed.map(({ hash }) => hash);
-  const header = {
+  return {
     parentHash: parent.hash,
     sha3Uncles: emptyUncles,
     miner: zeroAddress,
@@ -60,9 +78,9 @@ export async function buildBlock({
     receiptsRoot: hashes.length === 0 ? emptyTrieRoot : commitment("receipts", logs.map(logDigest)),
     logsBloom: logsBloom(logs),
     difficulty: "0x0",
-    number: numberToHex(number),
+    number: numberToHex(parent.number + 1),
     gasLimit: "0x3b9aca00",
-    gasUsed: numberToHex(gasUsed),
+    gasUsed: numberToHex(signed.reduce((sum, { gas }) => sum + gas, 0n)),
     timestamp: numberToHex(timestamp),
     extraData: "0x",
     mixHash: commitment("mix", [keccak256(`0x${Buffer.from(entropy).toString("hex")}`), parent.hash]),
@@ -73,38 +91,34 @@ export async function buildBlock({
     excessBlobGas: "0x0",
     parentBeaconBlockRoot: `0x${"0".repeat(64)}`,
   } as const;
-  const hash = headerHash(header);
-  const place = { blockHash: hash, blockNumber: header.number, blockTimestamp: header.timestamp };
-  const block: Answer = {
-    hash,
-    ...header,
-    totalDifficulty: "0x0",
-    size: numberToHex(600 + signed.reduce((sum, { size }) => sum + size, 0)),
-    uncles: [],
-    transactions: hashes,
-    withdrawals: [],
-  };
+}
+
+function receiptsOf(
+  transactions: readonly PlannedTransaction[],
+  signed: readonly Signed[],
+  place: Place,
+): Answer[] {
   let logIndex = 0;
   let cumulativeGas = 0n;
-  const receipts = signed.map(({ hash: transactionHash, gas }, index) => {
-    const { from, to, logs: own } = transactions[index] as PlannedTransaction;
+  return signed.map(({ hash: transactionHash, gas }, index) => {
+    const { from, to, logs } = transactions[index] as PlannedTransaction;
     cumulativeGas += gas;
     const inTransaction = { transactionHash, transactionIndex: numberToHex(index) };
     return {
       type: "0x2",
       status: "0x1",
       cumulativeGasUsed: numberToHex(cumulativeGas),
-      logs: own.map((log) => ({
+      logs: logs.map((log) => ({
         ...log,
         ...place,
         ...inTransaction,
         logIndex: numberToHex(logIndex++),
         removed: false,
       })),
-      logsBloom: logsBloom(own),
+      logsBloom: logsBloom(logs),
       ...inTransaction,
-      blockHash: hash,
-      blockNumber: header.number,
+      blockHash: place.blockHash,
+      blockNumber: place.blockNumber,
       gasUsed: numberToHex(gas),
       effectiveGasPrice: "0x3b9aca07",
       from: from.address.toLowerCase(),
@@ -112,12 +126,6 @@ export async function buildBlock({
       contractAddress: null,
     };
   });
-  const answers = signed.map(({ fields }, index) => ({
-    ...fields,
-    ...place,
-    transactionIndex: numberToHex(index),
-  }));
-  return serveBlock(block, answers, receipts);
 }
 
 /** Hash of a header after the Cancun fork (EIP-4844, EIP-4788): keccak of the RLP list of its fields. */

@@ -1,7 +1,8 @@
 import { decodeEventLog, encodeEventTopics, type Hex, keccak256, stringToHex } from "viem";
+import { baseRegistrarAbi } from "../../abis/base-registrar.ts";
+import { unwrappedControllerAbi as controllerAbi } from "../../abis/registrar-controllers.ts";
+import type { Answer, Recording } from "../recording.ts";
 import type { Contracts } from "./actions.ts";
-import { baseRegistrarAbi, controllerAbi } from "./contracts.ts";
-import type { Answer, Recording } from "./recording.ts";
 
 /** A `.eth` name of the recording that can be renewed: its label is known and `expires` is Unix seconds. */
 export type RecordedName = { label: string; expires: bigint };

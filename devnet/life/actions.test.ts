@@ -1,6 +1,8 @@
 import { decodeFunctionData, type Hex, keccak256, namehash, numberToHex, stringToHex } from "viem";
 import type { LocalAccount } from "viem/accounts";
 import { describe, expect, test } from "vitest";
+import type { EmittedLog } from "../events.ts";
+import { type Answer, readAddresses, readRecording } from "../recording.ts";
 import {
   approveWrapper,
   type Contracts,
@@ -12,14 +14,18 @@ import {
   transferToken,
   wrap,
 } from "./actions.ts";
-import type { EmittedLog } from "./block-builder.ts";
-import { baseRegistrarAbi, controllerAbi, nameWrapperAbi, registryAbi, resolverAbi } from "./contracts.ts";
+import {
+  controllerFunctions,
+  registrarFunctions,
+  registryFunctions,
+  resolverFunctions,
+  wrapperFunctions,
+} from "./contracts.ts";
 import { recordedNames } from "./recorded-names.ts";
-import { type Answer, readAddresses, readRecording } from "./recording.ts";
 import type { RecordChange } from "./records.ts";
 
 // The recording holds what the real contracts emitted: each action must repeat it, byte for byte.
-const folder = new URL("recording/a", import.meta.url).pathname;
+const folder = new URL("../recording/a", import.meta.url).pathname;
 const recording = readRecording(folder);
 const contracts = readAddresses(folder) as Contracts;
 const receiptOf = new Map(recording.receipts.map((receipt) => [receipt["transactionHash"], receipt]));
@@ -46,7 +52,7 @@ const zeroTopic = `0x${"0".repeat(64)}`;
 function changeOf(data: Hex): RecordChange | undefined {
   const selector = data.slice(0, 10);
   if (!["0x10f13a8c", "0x8b95dd71", "0x304e6ade"].includes(selector)) return undefined;
-  const { functionName, args } = decodeFunctionData({ abi: resolverAbi, data });
+  const { functionName, args } = decodeFunctionData({ abi: resolverFunctions, data });
   if (functionName === "setText") return { type: "text", key: args[1], value: args[2] };
   if (functionName === "setContenthash") return { type: "contenthash", hash: args[1] };
   if (functionName === "setAddr") return { type: "addr", coinType: args[1], address: args[2] };
@@ -57,7 +63,7 @@ describe("register", () => {
   const seen = new Set<string>();
   const comparable = sentTo("UnwrappedEthRegistrarController", "0xef9c8805").flatMap(
     ({ from, input, logs }) => {
-      const call = decodeFunctionData({ abi: controllerAbi, data: input });
+      const call = decodeFunctionData({ abi: controllerFunctions, data: input });
       if (call.functionName !== "register") return [];
       const [registration] = call.args;
       const { owner, resolver, data, reverseRecord } = registration;
@@ -120,7 +126,7 @@ describe("register", () => {
       referrer,
     });
     expect(action).toMatchObject({ to: contracts.UnwrappedEthRegistrarController, value: 7n });
-    expect(decodeFunctionData({ abi: controllerAbi, data: action.input }).args[0]).toMatchObject({
+    expect(decodeFunctionData({ abi: controllerFunctions, data: action.input }).args[0]).toMatchObject({
       label,
       owner,
       duration,
@@ -132,11 +138,11 @@ describe("register", () => {
 
 test("renew repeats the transactions of the real controller", () => {
   const renewals = sentTo("UnwrappedEthRegistrarController", "0x18026ad1").filter(({ input }) => {
-    return decodeFunctionData({ abi: controllerAbi, data: input }).args[2] === zeroTopic;
+    return decodeFunctionData({ abi: controllerFunctions, data: input }).args[2] === zeroTopic;
   });
   expect(renewals.length).toBeGreaterThan(0);
   for (const { from, input, logs } of renewals) {
-    const [label, duration] = decodeFunctionData({ abi: controllerAbi, data: input }).args as [
+    const [label, duration] = decodeFunctionData({ abi: controllerFunctions, data: input }).args as [
       string,
       bigint,
       Hex,
@@ -154,12 +160,8 @@ test("renew repeats the transactions of the real controller", () => {
 
 test("wrap repeats the transactions of the real wrapper, with and without a new resolver", () => {
   const wraps = sentTo("NameWrapper", "0x8cf8b41e").flatMap(({ from, input, logs }) => {
-    const [label, owner, fuses, resolver] = decodeFunctionData({ abi: nameWrapperAbi, data: input }).args as [
-      string,
-      Hex,
-      number,
-      Hex,
-    ];
+    const [label, owner, fuses, resolver] = decodeFunctionData({ abi: wrapperFunctions, data: input })
+      .args as [string, Hex, number, Hex];
     const isOwn = owner.toLowerCase() === from && logs[0]?.topics[1]?.slice(26) === from.slice(2);
     if (fuses !== 0 || !isOwn || logs[2]?.topics[2] !== zeroTopic) return [];
     return [{ label, from, input, logs, resolver, hadResolver: BigInt(resolver) === 0n }];
@@ -180,7 +182,7 @@ test.each([
   ["0x9889d79ffb", "vo", "ri.jufon.eth"],
 ])("createSubname repeats transaction %s of the real registry", (hash, label, parent) => {
   const { from, input, logs } = recorded.find((transaction) => transaction.hash.startsWith(hash))!;
-  const { args } = decodeFunctionData({ abi: registryAbi, data: input });
+  const { args } = decodeFunctionData({ abi: registryFunctions, data: input });
   const at = { ...contracts, PublicResolverV5: args[3] as Hex };
   const action = createSubname(at, { parent, label, owner: account(from) });
   expect({ input: action.input, logs: action.logs }).toEqual({ input, logs });
@@ -189,7 +191,7 @@ test.each([
 test("createWrappedSubname repeats the logs of the real wrapper", () => {
   const subnames = sentTo("NameWrapper", "0x24c1af44").flatMap(({ from, input, logs }) => {
     const [, label, owner, resolver, ttl, fuses, expiry] = decodeFunctionData({
-      abi: nameWrapperAbi,
+      abi: wrapperFunctions,
       data: input,
     }).args as readonly [Hex, string, Hex, Hex, bigint, number, bigint];
     const plain =
@@ -215,7 +217,7 @@ test("setRecords repeats single calls and multicalls of the real resolver", () =
     if (to !== contracts.PublicResolverV5) return [];
     const isMulticall = input.startsWith("0xac9650d8");
     const data = isMulticall
-      ? (decodeFunctionData({ abi: resolverAbi, data: input }).args as readonly [Hex[]])[0]
+      ? (decodeFunctionData({ abi: resolverFunctions, data: input }).args as readonly [Hex[]])[0]
       : [input];
     const name = names.get(logs[0]?.topics[1] as Hex);
     const records = data.map(changeOf);
@@ -238,7 +240,7 @@ test("transferToken and approveWrapper repeat the transactions of the real regis
     recordedNames(recording, contracts).map(({ label }) => [keccak256(stringToHex(label)), label]),
   );
   const transfers = sentTo("BaseRegistrar", "0x42842e0e").flatMap(({ from, input, logs }) => {
-    const [holder, to, tokenId] = decodeFunctionData({ abi: baseRegistrarAbi, data: input }).args as [
+    const [holder, to, tokenId] = decodeFunctionData({ abi: registrarFunctions, data: input }).args as [
       Hex,
       Hex,
       bigint,

@@ -1,6 +1,6 @@
-import type { Chain } from "./chain.ts";
+import type { Chain } from "../chain/chain.ts";
+import type { ServedBlock, ServedLog } from "../chain/served-block.ts";
 import { invalidParams, RpcError } from "./rpc-error.ts";
-import type { ServedBlock, ServedLog } from "./served-block.ts";
 
 /** Logs that an `eth_getLogs` filter selects, in chain order, as JSON texts (Ethereum JSON-RPC). */
 export function filterLogs(chain: Chain, filter: unknown): string[] {

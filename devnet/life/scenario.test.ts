@@ -1,17 +1,22 @@
 import { decodeEventLog, type Hex } from "viem";
 import { expect, test } from "vitest";
+import { baseRegistrarAbi } from "../../abis/base-registrar.ts";
+import { nameWrapperAbi } from "../../abis/name-wrapper.ts";
+import { unwrappedControllerAbi } from "../../abis/registrar-controllers.ts";
+import { registryAbi } from "../../abis/registry.ts";
+import { resolverAbi } from "../../abis/resolver.ts";
+import type { PlannedTransaction } from "../chain/block-builder.ts";
+import { readAddresses } from "../recording.ts";
 import type { Contracts } from "./actions.ts";
-import type { PlannedTransaction } from "./block-builder.ts";
-import { baseRegistrarAbi, controllerAbi, nameWrapperAbi, registryAbi, resolverAbi } from "./contracts.ts";
-import { readAddresses } from "./recording.ts";
+import { registrarFunctions } from "./contracts.ts";
 import { createScenario } from "./scenario.ts";
 
-const contracts = readAddresses(new URL("recording/a", import.meta.url).pathname) as Contracts;
+const contracts = readAddresses(new URL("../recording/a", import.meta.url).pathname) as Contracts;
 const now = 1_800_000_000;
 const abiOf = new Map<string, readonly unknown[]>([
   [contracts.ENSv1Registry, registryAbi],
-  [contracts.BaseRegistrar, baseRegistrarAbi],
-  [contracts.UnwrappedEthRegistrarController, controllerAbi],
+  [contracts.BaseRegistrar, [...baseRegistrarAbi, ...registrarFunctions]],
+  [contracts.UnwrappedEthRegistrarController, unwrappedControllerAbi],
   [contracts.PublicResolverV5, resolverAbi],
   [contracts.NameWrapper, nameWrapperAbi],
 ]);

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
+import { readAddresses, readRecording } from "../recording.ts";
 import type { Contracts } from "./actions.ts";
 import { recordedNames } from "./recorded-names.ts";
-import { readAddresses, readRecording } from "./recording.ts";
 
-const folder = new URL("recording/a", import.meta.url).pathname;
+const folder = new URL("../recording/a", import.meta.url).pathname;
 const names = recordedNames(readRecording(folder), readAddresses(folder) as Contracts);
 
 test("names of the newest controller are found with the end of their last term", () => {

@@ -1,11 +1,12 @@
 import { type Hex, keccak256, parseTransaction, recoverTransactionAddress, serializeTransaction } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { expect, test } from "vitest";
-import { buildBlock, type EmittedLog, headerHash, logsBloom } from "./block-builder.ts";
-import { type Answer, readRecording } from "./recording.ts";
+import type { EmittedLog } from "../events.ts";
+import { type Answer, readRecording } from "../recording.ts";
+import { buildBlock, headerHash, logsBloom } from "./block-builder.ts";
 import { serveRecording } from "./served-block.ts";
 
-const recording = readRecording(new URL("recording/a", import.meta.url).pathname);
+const recording = readRecording(new URL("../recording/a", import.meta.url).pathname);
 const parent = serveRecording(recording).at(-1)!;
 const sender = privateKeyToAccount(`0x${"11".repeat(32)}`);
 const log: EmittedLog = {

@@ -1,0 +1,94 @@
+import type { Hex } from "viem";
+import { buildBlock, type PlannedTransaction } from "./block-builder.ts";
+import type { Chain } from "./chain.ts";
+import type { ServedBlock } from "./served-block.ts";
+
+/** What a mined block holds: the miner's own plan and the present time unless given. */
+type BlockOptions = { transactions?: PlannedTransaction[]; timestamp?: number };
+
+/**
+ * Mines blocks on the head of a chain, one after the other whoever asks for them. `plan` decides what happens in a
+ * block at a time (Unix seconds) unless the caller does; `seed` keeps the hashes of two miners apart.
+ */
+export function createMiner({
+  chain,
+  plan,
+  seed,
+  clock,
+}: {
+  chain: Chain;
+  plan: (time: number) => PlannedTransaction[];
+  seed: number;
+  clock: () => number;
+}) {
+  const plans = new Map<Hex, PlannedTransaction[]>();
+  let mined = 0;
+  let ticking: NodeJS.Timeout | undefined;
+  let queue: Promise<unknown> = Promise.resolve();
+
+  function mineBlock(options: BlockOptions = {}): Promise<ServedBlock> {
+    const done = queue.then(() => mineNow(options));
+    queue = done.catch(() => undefined);
+    return done;
+  }
+
+  async function mineNow({ transactions, timestamp }: BlockOptions): Promise<ServedBlock> {
+    const parent = chain.block(chain.head());
+    if (parent === undefined) throw new Error(`The head ${chain.head()} is not served.`);
+    const time = Math.max(timestamp ?? clock(), parent.timestamp + 1);
+    mined += 1;
+    const planned = transactions ?? plan(time);
+    const block = await buildBlock({
+      parent,
+      chainId: chain.chainId,
+      timestamp: time,
+      transactions: planned,
+      entropy: `${seed}-${mined}`,
+    });
+    chain.append(block);
+    plans.set(block.hash, planned);
+    return block;
+  }
+
+  return {
+    mineBlock,
+
+    /** Mines `count` blocks, `seconds` apart and the last of them now, as if the chain had been live so far. */
+    async mineUpToNow({ count, seconds }: { count: number; seconds: number }) {
+      const now = clock();
+      for (let left = count - 1; left >= 0; left--) await mineBlock({ timestamp: now - left * seconds });
+    },
+
+    /**
+     * Goes back `depth` blocks and mines as many others and one more, so that the new branch is the longer one.
+     * Unless `transactions` decides what the new blocks hold, they hold what the dropped ones held, one block later.
+     */
+    async reorganise({ depth, transactions }: Reorganisation) {
+      await queue;
+      const fork = chain.head() - depth;
+      const dropped = chain.range(fork + 1, chain.head()).map(({ hash }) => plans.get(hash) ?? []);
+      chain.setHead(fork);
+      for (let position = 0; position <= depth; position++) {
+        const again = position === 0 ? [] : (dropped[position - 1] ?? []);
+        await mineBlock({ transactions: transactions?.(position) ?? again });
+      }
+    },
+
+    /** Mines a block every `seconds` until `stop`. */
+    startMining(seconds: number) {
+      clearInterval(ticking);
+      ticking = setInterval(() => void mineBlock(), seconds * 1000);
+    },
+
+    /** Mines no more blocks on its own; settles when the last one is on the chain. */
+    async stopMining() {
+      clearInterval(ticking);
+      await queue;
+    },
+  };
+}
+
+type Reorganisation = {
+  depth: number;
+  transactions?: ((position: number) => PlannedTransaction[]) | undefined;
+};

@@ -1,0 +1,85 @@
+import {
+  type Abi,
+  type AbiEvent,
+  type AbiParameter,
+  type AbiParameterToPrimitiveType,
+  encodeAbiParameters,
+  type Hex,
+  keccak256,
+  parseAbi,
+  stringToHex,
+  toEventSelector,
+} from "viem";
+import { baseRegistrarAbi } from "../abis/base-registrar.ts";
+import { nameWrapperAbi } from "../abis/name-wrapper.ts";
+import { unwrappedControllerAbi } from "../abis/registrar-controllers.ts";
+import { registryAbi } from "../abis/registry.ts";
+import { resolverAbi } from "../abis/resolver.ts";
+import { reverseRegistrarAbi } from "../abis/reverse-registrar.ts";
+
+/** A log as a contract emits it. */
+export type EmittedLog = { address: Hex; topics: Hex[]; data: Hex };
+
+/**
+ * Encodes the logs of one event: emitting address first, then the event's arguments in the order of its declaration.
+ * The name must stand for one event of the ABI.
+ */
+export function logsOf<const Source extends Abi, const Name extends EventName<Source>>(
+  abi: Source,
+  name: Name,
+): (address: Hex, ...values: Values<Source, Name>) => EmittedLog {
+  const event = (abi as Abi).find((item) => item.type === "event" && item.name === name) as AbiEvent;
+  const { inputs } = event;
+  const selector = toEventSelector(event);
+  const inData = inputs.filter(({ indexed }) => !indexed);
+  return (address, ...values: readonly unknown[]) => {
+    const topics = [selector];
+    const data: unknown[] = [];
+    for (const [place, input] of inputs.entries()) {
+      if (input.indexed) topics.push(topicOf(input, values[place]));
+      else data.push(values[place]);
+    }
+    return { address, topics, data: encodeAbiParameters(inData, data) };
+  };
+}
+
+// Solidity: the topic of an indexed string is its hash.
+function topicOf(input: AbiParameter, value: unknown): Hex {
+  return input.type === "string"
+    ? keccak256(stringToHex(value as string))
+    : encodeAbiParameters([input], [value]);
+}
+
+type Events<Source extends Abi> = Extract<Source[number], { type: "event" }>;
+type EventName<Source extends Abi> = Events<Source>["name"];
+type Inputs<Source extends Abi, Name> = Extract<Events<Source>, { name: Name }>["inputs"];
+type Values<Source extends Abi, Name> = Primitives<Inputs<Source, Name>>;
+type Primitives<List extends readonly AbiParameter[]> = {
+  [Place in keyof List]: AbiParameterToPrimitiveType<List[Place]>;
+};
+
+const textChangedAbi = parseAbi([
+  "event TextChanged(bytes32 indexed node, string indexed indexedKey, string key, string value)",
+]);
+
+/** Logs of the events that every ENS deployment shares, by what they record. */
+export const emits = {
+  newOwner: logsOf(registryAbi, "NewOwner"),
+  newResolver: logsOf(registryAbi, "NewResolver"),
+  registryTransfer: logsOf(registryAbi, "Transfer"),
+  tokenTransfer: logsOf(baseRegistrarAbi, "Transfer"),
+  registered: logsOf(baseRegistrarAbi, "NameRegistered"),
+  renewed: logsOf(baseRegistrarAbi, "NameRenewed"),
+  soldByController: logsOf(unwrappedControllerAbi, "NameRegistered"),
+  renewedByController: logsOf(unwrappedControllerAbi, "NameRenewed"),
+  wrapped: logsOf(nameWrapperAbi, "NameWrapped"),
+  unwrapped: logsOf(nameWrapperAbi, "NameUnwrapped"),
+  expiryExtended: logsOf(nameWrapperAbi, "ExpiryExtended"),
+  wrappedTransfer: logsOf(nameWrapperAbi, "TransferSingle"),
+  addrChanged: logsOf(resolverAbi, "AddrChanged"),
+  addressChanged: logsOf(resolverAbi, "AddressChanged"),
+  nameChanged: logsOf(resolverAbi, "NameChanged"),
+  textChanged: logsOf(textChangedAbi, "TextChanged"),
+  contenthashChanged: logsOf(resolverAbi, "ContenthashChanged"),
+  nameForAddr: logsOf(reverseRegistrarAbi, "NameForAddrChanged"),
+};

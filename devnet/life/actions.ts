@@ -1,0 +1,289 @@
+import {
+  concatHex,
+  encodeFunctionData,
+  type Hex,
+  keccak256,
+  namehash,
+  stringToHex,
+  toHex,
+  zeroAddress,
+  zeroHash,
+} from "viem";
+import type { LocalAccount } from "viem/accounts";
+import { packetToBytes } from "viem/ens";
+import type { PlannedTransaction } from "../chain/block-builder.ts";
+import { type EmittedLog, emits, logsOf } from "../events.ts";
+import {
+  controllerFunctions,
+  registrarFunctions,
+  registryFunctions,
+  reverseClaimAbi,
+  wrapperFunctions,
+} from "./contracts.ts";
+import { type RecordChange, recordLogs, recordsCall, recordsCalls } from "./records.ts";
+
+/** Addresses of the contracts that take part. */
+export type Contracts = Record<
+  | "ENSv1Registry"
+  | "BaseRegistrar"
+  | "UnwrappedEthRegistrarController"
+  | "PublicResolverV5"
+  | "NameWrapper"
+  | "ReverseRegistrar"
+  | "DefaultReverseRegistrar",
+  Hex
+>;
+
+/** A transaction without its nonce, which the sender's account counts. */
+export type Action = Omit<PlannedTransaction, "nonce">;
+
+/** A registration: `expires` in Unix seconds, `duration` in seconds, `cost` in wei. */
+export type Registration = {
+  label: string;
+  owner: LocalAccount;
+  duration: bigint;
+  expires: bigint;
+  cost: bigint;
+  /** Undefined: a name without a resolver. */
+  records?: RecordChange[] | undefined;
+  /** Also claims the owner's primary name, for the `first` time or `again`. */
+  reverse?: "none" | "first" | "again" | undefined;
+  referrer?: Hex | undefined;
+};
+
+/**
+ * Registration of `label`.eth through the newest controller. With `records` the name gets the public resolver:
+ * the controller holds the token until the records are set.
+ */
+export function register(contracts: Contracts, registration: Registration): Action {
+  const { label, owner, duration, cost, records, reverse = "none", referrer = zeroHash } = registration;
+  const { UnwrappedEthRegistrarController: controller, PublicResolverV5 } = contracts;
+  const input = encodeFunctionData({
+    abi: controllerFunctions,
+    functionName: "register",
+    args: [
+      {
+        label,
+        owner: owner.address,
+        duration,
+        secret: keccak256(stringToHex(`secret of ${label}`)),
+        resolver: records === undefined ? zeroAddress : PublicResolverV5,
+        data: records === undefined ? [] : recordsCalls(secondLevel(label).node, records),
+        reverseRecord: reverse === "none" ? 0 : 3,
+        referrer,
+      },
+    ],
+  });
+  return { from: owner, to: controller, input, value: cost, logs: registrationLogs(contracts, registration) };
+}
+
+function registrationLogs(
+  contracts: Contracts,
+  { label, owner: { address: owner }, expires, cost, records, reverse, referrer = zeroHash }: Registration,
+): EmittedLog[] {
+  const { ENSv1Registry, BaseRegistrar, UnwrappedEthRegistrarController: controller } = contracts;
+  const { labelhash, node, tokenId } = secondLevel(label);
+  const holder = records === undefined ? owner : controller;
+  const logs = [
+    emits.tokenTransfer(BaseRegistrar, zeroAddress, holder, tokenId),
+    emits.newOwner(ENSv1Registry, ethNode, labelhash, holder),
+    emits.registered(BaseRegistrar, tokenId, holder, expires),
+  ];
+  if (records !== undefined) {
+    const resolver = contracts.PublicResolverV5;
+    logs.push(
+      emits.registryTransfer(ENSv1Registry, node, owner),
+      emits.newResolver(ENSv1Registry, node, resolver),
+      ...records.flatMap((change) => recordLogs(resolver, node, change)),
+      emits.tokenTransfer(BaseRegistrar, holder, owner, tokenId),
+    );
+    if (reverse === "first" || reverse === "again") {
+      logs.push(...claimLogs(contracts, { owner, name: `${label}.eth`, claim: reverse }));
+    }
+  }
+  return [...logs, emits.soldByController(controller, label, labelhash, owner, cost, 0n, expires, referrer)];
+}
+
+/** Primary name set by the controller in both reverse registrars. Only the `first` claim sets a resolver. */
+function claimLogs(
+  contracts: Contracts,
+  { owner, name, claim }: { owner: Hex; name: string; claim: "first" | "again" },
+): EmittedLog[] {
+  const { ReverseRegistrar, DefaultReverseRegistrar, ENSv1Registry, PublicResolverV5: resolver } = contracts;
+  const labelhash = keccak256(stringToHex(owner.slice(2).toLowerCase()));
+  const node = keccak256(concatHex([addrReverseNode, labelhash]));
+  return [
+    reverseClaimed(ReverseRegistrar, owner, node),
+    emits.newOwner(ENSv1Registry, addrReverseNode, labelhash, owner),
+    ...(claim === "first" ? [emits.newResolver(ENSv1Registry, node, resolver)] : []),
+    emits.nameChanged(resolver, node, name),
+    emits.nameForAddr(DefaultReverseRegistrar, owner, name),
+  ];
+}
+
+/** Renewal of `label`.eth until `expires` (Unix seconds) through the newest controller, by anybody. */
+export function renew(
+  { BaseRegistrar, UnwrappedEthRegistrarController: controller }: Contracts,
+  { label, payer, duration, expires, cost }: RenewOptions,
+): Action {
+  const { labelhash, tokenId } = secondLevel(label);
+  return {
+    from: payer,
+    to: controller,
+    input: encodeFunctionData({
+      abi: controllerFunctions,
+      functionName: "renew",
+      args: [label, duration, zeroHash],
+    }),
+    value: cost,
+    logs: [
+      emits.renewed(BaseRegistrar, tokenId, expires),
+      emits.renewedByController(controller, label, labelhash, cost, expires, zeroHash),
+    ],
+  };
+}
+
+type RenewOptions = { label: string; payer: LocalAccount; duration: bigint; expires: bigint; cost: bigint };
+
+/** Record changes of a name at the public resolver: one call for one record, else a multicall. */
+export function setRecords(
+  { PublicResolverV5: resolver }: Contracts,
+  { name, owner, records }: { name: string; owner: LocalAccount; records: RecordChange[] },
+): Action {
+  const node = namehash(name);
+  const logs = records.flatMap((change) => recordLogs(resolver, node, change));
+  return { from: owner, to: resolver, input: recordsCall(node, records), value: 0n, logs };
+}
+
+/** Subname of an unwrapped name, created in the registry with the public resolver. */
+export function createSubname(
+  { ENSv1Registry, PublicResolverV5: resolver }: Contracts,
+  { parent, label, owner }: { parent: string; label: string; owner: LocalAccount },
+): Action {
+  const parentNode = namehash(parent);
+  const labelhash = keccak256(stringToHex(label));
+  return {
+    from: owner,
+    to: ENSv1Registry,
+    input: encodeFunctionData({
+      abi: registryFunctions,
+      functionName: "setSubnodeRecord",
+      args: [parentNode, labelhash, owner.address, resolver, 0n],
+    }),
+    value: 0n,
+    logs: [
+      emits.newOwner(ENSv1Registry, parentNode, labelhash, owner.address),
+      emits.newResolver(ENSv1Registry, namehash(`${label}.${parent}`), resolver),
+    ],
+  };
+}
+
+/** Approval for the name wrapper to take the owner's `.eth` tokens: comes before the first wrap of an account. */
+export function approveWrapper({ BaseRegistrar, NameWrapper }: Contracts, owner: LocalAccount): Action {
+  return {
+    from: owner,
+    to: BaseRegistrar,
+    input: encodeFunctionData({
+      abi: registrarFunctions,
+      functionName: "setApprovalForAll",
+      args: [NameWrapper, true],
+    }),
+    value: 0n,
+    logs: [approvedForAll(BaseRegistrar, owner.address, NameWrapper, true)],
+  };
+}
+
+/** Wrapping of `label`.eth, whose registration ends at `expires` (Unix seconds). */
+export function wrap(
+  { ENSv1Registry, BaseRegistrar, NameWrapper: wrapper, PublicResolverV5: resolver }: Contracts,
+  { label, owner, expires, hadResolver }: WrapOptions,
+): Action {
+  const { labelhash, node, tokenId } = secondLevel(label);
+  const from = owner.address;
+  const name = toHex(packetToBytes(`${label}.eth`));
+  const fuses = parentCannotControl | isDotEth;
+  return {
+    from: owner,
+    to: wrapper,
+    input: encodeFunctionData({
+      abi: wrapperFunctions,
+      functionName: "wrapETH2LD",
+      args: [label, from, 0, hadResolver ? zeroAddress : resolver],
+    }),
+    value: 0n,
+    logs: [
+      emits.tokenTransfer(BaseRegistrar, from, wrapper, tokenId),
+      emits.newOwner(ENSv1Registry, ethNode, labelhash, wrapper),
+      emits.wrappedTransfer(wrapper, from, zeroAddress, from, BigInt(node), 1n),
+      emits.wrapped(wrapper, node, name, from, fuses, expires + gracePeriod),
+      // A name that has a resolver keeps it: the call then passes the zero address.
+      ...(hadResolver ? [] : [emits.newResolver(ENSv1Registry, node, resolver)]),
+    ],
+  };
+}
+
+type WrapOptions = { label: string; owner: LocalAccount; expires: bigint; hadResolver: boolean };
+
+/** Subname of a wrapped name, wrapped from birth, with the public resolver and no fuses. */
+export function createWrappedSubname(
+  { ENSv1Registry, NameWrapper: wrapper, PublicResolverV5: resolver }: Contracts,
+  { parent, label, owner: account }: { parent: string; label: string; owner: LocalAccount },
+): Action {
+  const parentNode = namehash(parent);
+  const node = namehash(`${label}.${parent}`);
+  const owner = account.address;
+  const name = toHex(packetToBytes(`${label}.${parent}`));
+  return {
+    from: account,
+    to: wrapper,
+    input: encodeFunctionData({
+      abi: wrapperFunctions,
+      functionName: "setSubnodeRecord",
+      args: [parentNode, label, owner, resolver, 0n, 0, 0n],
+    }),
+    value: 0n,
+    logs: [
+      emits.newOwner(ENSv1Registry, parentNode, keccak256(stringToHex(label)), wrapper),
+      emits.newResolver(ENSv1Registry, node, resolver),
+      emits.wrappedTransfer(wrapper, owner, zeroAddress, owner, BigInt(node), 1n),
+      emits.wrapped(wrapper, node, name, owner, 0, 0n),
+    ],
+  };
+}
+
+/** Sale or gift of an unwrapped `.eth` token; the registry's owner stays as it is. */
+export function transferToken(
+  { BaseRegistrar }: Contracts,
+  { label, owner, to }: { label: string; owner: LocalAccount; to: Hex },
+): Action {
+  const { tokenId } = secondLevel(label);
+  return {
+    from: owner,
+    to: BaseRegistrar,
+    input: encodeFunctionData({
+      abi: registrarFunctions,
+      functionName: "safeTransferFrom",
+      args: [owner.address, to, tokenId],
+    }),
+    value: 0n,
+    logs: [emits.tokenTransfer(BaseRegistrar, owner.address, to, tokenId)],
+  };
+}
+
+function secondLevel(label: string) {
+  const labelhash = keccak256(stringToHex(label));
+  return {
+    labelhash,
+    node: keccak256(concatHex([ethNode, labelhash])),
+    tokenId: BigInt(labelhash),
+  };
+}
+
+const approvedForAll = logsOf(registrarFunctions, "ApprovalForAll");
+const reverseClaimed = logsOf(reverseClaimAbi, "ReverseClaimed");
+const ethNode: Hex = "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae";
+const addrReverseNode: Hex = "0x91d1777781884d03a6757a803996e38de2a42967fb37eeaca72729271025a9e2";
+/** Seconds after its end in which a `.eth` name can still be renewed; the wrapper adds them to expiries. */
+const gracePeriod = 7_776_000n;
+const parentCannotControl = 65_536;
+const isDotEth = 131_072;
