@@ -4,10 +4,10 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import type { Hex } from "viem";
 import { z } from "zod";
 
-/** JSON object of a block, transaction or receipt as the chain's node answered it; hex is lower case. */
+/** JSON object of a block, transaction or receipt as the chain's node returned it; hex is lower case. */
 export type Answer = Record<string, unknown>;
 
-/** One recorded `eth_call`: what the node answered, or the error it gave. */
+/** One recorded `eth_call`: the node's result or error. */
 export type RecordedCall = {
   to: Hex;
   data: Hex;
@@ -16,7 +16,7 @@ export type RecordedCall = {
   error?: { code: number; message: string } | undefined;
 };
 
-/** A recorded chain: what a node answered for each of its blocks, in chain order. */
+/** A recorded chain: what a node returned for each of its blocks, in chain order. */
 export type Recording = {
   chainId: number;
   blocks: Answer[];
@@ -76,8 +76,8 @@ function readLines(folder: string, name: string): unknown[] | undefined {
   return undefined;
 }
 
-/** A folder that is no recording: says which folder and what is wrong with it. */
-export class RecordingError extends Error {
+/** A folder that is not a recording; says which folder and what is wrong with it. */
+class RecordingError extends Error {
   override name = "RecordingError";
   constructor({ folder, problem }: { folder: string; problem: string }) {
     super(`The recording ${folder} ${problem}.`);

@@ -7,9 +7,9 @@ import { batchOf, createLabelDatabase } from "../labels-service/store/database-w
 import { namespaceIds } from "../src/deployments/deployment.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
 import { type Accepted, compareEntities, readEntities, readEntityDump } from "./entities.ts";
-import { startNode } from "./node.ts";
+import { type DevNode, startNode } from "./node.ts";
 import { freePort } from "./ports.ts";
-import { readLabels, readRecording } from "./recording.ts";
+import { type Recording, readLabels, readRecording } from "./recording.ts";
 import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
 import { WaitError, waitFor } from "./wait.ts";
 
@@ -18,69 +18,78 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 /** What a rehearsal reports as it goes, a line each. */
 export type Write = (line: string) => void;
 
-/**
- * Serves a recording and runs the indexing service over all of it, as `npm start` would. Where the folder has
- * entities, compares the index with them. `environment` may choose the database (the embedded one otherwise),
- * plugins, port and other settings. Returns whether the index is as expected.
- */
-export async function rehearse({
-  folder,
-  standIns,
-  environment,
-  write,
-  signal,
-  keep,
-}: {
+/** What to rehearse, and how. */
+export type Rehearsal = {
+  /** Folder of the recording. */
   folder: string;
-  /** Empty blocks behind the recording: at least the blocks until Ponder takes a block of the chain for final. */
+  /** Empty blocks after the recording: at least as many as Ponder waits for before it takes a block as final. */
   standIns: number;
+  /** May choose the database (the embedded one otherwise), plugins, port and other settings of the service. */
   environment: Readonly<Record<string, string | undefined>>;
   write: Write;
   /** Ends the rehearsal where it is. */
   signal: AbortSignal;
   /** Stay up after the report, until the signal comes. */
   keep: boolean;
-}): Promise<boolean> {
-  const recording = readRecording(folder);
-  const namespace = namespaceOf(recording.chainId);
+};
+
+/**
+ * Serves a recording and runs the indexing service over all of it, as `npm start` would. Where the folder has
+ * entities, compares the index with them. Returns whether the index is as expected.
+ */
+export async function rehearse({ standIns, ...rehearsal }: Rehearsal): Promise<boolean> {
+  const recording = readRecording(rehearsal.folder);
   const temporary = mkdtempSync(join(tmpdir(), "rehearsal-"));
-  const numbers = recording.blocks.map((block) => Number(block["number"]));
-  const [first, last] = [Math.min(...numbers), Math.max(...numbers)];
-  const node = await startNode({ recording, standIns });
-  let service: ServiceProcess | undefined;
-  let isOver = false;
   try {
-    const labels = join(temporary, "labels.sqlite");
-    const labelCount = writeLabels(labels, folder);
-    const port = environment["PORT"] ?? String(await freePort());
-    write(
-      `Chain ${recording.chainId} (${namespace}): blocks ${first} to ${last} at ${node.url}, ${labelCount} labels`,
-    );
-    const start = performance.now();
-    service = startServiceProcess({
-      name: "indexing service",
-      args: [join(root, "scripts/ponder.ts"), "start"],
-      cwd: temporary,
-      env: {
-        NAMESPACE: namespace,
-        PLUGINS: "subgraph",
-        SUBGRAPH_COMPAT: "true",
-        START_BLOCK: String(first),
-        END_BLOCK: String(last),
-        LABELS_URL: `file:${labels}`,
-        PGLITE_DIRECTORY: join(temporary, "pglite"),
-        LOG_LEVEL: "warn",
-        ...environment,
-        [`RPC_URL_${recording.chainId}`]: node.url,
-        PORT: port,
-      },
-      onLine: (line) => (isOver ? undefined : write(line)),
-    });
+    const node = await startNode({ recording, standIns });
+    try {
+      return await indexRecording(rehearsal, recording, { temporary, node });
+    } finally {
+      await node.close();
+    }
+  } finally {
+    rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+async function indexRecording(
+  { folder, environment, write, signal, keep }: Omit<Rehearsal, "standIns">,
+  { chainId, blocks }: Recording,
+  { temporary, node }: { temporary: string; node: DevNode },
+): Promise<boolean> {
+  const namespace = namespaceOf(chainId);
+  const numbers = blocks.map((block) => Number(block["number"]));
+  const [first, last] = [Math.min(...numbers), Math.max(...numbers)];
+  const labels = join(temporary, "labels.sqlite");
+  const labelCount = writeLabels(labels, folder);
+  const port = environment["PORT"] ?? String(await freePort());
+  write(`Chain ${chainId} (${namespace}): blocks ${first} to ${last} at ${node.url}, ${labelCount} labels`);
+  const start = performance.now();
+  let isOver = false;
+  const service = startServiceProcess({
+    name: "indexing service",
+    args: [join(root, "scripts/ponder.ts"), "start"],
+    cwd: temporary,
+    env: {
+      NAMESPACE: namespace,
+      PLUGINS: "subgraph",
+      SUBGRAPH_COMPAT: "true",
+      START_BLOCK: String(first),
+      END_BLOCK: String(last),
+      LABELS_URL: `file:${labels}`,
+      PGLITE_DIRECTORY: join(temporary, "pglite"),
+      LOG_LEVEL: "warn",
+      ...environment,
+      [`RPC_URL_${chainId}`]: node.url,
+      PORT: port,
+    },
+    onLine: (line) => (isOver ? undefined : write(line)),
+  });
+  try {
     const url = `http://127.0.0.1:${port}`;
     await untilReady(service, url, signal);
     const seconds = (performance.now() - start) / 1000;
-    const events = await indexedEvents(url);
-    write(`Indexed ${events} events; ready ${seconds.toFixed(1)} s after the start`);
+    write(`Indexed ${await indexedEvents(url)} events; ready ${seconds.toFixed(1)} s after the start`);
     const isEqual = await compare(folder, `${url}/subgraph`, write);
     if (keep) {
       write(`GraphiQL: ${url}/subgraph (Ctrl-C ends the rehearsal)`);
@@ -89,9 +98,7 @@ export async function rehearse({
     return isEqual;
   } finally {
     isOver = true;
-    await service?.stop();
-    await node.close();
-    rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
+    await service.stop();
   }
 }
 
@@ -159,7 +166,7 @@ async function untilReady(service: ServiceProcess, url: string, signal: AbortSig
   );
 }
 
-/** A day: rehearsals of long recordings take their time. */
+// A day: long recordings take their time.
 const longestRunMs = 86_400_000;
 
 async function indexedEvents(url: string): Promise<number> {
@@ -169,6 +176,6 @@ async function indexedEvents(url: string): Promise<number> {
 }
 
 /** A recording that cannot be rehearsed; the message says why. */
-export class RehearsalError extends Error {
+class RehearsalError extends Error {
   override name = "RehearsalError";
 }

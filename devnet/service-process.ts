@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import type { Readable } from "node:stream";
 
 /** A program that runs beside this one: its last output, its end, and the means to end it. */
 export type ServiceProcess = ReturnType<typeof startServiceProcess>;
@@ -7,23 +8,20 @@ export type ServiceProcess = ReturnType<typeof startServiceProcess>;
 /** How a program ended: its exit code, or the signal that ended it. */
 export type Ending = { code: number | undefined; signal: NodeJS.Signals | undefined };
 
-/**
- * Starts a Node program of the project. It gets a process group of its own, so that Ctrl-C reaches it only
- * through `stop`, and `kill` reaches what it has started itself. `onLine` sees each line of its output.
- */
-export function startServiceProcess({
-  name,
-  args,
-  cwd,
-  env,
-  onLine,
-}: {
+/** A Node program to start; `onLine` sees each line of its output. */
+export type ServiceOptions = {
   name: string;
   args: readonly string[];
   cwd: string;
   env: Readonly<Record<string, string | undefined>>;
   onLine?: ((line: string) => void) | undefined;
-}) {
+};
+
+/**
+ * Starts a Node program of the project. It gets a process group of its own, so that Ctrl-C reaches it only
+ * through `stop`, and `kill` reaches what it has started itself.
+ */
+export function startServiceProcess({ name, args, cwd, env, onLine }: ServiceOptions) {
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", ...args], {
     cwd,
     env: { ...env },
@@ -32,15 +30,10 @@ export function startServiceProcess({
   });
   const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
-    let rest = "";
-    stream.setEncoding("utf8").on("data", (chunk: string) => {
-      const [last = "", ...complete] = (rest + chunk).split("\n").reverse();
-      rest = last;
-      for (const line of complete.reverse()) {
-        lines.push(line);
-        if (lines.length > keptLines) lines.shift();
-        onLine?.(line);
-      }
+    eachLine(stream, (line) => {
+      lines.push(line);
+      if (lines.length > keptLines) lines.shift();
+      onLine?.(line);
     });
   }
   let ending: Ending | undefined;
@@ -49,23 +42,8 @@ export function startServiceProcess({
     return result;
   });
 
-  async function stop(signal: NodeJS.Signals = "SIGINT", { patienceMs = 20_000 } = {}): Promise<Ending> {
-    if (ending !== undefined) return ending;
-    child.kill(signal);
-    const timer = setTimeout(kill, patienceMs);
-    const result = await ended;
-    clearTimeout(timer);
-    return result;
-  }
-
   function kill() {
-    if (child.pid === undefined || ending !== undefined) return;
-    try {
-      if (process.platform === "win32") child.kill("SIGKILL");
-      else process.kill(-child.pid, "SIGKILL");
-    } catch {
-      // The group is gone already.
-    }
+    if (ending === undefined) killGroup(child);
   }
 
   return {
@@ -77,11 +55,37 @@ export function startServiceProcess({
     ending: () => ending,
     /** The newest lines of its output, oldest first. */
     lastLines: (count = 20): string[] => lines.slice(-count),
-    /** Asks it to end (SIGINT unless told otherwise); after `patienceMs` its process group is killed. */
-    stop,
+    /** Asks it to end, by SIGINT unless given; after `patienceMs` its process group is killed. */
+    async stop(signal: NodeJS.Signals = "SIGINT", { patienceMs = 20_000 } = {}): Promise<Ending> {
+      if (ending !== undefined) return ending;
+      child.kill(signal);
+      const timer = setTimeout(kill, patienceMs);
+      const result = await ended;
+      clearTimeout(timer);
+      return result;
+    },
     /** Ends it and what it has started at once (SIGKILL). */
     kill,
   };
+}
+
+function eachLine(stream: Readable, take: (line: string) => void) {
+  let rest = "";
+  stream.setEncoding("utf8").on("data", (chunk: string) => {
+    const [last = "", ...complete] = (rest + chunk).split("\n").reverse();
+    rest = last;
+    for (const line of complete.reverse()) take(line);
+  });
+}
+
+function killGroup(child: ChildProcess) {
+  if (child.pid === undefined) return;
+  try {
+    if (process.platform === "win32") child.kill("SIGKILL");
+    else process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // The group is gone already.
+  }
 }
 
 const keptLines = 500;

@@ -15,19 +15,6 @@ export function createMethods(
   chain: Chain,
   { calls, traces }: Pick<Recording, "calls" | "traces">,
 ): ReadonlyMap<string, RpcMethod> {
-  const recordedCalls = new Map(calls.map((call) => [callKey(call.to, call.data, call.block), call]));
-  const recordedTraces = new Map(traces.map(({ hash, result }) => [hash, JSON.stringify(result)]));
-
-  const blockByTag = (tag: unknown): ServedBlock | undefined => {
-    const number = chain.numberOf(tag);
-    if (number === undefined) throw invalidParams("the block must be a tag or a hex number");
-    return chain.block(number);
-  };
-  const blockByHash = (hash: unknown): ServedBlock | undefined => chain.blockWithHash(text("hash", hash));
-  const transaction = (hash: unknown) => chain.transaction(text("hash", hash));
-  const countOf = (block: ServedBlock | undefined) =>
-    block === undefined ? "null" : JSON.stringify(toHex(block.transactions.length));
-
   return new Map<string, RpcMethod>([
     ["eth_chainId", () => JSON.stringify(toHex(chain.chainId))],
     ["net_version", () => JSON.stringify(String(chain.chainId))],
@@ -38,43 +25,63 @@ export function createMethods(
     ["eth_gasPrice", () => '"0x3b9aca00"'],
     ["eth_maxPriorityFeePerGas", () => '"0x3b9aca00"'],
     ["eth_blockNumber", () => JSON.stringify(toHex(chain.head()))],
-    ["eth_getBlockByNumber", ([tag, full]) => blockJson(blockByTag(tag), full)],
-    ["eth_getBlockByHash", ([hash, full]) => blockJson(blockByHash(hash), full)],
-    ["eth_getBlockTransactionCountByNumber", ([tag]) => countOf(blockByTag(tag))],
-    ["eth_getBlockTransactionCountByHash", ([hash]) => countOf(blockByHash(hash))],
+    ...blockMethods(chain),
     ["eth_getLogs", ([filter]) => `[${filterLogs(chain, filter).join(",")}]`],
-    ["eth_getTransactionByHash", ([hash]) => transaction(hash)?.transaction.json ?? "null"],
-    ["eth_getTransactionReceipt", ([hash]) => transaction(hash)?.transaction.receipt ?? "null"],
+    ["eth_call", callMethod(chain, calls)],
+    ["debug_traceTransaction", traceMethod(traces)],
+  ]);
+}
+
+function blockMethods(chain: Chain): [name: string, method: RpcMethod][] {
+  const byTag = (tag: unknown): ServedBlock | undefined => chain.block(numberOf(chain, tag));
+  const byHash = (hash: unknown): ServedBlock | undefined => chain.blockWithHash(text("hash", hash));
+  const transaction = (hash: unknown) => chain.transaction(text("hash", hash))?.transaction;
+  const countOf = (block: ServedBlock | undefined) =>
+    block === undefined ? "null" : JSON.stringify(toHex(block.transactions.length));
+  return [
+    ["eth_getBlockByNumber", ([tag, full]) => blockJson(byTag(tag), full)],
+    ["eth_getBlockByHash", ([hash, full]) => blockJson(byHash(hash), full)],
+    ["eth_getBlockTransactionCountByNumber", ([tag]) => countOf(byTag(tag))],
+    ["eth_getBlockTransactionCountByHash", ([hash]) => countOf(byHash(hash))],
+    ["eth_getTransactionByHash", ([hash]) => transaction(hash)?.json ?? "null"],
+    ["eth_getTransactionReceipt", ([hash]) => transaction(hash)?.receipt ?? "null"],
     [
       "eth_getBlockReceipts",
       ([tag]) => {
-        const block = typeof tag === "string" && tag.length === 66 ? blockByHash(tag) : blockByTag(tag);
+        const block = typeof tag === "string" && tag.length === 66 ? byHash(tag) : byTag(tag);
         return block === undefined
           ? "null"
           : `[${block.transactions.map(({ receipt }) => receipt).join(",")}]`;
       },
     ],
-    [
-      "debug_traceTransaction",
-      ([hash]) => {
-        const trace = recordedTraces.get(text("hash", hash).toLowerCase() as `0x${string}`);
-        if (trace === undefined) throw new RpcError({ code: -32000, message: "no trace was recorded" });
-        return trace;
-      },
-    ],
-    [
-      "eth_call",
-      ([call, tag]) => {
-        const { to, data, input } = record("the call", call);
-        const number = chain.numberOf(tag);
-        if (number === undefined) throw invalidParams("the block must be a tag or a hex number");
-        const recorded = recordedCalls.get(callKey(String(to), String(data ?? input ?? "0x"), toHex(number)));
-        if (recorded?.error !== undefined) throw new RpcError(recorded.error);
-        if (recorded?.result === undefined) throw new RpcError({ code: 3, message: "execution reverted" });
-        return JSON.stringify(recorded.result);
-      },
-    ],
-  ]);
+  ];
+}
+
+function callMethod(chain: Chain, calls: Recording["calls"]): RpcMethod {
+  const recorded = new Map(calls.map((call) => [callKey(call.to, call.data, call.block), call]));
+  return ([call, tag]) => {
+    const { to, data, input } = record("the call", call);
+    const block = toHex(numberOf(chain, tag));
+    const found = recorded.get(callKey(String(to), String(data ?? input ?? "0x"), block));
+    if (found?.error !== undefined) throw new RpcError(found.error);
+    if (found?.result === undefined) throw new RpcError({ code: 3, message: "execution reverted" });
+    return JSON.stringify(found.result);
+  };
+}
+
+function traceMethod(traces: Recording["traces"]): RpcMethod {
+  const recorded = new Map<string, string>(traces.map(({ hash, result }) => [hash, JSON.stringify(result)]));
+  return ([hash]) => {
+    const trace = recorded.get(text("hash", hash).toLowerCase());
+    if (trace === undefined) throw new RpcError({ code: -32000, message: "no trace was recorded" });
+    return trace;
+  };
+}
+
+function numberOf(chain: Chain, tag: unknown): number {
+  const number = chain.numberOf(tag);
+  if (number === undefined) throw invalidParams("the block must be a tag or a hex number");
+  return number;
 }
 
 function blockJson(block: ServedBlock | undefined, full: unknown): string {

@@ -12,80 +12,40 @@ export const controlSchema = faultsSchema.extend({
   mine: z.number().int().min(0).max(10_000).optional(),
 });
 
-/**
- * Serves the methods over HTTP on `host` (loopback unless set): `POST /` for JSON-RPC, single and batch;
- * `GET /control` for counters; `POST /control` to change head and faults. `port` 0 takes a free one.
- * Rejects when the port is taken.
- */
-export async function serveRpc({
-  methods,
-  faults,
-  control,
-  port,
-  host = "127.0.0.1",
-}: {
+type Control = z.infer<typeof controlSchema>;
+type Faults = ReturnType<typeof createFaults>;
+type Counts = Map<string, number>;
+
+/** What a server serves: methods, faults to inject, and what a `POST /control` changes. */
+export type RpcService = {
   methods: ReadonlyMap<string, RpcMethod>;
-  faults: ReturnType<typeof createFaults>;
-  control: (change: z.infer<typeof controlSchema>) => unknown;
-  port: number;
-  host?: string | undefined;
-}) {
-  const counts = new Map<string, number>();
+  faults: Faults;
+  /** Applies a change; returns the chain's state, for the response. */
+  control: (change: Control) => unknown;
+};
+
+/**
+ * Serves the methods over HTTP on the loopback interface: `POST /` for JSON-RPC, single and batch; `GET /control` for
+ * counters; `POST /control` to change head and faults. `port` 0 takes a free one. Rejects when the port is taken.
+ */
+export async function serveRpc({ port, ...service }: RpcService & { port: number }) {
+  const host = "127.0.0.1";
+  const counts: Counts = new Map();
   const server = createServer((request, response) => {
-    handle(request, response).catch(() => response.destroy());
+    const handled =
+      request.url === "/control"
+        ? handleControl(request, response, service, counts)
+        : handleCalls(request, response, service, counts);
+    handled.catch(() => response.destroy());
   });
   server.keepAliveTimeout = 30_000;
   server.listen(port, host);
   await once(server, "listening");
   const { port: actualPort } = server.address() as AddressInfo;
-
-  async function handle(request: IncomingMessage, response: ServerResponse) {
-    if (request.url === "/control") return await handleControl(request, response);
-    if (faults.current().down) return void request.socket.destroy();
-    if (request.method !== "POST") return send(response, 405, '{"error":"JSON-RPC is sent by POST"}');
-    const body = await readBody(request);
-    if (body === undefined) return send(response, 413, '{"error":"the request is too large"}');
-    const parsed = parseJson(body);
-    if (parsed === undefined) return send(response, 200, errorJson("null", -32700, "parse error"));
-    const calls: unknown[] = Array.isArray(parsed) ? parsed : [parsed];
-    for (const call of calls) {
-      const method = methods.has(methodOf(call)) ? methodOf(call) : "(unknown)";
-      counts.set(method, (counts.get(method) ?? 0) + 1);
-    }
-    const { delayMs } = faults.current();
-    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
-    const status = faults.statusFor(calls.map(methodOf));
-    if (status !== undefined) return send(response, status, '{"error":"injected fault"}');
-    if (faults.current().down) return void request.socket.destroy();
-    if (!Array.isArray(parsed)) return send(response, 200, answer(methods, parsed));
-    if (parsed.length === 0) return send(response, 200, errorJson("null", -32600, "empty batch"));
-    return send(response, 200, `[${calls.map((call) => answer(methods, call)).join(",")}]`);
-  }
-
-  async function handleControl(request: IncomingMessage, response: ServerResponse) {
-    if (request.method !== "POST") {
-      return send(response, 200, JSON.stringify({ calls: Object.fromEntries(counts), ...state({}) }));
-    }
-    const parsed = controlSchema.safeParse(parseJson((await readBody(request)) ?? ""));
-    if (!parsed.success) {
-      const problem = parsed.error.issues
-        .map(({ path, message }) => `${path.join(".")}: ${message}`)
-        .join("; ");
-      return send(response, 400, JSON.stringify({ error: problem }));
-    }
-    return send(response, 200, JSON.stringify(state(parsed.data)));
-  }
-
-  function state(change: z.infer<typeof controlSchema>) {
-    const { head: _head, mine: _mine, ...faultChange } = change;
-    faults.set(faultChange);
-    return Object.assign({}, control(change), faults.current());
-  }
-
   return {
     port: actualPort,
     url: `http://${host}:${actualPort}`,
-    /** How often each method was asked for since the start. */
+    /** How often each method was called since the start. */
     counts: () => Object.fromEntries(counts),
     /** Closes the port and drops open connections. */
     async close() {
@@ -97,13 +57,64 @@ export async function serveRpc({
   };
 }
 
+async function handleCalls(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { methods, faults }: RpcService,
+  counts: Counts,
+) {
+  if (faults.current().down) return void request.socket.destroy();
+  if (request.method !== "POST") return send(response, 405, '{"error":"JSON-RPC is sent by POST"}');
+  const body = await readBody(request);
+  if (body === undefined) return send(response, 413, '{"error":"the request is too large"}');
+  const parsed = parseJson(body);
+  if (parsed === undefined) return send(response, 200, errorJson("null", -32700, "parse error"));
+  const calls: unknown[] = Array.isArray(parsed) ? parsed : [parsed];
+  for (const call of calls) {
+    const method = methods.has(methodOf(call)) ? methodOf(call) : "(unknown)";
+    counts.set(method, (counts.get(method) ?? 0) + 1);
+  }
+  const { delayMs } = faults.current();
+  if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+  const status = faults.statusFor(calls.map(methodOf));
+  if (status !== undefined) return send(response, status, '{"error":"injected fault"}');
+  if (faults.current().down) return void request.socket.destroy();
+  if (!Array.isArray(parsed)) return send(response, 200, answer(methods, parsed));
+  if (parsed.length === 0) return send(response, 200, errorJson("null", -32600, "empty batch"));
+  return send(response, 200, `[${calls.map((call) => answer(methods, call)).join(",")}]`);
+}
+
+async function handleControl(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { faults, control }: RpcService,
+  counts: Counts,
+) {
+  const apply = ({ head, mine, ...faultChange }: Control) => {
+    faults.set(faultChange);
+    return Object.assign({}, control({ head, mine }), faults.current());
+  };
+  if (request.method !== "POST") {
+    return send(response, 200, JSON.stringify({ calls: Object.fromEntries(counts), ...apply({}) }));
+  }
+  const parsed = controlSchema.safeParse(parseJson((await readBody(request)) ?? ""));
+  if (!parsed.success) {
+    const problem = parsed.error.issues
+      .map(({ path, message }) => `${path.join(".")}: ${message}`)
+      .join("; ");
+    return send(response, 400, JSON.stringify({ error: problem }));
+  }
+  return send(response, 200, JSON.stringify(apply(parsed.data)));
+}
+
 function answer(methods: ReadonlyMap<string, RpcMethod>, call: unknown): string {
   if (typeof call !== "object" || call === null || Array.isArray(call)) {
     return errorJson("null", -32600, "invalid request");
   }
   const { id, method, params = [] } = call as { id?: unknown; method?: unknown; params?: unknown };
   const idJson = typeof id === "string" || typeof id === "number" ? JSON.stringify(id) : "null";
-  if (typeof method !== "string") return errorJson(idJson, -32600, "invalid request: method must be a text");
+  if (typeof method !== "string")
+    return errorJson(idJson, -32600, "invalid request: method must be a string");
   const serve = methods.get(method);
   if (serve === undefined) return errorJson(idJson, -32601, `the method ${method} does not exist`);
   if (!Array.isArray(params)) return errorJson(idJson, -32602, "invalid params: params must be a list");
