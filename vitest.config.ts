@@ -30,8 +30,9 @@ export default defineConfig({
           include: ["test/e2e/**/*.test.ts", "test/hostile/**/*.test.ts"],
           testTimeout: 240_000,
           hookTimeout: 180_000,
-          pool: "forks",
-          poolOptions: { forks: { singleFork: true } },
+          globalSetup: "test/support/shared-postgres.ts",
+          // After the unit tests: these start processes and look at the clock.
+          sequence: { groupOrder: 1 },
         },
       },
     ],

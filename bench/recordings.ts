@@ -17,7 +17,7 @@ import { readLabels, readRecording } from "../devnet/recording.ts";
 import { startServiceProcess } from "../devnet/service-process.ts";
 import { WaitError, waitFor } from "../devnet/wait.ts";
 import { batchOf, createLabelDatabase } from "../labels-service/store/database-writer.ts";
-import { chainIds, datasourcesFile, lastBlocks } from "../test/support/chains-world.ts";
+import { chainIds, datasourcesFile, lastBlocks } from "../test/support/recordings.ts";
 import { pluginSets } from "./plugin-sets.ts";
 import { startPostgres } from "./postgres.ts";
 

@@ -2,19 +2,20 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Contracts } from "../../devnet/life/actions.ts";
 import { createScenario } from "../../devnet/life/scenario.ts";
 import { readAddresses } from "../../devnet/recording.ts";
-import { type Anvil, hasAnvil, startAnvil } from "../support/anvil.ts";
+import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
+import { chainIds, recordingFolder } from "../support/recordings.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 // The same histories as on the node of our own, in blocks, receipts and blooms that a real EVM made.
 describe.runIf(hasAnvil())("on a real EVM node", () => {
-  const contracts = readAddresses(new URL("../../devnet/recording/a", import.meta.url).pathname) as Contracts;
+  const contracts = readAddresses(recordingFolder("root")) as Contracts;
   const scenario = createScenario({ contracts, seed: 7 });
   const now = () => Math.floor(Date.now() / 1000);
-  let anvil: Anvil;
+  let anvil: EmittingChain;
   let world: World;
   let fresh: World | undefined;
   beforeAll(async () => {
-    anvil = await startAnvil({ chainId: 15658733, contracts: Object.values(contracts) });
+    anvil = await startEmittingChain(Number(chainIds.root), Object.values(contracts));
     for (let block = 0; block < 10; block++) await anvil.mine([register(`before${block}`)]);
     world = await startWorld({ rpcUrl: anvil.url });
     world.start();

@@ -1,14 +1,16 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { waitFor } from "../../devnet/wait.ts";
-import { asRecorded, startWorld, type World } from "../support/world.ts";
+import { asRecorded, chainIds } from "../support/recordings.ts";
+import { watchStatus } from "../support/watch-status.ts";
+import { startWorld, type World } from "../support/world.ts";
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld({ head: 1500 });
+  world = await startWorld({ head: 1500, database: "embedded" });
 });
 afterAll(() => world?.close());
 
-test("an index that was killed in the backfill and while following ends as one that never was", {
+test("an index that was killed in the backfill and while following ends as one that never was, and its status stays true", {
   timeout: 400_000,
 }, async () => {
   world.node.faults.set({ delayMs: 15 });
@@ -16,27 +18,68 @@ test("an index that was killed in the backfill and while following ends as one t
   await waitFor("the backfill to be in its middle", async () => {
     world.expectRunning();
     const blocks = world.node.counts()["eth_getBlockByNumber"] ?? 0;
-    return blocks > 500 ? { done: blocks } : { state: `${blocks} blocks were asked for` };
+    return blocks > 500 ? { done: blocks } : { state: `${blocks} blocks were fetched` };
   });
   await world.crash();
   world.node.faults.set({ delayMs: 0 });
 
   world.start();
+  const first = watchStatus(world.url, ["root"]);
   await world.waitForIndex();
   await follow(1500, 1580);
+  await statusAt(first, 1580);
+  await first.stop();
+  expect([...first.faults]).toEqual([]);
+  expect(first.seen.at(-1)).toBe("omnichain-following chain-following");
+  const order = [
+    "omnichain-unstarted chain-queued",
+    "omnichain-backfill chain-backfill",
+    "omnichain-following chain-following",
+  ];
+  expect(order.filter((state) => first.seen.includes(state))).toEqual(first.seen);
   await world.crash();
 
   world.start();
+  const second = watchStatus(world.url, ["root"]);
   await follow(1580, 1666);
   await world.waitForIndex();
+  await statusAt(second, 1666);
+  await second.stop();
+  expect([...second.faults]).toEqual([]);
+  expect(second.seen.at(-1)).toBe("omnichain-following chain-following");
+  // The recorded chain is indexed from its genesis block, and 1,666 is its last.
+  expect(second.last()?.omnichainSnapshot).toEqual({
+    omnichainStatus: "omnichain-following",
+    chains: {
+      [chainIds.root]: {
+        chainStatus: "chain-following",
+        config: { configType: "indefinite", startBlock: { timestamp: 1493943200, number: 0 } },
+        latestIndexedBlock: { timestamp: 1767071746, number: 1_666 },
+        latestKnownBlock: { timestamp: 1767071746, number: 1_666 },
+      },
+    },
+    omnichainIndexingCursor: 1767071746,
+  });
   expect(await world.compareWithRecording()).toEqual(asRecorded);
 });
 
-/** Lets the head grow as on a living chain, some blocks at a time. */
+/** Lets the head grow as on a live chain, some blocks at a time. */
 async function follow(from: number, to: number) {
   for (let head = from; head <= to; head += 4) {
     world.node.chain.setHead(head);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   world.node.chain.setHead(to);
+}
+
+async function statusAt(watch: ReturnType<typeof watchStatus>, block: number) {
+  const { timestamp } = world.node.chain.block(block)!;
+  await waitFor(
+    `the status of block ${block}`,
+    async () =>
+      watch.last()?.slowestChainIndexingCursor === timestamp
+        ? { done: true }
+        : { state: JSON.stringify(watch.last()) },
+    { timeoutMs: 120_000 },
+  );
 }

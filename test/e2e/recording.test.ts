@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { asRecorded, startWorld, type World } from "../support/world.ts";
+import { asRecorded } from "../support/recordings.ts";
+import { startWorld, type World } from "../support/world.ts";
 
 // Every event of the real contracts, oddities included; the last 30 blocks are indexed as live ones.
 let world: World;

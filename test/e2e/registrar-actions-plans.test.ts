@@ -1,5 +1,5 @@
-import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { createDatabase, type Database, type SqlClient } from "../../src/api/database/client.ts";
 import {
   type ActionFilter,
@@ -7,7 +7,7 @@ import {
   readActions,
 } from "../../src/api/endpoints/registrar-action-pages.ts";
 import { indexStatements, tableStatements } from "../support/create-tables.ts";
-import { postgresPrograms, startPostgres } from "../support/postgres.ts";
+import { createEmptyDatabase, createPool } from "../support/postgres.ts";
 import { checkpointOf } from "../support/subgraph.ts";
 
 // Registrar actions of a size that the public networks reach, on a real Postgres.
@@ -24,15 +24,15 @@ const actions = 2_000_000;
 const names = 300_000;
 const registrars = ["eip155:1:0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85", "eip155:8453:0x03c4738e"];
 const lastTimestamp = 1_500_000_000 + actions;
-const programs = postgresPrograms();
+const server = inject("postgresUrl");
 
 let pool: pg.Pool;
 let database: Database;
 let close: (() => Promise<void>) | undefined;
 const statements: { text: string; values: readonly string[] }[] = [];
 
-const hex = (seed: string, bytes: number) =>
-  `'0x' || left(md5(${seed}) || md5('x' || ${seed}) || md5('y' || ${seed}), ${bytes * 2})`;
+const hex = (seed: string, bytes: 20 | 32) =>
+  `'0x' || md5(${seed}) || left(md5('x' || ${seed}), ${bytes * 2 - 32})`;
 
 // Two thirds of the actions are on the first registrar; referrers come with the newest tenth.
 const generate = [
@@ -57,14 +57,12 @@ const generate = [
 ];
 
 beforeAll(async () => {
-  if (programs === undefined) return;
-  const server = await startPostgres(programs);
-  pool = new pg.Pool({ connectionString: server.url, max: 4 });
-  const ignore = () => undefined;
-  pool.on("error", ignore).on("connect", (client) => client.on("error", ignore));
+  if (!server) return;
+  const { url, drop } = await createEmptyDatabase(server);
+  pool = createPool(url, 4);
   close = async () => {
     await pool.end();
-    await server.stop();
+    await drop();
   };
   for (const text of [...tableStatements(), ...generate]) await pool.query(text);
   for (const text of indexStatements()) if (text.includes("ON registrar_actions")) await pool.query(text);
@@ -107,7 +105,7 @@ const filters: [string, ActionFilter][] = [
   ["since a time", { beginTimestamp: lastTimestamp - 2_000, subregistryIds: [registrars[0]!] }],
 ];
 
-describe.skipIf(programs === undefined)(`among ${actions.toLocaleString("en")} actions`, () => {
+describe.skipIf(!server)(`among ${actions.toLocaleString("en")} actions`, () => {
   test.each(filters)("the newest page reads few rows by index, and sorts no more: %s", async (_, filter) => {
     const paging = { page: 1, recordsPerPage: 100, totalRecords: 10_000 };
     expect(await readActions(database, filter, paging, signal())).toHaveLength(100);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../../devnet/ports.ts";
 import { startServiceProcess } from "../../devnet/service-process.ts";
 import { waitFor } from "../../devnet/wait.ts";
-import { recordedEntities } from "../support/world.ts";
+import { recordedEntities } from "../support/recordings.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 let folder: string;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { waitFor } from "../../devnet/wait.ts";
-import { asRecorded, startWorld, type World } from "../support/world.ts";
+import { asRecorded } from "../support/recordings.ts";
+import { startWorld, type World } from "../support/world.ts";
 
 let world: World;
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { startWorld, type World } from "../support/world.ts";
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld({ head: 60 });
+  world = await startWorld({ head: 60, database: "embedded" });
 });
 afterAll(() => world?.close());
 

@@ -1,8 +1,17 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { concatHex, type Hex, numberToHex, size } from "viem";
+import {
+  concatHex,
+  createTestClient,
+  type Hex,
+  http,
+  numberToHex,
+  publicActions,
+  size,
+  walletActions,
+} from "viem";
 import type { EmittedLog } from "../../devnet/events.ts";
 import { freePort } from "../../devnet/ports.ts";
 import { waitFor } from "../../devnet/wait.ts";
@@ -19,70 +28,67 @@ export function hasAnvil(): boolean {
   return isThere;
 }
 
-/** A real EVM node without recorded history that mines when told to, and emits any logs. */
+/** A node with a real EVM, and a client for it. */
 export type Anvil = Awaited<ReturnType<typeof startAnvil>>;
 
-/**
- * Starts anvil with this chain id. The contracts get code that emits the logs that its call data names: the test
- * decides what they emit, the EVM makes blocks, blooms, hashes and receipts of it.
- */
-export async function startAnvil({ chainId, contracts }: { chainId: number; contracts: readonly Hex[] }) {
+/** Starts anvil with this chain id; by default it mines each transaction at once. */
+export async function startAnvil(chainId: number, options: readonly string[] = []) {
   const port = await freePort();
-  const options = ["--no-mining", "--order", "fifo", "--auto-impersonate", "--disable-block-gas-limit"];
-  const child: ChildProcess = spawn(
+  const url = `http://127.0.0.1:${port}`;
+  const child = spawn(
     binary,
-    ["--port", String(port), "--chain-id", String(chainId), "--base-fee", "0", "--silent", ...options],
+    ["--port", String(port), "--chain-id", String(chainId), "--silent", ...options],
     { stdio: "ignore" },
   );
-  const url = `http://127.0.0.1:${port}`;
-  let nonce = 0;
-
-  async function request<Result = unknown>(method: string, ...params: unknown[]): Promise<Result> {
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-    });
-    const { result, error } = (await response.json()) as { result: Result; error?: { message: string } };
-    if (error !== undefined) throw new Error(`${method}: ${error.message}`);
-    return result;
-  }
-
-  await waitFor("anvil", async () => ({ done: await request("eth_chainId") }));
-  for (const address of [emitter, ...contracts]) await request("anvil_setCode", address, emitterCode);
-
+  const client = createTestClient({ mode: "anvil", transport: http(url) })
+    .extend(publicActions)
+    .extend(walletActions);
+  await waitFor("anvil", async () => ({ done: await client.getBlockNumber() }));
   return {
     url,
-    request,
-    head: async () => Number(await request<Hex>("eth_blockNumber")),
+    client,
+    head: async () => Number(await client.getBlockNumber({ cacheTime: 0 })),
+    async close() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const exited = once(child, "exit");
+      child.kill("SIGKILL");
+      await exited;
+    },
+  };
+}
+
+/** A chain with a real EVM whose contracts emit any logs; it mines when told to. */
+export type EmittingChain = Awaited<ReturnType<typeof startEmittingChain>>;
+
+/**
+ * Starts anvil with contracts whose code emits the logs in their call data: the test decides what they emit, the EVM
+ * makes blocks, blooms, hashes and receipts of it.
+ */
+export async function startEmittingChain(chainId: number, contracts: readonly Hex[]) {
+  const mining = ["--no-mining", "--order", "fifo", "--base-fee", "0"];
+  const anvil = await startAnvil(chainId, [...mining, "--auto-impersonate", "--disable-block-gas-limit"]);
+  const { client } = anvil;
+  const request = (method: string, params: unknown[]) => client.request({ method, params } as never);
+  let nonce = 0;
+  for (const address of [emitter, ...contracts]) await client.setCode({ address, bytecode: emitterCode });
+  return {
+    ...anvil,
 
     /** Mines one block with one transaction for each list of logs. */
     async mine(transactions: readonly (readonly EmittedLog[])[] = []) {
       for (const logs of transactions) {
-        await request("eth_sendTransaction", {
-          from: sender,
-          to: emitter,
-          data: concatHex(["0xff", ...logs.map(record)]),
-          gas: "0x989680",
-          gasPrice: "0x0",
-          nonce: numberToHex(nonce++),
-        });
+        const data = concatHex(["0xff", ...logs.map(record)]);
+        const fees = { gas: "0x989680", gasPrice: "0x0", nonce: numberToHex(nonce++) };
+        await request("eth_sendTransaction", [{ from: sender, to: emitter, data, ...fees }]);
       }
-      await request("evm_mine");
+      await client.mine({ blocks: 1 });
     },
 
-    /** Forgets the newest `depth` blocks; the next ones are another branch. */
+    /** Drops the newest `depth` blocks; the next ones are another branch. */
     async goBack(depth: number) {
-      const now = Number(await request<Hex>("eth_blockNumber"));
-      await request("anvil_rollback", depth);
-      nonce = Number(await request<Hex>("eth_getTransactionCount", sender, numberToHex(now - depth)));
-    },
-
-    async close() {
-      if (child.exitCode !== null) return;
-      const exited = once(child, "exit");
-      child.kill();
-      await exited;
+      const blockNumber = BigInt((await anvil.head()) - depth);
+      await request("anvil_rollback", [depth]);
+      nonce = await client.getTransactionCount({ address: sender, blockNumber });
     },
   };
 }

@@ -14,7 +14,10 @@ export const tables = new Map(
     .map((table) => [getTableConfig(table).name, table as PgTable]),
 );
 
-/** CREATE TABLE statements for the schema's tables, and for the tables that Ponder adds to them: an index whose backfill is complete. */
+/**
+ * CREATE TABLE statements for the schema's tables, and for the tables that Ponder adds to them: an index whose backfill
+ * is complete. Unlogged: no test outlives a crash of its server.
+ */
 export function tableStatements(): string[] {
   const create = [...tables.values()].map((table) => {
     const { name, columns, primaryKeys } = getTableConfig(table);
@@ -28,7 +31,7 @@ export function tableStatements(): string[] {
         column.primary ? "PRIMARY KEY" : column.notNull ? "NOT NULL" : "",
       ].join(" "),
     );
-    return `CREATE TABLE ${name} (${[...lines, ...keys].join(", ")})`;
+    return `CREATE UNLOGGED TABLE ${name} (${[...lines, ...keys].join(", ")})`;
   });
   const checkpoints =
     "CREATE TABLE _ponder_checkpoint (chain_name text PRIMARY KEY, chain_id bigint NOT NULL, " +

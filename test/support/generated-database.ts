@@ -1,9 +1,9 @@
 import { PGlite } from "@electric-sql/pglite";
-import pg from "pg";
+import { inject } from "vitest";
 import { createDatabase, type Database, type SqlClient } from "../../src/api/database/client.ts";
 import { indexStatements, tableStatements } from "./create-tables.ts";
 import { addressSql, generateStatements, nodeSql } from "./generate.ts";
-import { postgresPrograms, startPostgres } from "./postgres.ts";
+import { createEmptyDatabase, createPool } from "./postgres.ts";
 import { checkpointOf } from "./subgraph.ts";
 
 type Run = (text: string, values?: unknown[]) => Promise<{ rows: Record<string, unknown>[] }>;
@@ -29,24 +29,21 @@ async function open(): Promise<{
   isServer: boolean;
   close: () => Promise<void>;
 }> {
-  const programs = postgresPrograms();
-  if (programs === undefined) {
+  const server = inject("postgresUrl");
+  if (!server) {
     const client = new PGlite();
     const run: Run = (text, values) => client.query(text, values);
     return { run, database: createDatabase(client), isServer: false, close: () => client.close() };
   }
-  const server = await startPostgres(programs);
-  const pool = new pg.Pool({ connectionString: server.url, max: 12 });
-  // A connection that the server ends at the stop is no fault of a test.
-  const ignore = () => undefined;
-  pool.on("error", ignore).on("connect", (client) => client.on("error", ignore));
+  const { url, drop } = await createEmptyDatabase(server);
+  const pool = createPool(url, 12);
   return {
     run: (text, values) => pool.query(text, values),
     database: createDatabase(pool as unknown as SqlClient),
     isServer: true,
     async close() {
       await pool.end();
-      await server.stop();
+      await drop();
     },
   };
 }

@@ -16,10 +16,9 @@ import { registryReadAbi, resolverReadAbi } from "../../abis/resolution.ts";
 import { resolverRecordsAbi } from "../../abis/resolver.ts";
 import { labelhashOf } from "../../src/ens/labels.ts";
 import { nodeOfName, parentName } from "../../src/ens/names.ts";
-import type { startLiveChain } from "./live-chain.ts";
+import type { Anvil } from "./anvil.ts";
 import { emitCall, type TableEntry, tableContract } from "./table-contract.ts";
 
-type Anvil = Awaited<ReturnType<typeof startLiveChain>>;
 type Read = { functionName: string; args: readonly unknown[] };
 
 const lookupAbi = parseAbi([
@@ -52,7 +51,15 @@ export function createNameChain(anvil: Anvil) {
       values,
       values.map(({ name }) => args[name ?? ""]),
     );
-    return anvil.send(address, emitCall(topics, data));
+    const { client } = anvil;
+    const [account = address] = await client.getAddresses();
+    const hash = await client.sendTransaction({
+      account,
+      to: address,
+      data: emitCall(topics, data),
+      chain: null,
+    });
+    await client.waitForTransactionReceipt({ hash, pollingInterval: 20 });
   }
 
   return {

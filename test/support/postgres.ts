@@ -6,6 +6,9 @@ import pg from "pg";
 import { freePort } from "../../devnet/ports.ts";
 import { waitFor } from "../../devnet/wait.ts";
 
+/** A Postgres server of our own. */
+export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>;
+
 /** Folder with the programs of a Postgres server; undefined where none is installed. */
 export function postgresPrograms(): string | undefined {
   const versions = "/usr/lib/postgresql";
@@ -16,8 +19,24 @@ export function postgresPrograms(): string | undefined {
   return folders.find((folder) => existsSync(join(folder, "initdb")) && existsSync(join(folder, "postgres")));
 }
 
-/** Starts a Postgres server with an empty database, on a free port and with a data folder of its own. */
-export async function startPostgres(programs: string) {
+/** Settings for tests: nothing survives a crash of the machine, so nothing is written for one. */
+export const testSettings: readonly string[] = [
+  "fsync=off",
+  "synchronous_commit=off",
+  "full_page_writes=off",
+  "wal_level=minimal",
+  "max_wal_senders=0",
+  "max_wal_size=8GB",
+  "maintenance_work_mem=256MB",
+  "shared_buffers=512MB",
+  "max_connections=200",
+];
+
+/**
+ * Starts a Postgres server with an empty database, on a free port and with a data folder of its own. `settings` are
+ * lines as in postgresql.conf.
+ */
+export async function startPostgres(programs: string, settings: readonly string[] = testSettings) {
   const folder = mkdtempSync(join(tmpdir(), "name-index-postgres-"));
   const user = serverUser();
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
@@ -30,26 +49,20 @@ export async function startPostgres(programs: string) {
     options,
   );
   const port = await freePort();
-  const settings = [
-    "fsync=off",
-    "listen_addresses=127.0.0.1",
-    `unix_socket_directories=${folder}`,
-    "shared_buffers=512MB",
-  ];
+  const all = ["listen_addresses=127.0.0.1", `unix_socket_directories=${folder}`, ...settings];
   const server = spawn(
     join(programs, "postgres"),
-    ["-D", data, "-p", `${port}`, ...settings.flatMap((setting) => ["-c", setting])],
+    ["-D", data, "-p", `${port}`, ...all.flatMap((setting) => ["-c", setting])],
     options,
   );
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   await waitFor("Postgres", async () => {
-    const client = new pg.Client(url);
-    await client.connect();
-    await client.end();
+    await query(url, "SELECT 1");
     return { done: true };
   });
   return {
     url,
+    version: execFileSync(join(programs, "postgres"), ["--version"]).toString().trim(),
     /** Ends the server and removes its data. */
     async stop() {
       const ended = new Promise((resolve) => server.once("exit", resolve));
@@ -60,7 +73,38 @@ export async function startPostgres(programs: string) {
   };
 }
 
-// Postgres refuses to run as root: the user that its packages make runs it then.
+/** Creates an empty database beside the one at `url`. */
+export async function createEmptyDatabase(url: string) {
+  databases += 1;
+  const name = `test_${process.pid}_${databases}`;
+  await query(url, `CREATE DATABASE ${name}`);
+  return {
+    url: Object.assign(new URL(url), { pathname: `/${name}` }).href,
+    drop: () => query(url, `DROP DATABASE ${name} WITH (FORCE)`),
+  };
+}
+
+let databases = 0;
+
+/** A pool of at most `max` connections to a database that a test drops when it is done. */
+export function createPool(url: string, max: number): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max });
+  // The server ends connections when it drops the database: not an error of the test.
+  const ignore = () => undefined;
+  return pool.on("error", ignore).on("connect", (client) => client.on("error", ignore));
+}
+
+async function query(url: string, text: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    await client.query(text);
+  } finally {
+    await client.end();
+  }
+}
+
+// Postgres refuses to run as root: it runs as the user that its packages create.
 function serverUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const id = (flag: string) => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));

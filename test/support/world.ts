@@ -1,43 +1,128 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { inject } from "vitest";
+import { readEntities } from "../../devnet/entities.ts";
 import {
-  type Accepted,
-  type Comparison,
-  compareEntities,
-  type Entities,
-  readEntities,
-  readEntityDump,
-} from "../../devnet/entities.ts";
+  endingOf,
+  requireRunning,
+  startIndexingService,
+  waitWhileRunning,
+} from "../../devnet/indexing-service.ts";
+import { writeLabelsFile } from "../../devnet/labels-file.ts";
 import { type DevNode, type NodeOptions, startNode } from "../../devnet/node.ts";
 import { freePort } from "../../devnet/ports.ts";
-import { readAddresses, readLabels, readRecording } from "../../devnet/recording.ts";
-import { type ServiceProcess, startServiceProcess } from "../../devnet/service-process.ts";
-import { WaitError, waitFor } from "../../devnet/wait.ts";
-import { batchOf, createLabelDatabase } from "../../labels-service/store/database-writer.ts";
+import { readAddresses, readRecording } from "../../devnet/recording.ts";
+import type { ServiceProcess } from "../../devnet/service-process.ts";
+import type { Snapshot } from "../../src/api/status/snapshot.ts";
+import { createEmptyDatabase } from "./postgres.ts";
 import { childrenOf } from "./process-tree.ts";
+import {
+  type ChainName,
+  chainIds,
+  compareWithRecording,
+  datasourcesFile,
+  recordedEntities,
+  recordedLabels,
+  recordingFolder,
+} from "./recordings.ts";
 
-/** A node, an indexing service over it, and their data folder: everything an end-to-end test needs. */
+/** Where an index is stored: `embedded` is PGlite; `server` is Postgres where it is installed, else PGlite. */
+export type DatabaseKind = "embedded" | "server";
+
+type IndexerOptions = {
+  labels: readonly string[];
+  database?: DatabaseKind;
+  environment: Record<string, string>;
+};
+
+/** An indexing service on a free port, with a database, labels and a working folder of its own. Not started yet. */
+export async function createIndexer({ labels, database = "server", environment }: IndexerOptions) {
+  const folder = mkdtempSync(join(tmpdir(), "name-index-"));
+  const labelsPath = join(folder, "labels.sqlite");
+  writeLabelsFile(labelsPath, labels);
+  const server = database === "server" && inject("postgresUrl");
+  const stored = server ? await createEmptyDatabase(server) : undefined;
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  let service: ServiceProcess | undefined;
+
+  function running(): ServiceProcess {
+    if (service === undefined) throw new Error("The indexing service was not started.");
+    return service;
+  }
+
+  return {
+    folder,
+    port,
+    url,
+    running,
+
+    /** Starts the service; on the same data as before if it ran already. */
+    start(more: Record<string, string> = {}): ServiceProcess {
+      if (service !== undefined && service.ending() === undefined) throw new Error("The service is running.");
+      service = startIndexingService({
+        cwd: folder,
+        env: {
+          PATH: process.env["PATH"],
+          HOME: process.env["HOME"],
+          LABELS_URL: `file:${labelsPath}`,
+          ...(stored
+            ? { DATABASE_URL: stored.url, DATABASE_SCHEMA: "public" }
+            : { PGLITE_DIRECTORY: join(folder, "pglite") }),
+          PORT: String(port),
+          LOG_LEVEL: "info",
+          ...environment,
+          ...more,
+        },
+      });
+      return service;
+    },
+
+    /** Asks `look` until it is done; throws as soon as the service has ended. */
+    waitFor: <Result>(
+      what: string,
+      look: () => Promise<{ done: Result } | { state: string }>,
+      timeoutMs = 170_000,
+    ) => waitWhileRunning([running()], what, look, { timeoutMs }),
+
+    /** The service's snapshot of all chains; undefined while there is none. */
+    async snapshot(): Promise<Snapshot | undefined> {
+      const response = await fetch(`${url}/api/indexing-status`).catch(() => undefined);
+      if (response?.status !== 200) return undefined;
+      const body = (await response.json()) as { realtimeProjection: { snapshot: Snapshot } };
+      return body.realtimeProjection.snapshot;
+    },
+
+    /** Kills the indexing process at once, as a lack of memory would, and waits until it is gone. */
+    async crash() {
+      const [ponder] = await childrenOf(running().pid);
+      if (ponder === undefined) throw new Error(endingOf(running()));
+      process.kill(ponder, "SIGKILL");
+      await running().ended;
+    },
+
+    /** Ends the service in an orderly way. */
+    stop: (signal: NodeJS.Signals = "SIGINT") => running().stop(signal),
+
+    /** Throws if the service has ended. */
+    expectRunning: () => requireRunning(running()),
+
+    /** Ends the service and removes its data. */
+    async close() {
+      await service?.stop("SIGINT");
+      await stored?.drop();
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+/** A node over the recording of the root chain, and an indexing service for it. */
 export type World = Awaited<ReturnType<typeof startWorld>>;
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-const recordingFolder = join(root, "devnet/recording/a");
-
-const fixture = (name: string) => join(root, "test/fixtures", name);
-
-/** Entities that the original mapping makes of the carried recording. */
-export const recordedEntities = (): Entities => readEntityDump(fixture("chain-a-entities.json.gz"));
-
-/** Values in which the index was decided to differ from them: a wrapped label that ends in NUL is unusable. */
-const decidedDifferences = (): Accepted => JSON.parse(readFileSync(fixture("chain-a-accepted.json"), "utf8"));
-
-/** What a comparison with the recording's entities finds when all is right: five fields are decided differences. */
-export const asRecorded: Comparison = { total: 11888, equal: 11888, acceptedFields: 5, differences: [] };
-
 /**
- * Starts a node over the carried recording (its head at `head`, if given) and an indexing service on a free
- * port with a database folder and labels of its own. `environment` adds to or replaces the service's settings.
+ * Starts a node over the recording of the root chain (its head at `head`, if given) and creates an indexing service
+ * for it. `environment` adds to or replaces the service's settings.
  */
 export async function startWorld({
   node: nodeOptions = {},
@@ -45,6 +130,7 @@ export async function startWorld({
   head,
   environment = {},
   rpcUrl,
+  database = "server",
 }: {
   node?: Partial<NodeOptions>;
   /** A node that another world has started, and will close. */
@@ -53,139 +139,132 @@ export async function startWorld({
   environment?: Record<string, string>;
   /** Another chain than the node's, for tests on a real EVM. */
   rpcUrl?: string;
+  database?: DatabaseKind;
 } = {}) {
-  const folder = mkdtempSync(join(tmpdir(), "name-index-"));
-  const labels = join(folder, "labels.sqlite");
-  writeLabels(labels);
+  const recording = recordingFolder("root");
   const node =
     chain ??
     (await startNode({
-      recording: readRecording(recordingFolder),
-      contracts: readAddresses(recordingFolder),
+      recording: readRecording(recording),
+      contracts: readAddresses(recording),
       ...nodeOptions,
     }));
   if (head !== undefined) node.chain.setHead(head);
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
-  let indexer: ServiceProcess | undefined;
+  const indexer = await createIndexer({
+    labels: recordedLabels(["root"]),
+    database,
+    environment: {
+      NAMESPACE: "ens-test-env",
+      PLUGINS: "subgraph",
+      SUBGRAPH_COMPAT: "true",
+      [`RPC_URL_${chainIds.root}`]: rpcUrl ?? node.url,
+      ...environment,
+    },
+  });
+  const { url } = indexer;
 
-  /** Starts the indexing service; with the same data folder as before, if it ran already. */
-  function start(more: Record<string, string> = {}): ServiceProcess {
-    if (indexer !== undefined && indexer.ending() === undefined) throw new Error("The service is running.");
-    const started = startServiceProcess({
-      name: "indexing service",
-      args: [join(root, "scripts/ponder.ts"), "start"],
-      cwd: folder,
-      env: {
-        PATH: process.env["PATH"],
-        HOME: process.env["HOME"],
-        NAMESPACE: "ens-test-env",
-        PLUGINS: "subgraph",
-        SUBGRAPH_COMPAT: "true",
-        LABELS_URL: `file:${labels}`,
-        PGLITE_DIRECTORY: join(folder, "pglite"),
-        RPC_URL_15658733: rpcUrl ?? node.url,
-        PORT: String(port),
-        LOG_LEVEL: "info",
-        ...environment,
-        ...more,
-      },
-    });
-    indexer = started;
-    return started;
-  }
-
-  function running(): ServiceProcess {
-    if (indexer === undefined) throw new Error("The indexing service was not started.");
-    return indexer;
-  }
-
-  /** Last indexed block of each chain, as Ponder's own status says. */
-  async function status(): Promise<{ id: number; block: { number: number; timestamp: number } }[]> {
+  /** Newest indexed block, as Ponder's own status reports it. */
+  async function indexedBlock(): Promise<number> {
     const response = await fetch(`${url}/status`, { signal: AbortSignal.timeout(5_000) });
-    return Object.values((await response.json()) as Record<string, never>);
-  }
-
-  async function query<Data = Record<string, unknown>>(text: string): Promise<Data> {
-    const response = await fetch(`${url}/subgraph`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ query: text }),
-    });
-    const { data, errors } = (await response.json()) as { data?: Data; errors?: { message: string }[] };
-    if (data === undefined || errors !== undefined) {
-      throw new Error(`The query failed: ${errors?.map(({ message }) => message).join("; ")}`);
-    }
-    return data;
+    const chains = Object.values((await response.json()) as Record<string, { block: { number: number } }>);
+    return Math.max(...chains.map(({ block }) => block.number));
   }
 
   return {
+    ...indexer,
     node,
-    folder,
-    port,
-    url,
-    start,
-    running,
-    status,
-    query,
 
-    /** Waits until the backfill is over and the block (the chain's head unless given) is indexed. */
-    async waitForIndex({ block, timeoutMs = 170_000 }: { block?: number; timeoutMs?: number } = {}) {
-      await waitFor(
-        `block ${block ?? "at the head"}`,
-        async () => {
-          endsWait(running());
-          const ready = (await fetch(`${url}/ready`)).status;
-          const number = Math.max(...(await status()).map((chain) => chain.block.number));
-          const wanted = block ?? node.chain.head();
-          if (ready === 200 && number >= wanted) return { done: number };
-          return { state: `/ready answers ${ready}, block ${number} of ${wanted} is indexed` };
-        },
-        { timeoutMs },
-      );
+    async query<Data = Record<string, unknown>>(text: string): Promise<Data> {
+      const response = await fetch(`${url}/subgraph`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ query: text }),
+      });
+      const { data, errors } = (await response.json()) as { data?: Data; errors?: { message: string }[] };
+      if (data === undefined || errors !== undefined) {
+        throw new Error(`The query failed: ${errors?.map(({ message }) => message).join("; ")}`);
+      }
+      return data;
     },
 
-    /** Throws a WaitError with its last lines when the indexing service has ended. */
-    expectRunning: () => endsWait(running()),
+    /** Waits until the backfill is over and the block (the chain's head unless given) is indexed. */
+    async waitForIndex({ block, timeoutMs }: { block?: number; timeoutMs?: number } = {}) {
+      const look = async () => {
+        const ready = (await fetch(`${url}/ready`)).status;
+        const number = await indexedBlock();
+        const wanted = block ?? node.chain.head();
+        if (ready === 200 && number >= wanted) return { done: number };
+        return { state: `/ready answers ${ready}, block ${number} of ${wanted} is indexed` };
+      };
+      await indexer.waitFor(`block ${block ?? "at the head"}`, look, timeoutMs);
+    },
 
     /** All entities of the index. */
     entities: () => readEntities(`${url}/subgraph`, recordedEntities()),
 
     /** Compares the index with the entities of the whole recording. */
-    async compareWithRecording(): Promise<Comparison> {
-      const expected = recordedEntities();
-      return compareEntities(expected, await readEntities(`${url}/subgraph`, expected), decidedDifferences());
-    },
+    compareWithRecording: () => compareWithRecording(`${url}/subgraph`),
 
-    /** Ends the process that indexes at once, as a crash or a lack of memory would, and waits until it is gone. */
-    async crash() {
-      const [ponder] = await childrenOf(running().pid);
-      if (ponder === undefined) throw new Error("The indexing process is not there.");
-      process.kill(ponder, "SIGKILL");
-      await running().ended;
-    },
-
-    /** Ends the indexing service in an orderly way. */
-    stop: (signal: NodeJS.Signals = "SIGINT") => running().stop(signal),
-
-    /** Ends everything and removes the data folder. */
+    /** Ends everything and removes the data. */
     async close() {
-      await indexer?.stop("SIGINT");
+      await indexer.close();
       if (chain === undefined) await node.close();
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }
 
-function endsWait(service: ServiceProcess) {
-  const ending = service.ending();
-  if (ending === undefined) return;
-  const how = ending.signal ?? `exit code ${ending.code}`;
-  throw new WaitError(`The ${service.name} ended (${how}):\n${service.lastLines(30).join("\n")}`);
-}
+/** Nodes over the three recordings, and an indexing service for all of them. */
+export type ChainsWorld = Awaited<ReturnType<typeof startChainsWorld>>;
 
-function writeLabels(path: string) {
-  const writer = createLabelDatabase(path, "subgraph");
-  writer.add(batchOf(readLabels(recordingFolder)));
-  writer.finish(new Date());
+const chainNames = Object.keys(chainIds) as ChainName[];
+
+/** Starts a node for each of the three recordings and creates an indexing service with all plugins of names and registrars. */
+export async function startChainsWorld({
+  datasources = datasourcesFile(),
+  environment = {},
+}: {
+  /** Text of the datasources file. */
+  datasources?: string;
+  environment?: Record<string, string>;
+} = {}) {
+  const open = (chain: ChainName, port = 0) =>
+    startNode({ recording: readRecording(recordingFolder(chain)), port });
+  const nodes = { root: await open("root"), base: await open("base"), linea: await open("linea") };
+  const indexer = await createIndexer({
+    labels: recordedLabels(chainNames),
+    environment: {
+      NAMESPACE: "ens-test-env",
+      PLUGINS: "subgraph,basenames,lineanames,threedns,registrars",
+      ...Object.fromEntries(chainNames.map((chain) => [`RPC_URL_${chainIds[chain]}`, nodes[chain].url])),
+      ...environment,
+    },
+  });
+  const datasourcesPath = join(indexer.folder, "datasources.json");
+  writeFileSync(datasourcesPath, datasources);
+
+  return {
+    ...indexer,
+    nodes,
+    start: () => indexer.start({ DATASOURCES_FILE: datasourcesPath }),
+
+    /** Serves a chain again on its port, as a node that was restarted. */
+    async restartNode(chain: ChainName) {
+      const { port } = nodes[chain];
+      await nodes[chain].close();
+      nodes[chain] = await open(chain, port);
+    },
+
+    /** Waits until the status is as `isWanted` says. */
+    waitForStatus: (what: string, isWanted: (snapshot: Snapshot) => boolean) =>
+      indexer.waitFor(what, async () => {
+        const snapshot = await indexer.snapshot();
+        if (snapshot && isWanted(snapshot)) return { done: snapshot };
+        return { state: JSON.stringify(snapshot?.omnichainSnapshot) ?? "no status" };
+      }),
+
+    async close() {
+      await indexer.close();
+      await Promise.all(Object.values(nodes).map((node) => node.close()));
+    },
+  };
 }

@@ -1,18 +1,21 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Entities, readEntities } from "../../devnet/entities.ts";
 import { readAddresses } from "../../devnet/recording.ts";
 import { nodeOfName } from "../../src/ens/names.ts";
 import {
-  type ChainsWorld,
   chainIds,
   datasourcesFile,
   lastBlocks,
-  startChainsWorld,
-} from "../support/chains-world.ts";
+  listedActions,
+  readFixture,
+  recordedActions,
+  recordingFolder,
+} from "../support/recordings.ts";
+import { watchStatus } from "../support/watch-status.ts";
+import { type ChainsWorld, startChainsWorld } from "../support/world.ts";
+
+// The three recordings, each indexed to its end with all plugins: the root chain from 2017 on, Base and Linea from
+// December 2023 on.
 
 type Token = [
   namespace: string,
@@ -35,42 +38,67 @@ type Sale = {
 };
 
 // What ENSNode answers for every name of the recordings, and its table of sales.
-const fixture = fileURLToPath(new URL("../fixtures/name-tokens.json.gz", import.meta.url));
-const given = JSON.parse(gunzipSync(readFileSync(fixture)).toString()) as {
-  nameTokens: Given[];
-  nameSales: Sale[];
-};
+const given: { nameTokens: Given[]; nameSales: Sale[] } = readFixture("name-tokens.json.gz");
+// Everything that Base, Linea and 3DNS leave in the tables of the subgraph.
+const entitiesOfL2: Entities = readFixture("l2-entities.json.gz");
 const lineaWrapper = "0xe4eb561155afce723bb1ff8606fbfe9b28d5d38d";
-
 const plugins = "subgraph,basenames,lineanames,threedns,protocol-acceleration,registrars,tokenscope";
-const recording = fileURLToPath(new URL("../../devnet/recording/a", import.meta.url));
 
-let folder: string;
+const box = "0x665b1306e8eb7fc67d224df1c4ceb9003655ecffaf26d78c2832fe4788a22617";
+// Names that ENSNode writes otherwise, and why: see docs/compatibility.md.
+const decidedNames = new Map([
+  ["[2f0090b7c73105c6437067ee812c39ca6ce31eabcdbdb1bc01ea18a1329f54d3].eth", "braras.eth"],
+  ["bom.eth", "[62f45294c7fc26193bb4f96ad9ae4a3164035ed097db5d669b87e493f42d4a50].eth"],
+  [
+    "[80a1b0f9910f4bbab6597ad62f2dfcc92cbd5a5d1d27dd4b29256693e4835e04].eth",
+    "[6661bae0fefa1a6a2cc1933eb60278c4615e88db94d576012cf36d1dd690828c].eth",
+  ],
+  [
+    "[9a1e4a276db6a058ff55106bbf1b94b805d55a6cac0efd2e19ef385814b1b528].eth",
+    "[896ff68abd315821da287dc68c38caa0c0231f40b50079cc531411f0a5d5c144].eth",
+  ],
+  [
+    "[b14a6000b0235940a526ec18e3d02170c094905e47df0e04d99072abf9d09be3].eth",
+    "[47b3d84865fbc965569e06f338f8620959ae3c52e8481b3feb0bd409996df2cf].eth",
+  ],
+  [
+    "[c7998cdf4ca41c5651a46fa67e1526669842e434fa6ce52584ed899b7ccfd8b6].eth",
+    "[c7d9200ff3bb9d1ec5c5c48ded05f496e56376ab74c3e6585a289e6d61b6b8d1].eth",
+  ],
+]);
+
+// 3DNS has no registry to migrate from, and its top level domain counts the names that were registered under it.
+function decidedDomain(type: string, entity: Entities[string][number]) {
+  if (type !== "Domain") return entity;
+  if (entity.id === box) return { ...entity, subdomainCount: 34 };
+  return { ...entity, isMigrated: true };
+}
+
+const byId = (entities: Entities[string]) => new Map(entities.map((entity) => [entity.id, entity]));
+
 let world: ChainsWorld;
+let watch: ReturnType<typeof watchStatus>;
+let statusOfActionsAtStart: number | undefined;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "name-tokens-"));
-  const file = join(folder, "datasources.json");
-  writeFileSync(file, withMarket());
-  world = await startChainsWorld({ environment: { PLUGINS: plugins, DATASOURCES_FILE: file } });
+  world = await startChainsWorld({ datasources: withMarket(), environment: { PLUGINS: plugins } });
   world.start();
+  watch = watchStatus(world.url, ["root", "base", "linea"]);
+  statusOfActionsAtStart = (await fetch(`${world.url}/api/registrar-actions`).catch(() => undefined))?.status;
   await world.waitForStatus(
     "the end of the recordings",
     ({ omnichainSnapshot }) => omnichainSnapshot.omnichainStatus === "omnichain-completed",
   );
+  await watch.stop();
 }, 200_000);
+afterAll(() => world?.close());
 
-afterAll(async () => {
-  await world?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-// The recordings as they are, each to its end, with the marketplace and the currency that it is paid in.
+// The marketplace and the currency that it is paid in, beside the contracts of the recordings.
 function withMarket(): string {
   const { root, base, linea } = lastBlocks;
   const ranges = { root: { endBlock: root }, base: { endBlock: base }, linea: { endBlock: linea } };
   const table = JSON.parse(datasourcesFile(ranges)) as { "ens-test-env": Record<string, object> };
-  const { Seaport, TestUSDC } = readAddresses(recording);
+  const { Seaport, TestUSDC } = readAddresses(recordingFolder("root"));
   const contracts = {
     Seaport1_5: { address: Seaport, startBlock: 0, endBlock: root },
     USDC: { address: TestUSDC },
@@ -82,6 +110,46 @@ function withMarket(): string {
   };
   return JSON.stringify({ "ens-test-env": { ...table["ens-test-env"], ...market } });
 }
+
+test("late chains are queued until the cursor passes their start, then all complete", () => {
+  expect(statusOfActionsAtStart ?? 503).toBe(503);
+  expect([...watch.faults]).toEqual([]);
+  expect(watch.seen.at(-1)).toBe("omnichain-completed chain-completed chain-completed chain-completed");
+  for (const state of watch.seen.slice(0, -1)) expect(state).toMatch(/^omnichain-(unstarted|backfill) /);
+  for (const chain of ["root", "base", "linea"] as const) {
+    expect(watch.last()?.omnichainSnapshot.chains[chainIds[chain]]).toMatchObject({
+      chainStatus: "chain-completed",
+      config: { configType: "definite", endBlock: { number: lastBlocks[chain] } },
+      latestIndexedBlock: { number: lastBlocks[chain] },
+    });
+  }
+});
+
+test("lists the registrar actions that ENSNode lists, save the names that were decided otherwise", async () => {
+  const found = await listedActions(world.url);
+  expect(found).toEqual(
+    recordedActions().map(({ action, name }) => ({ action, name: decidedNames.get(name) ?? name })),
+  );
+  const base = "0xff1e3c0eb00ec714e34b6114125fbde1dea2f24a72fbf672e7b7fd5690328e10";
+  const ofBase = found.filter(({ action }) => action.id.includes(chainIds.base));
+  expect(await listedActions(world.url, `/${base}`)).toEqual(ofBase);
+});
+
+test("a completed index is accurate as of its last event, and never in real time", async () => {
+  const response = await fetch(`${world.url}/api/registrar-actions`);
+  const { accurateAsOf } = (await response.json()) as { accurateAsOf: number };
+  expect(accurateAsOf).toBe(1_767_071_774);
+  expect((await fetch(`${world.url}/amirealtime`)).status).toBe(503);
+});
+
+test("the entities of Base, Linea and 3DNS are those that ENSNode makes of them", async () => {
+  const stored = await readEntities(`${world.url}/subgraph`, entitiesOfL2);
+  for (const [type, entities] of Object.entries(entitiesOfL2)) {
+    const ids = new Set(entities.map(({ id }) => id));
+    const decided = entities.map((entity) => decidedDomain(type, entity));
+    expect(byId(stored[type]?.filter(({ id }) => ids.has(id)) ?? []), type).toEqual(byId(decided));
+  }
+});
 
 type Answer = {
   name: string;
@@ -112,7 +180,7 @@ const flat = ({ tokens }: Answer): Token[] =>
   ]);
 
 // ENSNode lists tokens in no order, calls what a later registration left behind in the wrapper owned, and lacks Linea's wrapper.
-function decided(tokens: Token[]): Token[] {
+function decidedTokens(tokens: Token[]): Token[] {
   const isWrapped = tokens.some(([, , , , type]) => type === "namewrapper");
   return tokens
     .map(
@@ -129,7 +197,7 @@ test("answers what ENSNode answers for every name of three chains, save what was
   for (const { domainId, name, expiresAt, tokens } of given.nameTokens) {
     const { status, answer } = await ask(domainId);
     const found = answer && flat(answer).filter(([, , contract]) => contract !== lineaWrapper);
-    const expected = tokens && decided(tokens);
+    const expected = tokens && decidedTokens(tokens);
     const isSame =
       status === (tokens ? 200 : 404) &&
       answer?.expiresAt === expiresAt &&
@@ -152,7 +220,7 @@ test("every answer keeps the guarantees on ownership", async () => {
   }
 });
 
-test("tells every sale once, newest first", async () => {
+test("lists every sale once, newest first", async () => {
   type Page = {
     nameSales: {
       id: string;
@@ -183,6 +251,6 @@ test("tells every sale once, newest first", async () => {
     ...price,
     asset_id: `eip155:${token.contract.chainId}/${token.assetNamespace}:${token.contract.address}/${token.tokenId}`,
   }));
-  const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
-  expect(rows.sort(byId)).toEqual([...given.nameSales].sort(byId));
+  const inOrder = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
+  expect(rows.sort(inOrder)).toEqual([...given.nameSales].sort(inOrder));
 });

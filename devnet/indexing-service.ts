@@ -1,0 +1,51 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
+import { type Look, WaitError, waitFor } from "./wait.ts";
+
+/** The project's folder. */
+export const projectRoot = fileURLToPath(new URL("..", import.meta.url));
+
+type IndexingServiceOptions = {
+  /** Working directory: no `.env.local` there may lead the service elsewhere. */
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Options of Ponder. */
+  options?: readonly string[];
+  onLine?: (line: string) => void;
+};
+
+/** Starts the indexing service as `npm start` does, with exactly this environment. */
+export function startIndexingService({ cwd, env, options = [], onLine }: IndexingServiceOptions) {
+  const args = [join(projectRoot, "scripts/ponder.ts"), "start", ...options];
+  return startServiceProcess({ name: "indexing service", args, cwd, env, onLine });
+}
+
+/** Like `waitFor`, but gives up with a WaitError as soon as one of the services has ended. */
+export function waitWhileRunning<Result>(
+  services: readonly ServiceProcess[],
+  what: string,
+  look: () => Promise<Look<Result>>,
+  options: { timeoutMs?: number; everyMs?: number } = {},
+): Promise<Result> {
+  return waitFor(
+    what,
+    async () => {
+      for (const service of services) requireRunning(service);
+      return look();
+    },
+    options,
+  );
+}
+
+/** Throws a WaitError with the service's last lines if it has ended. */
+export function requireRunning(service: ServiceProcess): void {
+  if (service.ending() !== undefined) throw new WaitError(endingOf(service));
+}
+
+/** How a service ended, and its last lines. */
+export function endingOf(service: ServiceProcess): string {
+  const ending = service.ending();
+  const how = ending?.signal ?? `exit code ${ending?.code}`;
+  return [`The ${service.name} ended (${how}). Its last lines:`, ...service.lastLines(30)].join("\n");
+}

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type ChainName, listedActions, recordedActions } from "../support/recordings.ts";
+import { watchStatus } from "../support/watch-status.ts";
+import { type ChainsWorld, startChainsWorld } from "../support/world.ts";
+
+// The three recordings as live chains: the root chain from 2017 on, Base and Linea from December 2023 on.
+
+let world: ChainsWorld;
+beforeAll(async () => {
+  world = await startChainsWorld();
+});
+afterAll(() => world?.close());
+
+test("live chains: one slow, one that stops, one whose node and one whose index is started again", async () => {
+  const { nodes } = world;
+  nodes.root.chain.setHead(1500);
+  nodes.base.chain.setHead(178);
+  nodes.linea.chain.setHead(140);
+  nodes.base.faults.set({ delayMs: 40 });
+  world.start();
+  const watch = watchStatus(world.url, ["root", "base", "linea"]);
+  const blockOf = (chain: ChainName, number: number) => nodes[chain].chain.block(number)!;
+  const following = await world.waitForStatus(
+    "live indexing",
+    ({ omnichainSnapshot }) => omnichainSnapshot.omnichainStatus === "omnichain-following",
+  );
+  expect((await fetch(`${world.url}/api/registrar-actions?limit=1`)).status).toBe(200);
+
+  // The chain that does not move holds the cursor: none of the others is indexed beyond its head.
+  nodes.root.chain.setHead(1666);
+  nodes.linea.chain.setHead(158);
+  const held = blockOf("base", 178).timestamp;
+  const stopped = await world.waitForStatus(
+    "the cursor at the head that stands",
+    ({ slowestChainIndexingCursor }) => slowestChainIndexingCursor >= held,
+  );
+  expect(stopped.slowestChainIndexingCursor).toBe(held);
+  expect(stopped.slowestChainIndexingCursor).toBeGreaterThan(following.slowestChainIndexingCursor);
+  expect(stopped.omnichainSnapshot.omnichainStatus).toBe("omnichain-following");
+
+  await world.restartNode("linea");
+  await world.stop();
+  watch.forget();
+  world.start();
+  await world.waitForStatus(
+    "live indexing again",
+    ({ omnichainSnapshot }) => omnichainSnapshot.omnichainStatus === "omnichain-following",
+  );
+  nodes.base.faults.set({ delayMs: 0 });
+  nodes.base.chain.setHead(194);
+  // The root chain's last block is the oldest head, which every other chain has passed.
+  await world.waitForStatus(
+    "the cursor at the oldest head",
+    ({ slowestChainIndexingCursor }) => slowestChainIndexingCursor >= 1_767_071_746,
+  );
+  await watch.stop();
+  expect([...watch.faults]).toEqual([]);
+  expect(
+    watch.seen.some((state) => /-backfill .*queued/.test(state) || /^omnichain-unstarted/.test(state)),
+  ).toBe(true);
+  const upTo = recordedActions().filter(({ action }) => Number(action.id.slice(0, 10)) <= 1_767_071_746);
+  expect((await listedActions(world.url)).map(({ action }) => action)).toEqual(
+    upTo.map(({ action }) => action),
+  );
+}, 480_000);
