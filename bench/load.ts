@@ -22,7 +22,7 @@ export async function load(
   const statuses: Record<string, number> = {};
   const started = performance.now();
   const end = started + seconds * 1000;
-  const drivers = Array.from({ length: connections }, () => drive(port, next, end, latencies, statuses));
+  const drivers = Array.from({ length: connections }, () => drive({ port, next, end, latencies, statuses }));
   let isOver = connections > 1;
   const stayAwake = () => {
     if (!isOver) setImmediate(stayAwake);
@@ -42,13 +42,15 @@ export async function load(
   };
 }
 
-function drive(
-  port: number,
-  next: () => string,
-  end: number,
-  latencies: number[],
-  statuses: Record<string, number>,
-): Promise<void> {
+type Drive = {
+  port: number;
+  next: () => string;
+  end: number;
+  latencies: number[];
+  statuses: Record<string, number>;
+};
+
+function drive({ port, next, end, latencies, statuses }: Drive): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect({ port, host: "127.0.0.1", noDelay: true });
     let received = "";

@@ -13,10 +13,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
-import { generateHistory, registration } from "./backfill/chain.ts";
 import { indexOnce, realRoot } from "./backfill/indexing-process.ts";
 import { labelsFile } from "./backfill/labels-file.ts";
 import { accountOf } from "./backfill/made-up.ts";
+import { collected, oneChainHistory } from "./backfill/one-chain-history.ts";
 import { serveHistory } from "./backfill/rpc.ts";
 import type { LoadResult } from "./load.ts";
 import type { LoadJob } from "./load-process.ts";
@@ -32,11 +32,12 @@ const postgres = startPostgres(await freePort());
 const client = fork(fileURLToPath(new URL("load-process.ts", import.meta.url)));
 
 /** Owns as many names as one page of a wallet shows. */
-const collector = accountOf(1_000_000);
+const collectorId = 1_000_000;
+const collector = accountOf(collectorId);
 
 try {
-  const { transactions, labels } = generateHistory(Number(values.logs));
-  for (let i = 0; i < 150; i++) transactions.push(registration(`collected${i}`, collector, 2));
+  const { transactions, labels } = oneChainHistory(Number(values.logs));
+  for (let i = 0; i < 150; i++) transactions.push(collected(`collected${i}`, collectorId));
   const rpc = await serveHistory(transactions, 10_000_000);
   const port = await freePort();
   await indexOnce({

@@ -10,12 +10,10 @@ import {
   stringToHex,
   toEventSelector,
 } from "viem";
-import { baseRegistrarAbi } from "../abis/base-registrar.ts";
-import { nameWrapperAbi } from "../abis/name-wrapper.ts";
-import { unwrappedControllerAbi } from "../abis/registrar-controllers.ts";
+import { baseRegistrarAbi, reverseRegistrarAbi, unwrappedControllerAbi } from "../abis/registrars.ts";
 import { registryAbi } from "../abis/registry.ts";
 import { resolverAbi } from "../abis/resolver.ts";
-import { reverseRegistrarAbi } from "../abis/reverse-registrar.ts";
+import { nameWrapperAbi } from "../abis/tokens.ts";
 
 /** A log as a contract emits it. */
 export type EmittedLog = { address: Hex; topics: Hex[]; data: Hex };

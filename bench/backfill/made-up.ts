@@ -1,20 +1,26 @@
 import { concat, type Hex, keccak256, stringToHex, zeroAddress } from "viem";
+import type { EmittedLog } from "../../devnet/events.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
-import type { GeneratedLog } from "./chain.ts";
 
 /** One transaction of a made-up history. */
-export type Transaction = { from: Hex; logs: GeneratedLog[] };
+export type Transaction = { from: Hex; logs: EmittedLog[] };
 
-/** A made-up history of one chain, with what its contracts answer: result by `<address> <call data>`. */
+/** A made-up history of one chain, with its contracts' results by `<address> <call data>`. */
 export type History = { transactions: Transaction[]; labels: string[]; calls: Map<string, Hex> };
 
+/** The zero address. */
 export const zero: Hex = zeroAddress;
+
+/** Node of the root. */
 export const rootNode: Hex = `0x${"0".repeat(64)}`;
+
+/** Seconds of a year. */
 export const year = 31_536_000n;
 
 /** keccak-256 of a text: the labelhash of a label. */
 export const hashOf = (text: string): Hex => keccak256(stringToHex(text));
 
+/** Node of the subname whose label hashes to `labelhash` (ENSIP-1). */
 export const subnodeOf = (parent: Hex, labelhash: Hex): Hex => keccak256(concat([parent, labelhash]));
 
 const accounts = new Map<number, Hex>();
@@ -35,18 +41,21 @@ export function addressOf(datasource: string, contract: string): Hex {
   return address;
 }
 
-/** A history that `next` adds transactions to, until it has `count` logs; `next` is told how much of it is done, 0 to 1. */
+/**
+ * Transactions of a history: `first`, then those of `next` until there are `count` logs. `next` gets the part of the
+ * history that is done, 0 to 1.
+ */
 export function historyOf(
   count: number,
   first: readonly Transaction[],
   next: (done: number) => Transaction,
 ): Transaction[] {
   const transactions = [...first];
-  let made = first.reduce((sum, { logs }) => sum + logs.length, 0);
-  while (made < count) {
-    const transaction = next(made / count);
+  let logs = first.reduce((sum, transaction) => sum + transaction.logs.length, 0);
+  while (logs < count) {
+    const transaction = next(logs / count);
     transactions.push(transaction);
-    made += transaction.logs.length;
+    logs += transaction.logs.length;
   }
   return transactions;
 }

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../../devnet/ports.ts";
 import { chainName } from "../../src/config/chains.ts";
-import { type Config, parseEnvironment } from "../../src/config/environment.ts";
+import { parseEnvironment } from "../../src/config/environment.ts";
 import { namePlugins, pluginSets } from "../plugin-sets.ts";
 import type { Databases } from "./databases.ts";
 import { type Expected, expectedEvents, requireEvents } from "./expected-events.ts";
@@ -10,6 +10,7 @@ import { indexOnce, readMetrics, realRoot } from "./indexing-process.ts";
 import { labelsFile } from "./labels-file.ts";
 import { makeChains } from "./made-up-chains.ts";
 import { serveChains } from "./rpc.ts";
+import type { ServedChain } from "./served-chain.ts";
 import { sumOfTraffic, type Traffic } from "./traffic.ts";
 
 type Run = {
@@ -21,28 +22,28 @@ type Run = {
 };
 type Report = { plugins: string[]; cold: Run; warm: Run[] };
 
-/**
- * Indexes six made-up chains with one set of plugins after the other, and prints what each costs. Throws where an event was
- * not indexed, where the history was found contradictory, and where a plugin asked again for what was there.
- */
-export async function measureManyChains({
-  logs,
-  rounds,
-  folder,
-  database,
-  databases,
-}: {
+/** What is measured, and where it is stored. */
+export type ManyChainsOptions = {
   logs: number;
   rounds: number;
   folder: string;
   database: string;
   databases: Databases;
-}): Promise<void> {
+};
+
+type Environment = Record<string, string>;
+
+/**
+ * Indexes six made-up chains with one set of plugins after the other, and prints what each costs. Throws if an event was
+ * not indexed, if the history contradicts itself, or if a plugin fetched something a second time.
+ */
+export async function measureManyChains(options: ManyChainsOptions): Promise<void> {
+  const { logs, rounds, folder, database, databases } = options;
   const { chains, labels, datasourcesFile } = makeChains(logs);
   const rpc = await serveChains(chains);
   const datasources = join(folder, "datasources.json");
   writeFileSync(datasources, datasourcesFile);
-  const environment = {
+  const environment: Environment = {
     NAMESPACE: "mainnet",
     SUBGRAPH_COMPAT: "false",
     LABELS_URL: labelsFile(folder, labels),
@@ -51,50 +52,14 @@ export async function measureManyChains({
     END_BLOCK: "",
     ...Object.fromEntries(chains.map((chain) => [`RPC_URL_${chain.id}`, rpc.urlOf(chain)])),
   };
-
-  async function index(name: string, variables: Record<string, string>, config: Config): Promise<Run> {
-    for (const { traffic } of chains) traffic.reset();
-    const port = await freePort();
-    const { result, ...costs } = await indexOnce({
-      name,
-      appRoot: realRoot,
-      port,
-      environment: variables,
-      whenComplete: () => readMetrics(port),
-    });
-    const indexed = result.by("ponder_indexing_completed_events", "event");
-    const expected = expectedEvents(config, chains, new Set(indexed.keys()));
-    requireEvents(expected, indexed);
-    const anomalies = [...result.by("names_anomalies_total", "anomaly")];
-    if (anomalies.length > 0) throw new Error(`The history has contradictions: ${anomalies.join("; ")}`);
-    return {
-      ...costs,
-      expected,
-      labels: result.sum("names_labels_healed") + result.sum("names_labels_unknown"),
-      traffic: sumOfTraffic(chains.map(({ traffic }) => traffic.read())),
-    };
-  }
-
+  console.log(`${chains.map(sizeOf).join(", ")}; ${database}`);
   try {
-    const size = chains.map(({ id, firstBlock, lastBlock, logs: blocks }) => {
-      const count = blocks.reduce((sum, { length }) => sum + length, 0);
-      return `${chainName(id)} ${format(count)} logs in ${format(lastBlock - firstBlock + 1)} blocks`;
-    });
-    console.log(`${size.join(", ")}; ${database}`);
     let before: Report | undefined;
     for (const [place, plugins] of pluginSets.entries()) {
-      const variables = {
-        ...environment,
-        ...(await databases.create(`set${place}`)),
-        PLUGINS: plugins.join(","),
-        DATABASE_SCHEMA: "checked",
-      };
-      const config = parseEnvironment(variables, (path) => readFileSync(path, "utf8"));
-      const cold = await index("cold", variables, config);
+      const own = { ...environment, ...(await databases.create(`set${place}`)), PLUGINS: plugins.join(",") };
+      const cold = await index(chains, "cold", own);
       const warm: Run[] = [];
-      for (let round = 0; round < rounds; round++) {
-        warm.push(await index(`warm_${round}`, variables, config));
-      }
+      for (let round = 0; round < rounds; round++) warm.push(await index(chains, `warm_${round}`, own));
       const report = { plugins, cold, warm };
       print(report, before);
       requireNothingTwice(report, before);
@@ -108,9 +73,40 @@ export async function measureManyChains({
   }
 }
 
+async function index(chains: readonly ServedChain[], name: string, environment: Environment): Promise<Run> {
+  const config = parseEnvironment({ ...environment, DATABASE_SCHEMA: "checked" }, (path) =>
+    readFileSync(path, "utf8"),
+  );
+  for (const { traffic } of chains) traffic.reset();
+  const port = await freePort();
+  const { result, ...costs } = await indexOnce({
+    name,
+    appRoot: realRoot,
+    port,
+    environment,
+    whenComplete: () => readMetrics(port),
+  });
+  const indexed = result.by("ponder_indexing_completed_events", "event");
+  const expected = expectedEvents(config, chains, new Set(indexed.keys()));
+  requireEvents(expected, indexed);
+  const anomalies = [...result.by("names_anomalies_total", "anomaly")];
+  if (anomalies.length > 0) throw new Error(`The history has contradictions: ${anomalies.join("; ")}`);
+  return {
+    ...costs,
+    expected,
+    labels: result.sum("names_labels_healed") + result.sum("names_labels_unknown"),
+    traffic: sumOfTraffic(chains.map(({ traffic }) => traffic.read())),
+  };
+}
+
+function sizeOf({ id, firstBlock, lastBlock, logs }: ServedChain): string {
+  const count = logs.reduce((sum, { length }) => sum + length, 0);
+  return `${chainName(id)} ${format(count)} logs in ${format(lastBlock - firstBlock + 1)} blocks`;
+}
+
 function requireNothingTwice({ plugins, cold }: Report, before: Report | undefined): void {
   const { logs, blocks, calls } = cold.traffic.repeated;
-  if (logs + blocks + calls > 0) throw new Error("Something was asked for twice.");
+  if (logs + blocks + calls > 0) throw new Error("Something was fetched twice.");
   const addsNames = namePlugins.some((name) => plugins.includes(name) && !before?.plugins.includes(name));
   if (!addsNames && cold.labels !== before?.cold.labels)
     throw new Error("A plugin that stores no names looks up labels.");
@@ -137,7 +133,7 @@ function print({ plugins, cold, warm }: Report, before: Report | undefined): voi
   ${format(expected.logs)} logs, ${format(events)} events${run ? `\n  warm RPC cache: ${speed(run)}, ${format(sumOf(run.traffic.requests))} requests` : ""}
   cold RPC cache: ${speed(cold)}
     requests: ${asked.join(", ")}
-    asked for twice: ${repeated.logs} logs, ${repeated.blocks} blocks, ${repeated.calls} calls
+    fetched twice: ${repeated.logs} logs, ${repeated.blocks} blocks, ${repeated.calls} calls
   label look-ups: ${more(cold.labels, before?.cold.labels)}`,
   );
 }

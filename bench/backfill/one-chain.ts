@@ -1,84 +1,62 @@
 import { join } from "node:path";
 import pg from "pg";
 import { freePort } from "../../devnet/ports.ts";
-import { generateHistory } from "./chain.ts";
 import { emptyRoot, indexOnce, realRoot } from "./indexing-process.ts";
 import { labelsFile } from "./labels-file.ts";
-import { serveHistory } from "./rpc.ts";
+import { oneChainHistory } from "./one-chain-history.ts";
+import { type RpcServer, serveHistory } from "./rpc.ts";
 
 const firstBlock = 10_000_000;
 
-type Mode = { isCompatible: boolean; plugins: string };
+type Mode = { appRoot: string; isCompatible: boolean; plugins: string };
 type Run = { requests: number; eventsPerSecond: number; seconds: number; peakMegabytes: number };
 
-/** Indexes one made-up chain in several modes and prints their speed beside that of empty indexing functions. */
-export async function measureOneChain({
-  logs: wanted,
-  rounds,
-  folder,
-  database,
-  databaseUrl,
-}: {
+const allPlugins = "subgraph,protocol-acceleration,registrars,tokenscope";
+const modes: Readonly<Record<string, Mode>> = {
+  "empty functions": { appRoot: emptyRoot, isCompatible: true, plugins: "subgraph" },
+  "subgraph mode": { appRoot: realRoot, isCompatible: true, plugins: "subgraph" },
+  "multichain mode": { appRoot: realRoot, isCompatible: false, plugins: "subgraph" },
+  "all plugins": { appRoot: realRoot, isCompatible: false, plugins: allPlugins },
+};
+
+/** What is measured, and where it is stored. */
+export type OneChainOptions = {
   logs: number;
   rounds: number;
   folder: string;
   database: string;
   /** Undefined: PGlite in `folder`. */
   databaseUrl: string | undefined;
-}): Promise<void> {
-  const { transactions, labels } = generateHistory(wanted);
-  const logs = transactions.reduce((sum, { length }) => sum + length, 0);
+};
+
+type Subject = Pick<OneChainOptions, "folder" | "databaseUrl"> & {
+  rpc: RpcServer;
+  labelsUrl: string;
+  logs: number;
+};
+
+/** Indexes one made-up chain in several modes and prints their speed beside that of empty indexing functions. */
+export async function measureOneChain(options: OneChainOptions): Promise<void> {
+  const { rounds, folder, database, databaseUrl } = options;
+  const { transactions, labels } = oneChainHistory(options.logs);
+  const logs = transactions.reduce((sum, transaction) => sum + transaction.logs.length, 0);
   const rpc = await serveHistory(transactions, firstBlock);
-  const labelsUrl = labelsFile(folder, labels);
-
-  /** Indexes the chain once into a schema of its own; ends when the backfill is complete. */
-  async function backfill(name: string, appRoot: string, { isCompatible, plugins }: Mode): Promise<Run> {
-    const requestsBefore = rpc.requests();
-    const run = await indexOnce({
-      name,
-      appRoot,
-      port: await freePort(),
-      environment: {
-        NAMESPACE: "holesky",
-        PLUGINS: plugins,
-        SUBGRAPH_COMPAT: String(isCompatible),
-        LABELS_URL: labelsUrl,
-        RPC_URL_17000: rpc.url,
-        START_BLOCK: String(rpc.firstBlock),
-        END_BLOCK: String(rpc.lastBlock),
-        ...(databaseUrl ? { DATABASE_URL: databaseUrl } : { PGLITE_DIRECTORY: join(folder, "pglite") }),
-      },
-      whenComplete: () => rpc.requests() - requestsBefore,
-    });
-    if (databaseUrl) await dropSchema(databaseUrl, name);
-    return { ...run, requests: run.result, eventsPerSecond: logs / run.seconds };
-  }
-
+  const subject: Subject = { rpc, labelsUrl: labelsFile(folder, labels), logs, folder, databaseUrl };
   console.log(`${format(logs)} logs in ${format(rpc.lastBlock - rpc.firstBlock + 1)} blocks, ${database}`);
-  const subgraph: Mode = { isCompatible: true, plugins: "subgraph" };
-  const multichain: Mode = { isCompatible: false, plugins: "subgraph" };
-  const everything: Mode = {
-    isCompatible: false,
-    plugins: "subgraph,protocol-acceleration,registrars,tokenscope",
-  };
   try {
-    const cold = await backfill("cold", emptyRoot, subgraph);
+    const cold = await backfill(subject, "cold", modes["empty functions"] as Mode);
     console.log(
       `cold RPC cache, empty functions: ${format(cold.eventsPerSecond)} logs/s (${cold.seconds.toFixed(1)} s, ${format(cold.requests)} requests)`,
     );
-    // Other modes ask for further topics: their first run fetches these, and nothing else anew.
-    const further = await backfill("further", realRoot, everything);
+    // Other modes need further topics: their first run fetches these, and nothing a second time.
+    const further = await backfill(subject, "further", modes["all plugins"] as Mode);
     console.log(`all plugins of one chain after it: ${format(further.requests)} further requests`);
 
-    const modes: Record<string, (round: number) => Promise<Run>> = {
-      "empty functions": (round) => backfill(`empty_${round}`, emptyRoot, subgraph),
-      "subgraph mode": (round) => backfill(`compatible_${round}`, realRoot, subgraph),
-      "multichain mode": (round) => backfill(`multichain_${round}`, realRoot, multichain),
-      "all plugins": (round) => backfill(`all_${round}`, realRoot, everything),
-    };
     const runs = new Map(Object.keys(modes).map((name) => [name, [] as Run[]]));
     for (let round = 0; round < rounds; round++) {
-      for (const [name, run] of Object.entries(modes)) runs.get(name)?.push(await run(round));
+      for (const [place, [name, mode]] of Object.entries(modes).entries()) {
+        runs.get(name)?.push(await backfill(subject, `mode${place}_${round}`, mode));
+      }
     }
     printRuns(runs);
   } finally {
@@ -86,7 +64,34 @@ export async function measureOneChain({
   }
 }
 
-/** Takes an index away and writes out what is left, so that no run pays for cleaning up after the one before. */
+/** Indexes the chain once into a schema of its own; ends when the backfill is complete. */
+async function backfill(
+  { rpc, labelsUrl, logs, folder, databaseUrl }: Subject,
+  name: string,
+  { appRoot, isCompatible, plugins }: Mode,
+): Promise<Run> {
+  const requestsBefore = rpc.requests();
+  const run = await indexOnce({
+    name,
+    appRoot,
+    port: await freePort(),
+    environment: {
+      NAMESPACE: "holesky",
+      PLUGINS: plugins,
+      SUBGRAPH_COMPAT: String(isCompatible),
+      LABELS_URL: labelsUrl,
+      RPC_URL_17000: rpc.url,
+      START_BLOCK: String(rpc.firstBlock),
+      END_BLOCK: String(rpc.lastBlock),
+      ...(databaseUrl ? { DATABASE_URL: databaseUrl } : { PGLITE_DIRECTORY: join(folder, "pglite") }),
+    },
+    whenComplete: () => rpc.requests() - requestsBefore,
+  });
+  if (databaseUrl) await dropSchema(databaseUrl, name);
+  return { ...run, requests: run.result, eventsPerSecond: logs / run.seconds };
+}
+
+/** Drops an index and flushes the rest, so that no run pays for cleaning up after the one before. */
 async function dropSchema(databaseUrl: string, name: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

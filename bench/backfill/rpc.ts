@@ -1,6 +1,5 @@
 import { createServer } from "node:http";
-import type { GeneratedLog } from "./chain.ts";
-import { zero } from "./made-up.ts";
+import type { Transaction } from "./made-up.ts";
 import { type ServedChain, serveChain } from "./served-chain.ts";
 
 export type RpcServer = {
@@ -15,13 +14,15 @@ const holesky = 17_000;
 
 /** Serves a made-up history over JSON-RPC, about 25 logs a block from `firstBlock` on, one block every 12 seconds. */
 export async function serveHistory(
-  transactions: readonly GeneratedLog[][],
+  transactions: readonly Transaction[],
   firstBlock: number,
 ): Promise<RpcServer> {
-  const chain = serveChain(
-    transactions.map((logs) => ({ from: zero, logs })),
-    { id: holesky, firstBlock, emptyBlocks: 100, timestampOf: (place) => 1_600_000_000 + place * 12 },
-  );
+  const chain = serveChain(transactions, {
+    id: holesky,
+    firstBlock,
+    emptyBlocks: 100,
+    timestampOf: (place) => 1_600_000_000 + place * 12,
+  });
   const { urlOf, close } = await serveChains([chain]);
   return {
     url: urlOf(chain),

@@ -1,5 +1,5 @@
-import type { Hex } from "viem";
-import { type GeneratedLog, madeUpHash } from "./chain.ts";
+import { type Hex, toHex } from "viem";
+import type { EmittedLog } from "../../devnet/events.ts";
 import type { Transaction } from "./made-up.ts";
 import { createTraffic } from "./traffic.ts";
 
@@ -14,7 +14,7 @@ export type ServedChain = {
   /** The last block with logs. */
   lastBlock: number;
   /** Logs by block, the first block first. */
-  logs: readonly (readonly GeneratedLog[])[];
+  logs: readonly (readonly EmittedLog[])[];
   /** What was asked for since the counting began. */
   traffic: ReturnType<typeof createTraffic>;
   /** Result of a JSON-RPC method; throws for what the history does not hold. */
@@ -31,63 +31,18 @@ type ChainOptions = {
 };
 
 /** Serves a made-up history as a chain. */
-export function serveChain(
-  transactions: readonly Transaction[],
-  { id, firstBlock, emptyBlocks, timestampOf, calls }: ChainOptions,
-): ServedChain {
+export function serveChain(transactions: readonly Transaction[], options: ChainOptions): ServedChain {
+  const { id, firstBlock, emptyBlocks, calls } = options;
   const blocks = packed(transactions);
   const lastBlock = firstBlock + blocks.length - 1;
   const head = lastBlock + emptyBlocks;
   const traffic = createTraffic();
-
-  // The chain id keeps the hashes of two chains apart.
-  const hashOf = (block: Block, place: number) =>
-    madeUpHash("transaction", id * 2 ** 32 + block.firstTransaction + place);
-  const logsOf = blocks.map((block, i) => {
-    let logIndex = 0;
-    return block.transactions.flatMap(({ logs }, transactionIndex) =>
-      logs.map((log) => ({
-        ...log,
-        blockHash: madeUpHash("block", firstBlock + i),
-        blockNumber: hex(firstBlock + i),
-        transactionHash: hashOf(block, transactionIndex),
-        transactionIndex: hex(transactionIndex),
-        logIndex: hex(logIndex++),
-        removed: false,
-      })),
-    );
-  });
-
-  const blockAt = (height: number, isFull: boolean) => {
-    const block = blocks[height - firstBlock];
-    if (height > head) return null;
-    return {
-      ...header,
-      number: hex(height),
-      hash: madeUpHash("block", height),
-      parentHash: madeUpHash("block", height - 1),
-      timestamp: hex(timestampOf(height - firstBlock, blocks.length)),
-      logsBloom: `0x${(block ? "f" : "0").repeat(512)}`,
-      transactions: (block?.transactions ?? []).map(({ from }, transactionIndex) => {
-        const hash = hashOf(block as Block, transactionIndex);
-        if (!isFull) return hash;
-        return {
-          ...transaction,
-          from,
-          hash,
-          blockHash: madeUpHash("block", height),
-          blockNumber: hex(height),
-          transactionIndex: hex(transactionIndex),
-        };
-      }),
-    };
-  };
-
+  const logs = blocks.map((block, place) => logsOfBlock(options, block, place));
   return {
     id,
     firstBlock,
     lastBlock,
-    logs: logsOf,
+    logs,
     traffic,
     answer(method, params) {
       traffic.countRequest(method);
@@ -97,10 +52,10 @@ export function serveChain(
         const [tag, isFull] = params as [string, boolean];
         const height = tag.startsWith("0x") ? Number(tag) : head;
         if (isFull) traffic.countBlock(height);
-        return blockAt(height, isFull);
+        return height > head ? null : blockAt(options, blocks, { height, isFull });
       }
       if (method === "eth_getLogs") {
-        const found = filterLogs(logsOf, firstBlock, params[0] as LogFilter);
+        const found = filterLogs(logs, firstBlock, params[0] as LogFilter);
         for (const { blockNumber, logIndex } of found) traffic.countLog(`${blockNumber} ${logIndex}`);
         return found;
       }
@@ -112,6 +67,60 @@ export function serveChain(
       }
       throw new Error(`${method} of ${JSON.stringify(params)} is not in the history`);
     },
+  };
+}
+
+// The chain id keeps the hashes of two chains apart.
+const hashOf = ({ id }: ChainOptions, block: Block, place: number) =>
+  madeUpHash("transaction", id * 2 ** 32 + block.firstTransaction + place);
+
+/** Hash-like 32 bytes that stand for a block or transaction of the made-up chain. */
+function madeUpHash(kind: "block" | "transaction", id: number): Hex {
+  return `0x${kind === "block" ? "b1" : "a1"}${toHex(id, { size: 31 }).slice(2)}`;
+}
+
+function logsOfBlock(options: ChainOptions, block: Block, place: number) {
+  const height = options.firstBlock + place;
+  let logIndex = 0;
+  return block.transactions.flatMap(({ logs }, transactionIndex) =>
+    logs.map((log) => ({
+      ...log,
+      blockHash: madeUpHash("block", height),
+      blockNumber: hex(height),
+      transactionHash: hashOf(options, block, transactionIndex),
+      transactionIndex: hex(transactionIndex),
+      logIndex: hex(logIndex++),
+      removed: false,
+    })),
+  );
+}
+
+function blockAt(
+  options: ChainOptions,
+  blocks: readonly Block[],
+  { height, isFull }: { height: number; isFull: boolean },
+) {
+  const place = height - options.firstBlock;
+  const block = blocks[place];
+  return {
+    ...header,
+    number: hex(height),
+    hash: madeUpHash("block", height),
+    parentHash: madeUpHash("block", height - 1),
+    timestamp: hex(options.timestampOf(place, blocks.length)),
+    logsBloom: `0x${(block ? "f" : "0").repeat(512)}`,
+    transactions: (block?.transactions ?? []).map(({ from }, transactionIndex) => {
+      const hash = hashOf(options, block as Block, transactionIndex);
+      if (!isFull) return hash;
+      return {
+        ...transaction,
+        from,
+        hash,
+        blockHash: madeUpHash("block", height),
+        blockNumber: hex(height),
+        transactionIndex: hex(transactionIndex),
+      };
+    }),
   };
 }
 
@@ -133,7 +142,7 @@ function packed(transactions: readonly Transaction[]): Block[] {
 
 type LogFilter = { fromBlock: Hex; toBlock: Hex; address?: Hex | Hex[]; topics?: (Hex | Hex[] | null)[] };
 
-function filterLogs<L extends GeneratedLog>(
+function filterLogs<L extends EmittedLog>(
   logsOf: readonly L[][],
   firstBlock: number,
   filter: LogFilter,

@@ -1,8 +1,8 @@
 import { decodeEventLog, type Hex } from "viem";
 import { expect, test } from "vitest";
-import { baseRegistrarAbi } from "../../abis/base-registrar.ts";
-import { nameWrapperAbi } from "../../abis/name-wrapper.ts";
-import { unwrappedControllerAbi } from "../../abis/registrar-controllers.ts";
+import { baseRegistrarAbi } from "../../abis/registrars.ts";
+import { nameWrapperAbi } from "../../abis/tokens.ts";
+import { unwrappedControllerAbi } from "../../abis/registrars.ts";
 import { registryAbi } from "../../abis/registry.ts";
 import { resolverAbi } from "../../abis/resolver.ts";
 import type { PlannedTransaction } from "../chain/block-builder.ts";

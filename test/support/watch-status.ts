@@ -55,9 +55,11 @@ export function watchStatus(url: string, chains: readonly ChainName[]) {
       cursor = 0;
       isUp = false;
     },
+    /** Looks once more, then no longer. */
     async stop() {
       isOn = false;
       await done;
+      await look();
     },
   };
 }
