@@ -15,8 +15,7 @@ import { WaitError, waitFor } from "./wait.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** What a rehearsal reports as it goes, a line each. */
-export type Write = (line: string) => void;
+type Write = (line: string) => void;
 
 /** What to rehearse, and how. */
 export type Rehearsal = {
@@ -26,6 +25,7 @@ export type Rehearsal = {
   standIns: number;
   /** May choose the database (the embedded one otherwise), plugins, port and other settings of the service. */
   environment: Readonly<Record<string, string | undefined>>;
+  /** Takes the report line by line. */
   write: Write;
   /** Ends the rehearsal where it is. */
   signal: AbortSignal;

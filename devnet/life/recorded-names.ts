@@ -1,6 +1,5 @@
 import { decodeEventLog, encodeEventTopics, type Hex, keccak256, stringToHex } from "viem";
-import { baseRegistrarAbi } from "../../abis/registrars.ts";
-import { unwrappedControllerAbi as controllerAbi } from "../../abis/registrars.ts";
+import { baseRegistrarAbi, unwrappedControllerAbi as controllerAbi } from "../../abis/registrars.ts";
 import type { Answer, Recording } from "../recording.ts";
 import type { Contracts } from "./actions.ts";
 

@@ -1,9 +1,7 @@
 import { z } from "zod";
 import { createRandom } from "../random.ts";
 
-/** Which share of the requests fails, with which HTTP status; `methods` limits it to requests that hold one. */
-export type Failure = z.infer<typeof failure>;
-
+// Which share of the requests fails, with which HTTP status; `methods` limits it to requests that contain one of them.
 const failure = z
   .object({
     rate: z.number().min(0).max(1).default(1),
@@ -26,7 +24,7 @@ export const faultsSchema = z
 export function createFaults() {
   let delayMs = 0;
   let down = false;
-  let fail: Failure | undefined;
+  let fail: z.infer<typeof failure> | undefined;
   let random = createRandom(1);
 
   return {

@@ -6,8 +6,8 @@ import { type createFaults, faultsSchema } from "./faults.ts";
 import type { RpcMethod } from "./methods.ts";
 import { RpcError } from "./rpc-error.ts";
 
-/** What a `POST /control` body may hold: faults, a new head, a number of blocks to mine now. */
-export const controlSchema = faultsSchema.extend({
+// Body of a `POST /control`: faults, a new head, a number of blocks to mine now.
+const controlSchema = faultsSchema.extend({
   head: z.number().int().min(0).optional(),
   mine: z.number().int().min(0).max(10_000).optional(),
 });

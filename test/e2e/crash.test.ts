@@ -15,8 +15,7 @@ test("an index that was killed in the backfill and while following ends as one t
 }, async () => {
   world.node.faults.set({ delayMs: 15 });
   world.start();
-  await waitFor("the backfill to be in its middle", async () => {
-    world.expectRunning();
+  await world.waitFor("the backfill to be in its middle", async () => {
     const blocks = world.node.counts()["eth_getBlockByNumber"] ?? 0;
     return blocks > 500 ? { done: blocks } : { state: `${blocks} blocks were fetched` };
   });

@@ -1,5 +1,5 @@
-/** Time of the newest generated name, Unix seconds; names are one minute apart. */
-export const generatedUntil = 1_760_000_000;
+// Time of the newest generated name, Unix seconds; names are one minute apart.
+const generatedUntil = 1_760_000_000;
 /** Parent of a tenth of all generated names. */
 export const bigParent = "0x".padEnd(66, "b");
 const ethNode = "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae";

@@ -6,9 +6,6 @@ import pg from "pg";
 import { freePort } from "../../devnet/ports.ts";
 import { waitFor } from "../../devnet/wait.ts";
 
-/** A Postgres server of our own. */
-export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>;
-
 /** Folder with the programs of a Postgres server; undefined where none is installed. */
 export function postgresPrograms(): string | undefined {
   const versions = "/usr/lib/postgresql";
@@ -19,8 +16,8 @@ export function postgresPrograms(): string | undefined {
   return folders.find((folder) => existsSync(join(folder, "initdb")) && existsSync(join(folder, "postgres")));
 }
 
-/** Settings for tests: nothing survives a crash of the machine, so nothing is written for one. */
-export const testSettings: readonly string[] = [
+// Nothing of a test has to survive a crash of the machine.
+const testSettings: readonly string[] = [
   "fsync=off",
   "synchronous_commit=off",
   "full_page_writes=off",

@@ -14,7 +14,7 @@ export const headBlock = {
   parentHash: `0x${"cd".repeat(32)}`,
 };
 
-export type GraphqlAnswer<Data> = {
+type GraphqlAnswer<Data> = {
   data?: Data;
   errors?: { message: string; locations?: unknown }[];
   extensions?: unknown;

@@ -3,12 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
 import { readEntities } from "../../devnet/entities.ts";
-import {
-  endingOf,
-  requireRunning,
-  startIndexingService,
-  waitWhileRunning,
-} from "../../devnet/indexing-service.ts";
+import { endingOf, startIndexingService, waitWhileRunning } from "../../devnet/indexing-service.ts";
 import { writeLabelsFile } from "../../devnet/labels-file.ts";
 import { type DevNode, type NodeOptions, startNode } from "../../devnet/node.ts";
 import { freePort } from "../../devnet/ports.ts";
@@ -104,9 +99,6 @@ export async function createIndexer({ labels, database = "server", environment }
 
     /** Ends the service in an orderly way. */
     stop: (signal: NodeJS.Signals = "SIGINT") => running().stop(signal),
-
-    /** Throws if the service has ended. */
-    expectRunning: () => requireRunning(running()),
 
     /** Ends the service and removes its data. */
     async close() {
