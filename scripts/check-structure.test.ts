@@ -7,12 +7,14 @@ import { afterEach, describe, expect, test } from "vitest";
 import { structureProblems } from "./check-structure.ts";
 import { frameworks, type Room, rooms } from "./rooms.ts";
 
-const named = ({ folder }: Room) => folder || "the project's folder";
+const named = ({ path }: Room) => path || "the project's own folder";
+const isFile = ({ path }: Room) => path.endsWith(".ts");
 const limited = rooms.filter(({ imports }) => imports !== "everything");
 
 /** A file in the room, `depth` folders below it, that imports `target`: a path from the project's folder, or a package. */
-function planted({ folder }: Room, depth: number, target: string) {
-  const path = posix.join(folder, ...["deeper", "deepest"].slice(0, depth), "planted.ts");
+function planted(room: Room, depth: number, target: string) {
+  const folders = ["deeper", "deepest"].slice(0, depth);
+  const path = isFile(room) ? room.path : posix.join(room.path, ...folders, "planted.ts");
   const isPackage = !target.endsWith(".ts");
   const specifier = isPackage ? target : relative(path, target);
   return { path, text: `// One line above.\nimport { something } from "${specifier}";\n` };
@@ -23,15 +25,18 @@ function relative(from: string, to: string): string {
   return path.startsWith(".") ? path : `./${path}`;
 }
 
-// A new folder in the project's own would need a room of its own.
-const depthsOf = ({ folder }: Room) => (folder === "" ? [0] : [0, 1, 2]);
+/** A file of the room, as others import it. */
+const fileOf = (room: Room) => (isFile(room) ? room.path : posix.join(room.path, "target.ts"));
 
-describe.each(limited)("files of $folder", (room) => {
-  const forbidden = rooms.filter((other) => other !== room && !room.imports.includes(other.folder));
+// A new folder in the project's own would need a room of its own.
+const depthsOf = (room: Room) => (room.path === "" || isFile(room) ? [0] : [0, 1, 2]);
+
+describe.each(limited)("files of $path", (room) => {
+  const forbidden = rooms.filter((other) => other !== room && !room.imports.includes(other.path));
 
   test.each(depthsOf(room))("may not import other rooms than its own, %i folders deep", (depth) => {
     for (const other of forbidden) {
-      const target = posix.join(other.folder, "target.ts");
+      const target = fileOf(other);
       const file = planted(room, depth, target);
       expect(structureProblems([file]), `${named(room)} imports ${named(other)}`).toEqual([
         expect.stringContaining(`${file.path}:2: imports ${target}`),
@@ -44,14 +49,14 @@ describe.each(limited)("files of $folder", (room) => {
       for (const imported of [name, `${name}/part`]) {
         const file = planted(room, depth, imported);
         expect(structureProblems([file])).toEqual([
-          `${file.path}:2: imports the package ${imported}: ${room.folder} may not`,
+          `${file.path}:2: imports the package ${imported}: ${named(room)} may not`,
         ]);
       }
     }
   });
 
   test.each(depthsOf(room))("may import what the table allows, %i folders deep", (depth) => {
-    const targets = [...room.imports].map((folder) => posix.join(folder, "target.ts"));
+    const targets = rooms.filter(({ path }) => room.imports.includes(path)).map(fileOf);
     for (const target of [...targets, ...(room.packages ?? []), "viem", "node:fs"]) {
       expect(structureProblems([planted(room, depth, target)])).toEqual([]);
     }
@@ -60,9 +65,9 @@ describe.each(limited)("files of $folder", (room) => {
 
 test("no rooms import each other: each stands below those that it imports", () => {
   const seen = new Set<string>();
-  for (const { folder, imports } of rooms) {
-    for (const imported of imports === "everything" ? [] : imports) expect(seen, folder).toContain(imported);
-    seen.add(folder);
+  for (const { path, imports } of rooms) {
+    for (const imported of imports === "everything" ? [] : imports) expect(seen, path).toContain(imported);
+    seen.add(path);
   }
 });
 

@@ -19,16 +19,18 @@ export function structureProblems(files: readonly SourceFile[]): string[] {
   return [...checked.flatMap(importProblems), ...folderProblems(checked)];
 }
 
-/** The room of a file or folder: the innermost one that holds it. */
-export function roomOf(path: string): Room | undefined {
-  const folder = posix.dirname(path);
-  const holding = rooms.filter((room) => isInside(folder, room.folder));
-  return holding.toSorted((a, b) => b.folder.length - a.folder.length)[0];
+/** The room of a file: the innermost one that holds it. */
+function roomOf(file: string): Room | undefined {
+  const holding = rooms.filter(({ path }) => isInside(file, path));
+  return holding.toSorted((a, b) => b.path.length - a.path.length)[0];
 }
 
 // The project's own folder is a room of files only: a new folder needs a room of its own.
-const isInside = (folder: string, room: string) =>
-  room === "" ? folder === "." : folder === room || folder.startsWith(`${room}/`);
+const isInside = (file: string, room: string) =>
+  room === "" ? posix.dirname(file) === "." : file === room || file.startsWith(`${room}/`);
+
+/** How messages call a room. */
+const nameOf = ({ path }: Room) => path || "the project's own folder";
 
 function importProblems({ path, text }: SourceFile): string[] {
   const room = roomOf(path);
@@ -48,17 +50,18 @@ function refusedFile(room: Room, imported: string): string | undefined {
   const target = roomOf(imported);
   if (target === room) {
     return room.isApart
-      ? `imports ${imported}: files of ${room.folder} may not import each other`
+      ? `imports ${imported}: files of ${nameOf(room)} may not import each other`
       : undefined;
   }
-  if (target !== undefined && room.imports.includes(target.folder)) return undefined;
-  return `imports ${imported}: ${room.folder} may import ${room.imports.join(", ") || "no other room"}`;
+  if (target !== undefined && room.imports.includes(target.path)) return undefined;
+  return `imports ${imported}: ${nameOf(room)} may import ${room.imports.join(", ") || "no other room"}`;
 }
 
-function refusedPackage({ folder, imports, packages = [] }: Room, imported: string): string | undefined {
+function refusedPackage(room: Room, imported: string): string | undefined {
+  const { imports, packages = [] } = room;
   const framework = frameworks.find((name) => imported === name || imported.startsWith(`${name}/`));
   if (framework === undefined || imports === "everything" || packages.includes(framework)) return undefined;
-  return `imports the package ${imported}: ${folder} may not`;
+  return `imports the package ${imported}: ${nameOf(room)} may not`;
 }
 
 function folderProblems(files: readonly SourceFile[]): string[] {

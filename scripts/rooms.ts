@@ -1,7 +1,7 @@
-/** A folder of the project and what its files may import besides each other. */
+/** A folder of the project, or a single file, and what its files may import besides each other. */
 export type Room = {
-  folder: string;
-  /** Folders further up in the list, so that no two rooms import each other. */
+  path: string;
+  /** Rooms further up in the list, so that no two rooms import each other. */
   imports: readonly string[] | "everything";
   /** Framework packages; see `frameworks`. */
   packages?: readonly string[];
@@ -12,101 +12,102 @@ export type Room = {
 /** Packages that only the rooms naming them may import. All others are open to every room. */
 export const frameworks = ["ponder", "ponder:registry", "ponder:api", "hono", "drizzle-orm", "graphql", "pg"];
 
-const labelsOnly = ["src/ens", "src/labels"];
+const forLabels = ["src/json-log.ts", "src/ens", "src/labels"];
+const facts = ["abis", "src/ens", "src/deployments"];
+const apiRooms = ["src/api/database", "src/api/status", "src/api/rest"];
 
 /**
  * Who may import whom. Tests are free, and so are `test` and `bench`, which nothing else may import. The API only
- * reads: it never imports rules. Of `src` the label service, a separate process, may import `ens` and `labels` only.
+ * reads: it never imports rules. Of `src` the label service, a separate process, may import labels and names only.
  */
 export const rooms: readonly Room[] = [
-  { folder: "abis", imports: [] },
-  { folder: "src/ens", imports: [] },
-  { folder: "src/schema", imports: [], packages: ["ponder"] },
-  { folder: "src/labels", imports: ["src/ens"] },
-  { folder: "src/deployments", imports: ["abis", "src/ens"] },
-  { folder: "src/config", imports: ["abis", "src/ens", "src/labels", "src/deployments"] },
-  { folder: "src/ponder", imports: ["src/config"], packages: ["ponder", "ponder:registry", "ponder:api"] },
+  { path: "abis", imports: [] },
+  { path: "src/json-log.ts", imports: [] },
+  { path: "src/ens", imports: [] },
+  { path: "src/schema", imports: [], packages: ["ponder"] },
+  { path: "src/labels", imports: ["src/json-log.ts", "src/ens"] },
+  { path: "src/deployments", imports: ["abis", "src/ens"] },
+  { path: "src/config", imports: [...facts, "src/labels"] },
+  { path: "src/ponder", imports: ["src/config"], packages: ["ponder", "ponder:registry", "ponder:api"] },
   {
-    folder: "src/indexing",
-    imports: ["abis", "src/ens", "src/schema", "src/labels", "src/deployments", "src/ponder"],
+    path: "src/indexing",
+    imports: [...facts, "src/json-log.ts", "src/schema", "src/labels", "src/ponder"],
     packages: ["ponder:registry"],
   },
+  { path: "src/contracts", imports: [...facts, "src/indexing"], packages: ["ponder:registry"] },
+  { path: "src/plugins", imports: [...facts, "src/indexing", "src/contracts"], isApart: true },
+  { path: "src/api/database", imports: ["src/ens", "src/schema", "src/ponder"], packages: ["ponder"] },
   {
-    folder: "src/contracts",
-    imports: ["abis", "src/ens", "src/deployments", "src/indexing"],
-    packages: ["ponder:registry"],
+    path: "src/api/status",
+    imports: ["src/config", "src/ponder", "src/api/database"],
+    packages: ["ponder"],
   },
   {
-    folder: "src/plugins",
-    imports: ["abis", "src/ens", "src/deployments", "src/indexing", "src/contracts"],
-    packages: ["ponder:registry"],
-    isApart: true,
+    path: "src/api/rest",
+    imports: ["src/json-log.ts", "src/ens", "src/api/database", "src/api/status"],
+    packages: ["hono"],
   },
-  { folder: "src/api/database", imports: ["src/ens", "src/schema", "src/ponder"], packages: ["ponder"] },
-  { folder: "src/api/status", imports: ["src/config", "src/ponder", "src/api/database"] },
+  { path: "src/api/resolution", imports: [...facts, "src/api/database", "src/api/rest"] },
   {
-    folder: "src/api/resolution",
-    imports: ["abis", "src/ens", "src/deployments", "src/api/database"],
-  },
-  {
-    folder: "src/api/subgraph",
-    imports: ["src/ens", "src/ponder", "src/api/database", "src/api/status"],
+    path: "src/api/subgraph",
+    imports: ["src/ens", "src/config", "src/ponder", "src/api/database", "src/api/status"],
     packages: ["hono", "graphql"],
   },
   {
-    folder: "src/api/rest",
-    imports: [
-      "src/ens",
-      "src/labels",
-      "src/deployments",
-      "src/config",
-      "src/ponder",
-      "src/api/database",
-      "src/api/status",
-      "src/api/resolution",
-    ],
-    packages: ["hono", "ponder"],
+    path: "src/api/endpoints",
+    imports: [...facts, "src/labels", "src/config", ...apiRooms, "src/api/resolution"],
   },
+  { path: "src/log.ts", imports: ["src/json-log.ts"] },
   {
-    folder: "src/api",
+    path: "src/api",
     imports: [
+      "src/log.ts",
       "src/labels",
       "src/deployments",
       "src/config",
       "src/ponder",
-      "src/api/database",
-      "src/api/status",
+      ...apiRooms,
       "src/api/resolution",
       "src/api/subgraph",
-      "src/api/rest",
+      "src/api/endpoints",
     ],
     packages: ["hono", "ponder:api"],
   },
   {
-    folder: "src",
-    imports: ["src/labels", "src/deployments", "src/config", "src/ponder", "src/indexing", "src/plugins"],
-  },
-  { folder: "labels-service/store", imports: labelsOnly },
-  { folder: "labels-service/formats", imports: labelsOnly },
-  {
-    folder: "labels-service/ingest",
-    imports: [...labelsOnly, "labels-service/store", "labels-service/formats"],
-  },
-  { folder: "labels-service/http", imports: [...labelsOnly, "labels-service/store"] },
-  {
-    folder: "labels-service/commands",
+    path: "src",
     imports: [
-      ...labelsOnly,
+      "src/json-log.ts",
+      "src/log.ts",
+      "src/labels",
+      "src/deployments",
+      "src/config",
+      "src/ponder",
+      "src/indexing",
+      "src/contracts",
+      "src/plugins",
+    ],
+  },
+  { path: "labels-service/store", imports: forLabels },
+  { path: "labels-service/formats", imports: forLabels },
+  {
+    path: "labels-service/ingest",
+    imports: [...forLabels, "labels-service/store", "labels-service/formats"],
+  },
+  { path: "labels-service/http", imports: [...forLabels, "labels-service/store"] },
+  {
+    path: "labels-service/commands",
+    imports: [
+      ...forLabels,
       "labels-service/store",
       "labels-service/formats",
       "labels-service/ingest",
       "labels-service/http",
     ],
   },
-  { folder: "labels-service", imports: [...labelsOnly, "labels-service/commands"] },
-  { folder: "scripts", imports: ["src/labels", "src/config"] },
-  { folder: "", imports: ["src/schema", "src/config"], packages: ["ponder"] },
-  { folder: "devnet", imports: ["src/deployments", "labels-service/store"] },
-  { folder: "test", imports: "everything" },
-  { folder: "bench", imports: "everything" },
+  { path: "labels-service", imports: [...forLabels, "labels-service/formats", "labels-service/commands"] },
+  { path: "scripts", imports: ["src/labels", "src/config"] },
+  { path: "", imports: ["src/schema", "src/config"], packages: ["ponder"] },
+  { path: "devnet", imports: ["abis", "src/deployments", "labels-service/store"] },
+  { path: "test", imports: "everything" },
+  { path: "bench", imports: "everything" },
 ];

@@ -1,13 +1,13 @@
 import type { ServerResponse } from "node:http";
 import { encodeAbiParameters, type Hex, keccak256, padHex, stringToHex, toEventSelector } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Contracts } from "../../devnet/actions.ts";
-import type { EmittedLog } from "../../devnet/block-builder.ts";
+import type { EmittedLog } from "../../devnet/events.ts";
+import type { Contracts } from "../../devnet/life/actions.ts";
+import { createScenario } from "../../devnet/life/scenario.ts";
 import { readAddresses } from "../../devnet/recording.ts";
-import { createScenario } from "../../devnet/scenario.ts";
 import { labelhashOf } from "../../src/ens/labels.ts";
 import { addrReverseNode, subnode } from "../../src/ens/nodes.ts";
-import { type Anvil, hasAnvil, startAnvil } from "../support/anvil.ts";
+import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
 import { type ProxiedRequest, respondError, startRpcProxy } from "../support/rpc-proxy.ts";
 import { startWorld, type World } from "../support/world.ts";
 
@@ -50,14 +50,14 @@ describe.runIf(hasAnvil())("a transaction that names an account", () => {
   const scenario = createScenario({ contracts, seed: 17 });
   const registry = "0x9a676e781a523b5d0c0e43731313a708cb607508";
   const registrar = account("reverse registrar");
-  let anvil: Anvil;
+  let anvil: EmittingChain;
   let proxy: Awaited<ReturnType<typeof startRpcProxy>>;
   let world: World;
   let trace: Trace | undefined;
   let next = 0;
 
   beforeAll(async () => {
-    anvil = await startAnvil({ chainId: 15658733, contracts: [...Object.values(contracts), registrar] });
+    anvil = await startEmittingChain(15658733, [...Object.values(contracts), registrar]);
     proxy = await startRpcProxy(anvil.url, (request, response) => {
       if (request.method !== "debug_traceTransaction" || trace === undefined) return false;
       trace(response, request);

@@ -2,11 +2,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { encodeAbiParameters, type Hex, keccak256, stringToHex, toEventSelector } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Contracts } from "../../devnet/actions.ts";
-import type { EmittedLog } from "../../devnet/block-builder.ts";
+import type { EmittedLog } from "../../devnet/events.ts";
+import type { Contracts } from "../../devnet/life/actions.ts";
+import { createScenario } from "../../devnet/life/scenario.ts";
 import { readAddresses } from "../../devnet/recording.ts";
-import { createScenario } from "../../devnet/scenario.ts";
-import { type Anvil, hasAnvil, startAnvil } from "../support/anvil.ts";
+import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
 import { honestCode, hostileCode } from "../support/hostile-contracts.ts";
 import { respondError, startRpcProxy } from "../support/rpc-proxy.ts";
 import { startWorld, type World } from "../support/world.ts";
@@ -59,7 +59,7 @@ describe.runIf(hasAnvil())("a contract that is read because of its event", () =>
     received.push(`${incoming.method} ${incoming.url}`);
     response.end(JSON.stringify({ data: encodeAbiParameters([{ type: "string" }], ["SECRET"]) }));
   });
-  let anvil: Anvil;
+  let anvil: EmittingChain;
   let proxy: Awaited<ReturnType<typeof startRpcProxy>>;
   let world: World;
   let next = 0;
@@ -67,7 +67,7 @@ describe.runIf(hasAnvil())("a contract that is read because of its event", () =>
   beforeAll(async () => {
     await new Promise<void>((resolve) => internal.listen(0, "127.0.0.1", resolve));
     const internalUrl = `http://127.0.0.1:${(internal.address() as AddressInfo).port}`;
-    anvil = await startAnvil({ chainId: 15658733, contracts: Object.values(contracts) });
+    anvil = await startEmittingChain(15658733, Object.values(contracts));
     for (const [name, address] of addresses) {
       await anvil.request("anvil_setCode", address, hostileCode[name]?.(address, internalUrl));
     }

@@ -68,18 +68,19 @@ export async function startEmittingChain(chainId: number, contracts: readonly He
   const mining = ["--no-mining", "--order", "fifo", "--base-fee", "0"];
   const anvil = await startAnvil(chainId, [...mining, "--auto-impersonate", "--disable-block-gas-limit"]);
   const { client } = anvil;
-  const request = (method: string, params: unknown[]) => client.request({ method, params } as never);
+  const request = (method: string, ...params: unknown[]) => client.request({ method, params } as never);
   let nonce = 0;
   for (const address of [emitter, ...contracts]) await client.setCode({ address, bytecode: emitterCode });
   return {
     ...anvil,
+    request,
 
     /** Mines one block with one transaction for each list of logs. */
     async mine(transactions: readonly (readonly EmittedLog[])[] = []) {
       for (const logs of transactions) {
         const data = concatHex(["0xff", ...logs.map(record)]);
         const fees = { gas: "0x989680", gasPrice: "0x0", nonce: numberToHex(nonce++) };
-        await request("eth_sendTransaction", [{ from: sender, to: emitter, data, ...fees }]);
+        await request("eth_sendTransaction", { from: sender, to: emitter, data, ...fees });
       }
       await client.mine({ blocks: 1 });
     },
@@ -87,7 +88,7 @@ export async function startEmittingChain(chainId: number, contracts: readonly He
     /** Drops the newest `depth` blocks; the next ones are another branch. */
     async goBack(depth: number) {
       const blockNumber = BigInt((await anvil.head()) - depth);
-      await request("anvil_rollback", [depth]);
+      await request("anvil_rollback", depth);
       nonce = await client.getTransactionCount({ address: sender, blockNumber });
     },
   };

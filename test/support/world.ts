@@ -3,7 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
 import { readEntities } from "../../devnet/entities.ts";
-import { endingOf, startIndexingService, waitWhileRunning } from "../../devnet/indexing-service.ts";
+import {
+  endingOf,
+  requireRunning,
+  startIndexingService,
+  waitWhileRunning,
+} from "../../devnet/indexing-service.ts";
 import { writeLabelsFile } from "../../devnet/labels-file.ts";
 import { type DevNode, type NodeOptions, startNode } from "../../devnet/node.ts";
 import { freePort } from "../../devnet/ports.ts";
@@ -96,6 +101,9 @@ export async function createIndexer({ labels, database = "server", environment }
       process.kill(ponder, "SIGKILL");
       await running().ended;
     },
+
+    /** Throws if the service has ended. */
+    expectRunning: () => requireRunning(running()),
 
     /** Ends the service in an orderly way. */
     stop: (signal: NodeJS.Signals = "SIGINT") => running().stop(signal),
