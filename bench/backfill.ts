@@ -16,11 +16,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { freePort } from "../devnet/ports.ts";
 import { createDatabases } from "./backfill/databases.ts";
 import { measureManyChains } from "./backfill/many-chains.ts";
 import { measureOneChain } from "./backfill/one-chain.ts";
-import { startPostgres } from "./postgres.ts";
+import { startBenchPostgres } from "./postgres.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -38,7 +37,7 @@ if (options.recordings) {
 }
 const folder = mkdtempSync(join(tmpdir(), "bench-backfill-"));
 const given = process.env["DATABASE_URL"];
-const postgres = options.pglite || given ? undefined : startPostgres(await freePort());
+const postgres = options.pglite || given ? undefined : await startBenchPostgres();
 const databaseUrl = options.pglite ? undefined : (given ?? postgres?.url);
 const database = databaseUrl ? (postgres?.version ?? "Postgres at DATABASE_URL") : "PGlite";
 const rounds = Number(options.rounds);
@@ -50,6 +49,6 @@ try {
     await measureOneChain({ logs: Number(options.logs ?? 500_000), rounds, folder, database, databaseUrl });
   }
 } finally {
-  postgres?.stop();
+  await postgres?.stop();
   rmSync(folder, { recursive: true, force: true });
 }

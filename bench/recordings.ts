@@ -19,7 +19,7 @@ import { WaitError, waitFor } from "../devnet/wait.ts";
 import { batchOf, createLabelDatabase } from "../labels-service/store/database-writer.ts";
 import { chainIds, datasourcesFile, lastBlocks } from "../test/support/recordings.ts";
 import { pluginSets } from "./plugin-sets.ts";
-import { startPostgres } from "./postgres.ts";
+import { startBenchPostgres } from "./postgres.ts";
 
 const { values: options } = parseArgs({
   options: { rounds: { type: "string", default: "3" }, recordings: { type: "boolean" } },
@@ -37,7 +37,7 @@ writer.finish(new Date());
 const datasources = join(folder, "datasources.json");
 const ranges = Object.entries(lastBlocks).map(([chain, endBlock]) => [chain, { endBlock }]);
 writeFileSync(datasources, datasourcesFile(Object.fromEntries(ranges)));
-const postgres = process.env["DATABASE_URL"] ? undefined : startPostgres(await freePort());
+const postgres = process.env["DATABASE_URL"] ? undefined : await startBenchPostgres();
 
 type Run = { seconds: number; events: number; handlerMs: number; labels: number; requests: number };
 
@@ -117,6 +117,6 @@ try {
   }
 } finally {
   await Promise.all(nodes.map((node) => node.close()));
-  postgres?.stop();
+  await postgres?.stop();
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,9 +1,9 @@
 import type { Hex } from "viem";
 
-/** A query of clients, the variables with which it is sent, and the requests/s that ENSNode 1.5 was measured to answer. */
+/** A query of clients, the variables with which it is sent, and the requests/s measured of ENSNode 1.5. */
 export type ClientQuery = { name: string; peer: number; query: string; variables: object[] };
 
-/** A name as the service tells it. */
+/** A name as the service returns it. */
 export type KnownName = { id: Hex; name: string; owner: { id: Hex } };
 
 const eth = "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae";
@@ -16,6 +16,10 @@ const details = `id name labelName labelhash isMigrated createdAt parent { id na
 /** The ten queries; `names` are some of the index's, `collector` owns more than a page of them. */
 export function clientQueries(names: readonly KnownName[], collector: Hex): ClientQuery[] {
   const some = names.slice(0, 300);
+  return [...queriesOfNames(some, collector), ...queriesOfLists(some)];
+}
+
+function queriesOfNames(some: readonly KnownName[], collector: Hex): ClientQuery[] {
   return [
     {
       name: "latest-domains",
@@ -50,6 +54,11 @@ export function clientQueries(names: readonly KnownName[], collector: Hex): Clie
         where: { name_gt: $last }) { id name labelName createdAt owner { id } registrant { id } expiryDate } } }`,
       variables: some.map(({ name }) => ({ id: eth, first: 100, last: name })),
     },
+  ];
+}
+
+function queriesOfLists(some: readonly KnownName[]): ClientQuery[] {
+  return [
     {
       name: "expiring",
       peer: 315,

@@ -20,7 +20,7 @@ import { collected, oneChainHistory } from "./backfill/one-chain-history.ts";
 import { serveHistory } from "./backfill/rpc.ts";
 import type { LoadResult } from "./load.ts";
 import type { LoadJob } from "./load-process.ts";
-import { startPostgres } from "./postgres.ts";
+import { startBenchPostgres } from "./postgres.ts";
 import { type ClientQuery, clientQueries } from "./subgraph-queries.ts";
 
 const { values } = parseArgs({
@@ -28,7 +28,7 @@ const { values } = parseArgs({
 });
 const seconds = Number(values.seconds);
 const folder = mkdtempSync(join(tmpdir(), "bench-service-"));
-const postgres = startPostgres(await freePort());
+const postgres = await startBenchPostgres();
 const client = fork(fileURLToPath(new URL("load-process.ts", import.meta.url)));
 
 /** Owns as many names as one page of a wallet shows. */
@@ -59,7 +59,7 @@ try {
   rpc.close();
 } finally {
   client.disconnect();
-  postgres.stop();
+  await postgres.stop();
   rmSync(folder, { recursive: true, force: true });
 }
 

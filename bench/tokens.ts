@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { Hono } from "hono";
 import pg from "pg";
 import type { Client, Hex } from "viem";
-import { createDatabase, type SqlClient } from "../src/api/database/client.ts";
+import { createDatabase, type Database, type SqlClient } from "../src/api/database/client.ts";
 import { namesContext, nameTokens, readTokens } from "../src/api/endpoints/name-tokens.ts";
 import { resolvedRecords } from "../src/api/endpoints/resolve.ts";
 import { defaultGatewayLimits } from "../src/api/resolution/gateway.ts";
@@ -15,15 +15,14 @@ import { namespaces } from "../src/deployments/namespaces.ts";
 import { keccak256 } from "../src/ens/keccak.ts";
 import { nodeOfName } from "../src/ens/names.ts";
 import { indexStatements, tableStatements } from "../test/support/create-tables.ts";
-import { startPostgres } from "./postgres.ts";
+import { startBenchPostgres } from "./postgres.ts";
 
 // Answers of /api/name-tokens and of accelerated /api/resolve/records on generated names, against their statements alone.
-//   node bench/tokens.ts [--names 1000000] [--port 26500] [--requests 2000]
+//   node bench/tokens.ts [--names 1000000] [--requests 2000]
 
 const { values: options } = parseArgs({
   options: {
     names: { type: "string", default: "1000000" },
-    port: { type: "string", default: "26500" },
     requests: { type: "string", default: "2000" },
   },
 });
@@ -36,7 +35,7 @@ const registry = "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e";
 const resolver = "0xf29100983e058b709f3d539b0c765937b804ac15";
 const owner: Hex = `0x${"a1".repeat(20)}`;
 
-const postgres = startPostgres(Number(options.port));
+const postgres = await startBenchPostgres();
 const pool = new pg.Pool({ connectionString: postgres.url, max: 4 });
 pool.on("error", () => undefined).on("connect", (client) => client.on("error", () => undefined));
 try {
@@ -44,7 +43,7 @@ try {
   await measure();
 } finally {
   await pool.end();
-  postgres.stop();
+  await postgres.stop();
 }
 
 // Most rows have made-up nodes; the names that are asked for have true ones.
@@ -97,20 +96,19 @@ async function fill() {
   await pool.query("VACUUM ANALYZE");
 }
 
-async function measure() {
+const now = Math.floor(Date.now() / 1000);
+
+// The endpoints over an index that is in real time.
+function openEndpoints(): Hono {
   const plugins = ["subgraph", "registrars", "tokenscope", "protocol-acceleration"];
-  const now = Math.floor(Date.now() / 1000);
   const snapshot = {
     slowestChainIndexingCursor: now,
     snapshotTime: now,
     omnichainSnapshot: { omnichainStatus: "omnichain-following", omnichainIndexingCursor: now, chains: {} },
   };
-  const status = { current: () => ({ snapshot, json: "" }) as unknown as CurrentStatus };
-  const database = createDatabase(pool as unknown as SqlClient);
-  const app = new Hono();
   const context = {
-    database,
-    status,
+    database: createDatabase(pool as unknown as SqlClient),
+    status: { current: () => ({ snapshot, json: "" }) as unknown as CurrentStatus },
     plugins,
     clock: () => now * 1000,
     subregistries: indexedSubregistries(namespaces.mainnet),
@@ -122,58 +120,58 @@ async function measure() {
       timeoutMs: 10_000,
     },
   };
+  const app = new Hono();
   mount(app, nameTokens, context, console.error);
   mount(app, resolvedRecords, context, console.error);
+  return app;
+}
+
+type Statement = { text: string; values: readonly string[] };
+
+/** The statement that `run` sends to its database. */
+async function statementOf(run: (database: Database) => Promise<unknown>): Promise<Statement> {
+  const sent: Statement[] = [];
+  const row = async (text: string, values: readonly string[]) => {
+    sent.push({ text, values });
+    return [];
+  };
+  await run({ connections: 1, row }).catch(() => undefined);
+  const statement = sent.at(-1);
+  if (statement === undefined) throw new Error("no statement was sent");
+  return statement;
+}
+
+async function measure() {
+  const app = openEndpoints();
   const get = async (path: string) => {
     const response = await app.request(path);
     const text = await response.text();
     if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text}`);
     return text;
   };
-  const signal = new AbortController().signal;
-  const recorded: { text: string; values: readonly string[] }[] = [];
-  const recorder = {
-    connections: 1,
-    row: async (text: string, values: readonly string[]) => {
-      recorded.push({ text, values });
-      return [];
-    },
-  };
-  const statementOf = async (run: () => Promise<unknown>) => {
-    await run().catch(() => undefined);
-    const statement = recorded.pop();
-    if (statement === undefined) throw new Error("no statement was run");
-    return statement;
-  };
-
+  const { signal } = new AbortController();
   await report(
     "name-tokens",
     (i) => get(`/api/name-tokens?name=${nameOf(i)}`),
-    (i) => statementOf(() => readTokens(recorder, nodeOfName(nameOf(i)), signal)),
+    (i) => statementOf((database) => readTokens(database, nodeOfName(nameOf(i)), signal)),
   );
+  const readOf = (i: number) => ({
+    registry: { chainId: 1, address: registry } as const,
+    nodes: [nodeOfName(nameOf(i)), nodeOfName("eth")] as const,
+    coinTypes: [60n, 0n],
+    textKeys: ["avatar", "url"],
+  });
   await report(
     "records, accelerated",
     (i) => get(`/api/resolve/records/${nameOf(i)}?addresses=60,0&texts=avatar,url&accelerate=true`),
-    (i) =>
-      statementOf(() =>
-        indexedResolver(
-          recorder,
-          {
-            registry: { chainId: 1, address: registry },
-            nodes: [nodeOfName(nameOf(i)), nodeOfName("eth")],
-            coinTypes: [60n, 0n],
-            textKeys: ["avatar", "url"],
-          },
-          signal,
-        ),
-      ),
+    (i) => statementOf((database) => indexedResolver(database, readOf(i), signal)),
   );
 }
 
 async function report(
   what: string,
   answer: (i: number) => Promise<string>,
-  statementOf: (i: number) => Promise<{ text: string; values: readonly string[] }>,
+  statementOf: (i: number) => Promise<Statement>,
 ) {
   const times = { answer: [] as number[], statement: [] as number[] };
   // Turn about, so that what else the machine does falls on both.

@@ -3,24 +3,20 @@ import { buildBlock, type PlannedTransaction } from "./block-builder.ts";
 import type { Chain } from "./chain.ts";
 import type { ServedBlock } from "./served-block.ts";
 
-/** What a mined block holds: the miner's own plan and the present time unless given. */
+// What a mined block holds: the miner's own plan and the present time unless given.
 type BlockOptions = { transactions?: PlannedTransaction[]; timestamp?: number };
 
-/**
- * Mines blocks on the head of a chain, one after the other whoever asks for them. `plan` decides what happens in a
- * block at a time (Unix seconds) unless the caller does; `seed` keeps the hashes of two miners apart.
- */
-export function createMiner({
-  chain,
-  plan,
-  seed,
-  clock,
-}: {
+type MinerOptions = {
   chain: Chain;
+  /** Decides what happens in a block at a time (Unix seconds) unless the caller does. */
   plan: (time: number) => PlannedTransaction[];
+  /** Keeps the hashes of two miners apart. */
   seed: number;
   clock: () => number;
-}) {
+};
+
+/** Mines blocks on the head of a chain, one after the other whoever asks for them. */
+export function createMiner({ chain, plan, seed, clock }: MinerOptions) {
   const plans = new Map<Hex, PlannedTransaction[]>();
   let mined = 0;
   let ticking: NodeJS.Timeout | undefined;
@@ -32,19 +28,14 @@ export function createMiner({
     return done;
   }
 
-  async function mineNow({ transactions, timestamp }: BlockOptions): Promise<ServedBlock> {
-    const parent = chain.block(chain.head());
-    if (parent === undefined) throw new Error(`The head ${chain.head()} is not served.`);
-    const time = Math.max(timestamp ?? clock(), parent.timestamp + 1);
+  async function mineNow(options: BlockOptions): Promise<ServedBlock> {
+    const { chainId } = chain;
+    const parent = headOf(chain);
+    const timestamp = Math.max(options.timestamp ?? clock(), parent.timestamp + 1);
     mined += 1;
-    const planned = transactions ?? plan(time);
-    const block = await buildBlock({
-      parent,
-      chainId: chain.chainId,
-      timestamp: time,
-      transactions: planned,
-      entropy: `${seed}-${mined}`,
-    });
+    const planned = options.transactions ?? plan(timestamp);
+    const entropy = `${seed}-${mined}`;
+    const block = await buildBlock({ parent, chainId, timestamp, transactions: planned, entropy });
     chain.append(block);
     plans.set(block.hash, planned);
     return block;
@@ -86,6 +77,12 @@ export function createMiner({
       await queue;
     },
   };
+}
+
+function headOf(chain: Chain): ServedBlock {
+  const head = chain.block(chain.head());
+  if (head === undefined) throw new Error(`The head ${chain.head()} is not served.`);
+  return head;
 }
 
 type Reorganisation = {
