@@ -50,10 +50,7 @@ export function createMiner({ chain, plan, seed, clock }: MinerOptions) {
       for (let left = count - 1; left >= 0; left--) await mineBlock({ timestamp: now - left * seconds });
     },
 
-    /**
-     * Goes back `depth` blocks and mines as many others and one more, so that the new branch is the longer one.
-     * Unless `transactions` decides what the new blocks hold, they hold what the dropped ones held, one block later.
-     */
+    /** Goes back `depth` blocks and mines as many others and one more, so that the new branch is the longer one. */
     async reorganise({ depth, transactions }: Reorganisation) {
       await queue;
       const fork = chain.head() - depth;
@@ -87,5 +84,6 @@ function headOf(chain: Chain): ServedBlock {
 
 type Reorganisation = {
   depth: number;
+  /** What the new blocks hold: what the dropped ones held, one block later, unless given. */
   transactions?: ((position: number) => PlannedTransaction[]) | undefined;
 };

@@ -1,4 +1,13 @@
-import type { Related, Typed } from "./evaluate.ts";
+import type { Entity } from "./entities.ts";
+
+/** An entity with the name of its type. */
+export type Typed = Entity & { __typename: string };
+/** Where a related entity of another is found; undefined for plain fields. */
+export type Related = (
+  type: string,
+  field: string,
+  entity: Entity,
+) => { target: string; entities: Typed[]; many: boolean } | undefined;
 
 const suffixes =
   "not_contains_nocase not_starts_with_nocase not_ends_with_nocase contains_nocase starts_with_nocase ends_with_nocase " +

@@ -5,8 +5,8 @@ import {
   type SelectionSetNode,
   type ValueNode,
 } from "graphql";
-import type { Entity, EntityDump } from "./entities.ts";
-import { matches } from "./evaluate-filter.ts";
+import type { EntityDump } from "./entities.ts";
+import { matches, type Related, type Typed } from "./evaluate-filter.ts";
 
 // A second, slow reading of the query dialect, over the entities of a dump in memory: what the SQL is
 // compared with. It shares no code with src/api/subgraph.
@@ -66,14 +66,6 @@ const numbers = new Set(
     " ",
   ),
 );
-
-export type Typed = Entity & { __typename: string };
-/** Where a related entity of another is found; undefined for plain fields. */
-export type Related = (
-  type: string,
-  field: string,
-  entity: Entity,
-) => { target: string; entities: Typed[]; many: boolean } | undefined;
 
 /** A dump that can be queried. Its answers are those of the original subgraph over the same entities. */
 export function createEvaluator(dump: EntityDump) {

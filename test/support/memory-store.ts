@@ -56,20 +56,24 @@ export function createMemoryStore() {
     find: async (table: Table, key: Row) => find(table, key),
     insert: (table: Table) => ({
       values(row: Row) {
-        const insert = async () => {
-          if (find(table, row)) throw new Error(`duplicate key ${keyOf(table, row)}`);
-          return put(table, row);
+        let onConflict = (_: Row): Row | null => {
+          throw new Error(`duplicate key ${keyOf(table, row)}`);
         };
-        return {
-          // biome-ignore lint/suspicious/noThenProperty: Ponder's builder is awaited in the same way.
-          then: (resolve: (row: Row) => void, reject: (error: unknown) => void) =>
-            insert().then(resolve, reject),
-          onConflictDoNothing: async () => (find(table, row) ? null : put(table, row)),
-          onConflictDoUpdate: async (set: Row | ((row: Row) => Row)) => {
-            const before = find(table, row);
-            return put(table, before ? changed(before, set) : row);
+        // Inserts after the caller had the chance to say what a conflict does.
+        const inserted = Promise.resolve().then(() => {
+          const before = find(table, row);
+          return before ? onConflict(before) : put(table, row);
+        });
+        return Object.assign(inserted, {
+          onConflictDoNothing() {
+            onConflict = () => null;
+            return inserted;
           },
-        };
+          onConflictDoUpdate(set: Row | ((row: Row) => Row)) {
+            onConflict = (before) => put(table, changed(before, set));
+            return inserted;
+          },
+        });
       },
     }),
     update: (table: Table, key: Row) => ({
