@@ -8,7 +8,7 @@ import { text } from "./text.ts";
  * The formats of label files, by the name that `--format` takes. Detection, parsing, the command line's help and the
  * documentation all go by this list. Of several formats that recognise an input the first counts.
  */
-export const formats = { ensrainbow, sql: sqlDump, csv, text } satisfies Record<string, LabelFormat>;
+const formats = { ensrainbow, sql: sqlDump, csv, text } satisfies Record<string, LabelFormat>;
 
 /** Name of a format. */
 export type FormatName = keyof typeof formats;

@@ -15,7 +15,7 @@ export type LabelFormat = {
 };
 
 /** Creates a parser that starts or resumes at `from` and passes what it finds to `sink`. */
-export type ParserFactory = (sink: RowSink, from: Checkpoint) => LabelParser;
+type ParserFactory = (sink: RowSink, from: Checkpoint) => LabelParser;
 
 /** Receives what a parser finds. Positions are for people: "line 7", "record 3 at byte 120". */
 export type RowSink = {

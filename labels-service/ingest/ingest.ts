@@ -200,11 +200,11 @@ export function lockFolder(folder: string): () => void {
 }
 
 /** The rules of label sets forbid it; nothing was written. */
-export class IngestError extends Error {
+class IngestError extends Error {
   override name = "IngestError";
 }
 
 /** Another process is preparing the next database. */
-export class FolderInUseError extends Error {
+class FolderInUseError extends Error {
   override name = "FolderInUseError";
 }

@@ -158,7 +158,7 @@ function writeManifest(path: string, manifest: Manifest): void {
 }
 
 /** Some rows of the input are not labels; nothing was used. */
-export class InvalidRowsError extends InputError {
+class InvalidRowsError extends InputError {
   override name = "InvalidRowsError";
   constructor({ accepted, invalid, ignored }: RowCounts, first: readonly string[]) {
     const all = (accepted + invalid + ignored).toLocaleString("en-US");

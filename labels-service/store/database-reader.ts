@@ -3,11 +3,11 @@ import { openLabelFile } from "../../src/labels/label-file.ts";
 import type { LabelSetFacts } from "../../src/labels/label-set.ts";
 
 /** A row of table `labels`; its key is the first 52 bits of the label's keccak-256. */
-export type LabelRow = [key: number, label: string];
+type LabelRow = [key: number, label: string];
 /** A row of table `collisions`. */
-export type CollisionRow = [labelhash: Buffer, label: string];
+type CollisionRow = [labelhash: Buffer, label: string];
 /** A row of table `versions`. */
-export type VersionRow = { version: number; recordsCount: number; ingestedAt: string };
+type VersionRow = { version: number; recordsCount: number; ingestedAt: string };
 
 /** A label database, open to be read from end to end; single labels are healed by a `LabelFile`. */
 export type DatabaseReader = {
