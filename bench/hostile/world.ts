@@ -25,8 +25,8 @@ const schema = "hostile";
 export type World = Awaited<ReturnType<typeof startWorld>>;
 
 /**
- * Starts Postgres, the three recorded chains (each mines a block every two seconds; hostile contracts are on the root chain), the label
- * service and the indexing service with all plugins, and adds rows to the finished index.
+ * Starts Postgres, the three recorded chains (each mines a block every two seconds, and the root chain has hostile
+ * contracts), the label service and the indexing service with all plugins, and adds rows to the finished index.
  */
 export async function startWorld(rows: AddedRows) {
   const folder = mkdtempSync(join(tmpdir(), "bench-hostile-"));
@@ -37,14 +37,12 @@ export async function startWorld(rows: AddedRows) {
     registry: readAddresses(folderOf("root"))["ENSv1Registry"] ?? "0x",
   });
   const labels = await startLabels(folder);
-  const datasources = join(folder, "datasources.json");
-  writeFileSync(datasources, withoutUniversalResolver(datasourcesFile()));
   const port = await freePort();
   const log = { bytes: 0, controls: 0, errors: 0 };
   const settings = {
     ...settingsOf({ root: hostile.url, base: nodes.base.url, linea: nodes.linea.url }),
     LABELS_URL: labels.url,
-    DATASOURCES_FILE: datasources,
+    DATASOURCES_FILE: writeDatasources(folder),
     DATABASE_URL: postgres.url,
     PORT: String(port),
   };
@@ -207,10 +205,12 @@ async function waitUntilReady(service: ServiceProcess, port: number) {
 }
 
 // The registry alone decides which resolver a name has.
-function withoutUniversalResolver(file: string): string {
-  const table = JSON.parse(file);
+function writeDatasources(folder: string): string {
+  const path = join(folder, "datasources.json");
+  const table = JSON.parse(datasourcesFile());
   table["ens-test-env"].ensroot[chainIds.root].contracts.UniversalResolver = { address: null };
-  return JSON.stringify(table);
+  writeFileSync(path, JSON.stringify(table));
+  return path;
 }
 
 function count(log: Log, line: string) {
