@@ -55,9 +55,9 @@ export const rooms: readonly Room[] = [
   },
   {
     path: "src/api/endpoints",
-    imports: [...facts, "src/labels", "src/config", ...apiRooms, "src/api/resolution"],
+    imports: [...facts, "src/labels", "src/config", "src/ponder", ...apiRooms, "src/api/resolution"],
   },
-  { path: "src/log.ts", imports: ["src/json-log.ts"] },
+  { path: "src/log.ts", imports: ["src/json-log.ts", "src/ponder"] },
   {
     path: "src/api",
     imports: [

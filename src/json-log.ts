@@ -1,8 +1,8 @@
 /** How much a log line matters. */
-export type LogLevel = "info" | "warn" | "error";
+type LogLevel = "info" | "warn" | "error";
 
 /** Facts of a log line by name; undefined ones are left out. */
-export type LogFields = Record<string, string | number | undefined>;
+type LogFields = Record<string, string | number | undefined>;
 
 /** Writes one line of log: what happened, and the facts. */
 export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;

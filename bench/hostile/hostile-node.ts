@@ -58,7 +58,7 @@ function behavioursOf(gateway: string): Record<string, Behaviour> {
 }
 
 /** The node of the root chain with hostile contracts on it. */
-export type HostileNode = Awaited<ReturnType<typeof startHostileNode>>;
+type HostileNode = Awaited<ReturnType<typeof startHostileNode>>;
 
 /**
  * Serves the node at `upstream` over JSON-RPC, with resolvers of its own behind the registry: each hostile name

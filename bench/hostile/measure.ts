@@ -148,7 +148,7 @@ export async function watchedIndexer({ port }: World): Promise<Watched[]> {
 }
 
 /** The label service's paths that must always answer, and four clients that heal. */
-export function watchedLabels({ labels: { port } }: World): Watched[] {
+function watchedLabels({ labels: { port } }: World): Watched[] {
   const poll = { port, everyMs: 20 };
   const heal = { method: "GET", path: `/v1/heal/0x${"4f".repeat(32)}` } as const;
   return [

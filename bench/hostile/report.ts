@@ -54,7 +54,7 @@ export const tableHead = [
 ].join("\n");
 
 /** Replies by status, with the slowest of each and the largest body. */
-export function describeReplies(replies: readonly Reply[]): string {
+function describeReplies(replies: readonly Reply[]): string {
   if (replies.length === 0) return "none: broken off";
   const byStatus = Map.groupBy(replies, ({ status }) => status);
   return [...byStatus]
@@ -99,7 +99,7 @@ function summary(seen: Seen | undefined) {
 const bounds = [5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, Number.POSITIVE_INFINITY];
 
 /** How many requests of each watched path were answered within the bounds. */
-export function histogram({ during, after }: Pick<Measured, "during" | "after">): string[] {
+function histogram({ during, after }: Pick<Measured, "during" | "after">): string[] {
   const head = bounds.map((bound) => (Number.isFinite(bound) ? milliseconds(bound) : "more").padStart(7));
   const rows = namesOf(during).map((name) => {
     const latencies = [...(during[name]?.latencies ?? []), ...(after[name]?.latencies ?? [])];

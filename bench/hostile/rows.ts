@@ -1,5 +1,5 @@
 import pg from "pg";
-import { generateStatements } from "../../test/support/generate.ts";
+import { generateStatements } from "../../test/support/subgraph/generate.ts";
 
 /** How many rows of each kind are added to those of the recorded chains. */
 export type AddedRows = { names: number; sales: number };

@@ -8,7 +8,7 @@ import { pluginIds } from "./plugins.ts";
 const normalizationVersion = packageJson.dependencies["@adraffy/ens-normalize"];
 
 /** What a contract entry carries besides its addresses: settings that decide rows, so that Ponder's build id covers them. */
-export type RowRules = {
+type RowRules = {
   namespace: string;
   plugins: readonly string[];
   isSubgraphCompatible: boolean;
@@ -44,7 +44,7 @@ export function entryOf(
 }
 
 /** The settings that decide rows besides contracts and code. Their change changes the build id (ponder: only contract entries are hashed). */
-export function rowRulesOf({ namespace, plugins, isSubgraphCompatible, labelSet }: Config): RowRules {
+function rowRulesOf({ namespace, plugins, isSubgraphCompatible, labelSet }: Config): RowRules {
   // Handlers run in the fixed order, in whichever order the plugins were named.
   const active = pluginIds.filter((id) => plugins.includes(id));
   return {

@@ -14,7 +14,7 @@ import { indexedChainIds, missingDatasources, type PluginId, pluginIds } from ".
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A label set that answers are pinned to: labels of versions up to this one. */
-export type LabelSet = { labelSetId: string; labelSetVersion: number };
+type LabelSet = { labelSetId: string; labelSetVersion: number };
 
 /** What the environment says, checked. */
 export type Config = {

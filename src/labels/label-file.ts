@@ -153,7 +153,7 @@ function messageOf(error: unknown): string {
 }
 
 /** The file is not a label database that this program can read. */
-export class LabelFileError extends Error {
+class LabelFileError extends Error {
   override name = "LabelFileError";
   constructor(path: string, reason: string, cause?: unknown) {
     super(`Label database ${JSON.stringify(path)} cannot be used: ${reason}.`, { cause });

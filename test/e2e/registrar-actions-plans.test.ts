@@ -9,7 +9,7 @@ import {
 import type { SqlClient } from "../../src/ponder/sql-client.ts";
 import { indexStatements, tableStatements } from "../support/create-tables.ts";
 import { createEmptyDatabase, createPool } from "../support/postgres.ts";
-import { checkpointOf } from "../support/subgraph.ts";
+import { checkpointOf } from "../support/subgraph/endpoint.ts";
 
 // Registrar actions of a size that the public networks reach, on a real Postgres.
 

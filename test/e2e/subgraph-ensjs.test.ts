@@ -11,8 +11,8 @@ import { serve } from "@hono/node-server";
 import { createPublicClient, custom, getAddress } from "viem";
 import { mainnet } from "viem/chains";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Entity, readDump } from "../support/entities.ts";
-import { createEndpoint, createLoadedDatabase } from "../support/subgraph.ts";
+import { createEndpoint, createLoadedDatabase } from "../support/subgraph/endpoint.ts";
+import { type Entity, readDump } from "../support/subgraph/entities.ts";
 
 const dump = readDump(new URL("../fixtures/chain-a-entities.json.gz", import.meta.url));
 const domains = dump["Domain"]!;

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Database } from "../../src/api/database/client.ts";
 import { createSearchIndexes } from "../../src/api/database/search-indexes.ts";
-import { bigParent } from "../support/generate.ts";
-import { createGeneratedDatabase } from "../support/generated-database.ts";
-import { createEndpoint } from "../support/subgraph.ts";
+import { createEndpoint } from "../support/subgraph/endpoint.ts";
+import { bigParent } from "../support/subgraph/generate.ts";
+import { createGeneratedDatabase } from "../support/subgraph/generated-database.ts";
 
 type Case = { name: string; query: string; variables: { [name: string]: unknown } };
 type Plan = { "Node Type": string; "Relation Name"?: string; "Actual Rows": number; Plans?: Plan[] };

@@ -2,8 +2,8 @@ import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { subgraphRoutes } from "../../src/api/subgraph/routes.ts";
-import { createGeneratedDatabase } from "../support/generated-database.ts";
-import { createEndpoint } from "../support/subgraph.ts";
+import { createEndpoint } from "../support/subgraph/endpoint.ts";
+import { createGeneratedDatabase } from "../support/subgraph/generated-database.ts";
 
 let generated: Awaited<ReturnType<typeof createGeneratedDatabase>>;
 beforeAll(async () => {

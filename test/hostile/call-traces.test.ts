@@ -8,8 +8,8 @@ import { readAddresses } from "../../devnet/recording.ts";
 import { labelhashOf } from "../../src/ens/labels.ts";
 import { addrReverseNode, subnode } from "../../src/ens/nodes.ts";
 import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
-import { type ProxiedRequest, respondError, startRpcProxy } from "../support/rpc-proxy.ts";
 import { startWorld, type World } from "../support/world.ts";
+import { type ProxiedRequest, respondError, startRpcProxy } from "./support/rpc-proxy.ts";
 
 // An account's reverse name has a label that only the transaction shows. Its sender decides how long its call trace is, and
 // how long the node takes for it. Whatever that is, the block behind is indexed within seconds.

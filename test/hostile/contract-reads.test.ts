@@ -7,9 +7,9 @@ import type { Contracts } from "../../devnet/life/actions.ts";
 import { createScenario } from "../../devnet/life/scenario.ts";
 import { readAddresses } from "../../devnet/recording.ts";
 import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
-import { honestCode, hostileCode } from "../support/hostile-contracts.ts";
-import { respondError, startRpcProxy } from "../support/rpc-proxy.ts";
 import { startWorld, type World } from "../support/world.ts";
+import { honestCode, hostileCode } from "./support/hostile-contracts.ts";
+import { respondError, startRpcProxy } from "./support/rpc-proxy.ts";
 
 // The old TextChanged leaves the value out, and anybody's contract may emit it: the indexer reads the value from a contract
 // that an attacker wrote. Whatever that does, the block behind is indexed within seconds.

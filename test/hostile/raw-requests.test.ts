@@ -6,7 +6,7 @@ import { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startServer } from "../../labels-service/test-support/running-server.ts";
 import type { Database } from "../../src/api/database/client.ts";
-import { createEndpoint } from "../support/subgraph.ts";
+import { createEndpoint } from "../support/subgraph/endpoint.ts";
 
 // Bytes that proxies and servers read differently (RFC 9112, sections 3, 6.1 and 11.2): a request that hides a second one,
 // and such that are none. Each ends with an error and the connection; what follows is never answered.

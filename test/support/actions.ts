@@ -3,7 +3,7 @@ import { type Hex, namehash } from "viem";
 import { createDatabase } from "../../src/api/database/client.ts";
 import type { Subregistry } from "../../src/deployments/issuers.ts";
 import { indexStatements, tableStatements } from "./create-tables.ts";
-import { checkpointOf } from "./subgraph.ts";
+import { checkpointOf } from "./subgraph/endpoint.ts";
 
 /** Registrars of the test: `eth` on chain 1, `base.eth` on chain 8453. */
 export const subregistries: Subregistry[] = [

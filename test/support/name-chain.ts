@@ -16,7 +16,7 @@ import { registryReadAbi, resolverReadAbi, resolverRecordsAbi } from "../../abis
 import { labelhashOf } from "../../src/ens/labels.ts";
 import { nodeOfName, parentName } from "../../src/ens/names.ts";
 import type { Anvil } from "./anvil.ts";
-import { emitCall, type TableEntry, tableContract } from "./table-contract.ts";
+import { emitCall, type TableEntry, tableContract } from "./subgraph/table-contract.ts";
 
 type Read = { functionName: string; args: readonly unknown[] };
 

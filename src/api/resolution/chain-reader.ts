@@ -16,7 +16,7 @@ import { zeroAddress } from "../../ens/nodes.ts";
 import type { KnownContracts, Registry } from "./known-contracts.ts";
 
 /** The resolver that a chain has for a name; `isWildcard`: it is set for an ancestor of the name. */
-export type FoundResolver = { resolver: Hex; isWildcard: boolean };
+type FoundResolver = { resolver: Hex; isWildcard: boolean };
 
 /** Reads contracts for one request: over the chains' nodes, and through gateways where a contract redirects to them. */
 export type ChainReader = {

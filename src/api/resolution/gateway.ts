@@ -132,7 +132,7 @@ function lookupPublic(hostname: string, options: LookupOptions, callback: Lookup
 }
 
 /** No gateway responded; the message says why the last one did not. */
-export class GatewayError extends Error {
+class GatewayError extends Error {
   override name = "GatewayError";
 }
 

@@ -76,7 +76,7 @@ export const countSchema = z.int().min(0);
 export const chainIdSchema = z.int().min(1);
 
 /** An account or contract on one chain. */
-export const accountSchema = z.strictObject({ chainId: chainIdSchema, address: addressSchema });
+const accountSchema = z.strictObject({ chainId: chainIdSchema, address: addressSchema });
 
 /** A block of one chain. */
 export const blockSchema = z.strictObject({ timestamp: secondsSchema, number: countSchema });

@@ -18,7 +18,7 @@ export type ChainFacts = {
 };
 
 /** The range of blocks that is indexed of a chain. */
-export type ChainRange =
+type ChainRange =
   | { configType: "indefinite"; startBlock: BlockRef }
   | { configType: "definite"; startBlock: BlockRef; endBlock: BlockRef };
 

@@ -50,7 +50,7 @@ export function omnichainStatusOf(chains: readonly ChainSnapshot[]): OmnichainSt
  * Time up to which every chain is processed. Events of all chains are processed in one order of time, so the newest
  * block of any started chain is the mark of all; before the first, it is one second ahead of the earliest start.
  */
-export function omnichainCursor(chains: readonly ChainSnapshot[]): number {
+function omnichainCursor(chains: readonly ChainSnapshot[]): number {
   const indexed = chains.flatMap((chain) =>
     chain.chainStatus === "chain-queued" ? [] : [chain.latestIndexedBlock.timestamp],
   );

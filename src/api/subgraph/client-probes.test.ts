@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createEndpoint, createLoadedDatabase, headBlock } from "../../../test/support/subgraph.ts";
+import { createEndpoint, createLoadedDatabase, headBlock } from "../../../test/support/subgraph/endpoint.ts";
 
 // Queries of clients whose answers are no entities: the chain's head, introspection, errors.
 

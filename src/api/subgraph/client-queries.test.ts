@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readDump } from "../../../test/support/entities.ts";
-import { createEvaluator } from "../../../test/support/evaluate.ts";
-import { createEndpoint, createLoadedDatabase } from "../../../test/support/subgraph.ts";
+import { createEndpoint, createLoadedDatabase } from "../../../test/support/subgraph/endpoint.ts";
+import { readDump } from "../../../test/support/subgraph/entities.ts";
+import { createEvaluator } from "../../../test/support/subgraph/evaluate.ts";
 
 type Case = { name: string; query: string; variables: { [name: string]: unknown } };
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readDump } from "../../../test/support/entities.ts";
-import { createEndpoint, createLoadedDatabase } from "../../../test/support/subgraph.ts";
+import { createEndpoint, createLoadedDatabase } from "../../../test/support/subgraph/endpoint.ts";
+import { readDump } from "../../../test/support/subgraph/entities.ts";
 
 const dump = readDump(new URL("../../../test/fixtures/chain-a-entities.json.gz", import.meta.url));
 let client: Awaited<ReturnType<typeof createLoadedDatabase>>;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createEndpoint, createLoadedDatabase, headBlock } from "../../../test/support/subgraph.ts";
+import { createEndpoint, createLoadedDatabase, headBlock } from "../../../test/support/subgraph/endpoint.ts";
 
 let client: Awaited<ReturnType<typeof createLoadedDatabase>>;
 beforeAll(async () => {

@@ -25,7 +25,7 @@ export type QueryDocument = {
 };
 
 /** Share of values, names and whole texts that are meant to be refused, each from 0 to 1. */
-export type Wildness = { values: number; names: number; texts: number };
+type Wildness = { values: number; names: number; texts: number };
 
 /** A document while it is being written. */
 type Draft = {

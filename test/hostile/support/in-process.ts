@@ -9,8 +9,8 @@ import type { Snapshot } from "../../../src/api/status/snapshot.ts";
 import { indexedSubregistries } from "../../../src/deployments/issuers.ts";
 import { namespaces } from "../../../src/deployments/namespaces.ts";
 import { insertAction } from "../../support/actions.ts";
-import { readDump } from "../../support/entities.ts";
-import { createEndpoint, createLoadedDatabase } from "../../support/subgraph.ts";
+import { createEndpoint, createLoadedDatabase } from "../../support/subgraph/endpoint.ts";
+import { readDump } from "../../support/subgraph/entities.ts";
 import type { FuzzResponse } from "./oracle.ts";
 import type { FuzzRequest } from "./requests.ts";
 

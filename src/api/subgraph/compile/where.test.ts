@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readDump } from "../../../../test/support/entities.ts";
-import { createEvaluator } from "../../../../test/support/evaluate.ts";
-import { createEndpoint, createLoadedDatabase } from "../../../../test/support/subgraph.ts";
+import { createEndpoint, createLoadedDatabase } from "../../../../test/support/subgraph/endpoint.ts";
+import { readDump } from "../../../../test/support/subgraph/entities.ts";
+import { createEvaluator } from "../../../../test/support/subgraph/evaluate.ts";
 
 const fixture = (name: string) => new URL(`../../../../test/fixtures/${name}`, import.meta.url);
 const dump = readDump(fixture("chain-a-entities.json.gz"));

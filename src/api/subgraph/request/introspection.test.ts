@@ -12,7 +12,7 @@ import {
   validateSchema,
 } from "graphql";
 import { expect, test } from "vitest";
-import { createEndpoint } from "../../../../test/support/subgraph.ts";
+import { createEndpoint } from "../../../../test/support/subgraph/endpoint.ts";
 
 const { ask } = createEndpoint({ connections: 1, row: async () => [null] });
 const surface: { [part in "fields" | "filters" | "sorts" | "refusedSorts" | "roots"]: string[] } = JSON.parse(

@@ -1,9 +1,9 @@
 import { PGlite } from "@electric-sql/pglite";
-import { createDatabase, type Database } from "../../src/api/database/client.ts";
-import { subgraphRoutes } from "../../src/api/subgraph/routes.ts";
-import { createSubgraph } from "../../src/api/subgraph/subgraph.ts";
-import type { SubgraphLimits } from "../../src/config/limits.ts";
-import { indexStatements, tableStatements } from "./create-tables.ts";
+import { createDatabase, type Database } from "../../../src/api/database/client.ts";
+import { subgraphRoutes } from "../../../src/api/subgraph/routes.ts";
+import { createSubgraph } from "../../../src/api/subgraph/subgraph.ts";
+import type { SubgraphLimits } from "../../../src/config/limits.ts";
+import { indexStatements, tableStatements } from "../create-tables.ts";
 import { type Entity, type EntityDump, insertStatements } from "./entities.ts";
 
 /** The block that the stand-in chain's index has reached, and its hashes. */

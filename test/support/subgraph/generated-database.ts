@@ -1,11 +1,11 @@
 import { PGlite } from "@electric-sql/pglite";
 import { inject } from "vitest";
-import { createDatabase, type Database } from "../../src/api/database/client.ts";
-import type { SqlClient } from "../../src/ponder/sql-client.ts";
-import { indexStatements, tableStatements } from "./create-tables.ts";
+import { createDatabase, type Database } from "../../../src/api/database/client.ts";
+import type { SqlClient } from "../../../src/ponder/sql-client.ts";
+import { indexStatements, tableStatements } from "../create-tables.ts";
+import { createEmptyDatabase, createPool } from "../postgres.ts";
+import { checkpointOf } from "./endpoint.ts";
 import { addressSql, generateStatements, nodeSql } from "./generate.ts";
-import { createEmptyDatabase, createPool } from "./postgres.ts";
-import { checkpointOf } from "./subgraph.ts";
 
 type Run = (text: string, values?: unknown[]) => Promise<{ rows: Record<string, unknown>[] }>;
 

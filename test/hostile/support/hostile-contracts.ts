@@ -8,7 +8,7 @@ import {
   parseAbi,
   size,
 } from "viem";
-import { emitter } from "./anvil.ts";
+import { emitter } from "../../support/anvil.ts";
 
 // EVM code of contracts that emit logs as the anvil of the tests has them do, and fail in a way of their own in every call.
 // Needs PUSH0 (Shanghai).

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { getTableColumns, getTableName } from "drizzle-orm";
-import { tables } from "./create-tables.ts";
+import { tables } from "../create-tables.ts";
 
 export type Entity = { id: string; [field: string]: unknown };
 /** Entities of a dump by type; relations are ids, unset fields null. */
