@@ -5,7 +5,7 @@ import { countSchema, secondsSchema } from "../rest/values.ts";
 import { project } from "../status/snapshot.ts";
 
 /** Seconds by which the index may lag behind if the request does not say. */
-export const AMIREALTIME_DEFAULT_MAX_WORST_CASE_DISTANCE = 60;
+const AMIREALTIME_DEFAULT_MAX_WORST_CASE_DISTANCE = 60;
 
 // Plain decimal digits only: "1e3", "0x10", "+5" and " 5" are refused, though a number could be read from them.
 const distance = z
