@@ -4,11 +4,21 @@ import { defineConfig } from "vitest/config";
 
 const stand = (name: string) => fileURLToPath(new URL(`test/support/${name}`, import.meta.url));
 
+// Measures times under a load of its own: no other test file runs beside it.
+const alone = ["test/e2e/subgraph-protection.test.ts"];
+
+const endToEnd = {
+  testTimeout: 240_000,
+  hookTimeout: 300_000,
+  globalSetup: "test/support/shared-postgres.ts",
+};
+
 export default defineConfig({
   test: {
     // Of two processors Vitest would use one.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     minWorkers: 1,
+    // One group after the other.
     projects: [
       {
         resolve: { alias: { "ponder:registry": stand("registry.ts") } },
@@ -22,19 +32,19 @@ export default defineConfig({
           ],
           testTimeout: 20_000,
           hookTimeout: 60_000,
+          sequence: { groupOrder: 0 },
         },
       },
       {
         test: {
+          ...endToEnd,
           name: "e2e",
           include: ["test/e2e/**/*.test.ts", "test/hostile/**/*.test.ts"],
-          testTimeout: 240_000,
-          hookTimeout: 180_000,
-          globalSetup: "test/support/shared-postgres.ts",
-          // After the unit tests: these start processes and look at the clock.
+          exclude: alone,
           sequence: { groupOrder: 1 },
         },
       },
+      { test: { ...endToEnd, name: "e2e-alone", include: alone, sequence: { groupOrder: 2 } } },
     ],
   },
 });
