@@ -6,11 +6,25 @@ const stand = (name: string) => fileURLToPath(new URL(`test/support/${name}`, im
 // Attacks that need neither an EVM node nor a service of their own.
 const inProcess = "test/hostile/{fuzz,raw}-*.test.ts";
 
+// Measure times under a load of their own: no other test file runs beside them.
+const alone = [
+  "test/e2e/subgraph-protection.test.ts",
+  "test/hostile/call-traces.test.ts",
+  "test/hostile/contract-reads.test.ts",
+];
+
+const endToEnd = {
+  testTimeout: 240_000,
+  hookTimeout: 300_000,
+  globalSetup: "test/support/shared-postgres.ts",
+};
+
 export default defineConfig({
   test: {
     // Of two processors Vitest would use one.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     minWorkers: 1,
+    // One group after the other.
     projects: [
       {
         resolve: { alias: { "ponder:registry": stand("registry.ts") } },
@@ -25,18 +39,26 @@ export default defineConfig({
           ],
           testTimeout: 20_000,
           hookTimeout: 60_000,
+          sequence: { groupOrder: 0 },
         },
       },
       {
         test: {
+          ...endToEnd,
           name: "e2e",
           include: ["test/e2e/**/*.test.ts", "test/hostile/**/*.test.ts"],
-          exclude: [inProcess],
-          testTimeout: 240_000,
-          hookTimeout: 180_000,
-          globalSetup: "test/support/shared-postgres.ts",
-          // After the unit tests: these start processes and look at the clock.
+          exclude: [inProcess, ...alone],
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...endToEnd,
+          name: "e2e-alone",
+          include: alone,
+          pool: "forks",
+          poolOptions: { forks: { singleFork: true } },
+          sequence: { groupOrder: 2 },
         },
       },
     ],

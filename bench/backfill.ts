@@ -8,9 +8,9 @@
 // Needs a Postgres server's programs (it starts one for the run), or DATABASE_URL. The RPC cache is filled by a first
 // run, whose time is printed too; the figures that count come from runs over the warm cache.
 //
-// With --chains, each set of plugins gets a database of its own, so that its first run shows all requests that it makes;
-// behind each count stands how many there are more than for the set before. The run fails unless every log was indexed by
-// every plugin that takes it, and where a log, block or call was asked for twice.
+// With --chains, each set of plugins gets a database of its own, so that its first run shows all of its requests;
+// each count is followed by the difference to the set before. The run fails unless every log was indexed by every plugin
+// that matches it, or if a log, block or call was fetched twice.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -270,7 +270,7 @@ async function measureStandIn() {
   await once(child, "exit");
 }
 
-/** Memory of this process alone that is no page of a file; undefined where the system does not tell. */
+/** Private memory of the process that is not a file's page; undefined where the system does not report it. */
 function privateBytes(pid: number): number | undefined {
   const path = `/proc/${pid}/smaps_rollup`;
   if (!existsSync(path)) return undefined;

@@ -1,8 +1,8 @@
-// Sends requests from a process of its own, so that the measured service has its event loop to itself. Takes jobs from the
+// Sends requests from a separate process, so that the measured service has its event loop to itself. Takes jobs from the
 // process that forked it, one at a time.
 import { type LoadResult, load } from "./load.ts";
 
-/** What is sent to the process: requests of which each connection takes a random one after the other. */
+/** What the process is sent: requests, of which each connection sends random ones in turn. */
 export type LoadJob = { port: number; connections: number; seconds: number; requests: string[] };
 
 process.on("message", async ({ port, connections, seconds, requests }: LoadJob) => {

@@ -1,6 +1,6 @@
 import { postgresPrograms, startPostgres } from "../test/support/postgres.ts";
 
-// Those of a small server. Writes are made safe as in production.
+// Those of a small server; fsync stays on.
 const settings = ["shared_buffers=1GB", "max_wal_size=4GB", "work_mem=32MB"];
 
 /** Starts a Postgres server for a measurement. Throws if no server's programs are installed. */

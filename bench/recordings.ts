@@ -4,7 +4,7 @@
 //   node scripts/with-node.mjs bench/recordings.ts [--rounds 3]      or bench/backfill.ts --recordings [--rounds 3]
 //
 // Needs a Postgres server's programs (it starts one for the run), or DATABASE_URL. The recordings are small, so fetching
-// from the local nodes makes most of the time; the time in indexing functions is told apart from it.
+// from the local nodes takes most of the time; the time in indexing functions is reported apart.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -44,7 +44,7 @@ type Run = { seconds: number; events: number; handlerMs: number; labels: number;
 const requests = () =>
   nodes.flatMap((node) => Object.values(node.counts())).reduce((sum, count) => sum + count, 0);
 
-/** Indexes the recordings once with the plugins, into a schema of its own. */
+/** Indexes the recordings once with the plugins, into a new schema. */
 async function backfill(schema: string, plugins: readonly string[]): Promise<Run> {
   const port = await freePort();
   const before = requests();
@@ -100,7 +100,7 @@ const format = (value: number) => Math.round(value).toLocaleString("en");
 const median = (runs: Run[]) => runs.toSorted((a, b) => a.seconds - b.seconds)[runs.length >> 1];
 
 try {
-  // Fills what Ponder keeps of calls and traces.
+  // Fills Ponder's cache of calls and traces.
   await backfill("warm", pluginSets.at(-1) ?? []);
   for (const [place, plugins] of pluginSets.entries()) {
     const runs: Run[] = [];

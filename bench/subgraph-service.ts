@@ -4,7 +4,7 @@
 //   node scripts/with-node.mjs bench/subgraph-service.ts [--logs 60000] [--seconds 3]
 //
 // Indexes a made-up chain on Postgres first; needs the server's programs. "one query" sends the same text again and again,
-// as that measurement did; "many" takes from hundreds that ask for different things.
+// as that measurement did; "many" picks from hundreds of different ones.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,8 +1,8 @@
-// Measures the subgraph's answers beside hand-written SQL for the same rows, through the same driver.
+// Measures subgraph queries beside hand-written SQL for the same rows, through the same driver.
 //
 //   node scripts/with-node.mjs bench/subgraph.ts <postgres url> [--names 1000000] [--seconds 2]
 //
-// Makes the schema `bench_subgraph_<names>` with generated names once and keeps it for the next run.
+// Creates the schema `bench_subgraph_<names>` with generated names once and keeps it for the next run.
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { createDatabase } from "../src/api/database/client.ts";
@@ -46,7 +46,7 @@ async function prepare(): Promise<void> {
     schema,
   ]);
   if (found.rowCount !== 0) return;
-  console.log(`making ${schema} ..`);
+  console.log(`creating ${schema} …`);
   const client = await pool.connect();
   await client.query(`CREATE SCHEMA ${schema}`);
   for (const text of [...tableStatements(), ...generateStatements(names), ...indexStatements()]) {

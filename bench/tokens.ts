@@ -18,7 +18,7 @@ import type { SqlClient } from "../src/ponder/sql-client.ts";
 import { indexStatements, tableStatements } from "../test/support/create-tables.ts";
 import { startBenchPostgres } from "./postgres.ts";
 
-// Answers of /api/name-tokens and of accelerated /api/resolve/records on generated names, against their statements alone.
+// Responses of /api/name-tokens and accelerated /api/resolve/records on generated names, against their statements alone.
 //   node bench/tokens.ts [--names 1000000] [--requests 2000]
 
 const { values: options } = parseArgs({
@@ -47,7 +47,7 @@ try {
   await postgres.stop();
 }
 
-// Most rows have made-up nodes; the names that are asked for have true ones.
+// Most rows have made-up nodes; the requested names have real ones.
 async function fill() {
   for (const text of tableStatements()) await pool.query(text);
   const madeUp = `SELECT i, '0x' || md5(i::text) || md5('x' || i) AS node, 'name' || i || '.eth' AS name FROM generate_series(1, ${names - requests}) AS i`;
@@ -175,7 +175,7 @@ async function report(
   statementOf: (i: number) => Promise<Statement>,
 ) {
   const times = { answer: [] as number[], statement: [] as number[] };
-  // Turn about, so that what else the machine does falls on both.
+  // By turns, so that other load of the machine falls on both.
   for (let i = 0; i < requests; i += 1) {
     const { text, values } = await statementOf(i);
     const bare = () => pool.query({ text, values: [...values], rowMode: "array" });

@@ -1,4 +1,4 @@
-/** What to try once the demo is up: addresses and commands that fit one screen. `seconds` as text with its unit. */
+/** What to try once the demo is up: addresses and commands that fit one screen. `seconds` includes the unit. */
 export function demoScreen({
   url,
   labelsUrl,
@@ -10,7 +10,7 @@ export function demoScreen({
 }): string {
   const post = `curl -s ${url}/subgraph -H 'content-type: application/json' -d`;
   return `
-The index of the name service is up, ${seconds} after the start.
+nsindex is up, ${seconds} after the start.
 
   GraphiQL   ${url}/subgraph (in a browser)
 
@@ -20,7 +20,7 @@ The newest registrations; names are registered, renewed and changed every few se
 The newest names with a resolver, their owners and records:
   ${post} '{"query":"{ domains(first: 3, where: { resolver_not: null }, orderBy: createdAt, orderDirection: desc) { name owner { id } resolver { texts coinTypes } } }"}'
 
-How far the index is, how it was set up, and whether it is in real time:
+Indexing status, configuration, and whether the index is in real time:
   curl -s ${url}/api/indexing-status
   curl -s ${url}/api/config
   curl -s ${url}/amirealtime

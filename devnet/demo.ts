@@ -12,7 +12,7 @@ import { WaitError, waitFor } from "./wait.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const recordingFolder = join(root, "devnet/recording/a");
 
-// Ponder takes 30 blocks of this chain for not final: with one more of the present, all recorded ones are final.
+// Ponder takes the last 30 blocks of this chain as not final: with 31 new blocks all recorded ones are final.
 const recentBlocks = 31;
 const secondsPerBlock = 2;
 const startTimeoutMs = 300_000;
@@ -21,7 +21,7 @@ export type DemoOptions = {
   /** Port of the indexing service. */
   port: number;
   labelsPort: number;
-  /** What programs find in their environment. Of the service's settings PLUGINS and SUBGRAPH_COMPAT may be chosen. */
+  /** Environment of the programs. Of the service's settings, PLUGINS and SUBGRAPH_COMPAT may be chosen. */
   environment: Readonly<Record<string, string | undefined>>;
   write: (line: string) => void;
   /** Ends the demo. */
@@ -29,8 +29,8 @@ export type DemoOptions = {
 };
 
 /**
- * Runs the whole path on one machine: a chain that goes on living, the label service and the indexing service.
- * Settles when the signal has ended it and nothing is left; throws a DemoError when it cannot start or go on.
+ * Runs the whole path on one machine: a live chain, the label service and the indexing service.
+ * Settles when the signal has ended it and everything is cleaned up; throws a DemoError if it cannot start or go on.
  */
 export async function runDemo({ port, labelsPort, environment, write, signal }: DemoOptions): Promise<void> {
   await requirePort(port, "PORT");
@@ -42,24 +42,24 @@ export async function runDemo({ port, labelsPort, environment, write, signal }: 
   let node: DevNode | undefined;
   try {
     node = await startChain();
-    write(`${seconds()}  chain ${node.chain.chainId} lives at ${node.url}, head ${node.chain.head()}`);
+    write(`${seconds()}  chain ${node.chain.chainId} is live at ${node.url}, head ${node.chain.head()}`);
     const more = node.scenario?.subnameLabels ?? [];
     const labels = await ingestLabels({ folder, more, environment, signal });
     services.push(startLabelService({ labels, labelsPort, folder, environment }));
     services.push(startIndexingService({ node, port, labelsPort, folder, environment }));
     const url = `http://localhost:${port}`;
     await answered("the label service", `http://localhost:${labelsPort}/health`, services, signal);
-    write(`${seconds()}  label service answers on port ${labelsPort}`);
+    write(`${seconds()}  label service is up on port ${labelsPort}`);
     await answered("the first answer of the index", `${url}/ready`, services, signal);
     const block = await firstAnswer(url, services, signal);
-    write(`${seconds()}  index answers on port ${port}, block ${block} is indexed`);
+    write(`${seconds()}  index is up on port ${port}, at block ${block}`);
     await answered("the index in real time", `${url}/amirealtime`, services, signal);
     write(demoScreen({ url, labelsUrl: `http://localhost:${labelsPort}`, seconds: seconds().trim() }));
     await untilEnd(services, signal);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    // The indexing service first: it gives its database lock back while the chain is still there.
+    // The indexing service first: it releases its database lock while the chain is still there.
     for (const service of services.reverse()) await service.stop();
     await node?.close();
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -133,7 +133,7 @@ function startIndexingService({
   folder,
   environment,
 }: { node: DevNode; folder: string } & Pick<DemoOptions, "environment" | "labelsPort" | "port">) {
-  // A folder of its own as working directory: no .env.local of the operator may lead it elsewhere.
+  // An empty working directory, so that no .env.local of the operator redirects it.
   const cwd = join(folder, "indexing");
   mkdirSync(cwd);
   return startServiceProcess({
@@ -154,7 +154,7 @@ function startIndexingService({
   });
 }
 
-/** What any program needs of its environment; other settings of the services stay outside the demo. */
+/** What any program needs of its environment; other settings do not reach the demo. */
 function surroundings(environment: DemoOptions["environment"]): DemoOptions["environment"] {
   const names = ["PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SystemRoot", "LANG"];
   return Object.fromEntries(names.map((name) => [name, environment[name]]));
@@ -174,7 +174,7 @@ async function answered(what: string, url: string, services: readonly ServicePro
   });
 }
 
-/** Number of the indexed block that the first sound answer of the subgraph names. */
+/** Number of the indexed block in the first successful subgraph response. */
 async function firstAnswer(url: string, services: readonly ServiceProcess[], signal: AbortSignal) {
   return look("the subgraph", services, signal, async () => {
     const response = await fetch(`${url}/subgraph`, {
@@ -186,7 +186,7 @@ async function firstAnswer(url: string, services: readonly ServiceProcess[], sig
     const { data } = (await response.json()) as {
       data?: { domains: []; _meta: { block: { number: number } } };
     };
-    if (data === undefined || data.domains.length === 0) return { state: "it holds no domains" };
+    if (data === undefined || data.domains.length === 0) return { state: "there are no domains" };
     return { done: data._meta.block.number };
   });
 }

@@ -59,7 +59,7 @@ test("a relation to nothing is null where it may be, and its id where it may not
 let server: Server | undefined;
 afterEach(() => server?.close());
 
-/** An endpoint that answers a list field in pages of two, as one with a limit of its own may. */
+/** An endpoint that returns list fields in pages of two, as one with its own limit may. */
 async function endpoint(lists: Record<string, Entity[]>, queries: string[] = []): Promise<string> {
   server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];

@@ -96,7 +96,7 @@ test("the chain says who it is", async () => {
 });
 
 describe("requests", () => {
-  test("a batch is answered in its order, faults inside", async () => {
+  test("a batch is answered in order, with errors in place", async () => {
     const { body } = await post([
       { id: 1, method: "eth_chainId" },
       { id: "two", method: "eth_unknown", params: [] },
@@ -146,13 +146,13 @@ describe("mining", () => {
     );
   });
 
-  test("time never stands still between two blocks", async () => {
+  test("each block is later than the one before", async () => {
     const first = await node.mineBlock({ timestamp: now });
     const second = await node.mineBlock({ timestamp: now });
     expect(second.timestamp).toBe(first.timestamp + 1);
   });
 
-  test("blocks asked for at the same time come one after the other", async () => {
+  test("blocks requested at the same time come one after the other", async () => {
     const blocks = await Promise.all([node.mineBlock(), node.mineBlock(), node.mineBlock()]);
     const [first] = blocks;
     expect(blocks.map(({ number }) => number)).toEqual([0, 1, 2].map((more) => first!.number + more));
@@ -172,7 +172,7 @@ describe("mining", () => {
     });
   });
 
-  test("a reorganisation can bring other transactions", async () => {
+  test("a reorganisation can hold other transactions", async () => {
     await node.mineBlock({ transactions: [] });
     const head = node.chain.head();
     const transactions = node.scenario!.registerName(now, { label: "branch", owner: 1, plain: true });
@@ -182,7 +182,7 @@ describe("mining", () => {
 });
 
 describe("control", () => {
-  test("moves the head, mines, and reports what was asked", async () => {
+  test("moves the head, mines, and reports the calls made", async () => {
     const { body } = await post({ head: 100 }, "/control");
     expect(body).toMatchObject({ chainId: 15658733, head: 100 });
     expect(await result("eth_blockNumber")).toBe("0x64");
@@ -191,7 +191,7 @@ describe("control", () => {
     expect(counts.calls["eth_blockNumber"]).toBeGreaterThan(0);
   });
 
-  test("refuses what it does not know, naming the field", async () => {
+  test("refuses unknown fields and bad values, naming the field", async () => {
     expect(await post({ head: -1 }, "/control")).toMatchObject({
       status: 400,
       body: { error: expect.stringContaining("head") },

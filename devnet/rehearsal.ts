@@ -118,7 +118,7 @@ function expectationsOf(folder: string) {
 async function compare(folder: string, endpoint: string, write: Write): Promise<boolean> {
   const expectations = expectationsOf(folder);
   if (expectations === undefined) {
-    write("The folder has no subgraph-entities.json.gz: nothing to compare with");
+    write("The folder has no subgraph-entities.json.gz: nothing to compare");
     return true;
   }
   const { entities, accepted } = expectations;
@@ -158,9 +158,9 @@ async function untilReady(service: ServiceProcess, url: string, signal: AbortSig
       if (ending !== undefined) {
         throw new WaitError(`The ${service.name} ended with ${ending.signal ?? `exit code ${ending.code}`}.`);
       }
-      if (signal.aborted) throw new WaitError("The rehearsal was stopped before its end.");
+      if (signal.aborted) throw new WaitError("The rehearsal was stopped.");
       const { status } = await fetch(`${url}/ready`);
-      return status === 200 ? { done: status } : { state: `/ready answers ${status}` };
+      return status === 200 ? { done: status } : { state: `/ready returns ${status}` };
     },
     { timeoutMs: longestRunMs, everyMs: 200 },
   );

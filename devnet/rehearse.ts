@@ -1,4 +1,4 @@
-// Rehearses a recording: serves its blocks, indexes all of them, compares the index where there is something to compare with.
+// Rehearses a recording: serves its blocks, indexes all of them, and compares the index with the folder's entities.
 //
 //   rehearse.ts <recording-folder> [--stand-ins N] [--keep]
 //   rehearse.ts <recording-folder> --serve-only [--rpc-port N] [--stand-ins N]
@@ -13,7 +13,7 @@ import { rehearse } from "./rehearsal.ts";
 
 const usage =
   "usage: rehearse <recording-folder> [--stand-ins N] [--keep] [--serve-only] [--rpc-port N]\n" +
-  "  --stand-ins N   empty blocks behind the recording, so that its own are final (default 65)\n" +
+  "  --stand-ins N   empty blocks after the recording, so that its own are final (default 65)\n" +
   "  --keep          stay up after the comparison\n" +
   "  --serve-only    only serve the recording over JSON-RPC, on --rpc-port (default 8545)";
 

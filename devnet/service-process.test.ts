@@ -22,7 +22,7 @@ const isAlive = (pid: number) => {
   }
 };
 
-test("keeps the lines of both outputs and tells how the program ended", async () => {
+test("keeps the lines of both outputs and reports how the program ended", async () => {
   const seen: string[] = [];
   const service = run("console.log('one\\ntwo'); console.error('three'); process.exitCode = 3", (line) =>
     seen.push(line),

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
 
-/** A program that runs beside this one: its last output, its end, and the means to end it. */
+/** A program that runs beside this one. */
 export type ServiceProcess = ReturnType<typeof startServiceProcess>;
 
 /** How a program ended: its exit code, or the signal that ended it. */
@@ -18,7 +18,7 @@ export type ServiceOptions = {
 };
 
 /**
- * Starts a Node program of the project. It gets a process group of its own, so that Ctrl-C reaches it only
+ * Starts a Node program of the project. It gets its own process group, so that Ctrl-C reaches it only
  * through `stop`, and `kill` reaches what it has started itself.
  */
 export function startServiceProcess({ name, args, cwd, env, onLine }: ServiceOptions) {

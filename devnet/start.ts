@@ -28,7 +28,7 @@ try {
     signal: stop.signal,
   });
 } catch (error) {
-  const isTold = error instanceof DemoError || error instanceof WaitError;
-  console.error(isTold ? error.message : error);
+  const isExpected = error instanceof DemoError || error instanceof WaitError;
+  console.error(isExpected ? error.message : error);
   process.exitCode = 1;
 }

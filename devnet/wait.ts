@@ -1,4 +1,4 @@
-/** What a wait has seen so far: `done` with its result, or the state that an error names when time runs out. */
+/** What a wait has seen: `done` with the result, or the state to report when time runs out. */
 export type Look<Result> = { done: Result } | { state: string };
 
 /**
@@ -28,7 +28,7 @@ function causeOf({ message, cause }: Error): string {
   return cause instanceof Error ? `${message} (${cause.message})` : message;
 }
 
-/** A wait that cannot end well: time ran out, or `look` threw this to give up at once. */
+/** A failed wait: time ran out, or `look` threw this to give up at once. */
 export class WaitError extends Error {
   override name = "WaitError";
 }

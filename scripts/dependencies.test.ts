@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const modules = fileURLToPath(new URL("../node_modules", import.meta.url));
 
-// Ponder compares classes of these by identity. A second copy of pg, for one, makes its transactions run on whatever
+// Ponder compares classes of these by identity. With a second copy of pg, for one, transactions run on whatever
 // connection is free, and blocks go missing from the RPC cache.
 test.each(["pg", "drizzle-orm", "graphql", "viem", "graphql-yoga"])("%s is installed once", (name) => {
   expect(copiesOf(name, modules)).toEqual([join(modules, name)]);

@@ -53,7 +53,7 @@ async function read(sql: string) {
 const tables =
   "SELECT schemaname || '.' || tablename AS value FROM pg_tables WHERE tablename IN ('domain', 'blocks')";
 
-test("makes nothing where there is no database", async () => {
+test("creates nothing where there is no database", async () => {
   await repairEmbeddedDatabase(directory, "public", tools());
   expect(existsSync(directory)).toBe(false);
 });
@@ -70,7 +70,7 @@ test("drops an index that was left in the backfill, and keeps what was fetched",
   await leave({ is_ready: 0, is_locked: 0, heartbeat_at: 0 });
   await repairEmbeddedDatabase(directory, "public", tools());
   expect(await read(tables)).toEqual(["ponder_sync.blocks"]);
-  expect(messages).toEqual([expect.stringContaining("it starts anew")]);
+  expect(messages).toEqual([expect.stringContaining("restarting it")]);
 });
 
 test("waits for the lock of a killed process to expire", async () => {

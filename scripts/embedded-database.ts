@@ -4,8 +4,8 @@ import { PGlite } from "@electric-sql/pglite";
 import Database from "better-sqlite3";
 import { PreflightError } from "./preflight.ts";
 
-// ponder: on PGlite the writes of a batch are no transaction. A process that ends in the middle of one leaves some
-// of its rows: in the backfill nothing tells which; later the reorg tables do, and Ponder takes those rows back.
+// ponder: on PGlite the writes of a batch are not a transaction. A process that ends in the middle of one leaves some
+// of its rows. In the backfill nothing records which; later the reorg tables do, and Ponder reverts those rows.
 
 /** Time and messages as arguments, so that tests need not wait. */
 export type RepairTools = {
@@ -15,7 +15,7 @@ export type RepairTools = {
 };
 
 /**
- * Holds the folder of an embedded database for this process; the system lets go of it when the process ends, however it
+ * Holds the folder of an embedded database for this process; the system releases it when the process ends, however it
  * ends. PGlite itself would let two processes open one folder and ruin it. Throws a PreflightError if it is held.
  */
 export function holdEmbeddedDatabase(directory: string): { release(): void } {
@@ -35,12 +35,12 @@ export function holdEmbeddedDatabase(directory: string): { release(): void } {
 
 type App = { is_ready: number; is_locked: number; heartbeat_at: number };
 
-// Ponder takes a lock for lost when its heartbeat is this old, in milliseconds.
+// Ponder considers a lock lost when its heartbeat is this old, in milliseconds.
 const heartbeatTimeout = 25_000;
 
 /**
- * Brings the index in an embedded database into a state from which Ponder can go on: one that was left before its
- * backfill was complete is dropped, what was fetched from the chain stays. Throws a PreflightError if another
+ * Brings the index in an embedded database into a state from which Ponder can go on: an interrupted backfill is dropped,
+ * what was fetched from the chain stays. Throws a PreflightError if another
  * process uses the database.
  */
 export async function repairEmbeddedDatabase(directory: string, schema: string, tools: RepairTools) {
@@ -49,7 +49,7 @@ export async function repairEmbeddedDatabase(directory: string, schema: string, 
   if (seen?.is_locked !== 1) return;
   const expiry = seen.heartbeat_at + heartbeatTimeout - tools.now();
   if (expiry <= 0) return;
-  // Whoever holds the lock tells within ten seconds that it is alive; a killed process never does.
+  // Whoever holds the lock renews its heartbeat within ten seconds; a killed process never does.
   tools.log(`The embedded database is locked; waiting ${Math.ceil(expiry / 1000)} s for the lock to expire.`);
   await tools.wait(expiry + 100);
   const later = await inspect(directory, schema, tools);
@@ -60,7 +60,7 @@ export async function repairEmbeddedDatabase(directory: string, schema: string, 
   }
 }
 
-/** Mends what can be mended unless the database is locked; returns what Ponder noted of its last run. */
+/** Fixes what can be fixed unless the database is locked; returns what Ponder recorded of its last run. */
 async function inspect(directory: string, schema: string, tools: RepairTools): Promise<App | undefined> {
   const database = await open(directory, tools);
   if (database === undefined) return undefined;
@@ -75,8 +75,8 @@ async function inspect(directory: string, schema: string, tools: RepairTools): P
     }
     await database.exec(`DROP SCHEMA ${quoted(schema)} CASCADE; CREATE SCHEMA ${quoted(schema)}`);
     tools.log(
-      "The index was left before its backfill was complete, where the embedded database cannot go on: it starts anew. " +
-        "With Postgres (DATABASE_URL) a backfill goes on where it was.",
+      "PGlite cannot resume a backfill that was interrupted: restarting it. " +
+        "With Postgres (DATABASE_URL) a backfill resumes where it stopped.",
     );
     return undefined;
   } finally {
@@ -89,12 +89,12 @@ async function open(directory: string, { log, now }: RepairTools): Promise<PGlit
     return await PGlite.create(directory);
   } catch (error) {
     if (!existsSync(join(directory, "PG_VERSION"))) {
-      throw new PreflightError(`${directory} holds no embedded database. Choose another PGLITE_DIRECTORY.`);
+      throw new PreflightError(`${directory} is not an embedded database. Choose another PGLITE_DIRECTORY.`);
     }
     const aside = `${directory}.unusable-${now()}`;
     renameSync(directory, aside);
     log(
-      `The embedded database in ${directory} cannot be opened (${error}). It was moved to ${aside} and is made anew.`,
+      `The embedded database in ${directory} cannot be opened (${error}). It was moved to ${aside}; creating a new one.`,
     );
     return undefined;
   }
@@ -110,7 +110,7 @@ async function readApp(database: PGlite, schema: string): Promise<App | undefine
   return rows[0]?.value;
 }
 
-/** Drops the undo rows of finalized blocks, which Ponder would have dropped next; it would take them for undone. */
+/** Drops the undo rows of finalized blocks, which Ponder would have dropped next, and would otherwise revert. */
 async function completeFinalization(database: PGlite, schema: string) {
   const tables = await database.query<{ name: string }>(
     "SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND starts_with(tablename, '_reorg__')",

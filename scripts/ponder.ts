@@ -1,7 +1,7 @@
 // Starts the indexing service: `ponder.ts <dev|start|serve> [options of Ponder]`.
 //
-// Checks what Ponder would stumble over, waits for what is only late (RPC, label service), runs Ponder as a child,
-// and starts it again when it ended because a dependency failed for good (its exit code 75).
+// Checks the surroundings, waits for dependencies that are late (RPC, label service), runs Ponder as a child, and
+// restarts it after a dependency failed for longer than Ponder retries (exit code 75).
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -23,7 +23,7 @@ const retryableExitCode = 75;
 const restartPause = 5_000;
 const shutdownGrace = 20_000;
 
-// A backfill makes many short-lived rows: with Node's small default half of them are copied about before they are dropped.
+// A backfill creates many short-lived rows: with Node's small default half of them are copied before they are dropped.
 const youngGeneration = "--max-semi-space-size=128";
 
 const log = (message: string) => console.error(message);
@@ -34,7 +34,7 @@ let isStopping = false;
 function stop(): void {
   isStopping = true;
   if (child === undefined) process.exit(0);
-  // On SIGINT Ponder gives its database lock back; SIGTERM would leave the lock to the next start.
+  // On SIGINT Ponder releases its database lock; on SIGTERM the next start would have to wait for it.
   child.kill("SIGINT");
   setTimeout(() => child?.kill("SIGKILL"), shutdownGrace).unref();
 }
@@ -64,7 +64,7 @@ async function main([command, ...options]: string[]): Promise<number> {
     }
     const code = await run(command, config, options);
     if (code !== retryableExitCode || isStopping) return code;
-    log(`A dependency failed for longer than is waited for; starting again in ${restartPause / 1000} s.`);
+    log(`A dependency failed for too long; restarting in ${restartPause / 1000} s.`);
     await wait(restartPause);
   }
 }
@@ -95,7 +95,7 @@ function run(command: Command, config: Config, options: string[]): Promise<numbe
     config.logLevel,
     ...options,
   ];
-  // A process group of its own: Ctrl-C of a terminal reaches the launcher only, which passes it on once.
+  // Its own process group: Ctrl-C in a terminal reaches the launcher only, which passes it on once.
   const ponder = spawn(process.execPath, [youngGeneration, "--import", preload, bin, command, ...given], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
@@ -122,10 +122,10 @@ function isCommand(text: string | undefined): text is Command {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  // Faults of configuration and surroundings are told in one message; anything else is ours, with its stack.
-  const isTold =
+  // Errors of configuration and surroundings are one message; anything else is ours, with its stack.
+  const isExpected =
     error instanceof ConfigurationError || error instanceof PreflightError || isLabelFault(error);
-  console.error(isTold ? (error as Error).message : error);
+  console.error(isExpected ? (error as Error).message : error);
   process.exitCode = 1;
 }
 

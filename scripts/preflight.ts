@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
 import type { IndexedChain } from "../src/config/chains.ts";
 
-// What is checked before Ponder starts, because Ponder itself takes another port, only warns of a wrong chain, and
-// gives up where waiting would do.
+// Checks before Ponder starts: Ponder itself would switch to another port, only warn of a wrong chain, and give up where
+// waiting helps.
 
 /** Throws a PreflightError if something listens on the port. */
 export async function requireFreePort(port: number): Promise<void> {
@@ -28,7 +28,7 @@ const longestPause = 30_000;
 
 /**
  * Waits until each chain has at least one RPC URL that answers. Throws a PreflightError if any URL answers for
- * another chain; URLs are named by variable, place and host, since they can hold keys.
+ * another chain; URLs are named by variable, place and host, since they can contain keys.
  */
 export async function requireChains(chains: readonly IndexedChain[], check: RpcCheck): Promise<void> {
   await Promise.all(chains.map((chain) => requireChain(chain, check)));
@@ -62,7 +62,7 @@ function nameOfUrl(chainId: number, urls: readonly string[], place: number): str
     : `RPC_URL_${chainId} entry ${place + 1} (${host})`;
 }
 
-/** The chain id that an RPC URL answers for; throws when there is no sound answer within 10 seconds. */
+/** The chain id that an RPC URL answers for; throws without a valid response within 10 seconds. */
 export async function requestChainId(url: string): Promise<number> {
   const response = await fetch(url, {
     method: "POST",
@@ -72,11 +72,11 @@ export async function requestChainId(url: string): Promise<number> {
   });
   const { result } = (await response.json()) as { result?: unknown };
   if (typeof result !== "string" || !/^0x[0-9a-fA-F]+$/.test(result))
-    throw new Error("no chain id in the answer");
+    throw new Error("no chain id in the response");
   return Number(result);
 }
 
-/** The service cannot be started as it is configured; the message says what to change. */
+/** The service cannot start as configured; the message says what to change. */
 export class PreflightError extends Error {
   override name = "PreflightError";
 }

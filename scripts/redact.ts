@@ -1,9 +1,9 @@
 import { Transform } from "node:stream";
 import type { Config } from "../src/config/environment.ts";
 
-// Ponder and its libraries put whole URLs into their messages; those of RPC providers and databases hold keys.
+// Ponder and its libraries put whole URLs into their messages; those of RPC providers and databases contain keys.
 
-/** What must not appear in any log: each secret text with what stands for it. */
+/** What must not appear in any log: each secret with its replacement. */
 export type Secrets = readonly (readonly [secret: string, standIn: string])[];
 
 /** The secrets of a configuration: RPC URLs with more than a host, the database's URL and password, the label service's. */
@@ -15,7 +15,7 @@ export function secretsOf({
   const urls = chains.flatMap(({ rpc }) => [...rpc.http, ...(rpc.ws === undefined ? [] : [rpc.ws])]);
   const all = [...urls, ...(databaseUrl === undefined ? [] : [databaseUrl]), labelsUrl];
   const secrets = all.filter((url) => !url.startsWith("file:")).flatMap(secretsOfUrl);
-  // Longer ones first, so that no rest of them stays behind.
+  // Longer ones first, so that no part of them remains.
   return [...new Map(secrets)].toSorted(([a], [b]) => b.length - a.length);
 }
 

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import pg from "pg";
 
-/** Databases of their own for measurements, each with an empty RPC cache. */
+/** Databases for measurements, each with an empty RPC cache. */
 export type Databases = {
-  /** Makes a database; returns the variables that point the indexing service to it. */
+  /** Creates a database; returns the variables that point the indexing service to it. */
   create(name: string): Promise<Record<string, string>>;
-  /** Drops what was made. */
+  /** Drops what was created. */
   close(): Promise<void>;
 };
 
@@ -17,7 +17,7 @@ export function createDatabases(url: string | undefined, folder: string): Databa
       close: async () => {},
     };
   }
-  const made: string[] = [];
+  const created: string[] = [];
   const run = async (statement: string) => {
     const client = new pg.Client({ connectionString: url });
     await client.connect();
@@ -31,11 +31,11 @@ export function createDatabases(url: string | undefined, folder: string): Databa
     async create(name) {
       const database = `bench_${process.pid}_${name}`;
       await run(`CREATE DATABASE ${database}`);
-      made.push(database);
+      created.push(database);
       return { DATABASE_URL: Object.assign(new URL(url), { pathname: `/${database}` }).href };
     },
     async close() {
-      for (const database of made.splice(0)) await run(`DROP DATABASE ${database} WITH (FORCE)`);
+      for (const database of created.splice(0)) await run(`DROP DATABASE ${database} WITH (FORCE)`);
     },
   };
 }

@@ -181,7 +181,7 @@ export function change(deployment: Deployment, kind: number, name: Name): Transa
   return { from, logs: subname(deployment, name) };
 }
 
-/** The primary name that an account takes in the reverse registrar of `parent`, a node of this registry. */
+/** The primary name that an account claims under `parent`, a node of this registry. */
 export function primaryName(
   { contracts: { registry, resolver }, managedName }: Deployment,
   parent: Hex,

@@ -5,17 +5,17 @@ import { contractSources } from "../../src/config/sources.ts";
 import { eventNames } from "./event-names.ts";
 import type { ServedChain } from "./served-chain.ts";
 
-/** What an index of made-up chains has to come to. */
+/** What an index of made-up chains must contain. */
 export type Expected = {
-  /** Events by name, `<contract entry>:<event>`: a log is one event for each entry that takes it. */
+  /** Events by name, `<contract entry>:<event>`: a log is one event for each entry that matches it. */
   events: ReadonlyMap<string, number>;
-  /** Logs that at least one entry takes. */
+  /** Logs that at least one entry matches. */
   logs: number;
-  /** Logs of the indexed chains that none takes. */
+  /** Logs of the indexed chains that no entry matches. */
   ignored: number;
 };
 
-/** The events that the indexing functions named `registered` take out of the chains under a configuration. */
+/** The events of the chains that the indexing functions named `registered` get under a configuration. */
 export function expectedEvents(
   config: Config,
   chains: readonly ServedChain[],
@@ -61,7 +61,7 @@ function entriesOf(config: Config, chain: string, registered: ReadonlySet<string
   });
 }
 
-/** Throws unless each event was indexed as often as the chains have it. */
+/** Throws unless each event was indexed as often as the chains contain it. */
 export function requireEvents(expected: Expected, indexed: ReadonlyMap<string, number>): void {
   const faults = [...expected.events].flatMap(([name, wanted]) =>
     indexed.get(name) === wanted ? [] : [`${name}: ${indexed.get(name) ?? 0} of ${wanted}`],

@@ -7,15 +7,15 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const ponder = join(root, "node_modules/ponder/dist/esm/bin/ponder.js");
 
-/** The indexing service with the real indexing functions, and with empty ones in their place. */
+/** App folders: with the real indexing functions, and with empty ones in their place. */
 export const realRoot = root;
 export const emptyRoot = fileURLToPath(new URL("empty", import.meta.url));
 
 export type Indexed<Result> = { seconds: number; peakMegabytes: number; result: Result };
 
 /**
- * Indexes once into the database schema `name`, and ends the service when the backfill is complete, after
- * `whenComplete` has looked at it. Throws where the service ends before, or logs an error that ends it.
+ * Indexes once into the database schema `name`, calls `whenComplete` when the backfill is complete, and ends the
+ * service. Throws if the service ends before, or logs an error that ends it.
  */
 export async function indexOnce<Result>({
   name,
@@ -65,7 +65,7 @@ function residentMegabytes(pid: number | undefined): number {
   }
 }
 
-/** What a running service tells of its metrics: a function that sums the series of a name, or tells them apart by a label. */
+/** The metrics of a running service: `sum` adds the series of a name, `by` separates them by a label. */
 export async function readMetrics(port: number) {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const series = text.split("\n").flatMap((line) => {

@@ -66,7 +66,7 @@ export async function measureManyChains(options: ManyChainsOptions): Promise<voi
       before = report;
     }
     const ignored = before?.cold.expected.ignored;
-    if (ignored !== 0) throw new Error(`No plugin takes ${ignored} of the logs.`);
+    if (ignored !== 0) throw new Error(`No plugin indexes ${ignored} of the logs.`);
   } finally {
     rpc.close();
     await databases.close();

@@ -64,7 +64,7 @@ export async function measureOneChain(options: OneChainOptions): Promise<void> {
   }
 }
 
-/** Indexes the chain once into a schema of its own; ends when the backfill is complete. */
+/** Indexes the chain once into a new schema; settles when the backfill is complete. */
 async function backfill(
   { rpc, labelsUrl, logs, folder, databaseUrl }: Subject,
   name: string,

@@ -59,7 +59,7 @@ function replyOf(chain: ServedChain | undefined, method: string, params: unknown
     if (chain === undefined) throw new Error("no chain has this path");
     return { result: chain.answer(method, params ?? []) };
   } catch (error) {
-    // Not a revert, which would be taken for an answer.
+    // Not a revert, which would count as a result.
     return { error: { code: -32601, message: error instanceof Error ? error.message : String(error) } };
   }
 }

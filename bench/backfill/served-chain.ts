@@ -15,9 +15,9 @@ export type ServedChain = {
   lastBlock: number;
   /** Logs by block, the first block first. */
   logs: readonly (readonly EmittedLog[])[];
-  /** What was asked for since the counting began. */
+  /** What was requested since the count began. */
   traffic: ReturnType<typeof createTraffic>;
-  /** Result of a JSON-RPC method; throws for what the history does not hold. */
+  /** Result of a JSON-RPC method; throws for what the history does not contain. */
   answer(method: string, params: unknown[]): unknown;
 };
 

@@ -1,12 +1,12 @@
-/** Requests that a chain was sent, and how much of what they brought had been brought before. */
+/** Requests sent to a chain, and how much of what they fetched had been fetched before. */
 export type Traffic = {
   /** By method. */
   requests: Record<string, number>;
-  /** Logs, blocks with their transactions, and calls that were asked for more than once. */
+  /** Logs, blocks with their transactions, and calls that were fetched more than once. */
   repeated: { logs: number; blocks: number; calls: number };
 };
 
-/** Counts what is asked of a chain. */
+/** Counts the requests to a chain. */
 export function createTraffic() {
   let requests = new Map<string, number>();
   const logs = createRepeats<string>();
@@ -28,7 +28,7 @@ export function createTraffic() {
   };
 }
 
-/** The traffic of several chains in one. */
+/** The sum of several chains' traffic. */
 export function sumOfTraffic(all: readonly Traffic[]): Traffic {
   const requests: Record<string, number> = {};
   const repeated = { logs: 0, blocks: 0, calls: 0 };

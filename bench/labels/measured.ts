@@ -1,4 +1,4 @@
-// Runs the label service's command line and tells on standard output's last line what it cost:
+// Runs the label service's command line; the last line of standard output is what it cost:
 //   node bench/labels/measured.ts <command> [options]
 import { writeSync } from "node:fs";
 

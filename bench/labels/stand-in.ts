@@ -1,12 +1,12 @@
-// A stand-in for the public reference implementation of the label service: it answers heals from the same file
-// and costs, in processor time for each request, what was measured of that implementation with 5 M labels.
+// A stand-in for the public reference implementation of the label service: it serves heals from the same file
+// and costs, in processor time per request, what that implementation was measured to cost with 5 M labels.
 //   node bench/labels/stand-in.ts <port> <database>
 import { createServer } from "node:http";
 import { Counter, collectDefaultMetrics, Registry } from "prom-client";
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import { openLabelFile } from "../../src/labels/label-file.ts";
 
-/** Microseconds of processor time for each request, of which a bare HTTP answer is a part. */
+/** Microseconds of processor time per request, a bare HTTP response included. */
 export const referenceCost = { pinned: 464, known: 261, unknown: 90, bareAnswer: 17 };
 
 if (process.argv[1]?.endsWith("stand-in.ts")) {

@@ -106,7 +106,7 @@ test("without stand-ins nothing lies outside the recording", () => {
   expect(numberOf("earliest")).toBe(10);
 });
 
-test("stand-ins link the recording to block 0 and to a head behind it", () => {
+test("stand-ins link the recording to block 0 and to a head past it", () => {
   const { block: at, blockWithHash, head, numberOf, range } = chain(5);
   expect(head()).toBe(19);
   expect(numberOf("earliest")).toBe(0);

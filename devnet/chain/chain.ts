@@ -110,7 +110,7 @@ function createBlockStore(blocks: readonly ServedBlock[], standIns: number | und
       return canonical.slice(start, Math.max(start, firstAtOrAbove(canonical, to + 1)));
     },
 
-    /** Makes the block the last one of the canonical chain. */
+    /** Puts the block at the end of the canonical chain, in place of all from its number on. */
     replaceFrom(block: ServedBlock) {
       const dropped = canonical.splice(firstAtOrAbove(canonical, block.number));
       for (const { number } of dropped) byNumber.delete(number);

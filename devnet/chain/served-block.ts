@@ -1,20 +1,20 @@
 import type { Hex } from "viem";
 import type { Answer, Recording } from "../recording.ts";
 
-/** A log as `eth_getLogs` answers it, with what filters look at beside its text. */
+/** A log as `eth_getLogs` returns it, with the fields that filters read beside its JSON. */
 export type ServedLog = { address: string; topics: string[]; json: string };
 
-/** A transaction and its receipt as JSON texts. */
+/** A transaction and its receipt as JSON. */
 export type ServedTransaction = { hash: Hex; json: string; receipt: string };
 
-/** A block with every answer about it serialised beforehand: a request only joins texts. */
+/** A block with every response about it serialised beforehand. */
 export type ServedBlock = {
   number: number;
   hash: Hex;
   parentHash: Hex;
   /** Unix seconds. */
   timestamp: number;
-  /** The block's fields as the node gave them, with transaction hashes. */
+  /** The block's fields as the node returned them, with transaction hashes. */
   fields: Answer;
   json: string;
   jsonWithTransactions: string;
@@ -22,7 +22,7 @@ export type ServedBlock = {
   logs: ServedLog[];
 };
 
-/** Serialises a block; transactions and receipts are in block order, and logs lie in the receipts. */
+/** Serialises a block; transactions and receipts are in block order, and the receipts contain the logs. */
 export function serveBlock(block: Answer, transactions: Answer[], receipts: Answer[]): ServedBlock {
   return {
     number: Number(block["number"]),

@@ -2,9 +2,9 @@ import type { Hex } from "viem";
 import { type ServedBlock, serveBlock } from "./served-block.ts";
 
 /**
- * Empty blocks for the numbers a recording lacks, linked by hash with the recorded ones: an indexer asks for
+ * Empty blocks for the numbers a recording lacks, linked by hash with the recorded ones: an indexer requests
  * the finalized block and for the start blocks of contracts, which a recording of a few blocks does not hold.
- * They reach from 0 to `after` blocks behind `last`.
+ * They reach from block 0 to `after` blocks past `last`.
  */
 export function createStandIns({
   first,
@@ -17,7 +17,7 @@ export function createStandIns({
   byNumber: ReadonlyMap<number, ServedBlock>;
   after: number;
 }) {
-  // Right in front of a recorded block the hash is given: that block names it as its parent.
+  // The hash of the block before a recorded one is known: it is that one's parent hash.
   const edges = new Map<Hex, number>();
   for (const { number, parentHash } of byNumber.values()) {
     if (number > 0 && !byNumber.has(number - 1)) edges.set(parentHash, number - 1);

@@ -4,7 +4,7 @@ import { createFaults } from "./faults.ts";
 const hundred = (faults: ReturnType<typeof createFaults>, methods = ["eth_getLogs"]) =>
   Array.from({ length: 100 }, () => faults.statusFor(methods));
 
-test("nothing fails unless told to", () => {
+test("nothing fails by default", () => {
   expect(new Set(hundred(createFaults()))).toEqual(new Set([undefined]));
 });
 
@@ -26,7 +26,7 @@ test("the same seed fails the same share of requests", () => {
   expect(failed).toBeLessThan(45);
 });
 
-test("methods limit the fault to requests that hold one of them", () => {
+test("methods limit failures to requests that contain one of them", () => {
   const faults = createFaults();
   faults.set({ fail: { methods: ["eth_getLogs"] } });
   expect(faults.statusFor(["eth_chainId"])).toBeUndefined();

@@ -11,7 +11,7 @@ const failure = z
   })
   .strict();
 
-/** Faults a caller can set: an answer delay in milliseconds, a failing share, a node that hangs up. */
+/** Faults a caller can set: a response delay in milliseconds, a failing share, a node that hangs up. */
 export const faultsSchema = z
   .object({
     delayMs: z.number().int().min(0).max(600_000).optional(),
@@ -20,7 +20,7 @@ export const faultsSchema = z
   })
   .strict();
 
-/** State of the injected faults; the same seed makes the same requests fail. */
+/** State of the injected faults; with the same seed the same requests fail. */
 export function createFaults() {
   let delayMs = 0;
   let down = false;

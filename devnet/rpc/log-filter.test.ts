@@ -62,7 +62,7 @@ test("any range and choice of topics equals a plain scan of the recording", () =
 test.each([
   [null, "the filter must be an object"],
   [{ fromBlock: "soon" }, "fromBlock and toBlock must be tags or hex"],
-  [{ fromBlock: "0x5", toBlock: "0x4" }, "fromBlock lies behind toBlock"],
+  [{ fromBlock: "0x5", toBlock: "0x4" }, "fromBlock is after toBlock"],
   [{ address: 5 }, "address must hold hex texts"],
   [{ topics: newOwner }, "topics must be a list of at most 4"],
   [{ topics: [[5]] }, "topics must hold hex texts"],

@@ -30,7 +30,7 @@ function range(chain: Chain, fromBlock: unknown, toBlock: unknown): ServedBlock[
   const to = chain.numberOf(toBlock);
   if (from === undefined || to === undefined)
     throw invalidParams("fromBlock and toBlock must be tags or hex");
-  if (from > to) throw invalidParams("fromBlock lies behind toBlock");
+  if (from > to) throw invalidParams("fromBlock is after toBlock");
   return chain.range(from, to);
 }
 
@@ -53,7 +53,7 @@ function wantedSet(field: string, value: unknown): Set<string> | undefined {
   if (values.length === 0) return undefined;
   return new Set(
     values.map((item) => {
-      if (typeof item !== "string") throw invalidParams(`${field} must hold hex texts`);
+      if (typeof item !== "string") throw invalidParams(`${field} must be hex strings`);
       return item.toLowerCase();
     }),
   );

@@ -90,7 +90,7 @@ function blockJson(block: ServedBlock | undefined, full: unknown): string {
 }
 
 function text(field: string, value: unknown): string {
-  if (typeof value !== "string") throw invalidParams(`${field} must be a text`);
+  if (typeof value !== "string") throw invalidParams(`${field} must be a string`);
   return value;
 }
 

@@ -1,4 +1,4 @@
-/** A fault that a JSON-RPC call is answered with (codes of the JSON-RPC 2.0 and EIP-1474 lists). */
+/** An error response to a JSON-RPC call (codes of JSON-RPC 2.0 and EIP-1474). */
 export class RpcError extends Error {
   override name = "RpcError";
   readonly code: number;
@@ -8,7 +8,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Parameters that a method cannot take; `problem` says which and why. */
+/** The error for unsuitable parameters; `problem` says which and why. */
 export function invalidParams(problem: string): RpcError {
   return new RpcError({ code: -32602, message: `invalid params: ${problem}` });
 }

@@ -6,7 +6,7 @@ import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anv
 import { chainIds, recordingFolder } from "../support/recordings.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// The same histories as on the node of our own, in blocks, receipts and blooms that a real EVM made.
+// The same histories as on the devnet, in blocks, receipts and blooms of a real EVM.
 describe.runIf(hasAnvil())("on a real EVM node", () => {
   const contracts = readAddresses(recordingFolder("root")) as Contracts;
   const scenario = createScenario({ contracts, seed: 7 });
@@ -39,7 +39,7 @@ describe.runIf(hasAnvil())("on a real EVM node", () => {
     return registrations.map(({ labelName }) => labelName);
   }
 
-  test("a block is indexed within seconds of its making", async () => {
+  test("a block is indexed within seconds", async () => {
     await anvil.mine([register("swift")]);
     const start = performance.now();
     await world.waitForIndex({ block: await anvil.head() });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { batchOf, createLabelDatabase } from "../../labels-service/store/database-writer.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// Rows that were made under one setting must not be continued under another: the index would be neither.
+// An index begun under one setting must not be continued under another: it would be neither.
 
 let world: World;
 beforeAll(async () => {

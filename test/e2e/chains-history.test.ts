@@ -37,7 +37,7 @@ type Sale = {
   asset_id: string;
 };
 
-// What ENSNode answers for every name of the recordings, and its table of sales.
+// What ENSNode returns for every name of the recordings, and its table of sales.
 const given: { nameTokens: Given[]; nameSales: Sale[] } = readFixture("name-tokens.json.gz");
 // Everything that Base, Linea and 3DNS leave in the tables of the subgraph.
 const entitiesOfL2: Entities = readFixture("l2-entities.json.gz");
@@ -125,7 +125,7 @@ test("late chains are queued until the cursor passes their start, then all compl
   }
 });
 
-test("lists the registrar actions that ENSNode lists, save the names that were decided otherwise", async () => {
+test("lists ENSNode's registrar actions, save decided differences of names", async () => {
   const found = await listedActions(world.url);
   expect(found).toEqual(
     recordedActions().map(({ action, name }) => ({ action, name: decidedNames.get(name) ?? name })),
@@ -142,7 +142,7 @@ test("a completed index is accurate as of its last event, and never in real time
   expect((await fetch(`${world.url}/amirealtime`)).status).toBe(503);
 });
 
-test("the entities of Base, Linea and 3DNS are those that ENSNode makes of them", async () => {
+test("the entities of Base, Linea and 3DNS are those of ENSNode", async () => {
   const stored = await readEntities(`${world.url}/subgraph`, entitiesOfL2);
   for (const [type, entities] of Object.entries(entitiesOfL2)) {
     const ids = new Set(entities.map(({ id }) => id));
@@ -179,7 +179,7 @@ const flat = ({ tokens }: Answer): Token[] =>
     mintStatus,
   ]);
 
-// ENSNode lists tokens in no order, calls what a later registration left behind in the wrapper owned, and lacks Linea's wrapper.
+// ENSNode lists tokens in no order, takes tokens that a later registration left in the wrapper as owned, and lacks Linea's wrapper.
 function decidedTokens(tokens: Token[]): Token[] {
   const isWrapped = tokens.some(([, , , , type]) => type === "namewrapper");
   return tokens
@@ -192,7 +192,7 @@ function decidedTokens(tokens: Token[]): Token[] {
     .sort();
 }
 
-test("answers what ENSNode answers for every name of three chains, save what was decided otherwise", async () => {
+test("returns ENSNode's tokens for every name of three chains, save decided differences", async () => {
   const differences: unknown[] = [];
   for (const { domainId, name, expiresAt, tokens } of given.nameTokens) {
     const { status, answer } = await ask(domainId);
@@ -209,7 +209,7 @@ test("answers what ENSNode answers for every name of three chains, save what was
   expect(given.nameTokens).toHaveLength(929);
 });
 
-test("every answer keeps the guarantees on ownership", async () => {
+test("every response keeps the guarantees on ownership", async () => {
   for (const { domainId, tokens } of given.nameTokens) {
     if (tokens === undefined) continue;
     const types = flat((await ask(domainId)).answer!).map(([, , , , type, , status]) => [type, status]);

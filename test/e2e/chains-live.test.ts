@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-test("live chains: one slow, one that stops, one whose node and one whose index is started again", async () => {
+test("live chains: one slow, one that stops, one whose node is restarted, and a restart of the index", async () => {
   const { nodes } = world;
   nodes.root.chain.setHead(1500);
   nodes.base.chain.setHead(178);
@@ -31,7 +31,7 @@ test("live chains: one slow, one that stops, one whose node and one whose index 
   nodes.linea.chain.setHead(158);
   const held = blockOf("base", 178).timestamp;
   const stopped = await world.waitForStatus(
-    "the cursor at the head that stands",
+    "the cursor at the head that does not move",
     ({ slowestChainIndexingCursor }) => slowestChainIndexingCursor >= held,
   );
   expect(stopped.slowestChainIndexingCursor).toBe(held);

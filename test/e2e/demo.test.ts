@@ -36,7 +36,7 @@ async function untilUp(service: ServiceProcess) {
       const lines = service.lastLines(100);
       if (service.ending() !== undefined) throw new WaitError(lines.join("\n"));
       if (lines.some((line) => line.includes("Ctrl-C stops everything"))) return { done: true };
-      return { state: lines.at(-1) ?? "it says nothing" };
+      return { state: lines.at(-1) ?? "no output" };
     },
     { timeoutMs: 180_000 },
   );
@@ -55,7 +55,7 @@ afterAll(async () => {
   rmSync(temporary, { recursive: true, force: true });
 });
 
-test("each command of the screen answers", async () => {
+test("each command on the screen works", async () => {
   const commands = demo
     .lastLines(100)
     .map((line) => line.trim())
@@ -81,7 +81,7 @@ test("browsers are shown GraphiQL", async () => {
   expect(await response.text()).toContain("<title>Subgraph</title>");
 });
 
-test("the index follows the living chain: new events come, and it is in real time", async () => {
+test("the index follows the live chain, in real time", async () => {
   const newest = async () => {
     const query =
       "{ _meta { block { number } } registrations(first: 1000, where: { labelName_not: null }) { id } }";
@@ -110,7 +110,7 @@ test("a second demo is refused with the port and the variable to change", async 
   ]);
 });
 
-test("a taken port of the label service is refused likewise", async () => {
+test("so is a taken port of the label service", async () => {
   const other = createServer().listen(0);
   const port = (other.address() as { port: number }).port;
   const second = startDemo({ PORT: String(await freePort()), LABELS_PORT: String(port) });
@@ -121,7 +121,7 @@ test("a taken port of the label service is refused likewise", async () => {
   other.close();
 });
 
-test("a port that is none is refused", async () => {
+test("an invalid port is refused", async () => {
   const second = startDemo({ PORT: "http" });
   expect(await second.ended).toEqual({ code: 1, signal: undefined });
   expect(second.lastLines()).toEqual(['PORT must be a port between 1 and 65535, not "http".']);
@@ -141,7 +141,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
   async (signal) => {
     const early = startDemo();
     await waitFor("the services to start", async () => {
-      const line = early.lastLines().find((text) => text.includes("label service answers"));
+      const line = early.lastLines().find((text) => text.includes("label service is up"));
       return line === undefined ? { state: early.lastLines().join(" ") } : { done: line };
     });
     expect(await early.stop(signal)).toEqual({ code: 0, signal: undefined });

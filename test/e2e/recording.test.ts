@@ -11,11 +11,11 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-test("the index of the recorded chain holds exactly what the ENS subgraph makes of it", async () => {
+test("the index of the recorded chain holds exactly the entities of the ENS subgraph", async () => {
   expect(await world.compareWithRecording()).toEqual(asRecorded);
 });
 
-test("the first answer of a client names the indexed block", async () => {
+test("the first response to a client carries the indexed block", async () => {
   expect(
     await world.query(
       '{ _meta { block { number } hasIndexingErrors } domain(id: "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae") { name } }',

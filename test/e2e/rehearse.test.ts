@@ -73,7 +73,7 @@ test.each([
   expect(refused.lastLines().join("\n")).toContain(message);
 });
 
-test("--help tells how it is used", async () => {
+test("--help shows the usage", async () => {
   const help = rehearse("--help");
   expect(await help.ended).toEqual({ code: 0, signal: undefined });
   expect(help.lastLines()[0]).toContain("usage: rehearse <recording-folder>");

@@ -22,7 +22,7 @@ const labelsOf = async (of: World, labels: string[]) => {
 const now = () => Math.floor(Date.now() / 1000);
 
 test.each([1, 5, 20])(
-  "a reorganisation of %i blocks takes back what was dropped and indexes what came",
+  "a reorganisation of %i blocks reverts what was dropped and indexes what came",
   async (depth) => {
     const { node } = world;
     const scenario = node.scenario!;

@@ -9,7 +9,7 @@ import { type Anvil, startAnvil } from "../support/anvil.ts";
 import { createNameChain } from "../support/name-chain.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// A name service on a real EVM: each answer is asked for twice, from the index and from the contracts.
+// A name service on a real EVM: each question is put twice, to the index and to the contracts.
 
 const chainId = 15658733;
 const oldRegistry: Hex = "0x0dcd1bf9a1b36ce34237eeafef220932846bcd82";
@@ -40,7 +40,7 @@ const addr = (name: string, coinType: bigint) => ({
 const named = (name: string) => ({ functionName: "name", args: [nodeOfName(name)] });
 
 beforeAll(async () => {
-  // Each transaction gets a block of its own, a second after the one before: a chain of the last minutes.
+  // Each transaction is mined into its own block, a second after the one before: a chain of the last minutes.
   anvil = await startAnvil(chainId, ["--timestamp", String(Math.floor(Date.now() / 1000) - 300)]);
   gateway = createServer((_, response) => {
     gatewayCalls += 1;
@@ -142,7 +142,7 @@ async function buildChain(): Promise<number> {
   await chain.newOwner(registry, "moved.eth", bob);
   await chain.fallsBack(registry, "moved.eth", zero);
 
-  // afar.eth and all below: a gateway tells the records.
+  // afar.eth and all below: a gateway serves the records.
   await chain.newOwner(registry, "afar.eth", bob);
   await chain.setResolver(registry, "afar.eth", gatewayResolver);
   await chain.answers(gatewayResolver, [[extended, true]]);
@@ -182,7 +182,7 @@ async function ask(path: string, accelerate: boolean) {
   return { status: response.status, body: (await response.json()) as Answer };
 }
 
-describe("the index answers what the contracts answer", () => {
+describe("the index returns what the contracts return", () => {
   test.each<[string, object]>([
     [
       "records/alice.eth?addresses=60,0,2147492101,2147483648,118&texts=avatar,none&contenthash=true&version=true",
@@ -227,7 +227,7 @@ describe("the index answers what the contracts answer", () => {
   });
 });
 
-test("without the chain, what the index knows is still told, and 503 for the rest", async () => {
+test("without the chain, the index still returns what it knows, and 503 for the rest", async () => {
   await anvil.close();
   expect((await ask("records/alice.eth?texts=avatar", true)).body.records).toEqual({
     texts: { avatar: "ipfs://x" },

@@ -9,12 +9,12 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-test("an index waits for a chain that is not there yet, and goes on through outages and errors", {
+test("an index waits for a chain that is not up yet, and survives outages and errors", {
   timeout: 300_000,
 }, async () => {
   world.node.faults.set({ down: true });
   const service = world.start();
-  await waitFor("the service to say what it waits for", async () => {
+  await waitFor("the service to report what it waits for", async () => {
     const line = service.lastLines().find((text) => text.includes("No answer from RPC_URL_15658733"));
     return line === undefined ? { state: service.lastLines().join("\n") } : { done: line };
   });

@@ -26,7 +26,7 @@ test("a taken port is refused instead of replaced by another", async () => {
   other.close();
 });
 
-test("a faulty configuration is refused with all its faults at once", async () => {
+test("an invalid configuration is refused with all its errors at once", async () => {
   const service = world.start({ NAMESPACE: "mainet", LABELS_URL: "localhost:3223" });
   expect(await service.ended).toEqual({ code: 1, signal: undefined });
   const output = service.lastLines().join("\n");
@@ -34,7 +34,7 @@ test("a faulty configuration is refused with all its faults at once", async () =
   expect(output).toContain("LABELS_URL");
 });
 
-test("SIGTERM, which container runtimes send, ends the service, and the next start waits for no lock", {
+test("SIGTERM, as sent by container runtimes, ends the service, and the next start waits for no lock", {
   timeout: 240_000,
 }, async () => {
   world.start();
@@ -43,12 +43,12 @@ test("SIGTERM, which container runtimes send, ends the service, and the next sta
   await expectStartWithoutLock();
 });
 
-test("Ctrl-C ends the service likewise", { timeout: 240_000 }, async () => {
+test("so does Ctrl-C", { timeout: 240_000 }, async () => {
   await expectCleanEnd("SIGINT");
   await expectStartWithoutLock();
 });
 
-test("when the launcher is killed, the indexing process gives up its lock and ends", {
+test("when the launcher is killed, the indexing process releases its lock and ends", {
   timeout: 240_000,
 }, async () => {
   const [ponder] = await childrenOf(world.running().pid);

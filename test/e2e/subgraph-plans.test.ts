@@ -31,7 +31,7 @@ function adapt(text: string): string {
     .replaceAll("number: 1666", "number_gte: 1");
 }
 
-/** Answers a case, with the statements that it took. */
+/** The answer to a case, with the statements that were run. */
 async function run({ query, variables }: Case) {
   const statements: { sql: string; values: readonly string[] }[] = [];
   const database: Database = {

@@ -12,7 +12,7 @@ import { startWorld, type World } from "../support/world.ts";
 import { type ProxiedRequest, respondError, startRpcProxy } from "./support/rpc-proxy.ts";
 
 // An account's reverse name has a label that only the transaction shows. Its sender decides how long its call trace is, and
-// how long the node takes for it. Whatever that is, the block behind is indexed within seconds.
+// how long the node takes for it. Whatever that is, the next block is indexed within seconds.
 
 const withinMs = 15_000;
 const account = (seed: string) => keccak256(stringToHex(seed)).slice(0, 42) as Hex;
@@ -89,7 +89,7 @@ describe.runIf(hasAnvil())("a transaction that names an account", () => {
     data: encodeAbiParameters([{ type: "address" }], [account("owner")]),
   });
 
-  /** Mines these events and, in the block behind, a registration, and waits for both. */
+  /** Mines these events and, in the next block, a registration, and waits for both. */
   async function index(...transactions: EmittedLog[][]): Promise<void> {
     await anvil.mine(transactions);
     const start = performance.now();

@@ -12,7 +12,7 @@ import { honestCode, hostileCode } from "./support/hostile-contracts.ts";
 import { respondError, startRpcProxy } from "./support/rpc-proxy.ts";
 
 // The old TextChanged leaves the value out, and anybody's contract may emit it: the indexer reads the value from a contract
-// that an attacker wrote. Whatever that does, the block behind is indexed within seconds.
+// that an attacker wrote. Whatever that does, the next block is indexed within seconds.
 
 const withinMs = 15_000;
 const addressOf = (place: number): Hex => `0x${"e1".repeat(18)}${place.toString(16).padStart(4, "0")}`;
@@ -108,7 +108,7 @@ describe.runIf(hasAnvil())("a contract that is read because of its event", () =>
     return Number(found?.[1] ?? 0);
   }
 
-  /** Mines these events and, in the block behind, a registration; answers how long the index took for both. */
+  /** Mines these events and, in the next block, a registration; returns how long the index took for both. */
   async function indexAfter(logs: readonly (readonly EmittedLog[])[]): Promise<number> {
     const label = `normal${next++}`;
     await anvil.mine(logs);

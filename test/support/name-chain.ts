@@ -27,7 +27,7 @@ const callbackAbi = parseAbi([
   "function resolveCallback(bytes response, bytes extraData) view returns (bytes)",
 ]);
 
-/** A name service on a local chain whose contracts are tables: tests write what they answer and which events they emit. */
+/** A name service on a local chain whose contracts are tables: tests decide what they return and which events they emit. */
 export function createNameChain(anvil: Anvil) {
   const tables = new Map<Hex, Map<Hex, TableEntry>>();
 
@@ -62,14 +62,14 @@ export function createNameChain(anvil: Anvil) {
   }
 
   return {
-    /** What a resolver or registry answers to a call from now on. */
+    /** What a resolver or registry returns for a call from now on. */
     answers: (address: Hex, answers: readonly [read: Read, result: unknown][]) =>
       install(
         address,
         answers.map(([read, result]) => entryOf(read, result)),
       ),
 
-    /** A resolver that asks a gateway for the read of a name, and believes what it says (ENSIP-10, EIP-3668). */
+    /** A resolver that refers the read of a name to a gateway, and trusts it (ENSIP-10, EIP-3668). */
     async asksGateway(
       address: Hex,
       { name, read, url, response }: { name: string; read: Read; url: string; response: Hex },
@@ -89,7 +89,7 @@ export function createNameChain(anvil: Anvil) {
       ]);
     },
 
-    /** The answer of an extended resolver to the read of a name. */
+    /** What an extended resolver returns for the read of a name. */
     answersExtended: (address: Hex, name: string, read: Read, result: unknown) =>
       install(address, [
         {
@@ -98,18 +98,18 @@ export function createNameChain(anvil: Anvil) {
         },
       ]),
 
-    /** The registry tells another resolver for the name. */
+    /** The registry sets another resolver for the name. */
     async setResolver(registry: Hex, name: string, resolver: Hex) {
       const node = nodeOfName(name);
       await install(registry, [registryEntry(node, resolver)]);
       return emit(registry, registryResolverAbi, "NewResolver", { node, resolver });
     },
 
-    /** The registry tells a resolver without an event of its own, as one does that falls back to an older one. */
+    /** The registry returns a resolver without having emitted it, as one that falls back to an older registry does. */
     fallsBack: (registry: Hex, name: string, resolver: Hex) =>
       install(registry, [registryEntry(nodeOfName(name), resolver)]),
 
-    /** The registry makes a name. */
+    /** The registry creates a name. */
     newOwner: (registry: Hex, name: string, owner: Hex) =>
       emit(registry, registryResolverAbi, "NewOwner", {
         node: nodeOfName(parentName(name)),
@@ -121,7 +121,7 @@ export function createNameChain(anvil: Anvil) {
     record: (resolver: Hex, event: string, args: Record<string, unknown>) =>
       emit(resolver, resolverRecordsAbi, event, args),
 
-    /** A reverse registrar tells an account's name. */
+    /** A reverse registrar records an account's name. */
     nameFor: (registrar: Hex, address: Hex, name: string) =>
       emit(registrar, reverseRegistrarAbi, "NameForAddrChanged", { addr: address, name }),
   };
@@ -151,7 +151,7 @@ function entryOf(read: Read, result: unknown): TableEntry {
   };
 }
 
-// `addr` has two forms, which answer differently.
+// `addr` has two forms with different results.
 function resultOf({ functionName, args }: Read, result: unknown): Hex {
   const abi = resolverReadAbi.filter(
     (item) => item.name === functionName && item.inputs.length === args.length,

@@ -47,7 +47,7 @@ export function recordedLogs({ receipts }: Recording): RecordedLog[] {
 
 /**
  * The plugin `protocol-acceleration` over a store in memory: `play` feeds it a resolver's log through its own indexing
- * function, whose contract calls are answered from the recording, and `textOf` tells what resolution by the index answers.
+ * function, whose contract calls are served from the recording, and `textOf` is what resolution by the index returns.
  */
 export function createRecordedResolvers({
   chainId,

@@ -32,7 +32,7 @@ const abis: Record<string, Abi> = {
 /** An event as the fixtures write it: big numbers as decimal strings. */
 export type GivenEvent = {
   contract: keyof typeof abis & string;
-  /** Name, or name with `(value)` for the TextChanged that tells the value. */
+  /** Name, or name with `(value)` for the TextChanged that carries the value. */
   event: string;
   args: Record<string, unknown>;
   address?: Hex;

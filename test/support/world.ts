@@ -36,7 +36,7 @@ type IndexerOptions = {
   environment: Record<string, string>;
 };
 
-/** An indexing service on a free port, with a database, labels and a working folder of its own. Not started yet. */
+/** An indexing service on a free port, with its own database, labels and working folder. Not started yet. */
 export async function createIndexer({ labels, database = "server", environment }: IndexerOptions) {
   const folder = mkdtempSync(join(tmpdir(), "name-index-"));
   const labelsPath = join(folder, "labels.sqlite");
@@ -194,7 +194,7 @@ export async function startWorld({
         const number = await indexedBlock();
         const wanted = block ?? node.chain.head();
         if (ready === 200 && number >= wanted) return { done: number };
-        return { state: `/ready answers ${ready}, block ${number} of ${wanted} is indexed` };
+        return { state: `/ready returns ${ready}, block ${number} of ${wanted} is indexed` };
       };
       await indexer.waitFor(`block ${block ?? "at the head"}`, look, timeoutMs);
     },

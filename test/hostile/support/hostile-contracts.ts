@@ -13,7 +13,7 @@ import { emitter } from "../../support/anvil.ts";
 // EVM code of contracts that emit logs as the anvil of the tests has them do, and fail in a way of their own in every call.
 // Needs PUSH0 (Shanghai).
 
-// Call data that begins with 05 to fe goes on behind; all other goes to the emitter's code, in this contract's name.
+// Call data that begins with 05 to fe goes on below; all other is delegated to the emitter's code.
 const head = concatHex(["0x5f3560f81c6005900360fa11602f57365f5f375f5f365f73", emitter, "0x5af4005b"]);
 const endingSize = 15;
 
@@ -23,7 +23,7 @@ const failing = (end: Hex): Hex => concatHex([head, end]);
 /** Code whose calls end with this data, filled up with zeros to `length` bytes. */
 function ending(how: "revert" | "return", data: Hex, length = size(data)): Hex {
   const bytes = (value: number, digits: number) => numberToHex(value, { size: digits });
-  // Copies the data from behind the code to memory.
+  // Copies the data after the code to memory.
   const copy = concatHex(["0x62", bytes(size(data), 3), "0x61", bytes(size(head) + endingSize, 2), "0x5f39"]);
   const end = concatHex(["0x62", bytes(length, 3), "0x5f", how === "revert" ? "0xfd" : "0xf3"]);
   return failing(concatHex([copy, end, data]));
@@ -68,6 +68,6 @@ export const hostileCode: Record<string, (self: Hex, internalUrl: string) => Hex
     ),
 };
 
-/** Code that answers every call with this text. */
+/** Code that returns this text for every call. */
 export const honestCode = (value: string): Hex =>
   ending("return", encodeAbiParameters([{ type: "string" }], [value]));

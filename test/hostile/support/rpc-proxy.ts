@@ -5,10 +5,10 @@ import type { AddressInfo } from "node:net";
 /** A JSON-RPC request that came to the proxy. */
 export type ProxiedRequest = { id: unknown; method: string; params: unknown[] };
 
-/** Takes a request over by answering it itself; false leaves it to the node. */
+/** Responds to a request itself; false leaves it to the node. */
 export type Interception = (request: ProxiedRequest, response: ServerResponse) => boolean;
 
-/** A proxy in front of a node that gives some answers of its own, and counts requests by method. */
+/** A proxy in front of a node that responds to some requests itself, and counts requests by method. */
 export async function startRpcProxy(nodeUrl: string, intercept: Interception) {
   const counts = new Map<string, number>();
   const server = createServer(async (incoming, response) => {
@@ -42,7 +42,7 @@ export async function startRpcProxy(nodeUrl: string, intercept: Interception) {
   };
 }
 
-/** Answers with this JSON-RPC error. */
+/** Responds with this JSON-RPC error. */
 export function respondError(response: ServerResponse, { id }: ProxiedRequest, message: string): true {
   response.writeHead(200, { "content-type": "application/json" });
   response.end(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message } }));

@@ -67,7 +67,7 @@ const numbers = new Set(
   ),
 );
 
-/** A dump that can be queried. Its answers are those of the original subgraph over the same entities. */
+/** A dump that can be queried, with the results of the original subgraph over the same entities. */
 export function createEvaluator(dump: EntityDump) {
   const typed = new Map(
     Object.entries(dump).map(([type, entities]) => [

@@ -4,7 +4,7 @@ const generatedUntil = 1_760_000_000;
 export const bigParent = "0x".padEnd(66, "b");
 const ethNode = "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae";
 
-/** Node, labelhash and so on of the generated name `i`: made by the database, so that it can be recomputed. */
+/** SQL for the node of the generated name `i`, which can be recomputed. */
 export const nodeSql = (i: string | number) => `'0x' || encode(sha256(('node' || ${i})::bytea), 'hex')`;
 const hashSql = (kind: string, i: string) => `'0x' || encode(sha256(('${kind}' || ${i})::bytea), 'hex')`;
 /** Address of the generated account `i`. */

@@ -1,6 +1,6 @@
 import { concat, type Hex, keccak256, size, toHex } from "viem";
 
-/** What the contract answers to one exact call: return data, or revert data. */
+/** What the contract returns for one exact call: return data, or revert data. */
 export type TableEntry = { call: Hex; data: Hex; isRevert?: boolean };
 
 const op = {
@@ -29,7 +29,7 @@ const push1 = (value: number) => op.push1 + byte(value);
 const push2 = (value: number) => op.push2 + value.toString(16).padStart(4, "0");
 const bytesIn = (code: string) => code.length / 2;
 
-/** First byte of calls that make the contract emit an event; no function selector of resolvers begins so. */
+/** First byte of calls that make the contract emit an event; no resolver function's selector begins with it. */
 const logCall = (topics: number) => 0xe0 + topics;
 
 /** Calldata that makes the contract emit an event with these topics (2 to 4) and this data. */
@@ -38,7 +38,7 @@ export function emitCall(topics: readonly Hex[], data: Hex): Hex {
 }
 
 /**
- * Code of a contract that answers exact calls out of a table, emits the events that `emitCall` asks for, and reverts on
+ * Code of a contract that serves exact calls from a table, emits the events of `emitCall`, and reverts on
  * anything else: a resolver or registry whose whole state a test writes.
  */
 export function tableContract(entries: readonly TableEntry[]): Hex {
@@ -73,7 +73,7 @@ export function tableContract(entries: readonly TableEntry[]): Hex {
   });
 
   const dispatch = [
-    // The first byte of the call, compared with those that ask for events.
+    // The first byte of the call, compared with those of emitCall.
     ...emitterPlaces.map(
       ([topics, at]) =>
         push1(0) +
