@@ -5,7 +5,7 @@ import type { Random } from "../../devnet/random.ts";
 /** What an attack is aimed at. `port` is that of the service it names. */
 export type Target = { port: number; random: Random; ends: AbortSignal };
 
-/** How one request of an attack ended: HTTP status, or the reason why there was none. */
+/** How one request of an attack ended: HTTP status, with the error that the body shows, or the reason why there was none. */
 export type Reply = { status: string; ms: number; bytes: number };
 
 /** One row of the table: a way to hurt others with requests alone. */
@@ -55,16 +55,23 @@ export function send({ port, ends }: Target, sent: Sent): Promise<Reply> {
       const status = String(response.statusCode);
       response.on("error", () => end(`${status}, broken off`));
       if (unreadForMs !== undefined) return void setTimeout(() => end(`${status}, unread`), unreadForMs);
+      let start = "";
       response.on("data", (chunk: Buffer) => {
+        if (bytes === 0) start = chunk.toString("utf8", 0, 300);
         bytes += chunk.length;
       });
-      response.on("end", () => end(status));
+      response.on("end", () => end(`${status}${errorIn(start)}`));
     });
     asked.on("error", (error: NodeJS.ErrnoException) => end(error.code ?? "error"));
     asked.on("close", () => end("closed"));
     if (body instanceof Readable) body.pipe(asked);
     else asked.end(body);
   });
+}
+
+function errorIn(body: string): string {
+  const message = /^\{"(?:errors":\[\{"message|error|message)":"((?:[^"\\]|\\.)*)/.exec(body)?.[1];
+  return message === undefined ? "" : ` "${message.slice(0, 70)}"`;
 }
 
 /** A POST of a query to the subgraph. */
