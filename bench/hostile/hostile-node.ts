@@ -57,9 +57,6 @@ function behavioursOf(gateway: string): Record<string, Behaviour> {
   };
 }
 
-/** The node of the root chain with hostile contracts on it. */
-type HostileNode = Awaited<ReturnType<typeof startHostileNode>>;
-
 /**
  * Serves the node at `upstream` over JSON-RPC, with resolvers of its own behind the registry: each hostile name
  * (`loop.eth` and so on) has one that answers as a contract made for the attack would. Counts `eth_call`.

@@ -75,9 +75,6 @@ export const countSchema = z.int().min(0);
 /** The id of a chain. */
 export const chainIdSchema = z.int().min(1);
 
-/** An account or contract on one chain. */
-const accountSchema = z.strictObject({ chainId: chainIdSchema, address: addressSchema });
-
 /** A block of one chain. */
 export const blockSchema = z.strictObject({ timestamp: secondsSchema, number: countSchema });
 
