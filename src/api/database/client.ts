@@ -25,32 +25,75 @@ const sessionSettings = "SET random_page_cost = 1.1; SET jit = off";
 
 function createPooled(pool: Pool): Database {
   const ready = new WeakSet<PoolClient>();
-  return {
-    // One stays free to carry a cancellation, one for the other endpoints that share the pool.
-    connections: Math.max(1, (pool.options.max ?? 10) - 2),
-    async row(text, values, signal) {
+  // Two connections stay free for cancellations and for Ponder's own paths. Were all of them busy, the cancellations that
+  // end their statements would wait for each other.
+  const connections = Math.max(1, (pool.options.max ?? 10) - 2);
+  const takeTurn = createTurns(connections);
+
+  async function run(text: string, values: readonly string[], signal: AbortSignal) {
+    const client = await pool.connect();
+    let cancellation: Promise<unknown> | undefined;
+    const cancel = () => {
+      cancellation = pool
+        .query("SELECT pg_cancel_backend($1)", [(client as { processID?: number }).processID])
+        // The statement then ends by the pool's own timeout.
+        .catch(() => undefined);
+    };
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      if (!ready.has(client)) await client.query({ text: sessionSettings });
+      ready.add(client);
       signal.throwIfAborted();
-      const client = await pool.connect();
-      let cancellation: Promise<unknown> | undefined;
-      const cancel = () => {
-        cancellation = pool
-          .query("SELECT pg_cancel_backend($1)", [(client as { processID?: number }).processID])
-          // The statement then ends by the pool's own timeout.
-          .catch(() => undefined);
-      };
-      signal.addEventListener("abort", cancel, { once: true });
+      return read(await client.query({ text, values: [...values], rowMode: "array" }));
+    } finally {
+      signal.removeEventListener("abort", cancel);
+      // A cancellation that is still on its way must not hit the connection's next statement.
+      await cancellation;
+      client.release();
+    }
+  }
+
+  return {
+    connections,
+    async row(text, values, signal) {
+      const leave = await takeTurn(signal);
       try {
-        if (!ready.has(client)) await client.query({ text: sessionSettings });
-        ready.add(client);
-        signal.throwIfAborted();
-        return read(await client.query({ text, values: [...values], rowMode: "array" }));
+        return await run(text, values, signal);
       } finally {
-        signal.removeEventListener("abort", cancel);
-        // A cancellation that is still on its way must not hit the connection's next statement.
-        await cancellation;
-        client.release();
+        leave();
       }
     },
+  };
+}
+
+/** Lets `most` callers in at a time, the others in order; rejects once `signal` is aborted. Resolves with a way out. */
+function createTurns(most: number): (signal: AbortSignal) => Promise<() => void> {
+  const waiting = new Set<() => void>();
+  let running = 0;
+  const leave = () => {
+    const [next] = waiting;
+    if (next === undefined) running -= 1;
+    else next();
+  };
+  return async (signal) => {
+    signal.throwIfAborted();
+    if (running < most) {
+      running += 1;
+      return leave;
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<() => void>();
+    const enter = () => {
+      waiting.delete(enter);
+      signal.removeEventListener("abort", stop);
+      resolve(leave);
+    };
+    const stop = () => {
+      waiting.delete(enter);
+      reject(signal.reason);
+    };
+    waiting.add(enter);
+    signal.addEventListener("abort", stop, { once: true });
+    return promise;
   };
 }
 
