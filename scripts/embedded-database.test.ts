@@ -112,7 +112,7 @@ test("touches no folder that is something else", async () => {
   mkdirSync(directory);
   writeFileSync(join(directory, "letter.txt"), "dear");
   await expect(repairEmbeddedDatabase(directory, "public", tools())).rejects.toThrow(
-    "holds no embedded database",
+    "is not an embedded database",
   );
   expect(readdirSync(directory)).toEqual(["letter.txt"]);
 });

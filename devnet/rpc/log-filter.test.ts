@@ -63,9 +63,9 @@ test.each([
   [null, "the filter must be an object"],
   [{ fromBlock: "soon" }, "fromBlock and toBlock must be tags or hex"],
   [{ fromBlock: "0x5", toBlock: "0x4" }, "fromBlock is after toBlock"],
-  [{ address: 5 }, "address must hold hex texts"],
+  [{ address: 5 }, "address must be hex strings"],
   [{ topics: newOwner }, "topics must be a list of at most 4"],
-  [{ topics: [[5]] }, "topics must hold hex texts"],
+  [{ topics: [[5]] }, "topics must be hex strings"],
 ])("%j is refused", (filter, problem) => {
   expect(() => find(filter)).toThrow(`invalid params: ${problem}`);
 });
