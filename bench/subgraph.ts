@@ -6,7 +6,7 @@
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { createDatabase } from "../src/api/database/client.ts";
-import { createSubgraph } from "../src/api/subgraph/subgraph.ts";
+import { createSubgraph } from "../src/api/subgraph/routes.ts";
 import { indexStatements, tableStatements } from "../test/support/create-tables.ts";
 import { addressSql, bigParent, generateStatements, nodeSql } from "../test/support/subgraph/generate.ts";
 import { type Shape, shapes } from "./subgraph-shapes.ts";

@@ -8,7 +8,7 @@ import { resolvedRecords } from "../src/api/endpoints/resolve.ts";
 import { defaultGatewayLimits } from "../src/api/resolution/gateway.ts";
 import { indexedResolver } from "../src/api/resolution/indexed-records.ts";
 import { knownContracts } from "../src/api/resolution/known-contracts.ts";
-import { mount } from "../src/api/rest/mount.ts";
+import { mount } from "../src/api/rest/endpoint.ts";
 import type { CurrentStatus } from "../src/api/status/status-source.ts";
 import { indexedSubregistries } from "../src/deployments/issuers.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";

@@ -1,4 +1,4 @@
-import { escapeControls } from "../src/json-log.ts";
+import { escapeControls } from "../src/log/json-log.ts";
 import { type Command, type CommandContext, UsageError } from "./commands/command-line.ts";
 import { convertCommand } from "./commands/convert.ts";
 import { exportCommand } from "./commands/export.ts";

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { labelhashOf } from "../src/ens/labels.ts";
 import { openLabelFile } from "../src/labels/label-file.ts";
 import { digestsOf } from "../test/support/digests.ts";
-import { exportVersion } from "./commands/export.ts";
-import { validate } from "./commands/validate.ts";
+import { validate } from "./commands/validation.ts";
+import { exportVersion } from "./ingest/export-version.ts";
 import { openDatabaseReader } from "./store/database-reader.ts";
 import { ingestBytes, noProgress } from "./test-support/ingest-text.ts";
 

@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
-import { structureProblems } from "./check-structure.ts";
-import { frameworks, type Room, rooms } from "./rooms.ts";
+import { frameworks, type Room, rooms, structureProblems } from "./check-structure.ts";
 
 const named = ({ path }: Room) => path || "the project's own folder";
 const isFile = ({ path }: Room) => path.endsWith(".ts");
@@ -96,7 +95,7 @@ test("type imports, re-exports and dynamic imports count", () => {
 
 test("a folder without a room is refused, and so is one with too many files", () => {
   expect(structureProblems([{ path: "elsewhere/a.ts", text: "" }])).toEqual([
-    "elsewhere/a.ts: no room in scripts/rooms.ts holds this folder",
+    "elsewhere/a.ts: no room in scripts/check-structure.ts holds this folder",
   ]);
   const many = (count: number) =>
     Array.from({ length: count }, (_, i) => ({ path: `src/ens/file${i}.ts`, text: "" }));

@@ -1,11 +1,131 @@
-// Checks what Biome has no rules for: who imports whom (rooms.ts), and how many source files a folder holds.
+// Checks what Biome has no rules for: who imports whom (the table of rooms), and how many source files a folder holds.
 //
 //   check-structure.ts [folder]      the project's folder unless given; exit code 1 if anything is wrong
+
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
-import { frameworks, type Room, rooms } from "./rooms.ts";
+
+/** A folder of the project, or a single file, and what its files may import besides each other. */
+export type Room = {
+  path: string;
+  /** Rooms further up in the list, so that no two rooms import each other. */
+  imports: readonly string[] | "everything";
+  /** Framework packages; see `frameworks`. */
+  packages?: readonly string[];
+  /** True if the files of the folder may not import each other. */
+  isApart?: boolean;
+};
+
+/** Packages that only the rooms naming them may import. All others are open to every room. */
+export const frameworks = ["ponder", "ponder:registry", "ponder:api", "hono", "drizzle-orm", "graphql", "pg"];
+
+const forLabels = ["src/log", "src/ens", "src/labels"];
+const facts = ["abis", "src/ens", "src/deployments"];
+const apiRooms = ["src/api/database", "src/api/status", "src/api/rest"];
+
+/**
+ * Who may import whom. Tests are free, and so are `test` and `bench`, which nothing else may import. The API only
+ * reads: it never imports rules. Of `src` the label service, a separate process, may import labels and names only.
+ */
+export const rooms: readonly Room[] = [
+  { path: "abis", imports: [] },
+  { path: "src/log", imports: [] },
+  { path: "src/ens", imports: [] },
+  { path: "src/schema", imports: [], packages: ["ponder"] },
+  { path: "src/labels", imports: ["src/log", "src/ens"] },
+  { path: "src/deployments", imports: ["abis", "src/ens"] },
+  { path: "src/config", imports: [...facts, "src/labels"] },
+  {
+    path: "src/ponder",
+    imports: ["src/log", "src/config"],
+    packages: ["ponder", "ponder:registry", "ponder:api"],
+  },
+  {
+    path: "src/indexing",
+    imports: [...facts, "src/log", "src/schema", "src/labels", "src/ponder"],
+    packages: ["ponder:registry"],
+  },
+  { path: "src/contracts", imports: [...facts, "src/indexing"], packages: ["ponder:registry"] },
+  { path: "src/plugins", imports: [...facts, "src/indexing", "src/contracts"], isApart: true },
+  {
+    path: "src/api/database",
+    imports: ["src/log", "src/ens", "src/schema", "src/ponder"],
+    packages: ["ponder"],
+  },
+  {
+    path: "src/api/status",
+    imports: ["src/log", "src/config", "src/ponder", "src/api/database"],
+    packages: ["ponder"],
+  },
+  {
+    path: "src/api/rest",
+    imports: ["src/log", "src/ens", "src/api/database", "src/api/status"],
+    packages: ["hono"],
+  },
+  { path: "src/api/resolution", imports: [...facts, "src/api/database", "src/api/rest"] },
+  {
+    path: "src/api/subgraph",
+    imports: ["src/ens", "src/config", "src/ponder", "src/api/database", "src/api/status"],
+    packages: ["hono", "graphql"],
+  },
+  {
+    path: "src/api/endpoints",
+    imports: [...facts, "src/labels", "src/config", "src/ponder", ...apiRooms, "src/api/resolution"],
+  },
+  {
+    path: "src/api",
+    imports: [
+      "src/log",
+      "src/labels",
+      "src/deployments",
+      "src/config",
+      "src/ponder",
+      ...apiRooms,
+      "src/api/resolution",
+      "src/api/subgraph",
+      "src/api/endpoints",
+    ],
+    packages: ["hono", "ponder:api"],
+  },
+  {
+    path: "src",
+    imports: [
+      "src/log",
+      "src/labels",
+      "src/deployments",
+      "src/config",
+      "src/ponder",
+      "src/indexing",
+      "src/contracts",
+      "src/plugins",
+    ],
+  },
+  { path: "labels-service/store", imports: forLabels },
+  { path: "labels-service/formats", imports: forLabels },
+  {
+    path: "labels-service/ingest",
+    imports: [...forLabels, "labels-service/store", "labels-service/formats"],
+  },
+  { path: "labels-service/http", imports: [...forLabels, "labels-service/store"] },
+  {
+    path: "labels-service/commands",
+    imports: [
+      ...forLabels,
+      "labels-service/store",
+      "labels-service/formats",
+      "labels-service/ingest",
+      "labels-service/http",
+    ],
+  },
+  { path: "labels-service", imports: [...forLabels, "labels-service/formats", "labels-service/commands"] },
+  { path: "scripts", imports: ["src/labels", "src/config"] },
+  { path: "", imports: ["src/schema", "src/config"], packages: ["ponder"] },
+  { path: "devnet", imports: ["abis", "src/deployments", "labels-service/store"] },
+  { path: "test", imports: "everything" },
+  { path: "bench", imports: "everything" },
+];
 
 /** A source file: its path from the project's folder, with slashes, and its text. */
 export type SourceFile = { path: string; text: string };
@@ -34,7 +154,7 @@ const nameOf = ({ path }: Room) => path || "the project's own folder";
 
 function importProblems({ path, text }: SourceFile): string[] {
   const room = roomOf(path);
-  if (room === undefined) return [`${path}: no room in scripts/rooms.ts holds this folder`];
+  if (room === undefined) return [`${path}: no room in scripts/check-structure.ts holds this folder`];
   return ts.preProcessFile(text, true, true).importedFiles.flatMap(({ fileName, pos }) => {
     const reason = fileName.startsWith(".")
       ? refusedFile(room, posix.join(posix.dirname(path), fileName))

@@ -1,14 +1,13 @@
-import { createAnomalyLog } from "./anomaly-log.ts";
 import { readConfig } from "./config/environment.ts";
 import type { PluginId } from "./config/plugins.ts";
 import { contractSources } from "./config/sources.ts";
 import { bindRules, type EventsOf } from "./contracts/on.ts";
 import type { Namespace } from "./deployments/deployment.ts";
 import { isContractOf } from "./deployments/namespaces.ts";
+import { createAnomalyLog } from "./indexing/anomaly-log.ts";
 import { createNodes } from "./indexing/node-reads.ts";
 import { createSettings } from "./indexing/scope.ts";
 import { openLabels } from "./labels/open-labels.ts";
-import { processLog } from "./log.ts";
 import { openMetrics } from "./metrics.ts";
 import { registerBasenames } from "./plugins/basenames.ts";
 import { registerLineanames } from "./plugins/lineanames.ts";
@@ -17,6 +16,7 @@ import { registerRegistrars } from "./plugins/registrars.ts";
 import { registerSubgraph } from "./plugins/subgraph.ts";
 import { registerThreedns } from "./plugins/threedns.ts";
 import { registerTokenscope } from "./plugins/tokenscope.ts";
+import { processLog } from "./ponder/process.ts";
 
 // The one file that acts on load: opens the labels and registers the indexing functions of the active plugins.
 

@@ -5,10 +5,10 @@ import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openLabelFile } from "../../src/labels/label-file.ts";
 import { digestsOf } from "../../test/support/digests.ts";
-import { openInput } from "../ingest/open-input.ts";
+import { convert } from "../ingest/convert.ts";
+import { openInput } from "../ingest/read-input.ts";
 import { ingestBytes, ingestDefaults } from "../test-support/ingest-text.ts";
 import { labelSet, runCommand } from "../test-support/run-command.ts";
-import { convert } from "./convert.ts";
 
 let folder: string;
 

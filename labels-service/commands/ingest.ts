@@ -1,8 +1,8 @@
-import { escapeControls } from "../../src/json-log.ts";
+import { escapeControls } from "../../src/log/json-log.ts";
 import { formatOf } from "../formats/formats.ts";
 import { type IngestReport, ingest } from "../ingest/ingest.ts";
-import { openInput } from "../ingest/open-input.ts";
 import { createProgress, duration } from "../ingest/progress.ts";
+import { openInput } from "../ingest/read-input.ts";
 import {
   type Command,
   formatUsage,

@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { escapeControls } from "../../src/json-log.ts";
+import { escapeControls } from "../../src/log/json-log.ts";
 import { ingestFolder, lockFolder } from "../ingest/ingest.ts";
 import { type Command, type CommandContext, parseCommandLine, UsageError } from "./command-line.ts";
 

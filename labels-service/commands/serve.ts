@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { setFlagsFromString } from "node:v8";
-import { createJsonLog } from "../../src/json-log.ts";
+import { createJsonLog } from "../../src/log/json-log.ts";
 import { createLabelsServer } from "../http/server.ts";
-import { createLiveDatabase } from "../store/live-database.ts";
+import { createLiveDatabase } from "../store/database-reader.ts";
 import {
   type Command,
   type CommandContext,
@@ -11,9 +11,8 @@ import {
   wholeNumber,
 } from "./command-line.ts";
 
-const checkIntervalMs = 1000;
-/** How long requests may still take after SIGTERM. */
-const graceMs = 5000;
+// How often the file is checked for a replacement, and how long requests may still take after SIGTERM.
+const [checkIntervalMs, graceMs] = [1000, 5000];
 
 /** `serve`: the HTTP service over the label database, until SIGTERM or SIGINT. */
 export const serveCommand: Command = {
@@ -56,7 +55,6 @@ export const serveCommand: Command = {
     context.signals.off("SIGHUP", reload);
     const closed = once(server, "close");
     server.close();
-    server.closeIdleConnections();
     const impatience = setTimeout(() => server.closeAllConnections(), graceMs);
     await closed;
     clearTimeout(impatience);

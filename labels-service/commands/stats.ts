@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
-import { escapeControls } from "../../src/json-log.ts";
 import { labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
+import { escapeControls } from "../../src/log/json-log.ts";
 import { openDatabaseReader } from "../store/database-reader.ts";
 import { type Command, parseCommandLine } from "./command-line.ts";
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openDatabaseReader } from "../store/database-reader.ts";
 import { ingestBytes, noProgress } from "../test-support/ingest-text.ts";
 import { labelSet, runCommand } from "../test-support/run-command.ts";
-import { validate } from "./validate.ts";
+import { validate } from "./validation.ts";
 
 let folder: string;
 

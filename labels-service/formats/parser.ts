@@ -53,36 +53,6 @@ export const longestRow = 16 * 1024 * 1024;
 /** What some programs put before UTF-8 text. */
 export const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
-const lineFeed = 0x0a;
-
-/** Splits bytes at LF alone, since CR, U+2028 and the like may be part of a label; `offset` is where the bytes begin. */
-export function createLineSplitter(
-  offset: number,
-  onLine: (bytes: Buffer, start: number, end: number) => void,
-) {
-  let rest: Buffer = Buffer.alloc(0);
-  let consumed = offset;
-
-  return {
-    push: (chunk: Buffer) => {
-      const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-      let start = 0;
-      // Only the new bytes can contain the end of an unfinished line.
-      for (let end = bytes.indexOf(lineFeed, rest.length); end >= 0; end = bytes.indexOf(lineFeed, start)) {
-        onLine(bytes, start, end);
-        start = end + 1;
-      }
-      consumed += start;
-      rest = bytes.subarray(start);
-    },
-    /** The bytes after the last LF. */
-    rest: () => rest,
-    isTooLong: () => rest.length > longestRow,
-    /** Bytes before the unfinished line. */
-    offset: () => consumed,
-  };
-}
-
 /** The input is not what it is said to be; none of it is used. */
 export class InputError extends Error {
   override name = "InputError";

@@ -1,6 +1,6 @@
+import { createLineSplitter } from "./line-splitter.ts";
 import {
   type Checkpoint,
-  createLineSplitter,
   InputError,
   type LabelFormat,
   type LabelParser,

@@ -1,7 +1,7 @@
+import { createLineSplitter } from "./line-splitter.ts";
 import {
   byteOrderMark,
   type Checkpoint,
-  createLineSplitter,
   InputError,
   type LabelFormat,
   type LabelParser,

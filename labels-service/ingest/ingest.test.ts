@@ -6,11 +6,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { labelhashOf } from "../../src/ens/labels.ts";
 import { openLabelFile } from "../../src/labels/label-file.ts";
 import { digestsOf } from "../../test/support/digests.ts";
-import { validate } from "../commands/validate.ts";
+import { validate } from "../commands/validation.ts";
 import { openDatabaseReader } from "../store/database-reader.ts";
 import { ingestBytes, ingestDefaults, noProgress } from "../test-support/ingest-text.ts";
 import { ingest, ingestFolder, lockFolder } from "./ingest.ts";
-import { type Input, openInput } from "./open-input.ts";
+import { type Input, openInput } from "./read-input.ts";
 
 let folder: string;
 let databasePath: string;

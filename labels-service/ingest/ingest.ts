@@ -16,9 +16,8 @@ import {
   flush,
   type LabelDatabaseWriter,
 } from "../store/database-writer.ts";
-import { type Input, peek } from "./open-input.ts";
 import type { Progress } from "./progress.ts";
-import { type ReadRows, readInput } from "./read-input.ts";
+import { type Input, peek, type ReadRows, readInput } from "./read-input.ts";
 import type { Remark, RowCounts } from "./verify-rows.ts";
 
 export type IngestOptions = {

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { digestOf } from "../../src/ens/keccak.ts";
-import { escapeControls } from "../../src/json-log.ts";
+import { escapeControls } from "../../src/log/json-log.ts";
 import type { LabelParser, RowSink } from "../formats/parser.ts";
 import type { LabelSorter } from "./label-sorter.ts";
 

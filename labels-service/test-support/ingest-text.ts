@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { type IngestOptions, type IngestReport, ingest } from "../ingest/ingest.ts";
-import { openInput } from "../ingest/open-input.ts";
+import { openInput } from "../ingest/read-input.ts";
 
 /** Nobody watches. */
 export const noProgress = { report: () => {}, finish: () => {} };

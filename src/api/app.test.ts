@@ -74,7 +74,7 @@ function api({ hasSnapshot = true, subgraph = undefined as Hono | undefined, now
       timeoutMs: 5_000,
     },
   };
-  const app = createApi({ context, subgraph, log: (message) => logged.push(message) });
+  const app = createApi({ context, subgraph, log: (_, message) => logged.push(message) });
   const get = async (path: string, init?: RequestInit) => {
     const response = await app.request(path, init);
     return { status: response.status, headers: response.headers, text: await response.text() };

@@ -1,11 +1,11 @@
 import { Hono } from "hono";
-import { html } from "hono/html";
+import type { Log } from "../log/json-log.ts";
 import { type ApiContext, endpoints } from "./endpoints/endpoints.ts";
-import { docsRoutes } from "./rest/docs-page.ts";
+import { docsRoutes, openApiDocument } from "./rest/docs.ts";
+import { mount } from "./rest/endpoint.ts";
 import { errorResponse, notFound } from "./rest/errors.ts";
 import type { GateContext } from "./rest/gate.ts";
-import { mount } from "./rest/mount.ts";
-import { openApiDocument } from "./rest/openapi.ts";
+import { welcomePage } from "./welcome-page.ts";
 
 // Headers of ours that a browser lets its pages read.
 const exposedHeaders = "x-nsnode-version, link, etag, graph-indexed, graph-attestable";
@@ -21,7 +21,7 @@ export function createApi({
 }: {
   context: ApiContext & GateContext;
   subgraph?: Hono | undefined;
-  log: (message: string) => void;
+  log: Log;
 }): Hono {
   const version = context.versions.program;
   const app = new Hono();
@@ -40,40 +40,4 @@ export function createApi({
   // ponder: the app becomes a part of Ponder's own, whose answer to unknown paths would win over a notFound handler.
   app.all("*", notFound);
   return app;
-}
-
-const otherPaths = [
-  ["/openapi.json", "REST endpoints described, for programs"],
-  ["/health", "Whether the process is alive"],
-  ["/ready", "Whether the backfill is complete"],
-  ["/metrics", "Measurements for Prometheus"],
-] as const;
-
-function welcomePage(version: string, namespace: string, hasSubgraph: boolean) {
-  const item = (path: string, text: string) =>
-    html`<li><a href="${path}"><code>${path}</code></a> ${text}</li>`;
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Name service index</title>
-<link rel="icon" href="data:,">
-<style>
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 42rem; margin: 3rem auto; padding: 0 1rem; }
-code { font-size: 0.95em; }
-:root { color-scheme: light dark; }
-</style>
-</head>
-<body>
-<h1>Name service index</h1>
-<p>Version ${version}, namespace <code>${namespace}</code>.</p>
-<ul>
-${hasSubgraph ? item("/subgraph", "Names, owners and records over GraphQL") : ""}
-${item("/docs", "REST endpoints, to read and to try")}
-${endpoints.map(({ path, summary }) => (path.includes("{") ? html`<li><code>${path}</code> ${summary}</li>` : item(path, summary)))}
-${otherPaths.map(([path, text]) => item(path, text))}
-</ul>
-</body>
-</html>`;
 }

@@ -5,9 +5,8 @@ import { contractSources } from "../config/sources.ts";
 import { indexedSubregistries } from "../deployments/issuers.ts";
 import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
-import { processLog } from "../log.ts";
 import { isBackfillComplete, restoreHeads } from "../ponder/checkpoints.ts";
-import { ponderProcess } from "../ponder/process.ts";
+import { ponderProcess, processLog } from "../ponder/process.ts";
 import { sqlClientOf } from "../ponder/sql-client.ts";
 import { createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
@@ -16,14 +15,15 @@ import { namesContext } from "./endpoints/name-tokens.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import { statusChains } from "./status/facts.ts";
-import { openStatus } from "./status/open-status.ts";
-import { readVersions, watchLabelsVersion } from "./status/versions.ts";
-import { subgraphRoutes } from "./subgraph/routes.ts";
-import { createSubgraph } from "./subgraph/subgraph.ts";
+import { watchLabelsVersion } from "./status/labels-version.ts";
+import { openStatus } from "./status/status-source.ts";
+import { readVersions } from "./status/versions.ts";
+import { createSubgraph, subgraphRoutes } from "./subgraph/routes.ts";
 
 const config = readConfig();
 const versions = readVersions();
 const ponder = ponderProcess(globalThis);
+const log = processLog();
 
 const database = createDatabase(sqlClientOf(db));
 
@@ -32,16 +32,17 @@ if (ponder.isIndexer) await restoreHeads(ponder.write, ponder.schema);
 
 const status = openStatus({
   process: ponder,
+  log,
   database,
   clients: publicClients,
   chains: statusChains(config.chains, Object.values(contractSources(config))),
 });
 
-const labels = openLabels({ url: config.labelsUrl, ...config.labelSet, log: processLog() });
+const labels = openLabels({ url: config.labelsUrl, ...config.labelSet, log });
 const labelsVersion = watchLabelsVersion({
   describe: async () => (await labels).describe(),
   expectedSchemaVersion: labelDatabaseSchemaVersion,
-  log: ponder.log,
+  log,
 });
 ponder.onStop(() => {
   labelsVersion.stop();
@@ -67,7 +68,7 @@ export default createApi({
     },
   },
   subgraph: config.plugins.includes("subgraph") ? openSubgraph() : undefined,
-  log: ponder.log,
+  log,
 });
 
 function clientOf(chainId: number) {
@@ -81,7 +82,7 @@ function openSubgraph(): Hono {
       isReady: () => isBackfillComplete(database, AbortSignal.timeout(30_000)),
       connection: { query: (text) => ponder.write(text, []) },
       schema: config.databaseSchema,
-      log: ponder.log,
+      log,
     });
     ponder.onStop(stopWaiting);
   }

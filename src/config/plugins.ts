@@ -1,47 +1,9 @@
 import type { Abi } from "viem";
-import { referralRenewalsAbi, reverseRegistrarAbi } from "../../abis/registrars.ts";
-import { registryAbi, registryResolverAbi } from "../../abis/registry.ts";
-import { resolverAbi, resolverRecordsAbi } from "../../abis/resolver.ts";
-import { threednsNamesAbi, threednsTokenAbi } from "../../abis/threedns.ts";
-import { erc721TransferAbi, erc1155TransferAbi, nameWrapperAbi, seaportAbi } from "../../abis/tokens.ts";
 import type { Contract, Deployment, Namespace, Role } from "../deployments/deployment.ts";
 import { deployments } from "../deployments/deployments.ts";
 import { rootDatasource } from "../deployments/ens.ts";
 import { contractGroups } from "../deployments/namespaces.ts";
-
-// The ABI by which a plugin reads contracts of a role; "own" is the one that the contract's description has.
-type Reads = { readonly [R in Role]?: Abi | "own" };
-
-// What the plugin of a deployment reads of it.
-const names: Reads = {
-  registry: registryAbi,
-  resolver: resolverAbi,
-  baseRegistrar: "own",
-  controller: "own",
-  nameWrapper: nameWrapperAbi,
-  threednsToken: threednsTokenAbi,
-};
-
-// What the other plugins read of every deployment that there is. They need the root chain only, so that networks without
-// the other chains can have them too.
-const crossing = {
-  "protocol-acceleration": {
-    registry: registryResolverAbi,
-    threednsToken: threednsNamesAbi,
-    resolver: resolverRecordsAbi,
-    reverseRegistrar: reverseRegistrarAbi,
-  },
-  registrars: { baseRegistrar: "own", controller: "own", referrals: referralRenewalsAbi },
-  tokenscope: {
-    baseRegistrar: erc721TransferAbi,
-    nameWrapper: erc1155TransferAbi,
-    threednsToken: erc1155TransferAbi,
-    marketplace: seaportAbi,
-  },
-} as const satisfies Record<string, Reads>;
-
-type CrossingId = keyof typeof crossing;
-const crossingIds = Object.keys(crossing) as CrossingId[];
+import { type CrossingId, crossingIds, crossingReads, deploymentReads, type Reads } from "./plugin-reads.ts";
 
 export type PluginId = (typeof deployments)[number]["plugin"] | CrossingId;
 
@@ -89,5 +51,5 @@ export function indexedChainIds(active: readonly PluginId[], namespace: Namespac
 }
 
 function readsOf(plugin: PluginId): Reads {
-  return crossingIds.some((id) => id === plugin) ? crossing[plugin as CrossingId] : names;
+  return crossingIds.some((id) => id === plugin) ? crossingReads[plugin as CrossingId] : deploymentReads;
 }

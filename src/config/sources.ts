@@ -1,11 +1,79 @@
-import type { Abi } from "viem";
+import type { Abi, Hex } from "viem";
 import { resolverRecordsAbi } from "../../abis/resolver.ts";
-import type { Deployment } from "../deployments/deployment.ts";
+import packageJson from "../../package.json" with { type: "json" };
+import type { Datasource, Deployment } from "../deployments/deployment.ts";
 import { type Deployed, deployedContracts, namesKey } from "../deployments/namespaces.ts";
-import { type ContractEntry, entryOf, type PlannedEntry } from "./contract-entry.ts";
+import { chainName } from "./chains.ts";
 import type { Config } from "./environment.ts";
 import { abiFor, deploymentOf, type PluginId, pluginIds, rolesOf } from "./plugins.ts";
-import { withoutRepeatedResolvers, withSharedFilters } from "./resolver-ranges.ts";
+
+const normalizationVersion = packageJson.dependencies["@adraffy/ens-normalize"];
+
+/** What a contract entry carries besides its addresses: settings that decide rows, so that Ponder's build id covers them. */
+type RowRules = {
+  namespace: string;
+  plugins: readonly string[];
+  isSubgraphCompatible: boolean;
+  labelSetId: string;
+  labelSetVersion: number;
+  normalization: string;
+};
+
+/** One of Ponder's contract entries: the logs of one contract, by the chain's name. */
+export type ContractEntry = {
+  abi: Abi;
+  chain: Record<string, { address?: Hex; startBlock: number; endBlock?: number }>;
+  rowRules: RowRules;
+};
+
+/** A contract entry before the entries of resolvers are fitted to each other. */
+export type PlannedEntry = {
+  key: string;
+  entry: ContractEntry;
+  /** For resolvers: which of their events a names plugin reads; `every` for those of `protocol-acceleration`. */
+  resolver?: "records" | "dns" | "every";
+};
+
+/** The entry of a datasource's contract; undefined where the namespace or the block range lacks it. */
+export function entryOf(
+  config: Config,
+  { datasourceId, contract, abi }: { datasourceId: string; contract: string; abi: Abi },
+): ContractEntry | undefined {
+  const datasource = config.datasources[datasourceId];
+  const range = datasource && rangeOf(config, datasource, contract);
+  if (datasource === undefined || range === undefined) return undefined;
+  return { abi, chain: { [chainName(datasource.chainId)]: range }, rowRules: rowRulesOf(config) };
+}
+
+/** The settings that decide rows besides contracts and code. Their change changes the build id (ponder: only contract entries are hashed). */
+function rowRulesOf({ namespace, plugins, isSubgraphCompatible, labelSet }: Config): RowRules {
+  // Handlers run in the fixed order, in whichever order the plugins were named.
+  const active = pluginIds.filter((id) => plugins.includes(id));
+  return {
+    namespace,
+    plugins: active,
+    isSubgraphCompatible,
+    ...labelSet,
+    normalization: normalizationVersion,
+  };
+}
+
+// START_BLOCK and END_BLOCK cut a contract's own range; a contract that lies wholly outside has nothing to index.
+function rangeOf({ blockRange }: Config, datasource: Datasource, contract: string) {
+  const source = datasource.contracts[contract];
+  if (source === undefined) return undefined;
+  const startBlock = Math.max(source.startBlock, blockRange.startBlock ?? 0);
+  const endBlock = Math.min(
+    source.endBlock ?? Number.POSITIVE_INFINITY,
+    blockRange.endBlock ?? Number.POSITIVE_INFINITY,
+  );
+  if (startBlock > endBlock) return undefined;
+  return {
+    ...(source.address === undefined ? {} : { address: source.address }),
+    startBlock,
+    ...(endBlock === Number.POSITIVE_INFINITY ? {} : { endBlock }),
+  };
+}
 
 /** Ponder's contract entries by key. */
 export type ContractSources = Record<string, ContractEntry>;
@@ -96,4 +164,44 @@ function everyResolver(config: Config): PlannedEntry[] {
   });
   const hasEarly = Object.keys(early).length > 0;
   return [...(hasEarly ? [planned("EarlyResolver", early)] : []), planned("Resolver", every)];
+}
+
+/**
+ * The entries with every resolver event in one of them only: where one takes the events of all contracts of a chain from
+ * some block on, those after it end before that block, or drop out (an end of the first is not made up for). On Base the
+ * 3DNS resolver is such a contract. Entries of `protocol-acceleration` are left alone.
+ */
+export function withoutRepeatedResolvers(planned: readonly PlannedEntry[]): PlannedEntry[] {
+  const coveredFrom = new Map<string, number>();
+  return planned.flatMap((plan) => {
+    const { entry, resolver } = plan;
+    if (resolver === undefined || resolver === "every") return [plan];
+    const chain = Object.entries(entry.chain).flatMap(([name, range]) => {
+      const covered = coveredFrom.get(`${resolver} ${name}`) ?? Number.POSITIVE_INFINITY;
+      if (range.address === undefined)
+        coveredFrom.set(`${resolver} ${name}`, Math.min(covered, range.startBlock));
+      const endBlock = Math.min(range.endBlock ?? Number.POSITIVE_INFINITY, covered - 1);
+      if (endBlock < range.startBlock) return [];
+      return [[name, endBlock === Number.POSITIVE_INFINITY ? range : { ...range, endBlock }] as const];
+    });
+    return chain.length === 0 ? [] : [{ ...plan, entry: { ...entry, chain: Object.fromEntries(chain) } }];
+  });
+}
+
+/**
+ * The entries of resolvers without their address on chains where `protocol-acceleration` reads every resolver anyway: Ponder
+ * sends equal filters once, but would fetch the same logs again for a narrower one. Their handlers must check the emitter.
+ */
+export function withSharedFilters(planned: readonly PlannedEntry[]): PlannedEntry[] {
+  const every = planned.filter(({ resolver }) => resolver === "every");
+  const shared = new Set(every.flatMap(({ entry }) => Object.keys(entry.chain)));
+  return planned.map((plan) => {
+    const { entry, resolver } = plan;
+    if (resolver === undefined || resolver === "every") return plan;
+    const chain = Object.entries(entry.chain).map(([name, { address, ...range }]) => {
+      const isOpen = address === undefined || shared.has(name);
+      return [name, isOpen ? range : { address, ...range }] as const;
+    });
+    return { ...plan, entry: { ...entry, chain: Object.fromEntries(chain) } };
+  });
 }

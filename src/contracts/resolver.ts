@@ -1,7 +1,7 @@
 import { dnsResolverAbi, resolverAbi } from "../../abis/resolver.ts";
 import type { Deployment, Namespace } from "../deployments/deployment.ts";
 import { deployedContracts, namesKey } from "../deployments/namespaces.ts";
-import { dnsTextRecord } from "../ens/dns.ts";
+import { dnsTextRecord } from "../ens/dns-records.ts";
 import {
   applyAbiChanged,
   applyAddrChanged,

@@ -1,5 +1,6 @@
 import type { Hex } from "viem";
 import { accountId } from "../ens/caip-ids.ts";
+import { subnode, tokenIdToHex } from "../ens/nodes.ts";
 import type { Deployment, Namespace, Role } from "./deployment.ts";
 import { deployments } from "./deployments.ts";
 import { deployedContracts, managedNameOf } from "./namespaces.ts";
@@ -56,4 +57,10 @@ export function indexedSubregistries(namespace: Namespace): Subregistry[] {
             ],
     ),
   );
+}
+
+/** Node of the name that a token stands for. */
+export function nodeOfToken({ managedNode }: TokenIssuer, tokenId: bigint): Hex {
+  const id = tokenIdToHex(tokenId);
+  return managedNode === undefined ? id : subnode(managedNode, id);
 }

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
-import { dnsLabels, dnsTextRecord } from "./dns.ts";
+import { dnsLabels } from "./dns.ts";
+import { dnsTextRecord } from "./dns-records.ts";
 
 const text = (wire: Hex) => dnsLabels(wire)?.map((label) => label.toString("utf8"));
 

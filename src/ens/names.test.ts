@@ -1,16 +1,13 @@
 import { namehash } from "viem";
 import { expect, test } from "vitest";
+import { namesAbove, nodeOfInterpretedName, nodeOfName, parentName } from "./names.ts";
 import {
   interpretedLabel,
   isEncodedLabel,
   isNormalizedLabel,
   isNormalizedName,
-  namesAbove,
-  nodeOfInterpretedName,
-  nodeOfName,
   normalizedName,
-  parentName,
-} from "./names.ts";
+} from "./normalization.ts";
 
 // Nodes of ENSIP-1 and of the contracts' own tables.
 test.each([

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { isNormalizedName } from "./names.ts";
+import { isNormalizedName } from "./normalization.ts";
 
 // The meaning of a record's raw value. Indexed and live values pass through the same functions, so that both ways of
 // resolving agree.

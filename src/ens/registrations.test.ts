@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
-import { decodedReferrer } from "./registrations.ts";
+import { decodedReferrer, isParentCannotControlBurned, toSignedFuses } from "./registrations.ts";
 
 const zero = "0x0000000000000000000000000000000000000000";
 
@@ -19,4 +19,19 @@ test.each<[string, Hex, Hex]>([
   ["one bit in the padding", "0x0000000000000000000000015a1de0c3b7f24e86d9310ab27c4f5e6d7a8b9c01", zero],
 ])("%s", (_, encoded, expected) => {
   expect(decodedReferrer(encoded)).toBe(expected);
+});
+
+test.each([
+  [0, false],
+  [0x10000, true],
+  [0x1ffff, true],
+  [0xfffeffff, false],
+])("fuses %i: parent cannot control is %s", (fuses, isBurned) => {
+  expect(isParentCannotControlBurned(fuses)).toBe(isBurned);
+});
+
+test("a uint32 with its highest bit set is a negative Int, and keeps its bits", () => {
+  expect(toSignedFuses(0x80010000)).toBe(-2147418112);
+  expect(isParentCannotControlBurned(toSignedFuses(0x80010000))).toBe(true);
+  expect(toSignedFuses(196641)).toBe(196641);
 });

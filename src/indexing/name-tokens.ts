@@ -1,18 +1,12 @@
 import type { Hex } from "viem";
-import type { TokenIssuer } from "../deployments/issuers.ts";
+import { nodeOfToken, type TokenIssuer } from "../deployments/issuers.ts";
 import { assetId } from "../ens/caip-ids.ts";
-import { subnode, tokenIdToHex, zeroAddress } from "../ens/nodes.ts";
+import { zeroAddress } from "../ens/nodes.ts";
 import { nameToken } from "../schema/tokenscope.ts";
 import { ensureAccount } from "./accounts.ts";
 import type { Scope } from "./scope.ts";
 
 export type Transfer = { tokenId: bigint; from: Hex; to: Hex };
-
-/** Node of the name that a token stands for. */
-export function nodeOfToken({ managedNode }: TokenIssuer, tokenId: bigint): Hex {
-  const id = tokenIdToHex(tokenId);
-  return managedNode === undefined ? id : subnode(managedNode, id);
-}
 
 /**
  * One token changed hands: minted, burned, minted again or transferred. The chain is right: where the event contradicts the

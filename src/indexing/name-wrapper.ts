@@ -1,8 +1,8 @@
 import type { Hex } from "viem";
 import { dnsLabels } from "../ens/dns.ts";
-import { isParentCannotControlBurned, toSignedFuses } from "../ens/fuses.ts";
 import { keccak256 } from "../ens/keccak.ts";
 import { encodedLabel } from "../ens/labels.ts";
+import { isParentCannotControlBurned, toSignedFuses } from "../ens/registrations.ts";
 import { wrappedDomain } from "../schema/subgraph.ts";
 import { ensureAccount } from "./accounts.ts";
 import { type DomainRow, expectDomain, findDomain, saveDomain, updateDomain } from "./domains.ts";

@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { encodedLabel, isUsableLabel, labelhashOf } from "../ens/labels.ts";
-import { interpretedLabel } from "../ens/names.ts";
+import { interpretedLabel } from "../ens/normalization.ts";
 
 /** A label as it is stored: `labelName` in its column, `part` in names. */
 export type StoredLabel = { labelName: string | null; part: string };

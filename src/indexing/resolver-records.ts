@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { accountId } from "../ens/caip-ids.ts";
-import type { DnsTextRecord } from "../ens/dns.ts";
+import type { DnsTextRecord } from "../ens/dns-records.ts";
 import { keccak256 } from "../ens/keccak.ts";
 import { zeroAddress } from "../ens/nodes.ts";
 import { bytesValue, isTextKey, nameValue, pubkeyValue, textValue } from "../ens/record-values.ts";

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import type { DnsTextRecord } from "../ens/dns.ts";
+import type { DnsTextRecord } from "../ens/dns-records.ts";
 import { storedList } from "../ponder/store.ts";
 import { resolver } from "../schema/subgraph.ts";
 import { ensureAccount, isOwnedBy } from "./accounts.ts";

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import type { Log } from "../json-log.ts";
+import type { Log } from "../log/json-log.ts";
 import type { LabelSetFacts, LabelSetPin } from "./label-set.ts";
 
 /** Where labels come from, pinned to one label set id and version, so that its answers never change. */

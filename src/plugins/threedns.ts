@@ -5,7 +5,7 @@ import { registerRecords } from "../contracts/resolver.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { deployedContracts, namesKey } from "../deployments/namespaces.ts";
 import { threedns } from "../deployments/threedns.ts";
-import { dnsTextRecord } from "../ens/dns.ts";
+import { dnsTextRecord } from "../ens/dns-records.ts";
 import { applyRegistryTransfer } from "../indexing/registry.ts";
 import { applyDnsTextRecord } from "../indexing/resolver.ts";
 import {

@@ -18,8 +18,7 @@ function globalsOf({ command = "start", admin = undefined as unknown } = {}) {
   const metrics = Object.fromEntries(
     gaugeNames.map((name) => [name, new Gauge({ name, help: name, labelNames: ["chain"], registers })]),
   ) as Record<(typeof gaugeNames)[number], Gauge<"chain">>;
-  const logged: unknown[] = [];
-  const keep = (line: unknown) => logged.push(line);
+  const keep = () => undefined;
   const stops: (() => void)[] = [];
   const shutdown = { add: (stop: () => void) => stops.push(stop) };
   const scope = {
@@ -42,7 +41,7 @@ function globalsOf({ command = "start", admin = undefined as unknown } = {}) {
         admin === undefined ? { dialect: "pglite", instance: embedded } : { dialect: "postgres", admin },
     },
   };
-  return { scope, metrics, logged, stops };
+  return { scope, metrics, stops };
 }
 
 test("reads the sync figures of each chain by its id", async () => {
@@ -71,15 +70,13 @@ test("reads the sync figures of each chain by its id", async () => {
 });
 
 test("describes the process it is in", () => {
-  const { scope, logged, stops } = globalsOf();
+  const { scope, stops } = globalsOf();
   const ponder = ponderProcess(scope);
   expect(ponder.isIndexer).toBe(true);
   expect(ponderProcess(globalsOf({ command: "serve" }).scope).isIndexer).toBe(false);
   expect([ponder.schema, ponder.viewsSchema]).toEqual(["names", undefined]);
   expect(ponder.ofChain({ mainnet: "a", base: "b" }, 8453)).toBe("b");
   expect(ponder.ofChain({ mainnet: "a", base: "b" }, 10)).toBeUndefined();
-  ponder.log("one line");
-  expect(logged).toEqual([{ msg: "one line" }]);
   ponder.onStop(() => undefined);
   expect(stops).toHaveLength(2);
 });

@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
 import { z } from "zod/v4";
+import type { Log } from "../log/json-log.ts";
 import { expectOfPonder } from "./expected.ts";
 
 type Gauge = { get(): Promise<{ values: { value: number; labels: Record<string, unknown> }[] }> };
@@ -78,7 +79,6 @@ export type PonderProcess = {
   readMetrics(): Promise<ReadonlyMap<number, SyncMetrics>>;
   /** Runs SQL with the right to write. */
   write: WriteStatement;
-  log(message: string): void;
   /** Calls `stop` when the process ends and when `ponder dev` reloads the API. */
   onStop(stop: () => void): void;
 };
@@ -89,7 +89,7 @@ export function ponderProcess(scope: unknown): PonderProcess {
     apiGlobals,
     scope,
   );
-  const { metrics, options, logger } = PONDER_COMMON;
+  const { metrics, options } = PONDER_COMMON;
   const { chains } = PONDER_INDEXING_BUILD;
   const { driver } = PONDER_DATABASE;
   const names = new Map(chains.map(({ id, name }) => [id, name]));
@@ -103,7 +103,6 @@ export function ponderProcess(scope: unknown): PonderProcess {
     ofChain: (byName, chainId) => byName[names.get(chainId) ?? ""],
     readMetrics: () => readSyncMetrics(metrics, chains),
     write: (text, values) => writable.query(text, values),
-    log: (msg) => logger.warn({ msg }),
     onStop: (stop) => {
       PONDER_COMMON.shutdown.add(stop);
       PONDER_COMMON.apiShutdown.add(stop);
@@ -155,4 +154,13 @@ async function readSyncMetrics(
 async function figures(gauge: Gauge): Promise<ReadonlyMap<unknown, number>> {
   const { values } = await gauge.get();
   return new Map(values.map(({ value, labels }) => [labels["chain"], value]));
+}
+
+/** The log of this process: Ponder's where it runs, so that level and format are the operator's, else standard error. */
+export function processLog(): Log {
+  const ponder = ponderLogger();
+  return (level, message, fields) => {
+    if (ponder) ponder[level]({ msg: message, ...fields });
+    else console.error(JSON.stringify({ level, msg: message, ...fields }));
+  };
 }

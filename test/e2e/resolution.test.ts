@@ -59,6 +59,11 @@ beforeAll(async () => {
     CCIP_ALLOW_PRIVATE_HOSTS: "true",
   });
   await world.waitForIndex({ block });
+  // On a slow machine the index passes that block long after it was mined, and accelerates once it has caught up.
+  await world.waitFor("a fresh index", async () => {
+    const { status } = await fetch(`${world.url}/amirealtime?maxWorstCaseDistance=30`);
+    return status === 200 ? { done: undefined } : { state: `/amirealtime responds ${status}` };
+  });
 });
 
 afterAll(async () => {

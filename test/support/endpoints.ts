@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import { expect } from "vitest";
 import type { Endpoint } from "../../src/api/rest/endpoint.ts";
+import { mount } from "../../src/api/rest/endpoint.ts";
 import type { GateContext } from "../../src/api/rest/gate.ts";
-import { mount } from "../../src/api/rest/mount.ts";
 import type { CurrentStatus } from "../../src/api/status/status-source.ts";
 
 /** A status that holds what endpoints read of one: the cursor 1768400395 and what the index is doing. */
@@ -23,7 +23,7 @@ export function currentStatus(
 export function openEndpoints<C>(endpoints: readonly Endpoint<C>[], context: C & GateContext) {
   const logged: string[] = [];
   const app = new Hono();
-  for (const endpoint of endpoints) mount(app, endpoint, context, (message) => logged.push(message));
+  for (const endpoint of endpoints) mount(app, endpoint, context, (_, message) => logged.push(message));
 
   const declared = (url: string) => {
     const { pathname } = new URL(url, "http://localhost");

@@ -31,7 +31,7 @@ test("waits for the backfill, then makes the indexes once and tells of it", asyn
       },
     },
     schema: "s",
-    log: (line) => lines.push(line),
+    log: (_, line) => lines.push(line),
     everyMs: 5,
   });
   await expect.poll(() => lines).toEqual(["Names can be searched by index."]);

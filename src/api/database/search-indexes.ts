@@ -1,4 +1,5 @@
 import { z } from "zod/v4";
+import type { Log } from "../../log/json-log.ts";
 
 const extensionRows = z.object({ rows: z.array(z.object({ schema: z.string() })) });
 
@@ -66,15 +67,15 @@ export function createSearchIndexesWhenReady({
   isReady: () => Promise<boolean>;
   connection: Connection;
   schema: string;
-  log: (message: string) => void;
+  log: Log;
   everyMs?: number;
 }): () => void {
   const look = async () => {
     if (!(await isReady().catch(() => false))) return;
     clearInterval(timer);
     const outcome = await createSearchIndexes(connection, schema);
-    if (outcome.state === "ready") log("Names can be searched by index.");
-    else log(`Searches within names read all names: ${outcome.reason}. See docs/subgraph.md.`);
+    if (outcome.state === "ready") log("info", "Names can be searched by index.");
+    else log("warn", `Searches within names read all names: ${outcome.reason}. See docs/subgraph.md.`);
   };
   const timer = setInterval(look, everyMs);
   timer.unref();

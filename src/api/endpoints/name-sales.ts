@@ -3,15 +3,16 @@ import { z } from "zod/v4";
 import { nodeOfName } from "../../ens/names.ts";
 import type { Database } from "../database/client.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { field, readingOf } from "../rest/fields.ts";
 import { pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../rest/paging.ts";
 import {
   addressSchema,
   amountSchema,
   bytes32Parameter,
   countSchema,
+  field,
   hashSchema,
   nameParameter,
+  readingOf,
   secondsSchema,
 } from "../rest/values.ts";
 import { tokenFields } from "./name-tokens.ts";

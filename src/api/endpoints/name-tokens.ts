@@ -9,13 +9,14 @@ import { tokenIdToHex, zeroAddress } from "../../ens/nodes.ts";
 import type { Database } from "../database/client.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { envelope } from "../rest/errors.ts";
-import { field, readingOf } from "../rest/fields.ts";
 import {
   addressSchema,
   bytes32Parameter,
   chainIdSchema,
+  field,
   hashSchema,
   nameParameter,
+  readingOf,
   secondsSchema,
 } from "../rest/values.ts";
 

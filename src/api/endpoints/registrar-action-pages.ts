@@ -3,14 +3,15 @@ import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { finalizedCheckpointSql } from "../../ponder/checkpoints.ts";
 import type { Database } from "../database/client.ts";
-import { field, readingOf } from "../rest/fields.ts";
 import type { Paging } from "../rest/paging.ts";
 import {
   addressSchema,
   amountSchema,
   chainIdSchema,
   countSchema,
+  field,
   hashSchema,
+  readingOf,
   secondsSchema,
 } from "../rest/values.ts";
 

@@ -2,7 +2,8 @@ import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod/v4";
-import { escapeControls } from "../../json-log.ts";
+import type { Log } from "../../log/json-log.ts";
+import { escapeControls } from "../../log/json-log.ts";
 
 /** Body of an error, unless an endpoint declares another form. */
 export type ErrorBody = { message: string; details?: unknown };
@@ -72,7 +73,7 @@ export function notFound(c: Context): Response {
 export function errorResponse(
   error: unknown,
   c: Context,
-  log: (message: string) => void,
+  log: Log,
   { failure }: Pick<Envelope, "failure"> = plainEnvelope,
 ): Response {
   if (error instanceof ApiError) return c.json(error.body, error.status);
@@ -80,6 +81,6 @@ export function errorResponse(
     return c.json({ message: error.message || "Bad Request" } satisfies ErrorBody, error.status);
   }
   const reason = error instanceof Error ? error.stack : String(error);
-  log(escapeControls(`${c.req.method} ${c.req.path} failed: ${reason}`));
+  log("error", escapeControls(`${c.req.method} ${c.req.path} failed: ${reason}`));
   return c.json(failure, 500);
 }

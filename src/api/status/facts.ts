@@ -5,7 +5,7 @@ import {
   parseCheckpoint,
 } from "../../ponder/checkpoints.ts";
 import type { SyncMetrics } from "../../ponder/process.ts";
-import type { ChainFacts } from "./chain.ts";
+import type { ChainFacts } from "./snapshot.ts";
 
 /** One chain that is indexed: its id and its range of block numbers. */
 export type StatusChain = { chainId: number; startBlock: number; endBlock?: number | undefined };

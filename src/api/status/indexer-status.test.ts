@@ -222,7 +222,7 @@ function observe(chains: ModelChain[], model: ReturnType<typeof createModel>, ru
     findBlock: model.findBlock,
     clock: () => 1_700_000_000_000,
   });
-  const source = createStatusSource({ read, log: (message) => logged.push(message) });
+  const source = createStatusSource({ read, log: (_, message) => logged.push(message) });
   let cursor = Number.NEGATIVE_INFINITY;
   return async () => {
     await source.refresh();

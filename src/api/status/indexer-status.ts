@@ -1,9 +1,9 @@
 import type { CheckpointRow } from "../../ponder/checkpoints.ts";
 import type { SyncMetrics } from "../../ponder/process.ts";
-import type { ChainFacts } from "./chain.ts";
 import { chainFacts, type FindBlock, findEndsAhead, processedBefore, type StatusChain } from "./facts.ts";
+import type { Reading } from "./saved-snapshot.ts";
+import type { ChainFacts } from "./snapshot.ts";
 import { createSnapshot, omnichainSnapshot } from "./snapshot.ts";
-import type { Reading } from "./status-source.ts";
 
 /**
  * Reader of the status inside the process that indexes: from Ponder's checkpoints and metrics and the blocks they name.

@@ -1,4 +1,4 @@
-import type { ChainSnapshot } from "./chain.ts";
+import type { ChainSnapshot } from "./snapshot.ts";
 import {
   highestKnownTimestamp,
   type OmnichainSnapshot,

@@ -1,51 +1,10 @@
-import { z } from "zod/v4";
 import type { WriteStatement } from "../../ponder/process.ts";
 import type { RowReader } from "../../ponder/sql-client.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { savedSnapshot } from "./snapshot-schema.ts";
 
-/** A snapshot that an indexing process has left for processes that only serve; `run` identifies that process. */
-export type SavedSnapshot = { run: string; snapshot: Snapshot };
-
-const block = z.strictObject({ timestamp: z.int(), number: z.int() });
-const indefinite = z.strictObject({ configType: z.literal("indefinite"), startBlock: block });
-const definite = z.strictObject({ configType: z.literal("definite"), startBlock: block, endBlock: block });
-const config = z.discriminatedUnion("configType", [indefinite, definite]);
-
-const chain = z.discriminatedUnion("chainStatus", [
-  z.strictObject({ chainStatus: z.literal("chain-queued"), config }),
-  z.strictObject({
-    chainStatus: z.literal("chain-backfill"),
-    config,
-    latestIndexedBlock: block,
-    backfillEndBlock: block,
-  }),
-  z.strictObject({
-    chainStatus: z.literal("chain-following"),
-    config,
-    latestIndexedBlock: block,
-    latestKnownBlock: block,
-  }),
-  z.strictObject({ chainStatus: z.literal("chain-completed"), config, latestIndexedBlock: block }),
-]);
-
-const savedSnapshot = z.object({
-  run: z.string(),
-  snapshot: z.strictObject({
-    strategy: z.literal("omnichain"),
-    slowestChainIndexingCursor: z.int(),
-    snapshotTime: z.int(),
-    omnichainSnapshot: z.strictObject({
-      omnichainStatus: z.enum([
-        "omnichain-unstarted",
-        "omnichain-backfill",
-        "omnichain-following",
-        "omnichain-completed",
-      ]),
-      chains: z.record(z.string(), chain),
-      omnichainIndexingCursor: z.int(),
-    }),
-  }),
-});
+/** A snapshot that was read; `run` identifies the indexing process it comes from. */
+export type Reading = { run: string; snapshot: Snapshot };
 
 /**
  * Creates the table that holds the newest snapshot: a single row beside Ponder's own tables in the schema.
@@ -71,7 +30,7 @@ export async function createSnapshotView(
 export async function saveSnapshot(
   write: WriteStatement,
   schema: string,
-  { run, snapshot }: SavedSnapshot,
+  { run, snapshot }: Reading,
 ): Promise<void> {
   await write(
     `insert into ${table(schema)} values ('indexing', $1, $2, now())
@@ -84,7 +43,7 @@ export async function saveSnapshot(
 export async function readSavedSnapshot(
   database: RowReader,
   signal: AbortSignal,
-): Promise<SavedSnapshot | undefined> {
+): Promise<Reading | undefined> {
   const [exists] = await database.row("select to_regclass('_indexing_status')::text", [], signal);
   if (typeof exists !== "string") return undefined;
   const [text] = await database.row(

@@ -1,7 +1,6 @@
 import { PGlite } from "@electric-sql/pglite";
 import { createDatabase, type Database } from "../../../src/api/database/client.ts";
-import { subgraphRoutes } from "../../../src/api/subgraph/routes.ts";
-import { createSubgraph } from "../../../src/api/subgraph/subgraph.ts";
+import { createSubgraph, subgraphRoutes } from "../../../src/api/subgraph/routes.ts";
 import type { SubgraphLimits } from "../../../src/config/limits.ts";
 import { indexStatements, tableStatements } from "../create-tables.ts";
 import { type Entity, type EntityDump, insertStatements } from "./entities.ts";

@@ -2,7 +2,7 @@ import { type EntityType, entityType } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
 import { isSortable, sortKeys } from "../schema/filters.ts";
 import { nameOf, show, type Value } from "../schema/values.ts";
-import { indexedPrefix } from "./conditions.ts";
+import { sortColumns } from "./conditions.ts";
 import type { Statement } from "./statement.ts";
 
 /** Terms of ORDER BY, and the joins that they need. */
@@ -54,14 +54,6 @@ export function orderSql(
     by: own(sortColumns(target.table, other, child.column)),
     joins: [`LEFT JOIN ${target.table} ${other} ON ${link}`],
   };
-}
-
-// The index of a long text contains its first characters: sorted by these first, the order is the same and the
-// database sorts only ties.
-function sortColumns(table: string, alias: string, name: string): string[] {
-  const column = `${alias}.${name}`;
-  const prefix = indexedPrefix({ column, table, name });
-  return prefix === undefined ? [column] : [prefix, column];
 }
 
 function readDirection(value: Value): "" | " DESC" {

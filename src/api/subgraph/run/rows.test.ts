@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { BusyError } from "../schema/errors.ts";
-import { createGate, shareRows } from "./rows.ts";
+import { createGate } from "./gate.ts";
+import { shareRows } from "./rows.ts";
 
 const never = new AbortController().signal;
 const pause = () => new Promise((resolve) => setTimeout(resolve, 5));

@@ -1,6 +1,6 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import type { Database } from "../../database/client.ts";
-import { BusyError } from "../schema/errors.ts";
+import { createGate } from "./gate.ts";
 
 type RowReader = Database["row"];
 
@@ -17,54 +17,7 @@ export function createRows(
   return shareRows((sql, values, signal) => gate(signal, () => database.row(sql, values, inTime(signal))));
 }
 
-/** Lets `concurrency` tasks run at a time and `queue` wait; a task beyond these throws BusyError. */
-export function createGate({ concurrency, queue }: { concurrency: number; queue: number }) {
-  const waiting = new Set<() => void>();
-  let running = 0;
-
-  function leave(): void {
-    const [next] = waiting;
-    if (next === undefined) running -= 1;
-    else {
-      waiting.delete(next);
-      next();
-    }
-  }
-
-  async function enter(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    if (running < concurrency) {
-      running += 1;
-      return;
-    }
-    if (waiting.size >= queue) throw new BusyError(1);
-    await new Promise<void>((resolve, reject) => {
-      const give = () => {
-        signal.removeEventListener("abort", stop);
-        resolve();
-      };
-      const stop = () => {
-        waiting.delete(give);
-        reject(signal.reason);
-      };
-      waiting.add(give);
-      signal.addEventListener("abort", stop, { once: true });
-    });
-  }
-
-  /** Runs the task when its turn comes; not at all if `signal` is aborted before. */
-  return async <T>(signal: AbortSignal, task: () => Promise<T>): Promise<T> => {
-    await enter(signal);
-    try {
-      return await task();
-    } finally {
-      leave();
-    }
-  };
-}
-
-type Row = (string | null)[];
-type Flight = { row: Promise<Row>; since: number; waiting: number; stop: AbortController };
+type Flight = { row: ReturnType<RowReader>; since: number; waiting: number; stop: AbortController };
 
 // A request that joins another's statement may see a moment before its own, but never more than this.
 const joinableMs = 50;
@@ -95,10 +48,10 @@ export function shareRows(
     // No parameter contains a NUL: Postgres would refuse it.
     const key = [sql, ...values].join("\0");
     const found = flights.get(key);
-    const flight =
-      found !== undefined && clock() - found.since < joinableMs ? found : start(key, sql, values);
+    const isJoinable = found !== undefined && clock() - found.since < joinableMs;
+    const flight = isJoinable ? found : start(key, sql, values);
     flight.waiting += 1;
-    const { promise, resolve, reject } = Promise.withResolvers<Row>();
+    const { promise, resolve, reject } = Promise.withResolvers<Awaited<Flight["row"]>>();
     const leave = () => {
       flight.waiting -= 1;
       if (flight.waiting === 0) {
@@ -109,10 +62,6 @@ export function shareRows(
     };
     signal.addEventListener("abort", leave, { once: true });
     flight.row.then(resolve, reject);
-    try {
-      return await promise;
-    } finally {
-      signal.removeEventListener("abort", leave);
-    }
+    return promise.finally(() => signal.removeEventListener("abort", leave));
   };
 }

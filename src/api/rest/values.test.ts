@@ -1,7 +1,7 @@
 import { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod/v4";
-import { field, readingOf } from "./fields.ts";
+import { field, readingOf } from "./values.ts";
 
 let client: PGlite;
 beforeAll(async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type LabelsVersion, readVersions, watchLabelsVersion } from "./versions.ts";
+import { type LabelsVersion, watchLabelsVersion } from "./labels-version.ts";
+import { readVersions } from "./versions.ts";
 
 test("reads the versions of what is installed", () => {
   const versions = readVersions();
@@ -26,7 +27,7 @@ describe("the versions of the source of labels", () => {
         return answer;
       },
       expectedSchemaVersion: 3,
-      log: (message) => logged.push(message),
+      log: (_, message) => logged.push(message),
     });
     return { source, logged, asked: () => asked };
   }

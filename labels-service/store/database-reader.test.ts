@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { labelhashOf } from "../../src/ens/labels.ts";
 import { ingestBytes } from "../test-support/ingest-text.ts";
-import { createLiveDatabase } from "./live-database.ts";
+import { createLiveDatabase } from "./database-reader.ts";
 
 let folder: string;
 let path: string;

@@ -1,5 +1,5 @@
-import type { AnomalyReport } from "./indexing/scope.ts";
-import type { Log } from "./json-log.ts";
+import type { Log } from "../log/json-log.ts";
+import type { AnomalyReport } from "./scope.ts";
 
 const loggedOfEachKind = 20;
 

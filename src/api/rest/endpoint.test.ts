@@ -2,9 +2,8 @@ import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import { z } from "zod/v4";
 import { currentStatus } from "../../../test/support/endpoints.ts";
-import { endpoint } from "./endpoint.ts";
+import { endpoint, mount } from "./endpoint.ts";
 import { ApiError, envelope } from "./errors.ts";
-import { mount } from "./mount.ts";
 
 const described = { tag: "Test", summary: "A test", description: "A test." };
 const anything = { 200: { description: "What came", schema: z.unknown() } };
@@ -73,7 +72,7 @@ const gated = (parts: { isCheckedAfterInput: boolean }) =>
 function open(given: Parameters<typeof mount<typeof context>>[1], changes: Partial<typeof context> = {}) {
   const logged: string[] = [];
   const app = new Hono();
-  mount(app, given, { ...context, ...changes }, (message) => logged.push(message));
+  mount(app, given, { ...context, ...changes }, (_, message) => logged.push(message));
   const ask = async (path: string, init?: RequestInit) => {
     const response = await app.request(path, init);
     const text = await response.text();

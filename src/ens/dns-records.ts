@@ -1,0 +1,69 @@
+import type { Hex } from "viem";
+import { dnsLabels } from "./dns.ts";
+
+/** A text record that a DNS resolver keeps as a TXT record; its value is undefined if it was deleted. */
+export type DnsTextRecord = { key: string; value: string | undefined };
+
+const txt = 16;
+
+const keySuffix = ".ens";
+
+/**
+ * The text record in a DNSRecordChanged or DNSRecordDeleted event: resource TXT, record name `<key>.ens`, value the
+ * first string of the first TXT record (ENSNode's rule). Undefined for other records and for malformed ones.
+ * @example dnsTextRecord({ name: "0x0661766174617203656e7300", resource: 16 }) // { key: "avatar", value: undefined }
+ */
+export function dnsTextRecord({
+  name,
+  resource,
+  record,
+}: {
+  name: Hex;
+  resource: number;
+  record?: Hex;
+}): DnsTextRecord | undefined {
+  if (resource !== txt) return undefined;
+  const recordName = dnsLabels(name)
+    ?.map((label) => label.toString("utf8"))
+    .join(".");
+  if (!recordName?.endsWith(keySuffix)) return undefined;
+  const key = recordName.slice(0, -keySuffix.length);
+  if (record === undefined) return { key, value: undefined };
+  const records = resourceRecords(Buffer.from(record.slice(2), "hex"));
+  if (records === undefined) return undefined;
+  const data = records.find(({ type }) => type === txt)?.data;
+  return { key, value: data && firstString(data) };
+}
+
+type ResourceRecord = { type: number; data: Buffer };
+
+// RFC 1035 section 3.2.1, one record after another, names without compression (as DNSSEC signs them).
+function resourceRecords(bytes: Buffer): ResourceRecord[] | undefined {
+  const records: ResourceRecord[] = [];
+  let offset = 0;
+  while (offset < bytes.length) {
+    const fixed = endOfName(bytes, offset);
+    if (fixed === undefined || fixed + 10 > bytes.length) return undefined;
+    const start = fixed + 10;
+    const end = start + bytes.readUInt16BE(fixed + 8);
+    if (end > bytes.length) return undefined;
+    records.push({ type: bytes.readUInt16BE(fixed), data: bytes.subarray(start, end) });
+    offset = end;
+  }
+  return records;
+}
+
+function endOfName(bytes: Buffer, start: number): number | undefined {
+  let offset = start;
+  for (;;) {
+    const length = bytes[offset];
+    if (length === undefined || length > 63) return undefined;
+    offset += 1 + length;
+    if (length === 0) return offset;
+  }
+}
+
+// TXT data is a list of strings, each after its length.
+function firstString(data: Buffer): string {
+  return data.subarray(1, 1 + (data[0] ?? 0)).toString("utf8");
+}

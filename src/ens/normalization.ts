@@ -1,0 +1,51 @@
+import { ens_normalize } from "@adraffy/ens-normalize";
+import type { Hex } from "viem";
+import { encodedLabel } from "./labels.ts";
+
+/**
+ * The normalised form of a name (ENSIP-15), or the reason why it has none.
+ * @example normalizedName("Vitalik.ETH") // { name: "vitalik.eth" }
+ */
+export function normalizedName(name: string): { name: string } | { fault: string } {
+  try {
+    return { name: ens_normalize(name) };
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/**
+ * Whether a name is its own normalised form (ENSIP-15); the root is.
+ * @example isNormalizedName("vitalik.eth") // true
+ * @example isNormalizedName("Vitalik.eth") // false
+ */
+export function isNormalizedName(name: string): boolean {
+  const result = normalizedName(name);
+  return "name" in result && result.name === name;
+}
+
+/**
+ * Whether a label is normalised on its own (ENSIP-15). The empty label and labels with a full stop are not.
+ * @example isNormalizedLabel("vitalik") // true
+ * @example isNormalizedLabel("a.b") // false
+ */
+export function isNormalizedLabel(label: string): boolean {
+  return label !== "" && !label.includes(".") && isNormalizedName(label);
+}
+
+/**
+ * Whether a label is encoded: `[` + 64 lower-case hex digits + `]`.
+ * @example isEncodedLabel("[4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0]") // true
+ */
+export function isEncodedLabel(label: string): boolean {
+  return /^\[[0-9a-f]{64}\]$/.test(label);
+}
+
+/**
+ * The label if it is known and normalised, else the encoded label: one part of an interpreted name.
+ * @example interpretedLabel("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0", "eth") // "eth"
+ * @example interpretedLabel("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0", undefined) // "[4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0]"
+ */
+export function interpretedLabel(labelhash: Hex, label: string | undefined): string {
+  return label !== undefined && isNormalizedLabel(label) ? label : encodedLabel(labelhash);
+}
