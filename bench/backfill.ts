@@ -3,10 +3,14 @@
 // the three recorded ones (bench/recordings.ts).
 //
 //   node scripts/with-node.mjs bench/backfill.ts [--logs 500000] [--rounds 3] [--pglite]
+//   node scripts/with-node.mjs bench/backfill.ts --against CHECKOUT [--logs 500000] [--rounds 3]
 //   node scripts/with-node.mjs bench/backfill.ts --chains [--logs 300000] [--rounds 3] [--pglite]
 //
 // Needs a Postgres server's programs (it starts one for the run), or DATABASE_URL. The RPC cache is filled by a first
 // run, whose time is printed too; the figures that count come from runs over the warm cache.
+//
+// With --against, each mode runs by turns with the indexing functions of another checkout of this project (with its
+// packages installed); the last column is the median of the ratios of neighbouring runs: over 1, this one is faster.
 //
 // With --chains, each set of plugins gets a database of its own, so that its first run shows all of its requests;
 // each count is followed by the difference to the set before. The run fails unless every log was indexed by every plugin
@@ -14,7 +18,7 @@
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { createDatabases } from "./backfill/databases.ts";
 import { measureManyChains } from "./backfill/many-chains.ts";
@@ -28,6 +32,7 @@ const { values: options } = parseArgs({
     logs: { type: "string" },
     rounds: { type: "string", default: "3" },
     pglite: { type: "boolean", default: false },
+    against: { type: "string" },
   },
 });
 
@@ -46,7 +51,15 @@ try {
     const databases = createDatabases(databaseUrl, folder);
     await measureManyChains({ logs: Number(options.logs ?? 300_000), rounds, folder, database, databases });
   } else {
-    await measureOneChain({ logs: Number(options.logs ?? 500_000), rounds, folder, database, databaseUrl });
+    const against = options.against && resolve(options.against);
+    await measureOneChain({
+      logs: Number(options.logs ?? 500_000),
+      rounds,
+      folder,
+      database,
+      databaseUrl,
+      against,
+    });
   }
 } finally {
   await postgres?.stop();

@@ -1,17 +1,23 @@
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const ponder = join(root, "node_modules/ponder/dist/esm/bin/ponder.js");
+const ponder = "node_modules/ponder/dist/esm/bin/ponder.js";
 
 /** App folders: with the real indexing functions, and with empty ones in their place. */
 export const realRoot = root;
 export const emptyRoot = fileURLToPath(new URL("empty", import.meta.url));
 
-export type Indexed<Result> = { seconds: number; peakMegabytes: number; result: Result };
+/** Seconds of the backfill, processor seconds of the process up to its end, and its largest memory. */
+export type Indexed<Result> = {
+  seconds: number;
+  processorSeconds: number;
+  peakMegabytes: number;
+  result: Result;
+};
 
 /**
  * Indexes once into the database schema `name`, calls `whenComplete` when the backfill is complete, and ends the
@@ -32,7 +38,9 @@ export async function indexOnce<Result>({
 }): Promise<Indexed<Result>> {
   const flags = ["--max-semi-space-size=128", "--disable-warning=DeprecationWarning"];
   const args = ["start", "--root", appRoot, "--schema", name, "--log-format", "json", "--port", String(port)];
-  const child = spawn(process.execPath, [...flags, ponder, ...args], {
+  // Another checkout runs on its own packages.
+  const home = existsSync(join(appRoot, ponder)) ? appRoot : root;
+  const child = spawn(process.execPath, [...flags, join(home, ponder), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...environment, DATABASE_SCHEMA: name, PORT: String(port) },
   });
@@ -45,7 +53,8 @@ export async function indexOnce<Result>({
       const { msg, duration, level, error } = JSON.parse(line);
       if (level >= 50) throw new Error(`${name}: ${msg} ${JSON.stringify(error)}`);
       if (msg !== "Completed backfill indexing across all chains") continue;
-      return { seconds: duration / 1000, peakMegabytes, result: await whenComplete() };
+      const processorSeconds = processorSecondsOf(child.pid);
+      return { seconds: duration / 1000, processorSeconds, peakMegabytes, result: await whenComplete() };
     }
     throw new Error(`${name}: the indexing service ended before its backfill was complete`);
   } finally {
@@ -63,6 +72,14 @@ function residentMegabytes(pid: number | undefined): number {
   } catch {
     return 0;
   }
+}
+
+// Fields 14 and 15 of /proc/<pid>/stat, in hundredths of a second; the second field may contain spaces.
+function processorSecondsOf(pid: number | undefined): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /s, "")
+    .split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
 /** The metrics of a running service: `sum` adds the series of a name, `by` separates them by a label. */

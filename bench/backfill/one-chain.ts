@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import pg from "pg";
 import { freePort } from "../../devnet/ports.ts";
-import { emptyRoot, indexOnce, realRoot } from "./indexing-process.ts";
+import { emptyRoot, type Indexed, indexOnce, realRoot } from "./indexing-process.ts";
 import { labelsFile } from "./labels-file.ts";
 import { oneChainHistory } from "./one-chain-history.ts";
 import { type RpcServer, serveHistory } from "./rpc.ts";
@@ -9,7 +9,7 @@ import { type RpcServer, serveHistory } from "./rpc.ts";
 const firstBlock = 10_000_000;
 
 type Mode = { appRoot: string; isCompatible: boolean; plugins: string };
-type Run = { requests: number; eventsPerSecond: number; seconds: number; peakMegabytes: number };
+type Run = Omit<Indexed<number>, "result"> & { requests: number; eventsPerSecond: number };
 
 const allPlugins = "subgraph,protocol-acceleration,registrars,tokenscope";
 const modes: Readonly<Record<string, Mode>> = {
@@ -27,6 +27,8 @@ export type OneChainOptions = {
   database: string;
   /** Undefined: PGlite in `folder`. */
   databaseUrl: string | undefined;
+  /** Folder of another checkout, to compare with. */
+  against: string | undefined;
 };
 
 type Subject = Pick<OneChainOptions, "folder" | "databaseUrl"> & {
@@ -52,6 +54,7 @@ export async function measureOneChain(options: OneChainOptions): Promise<void> {
     const further = await backfill(subject, "further", modes["all plugins"] as Mode);
     console.log(`all plugins of one chain after it: ${format(further.requests)} further requests`);
 
+    if (options.against !== undefined) return await compare(subject, options.against, rounds);
     const runs = new Map(Object.keys(modes).map((name) => [name, [] as Run[]]));
     for (let round = 0; round < rounds; round++) {
       for (const [place, [name, mode]] of Object.entries(modes).entries()) {
@@ -61,6 +64,32 @@ export async function measureOneChain(options: OneChainOptions): Promise<void> {
     printRuns(runs);
   } finally {
     rpc.close();
+  }
+}
+
+/** Each mode by turns with the functions of this checkout and of another; the order changes from round to round. */
+async function compare(subject: Subject, other: string, rounds: number): Promise<void> {
+  console.log("this checkout | the other | ratio of neighbours, median: by time, by processor time");
+  for (const [place, [name, mode]] of Object.entries(modes).entries()) {
+    if (mode.appRoot !== realRoot) continue;
+    const pairs: { own: Run; others: Run }[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const own = () => backfill(subject, `own${place}_${round}`, mode);
+      const others = () => backfill(subject, `other${place}_${round}`, { ...mode, appRoot: other });
+      if (round % 2 === 0) pairs.push({ own: await own(), others: await others() });
+      else {
+        const first = await others();
+        pairs.push({ own: await own(), others: first });
+      }
+    }
+    const speeds = (of: "own" | "others") => pairs.map((pair) => format(pair[of].eventsPerSecond)).join(", ");
+    const byTime = median(pairs.map(({ own, others }) => others.seconds / own.seconds));
+    const byProcessor = median(
+      pairs.map(({ own, others }) => others.processorSeconds / own.processorSeconds),
+    );
+    console.log(
+      `  ${name.padEnd(16)} ${speeds("own")} | ${speeds("others")} | ${byTime.toFixed(3)}, ${byProcessor.toFixed(3)}`,
+    );
   }
 }
 
