@@ -24,9 +24,9 @@ describe("facts of a label service", () => {
       {
         "/v1/version": ok({
           status: "success",
-          versionInfo: { version: "0.1.0", dbSchemaVersion: 1, describedSet },
+          versionInfo: { version: "0.1.0", dbSchemaVersion: 1, labelSet: describedSet },
         }),
-        "/v1/config": ok({ version: "0.1.0", describedSet, recordsCount: 7 }),
+        "/v1/config": ok({ version: "0.1.0", labelSet: describedSet, recordsCount: 7 }),
       },
       { version: "0.1.0", schemaVersion: 1, recordsCount: 7 },
     ],
@@ -35,7 +35,7 @@ describe("facts of a label service", () => {
       {
         "/v1/version": ok({
           status: "success",
-          versionInfo: { version: "1.5.1", dbSchemaVersion: 3, describedSet },
+          versionInfo: { version: "1.5.1", dbSchemaVersion: 3, labelSet: describedSet },
         }),
         "/v1/labels/count": ok({ status: "success", count: 9, timestamp: "2026-01-01T00:00:00.000Z" }),
       },
@@ -43,7 +43,7 @@ describe("facts of a label service", () => {
     ],
     [
       "ENSRainbow 1.10",
-      { "/v1/config": ok({ version: "1.10.0", describedSet, recordsCount: 8 }) },
+      { "/v1/config": ok({ version: "1.10.0", labelSet: describedSet, recordsCount: 8 }) },
       { version: "1.10.0", schemaVersion: 3, recordsCount: 8 },
     ],
     [
