@@ -6,12 +6,22 @@ const stand = (name: string) => fileURLToPath(new URL(`test/support/${name}`, im
 // Attacks that need neither an EVM node nor a service of their own.
 const inProcess = "test/hostile/{fuzz,raw}-*.test.ts";
 
+// Replaces modules, which would last beyond it.
+const replacesModules = "src/plugins/made-up-deployment.test.ts";
+
 // Measure times under a load of their own: no other test file runs beside them.
 const alone = [
   "test/e2e/subgraph-protection.test.ts",
   "test/hostile/call-traces.test.ts",
   "test/hostile/contract-reads.test.ts",
 ];
+
+const unit = {
+  testTimeout: 20_000,
+  hookTimeout: 60_000,
+  sequence: { groupOrder: 0 },
+};
+const registry = { alias: { "ponder:registry": stand("registry.ts") } };
 
 const endToEnd = {
   testTimeout: 240_000,
@@ -27,9 +37,13 @@ export default defineConfig({
     // One group after the other.
     projects: [
       {
-        resolve: { alias: { "ponder:registry": stand("registry.ts") } },
+        resolve: registry,
         test: {
+          ...unit,
           name: "unit",
+          // One module graph for all files of a worker: loading it again for each took longer than the tests.
+          isolate: false,
+          exclude: [replacesModules],
           include: [
             "src/**/*.test.ts",
             "labels-service/**/*.test.ts",
@@ -37,10 +51,11 @@ export default defineConfig({
             "scripts/**/*.test.ts",
             inProcess,
           ],
-          testTimeout: 20_000,
-          hookTimeout: 60_000,
-          sequence: { groupOrder: 0 },
         },
+      },
+      {
+        resolve: registry,
+        test: { ...unit, name: "unit-alone", include: [replacesModules] },
       },
       {
         test: {
