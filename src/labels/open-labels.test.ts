@@ -44,7 +44,7 @@ describe("label source of a file", () => {
     await source.close();
   });
 
-  test("reports what it holds", async () => {
+  test("reports its contents", async () => {
     const source = await open({});
     expect(await source.describe()).toEqual({
       labelSetId: "ens-test-env",
@@ -56,13 +56,13 @@ describe("label source of a file", () => {
     await source.close();
   });
 
-  test("takes the URL with one slash too", async () => {
+  test("accepts the URL with one slash too", async () => {
     const source = await open({ url: `file:${join(folder, "1.sqlite")}` });
     expect(source.heal(labelhashOf("test"))).toBe("test");
     await source.close();
   });
 
-  test("takes canonical labelhashes only", async () => {
+  test("accepts canonical labelhashes only", async () => {
     const source = await open({});
     const upperCase = `0x${labelhashOf("eth").slice(2).toUpperCase()}` as const;
     expect(() => source.heal(upperCase)).toThrow(TypeError);

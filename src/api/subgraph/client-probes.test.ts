@@ -44,7 +44,7 @@ test.each([
   expect(await answer(query)).toBe(expected);
 });
 
-test("answers the head in full, and refuses a block that is not indexed yet", async () => {
+test("returns the head in full, and rejects a block that is not indexed yet", async () => {
   const query = `{ head: _meta { deployment hasIndexingErrors block { number hash timestamp parentHash } }
     old: _meta(block: { number: 15000000 }) { block { number hash } } }`;
   expect(JSON.parse(await answer(query))).toEqual({
