@@ -67,9 +67,9 @@ export async function measureOneChain(options: OneChainOptions): Promise<void> {
   }
 }
 
-/** Each mode by turns with the functions of this checkout and of another; the order changes from round to round. */
+/** Runs each mode alternately with the functions of this checkout and of another; the order changes every round. */
 async function compare(subject: Subject, other: string, rounds: number): Promise<void> {
-  console.log("this checkout | the other | ratio of neighbours, median: by time, by processor time");
+  console.log("this checkout | the other | ratio of adjacent runs, median: by time, by processor time");
   for (const [place, [name, mode]] of Object.entries(modes).entries()) {
     if (mode.appRoot !== realRoot) continue;
     const pairs: { own: Run; others: Run }[] = [];

@@ -95,7 +95,7 @@ describe("with a database", () => {
     ["62 digits", ethHash.slice(0, -2)],
     ["65 digits", `${ethHash}0`],
     ["another prefix", `0X${digits}`],
-    ["a letter that is no digit", `${ethHash.slice(0, -1)}g`],
+    ["a letter that is not a digit", `${ethHash.slice(0, -1)}g`],
     ["a digit of another script", `${ethHash.slice(0, -1)}%D9%A1`],
     ["one bracket", `[${digits}`],
     ["broken URL encoding", `${ethHash.slice(0, -1)}%ZZ`],

@@ -73,7 +73,7 @@ test("other namespaces, and comments, are ignored", () => {
 
 test.each([
   [
-    "an address that is none",
+    "an invalid address",
     { ensroot: { 5: { contracts: { ENSv1Registry: { address: "0x12" } } } } },
     "40 hex digits",
   ],

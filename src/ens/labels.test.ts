@@ -28,7 +28,7 @@ test.each(["te\0st", "te.st", "te[st", "te]st", "\0"])("refuses %j", (label) => 
 });
 
 test.each([
-  ["as it is", ethHash],
+  ["unchanged", ethHash],
   ["upper case", `0x${ethHash.slice(2).toUpperCase()}`],
   ["without prefix", ethHash.slice(2)],
   ["in brackets", `[${ethHash.slice(2)}]`],

@@ -59,7 +59,7 @@ describe("facts of a label service", () => {
   });
 
   test("are missing without a label service", async () => {
-    await expect(askFacts(asking({}))).rejects.toThrow("This is no label service");
+    await expect(askFacts(asking({}))).rejects.toThrow("This is not a label service");
   });
 });
 

@@ -81,8 +81,8 @@ describe("label source of a file", () => {
       { labelSetVersion: 2 },
       /Version 2 of label set "ens-test-env" is configured, but .* up to 1\./,
     ],
-    ["a malformed id", { labelSetId: "Set 1" }, /"Set 1" is no label set id/],
-    ["no URL", { url: "/data/labels.sqlite" }, /"\/data\/labels.sqlite" is no URL/],
+    ["a malformed id", { labelSetId: "Set 1" }, /"Set 1" is not a label set id/],
+    ["no URL", { url: "/data/labels.sqlite" }, /"\/data\/labels.sqlite" is not a URL/],
     ["another kind of URL", { url: "ftp://x/y" }, /cannot be read from "ftp:"/],
     ["a file on another machine", { url: "file://host/y" }, /names no file: File URL host must be/],
   ])("refuses %s", async (_, changes, message) => {

@@ -188,7 +188,7 @@ describe("the head", () => {
   test("is rejected with Ponder's version if the tables have changed", async () => {
     await client.exec("alter table _ponder_checkpoint rename column latest_checkpoint to newest");
     await expect(restore()).rejects.toThrow(
-      /written for Ponder 0\.17\.7: its tables are others \(.*latest_checkpoint/,
+      /written for Ponder 0\.17\.7: its tables differ \(.*latest_checkpoint/,
     );
   });
 });

@@ -93,7 +93,7 @@ beforeAll(async () => {
 }, 200_000);
 afterAll(() => world?.close());
 
-// The marketplace and the currency that it is paid in, beside the contracts of the recordings.
+// The marketplace and the currency that it is paid in, in addition to the contracts of the recordings.
 function withMarket(): string {
   const { root, base, linea } = lastBlocks;
   const ranges = { root: { endBlock: root }, base: { endBlock: base }, linea: { endBlock: linea } };

@@ -57,7 +57,7 @@ export async function startAnvil(chainId: number, options: readonly string[] = [
   };
 }
 
-/** A chain with a real EVM whose contracts emit any logs; it mines when told to. */
+/** A chain with a real EVM whose contracts emit any logs; it mines on request. */
 export type EmittingChain = Awaited<ReturnType<typeof startEmittingChain>>;
 
 /**

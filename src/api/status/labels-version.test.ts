@@ -50,7 +50,7 @@ describe("the versions of the label source", () => {
     await vi.advanceTimersByTimeAsync(62_000);
     expect(source.current().version).toBe("1.5.1");
     expect(asked()).toBe(3);
-    expect(logged).toEqual(["The source of labels does not report its version: Error: down"]);
+    expect(logged).toEqual(["The label source does not report its version: Error: down"]);
     await vi.advanceTimersByTimeAsync(2_000);
     expect(source.current().version).toBe("1.6.0");
     source.stop();

@@ -31,7 +31,7 @@ test.each([
     '{"data":{"_meta":{"block":{"number":1666,"__typename":"_Block_"},"__typename":"_Meta_"}}}',
   ],
   [
-    "a page that is too long, beside the head",
+    "a page that is too long, with the head",
     "{ domains(first: 1001) { id } _meta { block { number } } }",
     '{"errors":[{"message":"The `first` argument must be between 0 and 1000, but is 1001"}]}',
   ],

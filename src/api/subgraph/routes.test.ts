@@ -110,12 +110,12 @@ test.each([
   ["null", { body: "null", headers: json }, /: The body is not a JSON object$/],
   ["no query", { body: "{}", headers: json }, /: The "query" field is missing in request data$/],
   [
-    "a query that is no string",
+    "a query that is not a string",
     { body: `{"query":5}`, headers: json },
     /: The "query" field is not a string$/,
   ],
   [
-    "variables that are no object",
+    "variables that are not an object",
     { body: `{"query":"{a}","variables":[]}`, headers: json },
     /: The "variables" field is not an object$/,
   ],

@@ -13,7 +13,7 @@ import { emitter } from "../../support/anvil.ts";
 // EVM code of contracts that emit logs as the tests' anvil expects, and that each fail in their own way in every call.
 // Needs PUSH0 (Shanghai).
 
-// Call data that begins with 05 to fe goes on below; all other is delegated to the emitter's code.
+// Call data that begins with 05 to fe continues below; all other is delegated to the emitter's code.
 const head = concatHex(["0x5f3560f81c6005900360fa11602f57365f5f375f5f365f73", emitter, "0x5af4005b"]);
 const endingSize = 15;
 
