@@ -12,13 +12,13 @@ const chains = Object.fromEntries(
       id,
       rpc: entriesForRate(rpc.http, config.rpcRequestsPerSecond),
       ...(rpc.ws === undefined ? {} : { ws: rpc.ws }),
-      // A local chain is often recreated under the same chain id: what was cached of the former one would be wrong.
+      // A local chain is often recreated under the same chain id: data cached from the previous one would be wrong.
       disableCache: config.namespace === "ens-test-env",
     },
   ]),
 );
 
-// Which sources there are depends on the environment: for Ponder's types any key will do.
+// The sources depend on the environment: for Ponder's types any key will do.
 export default createConfig({
   database:
     config.databaseUrl === undefined

@@ -50,7 +50,7 @@ export const universalResolverAbi = parseAbi([
 /** The registry's look-up of a node's own resolver. */
 export const registryReadAbi = parseAbi(["function resolver(bytes32 node) view returns (address)"]);
 
-/** What a resolver can be asked (ENSIP-1, 3, 5, 7, 9, 10; EIP-165, 205, 619). */
+/** Functions of resolvers (ENSIP-1, 3, 5, 7, 9, 10; EIP-165, 205, 619). */
 export const resolverReadAbi = parseAbi([
   "function supportsInterface(bytes4 interfaceId) view returns (bool)",
   "function resolve(bytes name, bytes data) view returns (bytes)",

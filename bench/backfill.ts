@@ -1,6 +1,6 @@
-// Backfill speed: events a second of the real indexing functions beside empty ones, over one made-up chain; or, with
-// --chains, of one set of plugins after the other up to all of them, over six made-up chains; or, with --recordings, over
-// the three recorded ones (bench/recordings.ts).
+// Backfill speed: events per second of the real indexing functions compared with empty ones, over one generated chain;
+// or, with --chains, of growing plugin sets over six generated chains; or, with --recordings, over the three recorded
+// ones (bench/recordings.ts).
 //
 //   node scripts/with-node.mjs bench/backfill.ts [--logs 500000] [--rounds 3] [--pglite]
 //   node scripts/with-node.mjs bench/backfill.ts --against CHECKOUT [--logs 500000] [--rounds 3]
@@ -9,12 +9,12 @@
 // Needs a Postgres server's programs (it starts one for the run), or DATABASE_URL. The RPC cache is filled by a first
 // run, whose time is printed too; the figures that count come from runs over the warm cache.
 //
-// With --against, each mode runs by turns with the indexing functions of another checkout of this project (with its
-// packages installed); the last column is the median of the ratios of neighbouring runs: over 1, this one is faster.
+// With --against, each mode alternates with the indexing functions of another checkout of this project (with its
+// packages installed); the last column is the median of the ratios of adjacent runs: above 1, this one is faster.
 //
-// With --chains, each set of plugins gets a database of its own, so that its first run shows all of its requests;
-// each count is followed by the difference to the set before. The run fails unless every log was indexed by every plugin
-// that matches it, or if a log, block or call was fetched twice.
+// With --chains, each plugin set gets its own database, so that its first run shows all of its requests; each count is
+// followed by the difference from the previous set. The run fails unless every log was indexed by every plugin that
+// matches it, or if a log, block or call was fetched twice.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

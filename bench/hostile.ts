@@ -1,13 +1,13 @@
-// Attacks both services as a hostile client would, and measures what the others see of it: responses and their times, worst
-// and p99 of /health, /amirealtime and a small query, memory of the service and of Postgres, how far the index falls behind,
-// and requests a second of normal clients during the attack beside without.
+// Attacks both services as a hostile client would, and measures the effect on other clients: responses and their times,
+// worst and p99 of /health, /amirealtime and a small query, memory of the service and of Postgres, how far the index
+// falls behind, and requests per second of normal clients with and without the attack.
 //
 //   node scripts/with-node.mjs bench/hostile.ts [--attack NAME,NAME] [--out FILE] [--names 50000] [--sales 100000] [--seed 1]
-//   node scripts/with-node.mjs bench/hostile.ts --minutes 10 [--attackers 8]     the whole table again and again
+//   node scripts/with-node.mjs bench/hostile.ts --minutes 10 [--attackers 8]     the whole table, repeatedly
 //   node scripts/with-node.mjs bench/hostile.ts --fuzz 200000                    random requests, with an oracle
 //
 // Needs a Postgres server's programs and takes up to 10 GB of memory. All traffic stays on the loopback interface. Each
-// attack meets services that were just restarted, and is bounded in count and time. --keep leaves the services running.
+// attack starts with freshly restarted services, and is bounded in count and time. --keep leaves the services running.
 import { appendFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -38,7 +38,7 @@ const seed = Number(values.seed);
 const chosen = values.attack?.split(",");
 const known = [...attacks.map(({ name }) => name), "database-away", "ingest"];
 for (const name of chosen ?? []) {
-  if (!known.includes(name)) throw new Error(`There is no attack "${name}": ${known.join(", ")}`);
+  if (!known.includes(name)) throw new Error(`Unknown attack "${name}"; known: ${known.join(", ")}`);
 }
 const isChosen = (name: string) => chosen?.includes(name) ?? true;
 
@@ -59,7 +59,7 @@ async function runTable(world: World, table: readonly Attack[]): Promise<void> {
       note(`${describeAttack(measured)}\n  ${load()}\n`);
       rows.push(tableRow(measured));
     } catch (error) {
-      // An attack that leaves nothing to measure is a result too; the next one starts from a restart.
+      // An attack after which nothing can be measured is a result too; the next one starts from a restart.
       note(`${attack.name}: could not be measured: ${error instanceof Error ? error.message : error}`);
       note(world.lastLines().join("\n"));
     }

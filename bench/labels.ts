@@ -1,5 +1,5 @@
-// Measures the label service on generated labels and prints its figures beside those of the public reference
-// implementation (measured once on a like machine with 5 M labels; a stand-in of its cost runs along).
+// Measures the label service on generated labels and compares its figures with those of the public reference
+// implementation (measured once on a similar machine with 5 M labels; a stand-in with its cost runs alongside).
 //
 //   node scripts/with-node.mjs bench/labels.ts [--labels 5000000] [--seconds 6] [--port 21900] [--folder DIR]
 import { spawn, spawnSync } from "node:child_process";
@@ -58,7 +58,7 @@ if (!existsSync(dump)) {
 /** Processor microseconds of this service's heals, for the comparison in the same run. */
 const ownCost: Record<string, number> = {};
 
-console.log(`${whole(labelCount)} labels; the last column is against the reference implementation\n`);
+console.log(`${whole(labelCount)} labels; the last column compares with the reference implementation\n`);
 measureIngest();
 checkNothingLost();
 measureValidation();

@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 
-/** What a load run saw. Latencies are in milliseconds. */
+/** Result of a load run. Latencies are in milliseconds. */
 export type LoadResult = {
   requests: number;
   perSecond: number;
@@ -10,9 +10,9 @@ export type LoadResult = {
 };
 
 /**
- * Keeps `connections` connections busy for `seconds`, each with one request at a time, and calls `next` for the
- * bytes of each request. With one connection this process does not sleep while it waits: its waking up would be
- * a large part of the time.
+ * Keeps `connections` connections busy for `seconds`, each with one request at a time, and calls `next` for the bytes
+ * of each request. With one connection this process does not sleep while it waits: waking up would be a large part of
+ * the measured time.
  */
 export async function load(
   port: number,

@@ -1,7 +1,7 @@
 /** The plugins that store names. */
 export const namePlugins = ["subgraph", "basenames", "lineanames", "threedns"];
 
-/** Sets of plugins to compare: each contains the one before it, the last has all. */
+/** Sets of plugins to compare: each contains the previous one, the last has all. */
 export const pluginSets = [
   ["subgraph"],
   namePlugins,

@@ -1,10 +1,11 @@
-// Backfill of the three carried recordings by plugin set: events a second, time in indexing functions, RPC requests and
-// label look-ups. Adding a plugin must add events, but no look-ups, and requests only for what no other plugin reads.
+// Backfill of the three included recordings by plugin set: events per second, time in indexing functions, RPC requests
+// and label look-ups. Adding a plugin must add events, but no look-ups, and requests only for data that no other plugin
+// reads.
 //
 //   node scripts/with-node.mjs bench/recordings.ts [--rounds 3]      or bench/backfill.ts --recordings [--rounds 3]
 //
 // Needs a Postgres server's programs (it starts one for the run), or DATABASE_URL. The recordings are small, so fetching
-// from the local nodes takes most of the time; the time in indexing functions is reported apart.
+// from the local nodes takes most of the time; the time in indexing functions is reported separately.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 
-/** A query of clients, the variables with which it is sent, and the requests/s measured of ENSNode 1.5. */
+/** A query of clients, the variables with which it is sent, and the requests/s measured for ENSNode 1.5. */
 export type ClientQuery = { name: string; peer: number; query: string; variables: object[] };
 
 /** A name as the service returns it. */

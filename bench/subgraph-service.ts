@@ -1,9 +1,10 @@
-// Requests a second of the whole indexing service, over HTTP with 16 connections from another process, for ten queries for
-// which the public reference implementation (ENSNode 1.5) was measured on a like machine with 4,325 names.
+// Requests per second of the whole indexing service, over HTTP with 16 connections from another process, for ten
+// queries that were also measured on the public reference implementation (ENSNode 1.5) on a similar machine with 4,325
+// names.
 //
 //   node scripts/with-node.mjs bench/subgraph-service.ts [--logs 60000] [--seconds 3]
 //
-// Indexes a made-up chain on Postgres first; needs the server's programs. "one query" sends the same text again and again,
+// Indexes a generated chain on Postgres first; needs the server's programs. "one query" repeats the same text,
 // as that measurement did; "many" picks from hundreds of different ones.
 import { fork } from "node:child_process";
 import { once } from "node:events";

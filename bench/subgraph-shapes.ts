@@ -1,6 +1,6 @@
 import type { Value } from "../src/api/subgraph/schema/values.ts";
 
-/** A query and the SQL that someone would write by hand for the same rows. */
+/** A query and hand-written SQL for the same rows. */
 export type Shape = {
   name: string;
   query: string;
@@ -21,10 +21,10 @@ const termJoins =
 const reverseNode = "0x91d1777781884d03a6757a803996e38de2a42967fb37eeaca72729271025a9e2";
 const zero = `0x${"0".repeat(40)}`;
 
-/** What the shapes ask about: an account, a name, and the parent of many names. */
+/** Arguments of the shapes: an account, a name, and the parent of many names. */
 export type Subject = { address: string; node: string; bigParent: string };
 
-/** The six shapes of which the figures are kept. */
+/** The six measured shapes. */
 export function shapes(subject: Subject): Shape[] {
   return [
     latestDomains,

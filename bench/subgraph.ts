@@ -1,4 +1,4 @@
-// Measures subgraph queries beside hand-written SQL for the same rows, through the same driver.
+// Compares subgraph queries with hand-written SQL for the same rows, through the same driver.
 //
 //   node scripts/with-node.mjs bench/subgraph.ts <postgres url> [--names 1000000] [--seconds 2]
 //

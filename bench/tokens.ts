@@ -47,7 +47,7 @@ try {
   await postgres.stop();
 }
 
-// Most rows have made-up nodes; the requested names have real ones.
+// Most rows have generated nodes; the requested names have real ones.
 async function fill() {
   for (const text of tableStatements()) await pool.query(text);
   const madeUp = `SELECT i, '0x' || md5(i::text) || md5('x' || i) AS node, 'name' || i || '.eth' AS name FROM generate_series(1, ${names - requests}) AS i`;
@@ -175,7 +175,7 @@ async function report(
   statementOf: (i: number) => Promise<Statement>,
 ) {
   const times = { answer: [] as number[], statement: [] as number[] };
-  // By turns, so that other load of the machine falls on both.
+  // Alternating, so that other load on the machine affects both.
   for (let i = 0; i < requests; i += 1) {
     const { text, values } = await statementOf(i);
     const bare = () => pool.query({ text, values: [...values], rowMode: "array" });

@@ -12,7 +12,7 @@ import { WaitError, waitFor } from "./wait.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const recordingFolder = join(root, "devnet/recording/a");
 
-// Ponder takes the last 30 blocks of this chain as not final: with 31 new blocks all recorded ones are final.
+// Ponder considers the last 30 blocks of this chain not final: with 31 new blocks all recorded ones are final.
 const recentBlocks = 31;
 const secondsPerBlock = 2;
 const startTimeoutMs = 300_000;
@@ -29,8 +29,8 @@ export type DemoOptions = {
 };
 
 /**
- * Runs the whole path on one machine: a live chain, the label service and the indexing service.
- * Settles when the signal has ended it and everything is cleaned up; throws a DemoError if it cannot start or go on.
+ * Runs the complete system on one machine: a live chain, the label service and the indexing service. Settles when the
+ * signal has ended it and everything is cleaned up; throws a DemoError if it cannot start or continue.
  */
 export async function runDemo({ port, labelsPort, environment, write, signal }: DemoOptions): Promise<void> {
   await requirePort(port, "PORT");
@@ -230,7 +230,7 @@ function endOf(service: ServiceProcess): string {
   return [`The ${service.name} ended (${how}). Its last lines:`, ...service.lastLines(15)].join("\n");
 }
 
-/** The demo cannot start or go on; the message says why and what to change. */
+/** The demo cannot start or continue; the message says why and what to change. */
 export class DemoError extends Error {
   override name = "DemoError";
 }

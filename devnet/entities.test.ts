@@ -16,7 +16,7 @@ test("equal entities have no differences", () => {
   });
 });
 
-test("names what is missing, too many, and different", () => {
+test("reports missing, unexpected and different entities", () => {
   const got = { Account: [{ id: "0xbb" }], Domain: [{ ...domain, name: null, subdomainCount: 2 }] };
   expect(compareEntities(expected, got)).toEqual({
     total: 2,
@@ -40,7 +40,7 @@ test("an accepted value counts as equal, any other does not", () => {
   });
 });
 
-test("a relation to nothing is null where it may be, and its id where it may not", () => {
+test("a dangling relation is null if nullable, else its id", () => {
   const stored: Entities = {
     Domain: [{ id: "0x01", resolver: "0xcc-0x01" }],
     NewResolver: [{ id: "1-0", resolver: "0xcc-0x01" }],
@@ -95,7 +95,7 @@ test("reads all pages and turns relations into ids", async () => {
   );
 });
 
-test("an answer with errors is not taken for an empty list", async () => {
+test("a response with errors does not count as an empty list", async () => {
   const url = await endpoint({});
   await expect(readEntities(url, expected)).rejects.toThrow("accounts cannot be read: no such list");
 });

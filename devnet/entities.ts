@@ -7,7 +7,7 @@ export type Entity = { id: string } & Record<string, unknown>;
 /** All entities of an index, by type name (`Domain`, `NewOwner`, …), sorted by id. */
 export type Entities = Record<string, Entity[]>;
 
-/** Further values that count as right: type, id, field, list of values. */
+/** Additional accepted values: type, id, field, list of values. */
 export type Accepted = Record<string, Record<string, Record<string, unknown[]>>>;
 
 /** What a comparison found; `differences` has a line for each entity that is not as expected. */
@@ -26,8 +26,8 @@ export function readEntityDump(path: string): Entities {
 }
 
 /**
- * All entities that a subgraph endpoint has, read in pages by ascending id. `like` is a dump that shows which
- * types and fields to ask for. Throws when an answer holds errors.
+ * All entities that a subgraph endpoint has, read in pages by ascending id. `like` is a dump that shows which types and
+ * fields to ask for. Throws if a response contains errors.
  */
 export async function readEntities(endpoint: string, like: Entities): Promise<Entities> {
   const found: Entities = {};
@@ -94,7 +94,7 @@ export function compareEntities(expected: Entities, got: Entities, accepted: Acc
   return { total, equal, acceptedFields, differences };
 }
 
-/** How a stored relation is answered: where its target does not exist, null if it may be null, else its id. */
+/** How a stored relation is returned: if its target does not exist, null if nullable, else its id. */
 function shown(type: string, field: string, stored: unknown, ids: ReadonlyMap<string, Set<string>>): unknown {
   if (stored === null || !isRelation(type, field)) return stored;
   const exists = ids.get(relationTargets[field] as string)?.has(stored as string) ?? false;

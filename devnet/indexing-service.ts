@@ -7,7 +7,7 @@ import { type Look, WaitError, waitFor } from "./wait.ts";
 export const projectRoot = fileURLToPath(new URL("..", import.meta.url));
 
 type IndexingServiceOptions = {
-  /** Working directory: no `.env.local` there may lead the service elsewhere. */
+  /** Working directory: it must not contain an `.env.local` that redirects the service. */
   cwd: string;
   env: Readonly<Record<string, string | undefined>>;
   /** Options of Ponder. */
@@ -21,7 +21,7 @@ export function startIndexingService({ cwd, env, options = [], onLine }: Indexin
   return startServiceProcess({ name: "indexing service", args, cwd, env, onLine });
 }
 
-/** Like `waitFor`, but gives up with a WaitError as soon as one of the services has ended. */
+/** Like `waitFor`, but throws a WaitError as soon as one of the services has ended. */
 export function waitWhileRunning<Result>(
   services: readonly ServiceProcess[],
   what: string,

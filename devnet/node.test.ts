@@ -28,7 +28,7 @@ describe("recorded blocks", () => {
   const own = recording.transactions.filter((transaction) => transaction["blockHash"] === hash);
   const receipts = recording.receipts.filter((receipt) => receipt["blockHash"] === hash);
 
-  test("are answered as recorded, with hashes or with transactions", async () => {
+  test("are returned as recorded, with hashes or with transactions", async () => {
     expect(await result("eth_getBlockByHash", hash, false)).toEqual(withTransactions);
     expect(await result("eth_getBlockByNumber", withTransactions["number"], false)).toEqual(withTransactions);
     expect(await result("eth_getBlockByNumber", withTransactions["number"], true)).toEqual({
@@ -37,7 +37,7 @@ describe("recorded blocks", () => {
     });
   });
 
-  test("give their transactions and receipts one by one and together", async () => {
+  test("return their transactions and receipts one by one and together", async () => {
     expect(await result("eth_getTransactionByHash", own[1]!["hash"])).toEqual(own[1]);
     expect(await result("eth_getTransactionReceipt", own[1]!["hash"])).toEqual(receipts[1]);
     expect(await result("eth_getBlockReceipts", withTransactions["number"])).toEqual(receipts);
@@ -47,7 +47,7 @@ describe("recorded blocks", () => {
     );
   });
 
-  test("give their logs by hash", async () => {
+  test("return their logs by hash", async () => {
     expect(await result("eth_getLogs", { blockHash: hash })).toEqual(
       receipts.flatMap((receipt) => receipt["logs"]),
     );
@@ -61,7 +61,7 @@ describe("recorded blocks", () => {
     expect(await result("eth_getTransactionReceipt", `0x${"9".repeat(64)}`)).toBeNull();
   });
 
-  test("every answer is byte-equal to the recorded line", async () => {
+  test("every result is byte-equal to the recorded line", async () => {
     const body = JSON.stringify({
       jsonrpc: "2.0",
       id: 1,
@@ -73,7 +73,7 @@ describe("recorded blocks", () => {
   });
 });
 
-test("recorded calls and traces are answered, others as in an account without code", async () => {
+test("recorded calls and traces are returned, others behave like an account without code", async () => {
   const call = recording.calls.find((recorded) => recorded.result !== undefined)!;
   expect(await result("eth_call", { to: call.to, data: call.data }, call.block)).toBe(call.result);
   expect(await result("eth_call", { to: call.to, input: call.data }, call.block)).toBe(call.result);
@@ -88,7 +88,7 @@ test("recorded calls and traces are answered, others as in an account without co
   expect((await ask("debug_traceTransaction", `0x${"9".repeat(64)}`)).error?.code).toBe(-32000);
 });
 
-test("the chain says who it is", async () => {
+test("the chain identifies itself", async () => {
   expect(await result("eth_chainId")).toBe("0xeeeeed");
   expect(await result("net_version")).toBe("15658733");
   expect(await result("eth_syncing")).toBe(false);
@@ -96,7 +96,7 @@ test("the chain says who it is", async () => {
 });
 
 describe("requests", () => {
-  test("a batch is answered in order, with errors in place", async () => {
+  test("a batch returns results in order, with errors in place", async () => {
     const { body } = await post([
       { id: 1, method: "eth_chainId" },
       { id: "two", method: "eth_unknown", params: [] },
@@ -127,7 +127,7 @@ describe("requests", () => {
     expect((await post(body)).body.error?.code).toBe(code);
   });
 
-  test("only POST is taken", async () => {
+  test("only POST is accepted", async () => {
     expect((await fetch(node.url)).status).toBe(405);
   });
 });
@@ -152,7 +152,7 @@ describe("mining", () => {
     expect(second.timestamp).toBe(first.timestamp + 1);
   });
 
-  test("blocks requested at the same time come one after the other", async () => {
+  test("blocks requested at the same time are mined one after the other", async () => {
     const blocks = await Promise.all([node.mineBlock(), node.mineBlock(), node.mineBlock()]);
     const [first] = blocks;
     expect(blocks.map(({ number }) => number)).toEqual([0, 1, 2].map((more) => first!.number + more));
@@ -172,7 +172,7 @@ describe("mining", () => {
     });
   });
 
-  test("a reorganisation can hold other transactions", async () => {
+  test("a reorganisation can contain other transactions", async () => {
     await node.mineBlock({ transactions: [] });
     const head = node.chain.head();
     const transactions = node.scenario!.registerName(now, { label: "branch", owner: 1, plain: true });
@@ -191,7 +191,7 @@ describe("control", () => {
     expect(counts.calls["eth_blockNumber"]).toBeGreaterThan(0);
   });
 
-  test("refuses unknown fields and bad values, naming the field", async () => {
+  test("rejects unknown fields and bad values, naming the field", async () => {
     expect(await post({ head: -1 }, "/control")).toMatchObject({
       status: 400,
       body: { error: expect.stringContaining("head") },
@@ -215,6 +215,6 @@ describe("control", () => {
   });
 });
 
-test("a taken port is an error, not another port", async () => {
+test("a port in use is an error, not a reason to take another", async () => {
   await expect(startNode({ recording, port: node.port })).rejects.toThrow("EADDRINUSE");
 });

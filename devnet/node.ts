@@ -10,7 +10,7 @@ import { createFaults } from "./rpc/faults.ts";
 import { createMethods } from "./rpc/methods.ts";
 import { serveRpc } from "./rpc/server.ts";
 
-/** A running node: its address, its chain, and the means to move both. */
+/** A running node: its address, its chain, and the means to change both. */
 export type DevNode = Awaited<ReturnType<typeof startNode>>;
 
 /** What a node serves and where. */
@@ -24,7 +24,7 @@ export type NodeOptions = {
   finality?: number | undefined;
   /** Empty blocks before the recording, and that many after it; see createStandIns. */
   standIns?: number | undefined;
-  /** Decides names, owners and records of what is mined. */
+  /** Determines names, owners and records of mined transactions. */
   seed?: number | undefined;
   /** Unix seconds. */
   clock?: (() => number) | undefined;

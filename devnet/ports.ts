@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 
-/** A TCP port on which nothing listens at this moment. */
+/** A TCP port on which nothing listens right now. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createRandom } from "./random.ts";
 
-test("equal seeds give equal numbers, whole numbers stay below their limit, picks are of the list", () => {
+test("equal seeds give equal numbers, whole numbers stay below their limit, picks come from the list", () => {
   fc.assert(
     fc.property(fc.integer(), fc.integer({ min: 1, max: 1000 }), (seed, limit) => {
       const [one, other] = [createRandom(seed), createRandom(seed)];

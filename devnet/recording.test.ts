@@ -52,7 +52,7 @@ test.each([
   ["a", 15658733, 1667, 4939, 10968, 194, 242],
   ["a-base", 15658734, 195, 407, 1532, 24, 0],
   ["a-linea", 15658735, 159, 340, 1125, 26, 0],
-])("the carried recording %s is whole", (name, chainId, blocks, transactions, logs, calls, traces) => {
+])("the included recording %s is complete", (name, chainId, blocks, transactions, logs, calls, traces) => {
   const recording = readRecording(new URL(`recording/${name}`, import.meta.url).pathname);
   expect({
     chainId: recording.chainId,

@@ -51,7 +51,7 @@ export function readLabels(folder: string): string[] {
   return path === undefined ? [] : z.array(z.string()).parse(JSON.parse(readFileSync(path, "utf8")));
 }
 
-/** Contract addresses of a recording (`addresses.json`), by the name that the datasources give them. */
+/** Contract addresses of a recording (`addresses.json`), by their name in the datasources. */
 export function readAddresses(folder: string): Record<string, Hex> {
   return addresses.parse(JSON.parse(readFileSync(join(folder, "addresses.json"), "utf8")))
     .contracts as Record<string, Hex>;

@@ -21,21 +21,21 @@ type Write = (line: string) => void;
 export type Rehearsal = {
   /** Folder of the recording. */
   folder: string;
-  /** Empty blocks after the recording: at least as many as Ponder waits for before it takes a block as final. */
+  /** Empty blocks after the recording: at least Ponder's finality depth. */
   standIns: number;
   /** May choose the database (the embedded one otherwise), plugins, port and other settings of the service. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Takes the report line by line. */
+  /** Receives the report line by line. */
   write: Write;
-  /** Ends the rehearsal where it is. */
+  /** Stops the rehearsal at any point. */
   signal: AbortSignal;
-  /** Stay up after the report, until the signal comes. */
+  /** Keep running after the report, until the signal. */
   keep: boolean;
 };
 
 /**
- * Serves a recording and runs the indexing service over all of it, as `npm start` would. Where the folder has
- * entities, compares the index with them. Returns whether the index is as expected.
+ * Serves a recording and runs the indexing service over all of it, as `npm start` would. If the folder has entities,
+ * compares the index with them. Returns whether the index is as expected.
  */
 export async function rehearse({ standIns, ...rehearsal }: Rehearsal): Promise<boolean> {
   const recording = readRecording(rehearsal.folder);

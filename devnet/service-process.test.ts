@@ -40,7 +40,7 @@ test("the program gets the given environment and no other", async () => {
   expect(service.lastLines()).toEqual(["yes undefined"]);
 });
 
-test("stop asks with the signal and waits for the end", async () => {
+test("stop sends the signal and waits for the program to end", async () => {
   const service = run(
     "process.on('SIGINT', () => { console.log('bye'); process.exit(0) }); setInterval(() => {}, 99); console.log('up')",
   );

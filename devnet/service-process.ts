@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
 
-/** A program that runs beside this one. */
+/** A program that runs alongside this one. */
 export type ServiceProcess = ReturnType<typeof startServiceProcess>;
 
 /** How a program ended: its exit code, or the signal that ended it. */
@@ -55,7 +55,7 @@ export function startServiceProcess({ name, args, cwd, env, onLine }: ServiceOpt
     ending: () => ending,
     /** The newest lines of its output, oldest first. */
     lastLines: (count = 20): string[] => lines.slice(-count),
-    /** Asks it to end, by SIGINT unless given; after `patienceMs` its process group is killed. */
+    /** Asks it to end, by SIGINT by default; after `patienceMs` its process group is killed. */
     async stop(signal: NodeJS.Signals = "SIGINT", { patienceMs = 20_000 } = {}): Promise<Ending> {
       if (ending !== undefined) return ending;
       child.kill(signal);
@@ -84,7 +84,7 @@ function killGroup(child: ChildProcess) {
     if (process.platform === "win32") child.kill("SIGKILL");
     else process.kill(-child.pid, "SIGKILL");
   } catch {
-    // The group is gone already.
+    // The group has already exited.
   }
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { WaitError, waitFor } from "./wait.ts";
 
-test("looks until it is done and returns the result", async () => {
+test("polls until it is done and returns the result", async () => {
   let looks = 0;
   const result = await waitFor(
     "the third look",
@@ -13,7 +13,7 @@ test("looks until it is done and returns the result", async () => {
   expect(result).toBe(3);
 });
 
-test("names what it waited for and the last state when time runs out", async () => {
+test("reports what it waited for and the last state on timeout", async () => {
   let looks = 0;
   const look = async () => ({ state: `look ${++looks >= 1 ? "last" : "first"}` });
   await expect(waitFor("the end", look, { timeoutMs: 1_000, everyMs: 100 })).rejects.toThrow(

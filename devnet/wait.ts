@@ -2,8 +2,8 @@
 export type Look<Result> = { done: Result } | { state: string };
 
 /**
- * Asks `look` again and again until it is done. Throws a WaitError that names `what` and the last state after
- * `timeoutMs`; an error of `look` counts as a state.
+ * Polls `look` until it is done. Throws a WaitError that names `what` and the last state after `timeoutMs`; an error of
+ * `look` counts as a state.
  */
 export async function waitFor<Result>(
   what: string,

@@ -26,7 +26,7 @@ const labelSet = (id: string, version: number) => [
 ];
 
 describe("label commands", () => {
-  test("add labels, show and check them, export them and delete them", async () => {
+  test("add, show, check, export and delete labels", async () => {
     const ingested = await run(["ingest", "-", ...labelSet("ens-test-env", 0)], gzipSync("eth\nxyz\neth\n"));
     expect(ingested).toMatchObject({ code: 0, stderr: "" });
     expect(ingested.stdout).toMatch(/^Ingested version 0 of "ens-test-env" from text: 3 rows in /);
@@ -96,7 +96,7 @@ describe("label commands", () => {
     expect(existsSync(join(folder, "data/labels.sqlite"))).toBe(false);
   });
 
-  test("survive kill -9 at any moment of an ingest: the old database stays, and the next try resumes", async () => {
+  test("survive kill -9 at any moment of an ingest: the old database stays, and the next attempt resumes", async () => {
     const base = Array.from({ length: 50_000 }, (_, i) => `base${i}\n`).join("");
     expect(await run(["ingest", "-", ...labelSet("x", 0)], base)).toMatchObject({ code: 0 });
     const database = join(folder, "data/labels.sqlite");

@@ -34,7 +34,7 @@ describe("label commands", () => {
     [["validate"], /there is no such file/],
     [["export"], /there is no such file/],
     [["convert", "-"], "--label-set-id is needed.\n", "eth\n"],
-  ])("%j ends with one line and code 1, and writes nothing", async (args, message, stdin) => {
+  ])("%j exits with one line and code 1, and writes nothing", async (args, message, stdin) => {
     const { code, stdout, stderr } = await runCommand(args, {
       folder,
       ...(stdin === undefined ? {} : { stdin }),

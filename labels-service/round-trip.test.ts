@@ -62,7 +62,7 @@ describe("any labels survive", () => {
     );
   });
 
-  test("CSV and database, the empty label apart, which CSV cannot express", async () => {
+  test("CSV and database, except the empty label, which CSV cannot express", async () => {
     await fc.assert(
       fc.asyncProperty(labelsIn, async (all) => {
         const labels = all.filter((label) => label !== "");
@@ -74,7 +74,7 @@ describe("any labels survive", () => {
     );
   });
 
-  test("any bytes as plain text: each line is healed or named as invalid", async () => {
+  test("any bytes as plain text: each line is healed or reported as invalid", async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
         const databasePath = path();
@@ -99,7 +99,7 @@ describe("any labels survive", () => {
 });
 
 describe("a damaged .ensrainbow file", () => {
-  test("is refused, or gives verified labels only", async () => {
+  test("is rejected, or yields only verified labels", async () => {
     const source = path();
     const labels = ["", "eth", "a".repeat(200), ...Array.from({ length: 40 }, (_, i) => `label${i}`)];
     await ingestBytes(labels.join("\n"), { databasePath: source });
@@ -128,7 +128,7 @@ describe("a damaged .ensrainbow file", () => {
           refused++;
           return;
         }
-        // Cut between two records, or changed in what is not part of a label: every label is still a true one.
+        // Cut between two records, or changed outside of labels: every label is still correct.
         const scan = openDatabaseReader(databasePath);
         const found = [...scan.labels()].flat().map(([, label]) => label);
         expect(validate(scan, noProgress).faults).toBe(0);
@@ -151,7 +151,7 @@ function withDamage(file: Buffer, kind: string, at: number, value: number): Buff
   return flipped;
 }
 
-test("the database is a stock SQLite file that says what it is", async () => {
+test("the database is a stock SQLite file that identifies itself", async () => {
   const databasePath = path();
   await ingestBytes("eth\n", { databasePath });
   const bytes = readFileSync(databasePath);

@@ -93,7 +93,7 @@ test("type imports, re-exports and dynamic imports count", () => {
   ]);
 });
 
-test("a folder without a room is refused, and so is one with too many files", () => {
+test("a folder without a room is rejected, and so is one with too many files", () => {
   expect(structureProblems([{ path: "elsewhere/a.ts", text: "" }])).toEqual([
     "elsewhere/a.ts: no room in scripts/check-structure.ts holds this folder",
   ]);
@@ -108,7 +108,7 @@ afterEach(() => {
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 });
 
-test("the command fails where a file imports what it may not, and passes where none does", () => {
+test("the command fails if any file has a forbidden import, and passes otherwise", () => {
   const command = fileURLToPath(new URL("check-structure.ts", import.meta.url));
   folder = mkdtempSync(join(tmpdir(), "check-structure-"));
   const write = (path: string, text: string) => {

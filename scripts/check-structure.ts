@@ -149,7 +149,7 @@ function roomOf(file: string): Room | undefined {
 const isInside = (file: string, room: string) =>
   room === "" ? posix.dirname(file) === "." : file === room || file.startsWith(`${room}/`);
 
-/** How messages call a room. */
+/** Name of a room in messages. */
 const nameOf = ({ path }: Room) => path || "the project's own folder";
 
 function importProblems({ path, text }: SourceFile): string[] {

@@ -30,7 +30,7 @@ const tools = (whileWaiting: () => Promise<void> = async () => undefined) => {
   };
 };
 
-// The shape in which Ponder 0.17 leaves its tables.
+// Ponder 0.17's tables.
 async function leave(app: { is_ready: number; is_locked: number; heartbeat_at: number }) {
   const database = await PGlite.create(directory);
   await database.exec(`
@@ -53,12 +53,12 @@ async function read(sql: string) {
 const tables =
   "SELECT schemaname || '.' || tablename AS value FROM pg_tables WHERE tablename IN ('domain', 'blocks')";
 
-test("creates nothing where there is no database", async () => {
+test("creates nothing if there is no database", async () => {
   await repairEmbeddedDatabase(directory, "public", tools());
   expect(existsSync(directory)).toBe(false);
 });
 
-test("keeps an index whose backfill was complete, and ends the finalization that was begun", async () => {
+test("keeps an index whose backfill was complete, and completes an interrupted finalization", async () => {
   await leave({ is_ready: 1, is_locked: 0, heartbeat_at: 0 });
   await repairEmbeddedDatabase(directory, "public", tools());
   expect(await read(tables)).toEqual(["ponder_sync.blocks", "public.domain"]);
@@ -66,7 +66,7 @@ test("keeps an index whose backfill was complete, and ends the finalization that
   expect(messages).toEqual([]);
 });
 
-test("drops an index that was left in the backfill, and keeps what was fetched", async () => {
+test("drops an index with an interrupted backfill, and keeps fetched data", async () => {
   await leave({ is_ready: 0, is_locked: 0, heartbeat_at: 0 });
   await repairEmbeddedDatabase(directory, "public", tools());
   expect(await read(tables)).toEqual(["ponder_sync.blocks"]);
@@ -87,7 +87,7 @@ test("does not wait for a lock that has expired", async () => {
   expect(await read(tables)).toEqual(["ponder_sync.blocks"]);
 });
 
-test("leaves a database alone whose process is alive", async () => {
+test("does not touch a database whose process is alive", async () => {
   await leave({ is_ready: 0, is_locked: 1, heartbeat_at: 990_000 });
   const beat = async () => {
     const database = await PGlite.create(directory);
@@ -100,7 +100,7 @@ test("leaves a database alone whose process is alive", async () => {
   expect(await read(tables)).toEqual(["ponder_sync.blocks", "public.domain"]);
 });
 
-test("puts a database aside that cannot be opened", async () => {
+test("moves aside a database that cannot be opened", async () => {
   mkdirSync(directory);
   writeFileSync(join(directory, "PG_VERSION"), "16\n");
   await repairEmbeddedDatabase(directory, "public", tools());
@@ -108,7 +108,7 @@ test("puts a database aside that cannot be opened", async () => {
   expect(messages).toEqual([expect.stringContaining("cannot be opened")]);
 });
 
-test("touches no folder that is something else", async () => {
+test("does not touch a folder that is not a database", async () => {
   mkdirSync(directory);
   writeFileSync(join(directory, "letter.txt"), "dear");
   await expect(repairEmbeddedDatabase(directory, "public", tools())).rejects.toThrow(
@@ -117,7 +117,7 @@ test("touches no folder that is something else", async () => {
   expect(readdirSync(directory)).toEqual(["letter.txt"]);
 });
 
-test("lets one process hold a folder", () => {
+test("allows one process per folder", () => {
   const held = holdEmbeddedDatabase(directory);
   expect(() => holdEmbeddedDatabase(directory)).toThrow(`Another process uses the database in ${directory}.`);
   held.release();

@@ -4,8 +4,9 @@ import { PGlite } from "@electric-sql/pglite";
 import Database from "better-sqlite3";
 import { PreflightError } from "./preflight.ts";
 
-// ponder: on PGlite the writes of a batch are not a transaction. A process that ends in the middle of one leaves some
-// of its rows. In the backfill nothing records which; later the reorg tables do, and Ponder reverts those rows.
+// ponder: on PGlite the writes of a batch are not a transaction. A process that exits in the middle of a batch leaves
+// some of its rows. During the backfill nothing records which; later the reorg tables do, and Ponder reverts those
+// rows.
 
 /** Time and messages as arguments, so that tests need not wait. */
 export type RepairTools = {
@@ -15,8 +16,8 @@ export type RepairTools = {
 };
 
 /**
- * Holds the folder of an embedded database for this process; the system releases it when the process ends, however it
- * ends. PGlite itself would let two processes open one folder and ruin it. Throws a PreflightError if it is held.
+ * Holds the folder of an embedded database for this process; the system releases it when the process exits for any
+ * reason. PGlite itself would let two processes open one folder and corrupt it. Throws a PreflightError if it is held.
  */
 export function holdEmbeddedDatabase(directory: string): { release(): void } {
   mkdirSync(dirname(directory), { recursive: true });
@@ -39,9 +40,8 @@ type App = { is_ready: number; is_locked: number; heartbeat_at: number };
 const heartbeatTimeout = 25_000;
 
 /**
- * Brings the index in an embedded database into a state from which Ponder can go on: an interrupted backfill is dropped,
- * what was fetched from the chain stays. Throws a PreflightError if another
- * process uses the database.
+ * Brings the index in an embedded database into a state from which Ponder can continue: an interrupted backfill is
+ * dropped, data fetched from the chain stays. Throws a PreflightError if another process uses the database.
  */
 export async function repairEmbeddedDatabase(directory: string, schema: string, tools: RepairTools) {
   if (!existsSync(directory)) return;

@@ -1,6 +1,6 @@
 // Starts the indexing service: `ponder.ts <dev|start|serve> [options of Ponder]`.
 //
-// Checks the surroundings, waits for dependencies that are late (RPC, label service), runs Ponder as a child, and
+// Checks the environment, waits for unavailable dependencies (RPC, label service), runs Ponder as a child, and
 // restarts it after a dependency failed for longer than Ponder retries (exit code 75).
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -107,7 +107,7 @@ function run(command: Command, config: Config, options: string[]): Promise<numbe
   child = ponder;
   return new Promise((resolve, reject) => {
     ponder.on("error", reject);
-    // "close" comes when the last line of output is through.
+    // "close" is emitted after the last line of output.
     ponder.on("close", (code) => {
       child = undefined;
       resolve(code ?? (isStopping ? 0 : 1));
@@ -122,7 +122,7 @@ function isCommand(text: string | undefined): text is Command {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  // Errors of configuration and surroundings are one message; anything else is ours, with its stack.
+  // Errors of configuration and environment are one message; anything else is a bug, shown with its stack.
   const isExpected =
     error instanceof ConfigurationError || error instanceof PreflightError || isLabelFault(error);
   console.error(isExpected ? (error as Error).message : error);

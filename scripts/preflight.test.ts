@@ -23,7 +23,7 @@ function check(answers: Record<string, (number | "silent")[]>) {
   };
 }
 
-test("accepts a URL that answers for the chain", async () => {
+test("accepts a URL that serves the chain", async () => {
   const run = check({ "http://a.example/key": [1] });
   await requireChains([chain(["http://a.example/key"])], run);
   expect(run.messages).toEqual([]);
@@ -37,20 +37,20 @@ test("refuses a URL of another chain, naming variable and host but not the key i
   );
 });
 
-test("waits longer and longer, half a minute at most, until an RPC answers", async () => {
+test("waits longer and longer, half a minute at most, until an RPC responds", async () => {
   const run = check({ "http://a.example": [...Array(7).fill("silent"), 1] });
   await requireChains([chain(["http://a.example"])], run);
   expect(run.pauses).toEqual([1000, 2000, 4000, 8000, 16000, 30000, 30000]);
   expect(run.messages[0]).toBe("No answer from RPC_URL_1 (a.example); trying again in 1 s.");
 });
 
-test("goes on when one of several URLs answers", async () => {
+test("continues when one of several URLs responds", async () => {
   const run = check({ "http://a.example": ["silent"], "http://b.example": [1] });
   await requireChains([chain(["http://a.example", "http://b.example"])], run);
   expect(run.messages).toEqual(["No answer from RPC_URL_1 entry 1 (a.example); going on with the others."]);
 });
 
-test("refuses a port on which something listens, and takes it when it is free again", async () => {
+test("rejects a port in use, and accepts it once it is free", async () => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, resolve));
   const address = server.address();

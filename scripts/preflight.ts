@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
 import type { IndexedChain } from "../src/config/chains.ts";
 
-// Checks before Ponder starts: Ponder itself would switch to another port, only warn of a wrong chain, and give up where
-// waiting helps.
+// Checks before Ponder starts: Ponder itself would switch to another port, only warn about a wrong chain, and give up
+// when waiting helps.
 
 /** Throws a PreflightError if something listens on the port. */
 export async function requireFreePort(port: number): Promise<void> {
@@ -27,8 +27,8 @@ const firstPause = 1_000;
 const longestPause = 30_000;
 
 /**
- * Waits until each chain has at least one RPC URL that answers. Throws a PreflightError if any URL answers for
- * another chain; URLs are named by variable, place and host, since they can contain keys.
+ * Waits until each chain has at least one RPC URL that responds. Throws a PreflightError if any URL serves another
+ * chain; messages name URLs by variable, position and host, since URLs can contain keys.
  */
 export async function requireChains(chains: readonly IndexedChain[], check: RpcCheck): Promise<void> {
   await Promise.all(chains.map((chain) => requireChain(chain, check)));
@@ -62,7 +62,7 @@ function nameOfUrl(chainId: number, urls: readonly string[], place: number): str
     : `RPC_URL_${chainId} entry ${place + 1} (${host})`;
 }
 
-/** The chain id that an RPC URL answers for; throws without a valid response within 10 seconds. */
+/** The chain id that an RPC URL serves; throws without a valid response within 10 seconds. */
 export async function requestChainId(url: string): Promise<number> {
   const response = await fetch(url, {
     method: "POST",

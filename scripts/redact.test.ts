@@ -33,13 +33,13 @@ test.each([
 });
 
 test.each(["http://localhost:8545/", "http://localhost:3223/v1/config", "schema names", "chain=mainnet"])(
-  "leaves %j alone",
+  "leaves %j unchanged",
   (line) => {
     expect(redact(line, secrets)).toBe(line);
   },
 );
 
-test("hides a secret that comes in pieces, and passes the last line on without its end", async () => {
+test("hides a secret split over chunks, and passes on an unterminated last line", async () => {
   const stream = redactLines(secrets);
   for (const piece of [
     "first\nhttps://eth.exam",

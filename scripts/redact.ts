@@ -19,7 +19,8 @@ export function secretsOf({
   return [...new Map(secrets)].toSorted(([a], [b]) => b.length - a.length);
 }
 
-// A path may be "rpc" or hold a key: the whole URL is hidden in any case, a part of it alone where it is long enough to be a key.
+// A path may be "rpc" or contain a key: the whole URL is always hidden, a part of it only if it is long enough to be a
+// key.
 const shortestKey = 16;
 
 function secretsOfUrl(text: string): [string, string][] {
@@ -48,7 +49,7 @@ export function redact(text: string, secrets: Secrets): string {
   return secrets.reduce((result, [secret, standIn]) => result.replaceAll(secret, standIn), text);
 }
 
-/** Passes lines on without the secrets in them. A line may be cut by the chunks that it comes in. */
+/** Passes lines on without the secrets in them. A line may be split over chunks. */
 export function redactLines(secrets: Secrets): Transform {
   let rest = "";
   return new Transform({

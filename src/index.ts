@@ -18,7 +18,7 @@ import { registerThreedns } from "./plugins/threedns.ts";
 import { registerTokenscope } from "./plugins/tokenscope.ts";
 import { processLog } from "./ponder/process.ts";
 
-// The one file that acts on load: opens the labels and registers the indexing functions of the active plugins.
+// The one file with side effects on load: opens the labels and registers the indexing functions of the active plugins.
 
 const register: Record<PluginId, (events: EventsOf, namespace: Namespace) => void> = {
   subgraph: registerSubgraph,

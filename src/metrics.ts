@@ -2,7 +2,7 @@ import { Counter, Gauge } from "prom-client";
 import { labelCounters } from "./labels/source.ts";
 import { metricsRegistry } from "./ponder/process.ts";
 
-/** Metrics of the indexing functions, shown at Ponder's /metrics beside its own. */
+/** Metrics of the indexing functions, shown at Ponder's /metrics next to its own. */
 export type IndexingMetrics = { countAnomaly(anomaly: string): void };
 
 const anomalies = "names_anomalies_total";

@@ -3,13 +3,13 @@ import pg from "pg";
 
 /** Databases for measurements, each with an empty RPC cache. */
 export type Databases = {
-  /** Creates a database; returns the variables that point the indexing service to it. */
+  /** Creates a database; returns the environment variables that point the indexing service at it. */
   create(name: string): Promise<Record<string, string>>;
   /** Drops what was created. */
   close(): Promise<void>;
 };
 
-/** Databases beside the one at `url`, or embedded ones in `folder` where there is no URL. */
+/** Databases on the server of `url`, or embedded ones in `folder` if there is no URL. */
 export function createDatabases(url: string | undefined, folder: string): Databases {
   if (url === undefined) {
     return {

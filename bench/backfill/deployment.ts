@@ -3,7 +3,7 @@ import { type EmittedLog, emits } from "../../devnet/events.ts";
 import type { Random } from "../../devnet/random.ts";
 import { accountOf, hashOf, rootNode, subnodeOf, type Transaction, year, zero } from "./made-up.ts";
 
-/** A name of a made-up history, as the chain knows it at the moment. */
+/** A name of a generated history, in its current state on chain. */
 export type Name = {
   label: string;
   labelhash: Hex;
@@ -11,37 +11,37 @@ export type Name = {
   owner: Hex;
   expires: bigint;
   isWrapped: boolean;
-  /** Place of its controller among those of the deployment. */
+  /** Index of its controller in the deployment. */
   controller: number;
 };
 
-/** Source of the numbers that decide a history. */
+/** Source of the numbers that determine a history. */
 export type Chance = Pick<Random, "below" | "pick">;
 
-/** A registry with a registrar and maybe a wrapper, and the names that were registered so far. */
+/** A registry with a registrar and maybe a wrapper, and the names registered so far. */
 export type Deployment = {
   random: Chance;
   contracts: { registry: Hex; registrar: Hex; wrapper?: Hex; resolver: Hex };
   managedName: string;
   managedNode: Hex;
-  /** How its labels begin. */
+  /** Prefix of its labels. */
   prefix: string;
   names: Name[];
-  /** Labels that were used, top-level ones included. */
+  /** Labels in use, top-level ones included. */
   labels: string[];
 };
 
 /** Keys of text records. */
 export const textKeys = ["avatar", "url", "com.twitter", "description"];
 
-// The parent cannot control the name any more, as for every second-level name.
+// The parent can no longer control the name, as for every second-level name.
 const fuses = 0x1_0000;
 const grace = 7_776_000n;
 
 /** Token id of a name at the registrar. */
 export const tokenId = ({ labelhash }: Pick<Name, "labelhash">) => BigInt(labelhash);
 
-/** An account; the more names there are, the more accounts. */
+/** Some account; the number of accounts grows with the number of names. */
 export const someAccount = ({ random, names }: Deployment) => accountOf(random.below(names.length + 50) >> 2);
 
 /** One of the names registered so far. */
@@ -62,7 +62,7 @@ export function topLevel(
   });
 }
 
-/** A new name of some account, registered through the controller at this place. */
+/** A new name of some account, registered through the controller with this index. */
 export function newName(deployment: Deployment, controller: number, isWrapped: boolean): Name {
   const { random, managedNode, prefix, names, labels } = deployment;
   const label = `${prefix}${names.length}`;
@@ -86,7 +86,7 @@ export function addressLogs({ contracts: { resolver } }: Deployment, node: Hex, 
   return [emits.addressChanged(resolver, node, 60n, owner), emits.addrChanged(resolver, node, owner)];
 }
 
-/** Mint, registry entry and registration, then resolver and address where the name gets them. */
+/** Mint, registry entry and registration, then resolver and address if the name gets them. */
 export function registration(deployment: Deployment, name: Name, hasRecords: boolean): EmittedLog[] {
   const { registry, registrar, wrapper = zero, resolver } = deployment.contracts;
   const holder = name.isWrapped ? wrapper : name.owner;
@@ -117,7 +117,7 @@ export function renewal({ contracts: { registrar, wrapper = zero } }: Deployment
   ];
 }
 
-/** The token's way to another account, and the registry's entry with it. */
+/** Transfer of the token to another account, together with the registry entry. */
 export function transfer({ contracts }: Deployment, name: Name, to: Hex): EmittedLog[] {
   const { registry, registrar, wrapper = zero } = contracts;
   const from = name.owner;

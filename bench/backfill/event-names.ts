@@ -1,6 +1,6 @@
 import type { Abi, AbiEvent } from "viem";
 
-/** The events of an ABI by Ponder's names for them: with the whole declaration where several have the same name. */
+/** The events of an ABI by Ponder's names for them: the full signature if several share a name. */
 export function eventNames(abi: Abi): [name: string, event: AbiEvent][] {
   const events = abi.filter((item) => item.type === "event");
   return events.map((event) => {

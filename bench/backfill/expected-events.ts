@@ -5,7 +5,7 @@ import { contractSources } from "../../src/config/sources.ts";
 import { eventNames } from "./event-names.ts";
 import type { ServedChain } from "./served-chain.ts";
 
-/** What an index of made-up chains must contain. */
+/** What an index of generated chains must contain. */
 export type Expected = {
   /** Events by name, `<contract entry>:<event>`: a log is one event for each entry that matches it. */
   events: ReadonlyMap<string, number>;
@@ -15,7 +15,7 @@ export type Expected = {
   ignored: number;
 };
 
-/** The events of the chains that the indexing functions named `registered` get under a configuration. */
+/** The events that the indexing functions named in `registered` receive from the chains under a configuration. */
 export function expectedEvents(
   config: Config,
   chains: readonly ServedChain[],

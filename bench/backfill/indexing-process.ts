@@ -20,8 +20,8 @@ export type Indexed<Result> = {
 };
 
 /**
- * Indexes once into the database schema `name`, calls `whenComplete` when the backfill is complete, and ends the
- * service. Throws if the service ends before, or logs an error that ends it.
+ * Indexes once into the database schema `name`, calls `whenComplete` when the backfill is complete, and stops the
+ * service. Throws if the service exits earlier, or logs a fatal error.
  */
 export async function indexOnce<Result>({
   name,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { batchOf, createLabelDatabase } from "../../labels-service/store/database-writer.ts";
 
-/** Writes every second label into a database, as a label set that lags would hold; returns its LABELS_URL. */
+/** Writes every second label into a database, like an outdated label set; returns its LABELS_URL. */
 export function labelsFile(folder: string, labels: readonly string[]): string {
   const path = join(folder, "labels.sqlite");
   const writer = createLabelDatabase(path, "subgraph");

@@ -91,7 +91,7 @@ function registerOnBase(names: Deployment, controllers: readonly Hex[], done: nu
 
 function renewOnBase(names: Deployment, controllers: readonly Hex[]): Transaction {
   const name = someName(names);
-  // The early controller renews nothing: the next one does.
+  // The early controller does not renew names; the next one does.
   name.controller = Math.max(1, name.controller);
   const logs = renewal(names, name);
   const controller = controllers[name.controller] ?? names.contracts.registrar;
@@ -149,7 +149,7 @@ function renewOnLinea(names: Deployment, controller: Hex): Transaction {
   return { from: name.owner, logs };
 }
 
-/** A history of a chain that has a reverse registrar and nothing else of the name service. */
+/** A history of a chain whose only ENS contract is a reverse registrar. */
 export function reverseHistory(datasource: string, count: number): History {
   const random = createRandom(4);
   const transactions = historyOf(count, [], () => {

@@ -6,10 +6,10 @@ import { type ServedChain, serveChain } from "./served-chain.ts";
 import { threednsHistory } from "./threedns-history.ts";
 
 const firstTimestamp = 1_600_000_000;
-// More than Ponder waits for on any of these chains, so that all logs are final.
+// Deeper than Ponder's finality on any of these chains, so that all logs are final.
 const emptyBlocks = 500;
 
-/** Made-up chains of mainnet's namespace, the labels of their names, and the table that says where they begin and end. */
+/** Generated chains of mainnet's namespace, the labels of their names, and the table of their first and last blocks. */
 export type MadeUpChains = { chains: ServedChain[]; labels: string[]; datasourcesFile: string };
 
 /**
@@ -49,7 +49,7 @@ export function makeChains(count: number): MadeUpChains {
   };
 }
 
-/** Two histories of one chain at the same time; the second one's first tenth comes before the first one begins. */
+/** Two histories of one chain at the same time; the first tenth of the second precedes the start of the first. */
 function together(first: History, second: History): History {
   const lead = Math.floor(second.transactions.length / 10);
   const rest = second.transactions.slice(lead);
@@ -67,8 +67,8 @@ function together(first: History, second: History): History {
   };
 }
 
-// Every contract from its chain's first block to its last. Only the registry of Base begins later than its chain, as it does
-// on the real one: what resolvers told before is of the 3DNS names alone.
+// Every contract from its chain's first block to its last. Only the registry of Base starts later than its chain, as on
+// the real one: earlier resolver events belong to 3DNS names only.
 function rangesOf(chains: readonly ServedChain[]) {
   return Object.fromEntries(
     Object.entries(namespaces.mainnet).map(([id, { chainId, contracts }]) => {

@@ -2,10 +2,10 @@ import { concat, type Hex, keccak256, stringToHex, zeroAddress } from "viem";
 import type { EmittedLog } from "../../devnet/events.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 
-/** One transaction of a made-up history. */
+/** One transaction of a generated history. */
 export type Transaction = { from: Hex; logs: EmittedLog[] };
 
-/** A made-up history of one chain, with its contracts' results by `<address> <call data>`. */
+/** A generated history of one chain, with its contracts' results by `<address> <call data>`. */
 export type History = { transactions: Transaction[]; labels: string[]; calls: Map<string, Hex> };
 
 /** The zero address. */
@@ -25,7 +25,7 @@ export const subnodeOf = (parent: Hex, labelhash: Hex): Hex => keccak256(concat(
 
 const accounts = new Map<number, Hex>();
 
-/** A made-up account. */
+/** A generated account. */
 export function accountOf(id: number): Hex {
   const known = accounts.get(id);
   if (known) return known;
@@ -42,8 +42,8 @@ export function addressOf(datasource: string, contract: string): Hex {
 }
 
 /**
- * Transactions of a history: `first`, then those of `next` until there are `count` logs. `next` gets the part of the
- * history that is done, 0 to 1.
+ * Transactions of a history: `first`, then those of `next` until there are `count` logs. `next` gets the completed
+ * share of the history, 0 to 1.
  */
 export function historyOf(
   count: number,

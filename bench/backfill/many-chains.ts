@@ -34,8 +34,8 @@ export type ManyChainsOptions = {
 type Environment = Record<string, string>;
 
 /**
- * Indexes six made-up chains with one set of plugins after the other, and prints what each costs. Throws if an event was
- * not indexed, if the history contradicts itself, or if a plugin fetched something a second time.
+ * Indexes six generated chains with each plugin set in turn, and prints the cost of each. Throws if an event was not
+ * indexed, if the history contradicts itself, or if a plugin fetched anything twice.
  */
 export async function measureManyChains(options: ManyChainsOptions): Promise<void> {
   const { logs, rounds, folder, database, databases } = options;

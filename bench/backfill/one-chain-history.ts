@@ -104,7 +104,7 @@ function changeLogs(deployment: Deployment, name: Name, kind: number): EmittedLo
   return subname(deployment, name);
 }
 
-/** A linear congruential generator: the figures of earlier measurements stand on its sequence. */
+/** A linear congruential generator: earlier measurements used the same sequence. */
 function congruential(): Chance {
   let state = 1;
   const below = (limit: number) => {

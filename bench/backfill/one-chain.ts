@@ -37,7 +37,7 @@ type Subject = Pick<OneChainOptions, "folder" | "databaseUrl"> & {
   logs: number;
 };
 
-/** Indexes one made-up chain in several modes and prints their speed beside that of empty indexing functions. */
+/** Indexes one generated chain in several modes and compares their speed with that of empty indexing functions. */
 export async function measureOneChain(options: OneChainOptions): Promise<void> {
   const { rounds, folder, database, databaseUrl } = options;
   const { transactions, labels } = oneChainHistory(options.logs);
@@ -50,9 +50,9 @@ export async function measureOneChain(options: OneChainOptions): Promise<void> {
     console.log(
       `cold RPC cache, empty functions: ${format(cold.eventsPerSecond)} logs/s (${cold.seconds.toFixed(1)} s, ${format(cold.requests)} requests)`,
     );
-    // Other modes need further topics: their first run fetches these, and nothing a second time.
+    // Other modes need more topics: their first run fetches those, and nothing twice.
     const further = await backfill(subject, "further", modes["all plugins"] as Mode);
-    console.log(`all plugins of one chain after it: ${format(further.requests)} further requests`);
+    console.log(`all plugins of one chain after it: ${format(further.requests)} more requests`);
 
     if (options.against !== undefined) return await compare(subject, options.against, rounds);
     const runs = new Map(Object.keys(modes).map((name) => [name, [] as Run[]]));
@@ -67,9 +67,9 @@ export async function measureOneChain(options: OneChainOptions): Promise<void> {
   }
 }
 
-/** Each mode by turns with the functions of this checkout and of another; the order changes from round to round. */
+/** Runs each mode alternately with the functions of this checkout and of another; the order changes every round. */
 async function compare(subject: Subject, other: string, rounds: number): Promise<void> {
-  console.log("this checkout | the other | ratio of neighbours, median: by time, by processor time");
+  console.log("this checkout | the other | ratio of adjacent runs, median: by time, by processor time");
   for (const [place, [name, mode]] of Object.entries(modes).entries()) {
     if (mode.appRoot !== realRoot) continue;
     const pairs: { own: Run; others: Run }[] = [];
@@ -120,7 +120,7 @@ async function backfill(
   return { ...run, requests: run.result, eventsPerSecond: logs / run.seconds };
 }
 
-/** Drops an index and flushes the rest, so that no run pays for cleaning up after the one before. */
+/** Drops an index and flushes the rest, so that no run pays for cleaning up after the previous one. */
 async function dropSchema(databaseUrl: string, name: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -132,7 +132,9 @@ async function dropSchema(databaseUrl: string, name: string): Promise<void> {
 function printRuns(runs: ReadonlyMap<string, Run[]>): void {
   const speedOf = (list: Run[] = []) => median(list.map(({ eventsPerSecond }) => eventsPerSecond));
   const ceiling = speedOf(runs.get("empty functions"));
-  console.log("warm RPC cache, medians of logs a second (a log counts once, however many plugins take it):");
+  console.log(
+    "warm RPC cache, medians in logs per second (a log counts once, however many plugins index it):",
+  );
   for (const [name, list] of runs) {
     const peak = Math.max(...list.map(({ peakMegabytes }) => peakMegabytes));
     const all = list.map(({ eventsPerSecond }) => format(eventsPerSecond)).join(", ");

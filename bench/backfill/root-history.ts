@@ -71,8 +71,8 @@ const referrer: Hex = `0x${"0".repeat(24)}${accountOf(7).slice(2)}`;
 type Root = Deployment & { random: Random; calls: History["calls"] };
 
 /**
- * A history of the root chain in the proportions of mainnet's: each third of it registers through another controller, the
- * second one through the wrapper; some names are sold, among orders of other tokens.
+ * A history of the root chain in the proportions of mainnet's: each third registers through a different controller, the
+ * second third through the wrapper; some names are sold, mixed with orders for other tokens.
  */
 export function rootHistory(count: number): History {
   const random = createRandom(1);
@@ -173,7 +173,7 @@ function order({ random }: Root, seller: Hex, buyer: Hex, item: Item): EmittedLo
   return orderFulfilled(seaport, orderHash, seller, zero, buyer, [{ ...item, amount: 1n }], payments);
 }
 
-// Resolvers of the first years emit that a text changed, but not to what.
+// Early resolvers emit that a text changed, but not its new value.
 function formerText(root: Root): Transaction {
   const { node, owner } = someName(root);
   const key = root.random.pick(textKeys);

@@ -12,7 +12,7 @@ export type RpcServer = {
 
 const holesky = 17_000;
 
-/** Serves a made-up history over JSON-RPC, about 25 logs a block from `firstBlock` on, one block every 12 seconds. */
+/** Serves a generated history over JSON-RPC, about 25 logs a block from `firstBlock` on, one block every 12 seconds. */
 export async function serveHistory(
   transactions: readonly Transaction[],
   firstBlock: number,

@@ -7,7 +7,7 @@ const logsPerBlock = 25;
 const zero32: Hex = `0x${"0".repeat(64)}`;
 const zero20: Hex = `0x${"0".repeat(40)}`;
 
-/** A made-up chain: about 25 logs a block from `firstBlock` on, then `emptyBlocks` without any. */
+/** A generated chain: about 25 logs a block from `firstBlock` on, then `emptyBlocks` without any. */
 export type ServedChain = {
   id: number;
   firstBlock: number;
@@ -17,7 +17,7 @@ export type ServedChain = {
   logs: readonly (readonly EmittedLog[])[];
   /** What was requested since the count began. */
   traffic: ReturnType<typeof createTraffic>;
-  /** Result of a JSON-RPC method; throws for what the history does not contain. */
+  /** Result of a JSON-RPC method; throws if the history does not contain it. */
   answer(method: string, params: unknown[]): unknown;
 };
 
@@ -25,12 +25,12 @@ type ChainOptions = {
   id: number;
   firstBlock: number;
   emptyBlocks: number;
-  /** Unix seconds of the block at a place in the history, 0 for the first, of a history with `count` blocks. */
+  /** Unix seconds of the block at an index of the history, 0 for the first, of a history with `count` blocks. */
   timestampOf: (place: number, count: number) => number;
   calls?: ReadonlyMap<string, Hex>;
 };
 
-/** Serves a made-up history as a chain. */
+/** Serves a generated history as a chain. */
 export function serveChain(transactions: readonly Transaction[], options: ChainOptions): ServedChain {
   const { id, firstBlock, emptyBlocks, calls } = options;
   const blocks = packed(transactions);
@@ -74,7 +74,7 @@ export function serveChain(transactions: readonly Transaction[], options: ChainO
 const hashOf = ({ id }: ChainOptions, block: Block, place: number) =>
   madeUpHash("transaction", id * 2 ** 32 + block.firstTransaction + place);
 
-/** Hash-like 32 bytes that stand for a block or transaction of the made-up chain. */
+/** 32 bytes used as the hash of a block or transaction of the generated chain. */
 function madeUpHash(kind: "block" | "transaction", id: number): Hex {
   return `0x${kind === "block" ? "b1" : "a1"}${toHex(id, { size: 31 }).slice(2)}`;
 }

@@ -28,7 +28,7 @@ type Box = {
   random: Random;
   token: Hex;
   resolver: Hex;
-  /** How its labels begin, but for those that are on the other chain too. */
+  /** Prefix of its labels, except those that also exist on the other chain. */
   prefix: string;
   tokens: Token[];
   labels: string[];
@@ -36,8 +36,8 @@ type Box = {
 };
 
 /**
- * A history of 3DNS names of one chain: tokens with records, and subnames whose label only the token's metadata holds.
- * Every eighth name is on the other chain too.
+ * A history of 3DNS names of one chain: tokens with records, and subnames whose label only the token's metadata
+ * contains. Every eighth name also exists on the other chain.
  */
 export function threednsHistory(datasource: "threednsOptimism" | "threednsBase", count: number): History {
   const random = createRandom(datasource === "threednsBase" ? 5 : 6);

@@ -1,4 +1,5 @@
-// Attacks from a process of its own: a body of 600 MB must not hold up those who measure. Takes jobs, one at a time.
+// Runs attacks in a separate process, so that a body of 600 MB does not delay the measurements. Takes one job at a
+// time.
 import { setMaxListeners } from "node:events";
 import { createRandom } from "../../devnet/random.ts";
 import type { Reply } from "./attack.ts";
@@ -12,7 +13,7 @@ export type AttackResult = { replies: Reply[]; seconds: number };
 
 process.on("message", async ({ name, port, seed }: AttackJob) => {
   const attack = attacks.find((one) => one.name === name);
-  if (attack === undefined) throw new Error(`There is no attack ${name}.`);
+  if (attack === undefined) throw new Error(`Unknown attack ${name}.`);
   const started = performance.now();
   const ends = AbortSignal.timeout(attack.seconds * 1000);
   setMaxListeners(0, ends);

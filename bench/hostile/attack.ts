@@ -2,21 +2,21 @@ import { type ClientRequest, request } from "node:http";
 import { Readable } from "node:stream";
 import type { Random } from "../../devnet/random.ts";
 
-/** What an attack is aimed at. `port` is that of the service it names. */
+/** Target of an attack. `port` is that of the attacked service. */
 export type Target = { port: number; random: Random; ends: AbortSignal };
 
-/** How one request of an attack ended: HTTP status, with the error that the body shows, or the reason why there was none. */
+/** How one request of an attack ended: HTTP status with the error in the body, or why there was no response. */
 export type Reply = { status: string; ms: number; bytes: number };
 
-/** One row of the table: a way to hurt others with requests alone. */
+/** One row of the table: a way to harm other clients by requests alone. */
 export type Attack = {
   name: string;
-  /** Row of the table of threats. */
+  /** Row of the threat table. */
   threat: string;
   what: string;
-  /** Seconds after which it is broken off. */
+  /** Seconds after which it is aborted. */
   seconds: number;
-  /** Service that it is aimed at; the indexing service unless said otherwise. */
+  /** The attacked service; the indexing service by default. */
   service?: "labels";
   /** Settings of the indexing service that it needs. */
   environment?: Readonly<Record<string, string>>;
@@ -28,13 +28,13 @@ type Sent = {
   path: string;
   headers?: Record<string, string>;
   body?: string | Readable | undefined;
-  /** Milliseconds after which the client goes away. */
+  /** Milliseconds after which the client disconnects. */
   givesUpAfterMs?: number;
-  /** Milliseconds that the client reads nothing of the response, before it goes away. */
+  /** Milliseconds for which the client reads nothing of the response before it disconnects. */
   unreadForMs?: number;
 };
 
-/** Sends one request on a connection of its own and counts the bytes of the response. Never throws. */
+/** Sends one request on its own connection and counts the bytes of the response. Never throws. */
 export function send({ port, ends }: Target, sent: Sent): Promise<Reply> {
   const { method = "GET", path, headers = {}, body, givesUpAfterMs, unreadForMs } = sent;
   const started = performance.now();
@@ -85,17 +85,17 @@ export function query(target: Target, text: string, variables?: unknown, more: P
   });
 }
 
-/** `count` of what `make` gives for their places, joined. */
+/** Joins the `count` results of `make` for the indexes from 0. */
 export function times(count: number, make: (place: number) => string, separator = " "): string {
   return Array.from({ length: count }, (_, place) => make(place)).join(separator);
 }
 
-/** `count` at once; the results in order. */
+/** Runs `count` at once; returns the results in order. */
 export function atOnce<T>(count: number, run: (place: number) => Promise<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: count }, (_, place) => run(place)));
 }
 
-/** `rounds` of `run` one after the other, until the attack is to end. */
+/** Calls `run` for `rounds` rounds in sequence, or until the attack has to end. */
 export async function inRounds<T>(
   { ends }: Target,
   rounds: number,

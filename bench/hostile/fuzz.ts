@@ -22,14 +22,14 @@ type Kind = {
   wrong: typeof wrongWith;
 };
 
-// Above the time that a statement may take, with room for its turn in the queue.
+// Longer than the statement timeout, with room for waiting in the queue.
 const mostMs = 30_000;
 const connections = 16;
 const shownFailures = 20;
 
 /**
- * Sends random requests to both services, 16 at a time, and holds each response against the oracle. Tells failures with the
- * requests that led to them, statuses by kind, memory and whether a process ended.
+ * Sends random requests to both services, 16 at a time, and checks each response with the oracle. Prints failures with
+ * the requests that caused them, statuses by kind, memory, and whether a process exited.
  */
 export async function fuzzServices(world: World, { requests, seed }: { requests: number; seed: number }) {
   const kinds = await kindsOf(world, createRandom(seed));
@@ -53,7 +53,7 @@ export async function fuzzServices(world: World, { requests, seed }: { requests:
           statuses.set(key, (statuses.get(key) ?? 0) + 1);
         } catch (error) {
           failures.push(`${kind.name}: ${error instanceof Error ? error.message : error}`);
-          // A process that ended is back after a while, or never.
+          // A process that exited is back after a while, or never.
           await new Promise((resolve) => setTimeout(resolve, 1_000));
         }
         if (sent % 10_000 === 0) console.log(`${sent} requests, ${failures.length} failures`);

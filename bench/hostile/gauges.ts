@@ -1,23 +1,23 @@
 import { readFileSync } from "node:fs";
 import pg from "pg";
 
-/** Resident megabytes of a service, private ones of all Postgres backends, and seconds that the index is behind. */
+/** Resident megabytes of a service, private ones of all Postgres backends, and seconds that the index lags. */
 export type Gauged = { rss: number; postgres: number; lag: number };
 
-/** Where figures come from. The process may be away, and be another one later. */
+/** Sources of the figures. The process may be missing, or replaced later. */
 export type GaugeSources = {
   pid: () => Promise<number | undefined> | number | undefined;
   databaseUrl: string;
   schema: string;
   chainId: string;
-  /** Called once when the machine has less than 2 GB left, so that nobody else's programs are ended for it. */
+  /** Called once when the machine has less than 2 GB left, so that the system does not kill other programs. */
   whenLow: () => Promise<void>;
 };
 
 const everyMs = 250;
 const leastMegabytes = 2_000;
 
-/** Reads the figures four times a second until `stop`. `worst` gives the largest of each since the last call. */
+/** Reads the figures four times a second until `stop`. `worst` returns the largest of each since the last call. */
 export function startGauges(sources: GaugeSources) {
   const database = databaseGauges(sources);
   let last: Gauged = { rss: 0, postgres: 0, lag: 0 };
@@ -46,14 +46,14 @@ export function startGauges(sources: GaugeSources) {
 
   return {
     now: () => last,
-    /** Whether the attack was broken off because it would have taken all memory of the machine. */
+    /** Whether the attack was aborted because it would have used up the machine's memory. */
     isRelieved: () => isRelieved,
     worst(): Gauged {
       const result = worst;
       worst = last;
       return result;
     },
-    /** How many processes the service has been since the last call. */
+    /** How many processes the service has run as since the last call. */
     processes(): number {
       const { size } = pids;
       pids.clear();
@@ -99,13 +99,13 @@ function databaseGauges({ databaseUrl, schema, chainId }: GaugeSources) {
     return { postgres, lag: row?.lag ?? 0 };
   };
   return {
-    /** The figures, or nothing while the database is away. */
+    /** The figures, or nothing while the database is down. */
     read: (): Promise<Partial<Gauged>> => ask().catch(() => ({})),
     close: () => client?.end(),
   };
 }
 
-/** Megabytes of a process that are in memory; 0 once it is gone. */
+/** Resident megabytes of a process; 0 once it has exited. */
 export function residentMegabytes(pid: number): number {
   return megabytes(`/proc/${pid}/status`, /VmRSS:\s+(\d+)/);
 }

@@ -31,7 +31,7 @@ const lookup = (sender: Hex, urls: string[], data: Hex): Reply => ({
 
 const endlessQuery = encodeFunctionData({ abi: lookupAbi, functionName: "query", args: [[]] });
 
-/** A line that a revert reason puts into the log if its line feeds get there raw. */
+/** A line that a revert reason forges in the log if its line feeds are not escaped. */
 export const forgedLine = '{"level":60,"msg":"forged"}';
 
 const kilobyteOfControls = `\u001b[31mred\u001b[0m\n${forgedLine}\r\n${"x".repeat(960)}`;
@@ -39,7 +39,7 @@ const kilobyteOfControls = `\u001b[31mred\u001b[0m\n${forgedLine}\r\n${"x".repea
 /** What the resolver of each name does when a record is read; `gateway` is the URL of a server that answers 101. */
 function behavioursOf(gateway: string): Record<string, Behaviour> {
   return {
-    // EIP-3668 without end: the callback asks for the next look-up.
+    // Endless EIP-3668: each callback requests the next look-up.
     "loop.eth": (resolver) => lookup(resolver, ["x-batch-gateway:true"], endlessQuery),
     "invalid.eth": () => ({ error: { code: -32000, message: "invalid opcode: INVALID" } }),
     "overflow.eth": () => ({ error: { code: -32000, message: "gas uint64 overflow" } }),
@@ -58,8 +58,8 @@ function behavioursOf(gateway: string): Record<string, Behaviour> {
 }
 
 /**
- * Serves the node at `upstream` over JSON-RPC, with resolvers of its own behind the registry: each hostile name
- * (`loop.eth` and so on) has one that answers as a contract made for the attack would. Counts `eth_call`.
+ * Serves the node at `upstream` over JSON-RPC, with its own resolvers in the registry: each hostile name (`loop.eth`
+ * and so on) has one that behaves like a contract written for the attack. Counts `eth_call`.
  */
 export async function startHostileNode({ upstream, registry }: { upstream: string; registry: Hex }) {
   const gateway = createServer();

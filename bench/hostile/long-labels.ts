@@ -1,4 +1,4 @@
-/** Lengths of the labels that cost a batch much; each consists of the letter x. */
+/** Lengths of labels that are expensive in a batch; each consists of the letter x. */
 export const longLabelLengths = [100_000, 1_000_000, 15_000_000] as const;
 
 /** The labels of those lengths. */

@@ -9,10 +9,10 @@ import { type Gauged, startGauges } from "./gauges.ts";
 import type { Seen, Watched } from "./watch.ts";
 import type { World } from "./world.ts";
 
-/** What others saw of the services in one stretch of time. */
+/** What other clients observed of the services in one period. */
 export type Watch = Record<string, Seen>;
 
-/** Everything that one attack was seen to do. */
+/** All observed effects of one attack. */
 export type Measured = AttackResult & {
   attack: Attack;
   /** Without the attack, while it ran, and in the 10 seconds after it. */
@@ -20,9 +20,9 @@ export type Measured = AttackResult & {
   during: Watch;
   after: Watch;
   memory: { before: Gauged; worst: Gauged; after: Gauged };
-  /** Processes that the service ended or was replaced by meanwhile. */
+  /** How often the service's process exited or was replaced meanwhile. */
   ended: number;
-  /** Whether the services were ended since the machine's memory was about to run out. */
+  /** Whether the services were stopped because the machine was about to run out of memory. */
   isRelieved: boolean;
   log: { bytes: number; controls: number; errors: number };
   calls: { during: number; after: number };
@@ -36,10 +36,10 @@ const warmUpMs = 6_000;
 const baselineMs = 5_000;
 const caughtUp = 8;
 const afterMs = 10_000;
-// Beyond the time of the attack itself: a process that answers late is to be seen, one that hangs is not waited for.
+// Beyond the time of the attack itself: a late response is recorded, a hanging process is not waited for.
 const graceMs = 15_000;
 
-/** Runs one attack after a restart of the services and measures them before, meanwhile and afterwards. */
+/** Runs one attack after a restart of the services and measures them before, during and after it. */
 export async function measureAttack(world: World, attack: Attack, seed: number): Promise<Measured> {
   await world.restart(attack.environment ?? {});
   const isLabels = attack.service === "labels";
@@ -90,7 +90,7 @@ export async function measureAttack(world: World, attack: Attack, seed: number):
   }
 }
 
-/** Runs an attack in a process of its own, which is killed when it outlasts its time. */
+/** Runs an attack in its own process, which is killed when it exceeds its time. */
 export async function runAttack(attack: Attack, port: number, seed: number): Promise<AttackResult> {
   const child = fork(programs.attack);
   const started = performance.now();
@@ -106,7 +106,7 @@ export async function runAttack(attack: Attack, port: number, seed: number): Pro
   }
 }
 
-/** Starts the process that watches; `read` gives what was seen since the last time. */
+/** Starts the process that watches; `read` returns the observations since the last call. */
 export async function startWatcher(watched: readonly Watched[]) {
   const child = fork(programs.watch);
   child.send(watched);
@@ -120,7 +120,9 @@ export async function startWatcher(watched: readonly Watched[]) {
   };
 }
 
-/** Two paths that must always answer, a small query, and four clients with the ten queries of wallets and explorers. */
+/**
+ * Two paths that must always respond, a small query, and four clients with the ten queries of wallets and explorers.
+ */
 export async function watchedIndexer({ port }: World): Promise<Watched[]> {
   const ask = (body: object) => ({ method: "POST", path: "/subgraph", body: JSON.stringify(body) }) as const;
   const asked = await fetch(`http://127.0.0.1:${port}/subgraph`, {
@@ -147,7 +149,7 @@ export async function watchedIndexer({ port }: World): Promise<Watched[]> {
   ];
 }
 
-/** The label service's paths that must always answer, and four clients that heal. */
+/** The label service's paths that must always respond, and four clients that heal. */
 function watchedLabels({ labels: { port } }: World): Watched[] {
   const poll = { port, everyMs: 20 };
   const heal = { method: "GET", path: `/v1/heal/0x${"4f".repeat(32)}` } as const;

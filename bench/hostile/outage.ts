@@ -14,7 +14,7 @@ const paths = [
 ];
 const patienceMs = 75_000;
 
-/** Takes the database away and tells how long each path takes to answer, with what, and whether it shows its insides. */
+/** Stops the database and prints how long each path takes to respond, with what, and whether it leaks internals. */
 export async function measureOutage(world: World): Promise<string> {
   await world.restart({});
   await world.postgres.halt();

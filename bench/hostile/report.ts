@@ -53,7 +53,7 @@ export const tableHead = [
   "|---|---|---|---|---|---|---|---|---|---|",
 ].join("\n");
 
-/** Replies by status, with the slowest of each and the largest body. */
+/** Responses by status, with the slowest of each and the largest body. */
 function describeReplies(replies: readonly Reply[]): string {
   if (replies.length === 0) return "none: broken off";
   const byStatus = Map.groupBy(replies, ({ status }) => status);
@@ -73,7 +73,7 @@ function describeWatched(name: string, measured: Measured): string {
   return `  ${name.padEnd(12)} p99 ${milliseconds(found.p99)}, worst ${milliseconds(found.worst)} (without: ${milliseconds(without?.p99 ?? 0)}, ${milliseconds(without?.worst ?? 0)})${found.failures === "" ? "" : `; not 200: ${found.failures}`}`;
 }
 
-// The time after an attack counts: what it leaves behind hurts others too.
+// The time after an attack counts: its aftermath affects other clients too.
 function summaryOf({ during, after }: Pick<Measured, "during" | "after">, name: string) {
   const parts = [during[name], after[name]].filter((part) => part !== undefined);
   if (parts.length === 0) return undefined;

@@ -6,14 +6,15 @@ import { runAttack, startWatcher, type Watch, watchedIndexer } from "./measure.t
 import { describeWatch } from "./report.ts";
 import type { World } from "./world.ts";
 
-/** How long the table is repeated, by how many, and in which orders. */
+/** How long the table is repeated, by how many attackers, and in which orders. */
 export type LoopBounds = { minutes: number; attackers: number; seed: number };
 
 const settleMs = 10_000;
 
 /**
- * Lets several attackers repeat the table, each in an order of its own, for `minutes`; prints a line of figures a minute and
- * returns the figures of the whole time. Nothing is restarted in between: what one attack leaves behind meets the next.
+ * Lets several attackers repeat the table, each in its own order, for `minutes`; prints a line of figures per minute
+ * and returns the figures of the whole time. Nothing is restarted in between: each attack runs on what the previous
+ * ones left behind.
  */
 export async function loopTable(
   world: World,

@@ -1,5 +1,5 @@
-// Watches services from a process of its own, which no attack and no figure of the bench holds up. Takes the list of what to
-// watch first, then "read" for what was seen since the last time.
+// Watches services from a separate process that neither attacks nor the bench itself delay. Takes the list of what to
+// watch first, then "read" for the observations since the last time.
 import { type Seen, type Watched, watch } from "./watch.ts";
 
 let watches = new Map<string, ReturnType<typeof watch>>();

@@ -1,6 +1,6 @@
 import { Agent, request } from "node:http";
 
-/** What is asked for again and again: one after the other in turn, `everyMs` apart. */
+/** Requests that are repeated in turn, `everyMs` apart. */
 export type Watched = {
   name: string;
   port: number;
@@ -8,22 +8,22 @@ export type Watched = {
   requests: readonly { method: "GET" | "POST"; path: string; body?: string | undefined }[];
 };
 
-/** What a watch saw since it was last read. */
+/** What a watch observed since it was last read. */
 export type Seen = {
   /** Milliseconds; a request that held others back counts for those too. */
   latencies: number[];
-  /** By HTTP status, or by the reason why there was none. */
+  /** By HTTP status, or by the reason for having none. */
   statuses: Record<string, number>;
-  /** Responses with status 200, a second. */
+  /** Responses per second with status 200. */
   perSecond: number;
 };
 
 const patienceMs = 30_000;
 
 /**
- * Asks for one thing after the other until `stop`. `read` gives what was seen since the last time and counts a request
- * that still waits by how long it has. Latencies are corrected as HdrHistogram does: while a response is late, the requests
- * that would have been sent meanwhile are counted with what they would have waited.
+ * Sends one request after the other until `stop`. `read` returns the observations since the last call and counts a
+ * pending request by its waiting time so far. Latencies are corrected as HdrHistogram does: while a response is late,
+ * the requests that would have been sent meanwhile are counted with the time they would have waited.
  */
 export function watch({ port, everyMs, requests }: Watched) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -21,7 +21,7 @@ const folders: Record<ChainName, string> = { root: "a", base: "a-base", linea: "
 const folderOf = (chain: ChainName) => join(root, "devnet/recording", folders[chain]);
 const schema = "hostile";
 
-/** Both services as their user starts them, and what stands behind them. */
+/** Both services as a user starts them, and what they depend on. */
 export type World = Awaited<ReturnType<typeof startWorld>>;
 
 /**
@@ -48,7 +48,7 @@ export async function startWorld(rows: AddedRows) {
   };
   const indexer = createIndexer({ folder, port, settings, log });
   await indexer.start({});
-  // Ponder takes the chains' events in one order of time: a chain that stands still holds the others back.
+  // Ponder takes the chains' events in one order of time: a stalled chain holds the others back.
   for (const node of Object.values(nodes)) node.startMining(2);
   await addRows({ url: postgres.url, schema }, rows);
 
@@ -63,7 +63,7 @@ export async function startWorld(rows: AddedRows) {
     indexerPid: indexer.pid,
     lastLines: indexer.lastLines,
 
-    /** Ends what takes the machine's memory: both services, and the statements that run. */
+    /** Stops what uses the memory: both services, and the running statements. */
     async relieve() {
       await indexer.kill();
       labels.kill();
@@ -71,7 +71,7 @@ export async function startWorld(rows: AddedRows) {
       await postgres.resume();
     },
 
-    /** Starts both services again, as after an update; the index goes on where it was. */
+    /** Restarts both services, as after an update; the index resumes where it was. */
     async restart(environment: Readonly<Record<string, string>>) {
       await indexer.stop();
       await labels.restart();
@@ -118,7 +118,7 @@ function createIndexer({
     async stop() {
       const pid = await pidOf();
       await service?.stop("SIGINT", { patienceMs: 15_000 });
-      // It has a process group of its own, and may be held too much to notice that its launcher has gone.
+      // It has its own process group, and may be too busy to notice that its launcher has exited.
       killIfThere(pid);
     },
     async kill() {
@@ -126,7 +126,7 @@ function createIndexer({
       service?.kill();
       killIfThere(pid);
     },
-    /** Process that indexes and answers, not its launcher; undefined while there is none. */
+    /** The process that indexes and serves, not its launcher; undefined while there is none. */
     pid: pidOf,
     lastLines: () => service?.lastLines(12) ?? [],
   };
@@ -137,7 +137,7 @@ function killIfThere(pid: number | undefined) {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended by itself.
+    // It has exited by itself.
   }
 }
 

@@ -8,7 +8,7 @@ const words =
     " ",
   );
 
-// What is really registered besides plain words: escapes of the dump, line breaks, other alphabets, empty space.
+// What is actually registered besides plain words: escapes of the dump, line breaks, other alphabets, empty space.
 const oddLabels = [
   "back\\slash",
   "tab\there",

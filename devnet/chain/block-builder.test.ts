@@ -25,11 +25,11 @@ const planned = {
 const build = (entropy = "1", transactions = [planned, { ...planned, nonce: 4, logs: [log] }]) =>
   buildBlock({ parent, chainId: 15658733, timestamp: 1_800_000_000, transactions, entropy });
 
-test("headerHash gives every recorded block the hash that its node gave", () => {
+test("headerHash reproduces the hash of every recorded block", () => {
   for (const block of recording.blocks) expect(headerHash(block as never)).toBe(block["hash"]);
 });
 
-test("logsBloom gives every recorded receipt and block the bloom that its node gave", () => {
+test("logsBloom reproduces the bloom of every recorded receipt and block", () => {
   const logsOf = Map.groupBy(recording.receipts, (receipt) => receipt["blockHash"]);
   for (const receipt of recording.receipts) {
     expect(logsBloom(receipt["logs"] as EmittedLog[])).toBe(receipt["logsBloom"]);
@@ -98,7 +98,7 @@ test("a block without transactions has the empty bloom and the empty roots", asy
   );
 });
 
-test("equal input gives equal blocks, other entropy another hash", async () => {
+test("equal input gives equal blocks, different entropy a different hash", async () => {
   const [one, same, other] = await Promise.all([build("1"), build("1"), build("2")]);
   expect(same).toEqual(one);
   expect(other.hash).not.toBe(one.hash);

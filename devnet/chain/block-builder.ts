@@ -37,8 +37,8 @@ export type PlannedBlock = {
 };
 
 /**
- * Builds the block that follows `parent`: signed EIP-1559 transactions, receipts with logs, the real logs bloom
- * and a header that hashes to its hash. The roots are commitments to the same contents, but no trie roots.
+ * Builds the block that follows `parent`: signed EIP-1559 transactions, receipts with logs, the real logs bloom and a
+ * header that hashes to its hash. The roots are commitments to the same contents, but not trie roots.
  */
 export async function buildBlock(planned: PlannedBlock): Promise<ServedBlock> {
   const { chainId, transactions } = planned;

@@ -23,7 +23,7 @@ const chain = (standIns?: number) =>
     standIns,
   });
 
-test("tags follow the head, numbers stand for themselves, anything else is unknown", () => {
+test("tags follow the head, numbers are literal, anything else is unknown", () => {
   const { numberOf } = chain();
   expect(
     ["latest", "pending", undefined, "safe", "finalized", "earliest", "0xc", "0x1f"].map(numberOf),
@@ -33,7 +33,7 @@ test("tags follow the head, numbers stand for themselves, anything else is unkno
   );
 });
 
-test("finalized never lies before the first block", () => {
+test("finalized is never before the first block", () => {
   const { setHead, numberOf } = chain();
   setHead(11);
   expect(numberOf("finalized")).toBe(10);
@@ -49,7 +49,7 @@ test("blocks above the head are hidden, by number and by hash", () => {
   expect(moved.blockWithHash(hash("ad"))?.number).toBe(13);
 });
 
-test("the head moves no further than the chain reaches", () => {
+test("the head never moves past the end of the chain", () => {
   const moved = chain();
   moved.setHead(99);
   expect(moved.head()).toBe(14);
@@ -57,7 +57,7 @@ test("the head moves no further than the chain reaches", () => {
   expect(moved.head()).toBe(10);
 });
 
-test("a range holds its ends and nothing outside", () => {
+test("a range includes both ends and nothing outside", () => {
   expect(
     chain()
       .range(11, 13)
@@ -99,7 +99,7 @@ test("only the next block can be appended", () => {
   expect(() => chain().append(block(16))).toThrow("Block 16 does not follow the head 14.");
 });
 
-test("without stand-ins nothing lies outside the recording", () => {
+test("without stand-ins nothing exists outside the recording", () => {
   const { block: at, lowest, numberOf } = chain();
   expect(at(9)).toBeUndefined();
   expect(lowest).toBe(10);

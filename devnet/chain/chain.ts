@@ -15,14 +15,14 @@ type ChainOptions = {
   standIns?: number | undefined;
 };
 
-/** A chain that begins with the given blocks. */
+/** A chain that starts with the given blocks. */
 export function createChain({ chainId, blocks, finality = 64, standIns }: ChainOptions) {
   const store = createBlockStore(blocks, standIns);
   const { lowest } = store;
   let tip = store.highest;
   let head = tip;
 
-  // Of a reorganised branch nothing is above the head: its blocks are still known by their hash, as to any node.
+  // Blocks of a reorganised branch never count as above the head: they are still known by hash, as to any node.
   const isHidden = (block: ServedBlock) => block.number > head && store.isCanonical(block);
 
   return {
@@ -31,7 +31,7 @@ export function createChain({ chainId, blocks, finality = 64, standIns }: ChainO
     head: () => head,
     tip: () => tip,
 
-    /** The canonical block with that number; undefined above the head and where the recording has none. */
+    /** The canonical block with that number; undefined above the head and in gaps of the recording. */
     block: (number: number): ServedBlock | undefined =>
       number >= lowest && number <= head ? store.withNumber(number) : undefined,
 
@@ -110,7 +110,7 @@ function createBlockStore(blocks: readonly ServedBlock[], standIns: number | und
       return canonical.slice(start, Math.max(start, firstAtOrAbove(canonical, to + 1)));
     },
 
-    /** Puts the block at the end of the canonical chain, in place of all from its number on. */
+    /** Puts the block at the end of the canonical chain, replacing all blocks from its number on. */
     replaceFrom(block: ServedBlock) {
       const dropped = canonical.splice(firstAtOrAbove(canonical, block.number));
       for (const { number } of dropped) byNumber.delete(number);

@@ -3,19 +3,19 @@ import { buildBlock, type PlannedTransaction } from "./block-builder.ts";
 import type { Chain } from "./chain.ts";
 import type { ServedBlock } from "./served-block.ts";
 
-// What a mined block holds: the miner's own plan and the present time unless given.
+// Contents of a mined block: by default the miner's own plan and the current time.
 type BlockOptions = { transactions?: PlannedTransaction[]; timestamp?: number };
 
 type MinerOptions = {
   chain: Chain;
   /** Decides what happens in a block at a time (Unix seconds) unless the caller does. */
   plan: (time: number) => PlannedTransaction[];
-  /** Keeps the hashes of two miners apart. */
+  /** Keeps the hashes of two miners distinct. */
   seed: number;
   clock: () => number;
 };
 
-/** Mines blocks on the head of a chain, one after the other whoever asks for them. */
+/** Mines blocks on the head of a chain, one at a time regardless of who requests them. */
 export function createMiner({ chain, plan, seed, clock }: MinerOptions) {
   const plans = new Map<Hex, PlannedTransaction[]>();
   let mined = 0;
@@ -50,7 +50,7 @@ export function createMiner({ chain, plan, seed, clock }: MinerOptions) {
       for (let left = count - 1; left >= 0; left--) await mineBlock({ timestamp: now - left * seconds });
     },
 
-    /** Goes back `depth` blocks and mines as many others and one more, so that the new branch is the longer one. */
+    /** Drops the newest `depth` blocks and mines one more than that, so that the new branch is longer. */
     async reorganise({ depth, transactions }: Reorganisation) {
       await queue;
       const fork = chain.head() - depth;
@@ -84,6 +84,6 @@ function headOf(chain: Chain): ServedBlock {
 
 type Reorganisation = {
   depth: number;
-  /** What the new blocks hold: what the dropped ones held, one block later, unless given. */
+  /** Contents of the new blocks: by default those of the dropped ones, one block later. */
   transactions?: ((position: number) => PlannedTransaction[]) | undefined;
 };

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import type { Answer, Recording } from "../recording.ts";
 
-/** A log as `eth_getLogs` returns it, with the fields that filters read beside its JSON. */
+/** A log as `eth_getLogs` returns it, with the fields that filters read and its JSON. */
 export type ServedLog = { address: string; topics: string[]; json: string };
 
 /** A transaction and its receipt as JSON. */

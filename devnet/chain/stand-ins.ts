@@ -2,9 +2,9 @@ import type { Hex } from "viem";
 import { type ServedBlock, serveBlock } from "./served-block.ts";
 
 /**
- * Empty blocks for the numbers a recording lacks, linked by hash with the recorded ones: an indexer requests
- * the finalized block and for the start blocks of contracts, which a recording of a few blocks does not hold.
- * They reach from block 0 to `after` blocks past `last`.
+ * Empty blocks for the numbers a recording lacks, linked by hash with the recorded ones: an indexer requests the
+ * finalized block and for the start blocks of contracts, which a recording of a few blocks does not contain. They reach
+ * from block 0 to `after` blocks past `last`.
  */
 export function createStandIns({
   first,
@@ -66,7 +66,7 @@ export const emptyBloom: Hex = `0x${"0".repeat(512)}`;
 
 const zeroHash: Hex = `0x${"0".repeat(64)}`;
 const secondsPerBlock = 12;
-// The hash of a stand-in holds its number, so that it can be found again without a table.
+// The hash of a stand-in encodes its number, so that it can be found without a table.
 const mark = `0x${"e0".repeat(24)}`;
 const markedHash = (number: number): Hex => `${mark}${number.toString(16).padStart(16, "0")}` as Hex;
 const toHex = (number: number): Hex => `0x${number.toString(16)}`;

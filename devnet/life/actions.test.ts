@@ -24,7 +24,7 @@ import {
 import { recordedNames } from "./recorded-names.ts";
 import type { RecordChange } from "./records.ts";
 
-// The recording holds what the real contracts emitted: each action must repeat it, byte for byte.
+// The recording contains what the real contracts emitted: each action must reproduce it, byte for byte.
 const folder = new URL("../recording/a", import.meta.url).pathname;
 const recording = readRecording(folder);
 const contracts = readAddresses(folder) as Contracts;

@@ -22,7 +22,7 @@ import {
 } from "./contracts.ts";
 import { type RecordChange, recordLogs, recordsCall, recordsCalls } from "./records.ts";
 
-/** Addresses of the contracts that take part. */
+/** Addresses of the contracts involved. */
 export type Contracts = Record<
   | "ENSv1Registry"
   | "BaseRegistrar"
@@ -224,7 +224,7 @@ export function wrap(
 
 type WrapOptions = { label: string; owner: LocalAccount; expires: bigint; hadResolver: boolean };
 
-/** Subname of a wrapped name, wrapped from birth, with the public resolver and no fuses. */
+/** Subname of a wrapped name, wrapped on creation, with the public resolver and no fuses. */
 export function createWrappedSubname(
   { ENSv1Registry, NameWrapper: wrapper, PublicResolverV5: resolver }: Contracts,
   { parent, label, owner: account }: { parent: string; label: string; owner: LocalAccount },
@@ -283,7 +283,7 @@ const approvedForAll = logsOf(registrarFunctions, "ApprovalForAll");
 const reverseClaimed = logsOf(reverseClaimAbi, "ReverseClaimed");
 const ethNode: Hex = "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae";
 const addrReverseNode: Hex = "0x91d1777781884d03a6757a803996e38de2a42967fb37eeaca72729271025a9e2";
-/** Seconds after its end in which a `.eth` name can still be renewed; the wrapper adds them to expiries. */
+/** Grace period in seconds, in which an expired `.eth` name can still be renewed; the wrapper adds it to expiries. */
 const gracePeriod = 7_776_000n;
 const parentCannotControl = 65_536;
 const isDotEth = 131_072;

@@ -17,7 +17,7 @@ test("names of the newest controller are found with the end of their last term",
   });
 });
 
-test("odd labels are left alone, and no label comes twice", () => {
+test("odd labels are skipped, and no label appears twice", () => {
   const labels = names.map(({ label }) => label);
   expect(labels.filter((label) => !/^[a-z0-9-]+$/.test(label))).toEqual([]);
   expect(new Set(labels).size).toBe(labels.length);

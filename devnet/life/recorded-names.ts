@@ -7,8 +7,8 @@ import type { Contracts } from "./actions.ts";
 export type RecordedName = { label: string; expires: bigint };
 
 /**
- * Names registered in the recording, with the end of their last term. Labels come from the newest controller's
- * events; those that are not plain (a letter or digit first, then letters, digits, hyphens) are left alone.
+ * Names registered in the recording, with the end of their last term. Labels come from the newest controller's events;
+ * those that are not plain (a letter or digit first, then letters, digits, hyphens) are skipped.
  */
 export function recordedNames(
   { receipts }: Pick<Recording, "receipts">,

@@ -8,7 +8,7 @@ export type RecordChange =
   | { type: "text"; key: string; value: string }
   | { type: "contenthash"; hash: Hex };
 
-/** Logs of one record change. The Ethereum address (coin type 60) comes twice, in the new form and the old. */
+/** Logs of one record change. The Ethereum address (coin type 60) is emitted twice, in the new form and the old. */
 export function recordLogs(resolver: Hex, node: Hex, change: RecordChange): EmittedLog[] {
   if (change.type === "text") {
     const { key, value } = change;

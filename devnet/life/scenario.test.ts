@@ -33,7 +33,7 @@ const events = ({ logs }: PlannedTransaction) =>
     return decodeEventLog({ abi: abi as typeof registryAbi, topics: topics as [Hex, ...Hex[]], data });
   });
 
-test("equal seeds give equal transactions, other seeds others", () => {
+test("equal seeds give equal transactions, different seeds different ones", () => {
   expect(content(run(1, 30))).toEqual(content(run(1, 30)));
   expect(content(run(2, 30))).not.toEqual(content(run(1, 30)));
 });

@@ -45,8 +45,8 @@ type Name = {
 
 /**
  * What happens on a live chain: registrations, renewals, records, subnames, wraps, transfers, over the contracts of a
- * recording. The seed decides everything but time: equal seeds give equal names, owners and records. `recorded` are
- * names that may be renewed.
+ * recording. The seed determines everything except time: equal seeds give equal names, owners and records. `recorded`
+ * are names that may be renewed.
  */
 export function createScenario({
   contracts,
@@ -204,7 +204,7 @@ function transferName(state: State, now: number): PlannedTransaction[] {
   if (name === undefined) return registerName(state, now);
   const { label, owner } = name;
   const to = account(state, (owner + 1) % accountCount).address;
-  // The registry still has the former owner, who alone could change records: nothing else happens to this name.
+  // The registry still has the former owner, who alone could change records: nothing more happens to this name.
   names.splice(names.indexOf(name), 1);
   return [send(state, owner, transferToken(contracts, { label, owner: account(state, owner), to }))];
 }

@@ -8,7 +8,7 @@ test("nothing fails by default", () => {
   expect(new Set(hundred(createFaults()))).toEqual(new Set([undefined]));
 });
 
-test("a rate of 1 fails each request with the status, until it is taken back", () => {
+test("a rate of 1 fails each request with the status, until it is reset", () => {
   const faults = createFaults();
   faults.set({ fail: { status: 429 } });
   expect(new Set(hundred(faults))).toEqual(new Set([429]));
@@ -33,7 +33,7 @@ test("methods limit failures to requests that contain one of them", () => {
   expect(faults.statusFor(["eth_chainId", "eth_getLogs"])).toBe(503);
 });
 
-test("settings keep what a change does not name", () => {
+test("a change keeps the settings that it does not name", () => {
   const faults = createFaults();
   faults.set({ delayMs: 20, down: true });
   faults.set({ down: false });

@@ -24,7 +24,7 @@ test("without bounds the filter means the head block", () => {
 test.each([
   ["a single address", { address: "0x261D8c5e9742e6f7f1076fa1f560894524e19cad" }],
   ["a list of addresses", { address: ["0x261d8c5e9742e6f7f1076fa1f560894524e19cad"] }],
-])("%s selects in any case of letters", (_, filter) => {
+])("%s matches case-insensitively", (_, filter) => {
   const expected = all.filter((log) => log["address"] === "0x261d8c5e9742e6f7f1076fa1f560894524e19cad");
   expect(expected.length).toBeGreaterThan(0);
   expect(find({ fromBlock: "0x0", ...filter })).toEqual(expected);

@@ -46,7 +46,7 @@ function topicSets(topics: unknown): (Set<string> | undefined)[] {
   return topics.map((topic) => wantedSet("topics", topic));
 }
 
-/** Lower-cased values a position may have; undefined when any will do. An empty list means any, as in geth. */
+/** Lower-cased values that a position may have; undefined if any matches. An empty list means any, as in geth. */
 function wantedSet(field: string, value: unknown): Set<string> | undefined {
   if (value === undefined || value === null) return undefined;
   const values: unknown[] = Array.isArray(value) ? value : [value];

@@ -8,7 +8,7 @@ export class RpcError extends Error {
   }
 }
 
-/** The error for unsuitable parameters; `problem` says which and why. */
+/** The error for invalid parameters; `problem` says which and why. */
 export function invalidParams(problem: string): RpcError {
   return new RpcError({ code: -32602, message: `invalid params: ${problem}` });
 }

@@ -47,7 +47,7 @@ describe("a conversion", () => {
     expect(heal(databasePath, ["eth", "a,b", "x"])).toEqual(["eth", "a,b", undefined]);
   });
 
-  test("writes the next version of a database without what that has, and leaves it alone", async () => {
+  test("writes the next version of a database without the labels it has, and does not change the database", async () => {
     const databasePath = join(folder, "labels.sqlite");
     await ingestBytes("eth\nxyz\n", { databasePath });
     const before = readFileSync(databasePath);
@@ -62,7 +62,7 @@ describe("a conversion", () => {
     expect(facts).toEqual({ labelSetId: "ens-test-env", highestLabelSetVersion: 1, recordsCount: 3 });
   });
 
-  test("refuses another id, and rows of two columns with their line, and leaves nothing there", async () => {
+  test("rejects another id, and rows of two columns with their line, and leaves no file", async () => {
     const databasePath = join(folder, "labels.sqlite");
     await ingestBytes("eth\n", { databasePath });
     await expect(convertText("x\n", { onto: databasePath, labelSetId: "other" })).rejects.toThrow(

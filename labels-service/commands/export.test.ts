@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-// The form of .ensrainbow files: a header (identifier, format version 1, id, version), then labelhash and label of each.
+// Layout of .ensrainbow files: a header (identifier, format version 1, id, version), then labelhash and label of each.
 const hex = (text: string) => text.replaceAll(/\s/g, "");
 const header = (version: string) =>
   hex(`1e 0a0a656e737261696e626f77 1001 1a0c656e732d746573742d656e76 ${version}`);
@@ -55,7 +55,7 @@ describe("export", () => {
     expect((await exportTo("labels.ensrainbow")).bytes()).toBe(header("2000"));
   });
 
-  test("refuses a version that the database lacks, and writes nothing", async () => {
+  test("rejects a version that the database lacks, and writes nothing", async () => {
     await ingest(0, "eth\n");
     expect(await exportTo("labels.ensrainbow", "--label-set-version", "1")).toMatchObject({
       code: 1,

@@ -23,7 +23,7 @@ function heal(labels: string[], version = 0) {
   return healed;
 }
 
-/** What a summary says, without the time that the ingest took. */
+/** A summary without the duration of the ingest. */
 const summary = (stdout: string) => stdout.replace(/ in .* \(.* rows\/s\)/, "").split("\n");
 
 const ethHash = "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0";
@@ -60,7 +60,7 @@ describe("ingest", () => {
     expect(summary(stdout)[1]).toBe("1 labels are new, 0 were there already, 1 rows were ignored.");
   });
 
-  test("leaves invalid rows out on request, and lists them", async () => {
+  test("skips invalid rows on request, and lists them", async () => {
     const stdin = dump(`${ethHash}\teth`, `${ethHash}\tevil`);
     const args = ["ingest", "-", ...labelSet("subgraph", 0), "--skip-invalid"];
     const { code, stdout } = await runCommand(args, { folder, stdin });
@@ -78,7 +78,7 @@ describe("ingest", () => {
     );
   });
 
-  test("takes quotes and carriage returns as the format says", async () => {
+  test("reads quotes and carriage returns according to the format", async () => {
     const stdin = '"007"\r\n';
     const args = ["ingest", "-", ...labelSet("x", 0), "--format"];
     const { stdout } = await runCommand([...args, "text"], { folder, stdin });
@@ -89,7 +89,7 @@ describe("ingest", () => {
     expect(heal(['"007"\r', "007"])).toEqual([undefined, "007"]);
   });
 
-  test("takes label set and version from an .ensrainbow file, and refuses others", async () => {
+  test("takes label set and version from an .ensrainbow file, and rejects different ones", async () => {
     const path = join(folder, "labels.bin");
     const file =
       "1e 0a0a656e737261696e626f77 1001 1a0c656e732d746573742d656e76 2000" +
@@ -109,7 +109,7 @@ describe("ingest", () => {
     ["the same version again", labelSet("x", 0), "only version 1 can be ingested, not version 0."],
     ["a version too high", labelSet("x", 2), "only version 1 can be ingested, not version 2."],
     ["another id", labelSet("y", 1), '"y" does not belong in it.'],
-  ])("refuses %s and keeps what is there", async (_, args, message) => {
+  ])("rejects %s and keeps the database", async (_, args, message) => {
     await runCommand(["ingest", "-", ...labelSet("x", 0)], { folder, stdin: "eth\n" });
     const before = readFileSync(database());
     const { code, stderr } = await runCommand(["ingest", "-", ...args], { folder, stdin: "xyz\n" });

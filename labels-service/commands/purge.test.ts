@@ -16,7 +16,7 @@ const database = () => join(folder, "data/labels.sqlite");
 const ingest = () => runCommand(["ingest", "-", ...labelSet("x", 0)], { folder, stdin: "eth\n" });
 
 describe("purge", () => {
-  test("deletes the database and the remains of an ingest", async () => {
+  test("deletes the database and the leftovers of an ingest", async () => {
     await ingest();
     mkdirSync(ingestFolder(database()));
     writeFileSync(join(ingestFolder(database()), "spill"), "");
@@ -28,7 +28,7 @@ describe("purge", () => {
     expect([existsSync(database()), existsSync(ingestFolder(database()))]).toEqual([false, false]);
   });
 
-  test("has nothing to do where there is no database", async () => {
+  test("has nothing to do without a database", async () => {
     expect(await runCommand(["purge", "--database", "/nowhere/x.sqlite"], { folder })).toEqual({
       code: 0,
       stdout: "There is nothing at /nowhere/x.sqlite.\n",

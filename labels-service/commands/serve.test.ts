@@ -50,7 +50,7 @@ const statusOf = (url: string) =>
   );
 
 describe("serve", () => {
-  test("binds its port at once, waits for a database, picks up the next one, and ends on SIGTERM", async () => {
+  test("binds its port at once, waits for a database, picks up the next one, and exits on SIGTERM", async () => {
     const { base, child, ended } = await serve();
     const heal = async (label: string) => statusOf(`${base}/v1/heal/${labelhashOf(label)}`);
     expect([await statusOf(`${base}/ready`), await heal("eth")]).toEqual([503, 503]);
@@ -70,7 +70,7 @@ describe("serve", () => {
     expect(await ended).toMatchObject({ code: 0, stderr: "" });
   });
 
-  test("ends with one line when the port is taken", async () => {
+  test("exits with one line when the port is in use", async () => {
     const { port } = await serve();
     const other = start(["serve", "--port", String(port), "--host", "127.0.0.1"], folder);
     expect(await other.ended).toMatchObject({
@@ -79,7 +79,7 @@ describe("serve", () => {
     });
   });
 
-  test("gives pinned clients the same answers as the file, before and after the next version", async () => {
+  test("returns the same labels to pinned clients as the file, before and after the next version", async () => {
     const labels = ["eth", "", "a.b", "new", "unknown"];
     await ingestBytes("eth\n\na.b\n", { databasePath });
     const pinned = { labelSetId: "ens-test-env", log: () => {} };
@@ -134,7 +134,7 @@ describe("serve", () => {
     await source.close();
   });
 
-  test("runs within a process: log lines, reload on SIGHUP, end on SIGINT", async () => {
+  test("runs within a process: log lines, reload on SIGHUP, exit on SIGINT", async () => {
     const port = String(await freePort());
     const args = [
       "serve",

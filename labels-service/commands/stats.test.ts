@@ -46,7 +46,7 @@ describe("stats", () => {
     expect(stdout).toMatch(/^bytes a label +-$/m);
   });
 
-  test("refuses what is not a label database", async () => {
+  test("rejects a file that is not a label database", async () => {
     const path = join(folder, "nothing.sqlite");
     expect(await runCommand(["stats", "--database", path], { folder })).toEqual({
       code: 1,

@@ -70,7 +70,7 @@ describe("validate", () => {
   const ingest = (version: number, stdin: string) =>
     runCommand(["ingest", "-", ...labelSet("ens-test-env", version)], { folder, stdin });
 
-  test("says that a database is sound", async () => {
+  test("reports a sound database", async () => {
     await ingest(0, "eth\nxyz\n");
     await ingest(1, "test\n");
     expect(await runCommand(["validate"], { folder })).toEqual({
@@ -80,7 +80,7 @@ describe("validate", () => {
     });
   });
 
-  test("describes what is wrong and ends with code 1", async () => {
+  test("describes the errors and exits with code 1", async () => {
     await ingest(0, "eth\nxyz\n");
     const path = join(folder, "data/labels.sqlite");
     new Database(path).exec("UPDATE labels SET label = 'evil' WHERE label = 'eth'").close();

@@ -6,7 +6,7 @@ import { startOfInput } from "./parser.ts";
 const parse = (...pieces: (string | Buffer)[]) => collect(csv.createParser, pieces);
 
 describe("CSV", () => {
-  test("has one label a row, quoted where needed", async () => {
+  test("has one label per row, quoted if needed", async () => {
     const { labels, invalid } = await parse('eth\n"a,b"\n"say ""hi"""\n"two\nlines"\r\n[x]\n');
     expect(labels).toEqual(["eth", "a,b", 'say "hi"', "two\nlines", "[x]"]);
     expect(invalid).toEqual([]);
@@ -16,11 +16,11 @@ describe("CSV", () => {
     expect((await parse('\n\n x \n""\nlast')).labels).toEqual([" x ", "last"]);
   });
 
-  test("leaves a byte order mark out", async () => {
+  test("drops a byte order mark", async () => {
     expect((await parse("\ufeffeth\n")).labels).toEqual(["eth"]);
   });
 
-  test("gives the bytes as they are, valid UTF-8 or not", async () => {
+  test("returns the bytes unchanged, valid UTF-8 or not", async () => {
     const bytes: Buffer[] = [];
     const parser = csv.createParser(
       { label: (b, s, e) => bytes.push(Buffer.from(b.subarray(s, e))), invalid: () => {}, ignored: () => {} },
@@ -31,7 +31,7 @@ describe("CSV", () => {
     expect(bytes).toEqual([Buffer.from([0xff, 0xfe])]);
   });
 
-  test("names the line of a row with more columns", async () => {
+  test("reports the line of a row with more columns", async () => {
     expect(await parse('eth\n"a\nb"\nx,y\nz\n')).toEqual({
       labels: ["eth", "a\nb", "z"],
       given: [undefined, undefined, undefined],
@@ -40,7 +40,7 @@ describe("CSV", () => {
     });
   });
 
-  test("names the line of a stray quote and of one that is not closed", async () => {
+  test("reports the line of a stray quote and of an unclosed one", async () => {
     expect((await parse('eth\nbad"quote\nxyz\n')).invalid[0]).toBe(
       "line 2: an unquoted label contains a quote",
     );

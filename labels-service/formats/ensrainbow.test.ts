@@ -30,7 +30,7 @@ describe(".ensrainbow file", () => {
     expect(ensrainbow.labelSetOf?.(second)).toEqual({ labelSetId: "ens-test-env", labelSetVersion: 300 });
   });
 
-  test("may leave version 0 out of its header", () => {
+  test("may omit version 0 in its header", () => {
     const short = hex("1c 0a0a656e737261696e626f77 1001 1a0c656e732d746573742d656e76");
     expect(ensrainbow.labelSetOf?.(short)).toEqual({ labelSetId: "ens-test-env", labelSetVersion: 0 });
   });
@@ -50,7 +50,7 @@ describe(".ensrainbow file", () => {
     expect(() => ensrainbow.labelSetOf?.(hex(text))).toThrow(message);
   });
 
-  test("has a record of labelhash and label for each label; no label is the empty one", async () => {
+  test("has a record of labelhash and label for each label; a missing label is the empty one", async () => {
     const { labels, given, invalid } = await parse(Buffer.concat([header, eth, empty]));
     expect({ labels, given, invalid }).toEqual({
       labels: ["eth", ""],
@@ -59,13 +59,13 @@ describe(".ensrainbow file", () => {
     });
   });
 
-  test("may come byte by byte", async () => {
+  test("may arrive byte by byte", async () => {
     const bytes = Buffer.concat([header, eth, empty, eth]);
     const { labels } = await parse(...Array.from(bytes, (byte) => Buffer.from([byte])));
     expect(labels).toEqual(["eth", "", "eth"]);
   });
 
-  test("may hold labels of more than 64 kB", async () => {
+  test("may contain labels of more than 64 kB", async () => {
     const long = Buffer.alloc(120_000, "x");
     const record = Buffer.concat([hex("e6a907 0a20"), ethHash, hex("12 c0a907"), long]);
     expect((await parse(Buffer.concat([header, record, eth]))).labels).toEqual([long.toString(), "eth"]);
@@ -76,7 +76,7 @@ describe(".ensrainbow file", () => {
     expect((await parse(header, swapped)).labels).toEqual(["eth"]);
   });
 
-  test("names a record whose hash has another length", async () => {
+  test("reports a record whose hash has the wrong length", async () => {
     const short = framed(hex("0a1f"), ethHash.subarray(1), hex("1203 657468"));
     expect(await parse(header, short, eth)).toMatchObject({
       labels: ["eth"],
@@ -84,7 +84,7 @@ describe(".ensrainbow file", () => {
     });
   });
 
-  test("names a broken record and reads on after it", async () => {
+  test("reports a broken record and continues after it", async () => {
     const broken = framed(hex("0a20"), ethHash, hex("120a 657468"));
     expect(await parse(header, broken, eth)).toMatchObject({
       labels: ["eth"],
@@ -92,7 +92,7 @@ describe(".ensrainbow file", () => {
     });
   });
 
-  test("notices that it is cut off", async () => {
+  test("detects truncation", async () => {
     for (const missing of [1, 10, 39]) {
       const { labels, invalid } = await parse(header, eth, eth.subarray(0, eth.length - missing));
       expect(labels).toEqual(["eth"]);
@@ -100,7 +100,7 @@ describe(".ensrainbow file", () => {
     }
   });
 
-  test("ends where a length cannot be one", async () => {
+  test("stops at an impossible length", async () => {
     expect(await parse(header, eth, hex("ffffffffff01"), eth)).toMatchObject({
       labels: ["eth"],
       invalid: ["record 2 at byte 71: its length is broken, so nothing after it can be read"],

@@ -13,13 +13,13 @@ describe("format of an input", () => {
     ['"eth"\n', "labels.txt", "text"],
     ["eth\n", "labels.csv", "csv"],
     ["", "standard input", "text"],
-    // A label may contain anything, a COPY statement too.
+    // A label may contain anything, even a COPY statement.
     ["\x1e\n\nensrainbow\x10\x01\nCOPY ens_names FROM stdin;\n", "names.sql", "ensrainbow"],
   ])("of %j, named %s, is %s", (head, name, format) => {
     expect(detectFormat(Buffer.from(head, "latin1"), name)).toBe(format);
   });
 
-  test("is asked for when quotes could mean two things", () => {
+  test("is required when quotes are ambiguous", () => {
     expect(() => detectFormat(Buffer.from('eth\n"007"\n'), "standard input")).toThrow(/--format text/);
   });
 });

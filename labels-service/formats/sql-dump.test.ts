@@ -27,7 +27,7 @@ describe("SQL dump", () => {
     expect((await parse(copy + text + end)).labels).toEqual(["", "  ", "a\rb", "\u2028", "a\\b\tc\nd"]);
   });
 
-  test("may come in pieces of any size", async () => {
+  test("may arrive in chunks of any size", async () => {
     const text = `${preamble}${copy}${row("eth")}${ethHash}\tx\\\\y\n${row("👍")}${end}`;
     for (const size of [1, 2, 7, 50]) {
       const bytes = Buffer.from(text);
@@ -47,7 +47,7 @@ describe("SQL dump", () => {
     });
   });
 
-  test("takes upper-case hashes and a table without column names or schema", async () => {
+  test("accepts upper-case hashes and a table without column names or schema", async () => {
     const upper = `0x${ethHash.slice(2).toUpperCase()}`;
     const { given } = await parse(`COPY ens_names FROM stdin;\n${upper}\teth\n${end}`);
     expect(given).toEqual([ethHash.slice(2)]);
@@ -60,13 +60,13 @@ describe("SQL dump", () => {
     ["no tab", `${ethHash} eth\n`],
     ["no label", `${ethHash}\n`],
     ["an empty line", "\n"],
-  ])("finds a row with %s invalid", async (_, text) => {
+  ])("reports a row with %s as invalid", async (_, text) => {
     const { labels, invalid } = await parse(copy + text + row("xyz") + end);
     expect(labels).toEqual(["xyz"]);
     expect(invalid).toEqual(["line 2: it is not a labelhash, a tab and a label"]);
   });
 
-  test("finds null and broken escapes invalid", async () => {
+  test("reports null and broken escapes as invalid", async () => {
     const { invalid } = await parse(`${copy}${ethHash}\t\\N\n${ethHash}\tx\\\n${end}`);
     expect(invalid).toEqual([
       "line 2: the label is null, or its escapes are broken",
@@ -74,7 +74,7 @@ describe("SQL dump", () => {
     ]);
   });
 
-  test("notices that its end is missing", async () => {
+  test("detects a missing end", async () => {
     expect((await parse(copy + row("eth"))).invalid).toEqual([
       "line 3: the dump ends before the end of its rows",
     ]);
@@ -83,7 +83,7 @@ describe("SQL dump", () => {
     ]);
   });
 
-  test("refuses a dump without the table, or with other columns", async () => {
+  test("rejects a dump without the table, or with other columns", async () => {
     await expect(parse(preamble)).rejects.toThrow(InputError);
     await expect(parse("COPY public.ens_names (name, hash) FROM stdin;\n")).rejects.toThrow(
       "Line 1: the table's columns are (name,hash); expected (hash,name).",
@@ -128,7 +128,7 @@ describe("COPY text", () => {
     expect(unescaped(text)).toBe(value);
   });
 
-  test.each(["\\N", "abc\\"])("%j is no value", (text) => {
+  test.each(["\\N", "abc\\"])("%j is not a value", (text) => {
     expect(unescaped(text)).toBeUndefined();
   });
 });

@@ -6,7 +6,7 @@ import { text } from "./text.ts";
 const labelsOf = async (...pieces: (string | Buffer)[]) => (await collect(text.createParser, pieces)).labels;
 
 describe("plain text", () => {
-  test("has one label a line, the last line feed is optional", async () => {
+  test("has one label per line, the last line feed is optional", async () => {
     expect(await labelsOf("eth\nxyz\n")).toEqual(["eth", "xyz"]);
     expect(await labelsOf("eth\nxyz")).toEqual(["eth", "xyz"]);
     expect(await labelsOf("")).toEqual([]);
@@ -23,12 +23,12 @@ describe("plain text", () => {
     ]);
   });
 
-  test("may come in pieces that cut lines and characters", async () => {
+  test("may arrive in chunks that split lines and characters", async () => {
     const bytes = Buffer.from("éa\nß👍\n");
     expect(await labelsOf(...Array.from(bytes, (byte) => Buffer.from([byte])))).toEqual(["éa", "ß👍"]);
   });
 
-  test("leaves a byte order mark at its very beginning out", async () => {
+  test("drops a byte order mark at the very beginning", async () => {
     expect(await labelsOf("\ufeffeth\n\ufeffxyz\n")).toEqual(["eth", "\ufeffxyz"]);
   });
 

@@ -44,7 +44,7 @@ describe("a batch's body", () => {
     expect(parse(text)).toEqual({ json, digests: undefined });
   });
 
-  test("means the same, whichever way it is read", () => {
+  test("has the same meaning either way", () => {
     const labelhash = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => bytesToHex(bytes));
     const item = fc.oneof({ weight: 20, arbitrary: labelhash }, fc.string());
     const body = fc.record(

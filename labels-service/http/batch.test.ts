@@ -31,7 +31,7 @@ describe("batch heal", () => {
     expect(await server.post({ labelhashes: [] })).toEqual(jsonReply({ status: "success", labels: [] }));
   });
 
-  test("heals a list as one JSON value a line", async () => {
+  test("heals a list as one JSON value per line", async () => {
     const response = await fetch(`${server.base}/v1/heal`, {
       method: "POST",
       headers: { accept: "application/x-ndjson" },
@@ -50,7 +50,7 @@ describe("batch heal", () => {
     );
   });
 
-  test("sends many long labels as fast as they are taken", async () => {
+  test("sends many long labels as fast as the client reads", async () => {
     const labelhashes = Array.from({ length: 200 }, () => labelhashOf("x".repeat(120_000)));
     const response = await fetch(`${server.base}/v1/heal`, {
       method: "POST",
@@ -96,7 +96,7 @@ describe("batch heal", () => {
     );
   });
 
-  test("compressed bodies are not understood", async () => {
+  test("compressed bodies are rejected", async () => {
     const body = gzipSync(JSON.stringify({ labelhashes: [] }));
     const response = await fetch(`${server.base}/v1/heal`, {
       method: "POST",

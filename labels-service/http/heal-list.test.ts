@@ -28,7 +28,7 @@ afterAll(() => {
 });
 
 describe("a list of labelhashes", () => {
-  test("is healed in its own order, unknown, repeated and long labels included", () => {
+  test("is healed in order, unknown, repeated and long labels included", () => {
     const asked = [
       ...labels.toReversed(),
       "unknown",
@@ -44,7 +44,7 @@ describe("a list of labelhashes", () => {
     expect(answers).toEqual(asked.map((label) => (label.startsWith("unknown") ? undefined : label)));
   });
 
-  test("gives way to other work before it answers", () => {
+  test("yields to other work before it returns", () => {
     const pieces = [...healList(file, digestsOf(labels), 0)];
     expect(pieces.map((piece) => (piece === giveWay ? giveWay : piece.length))).toEqual([
       ...new Array(6).fill(giveWay),

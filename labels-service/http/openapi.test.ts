@@ -70,7 +70,7 @@ test("states exactly the accepted spellings of a labelhash", () => {
   );
 });
 
-/** Asks, and checks status, content type and body against what the document says about the endpoint. */
+/** Sends a request and checks status, content type and body against the document. */
 async function expectDocumented(
   method: "get" | "post",
   path: string,
@@ -132,7 +132,7 @@ describe("GET /openapi.json", () => {
     await other.stop();
   });
 
-  test("has the manners of what is not below /v1", async () => {
+  test("behaves like other paths outside /v1", async () => {
     const head = await fetch(`${server.base}/openapi.json`, { method: "HEAD" });
     expect([head.status, await head.text()]).toEqual([200, ""]);
     expect(head.headers.get("access-control-allow-origin")).toBeNull();

@@ -95,7 +95,7 @@ describe("with a database", () => {
     ["62 digits", ethHash.slice(0, -2)],
     ["65 digits", `${ethHash}0`],
     ["another prefix", `0X${digits}`],
-    ["a letter that is no digit", `${ethHash.slice(0, -1)}g`],
+    ["a letter that is not a digit", `${ethHash.slice(0, -1)}g`],
     ["a digit of another script", `${ethHash.slice(0, -1)}%D9%A1`],
     ["one bracket", `[${digits}`],
     ["broken URL encoding", `${ethHash.slice(0, -1)}%ZZ`],
@@ -115,13 +115,13 @@ describe("with a database", () => {
     ["?label_set_id=&label_set_version=", 200],
     ["?other=1", 200],
     ["?label_set_id=ens-test-env&label_set_id=other&label_set_version=0&label_set_version=7", 404],
-  ])("a label of version 1 is answered to a query of %j with %i", async (query, status) => {
+  ])("a heal of a label of version 1 with query %j returns %i", async (query, status) => {
     expect((await server.ask(`/v1/heal/${labelhashOf("new")}${query}`)).status).toBe(status);
   });
 
   const versionFault = "label_set_version must be a non-negative integer";
   test.each([
-    // What is wrong in each row is checked from left to right, whatever else is wrong too.
+    // Each row is checked from left to right, and the first error counts.
     ["/nonsense?label_set_id=BAD&label_set_version=x", versionFault],
     ["/nonsense?label_set_version=1.5", versionFault],
     ["/nonsense?label_set_version=-1", versionFault],
@@ -135,7 +135,7 @@ describe("with a database", () => {
     ["/nonsense?label_set_id=subgraph&label_set_version=9", invalidLabelhash],
     [`/${zeros}?label_set_id=subgraph&label_set_version=9`, mismatch],
     [`/${zeros}?label_set_id=ens-test-env&label_set_version=2`, tooHigh],
-  ])("GET /v1/heal%s is refused for the first of its faults", async (path, message) => {
+  ])("GET /v1/heal%s is rejected for its first error", async (path, message) => {
     expect(await server.ask(`/v1/heal${path}`)).toEqual(errorReply(400, message));
   });
 
@@ -158,7 +158,7 @@ describe("with a database", () => {
     });
   });
 
-  test("HEAD is GET without a body", async () => {
+  test("HEAD is like GET without a body", async () => {
     for (const [path, status] of [
       [`/v1/heal/${ethHash}`, 200],
       [`/v1/heal/${zeros}`, 404],
@@ -174,7 +174,7 @@ describe("with a database", () => {
     }
   });
 
-  test("web pages of any origin may use what is below /v1, also its 404s, and nothing else", async () => {
+  test("web pages of any origin may use paths below /v1, 404s included, and nothing else", async () => {
     for (const [path, origin] of [
       [`/v1/heal/${ethHash}`, "*"],
       ["/v1/heal/x", "*"],
@@ -188,7 +188,7 @@ describe("with a database", () => {
     }
   });
 
-  test("answers what browsers ask before a request", async () => {
+  test("answers CORS preflights", async () => {
     const response = await fetch(`${server.base}/v1/anything`, {
       method: "OPTIONS",
       headers: { "access-control-request-headers": "content-type,x-other" },
@@ -257,7 +257,7 @@ describe("with a database", () => {
     expect(body).toContain('labels_highest_label_set_version{label_set_id="ens-test-env"} 1');
   });
 
-  test("logs nothing for single requests", () => {
+  test("does not log individual requests", () => {
     expect(server.logged).toEqual(["info label database attached"]);
   });
 

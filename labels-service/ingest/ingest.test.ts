@@ -31,7 +31,7 @@ function heal(labels: string[], version = 0) {
 const row = (label: string, text = label) => `${labelhashOf(label)}\t${text}\n`;
 const dump = (...rows: string[]) => `COPY public.ens_names (hash, name) FROM stdin;\n${rows.join("")}\\.\n`;
 
-/** An input that says it is a file, so that reading it can be taken up again, and breaks off after some bytes. */
+/** An input that poses as a file, so that reading can resume, and fails after some bytes. */
 function fileOf(bytes: Buffer, { breaksAfter }: { breaksAfter?: number } = {}): Input {
   return {
     name: "labels.txt",
@@ -48,7 +48,7 @@ function fileOf(bytes: Buffer, { breaksAfter }: { breaksAfter?: number } = {}): 
 }
 
 describe("ingest", () => {
-  test("creates a database from a dump, and leaves nothing else there", async () => {
+  test("creates a database from a dump, and leaves no other files", async () => {
     const report = await ingestBytes(dump(row("eth"), row("a\\b", "a\\\\b"), "hash\tname\n", row("eth")), {
       databasePath,
     });
@@ -68,7 +68,7 @@ describe("ingest", () => {
     ["gzipped text", gzipSync("eth\nxyz\n")],
     ["text in two gzip members", Buffer.concat([gzipSync("eth\nx"), gzipSync("yz\n")])],
     ["a gzipped dump", gzipSync(dump(row("eth"), row("xyz")))],
-  ])("knows %s by its content", async (_, bytes) => {
+  ])("detects %s by its content", async (_, bytes) => {
     await ingestBytes(bytes, { databasePath });
     expect(heal(["eth", "xyz"])).toEqual(["eth", "xyz"]);
   });
@@ -102,12 +102,12 @@ describe("ingest", () => {
       gzipSync(dump(row("eth"))).subarray(0, -12),
       /the packed input is damaged or cut off from here on/,
     ],
-  ])("refuses all of an input with %s and writes nothing", async (_, bytes, message) => {
+  ])("rejects an input with %s as a whole and writes nothing", async (_, bytes, message) => {
     await expect(ingestBytes(bytes, { databasePath })).rejects.toThrow(message);
     expect(readdirSync(join(folder, "data"))).toEqual([]);
   });
 
-  test("leaves invalid rows out on request, and lists them", async () => {
+  test("skips invalid rows on request, and lists them", async () => {
     const bytes = dump(row("eth"), row("eth", "evil\\n"), "nonsense\n", row("xyz"));
     const report = await ingestBytes(bytes, { databasePath, skipInvalid: true });
     expect(report.counts).toMatchObject({ accepted: 2, invalid: 2 });
@@ -131,7 +131,7 @@ describe("ingest", () => {
     expect(heal(["label0", "label49999"])).toEqual(["label0", undefined]);
   });
 
-  test("adds versions one after another, and pinned answers never change", async () => {
+  test("adds versions one after another, and pinned results never change", async () => {
     await ingestBytes("eth\nxyz\n", { databasePath });
     const before = heal(["eth", "xyz", "new"], 0);
     const { facts, added } = await ingestBytes("new\neth\n", { databasePath, labelSetVersion: 1 });
@@ -168,7 +168,7 @@ describe("ingest", () => {
     ["a malformed id", {}, { labelSetId: "Set_1" }, '"Set_1" is no label set id'],
     ["no id", {}, { labelSetId: undefined }, "--label-set-id and --label-set-version are needed"],
   ])(
-    "refuses %s before it writes anything",
+    "rejects %s before it writes anything",
     async (_, { base = false }: { base?: boolean }, options, message) => {
       if (base) await ingestBytes("eth\n", { databasePath });
       await expect(ingestBytes("xyz\n", { databasePath, ...options })).rejects.toThrow(message);
@@ -205,7 +205,7 @@ describe("ingest", () => {
     expect(heal(labels)).toEqual(labels);
   });
 
-  test("starts from the beginning when the remains are of another task", async () => {
+  test("starts from the beginning when the leftovers are of another task", async () => {
     const bytes = Buffer.from("eth\n".repeat(50_000));
     const options = { ...ingestDefaults, databasePath, checkpointBytes: 10_000 };
     await expect(ingest({ ...options, input: fileOf(bytes, { breaksAfter: 150_000 }) })).rejects.toThrow(
@@ -216,7 +216,7 @@ describe("ingest", () => {
     expect(heal(["eth", "xyz"])).toEqual([undefined, "xyz"]);
   });
 
-  test("is done by one process at a time", async () => {
+  test("runs in one process at a time", async () => {
     const unlock = lockFolder(ingestFolder(databasePath));
     await expect(ingestBytes("eth\n", { databasePath })).rejects.toThrow(
       "Another ingest into this database is running.",

@@ -25,7 +25,7 @@ const read = (sorter: LabelSorter) =>
   [...sorter.batches()].flatMap(({ keys, labels }) => labels.map((label, i) => ({ key: keys[i], label })));
 
 describe("label sorter", () => {
-  test("gives labels back in the order of their keys, equal ones too", () => {
+  test("returns labels in the order of their keys, equal ones too", () => {
     const sorter = openLabelSorter(path);
     for (const label of ["eth", "xyz", "", "eth", "test"]) add(sorter, label);
     const labels = read(sorter).map(({ label }) => label);
@@ -35,7 +35,7 @@ describe("label sorter", () => {
     sorter.close();
   });
 
-  test("gives the key of each label: the first 52 bits of its labelhash", () => {
+  test("returns the key of each label: the first 52 bits of its labelhash", () => {
     const sorter = openLabelSorter(path);
     add(sorter, "eth");
     add(sorter, "label20137914");
@@ -92,7 +92,7 @@ describe("label sorter", () => {
     second.close();
   });
 
-  test("notices that its file became shorter", () => {
+  test("detects that its file became shorter", () => {
     const sorter = openLabelSorter(path);
     add(sorter, "eth");
     sorter.checkpoint();

@@ -26,7 +26,7 @@ describe("progress", () => {
     ]);
   });
 
-  test("is a plain line every ten seconds elsewhere, without an end if that is not known", () => {
+  test("is a plain line every ten seconds elsewhere, without an estimate if the size is unknown", () => {
     const { progress, written, wait } = watch(false);
     for (let i = 0; i < 25; i++) {
       progress.report("reading", i * 1000, undefined);

@@ -22,7 +22,7 @@ const ingest = (text: string, labelSetVersion = 0) =>
   ingestBytes(text, { databasePath: path, labelSetVersion });
 
 describe("live database", () => {
-  test("waits for the file and says so once", async () => {
+  test("waits for the file and logs it once", async () => {
     const database = open();
     for (let i = 0; i < 3; i++) database.reload({ isForced: false });
     expect(database.current()).toBeUndefined();
@@ -58,7 +58,7 @@ describe("live database", () => {
     database.close();
   });
 
-  test("serves the old database on when the new file cannot be used or is gone", async () => {
+  test("keeps serving the old database when the new file is unusable or missing", async () => {
     await ingest("eth\n");
     const database = open();
     database.reload({ isForced: false });

@@ -37,7 +37,7 @@ const snapshot = {
   },
 };
 
-// What a careless spread could carry into an answer.
+// What a careless spread could leak into a response.
 const secrets = {
   databaseUrl: "postgresql://indexer:hunter2@db:5432/names",
   labelsUrl: "http://user:hunter2@labels:3223",
@@ -134,7 +134,7 @@ describe.each(["/amirealtime", "/api/realtime"])("%s", (path) => {
     },
   );
 
-  test("passes at exactly the distance asked for", async () => {
+  test("passes at exactly the requested distance", async () => {
     const { text, status } = await api().get(`${path}?maxWorstCaseDistance=16`);
     expect([status, text]).toEqual([
       200,
@@ -142,7 +142,7 @@ describe.each(["/amirealtime", "/api/realtime"])("%s", (path) => {
     ]);
   });
 
-  test("fails one second further", async () => {
+  test("fails one second beyond", async () => {
     const { text, status } = await api().get(`${path}?maxWorstCaseDistance=15`);
     expect([status, JSON.parse(text)]).toEqual([
       503,
@@ -213,7 +213,7 @@ describe.each(["/amirealtime", "/api/realtime"])("%s", (path) => {
     ]);
   });
 
-  test("looks at the parameter before it looks for a snapshot", async () => {
+  test("checks the parameter before the snapshot", async () => {
     const { get } = api({ hasSnapshot: false });
     expect((await get(`${path}?maxWorstCaseDistance=x`)).status).toBe(400);
     const { text, status } = await get(path);
@@ -251,16 +251,16 @@ describe("every path", () => {
     "/%zz",
     "/%00",
     "//",
-  ])("%s is no route", async (path) => {
+  ])("%s is not a route", async (path) => {
     const { status, text } = await api().get(path);
     expect([status, text]).toEqual([404, '{"message":"Not Found"}']);
   });
 
-  test.each(["POST", "PUT", "DELETE"])("%s is no method of the REST endpoints", async (method) => {
+  test.each(["POST", "PUT", "DELETE"])("%s is not a method of the REST endpoints", async (method) => {
     expect((await api().get("/api/config", { method })).status).toBe(404);
   });
 
-  test("HEAD answers like GET without a body", async () => {
+  test("HEAD responds like GET without a body", async () => {
     const { status, text, headers } = await api().get("/api/config", { method: "HEAD" });
     expect([status, text, headers.get("x-nsnode-version")]).toEqual([200, "", "1.5.1"]);
   });
@@ -276,7 +276,7 @@ describe("every path", () => {
     expect(logged[0]).not.toMatch(/[\0-\x1f]/);
   });
 
-  test("/ is a page that names the endpoints", async () => {
+  test("/ is a page that lists the endpoints", async () => {
     const { status, text, headers } = await api({ subgraph }).get("/");
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("text/html; charset=UTF-8");

@@ -7,7 +7,7 @@ import { errorResponse, notFound } from "./rest/errors.ts";
 import type { GateContext } from "./rest/gate.ts";
 import { welcomePage } from "./welcome-page.ts";
 
-// Headers of ours that a browser lets its pages read.
+// Our headers that browsers expose to pages.
 const exposedHeaders = "x-nsnode-version, link, etag, graph-indexed, graph-attestable";
 
 /**

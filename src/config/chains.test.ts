@@ -57,7 +57,7 @@ test.each(["", "ftp://a.example", "https://a.example,", "wss://a.example"])("ref
   expect(() => parseRpcUrls(text)).toThrow();
 });
 
-test("leaves a public URL at the framework's careful start", () => {
+test("keeps the framework's cautious initial rate for a public URL", () => {
   expect(entriesForRate(["https://a.example", "https://b.example"], undefined)).toEqual([
     "https://a.example",
     "https://b.example",
@@ -65,7 +65,7 @@ test("leaves a public URL at the framework's careful start", () => {
 });
 
 test.each(["http://localhost:8545", "http://127.0.0.1:1", "http://[::1]:1"])(
-  "goes at full speed on %s",
+  "runs at full speed on %s",
   (url) => {
     expect(entriesForRate([url], undefined)).toEqual(Array(25).fill(url));
   },

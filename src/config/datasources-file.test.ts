@@ -26,7 +26,7 @@ test("replaces what it names and keeps the rest", () => {
   });
 });
 
-test("takes away an end block with null", () => {
+test("removes an end block with null", () => {
   const { ensroot } = apply({ ensroot: { 5: { contracts: { NameWrapper: { endBlock: null } } } } });
   expect(ensroot?.contracts["NameWrapper"]).toEqual({ address: `0x${"22".repeat(20)}`, startBlock: 20 });
 });
@@ -36,14 +36,14 @@ test.each([null, `0x${"0".repeat(40)}`])("an address of %j means not deployed", 
   expect(Object.keys(ensroot?.contracts ?? {})).toEqual(["ENSv1Registry", "Resolver"]);
 });
 
-test("a resolver without address stays one of any address", () => {
+test("a resolver without address still matches any address", () => {
   const { ensroot } = apply({
     ensroot: { 5: { contracts: { Resolver: { address: null, startBlock: 8 } } } },
   });
   expect(ensroot?.contracts["Resolver"]).toEqual({ startBlock: 8 });
 });
 
-test("a datasource on another chain replaces the table's wholly", () => {
+test("a datasource on another chain fully replaces the table's", () => {
   const { ensroot } = apply({ ensroot: { 6: { contracts: { ENSv1Registry: { address: other } } } } });
   expect(ensroot).toEqual({
     chainId: 6,
@@ -63,7 +63,7 @@ test("adds a datasource that the namespace lacks, with its usual parent name", (
   });
 });
 
-test("what is said of other namespaces, and comments, do not matter", () => {
+test("other namespaces, and comments, are ignored", () => {
   const text = JSON.stringify({
     _meta: { made: "by hand" },
     elsewhere: { ensroot: { 1: { contracts: {} } } },
@@ -73,7 +73,7 @@ test("what is said of other namespaces, and comments, do not matter", () => {
 
 test.each([
   [
-    "an address that is none",
+    "an invalid address",
     { ensroot: { 5: { contracts: { ENSv1Registry: { address: "0x12" } } } } },
     "40 hex digits",
   ],
@@ -98,6 +98,6 @@ test.each([
   expect(() => apply(file)).toThrow(part);
 });
 
-test("refuses text that is no JSON", () => {
+test("rejects text that is not JSON", () => {
   expect(() => applyDatasourcesFile("test", table, "{")).toThrow();
 });

@@ -31,9 +31,9 @@ const datasourcesFile = z.record(
 type ContractPatch = z.infer<typeof contractPatch>;
 
 /**
- * The namespace's table with the addresses and blocks of a datasources file laid over it.
- * A datasource that the file puts on another chain replaces the table's; a null or zero address of a contract
- * means that it is not deployed, but of resolvers that any address counts. Throws an Error that lists every fault of the file.
+ * The namespace's table with the addresses and blocks of a datasources file merged over it. A datasource that the file
+ * puts on another chain replaces the table's; a null or zero address of a contract means that it is not deployed, but
+ * for resolvers that any address counts. Throws an Error that lists every fault of the file.
  */
 export function applyDatasourcesFile(namespaceId: string, table: Namespace, text: string): Namespace {
   const parsed = datasourcesFile.safeParse(withoutComments(JSON.parse(text)));

@@ -37,7 +37,7 @@ const documentedLimits = {
   queue: 256,
 };
 
-test("reads the smallest environment with the documented defaults", () => {
+test("reads the minimal environment with the documented defaults", () => {
   const { datasources, ...config } = parseEnvironment(root, noFiles);
   expect(config).toEqual({
     namespace: "mainnet",
@@ -61,19 +61,19 @@ test("reads the smallest environment with the documented defaults", () => {
   });
 });
 
-test("takes a variable that is set to nothing for one that is not set", () => {
+test("treats an empty variable as unset", () => {
   const config = parseEnvironment({ ...root, PORT: "", LABEL_SET_ID: "  ", DATABASE_URL: "" }, noFiles);
   expect(config.port).toBe(42069);
   expect(config.labelSet.labelSetId).toBe("subgraph");
   expect(config.databaseUrl).toBeUndefined();
 });
 
-test("in subgraph mode only the plugin subgraph is active unless said otherwise", () => {
+test("in subgraph mode only the plugin subgraph is active by default", () => {
   const { PLUGINS: _, ...rest } = root;
   expect(parseEnvironment({ ...rest, SUBGRAPH_COMPAT: "true" }, noFiles).plugins).toEqual(["subgraph"]);
 });
 
-test("finds a relative label file from the working directory", () => {
+test("resolves a relative label file from the working directory", () => {
   const { labelsUrl } = parseEnvironment({ ...root, LABELS_URL: "file:./data/labels.sqlite" }, noFiles);
   expect(labelsUrl).toBe(new URL(`file://${process.cwd()}/data/labels.sqlite`).href);
 });
@@ -86,7 +86,7 @@ test("uses the local ports of the test network without RPC variables", () => {
   expect(chains).toEqual([{ id: 15658733, name: "ens-test-env", rpc: { http: ["http://localhost:8545"] } }]);
 });
 
-test("lays the datasources file over the namespace's table", () => {
+test("merges the datasources file over the namespace's table", () => {
   const file = JSON.stringify({
     mainnet: {
       ensroot: { 1: { contracts: { NameWrapper: { address: `0x${"AB".repeat(20)}`, startBlock: 7 } } } },
@@ -179,7 +179,7 @@ test("the test network's own label set goes with subgraph mode", () => {
   expect(faultsOf({ ...environment, LABEL_SET_ID: "ens-test-env" })).toEqual([]);
 });
 
-test("lists all faults in one message, without the secrets that the variables hold", () => {
+test("lists all problems in one message, without the secrets in the variables", () => {
   const secret = "s3cret";
   const environment: Environment = {
     NAMESPACE: "mainnet",

@@ -16,7 +16,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** A label set that answers are pinned to: labels of versions up to this one. */
 type LabelSet = { labelSetId: string; labelSetVersion: number };
 
-/** What the environment says, checked. */
+/** The checked configuration from the environment. */
 export type Config = {
   namespace: NamespaceId;
   datasources: Namespace;
@@ -59,7 +59,7 @@ const oneOf = <T extends string>(name: string, values: readonly T[]) =>
       `${name} is ${input === undefined ? "missing" : `"${input}", which is unknown`}. Set one of: ${values.join(", ")}.`,
   });
 
-// A variable that is set to nothing counts as not set.
+// An empty variable counts as unset.
 const variables = z.object({
   NAMESPACE: oneOf("NAMESPACE", namespaceIds),
   PLUGINS: z.string().optional(),
@@ -115,7 +115,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
     Object.entries(environment).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])),
   );
   const parsed = variables.safeParse(given);
-  // Faults of single variables hide nothing: what is sound is checked on.
+  // A fault in one variable does not hide others: valid values are checked further.
   const sound = {
     ...variables.partial().safeParse(withoutKeys(given, parsed.error)).data,
   } as Partial<Variables>;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { defaultSubgraphLimits, subgraphLimitsFrom } from "./limits.ts";
 
-test("takes what is set, and the defaults for the rest", () => {
+test("uses the values that are set, and defaults for the rest", () => {
   const faults: string[] = [];
   expect(
     subgraphLimitsFrom({ SUBGRAPH_MAX_SKIP: "0", SUBGRAPH_TIMEOUT_MS: "2000", OTHER: "x" }, faults),

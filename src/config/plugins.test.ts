@@ -19,7 +19,7 @@ describe("datasources of a plugin", () => {
     ["registrars", ["ensroot"]],
     ["tokenscope", ["ensroot"]],
     ["protocol-acceleration", ["ensroot", "rrRoot"]],
-  ])("%s takes what the test network has", (plugin, expected) => {
+  ])("%s uses what the test network has", (plugin, expected) => {
     expect(datasourcesOf(plugin, namespaces["ens-test-env"])).toEqual(expected);
     expect(missingDatasources(plugin, namespaces["ens-test-env"])).toEqual([]);
   });
@@ -50,7 +50,7 @@ describe("indexed chains", () => {
     ]);
   });
 
-  test("the configured order of the plugins decides", () => {
+  test("the configured order of the plugins counts", () => {
     expect(indexedChainIds(["threedns", "subgraph"], namespaces.mainnet)).toEqual([10, 8453, 1]);
   });
 });

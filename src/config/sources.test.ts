@@ -54,7 +54,7 @@ describe("contract entries", () => {
     );
   });
 
-  test("say chain, address and blocks of their contract", () => {
+  test("contain chain, address and blocks of their contract", () => {
     const sources = contractSources({ ...config, plugins: ["basenames", "threedns"] });
     expect(sources["basenames/RegistrarController"]?.chain).toEqual({
       base: {
@@ -69,7 +69,7 @@ describe("contract entries", () => {
     });
   });
 
-  test("of every resolver change over at the block at which those of the names do", () => {
+  test("of all resolvers switch at the same block as those of the names", () => {
     const sources = contractSources({
       ...config,
       plugins: ["subgraph", "basenames", "lineanames", "threedns", "protocol-acceleration"],
@@ -92,13 +92,13 @@ describe("contract entries", () => {
     });
   });
 
-  test("have no early resolvers where a chain has them from one block on", () => {
+  test("have no early resolvers if all resolvers of a chain start at one block", () => {
     const keys = keysOf({ datasources: namespaces.sepolia, plugins: ["protocol-acceleration"] });
     expect(keys).toContain("protocol-acceleration/Resolver");
     expect(keys).not.toContain("protocol-acceleration/EarlyResolver");
   });
 
-  test("leave out what the namespace does not have", () => {
+  test("omit what the namespace does not have", () => {
     const keys = keysOf({ datasources: namespaces["ens-test-env"], plugins: ["registrars"] });
     expect(keys).toEqual([
       "registrars/ensroot/BaseRegistrar",
@@ -108,11 +108,11 @@ describe("contract entries", () => {
     ]);
   });
 
-  test("leave out text records of DNS resolvers in subgraph mode", () => {
+  test("omit text records of DNS resolvers in subgraph mode", () => {
     expect(keysOf({ isSubgraphCompatible: true })).not.toContain("subgraph/DNSResolver");
   });
 
-  test("leave out contracts that END_BLOCK lies in front of, and cut the others", () => {
+  test("omit contracts that start after END_BLOCK, and truncate the others", () => {
     const sources = contractSources({ ...config, blockRange: { endBlock: 9_380_400 } });
     expect(sources["subgraph/ENSv1Registry"]?.chain).toEqual({
       mainnet: {
@@ -160,7 +160,7 @@ const chainsOf = (entries: PlannedEntry[]) =>
 const rangesOf = (entries: Parameters<typeof planned>[0]) =>
   chainsOf(withoutRepeatedResolvers(planned(entries)));
 
-test("a resolver contract ends where all contracts of its chain begin", () => {
+test("a resolver contract ends where the entry for all contracts of its chain starts", () => {
   expect(
     rangesOf([
       ["basenames/Resolver", "records", entry({ base: { startBlock: 17_571_480 } })],
@@ -174,7 +174,7 @@ test("a resolver contract ends where all contracts of its chain begin", () => {
   });
 });
 
-test("it falls away where all contracts were there before it", () => {
+test("it is dropped if that entry does not start after it", () => {
   expect(
     rangesOf([
       ["basenames/Resolver", "records", entry({ base: { startBlock: 5 } })],
@@ -183,7 +183,7 @@ test("it falls away where all contracts were there before it", () => {
   ).toEqual({ "basenames/Resolver": { base: { startBlock: 5 } } });
 });
 
-test("other chains, other events and other plugins are left alone", () => {
+test("other chains, other events and other plugins are unaffected", () => {
   const entries = planned([
     ["basenames/Resolver", "records", entry({ base: { startBlock: 5 } })],
     ["threedns/threednsOptimism/Resolver", "records", entry({ optimism: { address, startBlock: 9 } })],
@@ -194,7 +194,7 @@ test("other chains, other events and other plugins are left alone", () => {
   expect(withoutRepeatedResolvers(entries)).toEqual(entries);
 });
 
-test("two plugins on one chain take all contracts once", () => {
+test("two plugins on one chain index all contracts once", () => {
   expect(
     rangesOf([
       ["subgraph/Resolver", "records", entry({ local: { startBlock: 7 } })],
@@ -208,7 +208,7 @@ test("two plugins on one chain take all contracts once", () => {
   });
 });
 
-test("a resolver contract has no address where acceleration reads every contract of the chain", () => {
+test("a resolver contract has no address if acceleration reads every contract of the chain", () => {
   const entries = planned([
     ["threedns/threednsOptimism/Resolver", "records", entry({ optimism: { address, startBlock: 5 } })],
     [

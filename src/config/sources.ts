@@ -47,7 +47,7 @@ export function entryOf(
 
 /** The settings that decide rows besides contracts and code. Their change changes the build id (ponder: only contract entries are hashed). */
 function rowRulesOf({ namespace, plugins, isSubgraphCompatible, labelSet }: Config): RowRules {
-  // Handlers run in the fixed order, in whichever order the plugins were named.
+  // Handlers run in the fixed order, whatever the configured order of plugins.
   const active = pluginIds.filter((id) => plugins.includes(id));
   return {
     namespace,
@@ -58,7 +58,7 @@ function rowRulesOf({ namespace, plugins, isSubgraphCompatible, labelSet }: Conf
   };
 }
 
-// START_BLOCK and END_BLOCK cut a contract's own range; a contract that lies wholly outside has nothing to index.
+// START_BLOCK and END_BLOCK cut a contract's own range; a contract entirely outside has nothing to index.
 function rangeOf({ blockRange }: Config, datasource: Datasource, contract: string) {
   const source = datasource.contracts[contract];
   if (source === undefined) return undefined;
@@ -79,9 +79,9 @@ function rangeOf({ blockRange }: Config, datasource: Datasource, contract: strin
 export type ContractSources = Record<string, ContractEntry>;
 
 /**
- * Ponder's contract entries of the active plugins, keyed `<plugin>/<Contract>`, or `<plugin>/<datasource>/<Contract>` where
- * a plugin has several datasources. For one log, handlers run in key order: that of `pluginIds`.
- * Contracts that the namespace does not have are left out.
+ * Ponder's contract entries of the active plugins, keyed `<plugin>/<Contract>`, or `<plugin>/<datasource>/<Contract>`
+ * where a plugin has several datasources. For one log, handlers run in key order: that of `pluginIds`. Contracts that
+ * the namespace does not have are omitted.
  */
 export function contractSources(config: Config): ContractSources {
   const planned = pluginIds
@@ -137,10 +137,10 @@ function plannedEntry(
   return entry ? [{ key, entry, ...(resolver ? { resolver } : {}) }] : [];
 }
 
-// Every contract of a chain, from the first block in which one of its datasources has a resolver: one entry for all chains,
-// so that a chain of several datasources is not read twice. Where these begin at different blocks, what comes before the
-// last of them has an entry of its own: the other plugins' entries change over there too, and Ponder fetches once what has
-// equal ranges.
+// Every contract of a chain, from the first block in which one of its datasources has a resolver: one entry for all
+// chains, so that a chain of several datasources is not read twice. If these start at different blocks, the range
+// before the last of them has its own entry: the other plugins' entries switch there too, and Ponder fetches equal
+// ranges only once.
 function everyResolver(config: Config): PlannedEntry[] {
   const entries = deployedContracts(config.datasources, ["resolver"]).flatMap(
     ({ datasourceId, name }) =>
@@ -167,9 +167,9 @@ function everyResolver(config: Config): PlannedEntry[] {
 }
 
 /**
- * The entries with every resolver event in one of them only: where one takes the events of all contracts of a chain from
- * some block on, those after it end before that block, or drop out (an end of the first is not made up for). On Base the
- * 3DNS resolver is such a contract. Entries of `protocol-acceleration` are left alone.
+ * The entries with every resolver event in only one of them: if one matches all contracts of a chain from some block
+ * on, those after it end before that block, or are dropped (an end of the first is not compensated). On Base the 3DNS
+ * resolver is such a contract. Entries of `protocol-acceleration` are unchanged.
  */
 export function withoutRepeatedResolvers(planned: readonly PlannedEntry[]): PlannedEntry[] {
   const coveredFrom = new Map<string, number>();

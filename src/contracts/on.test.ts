@@ -48,12 +48,12 @@ test("a rule gets the event's scope and arguments", async () => {
   expect(args).toEqual({ node, name: "alice.eth" });
 });
 
-test("nothing is registered for a source that the configuration lacks", () => {
+test("nothing is registered for an unconfigured source", () => {
   bindRules(settings, (source) => source === "other/Source")("some/Source", abi)("Named", () => {});
   expect([...handlers.keys()]).toEqual([]);
 });
 
-test("an event that the ABI lacks is refused at once", () => {
+test("an event that the ABI lacks is rejected at once", () => {
   const on = bindRules(settings, () => true)("some/Source", abi);
   expect(() => on("Renamed" as "Named", () => {})).toThrow("The ABI has no event Renamed");
 });
@@ -72,7 +72,7 @@ test.each<[string, (Hex | null)[], number]>([
   expect(calls).toBe(count);
 });
 
-test("with an emitter only that contract's logs count, in any case of letters", async () => {
+test("with an emitter only that contract's logs count, case-insensitively", async () => {
   const emitters: Hex[] = [];
   const on = bindRules(settings, () => true)("some/Source", abi, contract);
   on("Named", ({ emitter }) => emitters.push(emitter));
@@ -82,7 +82,7 @@ test("with an emitter only that contract's logs count, in any case of letters", 
 });
 
 // viem's decoder drops a leading byte order mark; the contract emitted it.
-test("strings come as emitted, each from its own place", async () => {
+test("strings are passed as emitted, each from its own position", async () => {
   const seen: unknown[] = [];
   bindRules(settings, () => true)("some/Source", abi)(withValue, (_, args) => seen.push(args));
   const data = encodeAbiParameters([{ type: "string" }, { type: "string" }], ["key", "\ufeffvalue"]);

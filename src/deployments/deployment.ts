@@ -1,6 +1,6 @@
 // How to add a deployment, for example the names of another layer two:
 //
-// 1. Describe it in a file of its own here, as a `Deployment`: plugin id, datasource ids, the role of each contract, what the
+// 1. Describe it in its own file here, as a `Deployment`: plugin id, datasource ids, the role of each contract, what the
 //    events of its controllers carry, and addresses with start blocks per namespace. A contract without a role is data only.
 // 2. Add it to the list in deployments.ts; its place there is the place of its handlers among those of one log.
 // 3. Register its handlers in src/plugins/<plugin>.ts, one line per role, and the plugin in src/index.ts.
@@ -16,7 +16,7 @@ export const namespaceIds = ["mainnet", "sepolia", "holesky", "ens-test-env"] as
 
 export type NamespaceId = (typeof namespaceIds)[number];
 
-/** Where a contract is: without an address, every contract of the chain that emits one of the events counts. */
+/** Location of a contract: without an address, every contract of the chain that emits one of the events counts. */
 export type ContractSource = { address?: Hex; startBlock: number; endBlock?: number };
 
 /** Contracts of one deployment on one chain, by name, and the name whose subnames its registrar issues. */
@@ -53,7 +53,10 @@ export type StaticResolver = {
   hasDefaultAddress: boolean;
 };
 
-/** What a controller's event says of one registration or renewal; prices in wei, absent where the event carries none. */
+/**
+ * What a controller's event reports about one registration or renewal; prices in wei, absent where the event carries
+ * none.
+ */
 export type ControllerFacts = {
   label: string;
   labelhash: Hex;
@@ -112,7 +115,7 @@ export type ContractGroup = {
 /** Contracts that issue names, and the plugin that indexes these names. */
 export type Deployment<PluginId extends string = string> = ContractGroup & {
   plugin: PluginId;
-  /** Managed name of a datasource that a file adds without saying it. */
+  /** Managed name of a datasource that a file adds without specifying one. */
   managedName?: string;
   /** Resolvers on the root chain that answer from this deployment's registry, as contracts of the root datasource. */
   bridges?: Readonly<Partial<Record<NamespaceId, Record<string, ContractSource>>>>;

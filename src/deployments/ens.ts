@@ -10,10 +10,10 @@ import { controller, type Deployment } from "./deployment.ts";
 /** Datasource of the root chain's deployment. */
 export const rootDatasource = "ensroot";
 
-/** Name of the root chain's registry that counts, among the contracts of the root datasource. */
+/** Name of the root chain's current registry among the contracts of the root datasource. */
 export const rootRegistry = "ENSv1Registry";
 
-/** ENS on the root chain: .eth and whatever else its registry holds. */
+/** ENS on the root chain: .eth and everything else in its registry. */
 export const ens: Deployment<"subgraph"> = {
   plugin: "subgraph",
   datasources: [rootDatasource],

@@ -15,7 +15,7 @@ import { seaport } from "./seaport.ts";
 
 const [root, ...others] = deployments;
 
-/** All contracts there are: the deployments, the marketplace of the root chain, the reverse registrars. */
+/** All known contracts: the deployments, the marketplace of the root chain, the reverse registrars. */
 export const contractGroups: readonly ContractGroup[] = [root, seaport, ...others, reverseRegistrars];
 
 /** Tables of the public networks, by namespace id. */
@@ -57,7 +57,7 @@ export function deployedContracts<R extends Role>(
   );
 }
 
-/** Tells the contracts that a namespace has by address (lower case) from all others. */
+/** Whether an address (lower case) is a contract of the namespace. */
 export function isContractOf(namespace: Namespace): (chainId: number, address: Hex) => boolean {
   const known = new Set(
     Object.values(namespace).flatMap(({ chainId, contracts }) =>

@@ -70,8 +70,8 @@ const tokens: Record<number, Partial<Record<Currency, Hex>>> = {
 };
 
 /**
- * Look-up of the currencies of a namespace's chains. Contracts named WETH, USDC or DAI in the datasource `seaport` replace
- * the built-in addresses on its chain, for networks with tokens of their own.
+ * Look-up of the currencies of a namespace's chains. Contracts named WETH, USDC or DAI in the datasource `seaport`
+ * replace the built-in addresses on its chain, for networks with their own tokens.
  */
 export function currencies(namespace: Namespace): CurrencyOf {
   const byToken = new Map<string, Currency>();

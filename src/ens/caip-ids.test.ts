@@ -14,7 +14,7 @@ test("reads what it writes", () => {
 test.each(["", "eip155:1", `cosmos:1:${address}`, `eip155:x:${address}`, "eip155:1:0x57"])(
   "refuses %j",
   (id) => {
-    expect(() => parseAccountId(id)).toThrow("is no account id of an EVM chain");
+    expect(() => parseAccountId(id)).toThrow("is not an account id of an EVM chain");
   },
 );
 

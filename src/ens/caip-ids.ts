@@ -15,7 +15,7 @@ export function accountId(chainId: number, address: Hex): string {
  */
 export function parseAccountId(id: string): { chainId: number; address: Hex } {
   const match = /^eip155:(\d+):(0x[0-9a-f]{40})$/.exec(id);
-  if (match === null) throw new Error(`"${id}" is no account id of an EVM chain.`);
+  if (match === null) throw new Error(`"${id}" is not an account id of an EVM chain.`);
   return { chainId: Number(match[1]), address: match[2] as Hex };
 }
 

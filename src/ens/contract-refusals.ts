@@ -1,5 +1,5 @@
-// A contract that cannot answer says so in many ways: a revert, no data, data of another shape, or code that the machine
-// stops. Nodes word the last as they like (geth, Erigon, Nethermind, Besu, reth and anvil, in this order).
+// A contract call can fail in many ways: a revert, no data, data of the wrong shape, or code that the EVM aborts. Each
+// node words the last differently (geth, Erigon, Nethermind, Besu, reth and anvil, in this order).
 const refusalTexts = new RegExp(
   [
     "revert|invalid opcode|invalid jump|out of gas|intrinsic gas|gas uint64 overflow|stack underflow|stack limit reached",

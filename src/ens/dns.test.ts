@@ -23,7 +23,7 @@ test.each<[string, Hex]>([
   expect(dnsLabels(wire)).toBeUndefined();
 });
 
-test("gives back any labels that were written", () => {
+test("returns any labels that were written", () => {
   const label = fc.uint8Array({ minLength: 1, maxLength: 255 });
   fc.assert(
     fc.property(fc.array(label, { maxLength: 10 }), (labels) => {
@@ -60,7 +60,7 @@ test("takes the first string of the first TXT record", () => {
   expect(dnsTextRecord({ name, resource: 16, record })).toEqual({ key: "avatar", value: "first" });
 });
 
-test("passes over records of other types", () => {
+test("skips records of other types", () => {
   const address = [0, ...fixed(1, 4), 127, 0, 0, 1];
   expect(dnsTextRecord({ name, resource: 16, record: hex(address, txt("value")) })).toEqual({
     key: "avatar",
@@ -81,7 +81,7 @@ test.each<[string, { name: Hex; resource: number; record?: Hex }]>([
   ["a name that does not end in .ens", { name: hex([6], "avatar", [3], "eth", [0]), resource: 16 }],
   ["a malformed name", { name: "0x06", resource: 16 }],
   ["a cut record", { name, resource: 16, record: hex(txt("value").slice(0, -2)) }],
-])("is no text record: %s", (_, event) => {
+])("is not a text record: %s", (_, event) => {
   expect(dnsTextRecord(event)).toBeUndefined();
 });
 

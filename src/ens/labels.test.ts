@@ -11,7 +11,7 @@ test.each([
   expect(labelhashOf(label)).toBe(hash);
 });
 
-test("hashes a label that looks encoded as the text it is", () => {
+test("hashes a label that looks encoded as plain text", () => {
   expect(labelhashOf(encodedLabel(ethHash))).not.toBe(ethHash);
 });
 
@@ -28,7 +28,7 @@ test.each(["te\0st", "te.st", "te[st", "te]st", "\0"])("refuses %j", (label) => 
 });
 
 test.each([
-  ["as it is", ethHash],
+  ["unchanged", ethHash],
   ["upper case", `0x${ethHash.slice(2).toUpperCase()}`],
   ["without prefix", ethHash.slice(2)],
   ["in brackets", `[${ethHash.slice(2)}]`],
@@ -37,7 +37,7 @@ test.each([
   expect(normalizeLabelhash(text)).toBe(ethHash);
 });
 
-test("restores the one zero that a number lost", () => {
+test("restores one lost leading zero", () => {
   const hash = `0x0${"f".repeat(63)}`;
   expect(normalizeLabelhash("f".repeat(63))).toBe(hash);
   expect(normalizeLabelhash(`0x${"f".repeat(63)}`)).toBe(hash);

@@ -47,7 +47,7 @@ test.each(["Vitalik.eth", "a..eth", "a b.eth", `[${"a".repeat(64)}].eth`, "\0.et
   },
 );
 
-test("gives the normalised form, or the reason why there is none", () => {
+test("returns the normalised form, or why there is none", () => {
   expect(normalizedName("Vitalik.ETH")).toEqual({ name: "vitalik.eth" });
   expect(normalizedName("a b.eth")).toEqual({ fault: expect.stringContaining("disallowed character") });
 });
@@ -73,7 +73,7 @@ test.each(["", "UPPER", "a b", "a.b", "xn--ls8h", "\0", "[ab]", "\ufeffbom", "\u
   },
 );
 
-test("an unknown label stands as its hash", () => {
+test("an unknown label is represented by its hash", () => {
   expect(interpretedLabel(hash, undefined)).toBe(`[${"ab".repeat(32)}]`);
 });
 
@@ -85,7 +85,7 @@ test.each([
   expect(nodeOfInterpretedName(name)).toBe(node);
 });
 
-test("a label may be given as its hash", () => {
+test("a label may be given by its hash", () => {
   const labelhash = "af2caa1c2ca1d027f1ac823b529d0a67cd144264b2789fa2ea4d63a67c7103cc";
   expect(nodeOfInterpretedName(`[${labelhash}].eth`)).toBe(namehash("vitalik.eth"));
 });

@@ -7,7 +7,7 @@ export const rootNode: Hex = `0x${"0".repeat(64)}`;
 /** Node of `addr.reverse`, whose subnames are the hex addresses of accounts. */
 export const addrReverseNode: Hex = "0x91d1777781884d03a6757a803996e38de2a42967fb37eeaca72729271025a9e2";
 
-/** The address that stands for "nobody". */
+/** The zero address: "nobody". */
 export const zeroAddress: Hex = `0x${"0".repeat(40)}`;
 
 /**

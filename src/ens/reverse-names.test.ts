@@ -28,6 +28,6 @@ test.each([
   "x.b8c2c29ee19d8307cb7255e1cd9cbde883a267d5.addr.reverse",
   "b8c2c29ee19d8307cb7255e1cd9cbde883a267d5.0008.reverse",
   "",
-])("%s is no reverse name", (name) => {
+])("%s is not a reverse name", (name) => {
   expect(parseReverseName(name)).toBeUndefined();
 });

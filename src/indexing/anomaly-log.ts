@@ -4,8 +4,8 @@ import type { AnomalyReport } from "./scope.ts";
 const loggedOfEachKind = 20;
 
 /**
- * Logs the first 20 anomalies of each kind with the place of the event; all further ones are only counted, since a chain
- * can hold any number of them.
+ * Logs the first 20 anomalies of each kind with the place of the event; all further ones are only counted, since a
+ * chain can contain any number of them.
  */
 export function createAnomalyLog(log: Log): (report: AnomalyReport) => void {
   const seen = new Map<string, number>();

@@ -12,7 +12,7 @@ const encoded = (value: string) => encodeAbiParameters([{ type: "string" }], [va
 
 type ReadContract = (request: { address: Hex }) => Promise<string>;
 
-/** Scopes over a node that gives `result`, what it was asked, and what was reported. */
+/** Scopes over a node that returns `result`, with its requests and the reported anomalies. */
 function createReads({
   result,
   isConfigured = false,
@@ -36,8 +36,8 @@ function createReads({
   return { read, asked, anomalies };
 }
 
-describe("a contract that the configuration does not have", () => {
-  test("gets a plain call at the event's block, bounded in gas, bytes and time", async () => {
+describe("an unconfigured contract", () => {
+  test("is read by a plain call at the event's block, bounded in gas, bytes and time", async () => {
     const { read, asked, anomalies } = createReads({ result: encoded("a value") });
     expect(await read()).toBe("a value");
     const data = encodeFunctionData({ abi: textRecordAbi, args: [node, "url"] });
@@ -62,7 +62,7 @@ describe("a contract that the configuration does not have", () => {
       encodeAbiParameters([{ type: "uint256" }, { type: "uint256" }], [32n, 1n << 200n]),
     ],
     ["no hex text", { object: true }],
-  ])("that gives %s has an unknown value", async (_, result) => {
+  ])("that returns %s has an unknown value", async (_, result) => {
     const { read, anomalies } = createReads({ result });
     expect(await read()).toBeUndefined();
     expect(anomalies).toEqual(["unreadable-contract"]);
@@ -80,7 +80,7 @@ describe("a contract that the configuration does not have", () => {
   });
 });
 
-describe("a contract of the configuration", () => {
+describe("a configured contract", () => {
   test("is read through Ponder's client, in a spelling that Ponder does not take for any emitter's", async () => {
     const addresses: Hex[] = [];
     const readContract: ReadContract = async ({ address }) => {
@@ -93,7 +93,7 @@ describe("a contract of the configuration", () => {
     expect(addresses).not.toEqual([emitter]);
   });
 
-  test("has no value where it reverts, and goes on to be read so", async () => {
+  test("has no value if it reverts, and is still read that way", async () => {
     const error = { code: 3, message: "execution reverted" };
     const readContract = async () => {
       throw new RpcRequestError({ body: {}, url: "http://node", error });
@@ -103,7 +103,7 @@ describe("a contract of the configuration", () => {
     expect([asked, anomalies]).toEqual([[], ["unreadable-contract", "unreadable-contract"]]);
   });
 
-  test("on which Ponder's client fails is read from the nodes from then on", async () => {
+  test("is read from the nodes once Ponder's client failed on it", async () => {
     let failures = 0;
     const readContract = async () => {
       failures += 1;
@@ -115,7 +115,7 @@ describe("a contract of the configuration", () => {
   });
 
   test.each(["0x5Fb30E5Ddc1ae84e5dDC5a3ACc2c5bB9bdbb4fAE", "k".repeat(300)])(
-    "is read with bounds for a key that steers Ponder's client or is long: %s",
+    "is read with bounds if the key is long or could steer Ponder's client: %s",
     async (key) => {
       const { read, asked } = createReads({ result: encoded("a value"), isConfigured: true });
       expect(await read(key)).toBe("a value");

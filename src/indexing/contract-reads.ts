@@ -7,11 +7,12 @@ import { isReadGranted } from "./read-allowances.ts";
 import type { Scope } from "./scope.ts";
 
 // Contracts that indexing functions read. Those of the configuration are read through Ponder's client, which keeps the
-// results for later indexes. Any other is an event's emitter that anybody may have made: it gets a bounded eth_call.
+// results for later indexes. Any other is an event's emitter that anybody may have deployed: it gets a bounded
+// eth_call.
 
 /**
- * Value of a text record of the contract that emitted the event; undefined, and an anomaly, where it gives none or the chain
- * grants no further read. Waits out outages.
+ * Value of a text record of the contract that emitted the event; undefined, and an anomaly, if it returns none or the
+ * chain's read allowance is spent. Waits out outages.
  */
 export async function readText(
   scope: Scope,
@@ -35,8 +36,8 @@ export async function readText(
 }
 
 /**
- * Metadata address of a token of the 3DNS contract that emitted the event; undefined, and an anomaly, where it gives none.
- * Waits out outages.
+ * Metadata address of a token of the 3DNS contract that emitted the event; undefined, and an anomaly, if it returns
+ * none. Waits out outages.
  */
 export async function readTokenUri(scope: Scope, tokenId: bigint): Promise<string | undefined> {
   const call = { abi: threednsMetadataAbi, args: [tokenId] } as const;
@@ -45,8 +46,8 @@ export async function readTokenUri(scope: Scope, tokenId: bigint): Promise<strin
   return reported(scope, await readThroughPonder(scope, call, read));
 }
 
-// Contracts on which Ponder's client failed, by reader of the nodes: it is not used for them again, since the bounded call
-// gives the same values.
+// Contracts on which Ponder's client failed, by reader of the nodes: it is not used for them again, since the bounded
+// call returns the same values.
 const failed = new WeakMap<AskNodes, Set<string>>();
 
 async function readThroughPonder(scope: Scope, call: Call, read: () => Promise<string>) {
@@ -66,7 +67,7 @@ async function readThroughPonder(scope: Scope, call: Call, read: () => Promise<s
 
 type Call = { abi: Abi; args: readonly unknown[] };
 
-// Below the gas that a transaction may have (EIP-7825): some nodes hold calls to that too.
+// Below the gas that a transaction may have (EIP-7825): some nodes apply that limit to calls too.
 const gas = toHex(10_000_000);
 const limits = { maxBytes: 512 * 1024, timeoutMs: 2_500 };
 const ponderMs = 10_000;

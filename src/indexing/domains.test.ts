@@ -27,7 +27,7 @@ function createDomains() {
 }
 
 describe("a missing domain", () => {
-  test("the root is migrated from birth, and stored with its first change only", async () => {
+  test("the root is migrated from the start, and stored only with its first change", async () => {
     const { scope, rows, domainOf } = createDomains();
     const root = await findDomain(scope(), rootNode);
     expect(root).toMatchObject({ ownerId: zeroAddress, isMigrated: true, createdAt: 0n, name: null });
@@ -45,7 +45,7 @@ describe("a missing domain", () => {
     expect(rows()).toEqual([]);
   });
 
-  test("is left alone, or created with the changes where it was expected", async () => {
+  test("is left alone, or created with the changes if it was expected", async () => {
     const { scope, domainOf } = createDomains();
     expect(await updateDomainIfStored(scope(), eth, { ownerId: owner })).toBeUndefined();
     expect(domainOf(eth)).toBeUndefined();

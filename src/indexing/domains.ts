@@ -16,7 +16,7 @@ export async function findDomain(scope: Scope, node: Hex): Promise<DomainRow | u
   return node === rootNode ? rootDomain(scope) : undefined;
 }
 
-/** A domain that nothing is known of but its node: owner zero, no name. */
+/** A domain of which only the node is known: owner zero, no name. */
 export function bareDomain({ timestamp }: Scope, node: Hex, isMigrated: boolean): DomainRow {
   return {
     id: node,
@@ -39,8 +39,8 @@ export function bareDomain({ timestamp }: Scope, node: Hex, isMigrated: boolean)
 }
 
 /**
- * The domain of a node that the registry should have named before. Where it did not (an index that begins in the middle
- * of the history), a bare domain takes its place, so that nothing of the event is lost.
+ * The domain of a node that the registry should have named before. If it did not (an index that starts in the middle of
+ * the history), a bare domain is created, so that nothing in the event is lost.
  */
 export async function expectDomain(scope: Scope, node: Hex, isMigrated: boolean): Promise<DomainRow> {
   const row = await findDomain(scope, node);
@@ -49,7 +49,7 @@ export async function expectDomain(scope: Scope, node: Hex, isMigrated: boolean)
   return bareDomain(scope, node, isMigrated);
 }
 
-/** Stores `changes` of a domain, and the whole domain where it was not stored yet. */
+/** Stores `changes` of a domain, or the whole domain if it was not stored yet. */
 export function saveDomain(scope: Scope, row: DomainRow, changes: Partial<DomainRow>) {
   return row.changeBlock === notStored
     ? insertDomain(scope, { ...row, ...changes })
@@ -67,10 +67,10 @@ export function updateDomain({ db, blockNumber }: Scope, node: Hex, changes: Par
   return db.update(domain, { id: node }).set({ ...changes, changeBlock: blockNumber });
 }
 
-/** What an event changes of a domain, or a function of the row before; undefined for nothing. */
+/** What an event changes of a domain, or a function of the previous row; undefined for no change. */
 type Changes = Partial<DomainRow> | ((before: DomainRow) => Partial<DomainRow> | undefined);
 
-/** Changes a domain and returns it as it is then; undefined where it is not stored. */
+/** Changes a domain and returns the result; undefined if it is not stored. */
 export function updateDomainIfStored(scope: Scope, node: Hex, changes: Changes) {
   if (typeof changes === "object") return unlessMissing(updateDomain(scope, node, changes));
   const { db, blockNumber } = scope;
@@ -82,7 +82,7 @@ export function updateDomainIfStored(scope: Scope, node: Hex, changes: Changes) 
   );
 }
 
-/** As `updateDomainIfStored`, but `expectDomain` stands in for a domain that is not stored. */
+/** Like `updateDomainIfStored`, but a domain that is not stored comes from `expectDomain`. */
 export async function updateExpectedDomain(
   scope: Scope,
   node: Hex,
@@ -117,7 +117,7 @@ function isEmpty({ resolverId, ownerId, subdomainCount }: DomainRow): boolean {
   );
 }
 
-// subgraph: the root counts as migrated from birth, so that the old registry cannot change it.
+// subgraph: the root counts as migrated from the start, so that the old registry cannot change it.
 function rootDomain(scope: Scope): DomainRow {
   return { ...bareDomain(scope, rootNode, true), name: scope.naming.rootName, createdAt: 0n };
 }

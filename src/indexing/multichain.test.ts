@@ -6,7 +6,7 @@ import { addrReverseNode, rootNode, subnode } from "../ens/nodes.ts";
 import { multichainNaming } from "./naming.ts";
 import { addressesIn } from "./reverse-labels.ts";
 
-// Outside subgraph mode: ids with the chain in front, interpreted names, reverse labels healed.
+// Outside subgraph mode: ids prefixed with the chain, interpreted names, reverse labels healed.
 
 const owner: Hex = `0x${"a1".repeat(20)}`;
 const eth = namehash("eth");
@@ -20,7 +20,7 @@ const newOwner = (parent: Hex, label: string, to: Hex = owner, logIndex = 1) => 
   logIndex,
 });
 
-test("the root's name is empty, and its children are not led by a full stop", async () => {
+test("the root's name is empty, and its children's names do not begin with a full stop", async () => {
   const { play, entities } = harnessOf(["eth", "alice"]);
   await play(newOwner(rootNode, "eth"));
   await play(newOwner(eth, "alice", owner, 2));
@@ -59,7 +59,7 @@ test("ids carry the chain, a registration is known by its node", async () => {
 test.each([
   ["an unnormalised", "ALICE"],
   ["an unnormalisable", "a\0b"],
-])("%s label stands as its hash", async (_, label) => {
+])("%s label is represented by its hash", async (_, label) => {
   const { play, entities } = harnessOf(["eth", label]);
   await play(newOwner(rootNode, "eth"));
   await play(newOwner(eth, label, owner, 2));
@@ -82,7 +82,7 @@ test("a controller cannot name a domain with another label's text", async () => 
   });
 });
 
-test("a name that a controller revealed is not forgotten at a registration of an unknown label", async () => {
+test("a name that a controller revealed survives a registration with an unknown label", async () => {
   const { play, entities } = harnessOf(["eth"]);
   const registered = {
     contract: "BaseRegistrar",
@@ -103,7 +103,7 @@ test("a name that a controller revealed is not forgotten at a registration of an
   expect(Registration?.[namehash("late.eth")]).toMatchObject({ labelName: "late", cost: "1" });
 });
 
-test("the wrapper's name heals a domain that stood as a hash", async () => {
+test("the wrapper's name heals a domain with an encoded label", async () => {
   const { play, entities } = harnessOf(["eth"]);
   const node = namehash("foo.eth");
   await play(newOwner(rootNode, "eth"));
@@ -181,7 +181,7 @@ test.each([
   expect(anomalies).toEqual([]);
 });
 
-test("leaves a reverse node encoded where no address fits, or the node gives no traces, and reports it", async () => {
+test("leaves a reverse node encoded if no address matches, or the node returns no traces, and reports it", async () => {
   for (const trace of [{ from: relay }, undefined]) {
     const { domain, anomalies } = await claim({ trace });
     expect(domain?.["name"]).toBe(`[${labelhashOf(claimed.slice(2)).slice(2)}].addr.reverse`);

@@ -34,7 +34,7 @@ const native = 0;
 const erc20 = 1;
 const namespaceOfType: Record<number, TokenIssuer["assetNamespace"]> = { 2: "erc721", 3: "erc1155" };
 
-/** OrderFulfilled: stores a sale if one name was given for payments of one currency; other orders leave no trace. */
+/** OrderFulfilled: stores a sale if one name was given for payments of one currency; other orders are ignored. */
 export async function applyOrderFulfilled(scope: Scope, market: Market, order: FilledOrder): Promise<void> {
   const sale = saleOf(scope.chainId, market, order);
   if (sale === undefined) return;
@@ -101,7 +101,7 @@ function paymentOf(chainId: number, { currencyOf }: Market, item: OrderItem): Pa
   return currency !== undefined && isPayment ? { currency, amount: item.amount } : undefined;
 }
 
-// Payments in several currencies have no one price.
+// Payments in several currencies have no single price.
 function sumOf(payments: readonly Payment[]): Payment | undefined {
   const [first] = payments;
   if (first === undefined || payments.some(({ currency }) => currency !== first.currency)) return undefined;

@@ -37,7 +37,7 @@ async function play(issuer: TokenIssuer, ...moves: [from: Hex, to: Hex][]) {
   return { row, anomalies, store };
 }
 
-test("a minted token of the registrar stands for the subname of its label", async () => {
+test("a minted token of the registrar represents the subname of its label", async () => {
   const { row, anomalies, store } = await play(registrar, [zero, alice]);
   expect(row).toEqual({
     id: "eip155:1/erc721:0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85/0xaf2caa1c2ca1d027f1ac823b529d0a67cd144264b2789fa2ea4d63a67c7103cc",
@@ -54,7 +54,7 @@ test("a minted token of the registrar stands for the subname of its label", asyn
   expect(store.rows(account).map(({ id }) => id)).toEqual([alice]);
 });
 
-test("a token whose id is the node stands for that node", () => {
+test("a token whose id is the node represents that node", () => {
   expect(nodeOfToken(threedns, BigInt(vitalikNode))).toBe(vitalikNode);
 });
 
@@ -134,7 +134,7 @@ describe("agreeing transfers", () => {
   });
 });
 
-describe("contradictory transfers are reported, and the chain is believed", () => {
+describe("contradictory transfers are reported, and applied as emitted", () => {
   test.each<[string, [Hex, Hex][], Hex]>([
     ["of a token never seen", [[alice, bob]], bob],
     ["burn of a token never seen", [[alice, zero]], zero],
@@ -180,7 +180,7 @@ describe("batches", () => {
     expect(await batch([1n, 2n], [1n, 1n])).toEqual({ tokens: [1n, 2n], anomalies: [] });
   });
 
-  test("skip tokens of which not exactly one moves", async () => {
+  test("skip tokens with an amount other than one", async () => {
     expect(await batch([1n, 2n, 3n], [0n, 1n, 2n])).toEqual({
       tokens: [2n],
       anomalies: ["odd-token-amount", "odd-token-amount"],

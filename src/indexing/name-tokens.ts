@@ -9,8 +9,8 @@ import type { Scope } from "./scope.ts";
 export type Transfer = { tokenId: bigint; from: Hex; to: Hex };
 
 /**
- * One token changed hands: minted, burned, minted again or transferred. The chain is right: where the event contradicts the
- * stored owner, that is reported and the token goes to its receiver all the same.
+ * One token changed hands: minted, burned, minted again or transferred. The chain is right: if the event contradicts
+ * the stored owner, that is reported, and the token still goes to its receiver.
  */
 export async function applyTokenTransfer(
   scope: Scope,
@@ -58,7 +58,7 @@ export async function applyTokenTransfers(
   }
 }
 
-// A token that nobody holds is as the zero address' own, whether it was burned or never seen.
+// A token that nobody holds counts as owned by the zero address, whether it was burned or never seen.
 function agrees({ mintsOverLivingTokens }: TokenIssuer, stored: Hex | undefined, from: Hex): boolean {
   return (stored ?? zeroAddress) === from || (from === zeroAddress && mintsOverLivingTokens);
 }

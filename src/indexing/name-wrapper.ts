@@ -54,7 +54,7 @@ export async function applyNameWrapped(
   });
 }
 
-/** NameUnwrapped: the name is a plain one again. `managedNode` is the node under which registrations set the expiry. */
+/** NameUnwrapped: the name is no longer wrapped. `managedNode` is the node under which registrations set the expiry. */
 export async function applyNameUnwrapped(
   scope: Scope,
   { node, owner, managedNode }: { node: Hex; owner: Hex; managedNode: Hex },
@@ -121,7 +121,7 @@ export async function applyWrappedTransfer(
 }
 
 // One unusable label voids the whole name; outside subgraph mode it is written as its hash. A label that ends in NUL
-// is unusable, though the original cuts the NUL off: the cut name would pass for another.
+// is unusable, though the original strips the NUL: the stripped name would pass for another.
 function wrappedName({ naming }: Scope, wire: Hex): WrappedName | undefined {
   const labels = dnsLabels(wire);
   if (labels === undefined) return undefined;

@@ -16,7 +16,7 @@ export type Naming = {
   known(labelhash: Hex, label: string | undefined): StoredLabel | undefined;
   /** The form of a label that is proven to hash to `labelhash`, as those of the label source are. */
   proven(labelhash: Hex, label: string | undefined): StoredLabel | undefined;
-  /** The form of a label that is not known, or that names cannot use. */
+  /** The form of a label that is unknown, or that names cannot use. */
   unknown(labelhash: Hex): StoredLabel;
 };
 
@@ -39,7 +39,7 @@ export const multichainNaming: Naming = {
   eventId: (chainId, blockNumber, logIndex) => `${chainId}-${blockNumber}-${logIndex}`,
   resolverId: (chainId, address, node) => `${chainId}-${address}-${node}`,
   registrationId: (node) => node,
-  // Only the preimage may stand for the hash: an event can carry any text.
+  // Only the preimage may replace the hash: an event can carry any text.
   known: (labelhash, label) =>
     label === undefined || labelhashOf(label) !== labelhash ? undefined : interpreted(labelhash, label),
   proven: (labelhash, label) => (label === undefined ? undefined : interpreted(labelhash, label)),

@@ -37,7 +37,7 @@ afterEach(() => {
   }
 });
 
-/** A node that gives each answer once, the last one from then on, and serves blocks as `block` does. */
+/** A node that returns each answer once, then the last one repeatedly, and serves blocks as `block` does. */
 async function startNode(answers: readonly Answer[], block: readonly Answer[] = [result({ number: "0x7" })]) {
   const asked = { call: [] as unknown[], block: [] as unknown[] };
   const server = createServer(async (incoming, response) => {
@@ -88,7 +88,7 @@ describe("is final at once", () => {
   });
 });
 
-describe("while the node serves the block, is asked again a few times", () => {
+describe("while the node serves the block, is retried a few times", () => {
   test.each<[string, Answer, number]>([
     ["an unknown error", error(-32000, "whatever"), 3],
     ["an internal error", error(-32603, "internal error"), 3],
@@ -109,7 +109,7 @@ describe("while the node serves the block, is asked again a few times", () => {
   test.each<[string, Answer]>([
     ["an unknown error", error(-32000, "whatever")],
     ["no response in time", silence],
-  ])("%s that passes costs no value", async (_, answer) => {
+  ])("%s that is temporary loses no value", async (_, answer) => {
     const node = await startNode([answer, result("0x02")]);
     expect(await nodesOf(node.url).ask(chainId, answer === silence ? hasty : request)).toBe("0x02");
   });
@@ -121,7 +121,7 @@ describe("is waited out", () => {
     ["a server without a node behind it", status(502)],
     ["no response", silence],
     ["an error", error(-32000, "header not found")],
-    ["a block that the node has not got yet", result(null)],
+    ["a block that the node does not have yet", result(null)],
   ])("%s for the block", async (_, block) => {
     const node = await startNode([...Array(4).fill(error(-32000, "unknown block")), result("0x03")], [block]);
     const { ask, outages } = nodesOf(node.url, block === silence ? { ...timing, probeMs: 200 } : timing);
@@ -138,7 +138,7 @@ describe("is waited out", () => {
     expect(node.asked.block).toEqual([]);
   });
 
-  test("a limit that concerns this request alone is final in the end", async () => {
+  test("a limit on this request alone is final in the end", async () => {
     const node = await startNode([status(429)]);
     expect(await nodesOf(node.url).ask(chainId, request)).toBeUndefined();
     expect(node.asked.call).toHaveLength(9);
@@ -152,7 +152,7 @@ describe("is waited out", () => {
   });
 });
 
-test("after three failures that repeats did not cure, one short try is enough, until a repeat helps", async () => {
+test("after three failures that retries did not fix, one short attempt is enough, until a retry succeeds", async () => {
   const failures = Array(3 * 3 + 1).fill(error(-32000, "whatever"));
   const node = await startNode([...failures, silence, result("0x06")]);
   const { ask } = nodesOf(node.url);
@@ -164,7 +164,7 @@ test("after three failures that repeats did not cure, one short try is enough, u
   expect(await ask(chainId, request)).toBe("0x06");
 });
 
-test("the failures of one method do not shorten the tries of another", async () => {
+test("the failures of one method do not shorten the attempts of another", async () => {
   const node = await startNode([error(-32000, "whatever")]);
   const { ask } = nodesOf(node.url);
   for (let round = 0; round < 4; round++) await ask(chainId, request);

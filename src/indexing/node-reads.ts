@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isRefusal } from "../ens/contract-refusals.ts";
 
-/** A JSON-RPC request about the block of an event, with the longest response (bytes) and time that it is worth. */
+/** A JSON-RPC request about the block of an event, with the longest response (bytes) and time allowed. */
 export type NodeRequest = {
   method: string;
   params: readonly unknown[];
@@ -11,7 +11,7 @@ export type NodeRequest = {
 };
 
 /**
- * The result that a chain's nodes give; undefined where they refuse, have none, exceed a limit, or fail on this request
+ * The result that a chain's nodes return; undefined if they refuse, have none, exceed a limit, or fail on this request
  * while they serve others. Waits while no node serves any. Never rejects because of what a chain contains.
  */
 export type AskNodes = (chainId: number, request: NodeRequest) => Promise<unknown>;
@@ -19,15 +19,15 @@ export type AskNodes = (chainId: number, request: NodeRequest) => Promise<unknow
 type Timing = { firstWaitMs: number; longestWaitMs: number; repeatMs: number; probeMs: number };
 const production: Timing = { firstWaitMs: 500, longestWaitMs: 30_000, repeatMs: 100, probeMs: 3_000 };
 
-// Tries while the node serves others. A response that does not come costs the most time; a server's own failure is the one
-// that an attacker can hardly cause, and that passes.
+// Attempts while the node serves other requests. A missing response costs the most time; a server's own failure is hard
+// for an attacker to cause, and temporary.
 const tries = { failed: 3, slow: 2, unwell: 8, throttled: 8 };
 const longestRepeatMs = 1_000;
 
 /**
- * Reads of indexing functions whose subject an attacker can choose. They do not go through Ponder's client: it would follow
- * OffchainLookup, try ten times over a minute, and read responses of any size. What a re-index costs is to read them again.
- * `onOutage` is called when a read begins to wait for a chain.
+ * Reads of indexing functions whose subject an attacker can choose. They do not go through Ponder's client: it would
+ * follow OffchainLookup, try ten times over a minute, and read responses of any size. The price is that a new index
+ * reads them again. `onOutage` is called when a read starts to wait for a chain.
  */
 export function createNodes(
   chains: readonly { id: number; rpc: { http: readonly string[] } }[],
@@ -87,8 +87,8 @@ type Patience = ReturnType<typeof createPatience>;
 const patienceWindowMs = 60_000;
 const fruitlessRepeats = 3;
 
-// Repeats are for failures that pass. While none of the latest did, the next ones get one short try: whoever can cause a
-// failure can cause any number, and together they must not hold the index.
+// Retries are for temporary failures. While none of the latest was temporary, the next ones get one short attempt:
+// whoever can cause a failure can cause any number, and together they must not stall the index.
 function createPatience() {
   let fruitless: number[] = [];
   return {
@@ -103,7 +103,7 @@ function createPatience() {
   };
 }
 
-// A node that has the event's block and serves it is well: what it fails on is the request.
+// A node that serves the event's block is healthy: the request itself is what fails.
 async function servesBlock(url: string, blockNumber: number, timeoutMs: number): Promise<boolean> {
   const params = [`0x${blockNumber.toString(16)}`, false];
   const reply = await post(url, { method: "eth_getBlockByNumber", params, timeoutMs, maxBytes: 4_000_000 });

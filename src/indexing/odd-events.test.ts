@@ -4,8 +4,8 @@ import { createRulesHarness } from "../../test/support/rules-harness.ts";
 import { labelhashOf } from "../ens/labels.ts";
 import { rootNode, zeroAddress } from "../ens/nodes.ts";
 
-// Situations that the public chains do not show, or that stop the original mapping: what it makes of the first kind was
-// found by feeding such events to it, the second kind must not stop this index.
+// Situations that the public chains do not show, or that stop the original mapping. Its results for the first kind were
+// found by feeding it such events; the second kind must not stop this index.
 
 const owner: Hex = `0x${"a1".repeat(20)}`;
 const other: Hex = `0x${"b2".repeat(20)}`;
@@ -38,7 +38,7 @@ async function domainsAfter(
   return { domains: harness.entities()["Domain"] ?? {}, ...harness };
 }
 
-test("the empty rule climbs level by level", async () => {
+test("the empty rule propagates up level by level", async () => {
   const { domains } = await domainsAfter(
     ["eth", "a", "b", "c"],
     [
@@ -78,7 +78,7 @@ test("the empty rule ends at a root without owner and children", async () => {
   expect(domains[rootNode]?.["subdomainCount"]).toBe(-1);
 });
 
-test("an empty label directly under the root names nothing, and its children get a label but no name", async () => {
+test("an empty label directly under the root gives no name, and its children get a label but no name", async () => {
   const harness = createRulesHarness({ labels: ["", "a"] });
   await harness.play(newOwner(rootNode, ""));
   const emptyNode = Object.keys(harness.entities()["Domain"] ?? {}).find((id) => id !== rootNode) as Hex;
@@ -111,7 +111,7 @@ test("an empty label from a controller gives the name .eth, without a label, and
   expect(Registration?.[hash]?.["labelName"]).toBeUndefined();
 });
 
-test("a controller's label is taken as it is in subgraph mode, also where it is not the preimage", async () => {
+test("a controller's label is stored unchanged in subgraph mode, even if it is not the preimage", async () => {
   const { domains } = await domainsAfter(
     ["eth", "real"],
     [newOwner(rootNode, "eth"), newOwner(eth, "real"), controllerEvent("liar", labelhashOf("real"))],
@@ -119,7 +119,7 @@ test("a controller's label is taken as it is in subgraph mode, also where it is 
   expect(domains[namehash("real.eth")]).toMatchObject({ labelName: "liar", name: "liar.eth" });
 });
 
-test("a controller event without registration names the domain and nothing else", async () => {
+test("a controller event without registration names only the domain", async () => {
   const { domains, entities } = await domainsAfter(
     ["eth"],
     [newOwner(rootNode, "eth"), newOwner(eth, "late"), controllerEvent("late", labelhashOf("late"))],
@@ -128,7 +128,7 @@ test("a controller event without registration names the domain and nothing else"
   expect(entities()["Registration"]).toBeUndefined();
 });
 
-test("a controller event for a node that nobody named leaves no trace", async () => {
+test("a controller event for an unnamed node leaves no trace", async () => {
   const { entities } = await domainsAfter([], [controllerEvent("ghost", labelhashOf("ghost"))]);
   expect(entities()).toEqual({});
 });
@@ -171,7 +171,7 @@ test("a renewal of an unknown registration is skipped and reported", async () =>
   expect(harness.anomalies).toEqual(["unknown-registration"]);
 });
 
-test("wrapping the root gives the name of a full stop", async () => {
+test("wrapping the root sets the name to a full stop", async () => {
   const harness = createRulesHarness();
   await harness.play({
     contract: "NameWrapper",
@@ -234,7 +234,7 @@ test("fuses with bit 31 are a negative Int", async () => {
   expect(harness.entities()["FusesSet"]?.["3-4"]).toMatchObject({ fuses: -2147483648 });
 });
 
-test("a wrap moves the expiry only upwards, and only with the parent's control given up", async () => {
+test("a wrap only raises the expiry, and only with the parent's control given up", async () => {
   const harness = createRulesHarness({ labels: ["eth", "foo"] });
   await harness.play(newOwner(rootNode, "eth"));
   await harness.play(newOwner(eth, "foo", owner, 2));

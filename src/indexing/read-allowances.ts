@@ -1,12 +1,12 @@
 import { readAllowance } from "../schema/read-allowances.ts";
 import type { Scope } from "./scope.ts";
 
-// What a read costs of the chain's time, and how much may be spent ahead. Events that cause reads cost a few thousand gas:
-// without this, one full block of them would hold the index for minutes.
+// How much of the chain's time a read costs, and how much may be spent ahead. Events that cause reads cost a few
+// thousand gas: without this, one full block of them would stall the index for minutes.
 const prices = {
-  /** A text record of a contract that the configuration does not have: 100 at once, then one a second. */
+  /** A text record of an unconfigured contract: 100 at once, then one per second. */
   text: { costMs: 1_000n, aheadMs: 100_000n },
-  /** The addresses in a transaction that names accounts: 30 at once, then one in ten seconds. */
+  /** The addresses in a transaction that names accounts: 30 at once, then one per ten seconds. */
   transaction: { costMs: 10_000n, aheadMs: 300_000n },
 };
 

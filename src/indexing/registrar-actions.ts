@@ -9,7 +9,7 @@ import type { Scope } from "./scope.ts";
 
 // One registration or renewal as a user sees it consists of several events of one transaction: the base registrar's opens
 // the action, the controller's and the referral contract's, which follow, complete it. The lifecycle row of the name
-// remembers its newest action, so that events of other names in between do no harm.
+// remembers its newest action, so that events of other names in between do not interfere.
 
 type Named = { managed: ManagedName; labelhash: Hex };
 type ActionType = "registration" | "renewal";
@@ -75,7 +75,7 @@ function findLifecycle({ db }: Scope, node: Hex): Promise<LifecycleRow | null> {
   return db.find(registrationLifecycle, { node });
 }
 
-// An action that would last less than nothing is no action: its lifecycle moves, later events find nothing to complete.
+// A negative duration makes no action: the lifecycle moves, and later events find nothing to complete.
 function actionReference(scope: Scope, duration: bigint) {
   return duration < 0n
     ? { actionId: null, actionTransactionHash: null }

@@ -84,7 +84,7 @@ test("NameRenewed moves both expiries", async () => {
 });
 
 describe("Transfer", () => {
-  test("before the registration leaves the account only", async () => {
+  test("before the registration only creates the account", async () => {
     const { scope, domainOf, rows } = await createRegistrar();
     await applyNameTransferred(scope(), { managed, labelhash, to: other });
     expect(rows(account).map(({ id }) => id)).toContain(other);

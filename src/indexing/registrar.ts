@@ -29,7 +29,8 @@ export async function applyNameRegistered(
   const stored = await updateDomainIfStored(scope, node, changes);
   if (!isOwnedBy(stored, owner)) await ensureAccount(scope, owner);
   if (!stored) {
-    // The registry did not name it first: other chains' registrars hold names for later. On the root chain that is odd.
+    // The registry did not name it first: other chains' registrars hold names for later. On the root chain that is an
+    // anomaly.
     if (scope.chainId === scope.rootChainId) scope.report("unknown-node", scope);
     await applyNewOwner(scope, { parentNode: managed.node, labelhash, owner, isOldRegistry: false });
     await updateDomain(scope, node, changes(undefined));
@@ -57,8 +58,8 @@ export async function applyNameRegistered(
   });
 }
 
-// subgraph: an unknown label leaves the name as it is. With several chains the registry of another chain may not know the
-// names above, so the name is written under the registrar's own; a label that was known once stays.
+// subgraph: an unknown label leaves the name unchanged. With several chains the registry of another chain may not know
+// the names above, so the name is written under the registrar's own; a known label stays.
 function nameUnder(
   { naming }: Scope,
   {
@@ -74,7 +75,7 @@ function nameUnder(
   return { labelName, name: labelName && childName(labelName, managed.name) };
 }
 
-/** Base registrar NameRenewed: a registration was prolonged. */
+/** Base registrar NameRenewed: a registration was extended. */
 export async function applyNameRenewed(
   scope: Scope,
   { managed, labelhash, expires }: Registered & { expires: bigint },
@@ -116,7 +117,7 @@ export async function applyControllerLabel(
   if (known === undefined && naming.isSubgraphCompatible) return;
   const cost = price === undefined ? 0n : price.baseCost + price.premium;
   const { node, id } = idsOf(scope, { managed, labelhash });
-  // Whatever names a registration names its domain too.
+  // An event that names a registration also names its domain.
   let isNamed = false;
   const update = db.update(registration, { id }).set((before) => {
     isNamed = known !== undefined && isNamedSo(before, known);

@@ -51,7 +51,7 @@ describe("NewOwner", () => {
     ]);
   });
 
-  test("a name is not built again when a label becomes known, and children keep the encoded one", async () => {
+  test("a name is not rebuilt when a label becomes known, and children keep the encoded one", async () => {
     const { own, domainOf } = createRegistry(["alice"]);
     await own(rootNode, "eth");
     await own(eth, "alice");
@@ -59,7 +59,7 @@ describe("NewOwner", () => {
     expect(domainOf(alice)?.["name"]).toBe(`alice.[${labelhashOf("eth").slice(2)}]`);
   });
 
-  test("a second owner from above neither counts nor names again", async () => {
+  test("a second NewOwner neither counts nor names again", async () => {
     const { own, domainOf } = createRegistry();
     await own(rootNode, "eth");
     await own(eth, "alice");
@@ -111,7 +111,7 @@ describe("the old registry", () => {
   });
 });
 
-test("Transfer to zero takes an empty name out of its parent's count at each time", async () => {
+test("each Transfer to zero removes an empty name from its parent's count", async () => {
   const { scope, own, domainOf } = createRegistry();
   await own(rootNode, "eth");
   await own(eth, "alice");
@@ -138,7 +138,7 @@ test("NewResolver links and unlinks; a link keeps a name from being empty", asyn
   expect(rows(domainEvent).at(-1)).toMatchObject({ type: "NewResolver", resolverId: zeroAddress });
 });
 
-test("NewTTL sets the ttl of a stored domain; the event comes in any case", async () => {
+test("NewTTL sets the ttl of a stored domain; the event is stored in any case", async () => {
   const { scope, own, domainOf, rows, anomalies } = createRegistry();
   await own(rootNode, "eth");
   await applyNewTtl(scope(), { node: eth, ttl: 60n, isOldRegistry });

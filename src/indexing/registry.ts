@@ -18,13 +18,13 @@ import { childName } from "./naming.ts";
 import { reverseLabel } from "./reverse-labels.ts";
 import type { Scope } from "./scope.ts";
 
-// The registry was deployed twice. Nodes that the new registry names are migrated; what the old one
-// says of them afterwards is ignored and leaves no trace.
+// The registry was deployed twice. Nodes that the new registry names are migrated; later events of the old one for them
+// are ignored.
 
 /** Whether an event comes from the old registry. */
 type Origin = { isOldRegistry: boolean };
 
-/** Registry NewOwner: a subname was created, or got another owner from above. */
+/** Registry NewOwner: a subname was created, or its parent set another owner. */
 export async function applyNewOwner(
   scope: Scope,
   { parentNode, labelhash, owner, isOldRegistry }: { parentNode: Hex; labelhash: Hex; owner: Hex } & Origin,

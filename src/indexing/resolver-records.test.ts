@@ -36,7 +36,7 @@ function harness() {
   };
 }
 
-test("keeps the last value of each coin type, and none of a cleared one", async () => {
+test("keeps the last value of each coin type, and none for a cleared one", async () => {
   const { next, addresses } = harness();
   await setAddressRecord(next(), { node, coinType: 0n, address: "0x76A9" });
   await setAddressRecord(next(), { node, coinType: 60n, address: alice });
@@ -49,7 +49,7 @@ test("keeps the last value of each coin type, and none of a cleared one", async 
   ]);
 });
 
-test("takes zero in AddrChanged for a cleared record, unless an event of twenty zero bytes came before", async () => {
+test("treats zero in AddrChanged as a cleared record, unless an event with twenty zero bytes preceded it", async () => {
   const cleared = harness();
   await setAddrRecord(cleared.next(), { node, address: alice });
   await setAddrRecord(cleared.next(), { node, address: zero });
@@ -61,7 +61,7 @@ test("takes zero in AddrChanged for a cleared record, unless an event of twenty 
   expect(explicit.addresses()).toEqual([[60n, zero]]);
 });
 
-test("keeps texts under keys of any length, and none under unusable ones", async () => {
+test("keeps texts under keys of any length, and none under unusable keys", async () => {
   const { next, texts, records } = harness();
   const long = "k".repeat(100_000);
   await setTextRecord(next(), { node, key: long, value: "x" });
@@ -83,7 +83,7 @@ test("keeps texts under keys of any length, and none under unusable ones", async
   expect(records()).toHaveLength(1);
 });
 
-test("keeps the records that there are once", async () => {
+test("keeps single-valued records", async () => {
   const { next, records, contracts } = harness();
   await setNameRecord(next(), { node, name: "vitalik.eth" });
   await setContenthashRecord(next(), { node, hash: "0xe301" });

@@ -14,7 +14,7 @@ import {
 } from "../schema/protocol-acceleration.ts";
 import type { Scope } from "./scope.ts";
 
-// Values of resolver records, as the emitting contract would answer them now. Every contract counts, whether a registry
+// Values of resolver records, as the emitting contract would return them now. Every contract counts, whether a registry
 // points at it or not.
 
 type Row = typeof resolverRecord.$inferSelect;
@@ -40,7 +40,7 @@ export async function setAddressRecord(
 
 /**
  * AddrChanged: the address record of coin type 60. It carries zero both for a cleared record and for one of twenty zero
- * bytes; the AddressChanged before it says which.
+ * bytes; the preceding AddressChanged shows which.
  */
 export async function setAddrRecord(
   scope: Scope,
@@ -52,7 +52,7 @@ export async function setAddrRecord(
   if (stored?.value !== zeroAddress) await setAddressRecord(scope, { node, coinType, address: "0x" });
 }
 
-/** TextChanged: sets the record, or clears it where `value` is undefined or means nothing. Unusable keys leave no trace. */
+/** TextChanged: sets the record, or clears it if `value` is undefined or meaningless. Unusable keys are ignored. */
 export async function setTextRecord(
   scope: Scope,
   { node, key, value: raw }: { node: Hex; key: string; value: string | undefined },
@@ -75,7 +75,7 @@ export async function setTextRecord(
       .onConflictDoUpdate({ value });
 }
 
-/** A text record that a DNS resolver set or deleted; other DNS records leave no trace. */
+/** A text record that a DNS resolver set or deleted; other DNS records are ignored. */
 export async function setDnsTextRecord(
   scope: Scope,
   node: Hex,

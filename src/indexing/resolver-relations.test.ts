@@ -26,7 +26,7 @@ function harness() {
   };
 }
 
-test("a node has the resolver that was set last, and none after zero", async () => {
+test("a node has the last resolver set, and none after zero", async () => {
   const { next, relations } = harness();
   await setRelation(next(), { registry, node: eth, resolver: old });
   await setRelation(next(), { registry, node: eth, resolver });
@@ -46,7 +46,7 @@ test("the older registry counts until the newer one names the node, which then h
   expect(relations()).toEqual([]);
 });
 
-test("a second owner in the newer registry leaves the resolver alone", async () => {
+test("a second owner in the newer registry does not change the resolver", async () => {
   const { next, relations } = harness();
   await migrateSubname(next(), { registry, parentNode: root, labelhash: ethLabelhash });
   await setRelation(next(), { registry, node: eth, resolver });
@@ -54,7 +54,7 @@ test("a second owner in the newer registry leaves the resolver alone", async () 
   expect(relations()).toEqual([[registry, eth, resolver]]);
 });
 
-test("an account has the name that it gave itself last, for each coin type", async () => {
+test("an account has the last name that it claimed, for each coin type", async () => {
   const { next, reverse } = harness();
   const address = old;
   await setReverseName(next(), { address, coinType: 0x80000000n, name: "alice.eth" });

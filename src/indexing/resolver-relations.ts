@@ -23,7 +23,7 @@ export async function setFormerRelation(scope: Scope, relation: Relation): Promi
 }
 
 /**
- * NewOwner of the newer registry of the root chain: from now on it answers for the subname itself, and so without a
+ * NewOwner of the newer registry of the root chain: from now on it is authoritative for the subname, which has no
  * resolver until one is set (the registry's fallback to the older one ends with the first owner).
  */
 export async function migrateSubname(

@@ -38,7 +38,7 @@ test("the address of the linked resolver is that of the domain, from the event's
   expect(domainRow()).toMatchObject({ resolvedAddressId: other, changeBlock: 3 });
 });
 
-test("another resolver's address leaves the domain as it is, its last block too", async () => {
+test("another resolver's address does not change the domain or its last block", async () => {
   const { addrChanged, domainRow } = await withLinkedDomain();
   await addrChanged(formerResolver, other, 3);
   expect(domainRow()).toMatchObject({ resolvedAddressId: null, changeBlock: 2 });

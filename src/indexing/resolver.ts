@@ -46,14 +46,14 @@ export async function applyTextChanged(
   await addResolverEvent(scope, { type: "TextChanged", resolverId: id, key, value: stored || null });
 }
 
-// subgraph: the raw key is looked for among stored ones, which lost their NULs; so such a key comes again and again.
+// subgraph: the raw key is looked for among stored ones, which lost their NULs; so such a key is added repeatedly.
 function addedKey({ naming }: Scope, before: ResolverRow | null, raw: string): Partial<ResolverRow> {
   const texts = storedList(before, "texts");
   const stored = raw.replaceAll("\0", "");
   return texts.includes(naming.isSubgraphCompatible ? raw : stored) ? {} : { texts: [...texts, stored] };
 }
 
-/** A text record that a DNS resolver set or deleted: to the subgraph a TextChanged; other DNS records leave no trace. */
+/** A text record that a DNS resolver set or deleted: to the subgraph a TextChanged; other DNS records are ignored. */
 export async function applyDnsTextRecord(
   scope: Scope,
   node: Hex,
@@ -62,7 +62,7 @@ export async function applyDnsTextRecord(
   if (record) await applyTextChanged(scope, { node, key: record.key, value: record.value });
 }
 
-/** ContenthashChanged: `0x` where it was cleared. */
+/** ContenthashChanged: `0x` if it was cleared. */
 export async function applyContenthashChanged(
   scope: Scope,
   { node, hash }: { node: Hex; hash: Hex },
@@ -71,7 +71,7 @@ export async function applyContenthashChanged(
   await addResolverEvent(scope, { type: "ContenthashChanged", resolverId: id, hash });
 }
 
-/** NameChanged: the reverse record. subgraph: a name with a NUL leaves no trace. */
+/** NameChanged: the reverse record. subgraph: a name with a NUL is ignored. */
 export async function applyNameChanged(
   scope: Scope,
   { node, name }: { node: Hex; name: string },
@@ -136,7 +136,7 @@ export async function applyVersionChanged(
 
 type Changes = Partial<Omit<ResolverRow, "id" | "domainId" | "address">>;
 
-/** Makes or changes the resolver entity of the emitting contract and the node; answers its id. */
+/** Creates or changes the resolver entity of the emitting contract and the node; returns its id. */
 async function saveResolver(
   { db, naming, chainId, emitter, blockNumber }: Scope,
   node: Hex,

@@ -6,16 +6,16 @@ import { isReadGranted } from "./read-allowances.ts";
 import type { Scope } from "./scope.ts";
 
 /**
- * Label of a subname of `addr.reverse`: the hex digits of an account's address. The registry's event has only its hash; the
- * account is looked for where it must be: sender, owner, the transaction's receipt, then its call trace.
- * Undefined for other parents, and where no address fits or the node gives no traces.
+ * Label of a subname of `addr.reverse`: the hex digits of an account's address. The registry's event has only its hash;
+ * the account is searched where it must appear: sender, owner, the transaction's receipt, then its call trace.
+ * Undefined for other parents, and if no address matches or the node returns no traces.
  */
 export async function reverseLabel(
   scope: Scope,
   { parentNode, labelhash, owner }: { parentNode: Hex; labelhash: Hex; owner: Hex },
 ): Promise<string | undefined> {
   if (parentNode !== addrReverseNode || scope.naming.isSubgraphCompatible) return undefined;
-  // ENSIP-19: only the root chain's registry holds names of accounts.
+  // ENSIP-19: only the root chain's registry contains names of accounts.
   if (scope.chainId !== scope.rootChainId) return undefined;
   for (const address of [scope.sender, owner]) {
     const label = address.slice(2).toLowerCase();
@@ -94,7 +94,7 @@ function addAddresses(text: string, found: Set<string>): void {
   if (!/^0x[0-9a-fA-F]*$/.test(text)) return;
   const digits = text.slice(2).toLowerCase();
   if (digits.length === 40) found.add(digits);
-  // Call data has a selector in front of its words, return data has not.
+  // Call data has a selector before its words, return data does not.
   const start = digits.length % wordDigits === selectorDigits ? selectorDigits : 0;
   for (let i = start; i + wordDigits <= digits.length && found.size < mostAddresses; i += wordDigits) {
     if (digits.startsWith(paddingDigits, i))

@@ -30,7 +30,7 @@ export type Settings = {
   naming: Naming;
   /** Chain of the root registry; some rules hold there only. */
   rootChainId: number;
-  /** Label of a labelhash, undefined if nobody knows it. A promise only where the answer must be waited for. */
+  /** Label of a labelhash, undefined if nobody knows it. A promise only if the result must be awaited. */
   heal(labelhash: Hex): string | undefined | Promise<string | undefined>;
   report(anomaly: Anomaly, scope: Scope): void;
   nodes: AskNodes;

@@ -72,7 +72,7 @@ export async function applyRegistrationCreated(
   });
 }
 
-/** RegistrationExtended: a registration was prolonged. */
+/** RegistrationExtended: a registration was extended. */
 export async function applyRegistrationExtended(
   scope: Scope,
   { node, expires }: { node: Hex; expires: bigint },
@@ -90,8 +90,8 @@ export async function applyRegistrationExtended(
 }
 
 /**
- * NewOwner: a domain of any level was created, or got another owner from above. A name that is not known yet is looked for
- * in the token's metadata, then asked from the label source.
+ * NewOwner: a domain of any level was created, or its parent set another owner. An unknown name is looked up in the
+ * token's metadata, then in the label source.
  */
 export async function applyDomainCreated(
   scope: Scope,
@@ -155,7 +155,7 @@ async function countSubdomain(scope: Scope, parentNode: Hex): Promise<void> {
   await saveDomain(scope, parent, { subdomainCount: parent.subdomainCount + 1 });
 }
 
-// The second is a slip of the contract that some tokens carry.
+// The second is an error of the contract that some tokens carry.
 const prefixes = ["data:application/json;base64,", "data:application/json;_base64,"];
 
 /** First label of the name in a token's metadata document; undefined if it is not a document with a name. */

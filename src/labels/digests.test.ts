@@ -6,7 +6,7 @@ import { isPreimage, labelKey, writeDigest } from "./digests.ts";
 const eth: Hex = "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0";
 
 describe("labelhashes as bytes", () => {
-  test("are written where they are wanted", () => {
+  test("are written at the given offset", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.nat(40), (bytes, start) => {
         const target = new Uint8Array(80).fill(7);

@@ -58,8 +58,8 @@ describe("facts of a label service", () => {
     expect(await askFacts(asking(replies))).toEqual({ ...describedSet, ...expected });
   });
 
-  test("are missing where there is no label service", async () => {
-    await expect(askFacts(asking({}))).rejects.toThrow("This is no label service");
+  test("are missing without a label service", async () => {
+    await expect(askFacts(asking({}))).rejects.toThrow("This is not a label service");
   });
 });
 
@@ -92,7 +92,7 @@ async function stop() {
   server = undefined;
 }
 
-/** A label service that knows its facts and answers each heal with the next of `answers`, the last one forever. */
+/** A label service that knows its facts and answers each heal with the next of `answers`, the last one repeatedly. */
 async function serve(answers: Answer[], port = 0) {
   let next = 0;
   server = createServer((request, response) => {
@@ -141,7 +141,7 @@ async function open(port: number, prefix = "") {
 }
 
 describe("label service client", () => {
-  test("sends the pinned label set with each heal and gives the label", async () => {
+  test("sends the pinned label set with each heal and returns the label", async () => {
     const source = await open(await serve([success("eth")]));
     expect(await source.heal(eth)).toBe("eth");
     expect(asked).toEqual([
@@ -149,13 +149,13 @@ describe("label service client", () => {
     ]);
   });
 
-  test("takes 404 as unknown and an empty label as a label", async () => {
+  test("treats 404 as unknown and an empty label as a label", async () => {
     const source = await open(await serve([failure(404, "Label not found"), success("")]));
     expect(await source.heal(eth)).toBeUndefined();
     expect(await source.heal(labelhashOf(""))).toBe("");
   });
 
-  test("answers at once, without a promise, what it has asked before", async () => {
+  test("returns cached labels at once, without a promise", async () => {
     const source = await open(await serve([success("eth"), failure(404)]));
     await source.heal(eth);
     await source.heal(labelhashOf("unknown"));
@@ -164,7 +164,7 @@ describe("label service client", () => {
     expect(asked.length).toBe(2);
   });
 
-  test("asks once for simultaneous questions", async () => {
+  test("sends one request for simultaneous heals of one labelhash", async () => {
     const source = await open(await serve([success("eth")]));
     expect(await Promise.all([source.heal(eth), source.heal(eth), source.heal(eth)])).toEqual([
       "eth",
@@ -174,7 +174,7 @@ describe("label service client", () => {
     expect(asked.length).toBe(1);
   });
 
-  test("forgets old answers when the cache is full", async () => {
+  test("evicts old labels when the cache is full", async () => {
     const source = await open(await serve([failure(404)]));
     for (let i = 0; i < 100; i++) await source.heal(labelhashOf(`unknown${i}`));
     const answer = source.heal(labelhashOf("unknown0"));
@@ -191,12 +191,12 @@ describe("label service client", () => {
     ["a proxy's 404", { status: 404, body: "404 Not Found" }],
     ["a proxy's page with 200", { status: 200, body: "<html>Soon back</html>" }],
     ["429", { status: 429, body: "slow down" }],
-  ])("waits through %s and never calls the label unknown", async (_, fault) => {
+  ])("waits through %s and never treats the label as unknown", async (_, fault) => {
     const source = await open(await serve([fault, fault, fault, success("eth")]));
     const before = { ...labelCounters };
     expect(await source.heal(eth)).toBe("eth");
     expect(labelCounters.outages - before.outages).toBe(1);
-    // A connection that breaks when it is used again is replaced once without a word.
+    // A connection that breaks when it is reused is replaced once, silently.
     expect(labelCounters.retries - before.retries).toBe(fault === "hang up" ? 2 : 3);
     expect(labelCounters.waiting).toBe(0);
     expect(lines.map((line) => line.slice(0, 30))).toEqual([
@@ -225,7 +225,7 @@ describe("label service client", () => {
     expect(await (await opening).heal(eth)).toBe("eth");
   });
 
-  test("throws what the service refuses", async () => {
+  test("throws if the service rejects a request", async () => {
     const source = await open(await serve([failure(400, "Requested label set version is higher")]));
     await expect(source.heal(eth)).rejects.toThrow(LabelSourceError);
     await expect(source.heal(eth)).rejects.toThrow(/status 400: Requested label set version is higher/);
@@ -236,7 +236,7 @@ describe("label service client", () => {
     await expect(source.heal(eth)).rejects.toThrow("The label service refuses the request with status 401.");
   });
 
-  test("takes a label of another hash as unknown, as a label database would", async () => {
+  test("treats a label of another hash as unknown, as a label database would", async () => {
     const source = await open(await serve([success('"eth"')]));
     const before = { ...labelCounters };
     expect(await source.heal(eth)).toBeUndefined();

@@ -75,7 +75,7 @@ export async function askFacts(
   const config = await ifThere("/v1/config", configReply);
   const { version, labelSet } = reported?.versionInfo ?? config ?? {};
   if (version === undefined || labelSet === undefined) {
-    throw new LabelSourceError("This is no label service: it has neither /v1/version nor /v1/config.");
+    throw new LabelSourceError("This is not a label service: it has neither /v1/version nor /v1/config.");
   }
   const recordsCount =
     config?.recordsCount ?? (await ask("/v1/labels/count", (reply) => required(reply, countReply).count));
@@ -169,10 +169,10 @@ export async function openHttpSource(
   const ask = async (labelhash: Hex): Promise<string | undefined> => {
     try {
       const given = await untilAnswered(`/v1/heal/${labelhash}?${pin}`, labelOf);
-      // The one check of a label that comes over the network: what passes it is stored.
+      // The only check of a label from the network: what passes it is stored.
       const label = given === undefined || labelhashOf(given) === labelhash ? given : undefined;
       if (given !== label) {
-        log("warn", "label service gave a label of another hash, taken as unknown", { labelhash });
+        log("warn", "label service returned a label with a wrong hash, treated as unknown", { labelhash });
       }
       cache.set(labelhash, { label });
       return counted(label);
@@ -245,7 +245,7 @@ function createPatientAsker(
   };
 }
 
-/** Says once that the label service cannot be used and once that it can again, whatever the number of retries. */
+/** Logs once that the label service is unavailable and once that it is back, whatever the number of retries. */
 function createOutageLog(url: string, log: Log) {
   let since: number | undefined;
   return {

@@ -96,7 +96,7 @@ describe("label file", () => {
     file.close();
   });
 
-  test("keeps a colliding label of a later version out of answers for the earlier one", () => {
+  test("hides a colliding label of a later version from clients of the earlier one", () => {
     const [one, other] = collidingPairs[0];
     create([one]);
     extend([other, one]);
@@ -123,7 +123,7 @@ describe("label file", () => {
     expect(create(repeated).recordsCount).toBe(40);
   });
 
-  test("never gives a label that was changed in the file", () => {
+  test("never returns a label that was changed in the file", () => {
     create(["eth"]);
     const database = new Database(path);
     database.exec("UPDATE labels SET label = 'evil'");

@@ -4,7 +4,7 @@ import { digestLength } from "../ens/keccak.ts";
 import { isPreimage, labelKey, writeDigest } from "./digests.ts";
 import { isLabelSetId, type LabelSetFacts, labelDatabaseSchemaVersion } from "./label-set.ts";
 
-/** A label database, open for reading. It keeps answering from the file as it was when it was opened. */
+/** A label database, open for reading. It keeps reading the file that it opened, even if another replaces it. */
 export type LabelFile = {
   path: string;
   facts: LabelSetFacts;

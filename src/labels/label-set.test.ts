@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { isLabelSetId, parseLabelSetVersion, pinMismatch } from "./label-set.ts";
 
 describe("label set id", () => {
-  test.each(["subgraph", "discovery-a", "ens-test-env", "-", "a".repeat(50)])("takes %s", (id) => {
+  test.each(["subgraph", "discovery-a", "ens-test-env", "-", "a".repeat(50)])("accepts %s", (id) => {
     expect(isLabelSetId(id)).toBe(true);
   });
 
@@ -53,7 +53,7 @@ describe("a pin", () => {
     ["another id", "searchlight", 0, "id"],
     // The id is checked first.
     ["another id with a version above", "searchlight", 2, "id"],
-  ] as const)("of %s fits or not", (_, labelSetId, labelSetVersion, mismatch) => {
+  ] as const)("of %s matches or not", (_, labelSetId, labelSetVersion, mismatch) => {
     expect(pinMismatch({ labelSetId, labelSetVersion }, facts)).toBe(mismatch);
   });
 });

@@ -44,7 +44,7 @@ describe("label source of a file", () => {
     await source.close();
   });
 
-  test("reports what it holds", async () => {
+  test("reports its contents", async () => {
     const source = await open({});
     expect(await source.describe()).toEqual({
       labelSetId: "ens-test-env",
@@ -56,13 +56,13 @@ describe("label source of a file", () => {
     await source.close();
   });
 
-  test("takes the URL with one slash too", async () => {
+  test("accepts the URL with one slash too", async () => {
     const source = await open({ url: `file:${join(folder, "1.sqlite")}` });
     expect(source.heal(labelhashOf("test"))).toBe("test");
     await source.close();
   });
 
-  test("takes canonical labelhashes only", async () => {
+  test("accepts canonical labelhashes only", async () => {
     const source = await open({});
     const upperCase = `0x${labelhashOf("eth").slice(2).toUpperCase()}` as const;
     expect(() => source.heal(upperCase)).toThrow(TypeError);
@@ -81,8 +81,8 @@ describe("label source of a file", () => {
       { labelSetVersion: 2 },
       /Version 2 of label set "ens-test-env" is configured, but .* up to 1\./,
     ],
-    ["a malformed id", { labelSetId: "Set 1" }, /"Set 1" is no label set id/],
-    ["no URL", { url: "/data/labels.sqlite" }, /"\/data\/labels.sqlite" is no URL/],
+    ["a malformed id", { labelSetId: "Set 1" }, /"Set 1" is not a label set id/],
+    ["no URL", { url: "/data/labels.sqlite" }, /"\/data\/labels.sqlite" is not a URL/],
     ["another kind of URL", { url: "ftp://x/y" }, /cannot be read from "ftp:"/],
     ["a file on another machine", { url: "file://host/y" }, /names no file: File URL host must be/],
   ])("refuses %s", async (_, changes, message) => {

@@ -20,7 +20,7 @@ import {
  */
 export async function openLabels(options: LabelSourceOptions): Promise<LabelSource> {
   if (!isLabelSetId(options.labelSetId)) {
-    throw new LabelSourceError(`"${options.labelSetId}" is no label set id: it has ${labelSetIdRule}.`);
+    throw new LabelSourceError(`"${options.labelSetId}" is not a label set id: it has ${labelSetIdRule}.`);
   }
   const source = await openUnchecked(options);
   const problem = mismatchMessage(options, await source.describe());
@@ -31,7 +31,7 @@ export async function openLabels(options: LabelSourceOptions): Promise<LabelSour
 
 function openUnchecked(options: LabelSourceOptions): LabelSource | Promise<LabelSource> {
   if (!URL.canParse(options.url)) {
-    throw new LabelSourceError(`"${options.url}" is no URL; expected http://…, https://… or file:/….`);
+    throw new LabelSourceError(`"${options.url}" is not a URL; expected http://…, https://… or file:/….`);
   }
   const url = new URL(options.url);
   if (url.protocol === "file:") return openFileSource(pathOf(url), options.labelSetVersion);

@@ -14,9 +14,9 @@ export type LabelSource = {
   close(): void | Promise<void>;
 };
 
-/** What a label source says about itself. */
+/** A label source's description of itself. */
 export type LabelSourceFacts = LabelSetFacts & {
-  /** Version of the software that answers. */
+  /** Version of the software that serves the labels. */
   version: string;
   /** Version of the label database's layout; a positive integer. */
   schemaVersion: number;

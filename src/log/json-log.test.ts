@@ -13,7 +13,7 @@ describe("text for logs and terminals", () => {
     expect(escapeControls(text)).toBe(escaped);
   });
 
-  test("is one JSON line a fact in the log", () => {
+  test("is one JSON line per log entry", () => {
     const lines: string[] = [];
     createJsonLog({ write: (line) => lines.push(line) }, () => new Date(0))("info", "x", {
       path: 'a\n"\u2028',

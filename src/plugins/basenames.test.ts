@@ -21,7 +21,7 @@ async function withBaseEth(labels: string[] = ["eth", "base", "alice"]) {
   return { ...harness, newOwner, domainOf };
 }
 
-test("creates the root where this chain is the first to name a node", async () => {
+test("creates the root if this chain is the first to name a node", async () => {
   const { domainOf } = await withBaseEth();
   expect(domainOf(rootNode)).toMatchObject({
     ownerId: zeroAddress,
@@ -61,7 +61,7 @@ test.each([
   expect(anomalies).toEqual([]);
 });
 
-test("the same on the root chain is odd", async () => {
+test("the same on the root chain is an anomaly", async () => {
   const { play, anomalies } = createChainsHarness({ labels: ["eth"] });
   await play("subgraph/ENSv1Registry:NewOwner", { node: rootNode, label: labelhashOf("eth"), owner });
   await play("subgraph/BaseRegistrar:NameRegistered", { id, owner, expires: 9n });
@@ -91,13 +91,13 @@ test.each([
   expect(rows(registration)).toMatchObject([{ cost: 0n, labelName: "alice" }]);
 });
 
-test("a registered name stands under base.eth though this chain does not know the label base", async () => {
+test("a registered name is placed under base.eth though this chain does not know the label base", async () => {
   const { play, domainOf } = await withBaseEth(["eth", "alice"]);
   await play("basenames/BaseRegistrar:NameRegistered", { id, owner, expires: 9n });
   expect(domainOf(alice)?.["name"]).toBe("alice.base.eth");
 });
 
-test("a label that was known once stays when the label source does not know it", async () => {
+test("a known label stays when the label source does not know it", async () => {
   const { play, newOwner, domainOf } = await withBaseEth(["eth", "base"]);
   await newOwner(base, "alice");
   await play("basenames/BaseRegistrar:NameRegistered", { id, owner, expires: 9n });
@@ -111,7 +111,7 @@ test("a label that was known once stays when the label source does not know it",
   expect(domainOf(alice)).toMatchObject({ name: "alice.base.eth", labelName: "alice" });
 });
 
-test("a resolver is kept, but no domain is linked to it from this chain", async () => {
+test("a resolver is stored, but no domain of this chain links to it", async () => {
   const { play, rows, newOwner, domainOf } = await withBaseEth();
   await newOwner(base, "alice");
   await play("basenames/Registry:NewResolver", { node: alice, resolver: resolverAddress });
@@ -121,18 +121,18 @@ test("a resolver is kept, but no domain is linked to it from this chain", async 
   expect(rows(domainEvent).at(-1)).toMatchObject({ type: "NewResolver", resolverId });
 });
 
-test("an owner's and a resolver's end take a name out of the count once each", async () => {
+test("removing the owner uncounts a name, and setting a resolver does not uncount it again", async () => {
   const { play, newOwner, domainOf } = await withBaseEth();
   await newOwner(base, "alice");
   await newOwner(base, "bob");
   await play("basenames/Registry:Transfer", { node: alice, owner: zeroAddress });
   expect(domainOf(base)?.["subdomainCount"]).toBe(1);
-  // Another resolver than none is no sign that the name is gone, though it is not linked.
+  // A resolver other than zero does not make the name count as removed, though it is not linked.
   await play("basenames/Registry:NewResolver", { node: alice, resolver: resolverAddress });
   expect(domainOf(base)?.["subdomainCount"]).toBe(1);
 });
 
-test("names under addr.reverse are not looked for in traces on this chain", async () => {
+test("names under addr.reverse are not looked up in traces on this chain", async () => {
   const { play, anomalies, domainOf } = await withBaseEth(["eth", "base", "reverse", "addr"]);
   const label = labelhashOf("5e".repeat(20));
   await play("basenames/Registry:NewOwner", { node: addrReverseNode, label, owner });

@@ -46,7 +46,7 @@ test("NameRenewed moves both expiries, the domain's after the grace period", asy
   expect(domainOf(alice)?.["expiryDate"]).toBe(1_907_776_000n);
 });
 
-test("a token that changes hands takes registration and domain along", async () => {
+test("a token transfer moves registration and domain along", async () => {
   const { play, rows, domainOf } = await withAlice();
   await play("lineanames/BaseRegistrar:Transfer", { from: owner, to: wrapper, tokenId: id });
   expect(rows(registration)).toMatchObject([{ registrantId: wrapper }]);

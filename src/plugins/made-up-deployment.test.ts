@@ -35,7 +35,7 @@ import { registerProtocolAcceleration } from "./protocol-acceleration.ts";
 import { registerRegistrars } from "./registrars.ts";
 import { registerTokenscope } from "./tokenscope.ts";
 
-// What deployment.ts asks of who adds a deployment: a description, its line in the list, and its handlers by role.
+// What deployment.ts requires of a new deployment: a description, its line in the list, and its handlers by role.
 vi.mock("../deployments/deployments.ts", async (original) => {
   const { deployments } = await original<typeof import("../deployments/deployments.ts")>();
   return { deployments: [...deployments, madeUp] };
@@ -58,7 +58,7 @@ const registrarAbi = parseAbi([
   "event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)",
 ]);
 
-/** The index of a configuration over a store in memory: each log reaches the entries that take it, in their order. */
+/** The index of a configuration over a store in memory: each log reaches the entries that match it, in their order. */
 function createIndex() {
   const config = parseEnvironment(
     {

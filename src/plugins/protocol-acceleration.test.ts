@@ -50,11 +50,14 @@ const resolvers = [
 const hashOf = (key: string) => keccak256(stringToHex(key));
 const idOf = ({ resolver, node, key }: TextPlace) => JSON.stringify([resolver, node, key]);
 
-/** What a contract said, or undefined for its refusal. */
-const told = (result: Hex | undefined) =>
+/** The text that a contract returned, or undefined if it reverted. */
+const textIn = (result: Hex | undefined) =>
   result === undefined ? undefined : decodeAbiParameters([{ type: "string" }], result)[0];
 
-/** Only values are answered: a text with a NUL counts as none, and nothing is kept under an empty key or one with a NUL. */
+/**
+ * Only values are returned: a text with a NUL counts as unset, and nothing is kept under an empty key or one with a
+ * NUL.
+ */
 function kindOf(key: string, text: string | undefined) {
   if (key === "" || key.includes("\0")) return "oddKey";
   if (text === undefined) return "absent";
@@ -62,7 +65,7 @@ function kindOf(key: string, text: string | undefined) {
   return text.includes("\0") ? "nul" : "value";
 }
 
-test("every text that a resolver returned to a call is what the index answers at that block", async () => {
+test("the index returns every text that a resolver returned to a call, at that block", async () => {
   const { play, textOf, asked } = createRecordedResolvers(recording);
   const places = new Set<string>();
   const counts = { value: 0, unset: 0, nul: 0, absent: 0, oddKey: 0 };
@@ -73,16 +76,16 @@ test("every text that a resolver returned to a call is what the index answers at
     const [node, key] = args as readonly [Hex, string];
     const place = { resolver: call.to, node, key };
     places.add(idOf(place));
-    const kind = kindOf(key, told(call.result));
+    const kind = kindOf(key, textIn(call.result));
     counts[kind]++;
-    expect(textOf(place), idOf(place)).toBe(kind === "value" ? told(call.result) : null);
+    expect(textOf(place), idOf(place)).toBe(kind === "value" ? textIn(call.result) : null);
   }
   // Five calls are recorded twice.
   expect([recording.calls.length, asked(), places.size]).toEqual([194, 189, 188]);
   expect(counts).toEqual({ value: 131, unset: 13, nul: 28, absent: 5, oddKey: 17 });
 });
 
-test("every text that a transaction set last is what the index answers in the end", async () => {
+test("the index finally returns every text that a transaction set last", async () => {
   const { play, textOf } = createRecordedResolvers(recording);
   for (const log of logs) await play(log);
   const set = textsSet();
@@ -96,7 +99,7 @@ test("every text that a transaction set last is what the index answers in the en
   expect(counts).toEqual({ value: 240, unset: 23, nul: 54, absent: 1, oddKey: 27 });
 });
 
-test("early resolvers are read as those are that begin later", () => {
+test("early resolvers are read like later ones", () => {
   handlers.clear();
   const settings: Settings = {
     naming: multichainNaming,
@@ -122,8 +125,8 @@ test("early resolvers are read as those are that begin later", () => {
 type SetText = TextPlace & { value: string | undefined };
 
 /**
- * Texts by the calldata of the transactions that set them, without those whose last change came by way of another contract
- * (a registrar controller, a wallet).
+ * Texts by the calldata of the transactions that set them, without those whose last change came through another
+ * contract (a registrar controller, a wallet).
  */
 function textsSet(): Map<string, SetText> {
   const texts = new Map<string, SetText>();

@@ -62,7 +62,7 @@ function registerRegistries(events: EventsOf, namespace: Namespace): void {
   }
 }
 
-// A name of 3DNS has the one resolver of its chain from birth.
+// A name of 3DNS has the one resolver of its chain from the start.
 function registerThreednsTokens(events: EventsOf, namespace: Namespace): void {
   const resolvers = deployedContracts(namespace, ["resolver"]);
   for (const { datasourceId, name } of deployedContracts(namespace, ["threednsToken"])) {

@@ -70,7 +70,7 @@ test("a registration opens an action and a lifecycle, and names its registrar", 
   expect(anomalies).toEqual([]);
 });
 
-test("a renewal lasts from the former expiry on and moves the lifecycle", async () => {
+test("a renewal starts at the previous expiry and moves the lifecycle", async () => {
   const { register, renew, rows } = createHarness();
   await register(at(3));
   await renew(at(9, { block: 8 }), { expires: expires + 100n });
@@ -123,7 +123,7 @@ const unhashed = { label: "alice", labelhash: label, owner, expires };
 test.each<[string, Record<string, unknown>, object]>([
   ["NameRegistered", { ...unhashed, baseCost: 5n, premium: 2n, referrer }, price(5n, 2n, 7n)],
   ["NameRenewed", { ...unhashed, cost: 5n, referrer }, price(5n, 0n, 5n)],
-])("the unwrapped controller's %s tells the referrer too", async (event, args, facts) => {
+])("the unwrapped controller's %s carries the referrer too", async (event, args, facts) => {
   const { play, register, actions } = createHarness();
   await register(at(3));
   await play(`registrars/ensroot/UnwrappedEthRegistrarController:${event}`, args, at(4));
@@ -163,7 +163,7 @@ test("NameRegisteredWithRecord registers as NameRegistered does", async () => {
   expect(rows(subregistry)).toMatchObject([{ node: namehash("base.eth") }]);
 });
 
-test("several names in one transaction keep their events apart, in whichever order these come", async () => {
+test("several names in one transaction keep their events separate, in any order", async () => {
   const { play, register, actions } = createHarness();
   const bob = labelhashOf("bob");
   await register(at(1));
@@ -230,7 +230,7 @@ test("a renewal of a name that was never registered is skipped", async () => {
   expect(anomalies).toEqual(["unknown-lifecycle"]);
 });
 
-test("a renewal into the past is no action, but the lifecycle follows; its controller's event finds none", async () => {
+test("a renewal into the past is not an action, but moves the lifecycle; its controller's event matches nothing", async () => {
   const { play, register, renew, actions, rows, anomalies } = createHarness();
   await register(at(1));
   await renew(at(2), { expires: expires - 1n });
@@ -240,7 +240,7 @@ test("a renewal into the past is no action, but the lifecycle follows; its contr
   expect(anomalies).toEqual(["negative-duration", "controller-without-registrar"]);
 });
 
-test("a registration that is over already is no action", async () => {
+test("a registration that has already expired is not an action", async () => {
   const { register, actions, rows, anomalies } = createHarness();
   await register(at(1), { expires: BigInt(now) - 1n });
   expect(actions()).toEqual([]);

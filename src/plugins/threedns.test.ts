@@ -130,7 +130,7 @@ test.each<[string, Hex]>([
   expect(rows(registration)).toEqual([]);
 });
 
-test("a label that is not normalised stands as its hash", async () => {
+test("a label that is not normalised is represented by its hash", async () => {
   const { register, rows } = await withBox();
   const node = namehash("DELV.box");
   await register({ node, fqdn: "0x0444454c5603626f7800" });
@@ -156,7 +156,7 @@ test.each([
   await newOwner(box, "delv");
   await newOwner(delv, "jr");
   expect(domainOf(jr)).toMatchObject({ name: "jr.delv.box", labelName: "jr", expiryDate: null });
-  // Names that are known already are not asked for.
+  // Known names are not requested.
   expect(asked).toEqual([
     { address: `0x${"c0".repeat(20)}`, args: [BigInt(box)] },
     { address: `0x${"c0".repeat(20)}`, args: [BigInt(jr)] },
@@ -175,7 +175,7 @@ test.each<[string, () => Promise<string>]>([
       throw new ContractFunctionZeroDataError({ functionName: "uri" });
     },
   ],
-])("where the metadata is %s, the label source is asked", async (_, readContract) => {
+])("if the metadata is %s, the label source is asked", async (_, readContract) => {
   const labels = ["box", "jr"];
   const { newOwner, register, domainOf } = await withBox({ labels, readContract });
   await register();
@@ -183,14 +183,14 @@ test.each<[string, () => Promise<string>]>([
   expect(domainOf(jr)?.["name"]).toBe("jr.delv.box");
 });
 
-test("a subname that nobody knows stands as its hash", async () => {
+test("an unknown subname is represented by its hash", async () => {
   const { newOwner, register, domainOf } = await withBox();
   await register();
   await newOwner(delv, "jr");
   expect(domainOf(jr)?.["name"]).toBe(`[${labelhashOf("jr").slice(2)}].delv.box`);
 });
 
-test("what the client fails on is read from the nodes, and no more from the client", async () => {
+test("what the client fails on is read from the nodes, and no longer from the client", async () => {
   let clientReads = 0;
   const readContract = async () => {
     clientReads += 1;
@@ -237,14 +237,14 @@ test("Transfer sets the owner", async () => {
   expect(rows(domainEvent).at(-1)).toMatchObject({ type: "Transfer", ownerId: other });
 });
 
-test("a name whose owner is gone is taken out of its parent's count", async () => {
+test("a name without an owner is removed from its parent's count", async () => {
   const { play, register, domainOf } = await withBox();
   await register();
   await play(`${optimism}/ThreeDNSToken:Transfer`, { node: delv, owner: zeroAddress });
   expect(domainOf(box)?.["subdomainCount"]).toBe(0);
 });
 
-test("a TXT record that is deleted is a text record without value", async () => {
+test("a deleted TXT record is a text record without a value", async () => {
   const { play, rows } = await withBox();
   const args = { node: delv, name: avatarKey, resource: 16 };
   await play(`${optimism}/DNSResolver:DNSRecordDeleted`, args, { emitter: threednsResolver });
@@ -260,7 +260,7 @@ test("events of other resolvers of the chain leave no trace", async () => {
   expect(rows(resolver)).toEqual(resolvers);
 });
 
-test("the own resolver is recognised by its address in mixed case", async () => {
+test("3DNS's own resolver is recognised by its address in mixed case", async () => {
   const { play, rows } = await withBox();
   const emitter = threednsResolver.toUpperCase().replace("0X", "0x") as Hex;
   await play(`${optimism}/Resolver:AddrChanged`, { node: delv, a: owner }, { emitter });

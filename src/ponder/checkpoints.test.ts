@@ -83,13 +83,13 @@ async function headOf(chainId: number) {
 const restore = () => restoreHeads((text, values) => client.query(text, values), "names");
 
 describe("the checkpoints of all chains", () => {
-  test("are none before Ponder has written any", async () => {
+  test("are empty before Ponder has written any", async () => {
     expect(await readCheckpoints(database, signal())).toEqual([]);
     await setReady(0);
     expect(await readCheckpoints(database, signal())).toEqual([]);
   });
 
-  test("come by chain id, with whether the backfill is complete", async () => {
+  test("are keyed by chain id, with whether the backfill is complete", async () => {
     await setReady(1);
     await addRow(8453, base(900), base(1000));
     await addRow(1, mainnet(90), mainnet(100));
@@ -165,7 +165,7 @@ describe("the head", () => {
     expect((await headOf(8453))?.number).toBe(530);
   });
 
-  test("is unknown where nothing of the chain is cached before the safe checkpoint", async () => {
+  test("is unknown if nothing of the chain is cached before the safe checkpoint", async () => {
     await setReady(0);
     await addRow(1, base(540), mainnet(100));
     await cache(1, 95, 1_700_001_140);
@@ -185,10 +185,10 @@ describe("the head", () => {
     expect((await headOf(10))?.number).toBe(9);
   });
 
-  test("is refused with Ponder's version where the tables have changed", async () => {
+  test("is rejected with Ponder's version if the tables have changed", async () => {
     await client.exec("alter table _ponder_checkpoint rename column latest_checkpoint to newest");
     await expect(restore()).rejects.toThrow(
-      /written for Ponder 0\.17\.7: its tables are others \(.*latest_checkpoint/,
+      /written for Ponder 0\.17\.7: its tables differ \(.*latest_checkpoint/,
     );
   });
 });

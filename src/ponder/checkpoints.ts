@@ -7,7 +7,7 @@ import type { RowReader } from "./sql-client.ts";
 /** A block: `timestamp` in Unix seconds, no other member. */
 export type BlockRef = { timestamp: number; number: number };
 
-/** A Ponder checkpoint taken apart. `isStart` marks the one that Ponder writes before the first event of a chain. */
+/** A parsed Ponder checkpoint. `isStart` marks the one that Ponder writes before the first event of a chain. */
 export type Checkpoint = { block: BlockRef; chainId: number; isStart: boolean };
 
 /** A row of Ponder's `_ponder_checkpoint`; `isReady`: the backfill of all chains was complete when it was read. */
@@ -104,9 +104,9 @@ export async function isBackfillComplete(database: RowReader, signal: AbortSigna
 export const finalizedCheckpointSql = `(SELECT coalesce(least(min(finalized_checkpoint), max(latest_checkpoint)), '') COLLATE "C" FROM _ponder_checkpoint)`;
 
 /**
- * Corrects the heads that a restart has left behind, as `latest_checkpoint`, above the rows: to the safe checkpoint, or where
- * that is another chain's, to the chain's newest cached block before it. Run it before Ponder indexes and serves: afterwards
- * nothing in the tables tells a head that was left behind from one that was reached. Throws PonderDiffersError.
+ * Corrects the heads that a restart has left behind, as `latest_checkpoint`, above the rows: to the safe checkpoint, or
+ * where that is another chain's, to the chain's newest cached block before it. Run it before Ponder indexes and serves:
+ * afterwards nothing in the tables distinguishes a stale head from one that was reached. Throws PonderDiffersError.
  */
 export async function restoreHeads(write: WriteStatement, schema: string): Promise<void> {
   const own = `"${schema.replaceAll('"', '""')}"`;
@@ -124,7 +124,7 @@ export async function restoreHeads(write: WriteStatement, schema: string): Promi
     WHERE c.latest_checkpoint COLLATE "C" > c.safe_checkpoint
       AND (SELECT value ->> 'is_ready' FROM ${own}._ponder_meta WHERE key = 'app') = '0'`;
   await pRetry(() => write(statement).catch(throwIfDifferent), {
-    // A database that is away for some seconds is waited for, as Ponder itself does.
+    // An outage of the database of some seconds is waited out, as Ponder itself does.
     retries: 9,
     minTimeout: 500,
     maxTimeout: 5_000,
@@ -136,5 +136,5 @@ function throwIfDifferent(error: unknown): never {
   const { code, message } = error as { code?: unknown; message?: unknown };
   // Postgres: undefined column, undefined table.
   if (code !== "42703" && code !== "42P01") throw error;
-  throw new PonderDiffersError(`its tables are others (${String(message)})`, error);
+  throw new PonderDiffersError(`its tables differ (${String(message)})`, error);
 }

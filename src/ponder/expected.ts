@@ -1,12 +1,12 @@
 import type { z } from "zod/v4";
 
-// src/ponder holds all that this program knows of Ponder beyond its documented interface. Like everything outside src/api it
-// counts for Ponder's build id: after a change here the index is built anew, from blocks that are cached.
+// src/ponder holds all that this program knows of Ponder beyond its documented interface. Like everything outside
+// src/api it counts for Ponder's build id: a change here means a new index, built from cached blocks.
 
-/** The release whose inside this room describes. */
+/** The release whose internals this folder describes. */
 const ponderVersion = "0.17.7";
 
-/** Ponder's inside is not as this program expects; the message names the place. */
+/** Ponder's internals differ from what this program expects; the message names the place. */
 export class PonderDiffersError extends Error {
   override name = "PonderDiffersError";
   constructor(difference: string, cause?: unknown) {

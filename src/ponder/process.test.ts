@@ -97,7 +97,7 @@ test("writes through the pool of a server, or to the embedded database", async (
   expect(statements).toEqual([["select $1", [1]]]);
 });
 
-test("finds Ponder's logger and metrics, and none outside of Ponder", () => {
+test("finds Ponder's logger and metrics, and neither outside of Ponder", () => {
   const { scope } = globalsOf();
   expect(ponderLogger(scope)).toEqual(scope.PONDER_COMMON.logger);
   expect(ponderLogger({})).toBeUndefined();

@@ -55,7 +55,7 @@ const apiGlobals = z.object({
   }),
 });
 
-/** What Ponder's metrics say of one chain's sync; a number is absent until Ponder has set it. */
+/** Ponder's metrics of one chain's sync; a number is absent until Ponder has set it. */
 export type SyncMetrics = {
   historicalTotalBlocks?: number | undefined;
   historicalTotalSeconds?: number | undefined;

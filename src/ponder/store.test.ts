@@ -17,22 +17,22 @@ describe("a stored list", () => {
     expect(storedList(guarded, "texts")).toBe(texts);
   });
 
-  test("is empty where there is none", () => {
+  test("is empty if there is none", () => {
     expect(storedList<Row, "texts">(null, "texts")).toEqual([]);
     expect(storedList<Row, "texts">({ texts: null }, "texts")).toEqual([]);
   });
 });
 
-test("an update gives the row as it is then", async () => {
+test("an update returns the updated row", async () => {
   expect(await unlessMissing(Promise.resolve({ id: "0x1" }))).toEqual({ id: "0x1" });
 });
 
-test("an update of a row that is not there gives nothing", async () => {
+test("an update of a missing row returns nothing", async () => {
   const error = Object.assign(new Error("No existing record found"), { name: "RecordNotFoundError" });
   expect(await unlessMissing(Promise.reject(error))).toBeUndefined();
 });
 
-test("any other failure of the store goes on", async () => {
+test("any other error of the store is rethrown", async () => {
   await expect(unlessMissing(Promise.reject(new Error("connection lost")))).rejects.toThrow(
     "connection lost",
   );

@@ -30,7 +30,7 @@ export function list<B extends PgColumnBuilderBase>(builder: B): B {
   });
 }
 
-// Drizzle has no collation option. The type name is the one place where one can be said, so that the
+// Drizzle has no collation option. The type name is the only place to specify one, so that the
 // primary key, every index and every comparison of the column use it.
 function inByteOrder(): string {
   return 'text COLLATE "C"';

@@ -1,10 +1,10 @@
 import { index, onchainTable, primaryKey } from "ponder";
 import { hex, list, text } from "./columns.ts";
 
-// What is needed to answer a resolution from the index. Values are those that a reader means, not raw ones
+// What is needed to resolve names from the index. Values are interpreted, not raw ones
 // (src/ens/record-values.ts); an unset record has no row, or null in its column.
 
-/** Name that an account gave itself on a reverse registrar; the row goes when the name is cleared. */
+/** Name that an account claimed on a reverse registrar; the row is deleted when the name is cleared. */
 export const reverseNameRecord = onchainTable(
   "reverse_name_records",
   (t) => ({ address: hex(t).notNull(), coinType: t.bigint().notNull(), value: text(t).notNull() }),
@@ -12,8 +12,8 @@ export const reverseNameRecord = onchainTable(
 );
 
 /**
- * Resolver that a registry holds for a node; the row goes when the resolver is set to zero. `address` is the registry:
- * both registries of the root chain write under the newer one's.
+ * Resolver that a registry has for a node; the row is deleted when the resolver is set to zero. `address` is the
+ * registry: both registries of the root chain write under the newer one's.
  */
 export const domainResolverRelation = onchainTable(
   "domain_resolver_relations",
@@ -52,12 +52,12 @@ export const resolverRecord = onchainTable("resolver_records", (t) => ({
   version: t.bigint(),
   /** Content types under which an ABI was set since then; its text is on the chain only. */
   abiContentTypes: list(t.bigint().array()),
-  /** Coin types and text keys that have a row of their own, so that they can be cleared at once. */
+  /** Coin types and text keys that have their own rows, so that they can be cleared at once. */
   coinTypes: list(t.bigint().array()),
   textKeys: list(t.text().array()),
 }));
 
-/** Address record of a resolver; the row goes when the record is cleared. */
+/** Address record of a resolver; the row is deleted when the record is cleared. */
 export const resolverAddressRecord = onchainTable(
   "resolver_address_records",
   (t) => ({
@@ -70,7 +70,7 @@ export const resolverAddressRecord = onchainTable(
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address, table.node, table.coinType] }) }),
 );
 
-/** Text record of a resolver; the row goes when the record is cleared. */
+/** Text record of a resolver; the row is deleted when the record is cleared. */
 export const resolverTextRecord = onchainTable(
   "resolver_text_records",
   (t) => ({
@@ -85,5 +85,5 @@ export const resolverTextRecord = onchainTable(
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address, table.node, table.keyHash] }) }),
 );
 
-/** A node that the newer registry of the root chain has named: the older one has no say about it. */
+/** A node that the newer registry of the root chain has named: the older one no longer counts for it. */
 export const migratedNode = onchainTable("migrated_nodes", (t) => ({ node: hex(t).primaryKey() }));

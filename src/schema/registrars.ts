@@ -7,7 +7,7 @@ import { hex, list, text } from "./columns.ts";
 /** One row per base registrar, from its first registration on. Id: CAIP-10 account of the contract. */
 export const subregistry = onchainTable("subregistries", (t) => ({
   subregistryId: text(t).primaryKey(),
-  /** Node whose subnames it hands out. */
+  /** Node whose subnames it issues. */
   node: hex(t).notNull(),
 }));
 
@@ -28,7 +28,7 @@ export const registrationLifecycle = onchainTable(
 
 /**
  * One row per registration or renewal, created by the base registrar's event; events of controllers that follow in the
- * same transaction complete it, later ones leave it alone. Id: that of the first event. Amounts in wei.
+ * same transaction complete it, later ones do not change it. Id: that of the first event. Amounts in wei.
  */
 export const registrarAction = onchainTable(
   "registrar_actions",
@@ -40,15 +40,15 @@ export const registrarAction = onchainTable(
     node: hex(t).notNull(),
     /** Seconds by which the expiry moved; for a registration from the block's time on. */
     incrementalDuration: t.bigint().notNull(),
-    /** The three prices are null together, where no controller event carried them. */
+    /** The three prices are all null if no controller event carried them. */
     baseCost: t.bigint(),
     premium: t.bigint(),
     total: t.bigint(),
     /** Sender of the transaction. */
     registrant: hex(t).notNull(),
-    /** 32 bytes as emitted; null where no event carries a referrer. */
+    /** 32 bytes as emitted; null if no event carries a referrer. */
     encodedReferrer: hex(t),
-    /** The zero address where the 32 bytes are no address. */
+    /** The zero address if the 32 bytes are not an address. */
     decodedReferrer: hex(t),
     blockNumber: t.bigint().notNull(),
     /** Unix seconds. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { batchOf, createLabelDatabase } from "../../labels-service/store/database-writer.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// An index begun under one setting must not be continued under another: it would be neither.
+// An index started under one setting must not continue under another: it would mix both.
 
 let world: World;
 beforeAll(async () => {
@@ -14,20 +14,20 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-test("settings that do not decide rows leave the index as it is", async () => {
+test("settings that do not determine rows keep the index", async () => {
   const service = world.start({ LOG_LEVEL: "warn", RPC_REQUESTS_PER_SECOND: "300" });
   await world.waitForIndex();
   expect(service.ending()).toBeUndefined();
   await world.stop();
 });
 
-test("another mode is refused", async () => {
+test("another mode is rejected", async () => {
   const service = world.start({ SUBGRAPH_COMPAT: "true" });
   expect(await service.ended).toEqual({ code: 1, signal: undefined });
   expect(service.lastLines(50).join("\n")).toContain("previously used by a different Ponder app");
 });
 
-test("another label set is refused", async () => {
+test("another label set is rejected", async () => {
   const path = join(world.folder, "other.sqlite");
   const writer = createLabelDatabase(path, "other-set");
   writer.add(batchOf(["eth"]));

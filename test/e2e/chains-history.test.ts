@@ -39,13 +39,13 @@ type Sale = {
 
 // What ENSNode returns for every name of the recordings, and its table of sales.
 const given: { nameTokens: Given[]; nameSales: Sale[] } = readFixture("name-tokens.json.gz");
-// Everything that Base, Linea and 3DNS leave in the tables of the subgraph.
+// All rows of Base, Linea and 3DNS in the tables of the subgraph.
 const entitiesOfL2: Entities = readFixture("l2-entities.json.gz");
 const lineaWrapper = "0xe4eb561155afce723bb1ff8606fbfe9b28d5d38d";
 const plugins = "subgraph,basenames,lineanames,threedns,protocol-acceleration,registrars,tokenscope";
 
 const box = "0x665b1306e8eb7fc67d224df1c4ceb9003655ecffaf26d78c2832fe4788a22617";
-// Names that ENSNode writes otherwise, and why: see docs/compatibility.md.
+// Names that differ in ENSNode, and why: see docs/compatibility.md.
 const decidedNames = new Map([
   ["[2f0090b7c73105c6437067ee812c39ca6ce31eabcdbdb1bc01ea18a1329f54d3].eth", "braras.eth"],
   ["bom.eth", "[62f45294c7fc26193bb4f96ad9ae4a3164035ed097db5d669b87e493f42d4a50].eth"],
@@ -93,7 +93,7 @@ beforeAll(async () => {
 }, 200_000);
 afterAll(() => world?.close());
 
-// The marketplace and the currency that it is paid in, beside the contracts of the recordings.
+// The marketplace and the currency that it is paid in, in addition to the contracts of the recordings.
 function withMarket(): string {
   const { root, base, linea } = lastBlocks;
   const ranges = { root: { endBlock: root }, base: { endBlock: base }, linea: { endBlock: linea } };
@@ -125,7 +125,7 @@ test("late chains are queued until the cursor passes their start, then all compl
   }
 });
 
-test("lists ENSNode's registrar actions, save decided differences of names", async () => {
+test("lists ENSNode's registrar actions, except for decided differences in names", async () => {
   const found = await listedActions(world.url);
   expect(found).toEqual(
     recordedActions().map(({ action, name }) => ({ action, name: decidedNames.get(name) ?? name })),
@@ -179,7 +179,8 @@ const flat = ({ tokens }: Answer): Token[] =>
     mintStatus,
   ]);
 
-// ENSNode lists tokens in no order, takes tokens that a later registration left in the wrapper as owned, and lacks Linea's wrapper.
+// ENSNode lists tokens in no order, treats tokens that a later registration left in the wrapper as owned, and lacks
+// Linea's wrapper.
 function decidedTokens(tokens: Token[]): Token[] {
   const isWrapped = tokens.some(([, , , , type]) => type === "namewrapper");
   return tokens
@@ -192,7 +193,7 @@ function decidedTokens(tokens: Token[]): Token[] {
     .sort();
 }
 
-test("returns ENSNode's tokens for every name of three chains, save decided differences", async () => {
+test("returns ENSNode's tokens for every name of three chains, except for decided differences", async () => {
   const differences: unknown[] = [];
   for (const { domainId, name, expiresAt, tokens } of given.nameTokens) {
     const { status, answer } = await ask(domainId);
@@ -209,7 +210,7 @@ test("returns ENSNode's tokens for every name of three chains, save decided diff
   expect(given.nameTokens).toHaveLength(929);
 });
 
-test("every response keeps the guarantees on ownership", async () => {
+test("every response satisfies the ownership guarantees", async () => {
   for (const { domainId, tokens } of given.nameTokens) {
     if (tokens === undefined) continue;
     const types = flat((await ask(domainId)).answer!).map(([, , , , type, , status]) => [type, status]);

@@ -26,7 +26,7 @@ test("live chains: one slow, one that stops, one whose node is restarted, and a 
   );
   expect((await fetch(`${world.url}/api/registrar-actions?limit=1`)).status).toBe(200);
 
-  // The chain that does not move holds the cursor: none of the others is indexed beyond its head.
+  // The stalled chain holds the cursor: none of the others is indexed beyond its head.
   nodes.root.chain.setHead(1666);
   nodes.linea.chain.setHead(158);
   const held = blockOf("base", 178).timestamp;

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-test("an index that was killed in the backfill and while following ends as one that never was, and its status stays true", {
+test("an index killed in the backfill and while following ends equal to one that never was, and its status stays correct", {
   timeout: 400_000,
 }, async () => {
   world.node.faults.set({ delayMs: 15 });
@@ -62,7 +62,7 @@ test("an index that was killed in the backfill and while following ends as one t
   expect(await world.compareWithRecording()).toEqual(asRecorded);
 });
 
-/** Lets the head grow as on a live chain, some blocks at a time. */
+/** Advances the head as on a live chain, some blocks at a time. */
 async function follow(from: number, to: number) {
   for (let head = from; head <= to; head += 4) {
     world.node.chain.setHead(head);

@@ -102,7 +102,7 @@ test("the index follows the live chain, in real time", async () => {
   expect(realtime.status).toBe(200);
 });
 
-test("a second demo is refused with the port and the variable to change", async () => {
+test("a second demo is rejected with the port and the variable to change", async () => {
   const second = startDemo();
   expect(await second.ended).toEqual({ code: 1, signal: undefined });
   expect(second.lastLines()).toEqual([
@@ -110,7 +110,7 @@ test("a second demo is refused with the port and the variable to change", async 
   ]);
 });
 
-test("so is a taken port of the label service", async () => {
+test("so is a label service port in use", async () => {
   const other = createServer().listen(0);
   const port = (other.address() as { port: number }).port;
   const second = startDemo({ PORT: String(await freePort()), LABELS_PORT: String(port) });
@@ -121,13 +121,13 @@ test("so is a taken port of the label service", async () => {
   other.close();
 });
 
-test("an invalid port is refused", async () => {
+test("an invalid port is rejected", async () => {
   const second = startDemo({ PORT: "http" });
   expect(await second.ended).toEqual({ code: 1, signal: undefined });
   expect(second.lastLines()).toEqual(['PORT must be a port between 1 and 65535, not "http".']);
 });
 
-test("when the label service dies, the demo says so, ends and leaves nothing behind", async () => {
+test("when the label service dies, the demo reports it, ends and leaves nothing behind", async () => {
   expect(folders().length).toBe(1);
   const [labelService] = await childrenOf(demo.pid);
   process.kill(labelService!, "SIGKILL");

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-test("the index of the recorded chain holds exactly the entities of the ENS subgraph", async () => {
+test("the index of the recorded chain contains exactly the entities of the ENS subgraph", async () => {
   expect(await world.compareWithRecording()).toEqual(asRecorded);
 });
 

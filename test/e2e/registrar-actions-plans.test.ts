@@ -84,7 +84,7 @@ afterAll(() => close?.());
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 const signal = () => AbortSignal.timeout(60_000);
 
-/** The plan of the last statement, run once more. */
+/** The plan of the last statement, from a second run. */
 async function explain(): Promise<Plan[]> {
   const { text, values } = statements.at(-1)!;
   const { rows } = await pool.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [...values]);
@@ -107,7 +107,7 @@ const filters: [string, ActionFilter][] = [
 ];
 
 describe.skipIf(!server)(`among ${actions.toLocaleString("en")} actions`, () => {
-  test.each(filters)("the newest page reads few rows by index, and sorts no more: %s", async (_, filter) => {
+  test.each(filters)("the newest page reads and sorts few rows, by index: %s", async (_, filter) => {
     const paging = { page: 1, recordsPerPage: 100, totalRecords: 10_000 };
     expect(await readActions(database, filter, paging, signal())).toHaveLength(100);
     const nodes = await explain();
@@ -117,14 +117,14 @@ describe.skipIf(!server)(`among ${actions.toLocaleString("en")} actions`, () => 
     expect(rowsRead(nodes)).toBeLessThan(3_000);
   });
 
-  test.each(filters)("a count goes on from the former one: %s", async (_, filter) => {
+  test.each(filters)("a count continues from the previous one: %s", async (_, filter) => {
     const first = await countActions(database, filter, undefined, signal());
     const again = await countActions(database, filter, first, signal());
     expect(again.total).toBe(first.total);
     expect(rowsRead(await explain())).toBeLessThan(2_500);
   });
 
-  test("the last page is as near as the first", async () => {
+  test("the last page is as cheap as the first", async () => {
     const paging = { page: actions / 100, recordsPerPage: 100, totalRecords: actions };
     const rows = await readActions(database, {}, paging, signal());
     expect(rows.map(({ action }) => action.block.timestamp)).toEqual(

@@ -67,7 +67,7 @@ test.each([
   [["a", "--stand-ins", "many"], 2, '--stand-ins must be a whole number, not "many".'],
   [["--unknown"], 2, "Unknown option '--unknown'"],
   [["/nowhere"], 1, "/nowhere"],
-])("%j is refused with exit code %i", async (args, code, message) => {
+])("%j is rejected with exit code %i", async (args, code, message) => {
   const refused = rehearse(...args);
   expect((await refused.ended).code).toBe(code);
   expect(refused.lastLines().join("\n")).toContain(message);

@@ -9,7 +9,7 @@ import { type Anvil, startAnvil } from "../support/anvil.ts";
 import { createNameChain } from "../support/name-chain.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// A name service on a real EVM: each question is put twice, to the index and to the contracts.
+// A name service on a real EVM: each query is sent twice, to the index and to the contracts.
 
 const chainId = 15658733;
 const oldRegistry: Hex = "0x0dcd1bf9a1b36ce34237eeafef220932846bcd82";

@@ -33,7 +33,7 @@ test("after a crash no head runs ahead of its rows", { timeout: 300_000 }, async
   expect([...head.seen]).toEqual(expect.arrayContaining([1_636, 1_666]));
 });
 
-/** Asks again and again, in one query, for the head and the newest event; remembers heads whose rows were missing. */
+/** Repeatedly reads the head and the newest event in one query; remembers heads whose rows were missing. */
 function watchHead({ query }: World) {
   const faults: string[] = [];
   const seen = new Set<number>();

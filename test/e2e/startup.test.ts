@@ -11,14 +11,14 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-test("a node of another chain is refused with the variable to correct", async () => {
+test("a node of another chain is rejected with the variable to correct", async () => {
   const service = world.start({ NAMESPACE: "sepolia", RPC_URL_11155111: world.node.url });
   expect(await service.ended).toEqual({ code: 1, signal: undefined });
   const output = service.lastLines().join("\n");
   expect(output).toContain("answers for chain 15658733, not for chain 11155111. Correct RPC_URL_11155111.");
 });
 
-test("a taken port is refused instead of replaced by another", async () => {
+test("a port in use is rejected instead of replaced by another", async () => {
   const other = createServer().listen(world.port);
   const service = world.start();
   expect(await service.ended).toEqual({ code: 1, signal: undefined });
@@ -26,7 +26,7 @@ test("a taken port is refused instead of replaced by another", async () => {
   other.close();
 });
 
-test("an invalid configuration is refused with all its errors at once", async () => {
+test("an invalid configuration is rejected with all its errors at once", async () => {
   const service = world.start({ NAMESPACE: "mainet", LABELS_URL: "localhost:3223" });
   expect(await service.ended).toEqual({ code: 1, signal: undefined });
   const output = service.lastLines().join("\n");
@@ -34,7 +34,7 @@ test("an invalid configuration is refused with all its errors at once", async ()
   expect(output).toContain("LABELS_URL");
 });
 
-test("SIGTERM, as sent by container runtimes, ends the service, and the next start waits for no lock", {
+test("SIGTERM, as sent by container runtimes, stops the service, and the next start waits for no lock", {
   timeout: 240_000,
 }, async () => {
   world.start();

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => generated?.close());
 
-/** The case, asked about names of the generated database in place of those of the recorded chain. */
+/** The case with names of the generated database instead of those of the recorded chain. */
 function adapt(text: string): string {
   return text
     .replaceAll("0x14dc79964da2c08b23698b3d3cc7ca32193d9955", generated.address)
@@ -31,7 +31,7 @@ function adapt(text: string): string {
     .replaceAll("number: 1666", "number_gte: 1");
 }
 
-/** The answer to a case, with the statements that were run. */
+/** The response to a case, with the statements that were run. */
 async function run({ query, variables }: Case) {
   const statements: { sql: string; values: readonly string[] }[] = [];
   const database: Database = {
@@ -92,7 +92,7 @@ test("keeps names that are longer than an index entry can be", async () => {
   });
 });
 
-test("searches within names by index where the trigram extension can be had", async ({ skip }) => {
+test("searches within names by index if the trigram extension is available", async ({ skip }) => {
   const connection = { query: (text: string) => generated.run(text) };
   const outcome = await createSearchIndexes(connection, "public");
   if (outcome.state === "unavailable") skip(outcome.reason);

@@ -56,7 +56,7 @@ test("stops a statement on the server once its client has gone", async ({ skip }
   close();
 });
 
-test("under a load of slow queries other routes stay quick, and 503 is returned beyond the queue", async ({
+test("under a load of slow queries other routes stay fast, and 503 is returned beyond the queue", async ({
   skip,
 }) => {
   if (!generated.isServer)

@@ -11,8 +11,8 @@ import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anv
 import { startWorld, type World } from "../support/world.ts";
 import { type ProxiedRequest, respondError, startRpcProxy } from "./support/rpc-proxy.ts";
 
-// An account's reverse name has a label that only the transaction shows. Its sender decides how long its call trace is, and
-// how long the node takes for it. Whatever that is, the next block is indexed within seconds.
+// The label of an account's reverse name is only in the transaction. Its sender controls the length of its call trace,
+// and how long the node takes for it. In any case, the next block is indexed within seconds.
 
 const withinMs = 15_000;
 const account = (seed: string) => keccak256(stringToHex(seed)).slice(0, 42) as Hex;
@@ -150,7 +150,7 @@ describe.runIf(hasAnvil())("a transaction that names an account", () => {
     ["that the node gives up", (response, request) => respondError(response, request, "execution timeout")],
     ["that breaks off", (response) => response.destroy()],
     ["that is not JSON", (response) => response.end("<html>")],
-    ["that is no object", (response, { id }) => response.end(JSON.stringify({ id, result: 5 }))],
+    ["that is not an object", (response, { id }) => response.end(JSON.stringify({ id, result: 5 }))],
   ])("does not hold the index with a trace %s", async (kind, answer) => {
     trace = answer;
     const address = account(kind);
@@ -176,7 +176,7 @@ describe.runIf(hasAnvil())("a transaction that names an account", () => {
     await anvil.request("evm_increaseTime", 600);
     const before = proxy.countOf("debug_traceTransaction");
     await index(...accounts.map((address) => [newOwner(address)]));
-    // Two tries each for the first ones, then one; the chain grants thirty transactions at once.
+    // Two attempts each for the first ones, then one; the chain's allowance is thirty transactions at once.
     expect(proxy.countOf("debug_traceTransaction") - before).toBeLessThan(40);
   });
 });

@@ -11,8 +11,8 @@ import { startWorld, type World } from "../support/world.ts";
 import { honestCode, hostileCode } from "./support/hostile-contracts.ts";
 import { respondError, startRpcProxy } from "./support/rpc-proxy.ts";
 
-// The old TextChanged leaves the value out, and anybody's contract may emit it: the indexer reads the value from a contract
-// that an attacker wrote. Whatever that does, the next block is indexed within seconds.
+// The old TextChanged does not carry the value, and any contract may emit it: the indexer reads the value from a
+// contract that an attacker wrote. Whatever it does, the next block is indexed within seconds.
 
 const withinMs = 15_000;
 const addressOf = (place: number): Hex => `0x${"e1".repeat(18)}${place.toString(16).padStart(4, "0")}`;
@@ -20,7 +20,7 @@ const names = Object.keys(hostileCode);
 const honest = addressOf(0);
 const addresses = new Map(names.map((name, place) => [name, addressOf(place + 1)]));
 
-// What other nodes than anvil say of the same contracts, and what a node does that the call puts out of order.
+// Responses of nodes other than anvil for the same contracts, and failures of a node that the call disrupts.
 const gethSays = addressOf(100);
 const gethGivesUp = addressOf(101);
 const unknownWords = addressOf(102);

@@ -8,8 +8,8 @@ import { startServer } from "../../labels-service/test-support/running-server.ts
 import type { Database } from "../../src/api/database/client.ts";
 import { createEndpoint } from "../support/subgraph/endpoint.ts";
 
-// Bytes that proxies and servers read differently (RFC 9112, sections 3, 6.1 and 11.2): a request that hides a second one,
-// and such that are none. Each ends with an error and the connection; what follows is never answered.
+// Bytes that proxies and servers read differently (RFC 9112, sections 3, 6.1 and 11.2): a request that hides a second
+// one, and bytes that are not a request. Each gets an error and ends the connection; what follows is never answered.
 
 let labels: Awaited<ReturnType<typeof startServer>>;
 let api: Server;

@@ -21,7 +21,7 @@ export const subregistries: Subregistry[] = [
   },
 ];
 
-/** A registrar action as a test wants it; what it leaves out is made up. */
+/** A registrar action as a test wants it; omitted fields are generated. */
 export type GivenAction = {
   name: string;
   type?: "registration" | "renewal";
@@ -56,7 +56,7 @@ export async function createActionsDatabase(actions: readonly GivenAction[]) {
   return { client, database: createDatabase(client) };
 }
 
-/** Stores one action more; moves the finalized checkpoint of all chains to `finalized` (Unix seconds), if given. */
+/** Stores one more action; moves the finalized checkpoint of all chains to `finalized` (Unix seconds), if given. */
 export async function insertAction(client: PGlite, action: GivenAction, finalized?: number): Promise<void> {
   const { name, type = "registration", timestamp, referrer, price } = action;
   const node = namehash(name);

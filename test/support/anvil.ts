@@ -20,7 +20,7 @@ const binary = fileURLToPath(
   new URL("../../node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil", import.meta.url),
 );
 
-/** Whether the EVM node of the optional dependency is installed and runs here; says so where it does not. */
+/** Whether the EVM node of the optional dependency is installed and runs here; logs it if it does not. */
 export function hasAnvil(): boolean {
   const isThere = existsSync(binary) && process.platform === "linux" && process.arch === "x64";
   if (!isThere)
@@ -57,7 +57,7 @@ export async function startAnvil(chainId: number, options: readonly string[] = [
   };
 }
 
-/** A chain with a real EVM whose contracts emit any logs; it mines when told to. */
+/** A chain with a real EVM whose contracts emit any logs; it mines on request. */
 export type EmittingChain = Awaited<ReturnType<typeof startEmittingChain>>;
 
 /**

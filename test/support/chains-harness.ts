@@ -20,7 +20,7 @@ import { handlers } from "./registry.ts";
 /** The one resolver of 3DNS in the harness, on each chain. */
 export const threednsResolver: Hex = `0x${"3d".repeat(20)}`;
 
-/** Where and when an event happens; the rest of it is made up. */
+/** Where and when an event happens; the rest is generated. */
 export type Place = {
   chainId?: number;
   block?: number;
@@ -30,7 +30,7 @@ export type Place = {
   sender?: Hex;
   emitter?: Hex;
   data?: Hex;
-  /** Topics of the log, if others than the event declares. */
+  /** Topics of the log, if they differ from those that the event declares. */
   topics?: number;
 };
 
@@ -118,7 +118,7 @@ export function createChainsHarness({
   const registered = new Map(handlers);
   let played = 0;
 
-  /** Feeds `<source>:<event>` to its indexing function; each event is one log further unless `place` says where. */
+  /** Feeds `<source>:<event>` to its indexing function; each event is the next log unless `place` is given. */
   async function play(name: string, args: Record<string, unknown>, place: Place = {}): Promise<void> {
     const handler = registered.get(name);
     if (!handler) throw new Error(`no handler for ${name}`);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-// Chains of any height without transactions: enough for Ponder to start on the tables of the public networks.
+// Chains of any height without transactions: enough for Ponder to start with the datasources of the public networks.
 
 const emptyBlock = {
   logsBloom: `0x${"0".repeat(512)}`,

@@ -5,7 +5,7 @@ import { mount } from "../../src/api/rest/endpoint.ts";
 import type { GateContext } from "../../src/api/rest/gate.ts";
 import type { CurrentStatus } from "../../src/api/status/status-source.ts";
 
-/** A status that holds what endpoints read of one: the cursor 1768400395 and what the index is doing. */
+/** A status with the fields that endpoints read: the cursor 1768400395 and what the index is doing. */
 export function currentStatus(
   omnichainStatus = "omnichain-following",
   cursor = 1_768_400_395,

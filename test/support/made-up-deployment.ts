@@ -13,7 +13,7 @@ export const madeUpAddresses = {
   wrapper: address("04"),
 };
 
-/** Events of the made-up controller: other argument names than any real one, prices in one part, a referrer. */
+/** Events of the made-up controller: argument names unlike any real one, a single price, a referrer. */
 export const shopAbi = parseAbi([
   "event Sold(bytes32 indexed hash, string title, uint256 fee, uint256 surcharge, bytes32 referrer)",
   "event Prolonged(bytes32 indexed hash, string title, uint256 fee)",

@@ -6,7 +6,7 @@ type Row = Record<string, unknown>;
 
 /**
  * Stand-in for Ponder's store: finds, inserts, updates and deletes rows by primary key, with Ponder's conversions
- * (absent is null, NULs go). Like Postgres it refuses nulls in columns that must not be null, and a key that is there.
+ * (absent is null, NULs are dropped). Like Postgres it rejects nulls in NOT NULL columns, and duplicate keys.
  */
 export function createMemoryStore() {
   const tables = new Map<Table, Map<string, Row>>();
@@ -59,7 +59,7 @@ export function createMemoryStore() {
         let onConflict = (_: Row): Row | null => {
           throw new Error(`duplicate key ${keyOf(table, row)}`);
         };
-        // Inserts after the caller had the chance to say what a conflict does.
+        // Inserts after the caller could choose what a conflict does.
         const inserted = Promise.resolve().then(() => {
           const before = find(table, row);
           return before ? onConflict(before) : put(table, row);

@@ -105,7 +105,7 @@ export function createNameChain(anvil: Anvil) {
       return emit(registry, registryResolverAbi, "NewResolver", { node, resolver });
     },
 
-    /** The registry returns a resolver without having emitted it, as one that falls back to an older registry does. */
+    /** The registry returns a resolver without having emitted it, like one that falls back to an older registry. */
     fallsBack: (registry: Hex, name: string, resolver: Hex) =>
       install(registry, [registryEntry(nodeOfName(name), resolver)]),
 

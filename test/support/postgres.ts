@@ -16,7 +16,7 @@ export function postgresPrograms(): string | undefined {
   return folders.find((folder) => existsSync(join(folder, "initdb")) && existsSync(join(folder, "postgres")));
 }
 
-// Nothing of a test has to survive a crash of the machine.
+// No test data has to survive a crash of the machine.
 const testSettings: readonly string[] = [
   "fsync=off",
   "synchronous_commit=off",
@@ -61,7 +61,7 @@ export async function startPostgres(programs: string, settings: readonly string[
     });
   let server = launch();
   await answering();
-  /** Ends the server at once, without a last checkpoint, as a crash would. */
+  /** Stops the server at once, without a final checkpoint, like a crash. */
   async function halt(): Promise<void> {
     const ended = new Promise((resolve) => server.once("exit", resolve));
     server.kill("SIGQUIT");
@@ -84,7 +84,7 @@ export async function startPostgres(programs: string, settings: readonly string[
   };
 }
 
-/** Creates an empty database beside the one at `url`. */
+/** Creates an empty database on the server of `url`. */
 export async function createEmptyDatabase(url: string) {
   databases += 1;
   const name = `test_${process.pid}_${databases}`;

@@ -132,7 +132,7 @@ function argsOf(item: AbiEvent, { topics, data }: RecordedLog): object | undefin
   }
 }
 
-// Events of which there are several are registered with their parameters.
+// Overloaded events are registered with their parameters.
 function nameOf({ name, inputs }: AbiEvent): string {
   if (resolverRecordsAbi.filter((item) => item.name === name).length === 1) return name;
   const parameters = inputs.map(

@@ -37,13 +37,13 @@ export const readFixture = (name: string) => JSON.parse(gunzipSync(readFileSync(
 /** Entities that the original mapping creates from the recording of the root chain. */
 export const recordedEntities = (): Entities => readEntityDump(fixture("chain-a-entities.json.gz"));
 
-/** Values in which the index was decided to differ from them: a wrapped label that ends in NUL is unusable. */
+/** Values in which the index differs from them by decision: a wrapped label that ends in NUL is unusable. */
 const decidedDifferences = (): Accepted => JSON.parse(readFileSync(fixture("chain-a-accepted.json"), "utf8"));
 
-/** The outcome of `compareWithRecording` if all is right: five fields are decided differences. */
+/** The expected result of `compareWithRecording`: five fields are decided differences. */
 export const asRecorded: Comparison = { total: 11888, equal: 11888, acceptedFields: 5, differences: [] };
 
-/** Compares the entities behind a subgraph endpoint with those of the whole recording. */
+/** Compares the entities of a subgraph endpoint with those of the whole recording. */
 export async function compareWithRecording(endpoint: string): Promise<Comparison> {
   const expected = recordedEntities();
   return compareEntities(expected, await readEntities(endpoint, expected), decidedDifferences());

@@ -7,8 +7,8 @@ type Status = {
 };
 
 /**
- * Asks for the indexing status again and again: checks every response, and remembers each state of the omnichain index
- * and the given chains, in this order.
+ * Polls the indexing status: checks every response, and remembers each state of the omnichain index and the given
+ * chains, in this order.
  */
 export function watchStatus(url: string, chains: readonly ChainName[]) {
   const seen: string[] = [];
@@ -55,7 +55,7 @@ export function watchStatus(url: string, chains: readonly ChainName[]) {
       cursor = 0;
       isUp = false;
     },
-    /** Looks once more, then no longer. */
+    /** Polls once more, then stops. */
     async stop() {
       isOn = false;
       await done;

@@ -79,7 +79,7 @@ export async function createIndexer({ labels, database = "server", environment }
       return service;
     },
 
-    /** Asks `look` until it is done; throws as soon as the service has ended. */
+    /** Polls `look` until it is done; throws as soon as the service has ended. */
     waitFor: <Result>(
       what: string,
       look: () => Promise<{ done: Result } | { state: string }>,
@@ -94,7 +94,7 @@ export async function createIndexer({ labels, database = "server", environment }
       return body.realtimeProjection.snapshot;
     },
 
-    /** Kills the indexing process at once, as a lack of memory would, and waits until it is gone. */
+    /** Kills the indexing process at once, like the OOM killer, and waits until it is gone. */
     async crash() {
       const [ponder] = await childrenOf(running().pid);
       if (ponder === undefined) throw new Error(endingOf(running()));
@@ -105,10 +105,10 @@ export async function createIndexer({ labels, database = "server", environment }
     /** Throws if the service has ended. */
     expectRunning: () => requireRunning(running()),
 
-    /** Ends the service in an orderly way. */
+    /** Stops the service gracefully. */
     stop: (signal: NodeJS.Signals = "SIGINT") => running().stop(signal),
 
-    /** Ends the service and removes its data. */
+    /** Stops the service and removes its data. */
     async close() {
       await service?.stop("SIGINT");
       await stored?.drop();
@@ -254,7 +254,7 @@ export async function startChainsWorld({
       nodes[chain] = await open(chain, port);
     },
 
-    /** Waits until the status is as `isWanted` says. */
+    /** Waits until `isWanted` accepts the status. */
     waitForStatus: (what: string, isWanted: (snapshot: Snapshot) => boolean) =>
       indexer.waitFor(what, async () => {
         const snapshot = await indexer.snapshot();

@@ -12,7 +12,7 @@ import {
   times,
 } from "../attack.ts";
 
-// Attacks by the way in which a request is sent, or its response is read.
+// Attacks through how a request is sent, or its response read.
 
 const megabyte = " ".repeat(1_000_000);
 
@@ -40,7 +40,7 @@ export const connectionAttacks: Attack[] = [
         await pause(target, 300);
         return given;
       });
-      // Whether it still answers.
+      // Whether it still responds.
       await pause(target, 5_000);
       return [...replies, await send(target, { path: "/api/name-sales", givesUpAfterMs: 25_000 })];
     },

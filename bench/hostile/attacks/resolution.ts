@@ -1,6 +1,6 @@
 import { type Attack, atOnce, inRounds, pause, type Reply, send, type Target, times } from "../attack.ts";
 
-// Attacks through resolvers that answer as the attacker wants (bench/hostile/hostile-node.ts).
+// Attacks through resolvers controlled by the attacker (bench/hostile/hostile-node.ts).
 
 const records = (target: Target, name: string, texts: number, givesUpAfterMs = 60_000) =>
   send(target, {
@@ -15,7 +15,7 @@ const manyRecords = (target: Target, name: string) =>
     givesUpAfterMs: 30_000,
   });
 
-// What Ponder takes for nodes that are not on the same machine.
+// Ponder's default for nodes on other machines.
 const remote = { RPC_REQUESTS_PER_SECOND: "20" };
 
 export const resolutionAttacks: Attack[] = [

@@ -1,6 +1,6 @@
 import { type Attack, atOnce, inRounds, pause, query, times } from "../attack.ts";
 
-// Documents that are small and legal, and dear to answer.
+// Small, legal documents that are expensive to execute.
 
 const wide = `{ domains(first: 1000) { ${times(7_400, (i) => `f${i}: id`)} } }`;
 
@@ -29,7 +29,7 @@ const conditions = (count: number) => ({
   },
 });
 
-// Substring searches over all names, each request with others.
+// Substring searches over all names, different ones in each request.
 const slow = (place: number) =>
   `{ domains(where: { or: [${times(900, (i) => `{ name_contains_nocase: "a${i}%b${place}%c" }`, ",")}] }) { id } }`;
 

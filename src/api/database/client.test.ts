@@ -56,7 +56,7 @@ function createPool(max: number) {
   };
 }
 
-test("statements given up together leave the pool usable, and never take its last two connections", async () => {
+test("statements aborted together leave the pool usable, and never take its last two connections", async () => {
   const pool = createPool(10);
   const database = createDatabase(pool);
   for (let round = 0; round < 3; round++) {

@@ -14,7 +14,7 @@ test("names schemas and the extension's operators in full", () => {
   ]);
 });
 
-test("waits for the backfill, then makes the indexes once and tells of it", async () => {
+test("waits for the backfill, then creates the indexes once and logs it", async () => {
   const statements: string[] = [];
   const lines: string[] = [];
   const states = [false, new Error("not yet"), true, true, true];
@@ -40,7 +40,7 @@ test("waits for the backfill, then makes the indexes once and tells of it", asyn
   stop();
 });
 
-test("goes without where the extension is not installed", async () => {
+test("does without if the extension is not installed", async () => {
   const client = new PGlite();
   const outcome = await createSearchIndexes({ query: (text) => client.exec(text) }, "public");
   expect(outcome.state).toBe("unavailable");

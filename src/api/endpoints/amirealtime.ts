@@ -4,10 +4,10 @@ import { ApiError, envelope, messageSchema } from "../rest/errors.ts";
 import { countSchema, secondsSchema } from "../rest/values.ts";
 import { project } from "../status/snapshot.ts";
 
-/** Seconds by which the index may lag behind if the request does not say. */
+/** Default number of seconds by which the index may lag. */
 const AMIREALTIME_DEFAULT_MAX_WORST_CASE_DISTANCE = 60;
 
-// Plain decimal digits only: "1e3", "0x10", "+5" and " 5" are refused, though a number could be read from them.
+// Plain decimal digits only: "1e3", "0x10", "+5" and " 5" are rejected, though they could be parsed as numbers.
 const distance = z
   .string({ error: "maxWorstCaseDistance must be given once" })
   .regex(/^[0-9]*$/, { error: "maxWorstCaseDistance must be a non-negative integer", abort: true })

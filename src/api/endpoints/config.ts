@@ -16,7 +16,7 @@ export type ConfigContext = {
     indexedChainIds: readonly number[];
   };
   versions: Versions;
-  /** What the source of labels last said of itself. */
+  /** The label source's last report about itself. */
   labelSource: () => LabelsVersion;
 };
 

@@ -33,7 +33,7 @@ const chainSchema = z.union([
   }),
 ]);
 
-// Held against the type of the snapshot, whose text is sent as it is.
+// Checked against the type of the snapshot, whose text is sent unchanged.
 const snapshotSchema = z.strictObject({
   strategy: z.literal("omnichain"),
   slowestChainIndexingCursor: secondsSchema,
@@ -73,7 +73,7 @@ export const indexingStatus = endpoint({
   handle:
     ({ clock }: { clock: () => number }) =>
     ({ current: { snapshot, json } }) => {
-      // The snapshot's text is made once per snapshot, so that a response costs the same however many chains there are.
+      // The text is built once per snapshot, so that the cost of a response does not depend on the number of chains.
       const { projectedAt, worstCaseDistance } = project(snapshot, Math.floor(clock() / 1000));
       const text = `{"responseCode":"ok","realtimeProjection":{"projectedAt":${projectedAt},"worstCaseDistance":${worstCaseDistance},"snapshot":${json}}}`;
       return { status: 200, text };

@@ -157,7 +157,7 @@ describe("responses without tokens", () => {
     ],
     [{ status: "" }, "unsupported-indexing-status", "once the indexing status is known"],
     [{ status: "omnichain-backfill" }, "unsupported-indexing-status", "it is omnichain-backfill"],
-  ])("503 before the request is looked at: %o", async (options, errorCode, part) => {
+  ])("503 before the request is checked: %o", async (options, errorCode, part) => {
     const [status, body] = await endpoint(options).tokens("?name=X");
     expect([status, body.errorCode]).toEqual([503, errorCode]);
     expect(body.error.details).toContain(part);
@@ -270,7 +270,7 @@ describe("sales", () => {
     expect((await endpoint().sales(query))[0]).toBe(status);
   });
 
-  test("a page past the last one is refused with the last one", async () => {
+  test("a page past the last one is rejected with the number of the last one", async () => {
     expect(await endpoint().sales("?page=4")).toEqual([
       400,
       { message: "Page 4 is past the last page, which is 3." },

@@ -26,15 +26,15 @@ export type NameTokensContext = {
   /** The base registrars that are indexed, each with the plugin that indexes its names. */
   subregistries: readonly { namesPlugin: string }[];
   names: {
-    /** Names whose direct subnames the indexed base registrars hand out. */
+    /** Names whose direct subnames the indexed base registrars issue. */
     managedNames: readonly string[];
-    /** The one of them on the root chain: only tokens of its subnames are the last word on their names. */
+    /** The one of them on the root chain: only tokens of its subnames are authoritative for their names. */
     rootManagedName: string;
     nameWrappers: readonly { chainId: number; address: Hex }[];
   };
 };
 
-/** What the plugins and the namespace say of names and their tokens. */
+/** What the plugins and the namespace determine about names and their tokens. */
 export function namesContext(namespace: Namespace, plugins: readonly string[]): NameTokensContext["names"] {
   const managedNames = plugins.flatMap((plugin) => {
     const deployment: Deployment | undefined = deployments.find((one) => one.plugin === plugin);
@@ -197,7 +197,7 @@ function withOwnership(name: string, tokens: readonly Token[], names: NameTokens
   const isWrapper = ({ owner }: Token) =>
     names.nameWrappers.some(({ chainId, address }) => chainId === owner.chainId && address === owner.address);
   const isLastWord = parentName(name) === names.rootManagedName;
-  // A new registration after the end of a wrapped one leaves the wrapper's token behind, which then means nothing.
+  // A new registration after a wrapped one has expired leaves the wrapper's token behind, which is then meaningless.
   const registrarToken = tokens.find(({ token }) => token.assetNamespace === "erc721");
   const isLeftBehind = ({ token }: Token) =>
     token.assetNamespace === "erc1155" && registrarToken !== undefined && !isWrapper(registrarToken);

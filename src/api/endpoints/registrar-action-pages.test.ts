@@ -74,7 +74,7 @@ test("pages of any filter hold the matching actions, newest first", async () => 
   );
 });
 
-test("a count goes on from what is settled", async () => {
+test("a count continues from the settled part", async () => {
   const { client, database } = await createActionsDatabase(given.slice(0, 10));
   const count = (before?: Awaited<ReturnType<typeof countActions>>) =>
     countActions(database, {}, before, signal);
@@ -88,13 +88,13 @@ test("a count goes on from what is settled", async () => {
   await insertAction(client, { name: "f.eth", timestamp: 1_700_002_000 }, 1_700_001_500);
   expect(await count(some)).toMatchObject({ settled: 11, total: 12 });
 
-  // What was settled is not looked at again.
+  // The settled part is not read again.
   await client.query("DELETE FROM registrar_actions WHERE timestamp <= 1700000020");
   expect(await count(some)).toMatchObject({ total: 12 });
   await client.close();
 });
 
-test("a finalized checkpoint that lies behind a former one settles nothing", async () => {
+test("a finalized checkpoint behind an earlier one settles nothing", async () => {
   const { client, database } = await createActionsDatabase(given.slice(0, 10));
   await insertAction(client, { name: "e.eth", timestamp: 1_700_001_000 }, 1_700_000_020);
   const before = await countActions(database, {}, undefined, signal);
@@ -104,7 +104,7 @@ test("a finalized checkpoint that lies behind a former one settles nothing", asy
   await client.close();
 });
 
-// Counts that are given, in order, to the requests for a count.
+// Results of the requests for a count, in order.
 function createCounts(results: (ActionCount | Error)[]) {
   const asked: (ActionCount | undefined)[] = [];
   const countOf = createActionCounts(async (_, before) => {
@@ -118,28 +118,28 @@ function createCounts(results: (ActionCount | Error)[]) {
 const first = { settledUpTo: "1", settled: 3, total: 5 };
 const second = { settledUpTo: "2", settled: 5, total: 6 };
 
-test("counts once for a head, also when asked at the same time", async () => {
+test("counts once per head, also for concurrent requests", async () => {
   const { countOf, asked } = createCounts([first]);
   expect(await Promise.all([countOf({}, "1:7"), countOf({}, "1:7")])).toEqual([5, 5]);
   expect(await countOf({}, "1:7")).toBe(5);
   expect(asked).toEqual([undefined]);
 });
 
-test("counts on from the former number when the head moved", async () => {
+test("counts on from the previous number when the head has moved", async () => {
   const { countOf, asked } = createCounts([first, second]);
   await countOf({}, "1:7");
   expect(await countOf({}, "1:8")).toBe(6);
   expect(asked).toEqual([undefined, first]);
 });
 
-test("keeps filters apart", async () => {
+test("keeps filters separate", async () => {
   const { countOf, asked } = createCounts([first, second]);
   expect(await countOf({ type: "renewal" }, "1:7")).toBe(5);
   expect(await countOf({ type: "registration" }, "1:7")).toBe(6);
   expect(asked).toEqual([undefined, undefined]);
 });
 
-test("forgets a count that failed, not the one before it", async () => {
+test("forgets a failed count, not the previous one", async () => {
   const { countOf, asked } = createCounts([first, new Error("no database"), second]);
   await countOf({}, "1:7");
   await expect(countOf({}, "1:8")).rejects.toThrow("no database");

@@ -15,7 +15,7 @@ import {
   secondsSchema,
 } from "../rest/values.ts";
 
-/** Which actions are asked for; conditions of absent members do not count. */
+/** The requested actions; absent members are not conditions. */
 export type ActionFilter = {
   /** Base registrars whose actions count, as CAIP-10 ids. */
   subregistryIds?: readonly string[] | undefined;
@@ -31,7 +31,7 @@ export type ActionFilter = {
   endTimestamp?: number | undefined;
 };
 
-// The three prices are null together, where no controller reported them.
+// The three prices are all null if no controller reported them.
 const price = (column: string) =>
   field(
     `CASE WHEN a.base_cost IS NOT NULL AND a.premium IS NOT NULL AND a.total IS NOT NULL
@@ -189,7 +189,7 @@ export function createActionCounts(
     try {
       return (await counted).total;
     } catch (error) {
-      // A count that failed is not remembered; the one before it still holds for what is settled.
+      // A failed count is not remembered; the previous one still holds for its settled part.
       if (known.peek(key)?.count === counted) {
         if (before) known.set(key, before);
         else known.delete(key);

@@ -67,7 +67,7 @@ function createRoutes({
 }
 
 describe("a response", () => {
-  test("holds each action with the state of its name", async () => {
+  test("contains each action with the state of its name", async () => {
     const { status, body, link } = await createRoutes().get("/?recordsPerPage=1");
     expect(status).toBe(200);
     expect(body).toEqual({

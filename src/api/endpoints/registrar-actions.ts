@@ -182,7 +182,7 @@ function filterOf(
   };
 }
 
-// Whatever was indexed last, on whichever chain: a count holds until this changes.
+// The last indexed block of every chain: a count is valid until one changes.
 function headOf({ omnichainSnapshot }: Snapshot): string {
   return Object.entries(omnichainSnapshot.chains)
     .map(([id, chain]) => `${id}:${"latestIndexedBlock" in chain ? chain.latestIndexedBlock.number : ""}`)

@@ -8,7 +8,7 @@ import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "./re
 
 const now = 1_768_400_411;
 
-/** The endpoints over a chain that answers calls as `answer` says; the database must not be asked. */
+/** The endpoints over a chain that answers calls with `answer`; the database must not be queried. */
 function endpoint({
   answer = () => {
     throw new Error("connect ECONNREFUSED https://eth.example/v2/secret-key");
@@ -157,7 +157,7 @@ test("a name without a resolver has no records", async () => {
   });
 });
 
-test("a chain that cannot be asked is 503, without a word of where it was asked", async () => {
+test("an unreachable chain is 503, without revealing its URL", async () => {
   expect(await endpoint()("/records/alice.eth?texts=a")).toEqual([
     503,
     { message: "Chain 1 could not be asked." },
@@ -189,7 +189,7 @@ describe("acceleration is attempted", () => {
   });
 });
 
-test("primary names are given for the chains of the namespace, the root chain first", async () => {
+test("primary names are returned for the chains of the namespace, the root chain first", async () => {
   const none = `0x${"0".repeat(64 * 3)}` as Hex;
   const [status, body] = await endpoint({ answer: () => none })(`/primary-names/0x${"a1".repeat(20)}`);
   expect(status).toBe(200);
@@ -221,7 +221,7 @@ test("primary names that cannot be resolved do not hide the others", async () =>
   ]);
 });
 
-test("the trace is an array of spans, only where it is asked for", async () => {
+test("the trace is an array of spans, only on request", async () => {
   const none = `0x${"0".repeat(64 * 3)}` as Hex;
   const [, body] = await endpoint({ answer: () => none })("/records/alice.eth?texts=a&trace=true");
   expect(body.trace).toHaveLength(1);

@@ -29,7 +29,7 @@ export type ResolveContext = {
   };
 };
 
-// Seconds that the index may lag behind to stand for the chain.
+// Seconds that the index may lag and still be used instead of the chain.
 const maxDistance = 60;
 
 const optionsQuery = z.object({
@@ -203,7 +203,7 @@ async function resolve<T extends object>(
       ...(trace ? { trace: spans } : {}),
     };
   } catch (error) {
-    // The cause may hold the URL of a node, and with it a key.
+    // The cause may contain the URL of a node, and with it a key.
     if (error instanceof UnavailableError) throw new ApiError(503, { message: error.message });
     throw error;
   }
@@ -215,7 +215,7 @@ function canAccelerate({ plugins, status, clock }: ResolveContext): boolean {
   return project(snapshot, Math.floor(clock() / 1000)).worstCaseDistance <= maxDistance;
 }
 
-// One chain that cannot be asked does not hide the names on the others.
+// One unreachable chain does not hide the names on the others.
 async function primaryNames(
   resolution: Resolution,
   { address, chainIds }: { address: Hex; chainIds: readonly number[] },

@@ -70,17 +70,17 @@ describe("a contract's function", () => {
     ["reverts", fail({ code: 3, message: "execution reverted" })],
     ["returns nothing", () => "0x"],
     ["returns data of another shape", () => `0x${"ff".repeat(32)}`],
-  ])("gives undefined where the contract %s", async (_, reply) => {
+  ])("returns undefined if the contract %s", async (_, reply) => {
     expect(await readerOf(reply).reader.read(1, resolver, request)).toBeUndefined();
   });
 
-  test("is unavailable where the node fails, and on a chain without a client", async () => {
+  test("is unavailable if the node fails, and on a chain without a client", async () => {
     const { reader } = readerOf(fail({ code: -32000, message: "header not found" }));
     await expect(reader.read(1, resolver, request)).rejects.toThrow(UnavailableError);
     await expect(reader.read(10, resolver, request)).rejects.toThrow("Chain 10 has no RPC URL.");
   });
 
-  test("is given up at once when the request is", async () => {
+  test("is aborted at once with the request", async () => {
     const leaving = new AbortController();
     const { reader } = readerOf(() => new Promise(() => {}), { signal: leaving.signal });
     const reading = reader.read(1, resolver, request);
@@ -125,7 +125,7 @@ describe("the resolver of a name (ENSIP-10)", () => {
     expect(calls[0]?.data).toContain("05616c6963650365746800");
   });
 
-  test("is unavailable where there is no universal resolver", async () => {
+  test("is unavailable without a universal resolver", async () => {
     const { reader } = readerOf(fail({ code: 3, message: "execution reverted" }), {
       hasUniversalResolver: true,
     });
@@ -156,7 +156,7 @@ describe("an extended resolver's function (ENSIP-10)", () => {
     ["reverts", fail({ code: 3, message: "execution reverted" })],
     ["returns no data", () => bytes("0x")],
     ["returns data that is not a string", () => bytes(`0x${"ff".repeat(32)}`)],
-  ])("gives undefined where it %s", async (_, reply) => {
+  ])("returns undefined if it %s", async (_, reply) => {
     expect(await readExtended(readerOf(reply).reader, target, inner)).toBeUndefined();
   });
 });

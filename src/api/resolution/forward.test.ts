@@ -118,7 +118,7 @@ beforeAll(async () => {
 
 afterAll(() => client.close());
 
-test("a resolver with a default address gives it for every EVM chain, unless another one was set", async () => {
+test("a resolver with a default address returns it for every EVM chain, unless another one was set", async () => {
   const addresses = [60n, 0x80002105n, 0x8000000an, 0n, 118n];
   expect(await resolve("alice.eth", { addresses })).toEqual({
     addresses: { "60": alice, "2147492101": alice, "2147483658": null, "0": "0x76a9", "118": null },
@@ -128,7 +128,7 @@ test("a resolver with a default address gives it for every EVM chain, unless ano
   });
 });
 
-test("gives every record that the index holds, under keys of any text", async () => {
+test("returns every record in the index, under keys of any text", async () => {
   expect(
     await resolve("alice.eth", {
       name: true,
@@ -144,7 +144,7 @@ test("gives every record that the index holds, under keys of any text", async ()
   });
 });
 
-test("a resolver that is not extended says nothing of the names below its own", async () => {
+test("a resolver that is not extended does not resolve names below its own", async () => {
   expect(await resolve("sub.alice.eth", { texts: ["avatar"] })).toEqual({ texts: { avatar: null } });
 });
 
@@ -158,7 +158,7 @@ test("names of Base are resolved in Base's registry instead of over the gateway"
   expect(asked).toEqual([]);
 });
 
-test("other resolvers, and what only the chain knows, are asked for", async () => {
+test("other resolvers, and records that only the chain knows, are read from the chain", async () => {
   await expect(resolve("unknown.eth", { texts: ["url"] })).rejects.toThrow(UnavailableError);
   await expect(resolve("alice.eth", { abi: 1n })).rejects.toThrow(UnavailableError);
   expect(asked).toEqual([`1 ${zero.replace(/0$/, "1")}`, `1 ${resolver5}`]);
@@ -180,7 +180,7 @@ describe("primary names", () => {
     expect((await primary(address, chainId)).name).toBe(expected);
   });
 
-  test("the trace tells every step", async () => {
+  test("the trace contains every step", async () => {
     const { spans } = await primary(alice, 0);
     const [root] = spans;
     expect(spans).toHaveLength(1);

@@ -46,7 +46,7 @@ const addresses = new Map([
 ]);
 const asked = { addresses: [60n, 2147492101n, 2147483658n, 0n, 2n] };
 
-test("the default address stands in for EVM chains without a record, where the resolver does so (ENSIP-19)", () => {
+test("the default address stands in for EVM chains without a record, if the resolver does so (ENSIP-19)", () => {
   expect(read({ addresses }, asked, true)).toEqual({
     addresses: { "60": alice, "2147492101": bob, "2147483658": null, "0": "0x76a914", "2": null },
   });

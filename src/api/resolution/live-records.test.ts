@@ -61,7 +61,7 @@ const everything: Selection = {
   interfaces: ["0x01ffc9a7"],
 };
 
-test("a record that the resolver refuses is unset", async () => {
+test("a record is unset if the resolver reverts", async () => {
   expect(await records({}, everything)).toEqual({
     name: null,
     addresses: { "60": null, "0": null },
@@ -153,13 +153,13 @@ describe("values as a resolver returns them", () => {
   });
 });
 
-describe("a resolver that is set for a name above (ENSIP-10)", () => {
-  test("has no records of the name where it is not extended", async () => {
+describe("a resolver that is set for a parent name (ENSIP-10)", () => {
+  test("has no records of the name if it is not extended", async () => {
     const values: Values = { [selectors.supportsInterface]: () => false, [selectors.text]: () => "above" };
     expect(await records(values, { texts: ["url"] }, true)).toEqual({ texts: { url: null } });
   });
 
-  test("is asked through `resolve` where it is", async () => {
+  test("is called through `resolve` if it is", async () => {
     const asked: unknown[] = [];
     const values: Values = {
       [selectors.supportsInterface]: () => true,
@@ -174,7 +174,7 @@ describe("a resolver that is set for a name above (ENSIP-10)", () => {
   });
 });
 
-test("a resolver that cannot be asked makes the records unavailable", async () => {
+test("an unreachable resolver makes the records unavailable", async () => {
   const reader: ChainReader = {
     read: async () => {
       throw new UnavailableError("Chain 1 could not be asked.");

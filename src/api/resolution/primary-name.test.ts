@@ -79,11 +79,11 @@ test.each<[string, Names]>([
       "vitalik.eth": { addresses: { "2147492101": account } },
     },
   ],
-])("is null where %s", async (_, names) => {
+])("is null if %s", async (_, names) => {
   expect(await primary(resolutionOf(names), 1)).toBeNull();
 });
 
-test("is unavailable where the chain cannot be asked", async () => {
+test("is unavailable if the chain is unreachable", async () => {
   const resolution = resolutionOf({});
   const findResolver = async () => {
     throw new UnavailableError("Chain 1 could not be asked.");

@@ -54,7 +54,7 @@ test("lists every part of a path as a required parameter", () => {
   }
 });
 
-test("holds the bounds that requests are read with", () => {
+test("contains the bounds that requests are checked against", () => {
   const { paths } = document;
   const parameter = (path: string, name: string) =>
     paths[path]?.get.parameters.find((candidate) => candidate.name === name)?.schema;
@@ -125,7 +125,7 @@ test("/openapi.json is the document", async () => {
   expect(await response.json()).toEqual(shownDocument);
 });
 
-test("/docs asks for nothing from elsewhere, and its policy forbids it", async () => {
+test("/docs loads nothing from other hosts, and its policy forbids it", async () => {
   const { text, headers } = await page();
   expect(headers.get("content-type")).toBe("text/html; charset=UTF-8");
   expect(text).not.toMatch(/(src|href)="(https?:)?\/\//i);

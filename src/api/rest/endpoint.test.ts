@@ -111,7 +111,7 @@ describe("input", () => {
 
   const send = (body: BodyInit) => open(post).ask("/notes", { method: "POST", body });
 
-  test("is a JSON body of a POST; the reply's status and headers are sent", async () => {
+  test("is a JSON body of a POST; the status and headers of the response are sent", async () => {
     const { status, body, headers } = await send('{"inputs":["a"],"more":1}');
     expect([status, body, headers.get("location")]).toEqual([201, { inputs: ["a"] }, "/notes/1"]);
     expect((await open(post).ask("/notes")).status).toBe(404);
@@ -142,7 +142,7 @@ describe("input", () => {
   });
 });
 
-test("a reply in another form has the declared media type", async () => {
+test("a response in another format has the declared media type", async () => {
   const { headers, body } = await open(calendar).ask("/calendar");
   expect([headers.get("content-type"), body]).toEqual(["text/calendar; charset=utf-8", "DTSTART:7"]);
 });
@@ -154,7 +154,7 @@ describe("an error", () => {
     expect([status, body, logged]).toEqual([503, { message: "Not now.", details: { retry: true } }, []]);
   });
 
-  test("of ours is logged and not shown", async () => {
+  test("that is a bug is logged and not shown", async () => {
     const { ask, logged } = open(failing);
     const { status, body } = await ask("/failing/hunter2");
     expect([status, body]).toEqual([500, { message: "Internal Server Error" }]);
@@ -184,12 +184,12 @@ describe("the gate", () => {
     [{ plugins: ["tokenscope"], status: unknown }, plugin],
     [{ status: unknown }, status],
     [{ status: under("omnichain-backfill") }, backfill],
-  ])("gives its reason before the input is looked at: %#", async (changes, body) => {
+  ])("reports its reason before the input is checked: %#", async (changes, body) => {
     const { ask } = open(gated({ isCheckedAfterInput: false }), changes);
     expect(await ask("/gated?page=x")).toMatchObject({ status: 503, body });
   });
 
-  test("is asked after the input where an endpoint says so", async () => {
+  test("is checked after the input if the endpoint says so", async () => {
     const { ask } = open(gated({ isCheckedAfterInput: true }), { status: under("omnichain-backfill") });
     expect(await ask("/gated?page=x")).toMatchObject({ status: 400 });
     expect(await ask("/gated")).toMatchObject({ status: 503, body: backfill });

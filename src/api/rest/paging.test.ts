@@ -91,7 +91,7 @@ test.each([
 
 const url = "http://localhost:42069/api/registrar-actions/0xab?type=renewal&page=2&limit=5";
 
-test("links lead to the neighbours, the first and the last page, with the request's other parameters", () => {
+test("links lead to the adjacent, first and last pages, with the request's other parameters", () => {
   expect(pageLinks(url, { page: 2, recordsPerPage: 5 }, 11)).toBe(
     '</api/registrar-actions/0xab?type=renewal&page=1&limit=5>; rel="first", ' +
       '</api/registrar-actions/0xab?type=renewal&page=1&limit=5>; rel="prev", ' +

@@ -38,7 +38,7 @@ describe("the start of a chain", () => {
     });
   });
 
-  test("is asked from a node otherwise, and the facts wait for it", () => {
+  test("is requested from a node otherwise, and the facts wait for it", () => {
     const facts = chainFacts(chain, row(checkpoint(120, "log")), idle, context);
     expect(facts?.startBlock).toEqual({ timestamp: 1_700_001_000, number: 100 });
     expect(chainFacts(chain, row(checkpoint(120, "log")), idle, blind)).toBeUndefined();
@@ -54,7 +54,7 @@ describe("the latest indexed block", () => {
     expect(chainFacts(chain, undefined, undefined, context)?.latestIndexedBlock).toBeUndefined();
   });
 
-  test("is absent while Ponder stands at a finalized block before the start", () => {
+  test("is absent while Ponder is at a finalized block before the start", () => {
     expect(indexed(row(checkpoint(70, "last")))).toBeUndefined();
   });
 
@@ -76,7 +76,7 @@ describe("the latest indexed block", () => {
     expect(indexed(left)).toEqual({ timestamp: 1_700_002_000, number: 200 });
   });
 
-  test("is not made up when the safe checkpoint is one of another chain", () => {
+  test("is not invented when the safe checkpoint is of another chain", () => {
     const foreign = row(checkpoint(250, "last"), { safeCheckpoint: checkpoint(200, "last", 1) });
     expect(indexed(foreign)).toBeUndefined();
     expect(indexed({ ...foreign, latestCheckpoint: checkpoint(180, "last") })?.number).toBe(180);
@@ -88,15 +88,15 @@ describe("the end of a chain", () => {
   const endOf = (rest: Partial<FactsContext>, indexedNumber = 250, metrics = live) =>
     chainFacts(ending, row(checkpoint(indexedNumber, "last")), metrics, { ...context, ...rest })?.endBlock;
 
-  test("is told with its time", () => {
+  test("is reported with its time", () => {
     expect(endOf({})).toEqual({ timestamp: 1_700_003_000, number: 300 });
   });
 
-  test("is not told while there is no such block", () => {
+  test("is not reported while there is no such block", () => {
     expect(endOf({ findBlock: (_, number) => (number === 300 ? undefined : at(number)) })).toBeUndefined();
   });
 
-  test("that was missing when the chain went live is told once it is indexed", () => {
+  test("that was missing when the chain went live is reported once it is indexed", () => {
     expect(endOf({ endsAhead: new Set([chainId]) }, 299)).toBeUndefined();
     expect(endOf({ endsAhead: new Set([chainId]) }, 300)).toEqual({ timestamp: 1_700_003_000, number: 300 });
   });
@@ -135,7 +135,7 @@ describe("the target of the backfill", () => {
     });
   });
 
-  test("is the last finalized block until Ponder has told it", () => {
+  test("is the last finalized block until Ponder reports the target", () => {
     const restarted = row(checkpoint(150, "last"), { finalizedCheckpoint: checkpoint(190, "last") });
     expect(target(restarted, idle)).toEqual({ timestamp: 1_700_001_900, number: 190 });
     expect(target(restarted, { ...idle, historicalTotalBlocks: 0 })?.number).toBe(190);
@@ -165,7 +165,7 @@ describe("the newest known block", () => {
     });
   });
 
-  test("is the end of the backfill before the first live block, since Ponder then tells an older time", () => {
+  test("is the end of the backfill before the first live block, since Ponder then reports an older time", () => {
     expect(known({ syncBlock: 200, syncBlockTimestamp: 1_700_001_230 })).toEqual({
       timestamp: 1_700_002_000,
       number: 200,
@@ -201,14 +201,14 @@ describe("the second before which all chains are processed", () => {
     expect(processedBefore(facts, state(foreign), [idle])).toBe(1_700_000_400);
   });
 
-  test("is the end of the backfill once a chain has gone on from there", () => {
+  test("is the end of the backfill once a chain has continued from there", () => {
     const figures = { historicalTotalSeconds: 900 };
     expect(processedBefore(facts, state(), [{ ...idle, ...figures }])).toBeUndefined();
     expect(processedBefore(facts, state(), [{ ...live, ...figures }])).toBe(1_700_001_900);
     expect(processedBefore(facts, state(), [{ ...idle, isComplete: true, ...figures }])).toBe(1_700_001_900);
   });
 
-  test("includes the second of the last end, where all chains have an end", () => {
+  test("includes the second of the last end, if all chains have an end", () => {
     const done: SyncMetrics[] = [{ ...idle, isComplete: true, historicalTotalSeconds: 900 }];
     const ending = { ...facts[0]!, endBlock: at(190), sync: "complete" as const };
     expect(processedBefore([ending], state(), done)).toBe(1_700_001_901);

@@ -55,7 +55,7 @@ export function chainFacts(
 
   const latestIndexedBlock = indexedOf(chain, row);
   const endBlock = endOf(chain, latestIndexedBlock, endsAhead, findBlock);
-  // Blocks past the end are fetched but not indexed: a cursor that had followed them would have to go back to the end.
+  // Blocks past the end are fetched but not indexed: a cursor that followed them would have to return to the end.
   const isPastEnd = chain.endBlock !== undefined && (latestIndexedBlock?.number ?? 0) > chain.endBlock;
   if (isPastEnd && endBlock === undefined) return undefined;
 

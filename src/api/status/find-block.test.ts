@@ -34,7 +34,7 @@ test("fetches a block in the background, once", async () => {
   expect(asked).toEqual(["1:7"]);
 });
 
-test("asks a failing node again with growing pauses of at most 30 seconds", async () => {
+test("retries a failing node with growing pauses of at most 30 seconds", async () => {
   const { asked, failures, ask } = chainOf(new Map([[7, new Error("down")]]));
   const times = [0, 999, 1_000, 2_999, 3_000, 6_999, 7_000, 15_000, 31_000, 61_000, 90_999, 91_000];
   const counts: number[] = [];
@@ -46,7 +46,7 @@ test("asks a failing node again with growing pauses of at most 30 seconds", asyn
   expect(failures).toHaveLength(8);
 });
 
-test("finds a block once the node answers again", async () => {
+test("finds a block once the node responds again", async () => {
   const blocks = new Map<number, BlockRef | Error>([[7, new Error("down")]]);
   const { ask } = chainOf(blocks);
   await ask(7);
@@ -55,14 +55,14 @@ test("finds a block once the node answers again", async () => {
   expect(await ask(7)).toEqual({ timestamp: 70, number: 7 });
 });
 
-test("asks for a block that is not mined yet every five seconds", async () => {
+test("requests a block that is not mined yet every five seconds", async () => {
   const { asked, failures, ask } = chainOf(new Map());
   for (const time of [0, 4_999, 5_000, 9_999, 10_000]) await ask(7, time);
   expect(asked).toHaveLength(3);
   expect(failures).toEqual([]);
 });
 
-test("does not ask twice at the same time", async () => {
+test("does not send two requests at the same time", async () => {
   let calls = 0;
   const findBlock = createFindBlock(
     () => {

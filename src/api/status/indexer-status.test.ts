@@ -24,7 +24,7 @@ function createModel(chains: ModelChain[]) {
   const rows = new Map<number, Omit<CheckpointRow, "isReady">>();
   const metrics = new Map<number, SyncMetrics>();
   let isReady = false;
-  // Everything up to and with this checkpoint is in the database.
+  // Everything up to and including this checkpoint is in the database.
   let processed = "";
 
   const write = (chainId: number, change: Partial<CheckpointRow>) => {
@@ -203,7 +203,7 @@ const someChains = fc
   .integer({ min: 1, max: 3 })
   .chain((count) => fc.tuple(...Array.from({ length: count }, (_, index) => modelChain(index + 1))));
 
-// The one coincidence that Ponder's figures do not tell apart: all chains have an end, and the last of them falls into
+// The one coincidence that Ponder's figures cannot distinguish: all chains have an end, and the last of them falls into
 // the very second of another chain's finalized block.
 function endsTogetherWithFinality(chains: ModelChain[]): boolean {
   const ends = chains.map(({ blocks, endBlock }) => (endBlock === undefined ? undefined : blocks[endBlock]!));
@@ -235,7 +235,7 @@ function observe(chains: ModelChain[], model: ReturnType<typeof createModel>, ru
     for (const [chainId, chain] of Object.entries(snapshot.omnichainSnapshot.chains)) {
       if (chain.chainStatus === "chain-queued") continue;
       const isAtStart = chain.latestIndexedBlock.number === chain.config.startBlock.number;
-      // A chain that stands at its start may share that second with the chain that brought the cursor there.
+      // A chain that is at its start may share that second with the chain that brought the cursor there.
       if (!isAtStart)
         expect(chain.latestIndexedBlock.number).toBeLessThanOrEqual(model.truth(Number(chainId)));
     }

@@ -43,7 +43,7 @@ const completed: ChainSnapshot = {
 };
 const queued: ChainSnapshot = { chainStatus: "chain-queued", config: from(900) };
 
-describe("a sound snapshot has no faults", () => {
+describe("a valid snapshot breaks no invariant", () => {
   test.each([
     ["unstarted", snapshotOf("omnichain-unstarted", 1_008_999, { "1": queued })],
     ["backfill", snapshotOf("omnichain-backfill", 1_001_200, { "1": backfill, "2": queued })],
@@ -66,7 +66,7 @@ describe("a sound snapshot has no faults", () => {
   });
 });
 
-describe("a fault is named", () => {
+describe("a broken invariant is reported", () => {
   test.each([
     [
       "chain 1: the end block is below the start block",

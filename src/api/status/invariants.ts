@@ -7,8 +7,8 @@ import {
 } from "./snapshot.ts";
 
 /**
- * What is wrong with a snapshot, one sentence for each broken rule; empty if it is sound.
- * Blocks are compared by number alone, since fast chains produce several blocks in one second.
+ * What is wrong with a snapshot, one sentence for each broken rule; empty if it is valid. Blocks are compared by number
+ * alone, since fast chains produce several blocks in one second.
  */
 export function brokenInvariants(snapshot: Snapshot): string[] {
   const { omnichainSnapshot, slowestChainIndexingCursor, snapshotTime } = snapshot;

@@ -12,7 +12,7 @@ test("reads the versions of what is installed", () => {
   });
 });
 
-describe("the versions of the source of labels", () => {
+describe("the versions of the label source", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
@@ -40,7 +40,7 @@ describe("the versions of the source of labels", () => {
     source.stop();
   });
 
-  test("keeps the last answer while the source is down, and logs it once", async () => {
+  test("keeps the last response while the source is down, and logs it once", async () => {
     const { source, logged, asked } = watch([
       { version: "1.5.1", schemaVersion: 3 },
       new Error("down"),
@@ -50,13 +50,13 @@ describe("the versions of the source of labels", () => {
     await vi.advanceTimersByTimeAsync(62_000);
     expect(source.current().version).toBe("1.5.1");
     expect(asked()).toBe(3);
-    expect(logged).toEqual(["The source of labels does not report its version: Error: down"]);
+    expect(logged).toEqual(["The label source does not report its version: Error: down"]);
     await vi.advanceTimersByTimeAsync(2_000);
     expect(source.current().version).toBe("1.6.0");
     source.stop();
   });
 
-  test("asks a source that is down again after 1, 2, 4 … and at most 60 seconds", async () => {
+  test("retries a source that is down after 1, 2, 4 … and at most 60 seconds", async () => {
     const { source, asked } = watch([new Error("down")]);
     const counts: number[] = [];
     for (const seconds of [0, 1, 2, 4, 8, 16, 32, 60, 60]) {
@@ -67,7 +67,7 @@ describe("the versions of the source of labels", () => {
     source.stop();
   });
 
-  test("asks no more once stopped", async () => {
+  test("sends no requests once stopped", async () => {
     const { source, asked } = watch([{ version: "1.5.1", schemaVersion: 3 }]);
     await vi.advanceTimersByTimeAsync(0);
     source.stop();
@@ -75,7 +75,7 @@ describe("the versions of the source of labels", () => {
     expect(asked()).toBe(1);
   });
 
-  test("tells version and schema alone, whatever else the source says", async () => {
+  test("reports only version and schema, whatever else the source returns", async () => {
     const { source } = watch([{ version: "1.5.1", schemaVersion: 3, recordsCount: 5 } as LabelsVersion]);
     await vi.advanceTimersByTimeAsync(0);
     expect(source.current()).toEqual({ version: "1.5.1", schemaVersion: 3 });

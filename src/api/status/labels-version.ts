@@ -38,7 +38,7 @@ export function watchLabelsVersion({
       },
       (error: unknown) => {
         if (failures === 0 && !isStopped)
-          log("warn", `The source of labels does not report its version: ${String(error)}`);
+          log("warn", `The label source does not report its version: ${String(error)}`);
         return { ms: Math.min(firstRetryMs * 2 ** failures, askAgainMs), failures: failures + 1 };
       },
     );

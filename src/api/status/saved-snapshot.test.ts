@@ -57,7 +57,7 @@ const following: Snapshot = {
   },
 };
 
-test("reads no snapshot where none was ever saved", async () => {
+test("reads no snapshot if none was ever saved", async () => {
   expect(await read()).toBeUndefined();
   await createSnapshotTable(write, "names");
   expect(await read()).toBeUndefined();
@@ -90,7 +90,7 @@ test("takes any schema name", async () => {
   expect((await read())?.run).toBe("first");
 });
 
-test("refuses a snapshot of another form", async () => {
+test("rejects a snapshot of another format", async () => {
   await createSnapshotTable(write, "names");
   await client.exec(
     `insert into _indexing_status values ('indexing', 'first', '{"strategy":"omnichain"}', now())`,

@@ -7,8 +7,8 @@ import { savedSnapshot } from "./snapshot-schema.ts";
 export type Reading = { run: string; snapshot: Snapshot };
 
 /**
- * Creates the table that holds the newest snapshot: a single row beside Ponder's own tables in the schema.
- * Its columns are `run`, `snapshot` (`json`, which keeps the order of members) and `saved_at`.
+ * Creates the table that holds the newest snapshot: a single row next to Ponder's own tables in the schema. Its columns
+ * are `run`, `snapshot` (`json`, which keeps the order of members) and `saved_at`.
  */
 export async function createSnapshotTable(write: WriteStatement, schema: string): Promise<void> {
   await write(

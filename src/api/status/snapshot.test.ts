@@ -16,14 +16,14 @@ describe("a chain without an end", () => {
     expect(chainSnapshot(indefinite, undefined)).toEqual({ chainStatus: "chain-queued", config });
   });
 
-  test("is queued while the indexed block lies before its start", () => {
+  test("is queued while the indexed block is before its start", () => {
     expect(chainSnapshot({ ...indefinite, latestIndexedBlock: at(99) }, upTo(1_000_999))).toEqual({
       chainStatus: "chain-queued",
       config,
     });
   });
 
-  test("stands at its start once the other chains have passed it", () => {
+  test("is at its start once the other chains have passed it", () => {
     expect(chainSnapshot({ ...indefinite, backfillEndBlock: at(150) }, upTo(1_001_000))).toEqual({
       chainStatus: "chain-backfill",
       config,
@@ -105,7 +105,7 @@ describe("a chain with an end", () => {
     ).toMatchObject({ chainStatus: "chain-backfill", latestIndexedBlock: { number: 120 } });
   });
 
-  test("is completed at its end, also if the last blocks held no event", () => {
+  test("is completed at its end, also if the last blocks contained no event", () => {
     expect(
       chainSnapshot({ ...definite, latestIndexedBlock: at(120), sync: "complete" }, upTo(1_002_001)),
     ).toEqual({
@@ -127,7 +127,7 @@ describe("a chain with an end", () => {
     ).toBe("chain-backfill");
   });
 
-  test("waits for its own end block when another chain stands at the same second", () => {
+  test("waits for its own end block when another chain is at the same second", () => {
     const facts: ChainFacts = { ...definite, latestIndexedBlock: at(150), sync: "live" };
     expect(chainSnapshot(facts, upTo(1_002_000)).chainStatus).toBe("chain-backfill");
     expect(chainSnapshot(facts, upTo(1_002_001)).chainStatus).toBe("chain-completed");
@@ -193,7 +193,7 @@ describe("the cursor", () => {
     });
   });
 
-  test("is not moved by a time that stands for no block", () => {
+  test("is not moved by a time without a block", () => {
     expect(omnichainSnapshot([chain(1, backfilling)], 1_001_999)?.omnichainIndexingCursor).toBe(1_001_200);
   });
 });
@@ -227,7 +227,7 @@ const allFacts = fc
   .chain((count) => fc.tuple(...Array.from({ length: count }, (_, index) => factsOf(index + 1))));
 const someTime = fc.option(fc.integer({ min: 1_000_000, max: 1_001_500 }), { nil: undefined });
 
-test("every combination of chain states gives members, order and cursor that belong together", () => {
+test("every combination of chain states gives consistent members, order and cursor", () => {
   fc.assert(
     fc.property(allFacts, someTime, (facts, time) => {
       const snapshot = omnichainSnapshot(facts, time);

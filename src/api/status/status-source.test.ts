@@ -102,7 +102,7 @@ test("follows a restarted indexing process back to where it resumes", async () =
   expect(cursor()).toBe(1_500);
 });
 
-test("saves what comes into force, and nothing else", async () => {
+test("saves snapshots that take effect, and nothing else", async () => {
   const saved: number[] = [];
   const { source } = sourceOf([reading(2_000), reading(1_990), reading(2_010)], async ({ snapshot }) => {
     saved.push(snapshot.slowestChainIndexingCursor);
@@ -260,7 +260,7 @@ test("a node that is down is reported without its address", async () => {
   stop();
 });
 
-test("an embedded database gets no table of ours", async () => {
+test("an embedded database gets no extra table", async () => {
   const described = processOf({ isEmbedded: true });
   const { stop } = described;
   const status = open(described);

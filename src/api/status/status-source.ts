@@ -19,7 +19,7 @@ import type { Snapshot } from "./snapshot.ts";
 /** The snapshot in force, and its JSON text, which is built once. */
 export type CurrentStatus = { snapshot: Snapshot; json: string };
 
-/** Holds the indexing status for all who need it. */
+/** Holds the current indexing status. */
 export type StatusSource = {
   /** The snapshot in force, or undefined before the first. Never waits. */
   current(): CurrentStatus | undefined;
@@ -31,9 +31,9 @@ export type StatusSource = {
 };
 
 /**
- * Holds the newest sound snapshot in memory. A reading is dropped if it breaks an invariant, or if its cursor lies
- * before that of the same run: a reorganization takes rows back for a moment, which the cursor hides.
- * `log` gets each reason once, until a reading succeeds again.
+ * Holds the newest valid snapshot in memory. A reading is dropped if it breaks an invariant, or if its cursor is before
+ * that of the same run: a reorganization takes rows back for a moment, which the cursor hides. `log` gets each reason
+ * once, until a reading succeeds again.
  */
 export function createStatusSource({
   read,
@@ -41,7 +41,7 @@ export function createStatusSource({
   log,
 }: {
   read: () => Promise<Reading | undefined>;
-  /** Keeps a reading that came into force for other processes. */
+  /** Saves a reading that took effect for other processes. */
   save?: ((reading: Reading) => Promise<void>) | undefined;
   log: Log;
 }): StatusSource {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { z } from "zod/v4";
 
-/** Versions of this program and of what it runs on, as `/api/config` shows them; "unknown" where one cannot be found. */
+/** Versions of this program and of what it runs on, as `/api/config` shows them; "unknown" if one cannot be found. */
 export type Versions = { runtime: string; indexingFramework: string; program: string; normalization: string };
 
 /** Reads the versions of the installed packages. */
@@ -23,6 +23,6 @@ function versionIn(find: () => string | undefined): string {
     if (path === undefined) return "unknown";
     return manifest.parse(JSON.parse(readFileSync(path, "utf8"))).version;
   } catch {
-    return "unknown"; // A package that is laid out otherwise is no reason to refuse the configuration.
+    return "unknown"; // An unexpected package layout is no reason to withhold the configuration.
   }
 }

@@ -31,7 +31,7 @@ test.each([
     '{"data":{"_meta":{"block":{"number":1666,"__typename":"_Block_"},"__typename":"_Meta_"}}}',
   ],
   [
-    "a page that is too long, beside the head",
+    "a page that is too long, with the head",
     "{ domains(first: 1001) { id } _meta { block { number } } }",
     '{"errors":[{"message":"The `first` argument must be between 0 and 1000, but is 1001"}]}',
   ],
@@ -44,7 +44,7 @@ test.each([
   expect(await answer(query)).toBe(expected);
 });
 
-test("answers the head in full, and refuses a block that is not indexed yet", async () => {
+test("returns the head in full, and rejects a block that is not indexed yet", async () => {
   const query = `{ head: _meta { deployment hasIndexingErrors block { number hash timestamp parentHash } }
     old: _meta(block: { number: 15000000 }) { block { number hash } } }`;
   expect(JSON.parse(await answer(query))).toEqual({

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => client.close());
 
-test.each(Object.keys(dump))("answers every %s as the original holds it", async (name) => {
+test.each(Object.keys(dump))("returns every %s as the original has it", async (name) => {
   const type = entityTypes.get(name)!;
   const { ask } = createEndpoint(client);
   const relations = [...type.fields.values()]

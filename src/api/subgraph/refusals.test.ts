@@ -16,7 +16,7 @@ const answer = async (query: string, variables?: unknown) => {
 const message = async (query: string, variables?: unknown) =>
   (await answer(query, variables)).errors[0].message;
 
-test("answers errors without data, with the place in the document for an unknown field", async () => {
+test("returns errors without data, with the location in the document for an unknown field", async () => {
   expect(await answer("{ domains(first: 1) { id\n  wat } }")).toEqual({
     errors: [{ locations: [{ line: 2, column: 3 }], message: "Type `Domain` has no field `wat`" }],
   });
@@ -132,7 +132,7 @@ test.each([
   expect(await message(query)).toBe(expected);
 });
 
-test("loses the whole group of root fields with the same block to an error, and no other", async () => {
+test("fails the whole group of root fields with the same block, and no other", async () => {
   expect(await answer("{ accounts { id } domains(first: 1001) { id } }")).toEqual({
     errors: [{ message: "The `first` argument must be between 0 and 1000, but is 1001" }],
   });
@@ -179,7 +179,7 @@ test.each([
   expect(errors?.[0].message).toBe(expected);
 });
 
-test("answers _meta with hashes, and without them for a block asked by number", async () => {
+test("returns _meta with hashes, and without them for a block requested by number", async () => {
   const query = `{ head: _meta { deployment hasIndexingErrors block { number hash parentHash timestamp } }
     numbered: _meta(block: { number: 1666 }) { block { number hash parentHash } } }`;
   expect(await answer(query)).toEqual({
@@ -199,7 +199,7 @@ test("answers _meta with hashes, and without them for a block asked by number", 
   });
 });
 
-test("answers block 0 while no block is indexed", async () => {
+test("returns block 0 while no block is indexed", async () => {
   const empty = await createLoadedDatabase({});
   await empty.exec("DELETE FROM _ponder_checkpoint");
   const { ask } = createEndpoint(empty);

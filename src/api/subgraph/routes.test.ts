@@ -16,7 +16,7 @@ const query = "{ accounts(first: 1) { id } }";
 const get = (search: string, init: RequestInit = {}) =>
   createEndpoint(client).app.request(`/${search}`, init);
 
-test("answers a POST as application/json with the block that it is of, whatever Accept prefers", async () => {
+test("answers a POST as application/json with the block of the data, whatever Accept prefers", async () => {
   const endpoint = createEndpoint(client);
   await endpoint.ask("{ _meta { block { hash } } }");
   const response = await endpoint.post(
@@ -53,7 +53,7 @@ test("runs a query by GET", async () => {
   expect([response.status, await response.text()]).toEqual([200, one]);
 });
 
-test("tags an answer to a GET with its block and answers 304 while no further block is indexed", async () => {
+test("tags a GET response with its block and returns 304 until another block is indexed", async () => {
   const search = `?query=${encodeURIComponent(query)}`;
   const first = await get(search);
   const etag = first.headers.get("etag") ?? "";
@@ -110,12 +110,12 @@ test.each([
   ["null", { body: "null", headers: json }, /: The body is not a JSON object$/],
   ["no query", { body: "{}", headers: json }, /: The "query" field is missing in request data$/],
   [
-    "a query that is no string",
+    "a query that is not a string",
     { body: `{"query":5}`, headers: json },
     /: The "query" field is not a string$/,
   ],
   [
-    "variables that are no object",
+    "variables that are not an object",
     { body: `{"query":"{a}","variables":[]}`, headers: json },
     /: The "variables" field is not an object$/,
   ],
@@ -141,7 +141,7 @@ test.each([
   expect((await get(search, { headers })).status).toBe(status);
 });
 
-test("compresses long answers for those who can read it", async () => {
+test("compresses long responses for clients that accept it", async () => {
   const long = { query: "{ accounts(first: 200) { id } }" };
   const endpoint = createEndpoint(client);
   const plain = await endpoint.post(long);
@@ -155,7 +155,7 @@ test("compresses long answers for those who can read it", async () => {
   ).toBeNull();
 });
 
-test("counts what is behind a list and tells whether there is more, for who asks", async () => {
+test("counts the rows of a list and reports whether there are more, on request", async () => {
   const counted = {
     query: `{ accounts(first: 3, where: { id_lt: "0x0000000000000000000000000000000000000005" }) { id } all: accounts(first: 1000) { __typename } }`,
     extensions: { counts: true, truncated: true },
@@ -221,7 +221,7 @@ test("stops a statement that takes too long, and one whose client has gone", asy
   expect(app).toBeDefined();
 });
 
-test("leaves faults of ours to the application that it is mounted in", async () => {
+test("leaves internal errors to the application that it is mounted in", async () => {
   const broken: Database = {
     connections: 1,
     row: async () => Promise.reject(new Error("connection refused")),

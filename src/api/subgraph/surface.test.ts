@@ -53,7 +53,7 @@ test("has the original's 2,216 filter keys", () => {
   expect(filters).toHaveLength(2216);
 });
 
-test("has the original's 338 sort keys and lists the 58 that it refuses", () => {
+test("has the original's 338 sort keys and lists the 58 that it rejects", () => {
   const keys = types.flatMap((type) =>
     [...sortKeys(type).values()]
       .filter(({ extra }) => !extra)
@@ -66,7 +66,7 @@ test("has the original's 338 sort keys and lists the 58 that it refuses", () => 
   expect([names(true).length, names(false).length]).toEqual([338, 58]);
 });
 
-test("offers the id behind every relation and a list per event type beside it", () => {
+test("offers the id of every relation and a list per event type in addition", () => {
   const extras = (name: string) =>
     [...(entityTypes.get(name)?.fields.values() ?? [])]
       .filter(isExtra)

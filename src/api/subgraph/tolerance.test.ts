@@ -64,7 +64,7 @@ test("takes a single value as a list of one", async () => {
   );
 });
 
-test("answers __typename at every level and keeps items that no fragment matches", async () => {
+test("returns __typename at every level and keeps items that no fragment matches", async () => {
   const query = `{ __typename domainEvents(first: 1, where: { id: "1002-5" }) { ... on Transfer { id } }
     newResolver(id: "1002-5") { __typename domain { __typename } }
     _meta { __typename block { __typename number } } }`;
@@ -74,7 +74,7 @@ test("answers __typename at every level and keeps items that no fragment matches
   );
 });
 
-test("merges fields that are asked for twice and keeps the order of the document", async () => {
+test("merges fields that are requested twice and keeps the order of the document", async () => {
   const query = `query Q { domain(id: "${eth}") { owner { id } ...Rest labelName } domain(id: "${eth}") { name } }
     fragment Rest on Domain { name owner { again: id } }`;
   const owner = dump["Domain"]!.find(({ id }) => id === eth)!["owner"];
@@ -90,7 +90,7 @@ test("obeys @skip and @include on fields, fragments and spreads", async () => {
   expect(await text(query)).toBe('{"data":{"domain":{"a":"eth"}}}');
 });
 
-test("runs the operation that is named among several", async () => {
+test("runs the named operation among several", async () => {
   const query = `query A { domain(id: "${eth}") { name } } query B { domain(id: "${eth}") { labelName } }`;
   expect(await text(query, {}, { operationName: "B" })).toBe('{"data":{"domain":{"labelName":"eth"}}}');
   expect(await text(query)).toBe('{"errors":[{"message":"Operation name required"}]}');
@@ -99,7 +99,7 @@ test("runs the operation that is named among several", async () => {
   );
 });
 
-test("answers an object with the zero address for a resolver that was set to zero", async () => {
+test("returns an object with the zero address for a resolver that was set to zero", async () => {
   const query = `{ newResolver(id: "1003-1") { resolver { id address addr { id } domain { name } texts events { id } __typename } } }`;
   const zero = `0x${"0".repeat(40)}`;
   expect(await text(query)).toBe(
@@ -107,7 +107,7 @@ test("answers an object with the zero address for a resolver that was set to zer
   );
 });
 
-test("fails as the original where another required relation points nowhere", async () => {
+test("fails like the original if another required relation dangles", async () => {
   await client.exec(
     `INSERT INTO domain_event (id, type, block_number, transaction_id, domain_id, ttl) VALUES ('0-0', 'NewTTL', 1, '0x00', '0xnowhere', 5)`,
   );
@@ -120,7 +120,7 @@ test("fails as the original where another required relation points nowhere", asy
   await client.exec("DELETE FROM domain_event WHERE id = '0-0'");
 });
 
-test("offers the fields of the newer implementation beside the original's", async () => {
+test("offers the fields of the newer implementation in addition to the original's", async () => {
   const query = `{ domain(id: "${eth}") { parentId ownerId newOwners(first: 1) { ownerId parentDomainId } nameWrappeds { id } }
     domains(first: 1, orderBy: parentId, where: { ownerId_in: ["0x70997970c51812dc3a010c7d01b50e0d17dc79c8"], id_starts_with: "0x0" }) { id }
     resolvers(first: 1, where: { texts_has: "avatar", coinTypes_not_has: 714, coinTypes_has: "60" }) { texts coinTypes } }`;
@@ -145,7 +145,7 @@ test("reads wildcards of LIKE in the values of pattern filters, as the original 
   ).toEqual(["eth"]);
 });
 
-test("folds the case of ASCII letters alone", async () => {
+test("folds the case of ASCII letters only", async () => {
   const hits = async (value: string) =>
     (
       await createEndpoint(client).ask(

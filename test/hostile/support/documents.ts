@@ -155,7 +155,7 @@ function scalarOf(random: Random, name: string): unknown {
     : random.pick(["eth", "a", "name1", `0x${random.hexDigits(32)}`]);
 }
 
-// Enum values have no quotes; only their type tells them from other texts.
+// Enum values have no quotes; only their type distinguishes them from other texts.
 function literal(value: unknown, type: GraphQLInputType): string {
   const inner = isNonNullType(type) ? type.ofType : type;
   if (value === null || value === undefined) return "null";

@@ -10,10 +10,10 @@ import {
 } from "viem";
 import { emitter } from "../../support/anvil.ts";
 
-// EVM code of contracts that emit logs as the anvil of the tests has them do, and fail in a way of their own in every call.
+// EVM code of contracts that emit logs as the tests' anvil expects, and that each fail in their own way in every call.
 // Needs PUSH0 (Shanghai).
 
-// Call data that begins with 05 to fe goes on below; all other is delegated to the emitter's code.
+// Call data that begins with 05 to fe continues below; all other is delegated to the emitter's code.
 const head = concatHex(["0x5f3560f81c6005900360fa11602f57365f5f375f5f365f73", emitter, "0x5af4005b"]);
 const endingSize = 15;
 
@@ -42,7 +42,10 @@ function lookingUp(self: Hex, urls: string[], callData: Hex): Hex {
 
 const megabyte = 1 << 20;
 
-/** How calls of a contract at `self` can fail, by name; `internalUrl` is an address that only the indexer's machine reaches. */
+/**
+ * Ways in which calls of a contract at `self` can fail, by name; `internalUrl` is an address that only the indexer's
+ * machine reaches.
+ */
 export const hostileCode: Record<string, (self: Hex, internalUrl: string) => Hex> = {
   "the invalid instruction": () => failing("0xfe"),
   "an instruction that does not exist": () => failing("0x0c"),

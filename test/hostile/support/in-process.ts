@@ -17,7 +17,9 @@ import type { FuzzRequest } from "./requests.ts";
 const plugins = ["subgraph", "basenames", "registrars", "tokenscope", "protocol-acceleration"] as const;
 const now = 1_700_000_000;
 
-/** The whole HTTP interface over a recorded chain in an in-memory Postgres; `logged` holds what it logs as errors. */
+/**
+ * The whole HTTP interface over a recorded chain in an in-memory Postgres; `logged` collects what it logs as errors.
+ */
 export async function createWholeApi() {
   const dump = readDump(new URL("../../fixtures/chain-a-entities.json.gz", import.meta.url));
   const client = await createLoadedDatabase(dump);

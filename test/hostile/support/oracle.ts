@@ -11,8 +11,8 @@ export type FuzzResponse = {
 const hasBody = (status: number) => status !== 204 && status !== 304;
 
 /**
- * What is wrong with a response to any request at all, undefined if nothing: a 5xx other than 503, JSON that is not, an error
- * that shows file paths or a stack, or one that took longer than `mostMs`.
+ * What is wrong with a response to any request at all, undefined if nothing: a 5xx other than 503, invalid JSON, an
+ * error that shows file paths or a stack, or one that took longer than `mostMs`.
  */
 export function wrongWith(
   { method }: FuzzRequest,
@@ -51,7 +51,7 @@ export function wrongWithAnswer(
   return areMessages ? undefined : "errors without messages";
 }
 
-/** Shows a request so that it can be sent again by hand. */
+/** Formats a request so that it can be repeated by hand. */
 export function describeRequest({ method, path, headers, body }: FuzzRequest): string {
   const text =
     body === undefined ? "" : typeof body === "string" ? body : Buffer.from(body).toString("latin1");

@@ -10,7 +10,7 @@ export type FuzzRequest = {
   body?: string | Uint8Array<ArrayBuffer> | undefined;
 };
 
-/** What the OpenAPI document of a service says of it, as far as requests follow from it. */
+/** The part of a service's OpenAPI document that determines requests. */
 export type ApiDocument = {
   paths: Record<string, Record<string, { parameters?: readonly unknown[]; responses: object }>>;
 };
@@ -51,8 +51,8 @@ export function queryRequest(random: Random, path: string, document: QueryDocume
 }
 
 /**
- * A request to one of a document's operations: parameters as their schemas describe them, or hostile, missing or repeated.
- * A new endpoint is met as soon as the document describes it.
+ * A request to one of a document's operations: parameters as their schemas describe them, or hostile, missing or
+ * repeated. A new endpoint is covered as soon as the document describes it.
  */
 export function describedRequest(random: Random, { paths }: ApiDocument): FuzzRequest {
   const [template, operations] = random.pick(Object.entries(paths));
@@ -126,7 +126,7 @@ function valueFor(random: Random, { schema, example }: Parameter): string {
   ]);
 }
 
-// Half of a surrogate pair has no escape: the replacement character stands for it, as in a browser.
+// Half of a surrogate pair has no escape: it becomes the replacement character, as in a browser.
 function escapePart(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }

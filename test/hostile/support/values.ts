@@ -77,7 +77,7 @@ export function hostileValue(random: Random, depth = 2): unknown {
   return Object.fromEntries(members.map((value) => [random.pick(hostileTexts), value]));
 }
 
-/** True about `share` of the times. */
+/** True with probability `share`. */
 export const chance = (random: Random, share: number): boolean => random.fraction() < share;
 
 /** The text with one to three places cut out, doubled, or replaced. */

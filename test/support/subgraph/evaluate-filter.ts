@@ -15,7 +15,7 @@ const suffixes =
 const numbers =
   "subdomainCount ttl createdAt expiryDate registrationDate cost fuses blockNumber coinType contentType version coinTypes";
 
-/** Whether an entity meets a filter object: all of its keys, the groups beside them included. */
+/** Whether an entity matches a filter object: all of its keys, `and` and `or` included. */
 export function matches(type: string, entity: Typed, filter: object, related: Related): boolean {
   return Object.entries(filter).every(([key, wanted]) => {
     if (key === "and") return (wanted as object[]).every((part) => matches(type, entity, part, related));
@@ -40,7 +40,7 @@ type Kind = "bytes" | "number" | "text";
 function meets(kind: Kind, operator: string, value: unknown, wanted: unknown): boolean {
   if (wanted === null) return operator === "is" ? value === null : value !== null;
   if (value === null) return false;
-  // On lists the negation of `contains` is that none is present, not that one is missing.
+  // On lists the negation of `contains` means that none is present, not that one is missing.
   if (operator.startsWith("not_contains") && Array.isArray(value)) {
     return (wanted as unknown[]).every((item) => !meetsList(operator.slice("not_".length), value, [item]));
   }

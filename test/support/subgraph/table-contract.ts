@@ -1,6 +1,6 @@
 import { concat, type Hex, keccak256, size, toHex } from "viem";
 
-/** What the contract returns for one exact call: return data, or revert data. */
+/** The contract's result for one exact call: return data, or revert data. */
 export type TableEntry = { call: Hex; data: Hex; isRevert?: boolean };
 
 const op = {

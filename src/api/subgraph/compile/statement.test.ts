@@ -12,7 +12,7 @@ test("binds a value once, whatever types it is used as", () => {
   expect(statement.finish(sql)).toEqual({ sql: "$1::text $1::text::numeric $2::text", values: ["5", "a"] });
 });
 
-test("leaves out the parameters of parts that were left out", () => {
+test("omits the parameters of omitted parts", () => {
   const statement = createStatement();
   statement.bind("dropped");
   const kept = statement.bind("kept");
@@ -23,7 +23,7 @@ test("leaves out the parameters of parts that were left out", () => {
   });
 });
 
-test("never gives an alias twice", () => {
+test("never uses an alias twice", () => {
   const statement = createStatement();
   expect([statement.alias(), statement.alias(), statement.alias()]).toEqual(["t0", "t1", "t2"]);
 });

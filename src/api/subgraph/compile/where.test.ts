@@ -69,7 +69,7 @@ const tree = (type: string) =>
     ),
   })).node;
 
-test.each(types)("filters, sorts and pages %s as the entities in memory say", async (type) => {
+test.each(types)("filters, sorts and pages %s like the evaluator over entities in memory", async (type) => {
   const { ask } = createEndpoint(client);
   const list = `${type.charAt(0).toLowerCase()}${type.slice(1)}s`;
   const query = `query Any($where: ${type}_filter, $orderBy: ${type}_orderBy, $direction: OrderDirection, $first: Int, $skip: Int) {

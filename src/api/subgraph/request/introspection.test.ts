@@ -39,7 +39,7 @@ test("describes a schema that client tools can build", () => {
   ]);
 });
 
-test("names the arguments, defaults and types of root fields and nested lists", () => {
+test("lists the arguments, defaults and types of root fields and nested lists", () => {
   const fields = schema.getQueryType()!.getFields();
   expect(Object.keys(fields)).toHaveLength(61);
   expect(signature(fields["newTTL"]!)).toBe(
@@ -56,7 +56,7 @@ test("names the arguments, defaults and types of root fields and nested lists", 
   );
 });
 
-test("holds every field, filter key and sort key of the original", () => {
+test("contains every field, filter key and sort key of the original", () => {
   for (const line of surface.fields) {
     const [, type, field, kind] = /^(\w+)\.(\w+) (.+)$/.exec(line)!;
     const found = schema.getType(type!);
@@ -76,7 +76,7 @@ test("holds every field, filter key and sort key of the original", () => {
   }
 });
 
-test("tells which types implement an interface", () => {
+test("lists the types that implement an interface", () => {
   const event = schema.getType("RegistrationEvent");
   expect(isInterfaceType(event) && schema.getPossibleTypes(event).map(({ name }) => name)).toEqual([
     "NameRegistered",
@@ -85,7 +85,7 @@ test("tells which types implement an interface", () => {
   ]);
 });
 
-test("answers __type by a variable, beside data, under an alias", async () => {
+test("answers __type by a variable, alongside data, under an alias", async () => {
   const answer = await ask(
     'query($name: String!) { mine: __type(name: $name) { ...T } none: __type(name: "Nope") { name } _meta { deployment } } fragment T on __Type { kind name }',
     { name: "OrderDirection" },
@@ -104,7 +104,7 @@ test("refuses introspection that loops through types", async () => {
   ]);
 });
 
-test("tells of a mistake in introspection with its place", async () => {
+test("reports an error in introspection with its location", async () => {
   const { errors } = await ask("{ __type { name } }");
   expect(errors?.[0]?.locations).toEqual([{ line: 1, column: 3 }]);
 });

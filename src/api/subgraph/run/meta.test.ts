@@ -4,7 +4,7 @@ import { createBlockHashes } from "./meta.ts";
 const head = { number: 5, timestamp: 100 };
 const block = { hash: "0x05", parentHash: "0x04", timestamp: 100 };
 
-test("asks for a block once and has its hashes at hand afterwards", async () => {
+test("requests a block once and caches its hashes", async () => {
   const asked: number[] = [];
   const hashes = createBlockHashes(async (number) => {
     asked.push(number);
@@ -16,14 +16,14 @@ test("asks for a block once and has its hashes at hand afterwards", async () => 
   expect(asked).toEqual([5]);
 });
 
-test("tells nothing of a block that is another than the indexed one, and asks again", async () => {
+test("reports no hashes of a block other than the indexed one, and asks again", async () => {
   const answers = [{ ...block, timestamp: 101 }, block];
   const hashes = createBlockHashes(async () => answers.shift());
   expect(await hashes.ask(head)).toBeUndefined();
   expect(await hashes.ask(head)).toEqual({ hash: "0x05", parentHash: "0x04" });
 });
 
-test("tells nothing while the RPC fails", async () => {
+test("reports no hashes while the RPC fails", async () => {
   const hashes = createBlockHashes(async () => {
     throw new Error("no connection");
   });

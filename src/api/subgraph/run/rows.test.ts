@@ -6,7 +6,7 @@ import { shareRows } from "./rows.ts";
 const never = new AbortController().signal;
 const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
 
-test("runs so many tasks at a time and the others in their order", async () => {
+test("runs a limited number of tasks at a time and the others in order", async () => {
   const gate = createGate({ concurrency: 2, queue: 10 });
   const order: number[] = [];
   let running = 0;
@@ -26,7 +26,7 @@ test("runs so many tasks at a time and the others in their order", async () => {
   expect(most).toBe(2);
 });
 
-test("refuses tasks beyond the queue at once, and takes tasks again afterwards", async () => {
+test("rejects tasks beyond the queue at once, and accepts tasks again afterwards", async () => {
   const gate = createGate({ concurrency: 1, queue: 1 });
   const first = gate(never, pause);
   const second = gate(never, pause);
@@ -46,7 +46,7 @@ test("passes the turn on when a task fails", async () => {
   expect(await next).toBe("next");
 });
 
-test("gives up the place of who leaves while waiting", async () => {
+test("frees the place of a task that is aborted while waiting", async () => {
   const gate = createGate({ concurrency: 1, queue: 1 });
   const first = gate(never, pause);
   const leaving = new AbortController();
@@ -76,7 +76,7 @@ function statements() {
 }
 const stay = new AbortController().signal;
 
-test("runs equal statements once while they run, and others apart", async () => {
+test("runs equal statements once while they run, and others separately", async () => {
   const { running, run } = statements();
   const row = shareRows(run, () => 0);
   const answers = [
@@ -105,7 +105,7 @@ test("does not join a statement that has run for a while", () => {
   expect(running).toHaveLength(2);
 });
 
-test("stops a statement when all who wait for it have gone, and no sooner", async () => {
+test("stops a statement when all its clients have gone, and no sooner", async () => {
   const { running, run } = statements();
   const row = shareRows(run, () => 0);
   const [first, second] = [new AbortController(), new AbortController()];
@@ -122,7 +122,7 @@ test("stops a statement when all who wait for it have gone, and no sooner", asyn
   await expect(row("a", [], first.signal)).rejects.toThrow("first left");
 });
 
-test("fails for all who wait", async () => {
+test("fails for all waiting clients", async () => {
   const { running, run } = statements();
   const row = shareRows(run, () => 0);
   const answers = Promise.allSettled([row("a", [], stay), row("a", [], stay)]);

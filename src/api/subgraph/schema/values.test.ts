@@ -32,7 +32,7 @@ test.each(["0x0", "0xzz", "0X00", "é"])("refuses %s as bytes", (value) => {
   expect(() => coerce("Bytes", value)).toThrow("Failed to decode `Bytes` value");
 });
 
-test("reads literals with variables put in", () => {
+test("reads literals with variables substituted", () => {
   const variables = new Map<string, string | null>([
     ["given", "x"],
     ["nothing", null],
@@ -53,7 +53,7 @@ test("reads literals with variables put in", () => {
   ]);
 });
 
-test("tells names of enums from strings, and takes both as names", () => {
+test("distinguishes enum names from strings, and accepts both as names", () => {
   const bare = readValue(parseValue("createdAt"), new Map(), 1);
   expect([typeof bare, nameOf(bare), nameOf("createdAt"), nameOf(5)]).toEqual([
     "symbol",
