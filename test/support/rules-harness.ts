@@ -8,6 +8,7 @@ import {
 import { registryAbi } from "../../abis/registry.ts";
 import { resolverAbi } from "../../abis/resolver.ts";
 import { nameWrapperAbi } from "../../abis/tokens.ts";
+import { entityTypes } from "../../src/api/subgraph/schema/entities.ts";
 import { bindRules } from "../../src/contracts/on.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { labelhashOf } from "../../src/ens/labels.ts";
@@ -131,7 +132,7 @@ function toArgument({ name, type }: AbiParameter, args: Record<string, unknown>)
 function entitiesOf({ rows }: ReturnType<typeof createMemoryStore>): Record<string, Record<string, Entity>> {
   const result: Record<string, Record<string, Entity>> = {};
   const add = (type: string, row: Entity) => {
-    result[type] = { ...result[type], [String(row["id"])]: entityOf(row) };
+    result[type] = { ...result[type], [String(row["id"])]: entityOf(type, row) };
   };
   for (const row of rows(tables.domain)) add("Domain", row);
   for (const row of rows(tables.account)) add("Account", row);
@@ -144,10 +145,15 @@ function entitiesOf({ rows }: ReturnType<typeof createMemoryStore>): Record<stri
   return result;
 }
 
-// Relations lose their `Id`, unset fields are left out, big numbers are decimal strings.
-function entityOf(row: Entity): Entity {
+// Relations lose their `Id`, big numbers are decimal strings; unset fields and those the original lacks are left out.
+function entityOf(type: string, row: Entity): Entity {
+  const known = entityTypes.get(type)?.fields;
+  const isExtra = (name: string) => {
+    const field = known?.get(name);
+    return field?.kind === "scalar" && field.extra && !field.isId;
+  };
   const fields = Object.entries(row).filter(
-    ([name, value]) => value !== null && !["id", "type", "changeBlock"].includes(name),
+    ([name, value]) => value !== null && !["id", "type", "changeBlock"].includes(name) && !isExtra(name),
   );
   return Object.fromEntries(fields.map(([name, value]) => [name.replace(/Id$/, ""), toJson(value)]));
 }

@@ -64,8 +64,8 @@ export function scalarPieces(field: ScalarField, column: string): Piece[] {
   return [{ sql: `coalesce('"' || ${column} || '"', 'null')` }];
 }
 
-function isPlain({ list, scalar, extra }: ScalarField): boolean {
-  return !list && (scalar === "ID" || scalar === "Bytes" || scalar === "BigInt" || extra);
+function isPlain({ list, scalar, isId }: ScalarField): boolean {
+  return !list && (isId || scalar === "Bytes" || scalar === "BigInt");
 }
 
 // Of any type: concat() writes numbers and json as their text.

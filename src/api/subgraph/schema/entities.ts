@@ -1,5 +1,5 @@
 // The entities of the ENS subgraph as data. A field is written as its GraphQL type; `by <field>` marks one
-// that has no column and is found through that field of the other entity.
+// that has no column and is found through that field of the other entity, `extra` one that the original lacks.
 
 /** Types of scalar fields. */
 export type Scalar = "ID" | "String" | "Bytes" | "BigInt" | "Int" | "Boolean";
@@ -14,6 +14,8 @@ export type ScalarField = {
   column: string;
   /** Not in the original: offered beside it. */
   extra: boolean;
+  /** Holds an id, which has no character that JSON escapes. */
+  isId: boolean;
 };
 
 /** A stored relation: the column holds the target's id, which may point nowhere. */
@@ -229,18 +231,20 @@ function readFields(fields: Record<string, string>): Map<string, Field> {
         nullable,
         column,
         extra: true,
+        isId: true,
       }),
     );
   return new Map([...stored, ...ids].map((field) => [field.name, field]));
 }
 
 function readField(name: string, text: string): Field {
-  const [type = "", by] = text.split(" by ");
+  const extra = text.endsWith(" extra");
+  const [type = "", by] = text.replace(/ extra$/, "").split(" by ");
   const target = type.replace(/[[\]!]/g, "");
   const list = type.startsWith("[");
   const nullable = !type.endsWith("!");
   if (by !== undefined) {
-    return { kind: "derived", name, target, by: `${snakeCase(by)}_id`, many: list, nullable, extra: false };
+    return { kind: "derived", name, target, by: `${snakeCase(by)}_id`, many: list, nullable, extra };
   }
   if (!scalars.has(target))
     return { kind: "relation", name, target, nullable, column: `${snakeCase(name)}_id` };
@@ -251,7 +255,8 @@ function readField(name: string, text: string): Field {
     list,
     nullable,
     column: snakeCase(name),
-    extra: false,
+    extra,
+    isId: target === "ID",
   };
 }
 
