@@ -10,11 +10,7 @@ const inProcess = "test/hostile/{fuzz,raw}-*.test.ts";
 const replacesModules = "src/plugins/made-up-deployment.test.ts";
 
 // Measure times under a load of their own: no other test file runs beside them.
-const alone = [
-  "test/e2e/subgraph-protection.test.ts",
-  "test/hostile/call-traces.test.ts",
-  "test/hostile/contract-reads.test.ts",
-];
+const alone = ["test/e2e/subgraph-protection.test.ts"];
 
 const unit = {
   testTimeout: 20_000,
@@ -34,6 +30,8 @@ export default defineConfig({
     // Of two processors Vitest would use one.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     minWorkers: 1,
+    // One module graph for all files of a worker: loading it again for each took longer than the tests.
+    poolOptions: { forks: { isolate: false } },
     // One group after the other.
     projects: [
       {
@@ -41,8 +39,6 @@ export default defineConfig({
         test: {
           ...unit,
           name: "unit",
-          // One module graph for all files of a worker: loading it again for each took longer than the tests.
-          isolate: false,
           exclude: [replacesModules],
           include: [
             "src/**/*.test.ts",

@@ -16,10 +16,10 @@ import { createMetrics, type Metrics } from "./metrics.ts";
 import { corsHeaders, writeAnswer, writePreflight } from "./write-answer.ts";
 
 /** A request without its body. */
-export type LabelsRequest = { method: string; path: string; query: string; headers: IncomingHttpHeaders };
+type LabelsRequest = { method: string; path: string; query: string; headers: IncomingHttpHeaders };
 
 /** The route of a request, for metrics, and its answer, unless that depends on the request's body. */
-export type Routed =
+type Routed =
   | { route: string; needsBody?: false; answer: Answer | Promise<Answer> }
   | { route: string; needsBody: true };
 
@@ -29,7 +29,7 @@ const healBatch: Routed = { route: "heal_batch", needsBody: true };
 const healPrefix = "/v1/heal/";
 
 /** Finds the answer to a request. Paths are exact: an additional slash makes another path. */
-export function createRouter(database: LiveDatabase, metrics: Metrics, now: () => Date) {
+function createRouter(database: LiveDatabase, metrics: Metrics, now: () => Date) {
   const heal = createHealer();
   const openApi = once(openApiAnswer);
   const ifReady = (answer: (file: LabelFile) => Answer): Answer => {

@@ -35,7 +35,7 @@ export type PlannedEntry = {
 };
 
 /** The entry of a datasource's contract; undefined where the namespace or the block range lacks it. */
-export function entryOf(
+function entryOf(
   config: Config,
   { datasourceId, contract, abi }: { datasourceId: string; contract: string; abi: Abi },
 ): ContractEntry | undefined {

@@ -56,7 +56,7 @@ const versionReply = z.object({
  * @example labelOf({ status: 200, body: '{"status":"success","label":"eth"}' }) // "eth"
  * @example labelOf({ status: 404, body: '{"status":"error","error":"Label not found","errorCode":404}' }) // undefined
  */
-export function labelOf(reply: Reply): string | undefined {
+function labelOf(reply: Reply): string | undefined {
   return contentOf(reply, healReply)?.label;
 }
 
@@ -118,7 +118,7 @@ function parsed(body: string): unknown {
 }
 
 /** The label service cannot answer now, but may later. */
-export class LabelServiceOutage extends Error {
+class LabelServiceOutage extends Error {
   override name = "LabelServiceOutage";
 }
 

@@ -24,7 +24,7 @@ type Body<A extends Answer> = { headers?: Record<string, string> } & (
 );
 
 /** A reply of any endpoint. */
-export type AnyReply = {
+type AnyReply = {
   status: ContentfulStatusCode;
   headers?: Record<string, string>;
 } & ({ text: string } | { body: unknown });

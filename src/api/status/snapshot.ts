@@ -49,7 +49,7 @@ export type Processed = { before: number; through: number } | undefined;
  * The last block of the chain that counts as indexed, or undefined while the chain is queued. A chain whose start the
  * others have passed stands at least at its start, one whose end they have passed stands at its end.
  */
-export function indexedBlock(facts: ChainFacts, processed: Processed): BlockRef | undefined {
+function indexedBlock(facts: ChainFacts, processed: Processed): BlockRef | undefined {
   const { startBlock, endBlock, latestIndexedBlock } = facts;
   if (isComplete(facts, processed)) return endBlock;
   if (latestIndexedBlock !== undefined && latestIndexedBlock.number >= startBlock.number) {

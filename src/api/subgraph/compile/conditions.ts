@@ -18,7 +18,7 @@ const prefixIndexed = new Set([
 const prefixLength = 256;
 
 /** Length-limited form of a column as the indexes contain it; undefined for columns that are indexed whole. */
-export function indexedPrefix({ column, table, name }: Omit<ColumnPlace, "statement">): string | undefined {
+function indexedPrefix({ column, table, name }: Omit<ColumnPlace, "statement">): string | undefined {
   return prefixIndexed.has(`${table}.${name}`) ? `left(${column}, ${prefixLength})` : undefined;
 }
 
