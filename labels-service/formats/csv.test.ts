@@ -48,6 +48,38 @@ describe("CSV", () => {
     expect((await parse('eth\n"never closed\nxyz\n')).invalid[0]).toMatch(/: a quote is never closed$/);
   });
 
+  test("is the same in pieces of any size", async () => {
+    const text = '\ufeffeth\r\n"a\r\n""b"""\r\n\nx,"y\nz"\nlast\r';
+    const expected = {
+      labels: ["eth", 'a\r\n"b"', "last\r"],
+      given: [undefined, undefined, undefined],
+      invalid: ["line 5: it has 2 columns; expected one"],
+      ignored: [],
+    };
+    const bytes = Buffer.from(text);
+    expect(await parse(bytes)).toEqual(expected);
+    for (let cut = 3; cut < bytes.length; cut++)
+      expect(await parse(bytes.subarray(0, cut), bytes.subarray(cut))).toEqual(expected);
+  });
+
+  test("goes on at the line after a bad row", async () => {
+    const { labels, invalid } = await parse('a"\n"b"c\n"d"\r \ne\n"f"');
+    expect(labels).toEqual(["e", "f"]);
+    expect(invalid).toEqual([
+      "line 1: an unquoted label contains a quote",
+      "line 2: text follows a closing quote",
+      "line 3: text follows a closing quote",
+    ]);
+  });
+
+  test("ends at a row that is too long, whatever is in it", async () => {
+    for (const byte of ["x", ",", '"']) {
+      await expect(parse("eth\n", byte.repeat(17 * 1024 * 1024))).rejects.toThrow(
+        "The row at line 2 is longer than 16777216 bytes.",
+      );
+    }
+  });
+
   test("resumes from a checkpoint", async () => {
     const text = Buffer.from('one\n"t\nwo"\nthree\n');
     const sink = { label: () => {}, invalid: () => {}, ignored: () => {} };

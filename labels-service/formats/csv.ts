@@ -1,7 +1,7 @@
-import { type CsvError, parse } from "csv-parse";
 import {
   byteOrderMark,
   type Checkpoint,
+  InputError,
   type LabelFormat,
   type LabelParser,
   longestRow,
@@ -16,71 +16,130 @@ export const csv: LabelFormat = {
   createParser: createCsvParser,
 };
 
-/** Skips empty rows, so that CSV cannot express the empty label. */
-function createCsvParser(sink: RowSink, from: Checkpoint): LabelParser {
-  let line = from.rows;
-  let offset = from.offset;
-  let isBroken = false;
-  let isFirst = from.offset === 0;
-  let start = from.offset;
+const [lineFeed, carriageReturn, quote, comma] = [0x0a, 0x0d, 0x22, 0x2c];
 
-  const parser = parse({
-    encoding: false,
-    record_delimiter: ["\r\n", "\n"],
-    relax_column_count: true,
-    skip_empty_lines: true,
-    skip_records_with_error: true,
-    max_record_size: longestRow,
-    on_record: (record: unknown, info) => {
-      line = from.rows + info.lines;
-      offset = start + info.bytes;
-      // Without an encoding, fields are buffers.
-      const [label, ...others] = record as Buffer[];
-      if (others.length > 0) sink.invalid(`it has ${others.length + 1} columns; expected one`);
-      else if (label !== undefined && label.length > 0) sink.label(label, 0, label.length, undefined);
-      return null;
-    },
-    on_skip: (error) => {
-      line = from.rows + parser.info.lines;
-      sink.invalid(reasonOf(error));
-    },
-  });
-  parser.on("error", (error: CsvError) => {
-    isBroken = true;
-    sink.invalid(reasonOf(error));
-  });
-  parser.resume();
+/** Where in a row the next byte is: `quoteSeen` is right after a quote within quotes, `returnSeen` after a CR after that. */
+type Place = "start" | "plain" | "quoted" | "quoteSeen" | "returnSeen";
+
+/** What is known of a row before its end. */
+type Row = { place: Place; columns: number; isQuoted: boolean; doubled: number; problem: string | undefined };
+
+const newRow = (): Row => ({
+  place: "start",
+  columns: 1,
+  isQuoted: false,
+  doubled: 0,
+  problem: undefined,
+});
+
+/**
+ * Skips empty rows, so that CSV cannot express the empty label. One pass over the bytes; those of a row are kept only as
+ * long as it may be a label.
+ */
+function createCsvParser(sink: RowSink, from: Checkpoint): LabelParser {
+  let held: Buffer = Buffer.alloc(0);
+  let rowOffset = from.offset;
+  let [firstLine, lines] = [from.rows, from.rows];
+  let [row, rowLength] = [newRow(), 0];
+
+  const endRow = (bytes: Buffer) => {
+    firstLine++;
+    if (row.place === "quoted") row.problem ??= "a quote is never closed";
+    if (row.problem === undefined && row.columns > 1) {
+      row.problem = `it has ${row.columns} columns; expected one`;
+    }
+    if (row.problem === undefined) passLabel(sink, row, bytes);
+    else sink.invalid(row.problem);
+    firstLine = lines;
+    [row, rowLength] = [newRow(), 0];
+  };
+
+  const scan = (bytes: Buffer, from: number) => {
+    let start = 0;
+    for (let at = from; at < bytes.length; at++) {
+      const byte = bytes[at] ?? 0;
+      rowLength++;
+      if (byte === lineFeed) lines++;
+      if (byte !== lineFeed || row.place === "quoted") {
+        row.place = step(row, byte);
+        continue;
+      }
+      rowOffset += rowLength;
+      const hasReturn = at > start && bytes[at - 1] === carriageReturn;
+      endRow(bytes.subarray(start, hasReturn ? at - 1 : at));
+      start = at + 1;
+    }
+    if (rowLength > longestRow) {
+      throw new InputError(`The row at line ${firstLine + 1} is longer than ${longestRow} bytes.`);
+    }
+    held = row.problem === undefined && row.columns === 1 ? bytes.subarray(start) : bytes.subarray(0, 0);
+  };
 
   return {
     push: (chunk) => {
-      if (isBroken) return;
-      // csv-parse would switch to UTF-16 at its mark; a label file is UTF-8, with or without a mark.
-      const marked = isFirst ? markLength(chunk) : 0;
-      isFirst = false;
-      start += marked;
-      parser.write(chunk.subarray(marked));
+      const isFirst = rowOffset === 0 && rowLength === 0;
+      const marked = isFirst && chunk.subarray(0, 3).equals(byteOrderMark) ? byteOrderMark.length : 0;
+      rowOffset += marked;
+      if (held.length === 0) scan(marked === 0 ? chunk : chunk.subarray(marked), 0);
+      else scan(Buffer.concat([held, chunk]), held.length);
     },
-    end: () =>
-      new Promise<void>((resolve) => {
-        if (isBroken) resolve();
-        else parser.once("close", resolve).end();
-      }),
-    position: () => `line ${line}`,
-    checkpoint: () => ({ offset, rows: line, isInside: false }),
+    end: () => {
+      if (rowLength === 0) return;
+      if (row.place === "returnSeen") row.problem ??= textAfterQuote;
+      lines++;
+      endRow(held);
+    },
+    position: () => `line ${firstLine}`,
+    checkpoint: () => ({ offset: rowOffset, rows: firstLine, isInside: false }),
   };
 }
 
-function markLength(bytes: Buffer): number {
-  return bytes.subarray(0, 3).equals(byteOrderMark) ? byteOrderMark.length : 0;
+const textAfterQuote = "text follows a closing quote";
+
+/** Takes a byte of a row that does not end it. */
+function step(row: Row, byte: number): Place {
+  switch (row.place) {
+    case "quoted":
+      return byte === quote ? "quoteSeen" : "quoted";
+    case "quoteSeen":
+      if (byte === quote) {
+        row.doubled++;
+        return "quoted";
+      }
+      if (byte === carriageReturn) return "returnSeen";
+      if (byte !== comma) row.problem ??= textAfterQuote;
+      break;
+    case "returnSeen":
+      row.problem ??= textAfterQuote;
+      break;
+    case "start":
+      if (byte === quote) {
+        row.isQuoted = true;
+        return "quoted";
+      }
+      break;
+    default:
+      if (byte === quote) row.problem ??= "an unquoted label contains a quote";
+  }
+  if (byte !== comma) return "plain";
+  row.columns++;
+  return "start";
 }
 
-const reasons: Record<string, string> = {
-  INVALID_OPENING_QUOTE: "an unquoted label contains a quote",
-  CSV_INVALID_CLOSING_QUOTE: "text follows a closing quote",
-  CSV_QUOTE_NOT_CLOSED: "a quote is never closed",
-  CSV_MAX_RECORD_SIZE: `it is longer than ${longestRow} bytes`,
-};
+/** Passes the label of a good row, given without its line break. */
+function passLabel(sink: RowSink, { isQuoted, doubled }: Row, bytes: Buffer): void {
+  const quoted = isQuoted ? bytes.subarray(1, -1) : bytes;
+  const label = doubled === 0 ? quoted : withoutDoubled(quoted);
+  if (label.length > 0) sink.label(label, 0, label.length, undefined);
+}
 
-function reasonOf(error: CsvError | undefined): string {
-  return reasons[error?.code ?? ""] ?? "it is not CSV";
+function withoutDoubled(bytes: Buffer): Buffer {
+  const text = Buffer.allocUnsafe(bytes.length);
+  let length = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0;
+    text[length++] = byte;
+    if (byte === quote) at++;
+  }
+  return text.subarray(0, length);
 }
