@@ -3,30 +3,43 @@ import { digestLength } from "../../src/ens/keccak.ts";
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import { writeDigest } from "../../src/labels/digests.ts";
 import type { LabelFile } from "../../src/labels/label-file.ts";
-import { type Answer, errorAnswer, giveWay, jsonAnswer } from "./answer.ts";
+import { type Answer, busy, errorAnswer, jsonAnswer, type Memory } from "./answer.ts";
 import { batchRequest, longestBatch, parseBatchBody } from "./batch-request.ts";
 import { checkedPin, invalidLabelhash, refusedPin } from "./heal.ts";
-import { healList } from "./heal-list.ts";
+import { type HealedList, healList } from "./heal-list.ts";
 
 /** The most bytes of one request's body: room for the longest batch in any spelling. */
 export const largestBody = 1024 * 1024;
 
+/** The most bytes of labels in one response: room for any label, and for the longest batch of real ones a hundred times. */
+export const largestAnswer = 32 * 1024 * 1024;
+
+/** A longer body than this is not waited for. */
+const longestDiscarded = 16 * largestBody;
+
 /**
  * Answers `POST /v1/heal`: one label or null for each labelhash, in order, as one JSON object, or as one JSON value per
- * line if the client accepts that. Checks in the order of `GET /v1/heal`.
+ * line if the client accepts that. Checks in the order of `GET /v1/heal`. What it holds until the response is sent comes
+ * out of `memory`.
  */
-export async function answerBatch(file: LabelFile, incoming: IncomingMessage): Promise<Answer> {
+export async function answerBatch(
+  file: LabelFile,
+  incoming: IncomingMessage,
+  memory: Memory,
+): Promise<Answer> {
   const asLines = incoming.headers.accept?.includes("application/x-ndjson") ?? false;
   try {
-    return answerBody(file, await readBody(incoming), asLines);
+    const body = await readBody(incoming, memory);
+    return "status" in body ? body : await answerBody(file, body, { asLines, memory });
   } catch (error) {
-    if (error instanceof BodyTooLargeError) return errorAnswer(413, error.message);
     if (!incoming.complete) return errorAnswer(400, "The body was cut off");
     throw error;
   }
 }
 
-function answerBody(file: LabelFile, body: Buffer, asLines: boolean): Answer {
+type Sending = { asLines: boolean; memory: Memory };
+
+async function answerBody(file: LabelFile, body: Buffer, sending: Sending): Promise<Answer> {
   const { json, digests: read } = parseBatchBody(body);
   const parsed = batchRequest.safeParse(json);
   if (!parsed.success) {
@@ -49,10 +62,22 @@ function answerBody(file: LabelFile, body: Buffer, asLines: boolean): Answer {
   }
   const refusal = refusedPin(pin, file.facts);
   if (refusal !== undefined) return refusal;
-  const pieces = healList(file, digests, pin.labelSetVersion ?? file.facts.highestLabelSetVersion);
+  const healed = await healList(file, digests, pin.labelSetVersion ?? file.facts.highestLabelSetVersion);
+  return answerLabels(healed, sending);
+}
+
+function answerLabels({ bytes, heldBytes, pieces }: HealedList, { asLines, memory }: Sending): Answer {
+  if (bytes > largestAnswer) {
+    return errorAnswer(
+      413,
+      `The labels have ${bytes} bytes together, at most ${largestAnswer} are sent at once: ask for fewer`,
+    );
+  }
+  // Each label is in memory twice while it is sent: by itself and as JSON.
+  if (!memory.take(2 * heldBytes)) return busy;
   return asLines
-    ? { ...jsonAnswer(lines(pieces)), contentType: "application/x-ndjson" }
-    : jsonAnswer(object(pieces));
+    ? { ...jsonAnswer(lines(pieces())), contentType: "application/x-ndjson" }
+    : jsonAnswer(object(pieces()));
 }
 
 /** Labelhashes in other spellings are made canonical. */
@@ -61,15 +86,11 @@ function writeAnyDigest(text: unknown, target: Uint8Array, start: number): boole
   return writeDigest(text, target, start) || writeDigest(normalizeLabelhash(text) ?? "", target, start);
 }
 
-type Pieces = ReturnType<typeof healList>;
+type Pieces = ReturnType<HealedList["pieces"]>;
 
-function* object(pieces: Pieces): Generator<string | typeof giveWay> {
+function* object(pieces: Pieces): Generator<string> {
   let before = '{"status":"success","labels":[';
   for (const labels of pieces) {
-    if (labels === giveWay) {
-      yield giveWay;
-      continue;
-    }
     // In a list, JSON has null for undefined.
     yield before + JSON.stringify(labels).slice(1, -1);
     before = ",";
@@ -77,30 +98,30 @@ function* object(pieces: Pieces): Generator<string | typeof giveWay> {
   yield before === "," ? "]}" : `${before}]}`;
 }
 
-function* lines(pieces: Pieces): Generator<string | typeof giveWay> {
+function* lines(pieces: Pieces): Generator<string> {
   for (const labels of pieces) {
-    yield labels === giveWay
-      ? giveWay
-      : labels.map((label) => (label === undefined ? "null\n" : `${JSON.stringify(label)}\n`)).join("");
+    yield labels.map((label) => (label === undefined ? "null\n" : `${JSON.stringify(label)}\n`)).join("");
   }
 }
 
-async function readBody(incoming: IncomingMessage): Promise<Buffer> {
+/** The body, or the answer to one that is too large or finds no memory free. */
+async function readBody(incoming: IncomingMessage, memory: Memory): Promise<Buffer | Answer> {
+  const announced = Number(incoming.headers["content-length"] ?? 0);
+  if (announced > longestDiscarded) return tooLarge;
   const chunks: Buffer[] = [];
   let length = 0;
-  let isTooLarge = Number(incoming.headers["content-length"] ?? 0) > largestBody;
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+  let refusal = announced > largestBody ? tooLarge : undefined;
+  // Left open at the end, so that the answer can be sent before the connection is closed.
+  for await (const chunk of incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     length += chunk.length;
-    isTooLarge ||= length > largestBody;
+    if (length > largestBody) refusal = tooLarge;
+    else if (refusal === undefined && !memory.take(chunk.length)) refusal = busy;
     // The rest is read and thrown away: a client that is still sending would not see the answer.
-    if (!isTooLarge) chunks.push(chunk);
-    if (length > 16 * largestBody) break;
+    if (refusal === undefined) chunks.push(chunk);
+    else chunks.length = 0;
+    if (length > longestDiscarded) break;
   }
-  if (isTooLarge) throw new BodyTooLargeError(`The body has more than ${largestBody} bytes`);
-  return Buffer.concat(chunks);
+  return refusal ?? Buffer.concat(chunks);
 }
 
-/** The request's body is larger than allowed. */
-class BodyTooLargeError extends Error {
-  override name = "BodyTooLargeError";
-}
+const tooLarge = errorAnswer(413, `The body has more than ${largestBody} bytes`);

@@ -1,17 +1,19 @@
 import { z } from "zod/v4";
 import { labelSetIdPattern, labelSetVersionPattern } from "../../src/labels/label-set.ts";
-import {
-  batchBody,
-  configBody,
-  countBody,
-  errorBody,
-  healBody,
-  okBody,
-  schemaOf,
-  versionBody,
-} from "./answer-schemas.ts";
-import { largestBody } from "./batch.ts";
+import { largestAnswer, largestBody } from "./batch.ts";
 import { batchRequest, longestBatch } from "./batch-request.ts";
+
+/** A JSON object. */
+export type Json = Record<string, unknown>;
+
+/**
+ * The JSON Schema of what a schema accepts, for the OpenAPI document (OpenAPI 3.1 uses JSON Schema 2020-12). The schema's
+ * entry in the registry adds what it cannot express itself.
+ */
+export function schemaOf(schema: z.core.$ZodType): Json {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  return rest;
+}
 
 /** What the OpenAPI document says about one response: the schema of its body by content type. */
 export type AnswerDocs = { description: string; content: Record<string, z.ZodType> };
@@ -36,8 +38,18 @@ const json = (description: string, schema: z.ZodType): AnswerDocs => ({
   description,
   content: { "application/json": schema },
 });
-const fault = (status: number, description: string) => ({ [status]: json(description, errorBody(status)) });
-const notReady = fault(503, "There is no label database yet: ask again later");
+const fault = (status: number, description: string) => ({
+  [status]: json(
+    description,
+    z.strictObject({ status: z.literal("error"), error: z.string(), errorCode: z.literal(status) }),
+  ),
+});
+const noDatabase = "There is no label database yet: ask again later";
+const notReady = fault(503, noDatabase);
+const notReadyOrBusy = fault(
+  503,
+  `${noDatabase}; or too many large requests at once: ask again after Retry-After seconds`,
+);
 const failed = fault(500, "The service failed, for example because its database file is damaged");
 
 /** Every accepted spelling of a labelhash: upper case, no prefix, brackets, one lost leading zero. */
@@ -75,10 +87,51 @@ z.globalRegistry.add(labelhashes, {
 z.globalRegistry.add(label_set_id, { description: pinnedId, pattern: labelSetIdPattern.source });
 z.globalRegistry.add(label_set_version, { description: pinnedVersion });
 
+// Bodies of the service's responses, exactly as it sends them. Clients read with looser schemas.
+
+const ok = z.strictObject({ status: z.literal("ok") });
+
+const label = z.strictObject({
+  status: z.literal("success"),
+  label: z.string().meta({ description: "Exactly as it was stored: any text", example: "eth" }),
+});
+
+const labels = z.strictObject({
+  status: z.literal("success"),
+  labels: z.array(z.string().nullable()).meta({
+    description: "A label, or null where it is unknown, for each labelhash of the request, in its order",
+    example: ["eth", null],
+  }),
+});
+
 /** One label or null per line, as JSON. */
 const lines = z.string().meta({
   description: "One JSON value per line: a label, or null where it is unknown",
   example: '"eth"\nnull\n',
+});
+
+const recordsCount = z.int().min(0).meta({ description: "Healable labels, all versions together" });
+const serviceVersion = z.string().meta({ description: "Version of the service" });
+const labelSet = z.strictObject({
+  labelSetId: z.string().regex(labelSetIdPattern).meta({ example: "subgraph" }),
+  highestLabelSetVersion: z.int().min(0),
+});
+
+const count = z.strictObject({
+  status: z.literal("success"),
+  count: recordsCount,
+  timestamp: z.iso.datetime({ precision: 3 }).meta({ description: "Time of the response" }),
+});
+
+const config = z.strictObject({ version: serviceVersion, labelSet, recordsCount });
+
+const versions = z.strictObject({
+  status: z.literal("success"),
+  versionInfo: z.strictObject({
+    version: serviceVersion,
+    dbSchemaVersion: z.int().min(1).meta({ description: "Version of the layout of the database file" }),
+    labelSet,
+  }),
 });
 
 /** Every endpoint but the document itself, in the document's order. */
@@ -94,11 +147,11 @@ export const endpoints: EndpointDocs[] = [
     params: z.object({ labelhash: labelhashSchema }),
     query: pinQuery,
     answers: {
-      200: json("The label", healBody),
+      200: json("The label", label),
       ...fault(400, "Invalid labelhash, or the label set or its version cannot be served"),
       ...fault(404, "The label is unknown"),
       ...failed,
-      ...notReady,
+      ...notReadyOrBusy,
     },
   },
   {
@@ -107,17 +160,20 @@ export const endpoints: EndpointDocs[] = [
     operationId: "healAll",
     tag: "labels",
     summary: "Heal many labelhashes",
-    description: `Up to ${longestBatch} labelhashes in up to ${largestBody} bytes. The body is read as JSON in UTF-8, whatever its content type. With "Accept: application/x-ndjson" the response is one JSON value per line.`,
+    description: `Up to ${longestBatch} labelhashes in up to ${largestBody} bytes, of labels with up to ${largestAnswer} bytes together. The body is read as JSON in UTF-8, whatever its content type. With "Accept: application/x-ndjson" the response is one JSON value per line.`,
     body: batchRequest,
     answers: {
       200: {
         description: "The labels, in the order of the labelhashes",
-        content: { "application/json": batchBody, "application/x-ndjson": lines },
+        content: { "application/json": labels, "application/x-ndjson": lines },
       },
       ...fault(400, "The body is malformed, or the label set or its version cannot be served"),
-      ...fault(413, `The body has more than ${largestBody} bytes`),
+      ...fault(
+        413,
+        `The body has more than ${largestBody} bytes, or the labels have more than ${largestAnswer}`,
+      ),
       ...failed,
-      ...notReady,
+      ...notReadyOrBusy,
     },
   },
   {
@@ -127,7 +183,7 @@ export const endpoints: EndpointDocs[] = [
     tag: "label set",
     summary: "Count the labels",
     description: "How many labels can be healed.",
-    answers: { 200: json("The number of labels", countBody), ...failed, ...notReady },
+    answers: { 200: json("The number of labels", count), ...failed, ...notReady },
   },
   {
     method: "get",
@@ -136,7 +192,7 @@ export const endpoints: EndpointDocs[] = [
     tag: "label set",
     summary: "Get the label set",
     description: "The label set that is served, its highest version, and the service's version.",
-    answers: { 200: json("The label set", configBody), ...failed, ...notReady },
+    answers: { 200: json("The label set", config), ...failed, ...notReady },
   },
   {
     method: "get",
@@ -145,7 +201,7 @@ export const endpoints: EndpointDocs[] = [
     tag: "label set",
     summary: "Get the versions",
     description: "As /v1/config, for older clients, and with the version of the database's layout.",
-    answers: { 200: json("The versions", versionBody), ...failed, ...notReady },
+    answers: { 200: json("The versions", versions), ...failed, ...notReady },
   },
   {
     method: "get",
@@ -154,7 +210,7 @@ export const endpoints: EndpointDocs[] = [
     tag: "service",
     summary: "Check that the process is alive",
     description: "Says nothing about the database.",
-    answers: { 200: json("The process is alive", okBody), ...failed },
+    answers: { 200: json("The process is alive", ok), ...failed },
   },
   {
     method: "get",
@@ -163,7 +219,7 @@ export const endpoints: EndpointDocs[] = [
     tag: "service",
     summary: "Check that labels can be healed",
     description: "Whether there is a label database.",
-    answers: { 200: json("Labels can be healed", okBody), ...failed, ...notReady },
+    answers: { 200: json("Labels can be healed", ok), ...failed, ...notReady },
   },
   {
     method: "get",

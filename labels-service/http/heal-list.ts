@@ -1,40 +1,74 @@
 import { digestLength } from "../../src/ens/keccak.ts";
-import type { LabelFile } from "../../src/labels/label-file.ts";
-import { giveWay } from "./answer.ts";
+import type { LabelFile, ShortHeal } from "../../src/labels/label-file.ts";
 
-/** Heals are done in pieces, so that other requests get their turn in between and long labels do not fill the memory. */
+/** Labels are looked up in pieces, so that other requests get their turn in between. */
 const healedAtOnce = 500;
-const answeredAtOnce = 2000;
-/** Labels of more UTF-16 units are not held until the answer is written, but healed once more then. */
+const sentAtOnce = 2000;
+/** Labels of more bytes are read only when they are sent. */
 const heldLength = 1000;
-const tooLongToHold = Symbol("label");
+/** Bytes of such labels after which a piece ends. */
+const pieceLength = 256 * 1024;
+
+/** The labels of a list of labelhashes; the long ones are still in the file. */
+export type HealedList = {
+  /** Bytes of all labels together; those of short ones as UTF-16 units. */
+  bytes: number;
+  /** The most bytes of labels in memory while the pieces are read one after another. */
+  heldBytes: number;
+  /** The labels in order, undefined where there is none, up to 2000 at a time. */
+  pieces(): Generator<(string | undefined)[]>;
+};
 
 /**
- * The labels of labelhashes, which are given as their bytes one after another: in order, up to 2000 at a time, and
- * `giveWay` between pieces of work. They are looked up in the order of the file, which saves a fifth of the time.
+ * Heals labelhashes, which are given as their bytes one after another. They are looked up in the order of the file, which
+ * saves a fifth of the time.
  */
-export function* healList(
+export async function healList(
   file: LabelFile,
   digests: Uint8Array,
   highestVersion: number,
-): Generator<(string | undefined)[] | typeof giveWay> {
+): Promise<HealedList> {
   const order = inOrderOfKeys(digests);
-  const labels = new Array<string | undefined | typeof tooLongToHold>(order.length);
+  const labels = new Array<ShortHeal>(order.length);
+  let [shortBytes, longBytes, longest] = [0, 0, 0];
   for (let start = 0; start < order.length; start += healedAtOnce) {
     const places = order.subarray(start, start + healedAtOnce);
-    const healed = file.healAll(digests, highestVersion, places);
+    const healed = file.healShort(digests, highestVersion, places, heldLength);
     for (let i = 0; i < places.length; i++) {
       const label = healed[i];
-      labels[places[i] ?? 0] = label !== undefined && label.length > heldLength ? tooLongToHold : label;
+      labels[places[i] ?? 0] = label;
+      if (typeof label === "number") {
+        longBytes += label;
+        longest = Math.max(longest, label);
+      } else if (label !== undefined) shortBytes += label.length;
     }
-    yield giveWay;
+    await new Promise(setImmediate);
   }
-  for (let start = 0; start < labels.length; start += answeredAtOnce) {
-    yield labels.slice(start, start + answeredAtOnce).map((label, i) => {
-      if (label !== tooLongToHold) return label;
-      return file.healAll(digests, highestVersion, Uint32Array.of(start + i))[0];
-    });
+  const healAt = (place: number) =>
+    file.healAll(digests.subarray(place * digestLength, (place + 1) * digestLength), highestVersion)[0];
+  return {
+    bytes: shortBytes + longBytes,
+    heldBytes: shortBytes + (longest === 0 ? 0 : Math.max(longest, pieceLength)),
+    pieces: () => piecesOf(labels, healAt),
+  };
+}
+
+function* piecesOf(
+  labels: ShortHeal[],
+  healAt: (place: number) => string | undefined,
+): Generator<(string | undefined)[]> {
+  let piece: (string | undefined)[] = [];
+  let length = 0;
+  for (let place = 0; place < labels.length; place++) {
+    const label = labels[place];
+    if (typeof label === "number") length += label;
+    piece.push(typeof label === "number" ? healAt(place) : label);
+    if (piece.length < sentAtOnce && length < pieceLength) continue;
+    yield piece;
+    piece = [];
+    length = 0;
   }
+  if (piece.length > 0) yield piece;
 }
 
 /** Places of the digests in the order of their first 12 bits, which is close enough to that of the file. */

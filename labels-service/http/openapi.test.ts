@@ -119,6 +119,8 @@ describe("responses are as documented", () => {
     await expectDocumented("post", "/v1/heal", 400, "/v1/heal", list(["nonsense"]));
     await expectDocumented("post", "/v1/heal", 400, "/v1/heal", list([eth], { label_set_id: 1 }));
     await expectDocumented("post", "/v1/heal", 413, "/v1/heal", { body: " ".repeat(1024 * 1024 + 1) });
+    const long = labelhashOf("x".repeat(120_000));
+    await expectDocumented("post", "/v1/heal", 413, "/v1/heal", list(new Array(300).fill(long)));
   });
 });
 

@@ -1,6 +1,5 @@
 import type { z } from "zod/v4";
-import { type Json, schemaOf } from "./answer-schemas.ts";
-import { type AnswerDocs, type EndpointDocs, endpoints } from "./endpoint-docs.ts";
+import { type AnswerDocs, type EndpointDocs, endpoints, type Json, schemaOf } from "./endpoint-docs.ts";
 
 /** The OpenAPI 3.1 document of the label service. */
 export function openApiDocument(version: string) {

@@ -2,6 +2,7 @@ import {
   createServer,
   type IncomingHttpHeaders,
   type IncomingMessage,
+  type ServerOptions as NodeServerOptions,
   type Server,
   type ServerResponse,
 } from "node:http";
@@ -10,10 +11,18 @@ import type { LabelFile } from "../../src/labels/label-file.ts";
 import { labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
 import type { Log } from "../../src/log/json-log.ts";
 import type { LiveDatabase } from "../store/database-reader.ts";
-import { type Answer, internalError, jsonAnswer, notFound, notReady } from "./answer.ts";
+import {
+  type Answer,
+  createSharedMemory,
+  internalError,
+  jsonAnswer,
+  type Memory,
+  notFound,
+  notReady,
+} from "./answer.ts";
 import { createHealer } from "./heal.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
-import { corsHeaders, writeAnswer, writePreflight } from "./write-answer.ts";
+import { createWriter, type Writer, writePreflight } from "./write-answer.ts";
 
 /** A request without its body. */
 type LabelsRequest = { method: string; path: string; query: string; headers: IncomingHttpHeaders };
@@ -115,32 +124,70 @@ async function metricsAnswer(metrics: Metrics): Promise<Answer> {
   return { status: 200, contentType: metrics.contentType, body: await metrics.text(), outcome: "ok" };
 }
 
+/** How much the server does for its clients. Times are in milliseconds. */
+export type ServerLimits = {
+  connections: number;
+  /** How long a request's headers, and the whole request, may take to arrive. */
+  headersMs: number;
+  requestMs: number;
+  /** How long a client may neither send nor take a byte while a request is under way, and between two requests. */
+  stalledMs: number;
+  idleMs: number;
+  /** How long a client may take to read a long response. */
+  responseMs: number;
+  /** Bytes of memory that batches and long labels share. */
+  memory: number;
+};
+
+const productionLimits: ServerLimits = {
+  connections: 1024,
+  headersMs: 10_000,
+  requestMs: 20_000,
+  stalledMs: 10_000,
+  // Longer than common proxies keep idle connections, so that the proxy closes them.
+  idleMs: 75_000,
+  responseMs: 60_000,
+  memory: 128 * 1024 * 1024,
+};
+
 export type ServerOptions = {
   database: LiveDatabase;
   log: Log;
   now: () => Date;
   /** Whether to write one line of log for each request. */
   logsRequests: boolean;
+  limits?: Partial<ServerLimits>;
 };
 
 /** The label service's HTTP server, not yet listening. */
-export function createLabelsServer({ database, log, now, logsRequests }: ServerOptions): Server {
+export function createLabelsServer({
+  database,
+  log,
+  now,
+  logsRequests,
+  limits: given,
+}: ServerOptions): Server {
+  const limits = { ...productionLimits, ...given };
   const metrics = createMetrics(database);
   const route = createRouter(database, metrics, now);
   const failed = (error: unknown, path: string): Answer => {
     log("error", "request failed", { path, reason: error instanceof Error ? error.message : String(error) });
     return internalError;
   };
-  const send = createSender({ metrics, log, logsRequests, failed });
+  const shareOfMemory = createSharedMemory(limits.memory);
+  const write = createWriter(shareOfMemory, limits.responseMs);
+  const send = createSender({ metrics, log, logsRequests, failed, write });
 
   const answerWithBody = async (incoming: IncomingMessage, exchange: Exchange) => {
     const borrowed = database.borrow();
+    const memory = shareOfMemory();
     try {
-      const answer = await batchAnswer(incoming, borrowed?.file).catch((error) =>
+      const answer = await batchAnswer(incoming, borrowed?.file, memory).catch((error) =>
         failed(error, exchange.request.path),
       );
       await send(exchange, answer);
     } finally {
+      memory.release();
       borrowed?.release();
     }
   };
@@ -162,16 +209,26 @@ export function createLabelsServer({ database, log, now, logsRequests }: ServerO
     } else void send(exchange, routed.answer);
   };
 
-  const server = createServer((incoming, response) => {
+  const server = createServer(connectionOptions(limits), (incoming, response) => {
     try {
       handle(incoming, response);
     } catch (error) {
-      void writeAnswer(response, failed(error, incoming.url ?? ""), false, corsHeaders(incoming.url ?? ""));
+      const path = incoming.url ?? "";
+      void write(response, { method: "", path }, failed(error, path));
     }
   });
-  // Longer than common proxies keep idle connections, so that the proxy closes them.
-  server.keepAliveTimeout = 75_000;
+  server.timeout = limits.stalledMs;
+  server.maxConnections = limits.connections;
   return server;
+}
+
+function connectionOptions({ headersMs, requestMs, idleMs }: ServerLimits): NodeServerOptions {
+  return {
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: idleMs,
+    connectionsCheckingInterval: Math.min(1000, headersMs),
+  };
 }
 
 /** A request under way: `since` is the time of its arrival, by `performance.now()`. */
@@ -182,9 +239,11 @@ function createSender({
   log,
   logsRequests,
   failed,
+  write,
 }: Pick<ServerOptions, "log" | "logsRequests"> & {
   metrics: Metrics;
   failed: (error: unknown, path: string) => Answer;
+  write: Writer;
 }) {
   return ({ request, response, route, since }: Exchange, answer: Answer): Promise<void> => {
     const { method, path } = request;
@@ -194,17 +253,21 @@ function createSender({
       const microseconds = Math.round(seconds * 1e6);
       log("info", "request", { method, path, status: answer.status, microseconds });
     }
-    return writeAnswer(response, answer, method === "HEAD", corsHeaders(path)).catch((error) => {
+    return write(response, request, answer).catch((error) => {
       failed(error, path);
     });
   };
 }
 
-async function batchAnswer(incoming: IncomingMessage, file: LabelFile | undefined): Promise<Answer> {
+async function batchAnswer(
+  incoming: IncomingMessage,
+  file: LabelFile | undefined,
+  memory: Memory,
+): Promise<Answer> {
   if (file === undefined) return notReady;
   // Loaded when it is first needed: its validation library would be a tenth of the server's start.
   const { answerBatch } = await import("./batch.ts");
-  return answerBatch(file, incoming);
+  return answerBatch(file, incoming, memory);
 }
 
 function requestOf({ method = "", url = "", headers }: IncomingMessage): LabelsRequest {

@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLabelsServer } from "../http/server.ts";
+import { createLabelsServer, type ServerLimits } from "../http/server.ts";
 import { createLiveDatabase } from "../store/database-reader.ts";
 import { ingestBytes } from "./ingest-text.ts";
 
@@ -23,7 +23,7 @@ export const unusualLabels = [
  * A label server on a real socket. Its database holds "eth", "xyz" and the unusual labels in version 0 and "new"
  * in version 1, and is not attached before `database.reload`; `older` is the file of version 0 alone.
  */
-export async function startServer() {
+export async function startServer(limits: Partial<ServerLimits> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "server-"));
   const [databasePath, older] = [join(folder, "labels.sqlite"), join(folder, "version-0.sqlite")];
   await ingestBytes(["eth", "xyz", ...unusualLabels].join("\n"), { databasePath, format: "text" });
@@ -33,7 +33,7 @@ export async function startServer() {
   const log = (level: string, message: string) => void logged.push(`${level} ${message}`);
   const database = createLiveDatabase(databasePath, log);
   const now = () => new Date("2026-01-02T03:04:05.678Z");
-  const server = createLabelsServer({ database, log, now, logsRequests: false });
+  const server = createLabelsServer({ database, log, now, logsRequests: false, limits });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const base = `http://127.0.0.1:${port}`;
@@ -46,13 +46,17 @@ export async function startServer() {
   };
   const post = (body: unknown) =>
     ask("/v1/heal", { method: "POST", body: typeof body === "string" ? body : JSON.stringify(body) });
+  const connections = () =>
+    new Promise<number>((resolve, reject) => {
+      server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+    });
   const stop = async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     database.close();
     rmSync(folder, { recursive: true });
   };
-  return { base, port, database, databasePath, older, logged, ask, post, stop };
+  return { base, port, database, databasePath, older, logged, ask, post, connections, stop };
 }
 
 /** What `ask` gives for an error body. */

@@ -14,12 +14,20 @@ export type LabelFile = {
    */
   heal(labelhash: Hex, highestVersion: number): string | undefined;
   /**
-   * As `heal`, for labelhashes given as bytes, 32 each, one after another; only those at `places`, in that order, if
-   * given. Costs a fraction of single heals. Keep lists short: all labels are held in memory.
+   * As `heal`, for labelhashes given as bytes, 32 each, one after another. Costs a fraction of single heals. Keep lists
+   * short: all labels are held in memory.
    */
-  healAll(digests: Uint8Array, highestVersion: number, places?: Uint32Array): (string | undefined)[];
+  healAll(digests: Uint8Array, highestVersion: number): (string | undefined)[];
+  /**
+   * As `healAll`, only for the labelhashes at `places`, in that order. A label of more than `longest` bytes is neither read
+   * nor checked; its number of bytes stands for it.
+   */
+  healShort(digests: Uint8Array, highestVersion: number, places: Uint32Array, longest: number): ShortHeal[];
   close(): void;
 };
+
+/** A short label, the bytes of a long one, or undefined: there is no such label. */
+export type ShortHeal = string | number | undefined;
 
 /** `application_id` of a label database: "ENSL". */
 export const labelDatabaseApplicationId = 0x45_4e_53_4c;
@@ -44,7 +52,7 @@ export function openLabelFile(path: string): LabelFile {
   }
 }
 
-function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll"> {
+function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll" | "healShort"> {
   const byKey = database
     .prepare<[number], [version: number, label: string]>("SELECT version, label FROM labels WHERE key = ?")
     .raw();
@@ -67,7 +75,23 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
   };
 
   const labelsAt = createKeysLookup(database);
+  const healShort: LabelFile["healShort"] = (digests, highestVersion, places, longest) => {
+    const answers: ShortHeal[] = [];
+    for (let start = 0; start < places.length; start += keysAtOnce) {
+      const some = places.subarray(start, start + keysAtOnce);
+      const labels = labelsAt(digests, some, [highestVersion, longest]);
+      for (let i = 0; i < some.length; i++) {
+        const at = (some[i] ?? 0) * digestLength;
+        const label = labels[i] ?? undefined;
+        const isAnswer = typeof label === "string" ? isPreimage(label, digests, at) : label || !hasCollisions;
+        answers.push(isAnswer ? label : healAt(digests, at, highestVersion));
+      }
+    }
+    return answers;
+  };
+
   const oneDigest = new Uint8Array(digestLength);
+  const oneLabel = (label: ShortHeal) => (typeof label === "number" ? undefined : label);
   return {
     heal: (labelhash, highestVersion) => {
       if (!writeDigest(labelhash, oneDigest)) {
@@ -75,41 +99,34 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
       }
       return healAt(oneDigest, 0, highestVersion);
     },
-    healAll: (digests, highestVersion, places = everyPlace(digests)) => {
-      const answers: (string | undefined)[] = [];
-      for (let start = 0; start < places.length; start += keysAtOnce) {
-        const some = places.subarray(start, start + keysAtOnce);
-        const labels = labelsAt(digests, some, highestVersion);
-        for (let i = 0; i < some.length; i++) {
-          const at = (some[i] ?? 0) * digestLength;
-          const label = labels[i] ?? undefined;
-          const isAnswer = label === undefined ? !hasCollisions : isPreimage(label, digests, at);
-          answers.push(isAnswer ? label : healAt(digests, at, highestVersion));
-        }
-      }
-      return answers;
-    },
+    healAll: (digests, highestVersion) =>
+      healShort(digests, highestVersion, everyPlace(digests), longestLabel).map(oneLabel),
+    healShort,
   };
 }
+
+/** More bytes than SQLite puts into one value. */
+const longestLabel = 2 ** 31;
 
 /** Keys looked up by one statement. */
 const keysAtOnce = 100;
 
 /** Looks up labels by key alone: up to `keysAtOnce` places among the digests, null where there is no such label. */
 function createKeysLookup(database: Database.Database) {
-  // One value a row is fetched faster than two. A LEFT JOIN keeps the order of its left side.
+  // One value a row is fetched faster than two. A LEFT JOIN keeps the order of its left side. The number of bytes is known
+  // without reading the label.
   const byKeys = database
-    .prepare<[(number | null)[]], string | null>(
-      `SELECT iif(version <= ?, label, NULL)
+    .prepare<[(number | null)[]], string | number | null>(
+      `SELECT iif(version <= ?, iif(octet_length(label) <= ?, label, octet_length(label)), NULL)
         FROM (VALUES ${new Array(keysAtOnce).fill("(?)").join(", ")}) AS wanted
         LEFT JOIN labels ON labels.key = wanted.column1`,
     )
     .pluck();
-  return (digests: Uint8Array, places: Uint32Array, highestVersion: number) => {
-    const parameters: (number | null)[] = [highestVersion];
+  return (digests: Uint8Array, places: Uint32Array, limits: [highestVersion: number, longest: number]) => {
+    const parameters: (number | null)[] = [...limits];
     for (let i = 0; i < places.length; i++)
       parameters.push(labelKey(digests, (places[i] ?? 0) * digestLength));
-    while (parameters.length <= keysAtOnce) parameters.push(null);
+    while (parameters.length < keysAtOnce + limits.length) parameters.push(null);
     return byKeys.all(parameters);
   };
 }

@@ -1,0 +1,102 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import type { ServerLimits } from "../../labels-service/http/server.ts";
+import { errorReply, startServer } from "../../labels-service/test-support/running-server.ts";
+import { labelhashOf } from "../../src/ens/labels.ts";
+
+// Batches that ask for far more than they contain: one long label again and again.
+
+let server: Awaited<ReturnType<typeof startServer>>;
+afterEach(() => server.stop());
+
+async function start(limits: Partial<ServerLimits> = {}) {
+  server = await startServer(limits);
+  server.database.reload({ isForced: true });
+}
+
+const long = "x".repeat(120_000);
+const batchOf = (count: number) => ({ labelhashes: new Array(count).fill(labelhashOf(long)) });
+const busy = errorReply(503, "The service is busy with other large requests, ask again later");
+
+/** The most memory in bytes that the process gained while `work` ran. */
+async function growth(work: Promise<unknown>): Promise<number> {
+  const before = process.memoryUsage.rss();
+  let most = before;
+  const watch = setInterval(() => {
+    most = Math.max(most, process.memoryUsage.rss());
+  }, 5);
+  await work;
+  clearInterval(watch);
+  return Math.max(most, process.memoryUsage.rss()) - before;
+}
+
+test("a batch of one long label 10,000 times is refused before the label is read", async () => {
+  await start();
+  const grown = await growth(
+    server.post(batchOf(10_000)).then((reply) =>
+      // 10,000 x 120,000 bytes; the limit is 32 MiB.
+      expect(reply).toEqual(
+        errorReply(
+          413,
+          "The labels have 1200000000 bytes together, at most 33554432 are sent at once: ask for fewer",
+        ),
+      ),
+    ),
+  );
+  expect(grown).toBeLessThan(150_000_000);
+});
+
+test("the largest batch below the limit is sent, and one label more refused", async () => {
+  await start();
+  // 279 x 120,000 = 33,480,000, and 280 x 120,000 = 33,600,000 bytes.
+  const { status, body } = await server.post(batchOf(279));
+  expect([status, body.labels.length, new Set(body.labels)]).toEqual([200, 279, new Set([long])]);
+  expect((await server.post(batchOf(280))).status).toBe(413);
+});
+
+/** Asks for a batch and reads nothing of the response. */
+async function askUnread(body: string) {
+  const socket = connect(server.port, "127.0.0.1").pause();
+  socket.on("error", () => undefined); // Being dropped is what is expected.
+  await once(socket, "connect");
+  socket.write(`POST /v1/heal HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  return socket;
+}
+
+test("batches that nobody reads hold a piece each, and end when their time is over", async () => {
+  await start({ stalledMs: 500 });
+  const asked = async () => {
+    const sockets = await Promise.all(
+      Array.from({ length: 20 }, () => askUnread(JSON.stringify(batchOf(279)))),
+    );
+    await expect.poll(() => server.connections(), { timeout: 10_000 }).toBe(0);
+    for (const socket of sockets) socket.destroy();
+  };
+  // 20 batches of 33 MB.
+  expect(await growth(asked())).toBeLessThan(300_000_000);
+  expect((await server.post(batchOf(1))).status).toBe(200);
+});
+
+test("large requests share a bounded memory; what does not fit is refused at once", async () => {
+  await start({ memory: 1_000_000, stalledMs: 60_000 });
+  const body = JSON.stringify(batchOf(10_000));
+  const socket = connect(server.port, "127.0.0.1");
+  await once(socket, "connect");
+  // All but the end of a body of 690 kB.
+  socket.write(
+    `POST /v1/heal HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, -1)}`,
+  );
+  await expect.poll(() => server.post(batchOf(6_000))).toEqual(busy);
+  const response = await fetch(`${server.base}/v1/heal/${labelhashOf("eth")}`);
+  expect(await response.json()).toEqual({ status: "success", label: "eth" });
+  socket.destroy();
+  await expect.poll(async () => (await server.post(batchOf(1))).status).toBe(200);
+});
+
+test("a label that does not fit into the shared memory is refused, with when to ask again", async () => {
+  await start({ memory: 200_000 });
+  const response = await fetch(`${server.base}/v1/heal/${labelhashOf(long)}`);
+  expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+  expect(await response.json()).toEqual(busy.body);
+});
