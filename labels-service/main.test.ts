@@ -22,7 +22,7 @@ describe("label commands", () => {
     [["ingest", "no\nfile", ...labelSet("x", 0)], 'There is no file "no\\nfile".\n'],
     [["ingest", ".", ...labelSet("x", 0)], '"." is a folder, not a file.\n'],
     [["ingest", "-"], /^--label-set-id and --label-set-version are needed/, "eth\n"],
-    [["ingest", "-", ...labelSet("Set 1", 0)], /^"Set 1" is no label set id/, "eth\n"],
+    [["ingest", "-", ...labelSet("Set 1", 0)], /^"Set 1" is not a label set id/, "eth\n"],
     [
       ["ingest", "-", "--label-set-id", "x", "--label-set-version", "-1"],
       /^Option '--label-set-version' argument is ambiguous/,

@@ -1,7 +1,7 @@
-import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, renameSync, rmSync, writeSync } from "node:fs";
 import { encodeHeader, encodeRecord } from "../formats/ensrainbow.ts";
 import type { DatabaseReader } from "../store/database-reader.ts";
-import { flush } from "../store/database-writer.ts";
+import { createFile, flush } from "../store/database-writer.ts";
 import type { Progress } from "./progress.ts";
 
 /**
@@ -15,7 +15,7 @@ export function exportVersion(
   progress: Progress,
 ): number {
   const partPath = `${path}.part`;
-  const file = openSync(partPath, "w");
+  const file = createFile(partPath);
   try {
     let records = 0;
     const total = reader.versions.find((row) => row.version === version)?.recordsCount ?? 0;

@@ -165,7 +165,7 @@ describe("ingest", () => {
       { labelSetId: "subgraph", labelSetVersion: 1 },
       '"subgraph" does not belong in it',
     ],
-    ["a malformed id", {}, { labelSetId: "Set_1" }, '"Set_1" is no label set id'],
+    ["a malformed id", {}, { labelSetId: "Set_1" }, '"Set_1" is not a label set id'],
     ["no id", {}, { labelSetId: undefined }, "--label-set-id and --label-set-version are needed"],
   ])(
     "rejects %s before it writes anything",

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { openLabelFile } from "../../src/labels/label-file.ts";
@@ -68,7 +68,6 @@ async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffe
   const base = existsSync(options.databasePath) ? factsOf(options.databasePath) : undefined;
   checkSequence(labelSet, base);
 
-  mkdirSync(dirname(options.databasePath), { recursive: true });
   const folder = ingestFolder(options.databasePath);
   const unlock = lockFolder(folder);
   try {
@@ -128,7 +127,7 @@ function wantedLabelSet(
     );
   }
   if (!isLabelSetId(labelSetId)) {
-    throw new IngestError(`"${labelSetId}" is no label set id: it has ${labelSetIdRule}.`);
+    throw new IngestError(`"${labelSetId}" is not a label set id: it has ${labelSetIdRule}.`);
   }
   if (named && (named.labelSetId !== labelSetId || named.labelSetVersion !== labelSetVersion)) {
     throw new IngestError(
@@ -184,11 +183,14 @@ export function ingestFolder(databasePath: string): string {
 
 /**
  * Reserves the folder for this process until the returned function is called or the process dies: the lock is SQLite's,
- * which the operating system releases. Throws `FolderInUseError` if another process has it.
+ * which the operating system releases. Throws `FolderInUseError` if another process or user has it.
  */
 export function lockFolder(folder: string): () => void {
-  mkdirSync(folder, { recursive: true });
-  const lock = new Database(join(folder, "lock.sqlite"), { timeout: 0 });
+  createPrivateFolder(folder);
+  const path = join(folder, "lock.sqlite");
+  // SQLite would follow a symbolic link.
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === false) rmSync(path);
+  const lock = new Database(path, { timeout: 0 });
   try {
     lock.exec("BEGIN EXCLUSIVE");
   } catch (error) {
@@ -198,12 +200,27 @@ export function lockFolder(folder: string): () => void {
   return () => void lock.close();
 }
 
+/** Creates a folder that only this user can use; one that is there must be this user's. A symbolic link is removed. */
+function createPrivateFolder(folder: string): void {
+  mkdirSync(dirname(folder), { recursive: true });
+  const there = lstatSync(folder, { throwIfNoEntry: false });
+  if (there?.isDirectory() !== true) {
+    if (there !== undefined) rmSync(folder);
+    mkdirSync(folder, { mode: 0o700 });
+    return;
+  }
+  if (process.getuid !== undefined && there.uid !== process.getuid()) {
+    throw new FolderInUseError(`${JSON.stringify(folder)} belongs to another user; remove it.`);
+  }
+  chmodSync(folder, 0o700);
+}
+
 /** The rules of label sets forbid it; nothing was written. */
 class IngestError extends Error {
   override name = "IngestError";
 }
 
-/** Another process is preparing the next database. */
+/** Another process or user is preparing the next database. */
 class FolderInUseError extends Error {
   override name = "FolderInUseError";
 }

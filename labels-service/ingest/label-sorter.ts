@@ -1,5 +1,5 @@
-import { closeSync, fdatasyncSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
-import type { LabelBatch } from "../store/database-writer.ts";
+import { closeSync, fdatasyncSync, ftruncateSync, readSync, writeSync } from "node:fs";
+import { createFile, type LabelBatch, reopenFile } from "../store/database-writer.ts";
 
 /**
  * Sorts labels by key on their way into a database, with little memory: they are written to one file, in 1024 parts by
@@ -29,7 +29,7 @@ const batchLength = 4096;
 
 /** Opens a sorter with its file at `path`: an empty one, or the one that `state` describes. */
 export function openLabelSorter(path: string, state: SorterState = emptyState()): LabelSorter {
-  const file = openSync(path, state.length === 0 ? "w+" : "r+");
+  const file = state.length === 0 ? createFile(path) : reopenFile(path);
   ftruncateSync(file, state.length);
   const { parts } = state;
   const pending: Rows[] = Array.from({ length: partCount }, () => ({ bytes: noBytes, length: 0 }));

@@ -1,8 +1,8 @@
 import {
   closeSync,
+  constants,
   createReadStream,
   ftruncateSync,
-  openSync,
   readFileSync,
   readSync,
   renameSync,
@@ -17,6 +17,7 @@ import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { type FormatName, formatOf } from "../formats/formats.ts";
 import { type Checkpoint, InputError, startOfInput } from "../formats/parser.ts";
+import { createFile, reopenFile } from "../store/database-writer.ts";
 import { type LabelSorter, openLabelSorter, type SorterState } from "./label-sorter.ts";
 import type { Progress } from "./progress.ts";
 import { createRowVerifier, noRows, type Remark, type RowCounts } from "./verify-rows.ts";
@@ -63,6 +64,9 @@ function fileStats(path: string): Stats {
   return stats;
 }
 
+/** How much longer than the packed input the unpacked one may be; and up to how many bytes nobody cares. */
+const [highestRatio, unsuspiciousSize] = [100, 16 * 1024 * 1024];
+
 async function* unpacked(raw: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   const { head, all } = await peek(raw, 2);
   if (head[0] !== 0x1f || head[1] !== 0x8b) {
@@ -73,7 +77,16 @@ async function* unpacked(raw: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   const packed = Readable.from(all, { objectMode: false, highWaterMark: chunkSize });
   packed.on("error", (error) => gunzip.destroy(error)).pipe(gunzip);
   try {
-    yield* gunzip as AsyncIterable<Buffer>;
+    let length = 0;
+    for await (const chunk of gunzip as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > unsuspiciousSize && length > highestRatio * gunzip.bytesWritten) {
+        throw new InputError(
+          `The packed input unpacks to more than ${highestRatio} times its size; no list of labels does.`,
+        );
+      }
+      yield chunk;
+    }
   } finally {
     packed.destroy();
   }
@@ -210,16 +223,20 @@ function isDamage(error: unknown): boolean {
 }
 
 const shownRejects = 5;
+/** Bytes after which the list of invalid rows ends: it may need fifty times as much room as the rows. */
+const longestRejects = 64 * 1024 * 1024;
 
 type Rejects = ReturnType<typeof openRejects>;
 
 function openRejects(path: string, length: number) {
-  const file = openSync(path, "a+");
+  const file = length === 0 ? createFile(path) : reopenFile(path);
   ftruncateSync(file, length);
   let written = length;
   return {
     add: (remark: Remark) => {
-      written += writeSync(file, `${remark.position}: ${remark.reason}\n`);
+      if (written >= longestRejects) return;
+      written += writeSync(file, `${remark.position}: ${remark.reason}\n`, written);
+      if (written >= longestRejects) written += writeSync(file, "Further rows are not listed.\n", written);
     },
     /** The first lines, those from before a resumption included. */
     first: () => {
@@ -234,7 +251,9 @@ function openRejects(path: string, length: number) {
 
 function readManifest(path: string, task: string): Manifest | undefined {
   try {
-    const manifest: Manifest = JSON.parse(readFileSync(path, "utf8"));
+    const manifest: Manifest = JSON.parse(
+      readFileSync(path, { encoding: "utf8", flag: constants.O_RDONLY | constants.O_NOFOLLOW }),
+    );
     return manifest.task === task ? manifest : undefined;
   } catch {
     // No manifest, or an unfinished one: reading from the beginning is always right.
@@ -243,7 +262,9 @@ function readManifest(path: string, task: string): Manifest | undefined {
 }
 
 function writeManifest(path: string, manifest: Manifest): void {
-  writeFileSync(`${path}.new`, JSON.stringify(manifest), { flush: true });
+  const file = createFile(`${path}.new`);
+  writeFileSync(file, JSON.stringify(manifest), { flush: true });
+  closeSync(file);
   renameSync(`${path}.new`, path);
 }
 

@@ -46,7 +46,8 @@ export function createLabelDatabase(path: string, labelSetId: string): LabelData
 
 /** Starts the next version at `path` from a copy of the label database `base`, which stays as it is. */
 export function extendLabelDatabase(path: string, base: string, facts: LabelSetFacts): LabelDatabaseWriter {
-  copyFileSync(base, path, constants.COPYFILE_FICLONE);
+  rmSync(path, { force: true });
+  copyFileSync(base, path, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
   const database = new Database(path);
   return writer(database, path, { ...facts, highestLabelSetVersion: facts.highestLabelSetVersion + 1 });
 }
@@ -126,6 +127,20 @@ function createInserter(database: Database.Database, version: number): (batch: L
     }
     return added;
   };
+}
+
+/**
+ * Creates the file for reading and writing, instead of what is at `path`: a symbolic link is removed, never followed. Throws
+ * if somebody else puts something there meanwhile. Returns its descriptor.
+ */
+export function createFile(path: string): number {
+  rmSync(path, { force: true });
+  return openSync(path, "wx+");
+}
+
+/** Opens a file that `createFile` created, for reading and writing; throws if it has become a symbolic link. */
+export function reopenFile(path: string): number {
+  return openSync(path, constants.O_RDWR | constants.O_NOFOLLOW);
 }
 
 /** Waits until the content of the file or folder is on disk. */
