@@ -7,9 +7,13 @@ export type Reply = { status: number; body: string };
 /** GET requests below one base URL over kept-alive connections. */
 export type HttpClient = { get(path: string): Promise<Reply>; close(): void };
 
+/** Bytes of the longest response that is read: more than any label as JSON. */
+const longestReply = 128 * 1024 * 1024;
+
 /**
  * A client for `base`, whose path is kept as a prefix. Uses node:http, which costs half of what fetch costs per request.
- * A request fails after `timeoutMs` milliseconds, and at once when the client is closed.
+ * A request fails after `timeoutMs` milliseconds without a byte, at the first byte after `timeoutMs` in all, when the
+ * response is longer than any label, and at once when the client is closed.
  * @example await createHttpClient(new URL("http://localhost:3223"), 30_000).get("/health") // { status: 200, body: '{"status":"ok"}' }
  */
 export function createHttpClient(base: URL, timeoutMs: number): HttpClient {
@@ -26,17 +30,27 @@ export function createHttpClient(base: URL, timeoutMs: number): HttpClient {
   };
   const prefix = base.pathname.replace(/\/+$/, "");
 
+  const tooSlow = () => new Error(`no answer within ${timeoutMs} ms`);
+
   const send = (path: string, isRepeated: boolean) =>
     new Promise<Reply>((resolve, reject) => {
+      const started = performance.now();
       const outgoing = request({ ...options, path: prefix + path }, (incoming) => {
         const chunks: Buffer[] = [];
-        incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+        let length = 0;
+        incoming.on("data", (chunk: Buffer) => {
+          length += chunk.length;
+          chunks.push(chunk);
+          if (length > longestReply)
+            outgoing.destroy(new Error(`a response of more than ${longestReply} bytes`));
+          else if (performance.now() - started > timeoutMs) outgoing.destroy(tooSlow());
+        });
         incoming.on("error", reject);
         incoming.on("end", () => {
           resolve({ status: incoming.statusCode ?? 0, body: Buffer.concat(chunks).toString("utf8") });
         });
       });
-      outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer within ${timeoutMs} ms`)));
+      outgoing.on("timeout", () => outgoing.destroy(tooSlow()));
       outgoing.on("error", (error: NodeJS.ErrnoException) => {
         // The server may close an idle connection just when it is used again: normal, not an outage.
         const isStale = outgoing.reusedSocket && error.code === "ECONNRESET" && !isRepeated;

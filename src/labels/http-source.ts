@@ -3,7 +3,7 @@ import pRetry from "p-retry";
 import type { Hex } from "viem";
 import { z } from "zod";
 import { labelhashOf } from "../ens/labels.ts";
-import type { Log } from "../log/json-log.ts";
+import { escapeControls, type Log } from "../log/json-log.ts";
 import { createHttpClient, type Reply } from "./http-client.ts";
 import {
   counted,
@@ -101,12 +101,17 @@ function contentOf<T extends z.ZodTypeAny>({ status, body }: Reply, schema: T): 
     throw new LabelServiceOutage("it answered 200 with a body that is not a label service's");
   }
   const error = errorReply.safeParse(json);
-  const reason = error.success ? `${status}: ${error.data.error}` : `${status}`;
+  const reason = error.success ? `${status}: ${shownError(error.data.error)}` : `${status}`;
   if (status === 404 && error.success && error.data.errorCode === 404) return undefined;
   if (status >= 500 || [404, 408, 425, 429].includes(status)) {
     throw new LabelServiceOutage(`it answered ${reason}`);
   }
   throw new LabelSourceError(`The label service refuses the request with status ${reason}.`);
+}
+
+/** A service's error text, fit for messages whatever it is. */
+function shownError(text: string): string {
+  return escapeControls(text.slice(0, 200));
 }
 
 function parsed(body: string): unknown {

@@ -82,9 +82,13 @@ describe("label source of a file", () => {
       /Version 2 of label set "ens-test-env" is configured, but .* up to 1\./,
     ],
     ["a malformed id", { labelSetId: "Set 1" }, /"Set 1" is not a label set id/],
-    ["no URL", { url: "/data/labels.sqlite" }, /"\/data\/labels.sqlite" is not a URL/],
+    ["not a URL", { url: "/data/labels.sqlite" }, /"\/data\/labels.sqlite" is not a URL/],
     ["another kind of URL", { url: "ftp://x/y" }, /cannot be read from "ftp:"/],
-    ["a file on another machine", { url: "file://host/y" }, /names no file: File URL host must be/],
+    [
+      "a file on another machine",
+      { url: "file://host/y" },
+      /is not the path of a file: File URL host must be/,
+    ],
   ])("refuses %s", async (_, changes, message) => {
     await expect(open(changes)).rejects.toThrow(message);
     await expect(open(changes)).rejects.toThrow(LabelSourceError);

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import packageJson from "../../package.json" with { type: "json" };
+import { escapeControls } from "../log/json-log.ts";
 import { openHttpSource } from "./http-source.ts";
 import { openLabelFile } from "./label-file.ts";
 import { isLabelSetId, labelDatabaseSchemaVersion, labelSetIdRule, pinMismatch } from "./label-set.ts";
@@ -20,7 +21,9 @@ import {
  */
 export async function openLabels(options: LabelSourceOptions): Promise<LabelSource> {
   if (!isLabelSetId(options.labelSetId)) {
-    throw new LabelSourceError(`"${options.labelSetId}" is not a label set id: it has ${labelSetIdRule}.`);
+    throw new LabelSourceError(
+      `"${escapeControls(options.labelSetId)}" is not a label set id: it has ${labelSetIdRule}.`,
+    );
   }
   const source = await openUnchecked(options);
   const problem = mismatchMessage(options, await source.describe());
@@ -31,7 +34,9 @@ export async function openLabels(options: LabelSourceOptions): Promise<LabelSour
 
 function openUnchecked(options: LabelSourceOptions): LabelSource | Promise<LabelSource> {
   if (!URL.canParse(options.url)) {
-    throw new LabelSourceError(`"${options.url}" is not a URL; expected http://…, https://… or file:/….`);
+    throw new LabelSourceError(
+      `"${escapeControls(options.url)}" is not a URL; expected http://…, https://… or file:/….`,
+    );
   }
   const url = new URL(options.url);
   if (url.protocol === "file:") return openFileSource(pathOf(url), options.labelSetVersion);
@@ -45,7 +50,9 @@ function pathOf(url: URL): string {
   try {
     return fileURLToPath(url);
   } catch (error) {
-    throw new LabelSourceError(`"${url.href}" names no file: ${(error as Error).message}.`, { cause: error });
+    throw new LabelSourceError(`"${url.href}" is not the path of a file: ${(error as Error).message}.`, {
+      cause: error,
+    });
   }
 }
 
@@ -68,6 +75,6 @@ function mismatchMessage(pin: LabelSourceOptions, facts: LabelSourceFacts): stri
   if (mismatch === undefined) return undefined;
   const [{ labelSetId, labelSetVersion }, source] = [pin, withoutSecrets(pin.url)];
   return mismatch === "id"
-    ? `Label set "${labelSetId}" is configured, but ${source} holds "${facts.labelSetId}".`
+    ? `Label set "${labelSetId}" is configured, but ${source} holds "${escapeControls(facts.labelSetId.slice(0, 50))}".`
     : `Version ${labelSetVersion} of label set "${labelSetId}" is configured, but ${source} holds only versions up to ${facts.highestLabelSetVersion}.`;
 }

@@ -1,0 +1,56 @@
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { createHttpClient, type HttpClient } from "../../src/labels/http-client.ts";
+import { labelOf } from "../../src/labels/http-source.ts";
+
+// Responses of a label service, or of what took its place, that would fill the indexer's memory, hold it up or write its log.
+
+let server: Server;
+let client: HttpClient;
+afterEach(async () => {
+  client.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+async function ask(respond: RequestListener, timeoutMs: number) {
+  server = createServer(respond);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  client = createHttpClient(new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), timeoutMs);
+  return client.get("/v1/heal/0x");
+}
+
+test("a response without end is given up after 128 MiB", async () => {
+  const megabyte = Buffer.alloc(1024 * 1024, "x");
+  let sent = 0;
+  const endless: RequestListener = (_, response) => {
+    const more = () => {
+      while (!response.destroyed) {
+        sent += megabyte.length;
+        if (!response.write(megabyte)) break;
+      }
+    };
+    response.on("drain", more);
+    more();
+  };
+  await expect(ask(endless, 30_000)).rejects.toThrow("a response of more than 134217728 bytes");
+  expect(sent).toBeLessThan(200_000_000);
+});
+
+test("a response that comes a byte at a time is given up when the time is over", async () => {
+  const dripping: RequestListener = (_, response) => {
+    const drip = setInterval(() => response.write("x"), 20);
+    response.once("close", () => clearInterval(drip));
+  };
+  await expect(ask(dripping, 400)).rejects.toThrow("no answer within 400 ms");
+});
+
+test("an error text is cut short, and its control characters are escaped", () => {
+  const error = `\x1b[2J\n\u202e${"x".repeat(100_000)}`;
+  const body = JSON.stringify({ status: "error", error, errorCode: 503 });
+  expect(() => labelOf({ status: 503, body })).toThrow(
+    `it answered 503: \\u001b[2J\\u000a\\u202e${"x".repeat(194)}`,
+  );
+  expect(() => labelOf({ status: 503, body })).toThrow(/x{194}$/);
+});
