@@ -58,6 +58,7 @@ function help(): string {
     }),
     "",
     "LABELS_DATABASE is the default of --database (else ./data/labels.sqlite), LABELS_PORT that of --port (else 3223).",
+    "serve listens on all interfaces unless --host names an address, such as 127.0.0.1.",
     "",
   ].join("\n");
 }

@@ -43,7 +43,7 @@ export const serveCommand: Command = {
     await once(server, "listening").catch((error: Error) => {
       throw new UsageError(`Port ${port} cannot be used: ${error.message}.`);
     });
-    log("info", "listening", { port });
+    log("info", "listening", { host: values.host ?? "all interfaces", port });
 
     const reload = () => database.reload({ isForced: true });
     context.signals.on("SIGHUP", reload);
