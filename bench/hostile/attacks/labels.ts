@@ -1,18 +1,21 @@
+import { Readable } from "node:stream";
 import { labelhashOf } from "../../../src/ens/labels.ts";
 import { type Attack, atOnce, inRounds, type Reply, send, type Target } from "../attack.ts";
 import { longLabelLengths } from "../long-labels.ts";
 
 const [tenth, one, fifteen] = longLabelLengths;
 
-const batch = (target: Target, length: number, count: number): Promise<Reply> => {
+const heal = { method: "POST", path: "/v1/heal", headers: { "content-type": "application/json" } } as const;
+
+const batch = (target: Target, length: number, count: number, unreadForMs?: number): Promise<Reply> => {
   const labelhash = labelhashOf("x".repeat(length));
-  return send(target, {
-    method: "POST",
-    path: "/v1/heal",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ labelhashes: Array.from({ length: count }, () => labelhash) }),
-  });
+  const body = JSON.stringify({ labelhashes: Array.from({ length: count }, () => labelhash) });
+  return send(target, { ...heal, body, ...(unreadForMs === undefined ? {} : { unreadForMs }) });
 };
+
+function* blanks(megabytes: number): Generator<string> {
+  for (let i = 0; i < megabytes; i++) yield " ".repeat(1_000_000);
+}
 
 export const labelAttacks: Attack[] = [
   {
@@ -53,5 +56,21 @@ export const labelAttacks: Attack[] = [
       ]);
       return [...unread, ...batches];
     },
+  },
+  {
+    name: "label-batch-unread",
+    threat: "F8",
+    what: "100 batches of one label of 100 kB, 300 times, that nobody reads, for 10 s",
+    seconds: 30,
+    service: "labels",
+    run: (target) => atOnce(100, () => batch(target, tenth, 300, 10_000)),
+  },
+  {
+    name: "label-body",
+    threat: "F7",
+    what: "4 bodies of 1 GB in chunks",
+    seconds: 60,
+    service: "labels",
+    run: (target) => atOnce(4, () => send(target, { ...heal, body: Readable.from(blanks(1_000)) })),
   },
 ];
