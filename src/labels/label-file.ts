@@ -45,14 +45,17 @@ export function openLabelFile(path: string): LabelFile {
     database.pragma("mmap_size = 2147418112");
     database.pragma("cache_size = -16384");
     database.exec("BEGIN");
-    return { path, facts, ...lookups(database), close: () => void database.close() };
+    return { path, facts, ...lookups(database, facts), close: () => void database.close() };
   } catch (error) {
     database.close();
     throw error instanceof LabelFileError ? error : new LabelFileError(path, messageOf(error), error);
   }
 }
 
-function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll" | "healShort"> {
+function lookups(
+  database: Database.Database,
+  { highestLabelSetVersion }: LabelSetFacts,
+): Pick<LabelFile, "heal" | "healAll" | "healShort"> {
   const byKey = database
     .prepare<[number], [version: number, label: string]>("SELECT version, label FROM labels WHERE key = ?")
     .raw();
@@ -74,17 +77,17 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
     return isPreimage(other[1], digests, start) ? other[1] : undefined;
   };
 
-  const labelsAt = createKeysLookup(database);
+  const labelsAt = createKeysLookup(database, highestLabelSetVersion);
   const healShort: LabelFile["healShort"] = (digests, highestVersion, places, longest) => {
-    const answers: ShortHeal[] = [];
+    const answers = new Array<ShortHeal>(places.length);
     for (let start = 0; start < places.length; start += keysAtOnce) {
       const some = places.subarray(start, start + keysAtOnce);
-      const labels = labelsAt(digests, some, [highestVersion, longest]);
+      const labels = labelsAt(digests, some, { highestVersion, longest });
       for (let i = 0; i < some.length; i++) {
         const at = (some[i] ?? 0) * digestLength;
         const label = labels[i] ?? undefined;
         const isAnswer = typeof label === "string" ? isPreimage(label, digests, at) : label || !hasCollisions;
-        answers.push(isAnswer ? label : healAt(digests, at, highestVersion));
+        answers[start + i] = isAnswer ? label : healAt(digests, at, highestVersion);
       }
     }
     return answers;
@@ -111,25 +114,33 @@ const longestLabel = 2 ** 31;
 /** Keys looked up by one statement. */
 const keysAtOnce = 100;
 
-/** Looks up labels by key alone: up to `keysAtOnce` places among the digests, null where there is no such label. */
-function createKeysLookup(database: Database.Database) {
-  // One value a row is fetched faster than two. A LEFT JOIN keeps the order of its left side. The number of bytes is known
-  // without reading the label.
-  const byKeys = database
-    .prepare<[(number | null)[]], string | number | null>(
-      `SELECT iif(version <= ?, iif(octet_length(label) <= ?, label, octet_length(label)), NULL)
-        FROM (VALUES ${new Array(keysAtOnce).fill("(?)").join(", ")}) AS wanted
-        LEFT JOIN labels ON labels.key = wanted.column1`,
-    )
-    .pluck();
-  return (digests: Uint8Array, places: Uint32Array, limits: [highestVersion: number, longest: number]) => {
-    const parameters: (number | null)[] = [...limits];
+/**
+ * Looks up labels by key alone: up to `keysAtOnce` places among the digests, null where there is no such label. Labels of more
+ * than `longest` bytes are replaced by their number of bytes, which is known without reading them.
+ */
+function createKeysLookup(database: Database.Database, highest: number) {
+  // One value a row is fetched faster than two. A LEFT JOIN keeps the order of its left side.
+  const select = (value: string) =>
+    database
+      .prepare<[(number | null)[]], string | number | null>(
+        `SELECT ${value} FROM (VALUES ${new Array(keysAtOnce).fill("(?)").join(", ")}) AS wanted
+          LEFT JOIN labels ON labels.key = wanted.column1`,
+      )
+      .pluck();
+  const ofLength = "iif(octet_length(label) <= ?, label, octet_length(label))";
+  const [ofAny, ofVersion] = [select(ofLength), select(`iif(version <= ?, ${ofLength}, NULL)`)];
+  return (digests: Uint8Array, places: Uint32Array, { highestVersion, longest }: Bounds) => {
+    const isOfAny = highestVersion >= highest;
+    const parameters: (number | null)[] = isOfAny ? [longest] : [highestVersion, longest];
+    const count = parameters.length + keysAtOnce;
     for (let i = 0; i < places.length; i++)
       parameters.push(labelKey(digests, (places[i] ?? 0) * digestLength));
-    while (parameters.length < keysAtOnce + limits.length) parameters.push(null);
-    return byKeys.all(parameters);
+    while (parameters.length < count) parameters.push(null);
+    return (isOfAny ? ofAny : ofVersion).all(parameters);
   };
 }
+
+type Bounds = { highestVersion: number; longest: number };
 
 function everyPlace(digests: Uint8Array): Uint32Array {
   return Uint32Array.from({ length: digests.length / digestLength }, (_, place) => place);
