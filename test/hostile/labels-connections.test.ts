@@ -99,10 +99,7 @@ test("a client that takes a response drop by drop is dropped", async () => {
   const body = JSON.stringify({ labelhashes: new Array(270).fill(labelhashOf("x".repeat(120_000))) });
   const { socket, ended } = open(`${head}content-length: ${body.length}\r\n\r\n${body}`);
   socket.pause();
-  const sipping = setInterval(() => {
-    socket.resume();
-    setImmediate(() => socket.pause());
-  }, 50);
+  const sipping = setInterval(() => socket.read(1000), 50);
   await expect.poll(() => server.connections(), { timeout: 10_000 }).toBe(0);
   clearInterval(sipping);
   socket.resume();

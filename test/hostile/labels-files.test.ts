@@ -84,7 +84,7 @@ describe("an ingest", () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining("2,000,000 rows were invalid")]);
     const list = readFileSync(join(folder, "data/ens-test-env_0.rejects.txt"));
     expect(list.length).toBeLessThan(64 * 1024 * 1024 + 100);
-    expect(list.subarray(-40).toString()).toMatch(/expected one\nFurther rows are not listed\.\n$/);
+    expect(list.subarray(-40).toString()).toMatch(/pected one\nFurther rows are not listed\.\n$/);
   }, 60_000);
 
   test.each([1, 2, 3])("of random bytes ends with a message or a sound database, seed %i", async (seed) => {
