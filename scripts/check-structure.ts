@@ -47,7 +47,7 @@ export const rooms: readonly Room[] = [
     imports: [...facts, "src/log", "src/schema", "src/labels", "src/ponder"],
     packages: ["ponder:registry"],
   },
-  { path: "src/contracts", imports: [...facts, "src/indexing"], packages: ["ponder:registry"] },
+  { path: "src/contracts", imports: [...facts, "src/labels", "src/indexing"], packages: ["ponder:registry"] },
   { path: "src/plugins", imports: [...facts, "src/indexing", "src/contracts"], isApart: true },
   {
     path: "src/api/database",

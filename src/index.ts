@@ -1,12 +1,12 @@
 import { readConfig } from "./config/environment.ts";
 import type { PluginId } from "./config/plugins.ts";
 import { contractSources } from "./config/sources.ts";
+import { createSettings } from "./contracts/create-scope.ts";
 import { bindRules, type EventsOf } from "./contracts/on.ts";
 import type { Namespace } from "./deployments/deployment.ts";
 import { isContractOf } from "./deployments/namespaces.ts";
-import { createAnomalyLog } from "./indexing/anomaly-log.ts";
+import { createAnomalyLog } from "./indexing/anomalies.ts";
 import { createNodes } from "./indexing/node-reads.ts";
-import { createSettings } from "./indexing/scope.ts";
 import { openLabels } from "./labels/open-labels.ts";
 import { openMetrics } from "./metrics.ts";
 import { registerBasenames } from "./plugins/basenames.ts";

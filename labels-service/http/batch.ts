@@ -1,12 +1,163 @@
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { z } from "zod/v4-mini";
 import { digestLength } from "../../src/ens/keccak.ts";
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
-import { writeDigest } from "../../src/labels/digests.ts";
-import type { LabelFile } from "../../src/labels/label-file.ts";
+import { readDigest, writeDigest } from "../../src/labels/digests.ts";
+import type { LabelFile, ShortHeal } from "../../src/labels/label-file.ts";
 import { type Answer, busy, errorAnswer, jsonAnswer, type Memory } from "./answer.ts";
-import { batchRequest, longestBatch, parseBatchBody } from "./batch-request.ts";
 import { checkedPin, invalidLabelhash, refusedPin } from "./heal.ts";
-import { type HealedList, healList } from "./heal-list.ts";
+
+/** The most labelhashes in one request. */
+export const longestBatch = 10_000;
+
+const versionFault = "must be a non-negative integer";
+
+/** The body of `POST /v1/heal`. The items of its list are checked later, in the order of `GET /v1/heal`. */
+export const batchRequest = z.object({
+  labelhashes: z.custom<unknown[]>(Array.isArray, "must be a list of labelhashes"),
+  label_set_id: z.optional(z.string("must be a string")),
+  label_set_version: z.optional(z.int(versionFault).check(z.nonnegative(versionFault))),
+});
+
+/**
+ * A body's JSON, undefined if it is not JSON. If its list consists of canonical labelhashes only, `digests` holds them as
+ * bytes instead.
+ */
+export type BatchBody = { json: unknown; digests: Uint8Array | undefined };
+
+/** Replaces the list that was read as bytes. No client knows it, so none can send it. */
+const mark = randomUUID();
+const [quote, comma, space, closing] = [0x22, 0x2c, 0x20, 0x5d];
+/** Bytes of a canonical labelhash in quotes. */
+const itemLength = 2 + 2 + 2 * digestLength;
+
+/** Parses the body of a batch. A list of canonical labelhashes is read from the bytes, without a string for each. */
+export function parseBatchBody(body: Buffer): BatchBody {
+  // These bytes always begin a list: within a JSON string the quote would have a backslash.
+  const start = body.indexOf('["0x') + 1;
+  const list = start > 0 ? plainList(body, start) : undefined;
+  if (list) {
+    const json = parsedJson(`${body.toString("utf8", 0, start)}"${mark}"${body.toString("utf8", list.end)}`);
+    if (isMarked(json)) return { json, digests: list.digests };
+  }
+  return { json: parsedJson(body.toString("utf8")), digests: undefined };
+}
+
+function plainList(body: Buffer, start: number): { digests: Uint8Array; end: number } | undefined {
+  const most = Math.ceil((body.length - start) / (itemLength + 1));
+  const digests = new Uint8Array(most * digestLength);
+  for (let at = start, length = 0; at + itemLength < body.length; ) {
+    if (body[at] !== quote || body[at + itemLength - 1] !== quote) return undefined;
+    if (!readDigest(body, at + 1, digests, length)) return undefined;
+    length += digestLength;
+    at += itemLength;
+    if (body[at] === closing) return { digests: digests.subarray(0, length), end: at };
+    if (body[at] !== comma) return undefined;
+    at += body[at + 1] === space ? 2 : 1;
+  }
+  return undefined;
+}
+
+function isMarked(json: unknown): boolean {
+  if (typeof json !== "object" || json === null || !("labelhashes" in json)) return false;
+  return Array.isArray(json.labelhashes) && json.labelhashes[0] === mark;
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Labels are looked up in pieces, so that other requests get their turn in between. */
+const healedAtOnce = 500;
+const sentAtOnce = 2000;
+/** Labels of more bytes are read only when they are sent. */
+const heldLength = 1000;
+/** Bytes of such labels after which a piece ends. */
+const pieceLength = 256 * 1024;
+
+/** The labels of a list of labelhashes; the long ones are still in the file. */
+export type HealedList = {
+  /** Bytes of all labels together; those of short ones as UTF-16 units. */
+  bytes: number;
+  /** The most bytes of labels in memory while the pieces are read one after another. */
+  heldBytes: number;
+  /** The labels in order, undefined where there is none, up to 2000 at a time. */
+  pieces(): Generator<(string | undefined)[]>;
+};
+
+/**
+ * Heals labelhashes, which are given as their bytes one after another. They are looked up in the order of the file, which
+ * saves a fifth of the time.
+ */
+export async function healList(
+  file: LabelFile,
+  digests: Uint8Array,
+  highestVersion: number,
+): Promise<HealedList> {
+  const order = inOrderOfKeys(digests);
+  const labels = new Array<ShortHeal>(order.length);
+  let [shortBytes, longBytes, longest] = [0, 0, 0];
+  for (let start = 0; start < order.length; start += healedAtOnce) {
+    const places = order.subarray(start, start + healedAtOnce);
+    const healed = file.healShort(digests, highestVersion, places, heldLength);
+    for (let i = 0; i < places.length; i++) {
+      const label = healed[i];
+      labels[places[i] ?? 0] = label;
+      if (typeof label === "number") {
+        longBytes += label;
+        longest = Math.max(longest, label);
+      } else if (label !== undefined) shortBytes += label.length;
+    }
+    await new Promise(setImmediate);
+  }
+  const healAt = (place: number) =>
+    file.healAll(digests.subarray(place * digestLength, (place + 1) * digestLength), highestVersion)[0];
+  return {
+    bytes: shortBytes + longBytes,
+    heldBytes: shortBytes + (longest === 0 ? 0 : Math.max(longest, pieceLength)),
+    pieces: () => piecesOf(labels, healAt),
+  };
+}
+
+function* piecesOf(
+  labels: ShortHeal[],
+  healAt: (place: number) => string | undefined,
+): Generator<(string | undefined)[]> {
+  let piece: (string | undefined)[] = [];
+  let length = 0;
+  for (let place = 0; place < labels.length; place++) {
+    const label = labels[place];
+    if (typeof label === "number") length += label;
+    piece.push(typeof label === "number" ? healAt(place) : label);
+    if (piece.length < sentAtOnce && length < pieceLength) continue;
+    yield piece;
+    piece = [];
+    length = 0;
+  }
+  if (piece.length > 0) yield piece;
+}
+
+/** Places of the digests in the order of their first 12 bits, which is close enough to that of the file. */
+function inOrderOfKeys(digests: Uint8Array): Uint32Array {
+  const count = digests.length / digestLength;
+  const bitsAt = (i: number) =>
+    ((digests[i * digestLength] ?? 0) << 4) | ((digests[i * digestLength + 1] ?? 0) >> 4);
+  const next = new Uint32Array(4097);
+  for (let i = 0; i < count; i++) next[bitsAt(i) + 1] = (next[bitsAt(i) + 1] ?? 0) + 1;
+  for (let bits = 1; bits < 4096; bits++) next[bits] = (next[bits] ?? 0) + (next[bits - 1] ?? 0);
+  const order = new Uint32Array(count);
+  for (let i = 0; i < count; i++) {
+    const place = next[bitsAt(i)] ?? 0;
+    order[place] = i;
+    next[bitsAt(i)] = place + 1;
+  }
+  return order;
+}
 
 /** The most bytes of one request's body: room for the longest batch in any spelling. */
 export const largestBody = 1024 * 1024;

@@ -1,7 +1,6 @@
 import { z } from "zod/v4";
 import { labelSetIdPattern, labelSetVersionPattern } from "../../src/labels/label-set.ts";
-import { largestAnswer, largestBody } from "./batch.ts";
-import { batchRequest, longestBatch } from "./batch-request.ts";
+import { batchRequest, largestAnswer, largestBody, longestBatch } from "./batch.ts";
 
 /** A JSON object. */
 export type Json = Record<string, unknown>;

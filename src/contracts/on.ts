@@ -2,13 +2,8 @@ import { ponder } from "ponder:registry";
 import { type Abi, type AbiEvent, type Hex, type ParseAbiItem, parseAbiItem } from "viem";
 import type { EventArgs, EventName, EventOf } from "../deployments/deployment.ts";
 import { emittedString } from "../ens/event-strings.ts";
-import {
-  type PonderContext,
-  type PonderEvent,
-  type Scope,
-  type Settings,
-  scopeOf,
-} from "../indexing/scope.ts";
+import type { Scope, Settings } from "../indexing/scope.ts";
+import { type PonderContext, type PonderEvent, scopeOf } from "./create-scope.ts";
 
 /** An event of an ABI: its name, or where several have that name its full signature with `indexed` and argument names. */
 type EventKey<A extends Abi> = EventName<A> | `${EventName<A>}(${string})`;

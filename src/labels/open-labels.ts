@@ -1,11 +1,9 @@
 import { fileURLToPath } from "node:url";
-import packageJson from "../../package.json" with { type: "json" };
 import { escapeControls } from "../log/json-log.ts";
+import { openFileSource } from "./file-source.ts";
 import { openHttpSource } from "./http-source.ts";
-import { openLabelFile } from "./label-file.ts";
-import { isLabelSetId, labelDatabaseSchemaVersion, labelSetIdRule, pinMismatch } from "./label-set.ts";
+import { isLabelSetId, labelSetIdRule, pinMismatch } from "./label-set.ts";
 import {
-  counted,
   type LabelSource,
   LabelSourceError,
   type LabelSourceFacts,
@@ -54,20 +52,6 @@ function pathOf(url: URL): string {
       cause: error,
     });
   }
-}
-
-/** Reads labels from a label database in this process; every answer is synchronous. */
-function openFileSource(path: string, labelSetVersion: number): LabelSource {
-  const file = openLabelFile(path);
-  return {
-    heal: (labelhash) => counted(file.heal(labelhash, labelSetVersion)),
-    describe: async () => ({
-      ...file.facts,
-      version: packageJson.version,
-      schemaVersion: labelDatabaseSchemaVersion,
-    }),
-    close: () => file.close(),
-  };
 }
 
 function mismatchMessage(pin: LabelSourceOptions, facts: LabelSourceFacts): string | undefined {

@@ -1,6 +1,7 @@
 import type { Hex } from "viem";
+import type { Anomaly } from "../../src/indexing/anomalies.ts";
 import { multichainNaming } from "../../src/indexing/naming.ts";
-import type { Anomaly, Scope } from "../../src/indexing/scope.ts";
+import type { Scope } from "../../src/indexing/scope.ts";
 import { createMemoryStore } from "./memory-store.ts";
 
 // For rules that read nothing from the chain.

@@ -1,5 +1,4 @@
 import type { Log } from "../log/json-log.ts";
-import type { AnomalyReport } from "./scope.ts";
 
 const loggedOfEachKind = 20;
 
@@ -19,3 +18,21 @@ export function createAnomalyLog(log: Log): (report: AnomalyReport) => void {
     }
   };
 }
+
+/** Contradictory or unknown things in the events of a chain that a rule skipped or repaired. */
+export type Anomaly =
+  | "unknown-node"
+  | "unknown-registration"
+  | "unhealed-reverse-label"
+  | "unreadable-contract"
+  | "too-many-reads"
+  | "malformed-name"
+  | "unknown-lifecycle"
+  | "negative-duration"
+  | "controller-without-registrar"
+  | "contradictory-token-transfer"
+  | "odd-token-batch"
+  | "odd-token-amount";
+
+/** Where an anomaly happened: enough to find the log on any explorer. */
+export type AnomalyReport = { anomaly: Anomaly; chainId: number; transactionHash: string; logIndex: number };

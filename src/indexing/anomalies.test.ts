@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createAnomalyLog } from "./anomaly-log.ts";
+import { createAnomalyLog } from "./anomalies.ts";
 
 test("logs the first twenty of a kind with their place, then says that the rest is counted", () => {
   const lines: [string, unknown][] = [];
