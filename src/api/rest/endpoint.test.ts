@@ -201,7 +201,7 @@ describe("the gate", () => {
   });
 
   test("is worded by the endpoint's envelope, which is documented with it", async () => {
-    const coded = z.strictObject({ code: z.enum(["plugin", "status", "backfill", "failure"]) });
+    const coded = z.strictObject({ code: z.enum(["plugin", "status", "backfill", "busy", "failure"]) });
     const worded = {
       ...gated({ isCheckedAfterInput: false }),
       envelope: envelope(coded, ({ reason }) => ({ code: reason }), { code: "failure" }),
