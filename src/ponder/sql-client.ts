@@ -8,7 +8,7 @@ export type RowReader = {
 };
 
 /** Rows of a statement, each a list of its columns. */
-export type SqlResult = { rows: unknown[][] };
+type SqlResult = { rows: unknown[][] };
 
 /** A connection of node-postgres. */
 export type PoolClient = {
