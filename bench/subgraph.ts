@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import pg from "pg";
 import { createDatabase } from "../src/api/database/client.ts";
 import { createSubgraph } from "../src/api/subgraph/routes.ts";
+import type { SqlClient } from "../src/ponder/sql-client.ts";
 import { indexStatements, tableStatements } from "../test/support/create-tables.ts";
 import { addressSql, bigParent, generateStatements, nodeSql } from "../test/support/subgraph/generate.ts";
 import { type Shape, shapes } from "./subgraph-shapes.ts";
@@ -31,7 +32,7 @@ const { rows } = await pool.query(
   `SELECT ${addressSql("0")} AS address, ${nodeSql(100)} AS node, ${nodeSql(names - 10)} AS newest`,
 );
 const subgraph = createSubgraph({
-  database: createDatabase(pool as Parameters<typeof createDatabase>[0]),
+  database: createDatabase(pool as unknown as SqlClient),
   chainId: 1,
   deployment: "bench",
   blockOf: async () => undefined,
@@ -65,8 +66,10 @@ async function measure({ name, query, variables, sql, values: parameters }: Shap
       { query, variables, operationName: undefined, extensions: { counts: false, truncated: false } },
       new AbortController().signal,
     );
-    if (body.includes('"errors"')) throw new Error(body);
-    return body.length;
+    const text =
+      typeof body === "string" ? body : Buffer.concat(body.map((part) => Buffer.from(part))).toString();
+    if (text.includes('"errors"')) throw new Error(text);
+    return text.length;
   };
   const raw = async () => JSON.stringify((await pool.query(sql, parameters)).rows).length;
   const bytes = await ours();

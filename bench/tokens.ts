@@ -136,7 +136,7 @@ async function statementOf(run: (database: Database) => Promise<unknown>): Promi
     sent.push({ text, values });
     return [];
   };
-  await run({ connections: 1, row }).catch(() => undefined);
+  await run({ row }).catch(() => undefined);
   const statement = sent.at(-1);
   if (statement === undefined) throw new Error("no statement was sent");
   return statement;

@@ -51,7 +51,7 @@ export const rooms: readonly Room[] = [
   { path: "src/plugins", imports: [...facts, "src/indexing", "src/contracts"], isApart: true },
   {
     path: "src/api/database",
-    imports: ["src/log", "src/ens", "src/schema", "src/ponder"],
+    imports: ["src/log", "src/ens", "src/schema", "src/config", "src/ponder"],
     packages: ["ponder"],
   },
   {

@@ -64,7 +64,7 @@ function api({ hasSnapshot = true, subgraph = undefined as Hono | undefined, now
     labelSource: () => ({ version: "1.5.0", schemaVersion: 3 }),
     status: { current: () => (hasSnapshot ? current : undefined) },
     clock: () => now * 1000 + 999,
-    database: { connections: 1, row: async () => [] },
+    database: { row: async () => [] },
     subregistries: [],
     names: { managedNames: ["eth"], rootManagedName: "eth", nameWrappers: [] },
     resolution: {

@@ -25,7 +25,7 @@ const versions = readVersions();
 const ponder = ponderProcess(globalThis);
 const log = processLog();
 
-const database = createDatabase(sqlClientOf(db));
+const database = createDatabase(sqlClientOf(db), config.subgraphLimits);
 
 // ponder: loads this file after it has taken the tables back to the safe checkpoint, and indexes and serves only afterwards.
 if (ponder.isIndexer) await restoreHeads(ponder.write, ponder.schema);
@@ -68,6 +68,7 @@ export default createApi({
     },
   },
   subgraph: config.plugins.includes("subgraph") ? openSubgraph() : undefined,
+  clients: { forClient: database.forClient, trustedProxies: config.subgraphLimits.trustedProxies },
   log,
 });
 
@@ -96,5 +97,5 @@ function openSubgraph(): Hono {
       return block && { hash: block.hash, parentHash: block.parentHash, timestamp: Number(block.timestamp) };
     },
   });
-  return subgraphRoutes(subgraph);
+  return subgraphRoutes(subgraph, "/subgraph");
 }

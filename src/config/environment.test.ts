@@ -35,6 +35,8 @@ const documentedLimits = {
   timeoutMs: 10_000,
   concurrency: 6,
   queue: 256,
+  queuePerClient: 128,
+  trustedProxies: 0,
 };
 
 test("reads the minimal environment with the documented defaults", () => {

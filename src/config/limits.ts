@@ -15,14 +15,18 @@ const table = {
   listValues: ["SUBGRAPH_MAX_LIST_VALUES", 10_000, 100, 1_000_000],
   /** Largest `skip`. */
   skip: ["SUBGRAPH_MAX_SKIP", 4_294_967_295, 0, 4_294_967_295],
-  /** Characters of the response. */
+  /** Bytes of the response. */
   responseBytes: ["SUBGRAPH_MAX_RESPONSE_BYTES", 67_108_864, 10_000, 500_000_000],
-  /** Milliseconds for the SQL statement. */
+  /** Milliseconds for the SQL statement; those of other endpoints too. */
   timeoutMs: ["SUBGRAPH_TIMEOUT_MS", 10_000, 10, 600_000],
-  /** Statements that run at the same time. */
+  /** Statements of all endpoints that run at the same time. */
   concurrency: ["SUBGRAPH_CONCURRENCY", 6, 1, 1_000],
-  /** Requests that may wait for their turn; more are refused with 503. */
+  /** Statements of all endpoints that may wait for their turn; more are refused with 503. */
   queue: ["SUBGRAPH_QUEUE", 256, 0, 100_000],
+  /** Statements of one client that may wait. */
+  queuePerClient: ["QUEUE_PER_CLIENT", 128, 0, 100_000],
+  /** Reverse proxies before the service, each of which adds the address it was asked from to X-Forwarded-For or Forwarded. */
+  trustedProxies: ["TRUST_PROXY", 0, 0, 16],
 } as const;
 
 /** What one request to `/subgraph` may cost, and how many may run. All of them are the operator's to set. */

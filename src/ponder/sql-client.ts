@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { z } from "zod/v4";
 import { expectOfPonder } from "./expected.ts";
 
@@ -7,11 +8,17 @@ export type RowReader = {
 };
 
 /** Rows of a statement, each a list of its columns. */
-export type SqlResult = { rows: unknown[][] };
+type SqlResult = { rows: unknown[][] };
 
 /** A connection of node-postgres. */
 export type PoolClient = {
+  /** Of its backend; null until it is known. */
+  readonly processID?: number | null;
+  /** What it sends and receives, after TLS. */
+  readonly connection: { stream: Pick<Socket, "on" | "off" | "listeners"> };
   query(query: { text: string; values?: unknown[]; rowMode?: "array" }): Promise<SqlResult>;
+  /** Closes the connection at once if a statement runs, which then fails. */
+  end(): Promise<void>;
   release(error?: boolean): void;
 };
 
@@ -19,8 +26,26 @@ export type PoolClient = {
 export type Pool = {
   connect(): Promise<PoolClient>;
   query(text: string, values: unknown[]): Promise<unknown>;
-  readonly options: { max?: number | undefined };
+  readonly options: { max?: number | undefined; password?: unknown };
 };
+
+/** A pool of one connection to the database of another pool, opened when it is first needed and kept. */
+export function ownConnection(other: Pool): Pick<Pool, "query"> {
+  // ponder: the driver is the framework's. Its pools hide their password from copies.
+  const Same = other.constructor as new (
+    options: object,
+  ) => Pool & { on(event: "error", listener: () => void): void };
+  const pool = new Same({
+    ...other.options,
+    password: other.options.password,
+    max: 1,
+    idleTimeoutMillis: 0,
+    allowExitOnIdle: true,
+  });
+  // A connection that is lost while idle is opened again when it is needed.
+  pool.on("error", () => undefined);
+  return pool;
+}
 
 type EmbeddedQueries = {
   query(text: string, values: unknown[], options: { rowMode: "array" }): Promise<SqlResult>;

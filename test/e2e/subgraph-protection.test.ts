@@ -1,7 +1,6 @@
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { subgraphRoutes } from "../../src/api/subgraph/routes.ts";
 import { createEndpoint } from "../support/subgraph/endpoint.ts";
 import { createGeneratedDatabase } from "../support/subgraph/generated-database.ts";
 
@@ -24,8 +23,8 @@ async function running(): Promise<number> {
 }
 
 async function listen(limits: Parameters<typeof createEndpoint>[1]) {
-  const { subgraph } = createEndpoint(generated.database, limits);
-  const app = new Hono().get("/quick", (c) => c.json({})).route("/subgraph", subgraphRoutes(subgraph));
+  const { app: subgraph } = createEndpoint(generated.client, limits);
+  const app = new Hono().get("/quick", (c) => c.json({})).route("/subgraph", subgraph);
   const server = serve({ fetch: app.fetch, port: 0 });
   await new Promise((resolve) => server.once("listening", resolve));
   const address = server.address();
@@ -35,7 +34,7 @@ async function listen(limits: Parameters<typeof createEndpoint>[1]) {
 
 test("stops a statement on the server once its time is up", async ({ skip }) => {
   if (!generated.isServer) skip("needs a Postgres server: in memory, statements cannot be stopped");
-  const { post: ask } = createEndpoint(generated.database, { timeoutMs: 200 });
+  const { post: ask } = createEndpoint(generated.client, { timeoutMs: 200 });
   const started = performance.now();
   const { errors } = await (await ask(body)).json();
   expect(errors[0].message).toMatch(/^Query timed out after 200 ms/);

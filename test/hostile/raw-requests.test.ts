@@ -18,7 +18,7 @@ const ports: Record<string, number> = {};
 beforeAll(async () => {
   labels = await startServer();
   ports["labels"] = labels.port;
-  const database: Database = { connections: 1, row: async () => [] };
+  const database: Database = { row: async () => [] };
   const app = new Hono().get("/health", (c) => c.json({})).route("/subgraph", createEndpoint(database).app);
   api = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server;
   await once(api, "listening");

@@ -1,6 +1,6 @@
 import { PGlite } from "@electric-sql/pglite";
 import { type Hex, namehash } from "viem";
-import { createDatabase } from "../../src/api/database/client.ts";
+import { createDatabase, type Database } from "../../src/api/database/client.ts";
 import type { Subregistry } from "../../src/deployments/issuers.ts";
 import { indexStatements, tableStatements } from "./create-tables.ts";
 import { checkpointOf } from "./subgraph/endpoint.ts";
@@ -53,7 +53,8 @@ export async function createActionsDatabase(actions: readonly GivenAction[]) {
     "INSERT INTO _ponder_checkpoint VALUES ('main', 1, $1, $1, $1), ('base', 8453, $1, $1, $1)",
     [checkpointOf({ number: 1, timestamp: 1_000_000_000 })],
   );
-  return { client, database: createDatabase(client) };
+  const database: Database = createDatabase(client);
+  return { client, database };
 }
 
 /** Stores one more action; moves the finalized checkpoint of all chains to `finalized` (Unix seconds), if given. */

@@ -1,6 +1,7 @@
+import { Socket } from "node:net";
 import { PGlite } from "@electric-sql/pglite";
 import { expect, test } from "vitest";
-import { createDatabase } from "./client.ts";
+import { createDatabase, queueStatements } from "./client.ts";
 
 test("reads the tables of the index where a temporary table has the same name", async () => {
   const client = new PGlite();
@@ -14,51 +15,55 @@ test("reads the tables of the index where a temporary table has the same name", 
   await client.close();
 });
 
-/** A pool of `max` connections whose statements run until they are cancelled, but for "SELECT 1". */
-function createPool(max: number) {
-  const running = new Map<number, () => void>();
-  const waiting: (() => void)[] = [];
-  let free = max;
-  let ids = 0;
-  let most = 0;
+// Backends of a stand-in server: what runs, by process id, and how to cancel it.
+const running = new Map<number, () => void>();
+let backends = 0;
+let most = 0;
 
-  async function connect() {
-    if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve));
-    else free -= 1;
-    const processID = ++ids;
-    return {
-      processID,
-      async query({ text }: { text: string }) {
-        if (text.startsWith("SET")) return { rows: [] };
-        if (text === "SELECT 1") return { rows: [["1"]] };
-        return new Promise<{ rows: unknown[][] }>((_, reject) => {
-          running.set(processID, () => reject(new Error("canceling statement due to user request")));
-          most = Math.max(most, running.size);
-        });
-      },
-      release() {
-        running.delete(processID);
-        const next = waiting.shift();
-        if (next === undefined) free += 1;
-        else next();
-      },
-    };
+/** A pool whose statements run until they are cancelled, but for "SELECT 1"; a connection of its own is a pool of one. */
+class StandInPool {
+  readonly options: { max: number };
+  private readonly waiting: (() => void)[] = [];
+  private free: number;
+
+  constructor({ max }: { max: number }) {
+    this.options = { max };
+    this.free = max;
   }
-  return {
-    options: { max },
-    connect,
-    async query(_: string, [processID]: unknown[]) {
-      const client = await connect();
-      running.get(processID as number)?.();
-      client.release();
-    },
-    most: () => most,
-  };
+
+  on(): void {}
+
+  async connect() {
+    if (this.free === 0) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    else this.free -= 1;
+    backends += 1;
+    const processID = backends;
+    const release = () => {
+      running.delete(processID);
+      const next = this.waiting.shift();
+      if (next === undefined) this.free += 1;
+      else next();
+    };
+    const query = async ({ text }: { text: string }) => {
+      if (text.startsWith("SET")) return { rows: [] };
+      if (text === "SELECT 1") return { rows: [["1"]] };
+      return new Promise<{ rows: unknown[][] }>((_, reject) => {
+        running.set(processID, () => reject(new Error("canceling statement due to user request")));
+        most = Math.max(most, running.size);
+      });
+    };
+    return { processID, connection: { stream: new Socket() }, query, release, end: async () => undefined };
+  }
+
+  async query(_: string, [processID]: unknown[]) {
+    const { release } = await this.connect();
+    running.get(processID as number)?.();
+    release();
+  }
 }
 
 test("statements aborted together leave the pool usable, and never take its last two connections", async () => {
-  const pool = createPool(10);
-  const database = createDatabase(pool);
+  const database = createDatabase(new StandInPool({ max: 10 }), { concurrency: 50 });
   for (let round = 0; round < 3; round++) {
     const client = new AbortController();
     const rows = Array.from({ length: 60 }, () => database.row("SELECT pg_sleep(60)", [], client.signal));
@@ -68,5 +73,38 @@ test("statements aborted together leave the pool usable, and never take its last
     expect((await ended).every(({ status }) => status === "rejected")).toBe(true);
     expect(await database.row("SELECT 1", [], new AbortController().signal)).toEqual(["1"]);
   }
-  expect(pool.most()).toBe(8);
+  expect(most).toBe(8);
+  await expect.poll(() => running.size).toBe(0);
+});
+
+test("a statement that is given up keeps its turn until it has ended", async () => {
+  let end = () => {};
+  const statements: string[] = [];
+  const columns = (sql: string) => {
+    statements.push(sql);
+    return new Promise<string[]>((resolve) => {
+      end = () => resolve(["late"]);
+    });
+  };
+  const limits = { concurrency: 1, queue: 9, queuePerClient: 9, timeoutMs: 60_000 };
+  const database = queueStatements(columns, limits, 1);
+  const leaving = new AbortController();
+  const first = database.row("a", [], leaving.signal);
+  const second = database.row("b", [], new AbortController().signal);
+  await Promise.resolve();
+  leaving.abort(new Error("left"));
+  await expect(first).rejects.toThrow("left");
+  expect(statements).toEqual(["a"]);
+  end();
+  await expect.poll(() => statements).toEqual(["a", "b"]);
+  end();
+  expect(await second).toEqual(["late"]);
+});
+
+test("stops a statement that takes too long", async () => {
+  const limits = { concurrency: 1, queue: 9, queuePerClient: 9, timeoutMs: 20 };
+  const database = queueStatements(() => new Promise(() => undefined), limits, 1);
+  await expect(database.row("a", [], new AbortController().signal)).rejects.toThrow(
+    "The statement took too long.",
+  );
 });

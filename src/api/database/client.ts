@@ -1,120 +1,192 @@
-import type {
-  EmbeddedClient,
-  Pool,
-  PoolClient,
-  RowReader,
-  SqlClient,
-  SqlResult,
+import { setTimeout as pause } from "node:timers/promises";
+import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.ts";
+import {
+  type EmbeddedClient,
+  ownConnection,
+  type Pool,
+  type PoolClient,
+  type RowReader,
+  type SqlClient,
 } from "../../ponder/sql-client.ts";
+import { type Column, takeLongRows } from "./long-rows.ts";
+import { createQueue } from "./queue.ts";
 
 /** Runs statements of one row. */
-export type Database = RowReader & {
-  /** Statements that can run at the same time. */
-  readonly connections: number;
+export type Database = RowReader;
+
+/** Runs statements of one row, whose long columns come in pieces. */
+export type ColumnReader = {
+  columns(sql: string, values: readonly string[], signal: AbortSignal): Promise<Column[]>;
 };
 
-/** A database over a connection pool of node-postgres, or over PGlite, which has one connection. */
-export function createDatabase(client: SqlClient): Database {
-  return "connect" in client ? createPooled(client) : createEmbedded(client);
+/** The limits of statements. */
+export type DatabaseLimits = Pick<
+  SubgraphLimits,
+  "concurrency" | "queue" | "queuePerClient" | "timeoutMs" | "responseBytes"
+>;
+
+/** The row that a statement gives is longer than allowed. */
+export class RowTooLongError extends Error {
+  override name = "RowTooLongError";
 }
 
-// What the statements of this folder need, once per connection. Their rows are looked up by index in tables
-// that are mostly in memory: the default price of a random page makes the planner walk whole indexes in the
-// order of a sort instead. Compiling them to machine code costs more than they take.
-const sessionSettings = "SET random_page_cost = 1.1; SET jit = off";
+/** A database, all of whose statements pass through one queue. */
+export type QueuedDatabase = Database &
+  ColumnReader & {
+    /** Runs a task whose statements, later ones too, are queued as those of `client`. */
+    forClient<T>(client: string, task: () => T): T;
+  };
 
-function createPooled(pool: Pool): Database {
-  const ready = new WeakSet<PoolClient>();
-  // Two connections stay free for cancellations and for Ponder's own paths. Were all of them busy, the cancellations that
-  // end their statements would wait for each other.
-  const connections = Math.max(1, (pool.options.max ?? 10) - 2);
-  const takeTurn = createTurns(connections);
+/** A database over a connection pool of node-postgres, or over PGlite, which has one connection. */
+export function createDatabase(client: SqlClient, given: Partial<DatabaseLimits> = {}): QueuedDatabase {
+  const limits = { ...defaultSubgraphLimits, ...given };
+  if (!("connect" in client)) return queueStatements(createEmbedded(client), limits, 1);
+  // A connection stays free for Ponder's own paths, and another for what a statement that cannot be stopped still holds.
+  const connections = Math.max(1, (client.options.max ?? 10) - 2);
+  return queueStatements(createPooled(client, limits), limits, connections);
+}
 
-  async function run(text: string, values: readonly string[], signal: AbortSignal) {
-    const client = await pool.connect();
-    let cancellation: Promise<unknown> | undefined;
-    const cancel = () => {
-      cancellation = pool
-        .query("SELECT pg_cancel_backend($1)", [(client as { processID?: number }).processID])
-        // The statement then ends by the pool's own timeout.
-        .catch(() => undefined);
+/**
+ * Lets the statements of `columns` run in turn, `limits.concurrency` and at most `connections` at a time, each for
+ * `limits.timeoutMs` from when its turn comes. Whoever leaves gets an error at once; the turn ends with the statement.
+ */
+export function queueStatements(
+  columns: ColumnReader["columns"],
+  { concurrency, queue, queuePerClient, timeoutMs }: Omit<DatabaseLimits, "responseBytes">,
+  connections: number,
+): QueuedDatabase {
+  const most = Math.min(concurrency, connections);
+  const { turn, forClient } = createQueue({
+    concurrency: most,
+    spare: Math.min(2, connections - most),
+    queue,
+    queuePerClient,
+  });
+
+  async function inTurn(sql: string, values: readonly string[], signal: AbortSignal): Promise<Column[]> {
+    const leave = await turn(signal);
+    // One signal for both: AbortSignal.any() costs as much as the rest of a small statement.
+    const stop = new AbortController();
+    const { promise, resolve, reject } = Promise.withResolvers<Column[]>();
+    const giveUp = (reason: unknown) => {
+      stop.abort(reason);
+      reject(reason);
     };
-    signal.addEventListener("abort", cancel, { once: true });
-    try {
-      if (!ready.has(client)) await client.query({ text: sessionSettings });
-      ready.add(client);
-      signal.throwIfAborted();
-      return read(await client.query({ text, values: [...values], rowMode: "array" }));
-    } finally {
-      signal.removeEventListener("abort", cancel);
-      // A cancellation that is still on its way must not hit the connection's next statement.
-      await cancellation;
-      client.release();
-    }
+    const onAbort = () => giveUp(signal.reason);
+    const timer = setTimeout(
+      () => giveUp(new DOMException("The statement took too long.", "TimeoutError")),
+      timeoutMs,
+    );
+    signal.addEventListener("abort", onAbort, { once: true });
+    columns(sql, values, stop.signal)
+      .then(resolve, reject)
+      .finally(() => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", onAbort);
+        leave();
+      });
+    return promise;
   }
 
   return {
-    connections,
-    async row(text, values, signal) {
-      const leave = await takeTurn(signal);
-      try {
-        return await run(text, values, signal);
-      } finally {
-        leave();
-      }
-    },
+    columns: inTurn,
+    row: async (sql, values, signal) => (await inTurn(sql, values, signal)).map(textOf),
+    forClient,
   };
 }
 
-/** Lets `most` callers in at a time, the others in order; rejects once `signal` is aborted. Resolves with a way out. */
-function createTurns(most: number): (signal: AbortSignal) => Promise<() => void> {
-  const waiting = new Set<() => void>();
-  let running = 0;
-  const leave = () => {
-    const [next] = waiting;
-    if (next === undefined) running -= 1;
-    else next();
-  };
-  return async (signal) => {
-    signal.throwIfAborted();
-    if (running < most) {
-      running += 1;
-      return leave;
+function textOf(column: Column): string | null {
+  return typeof column === "string" || column === null ? column : Buffer.concat(column).toString();
+}
+
+// Set once for each connection, so that they hold before a statement is parsed. The rows that are asked for are looked up by
+// index in tables that are mostly in memory: the default price of a random page makes the planner walk whole indexes in
+// the order of a sort instead. Compiling statements to machine code costs more than they take.
+const sessionSettings = (timeoutMs: number) =>
+  `SET random_page_cost = 1.1; SET jit = off; SET work_mem = '64MB'; SET hash_mem_multiplier = 1;
+   SET statement_timeout = ${timeoutMs}`;
+
+function createPooled(
+  pool: Pool,
+  { timeoutMs, responseBytes }: Pick<DatabaseLimits, "timeoutMs" | "responseBytes">,
+): ColumnReader["columns"] {
+  const ready = new WeakMap<PoolClient, ReturnType<typeof takeLongRows>>();
+  const canceller = ownConnection(pool);
+
+  async function open(client: PoolClient) {
+    const found = ready.get(client);
+    if (found !== undefined) return found;
+    await client.query({ text: sessionSettings(timeoutMs) });
+    const opened = takeLongRows(client);
+    ready.set(client, opened);
+    return opened;
+  }
+
+  return async (text, values, signal) => {
+    const client = await pool.connect();
+    const ended = new AbortController();
+    let cancellation: Promise<unknown> | undefined;
+    const cancel = () => {
+      cancellation = cancelUntil(ended.signal, canceller, client);
+    };
+    let isBroken = true;
+    try {
+      const longRows = await open(client);
+      isBroken = false;
+      signal.throwIfAborted();
+      signal.addEventListener("abort", cancel, { once: true });
+      longRows.start(responseBytes);
+      try {
+        const { rows } = await client.query({ text, values: [...values], rowMode: "array" });
+        return longRows.row() ?? (rows[0] ?? []).map(toText);
+      } catch (error) {
+        isBroken = longRows.isTooLong();
+        throw isBroken ? new RowTooLongError() : error;
+      } finally {
+        longRows.stop();
+      }
+    } finally {
+      signal.removeEventListener("abort", cancel);
+      ended.abort();
+      // A cancellation that is still on its way must not hit the connection's next statement.
+      await cancellation;
+      client.release(isBroken);
     }
-    const { promise, resolve, reject } = Promise.withResolvers<() => void>();
-    const enter = () => {
-      waiting.delete(enter);
-      signal.removeEventListener("abort", stop);
-      resolve(leave);
-    };
-    const stop = () => {
-      waiting.delete(enter);
-      reject(signal.reason);
-    };
-    waiting.add(enter);
-    signal.addEventListener("abort", stop, { once: true });
-    return promise;
   };
+}
+
+const cancelAgainMs = 500;
+
+// A backend that has not begun the statement yet ignores a cancellation: it is repeated until the statement has ended.
+async function cancelUntil(
+  ended: AbortSignal,
+  canceller: Pick<Pool, "query">,
+  { processID }: PoolClient,
+): Promise<void> {
+  while (!ended.aborted) {
+    // Where the cancellation fails, the statement ends by the session's timeout.
+    await canceller.query("SELECT pg_cancel_backend($1)", [processID]).catch(() => undefined);
+    await pause(cancelAgainMs, undefined, { signal: ended }).catch(() => undefined);
+  }
 }
 
 // ponder: large updates pass through temporary tables named like the real ones. PGlite has one session, in which they
 // would hide the real tables from then on: here they are searched last.
 const ownTablesFirst = "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true)";
 
-function createEmbedded(client: EmbeddedClient): Database {
-  return {
-    connections: 1,
-    async row(text, values, signal) {
+function createEmbedded(client: EmbeddedClient): ColumnReader["columns"] {
+  return async (text, values, signal) => {
+    signal.throwIfAborted();
+    const result = await client.transaction(async (transaction) => {
+      // Nothing can stop a statement of this database: its thread is that of the service. It is not begun in vain.
       signal.throwIfAborted();
-      const result = await client.transaction(async (transaction) => {
-        await transaction.query(ownTablesFirst, [], { rowMode: "array" });
-        return transaction.query(text, [...values], { rowMode: "array" });
-      });
-      return read(result ?? { rows: [] });
-    },
+      await transaction.query(ownTablesFirst, [], { rowMode: "array" });
+      return transaction.query(text, [...values], { rowMode: "array" });
+    });
+    return (result?.rows[0] ?? []).map(toText);
   };
 }
 
-function read({ rows }: SqlResult): (string | null)[] {
-  return (rows[0] ?? []).map((value) => (typeof value === "string" ? value : null));
+function toText(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
 }

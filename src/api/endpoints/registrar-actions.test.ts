@@ -282,7 +282,6 @@ describe("while no response is possible", () => {
 
   test("a failing database is reported without details, and logged", async () => {
     const database = {
-      connections: 1,
       row: async () => {
         throw new Error("password authentication failed for user secret");
       },

@@ -28,7 +28,6 @@ import {
 export type RegistrarActionsContext = { database: Database; subregistries: readonly Subregistry[] };
 
 const orderBy = "orderBy[timestamp]=desc";
-const statementTimeoutMs = 30_000;
 
 const query = pagedQuery({
   orderBy: z
@@ -137,12 +136,15 @@ export const registrarActions = [
   }),
 ];
 
+type RequestOfClient = { url: string; raw: Pick<Request, "signal"> };
+
 function createResponder({ database, subregistries }: RegistrarActionsContext) {
-  const signal = () => AbortSignal.timeout(statementTimeoutMs);
-  const countOf = createActionCounts((filter, before) => countActions(database, filter, before, signal()));
+  // Later requests use a count too: it goes on when the client of the first has gone.
+  const { signal } = new AbortController();
+  const countOf = createActionCounts((filter, before) => countActions(database, filter, before, signal));
 
   return async (
-    { query, current, request }: { query: Query; current: CurrentStatus; request: { url: string } },
+    { query, current, request }: { query: Query; current: CurrentStatus; request: RequestOfClient },
     parentNode: Hex | undefined,
   ) => {
     const { snapshot } = current;
@@ -150,7 +152,8 @@ function createResponder({ database, subregistries }: RegistrarActionsContext) {
     const paging = pagingOf(query);
     const totalRecords = await countOf(filter, headOf(snapshot));
     const { pageContext, headers } = pageOf(request.url, paging, totalRecords);
-    const registrarActions = await readActions(database, filter, { ...paging, totalRecords }, signal());
+    const page = { ...paging, totalRecords };
+    const registrarActions = await readActions(database, filter, page, request.raw.signal);
     const accurateAsOf = snapshot.slowestChainIndexingCursor;
     const body = { responseCode: "ok" as const, registrarActions, pageContext, accurateAsOf };
     return { status: 200 as const, headers, body };

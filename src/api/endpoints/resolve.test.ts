@@ -27,7 +27,7 @@ function endpoint({
     ),
   });
   const { ask } = openEndpoints([resolvedRecords, resolvedPrimaryName, resolvedPrimaryNames], {
-    database: { connections: 1, row: async () => [] },
+    database: { row: async () => [] },
     status: {
       current: () =>
         distance === undefined ? undefined : currentStatus("omnichain-following", now - distance),

@@ -2,8 +2,9 @@ import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import { z } from "zod/v4";
 import { currentStatus } from "../../../test/support/endpoints.ts";
+import { BusyError } from "../database/queue.ts";
 import { endpoint, mount } from "./endpoint.ts";
-import { ApiError, envelope } from "./errors.ts";
+import { ApiError, envelope, errorResponse } from "./errors.ts";
 
 const described = { tag: "Test", summary: "A test", description: "A test." };
 const anything = { 200: { description: "What came", schema: z.unknown() } };
@@ -201,7 +202,7 @@ describe("the gate", () => {
   });
 
   test("is worded by the endpoint's envelope, which is documented with it", async () => {
-    const coded = z.strictObject({ code: z.enum(["plugin", "status", "backfill", "failure"]) });
+    const coded = z.strictObject({ code: z.enum(["plugin", "status", "backfill", "busy", "failure"]) });
     const worded = {
       ...gated({ isCheckedAfterInput: false }),
       envelope: envelope(coded, ({ reason }) => ({ code: reason }), { code: "failure" }),
@@ -230,4 +231,20 @@ describe("the gate", () => {
       schema: coded,
     });
   });
+});
+
+test.each([
+  ["a full queue", new BusyError(1), "Too many queries are running. Try again in a moment."],
+  ["a statement stopped by its signal", new DOMException("late", "TimeoutError"), "The query took too long."],
+  // PostgreSQL, appendix A: 57014 is query_canceled.
+  [
+    "one stopped by Postgres",
+    Object.assign(new Error("canceled"), { code: "57014" }),
+    "The query took too long.",
+  ],
+])("responds 503 with Retry-After to %s", async (_, error, message) => {
+  const app = new Hono().get("/", (c) => errorResponse(error, c, () => undefined));
+  const response = await app.request("/");
+  expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+  expect((await response.json()).message).toBe(message);
 });

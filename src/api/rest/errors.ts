@@ -4,6 +4,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod/v4";
 import type { Log } from "../../log/json-log.ts";
 import { escapeControls } from "../../log/json-log.ts";
+import { BusyError } from "../database/queue.ts";
 
 /** Body of an error, unless an endpoint declares another form. */
 export type ErrorBody = { message: string; details?: unknown };
@@ -21,8 +22,8 @@ export const invalidInputSchema = z.strictObject({
   }),
 });
 
-/** Why an endpoint cannot respond now; the gate decides it, the same way for all endpoints. */
-export type Refusal = { reason: "plugin" | "status" | "backfill"; message: string; details: string };
+/** Why an endpoint cannot respond now: the gate decides it the same way for all endpoints, or the database is busy. */
+export type Refusal = { reason: "plugin" | "status" | "backfill" | "busy"; message: string; details: string };
 
 /** The form in which an endpoint words a refusal (503) and, if it has one of its own, an internal error (500). */
 export type Envelope = {
@@ -66,20 +67,42 @@ export function notFound(c: Context): Response {
   return c.json({ message: "Not Found" } satisfies ErrorBody, 404);
 }
 
+const tooBusy: Refusal = {
+  reason: "busy",
+  message: "Too many queries are running. Try again in a moment.",
+  details: "The queue for the database is full.",
+};
+const tooSlow: Refusal = {
+  reason: "busy",
+  message: "The query took too long.",
+  details: "The database stopped it. Ask for less, or try again later.",
+};
+
+// Postgres says 57014 of a statement that it stopped, the signal of a request that it is late.
+function busyRefusal(error: unknown): Refusal | undefined {
+  if (error instanceof BusyError) return tooBusy;
+  if (!(error instanceof Error)) return undefined;
+  const isLate = error.name === "TimeoutError" || ("code" in error && error.code === "57014");
+  return isLate ? tooSlow : undefined;
+}
+
 /**
- * The response to an error thrown by a route: its own status and body if the request is at fault; anything else is
- * logged and answered with 500 without details.
+ * The response to an error thrown by a route: its own status and body if the request is at fault, 503 if the database is
+ * busy; anything else is logged and answered with 500 without details.
  */
 export function errorResponse(
   error: unknown,
   c: Context,
   log: Log,
-  { failure }: Pick<Envelope, "failure"> = plainEnvelope,
+  { failure, body }: Pick<Envelope, "failure" | "body"> = plainEnvelope,
 ): Response {
   if (error instanceof ApiError) return c.json(error.body, error.status);
   if (error instanceof HTTPException && error.status < 500) {
     return c.json({ message: error.message || "Bad Request" } satisfies ErrorBody, error.status);
   }
+  const refusal = busyRefusal(error);
+  if (refusal !== undefined) return c.json(body(refusal), 503, { "Retry-After": "1" });
+  if (c.req.raw.signal.aborted) return c.body(null, 408); // The client has gone: nobody reads the response.
   const reason = error instanceof Error ? error.stack : String(error);
   log("error", escapeControls(`${c.req.method} ${c.req.path} failed: ${reason}`));
   return c.json(failure, 500);

@@ -170,7 +170,6 @@ test("counts the rows of a list and reports whether there are more, on request",
 test("answers 503 with the time to wait once too many requests wait", async () => {
   const waiting: (() => void)[] = [];
   const slow: Database = {
-    connections: 10,
     row: () => new Promise((resolve) => waiting.push(() => resolve([null, "[]"]))),
   };
   const { post } = createEndpoint(slow, { concurrency: 1, queue: 1 });
@@ -193,7 +192,6 @@ test("answers 503 with the time to wait once too many requests wait", async () =
 test("stops a statement that takes too long, and one whose client has gone", async () => {
   const stopped: unknown[] = [];
   const endless: Database = {
-    connections: 1,
     row: (_sql, _values, signal) =>
       new Promise((_, reject) => {
         signal.addEventListener("abort", () => {
@@ -223,7 +221,6 @@ test("stops a statement that takes too long, and one whose client has gone", asy
 
 test("leaves internal errors to the application that it is mounted in", async () => {
   const broken: Database = {
-    connections: 1,
     row: async () => Promise.reject(new Error("connection refused")),
   };
   const app = new Hono()

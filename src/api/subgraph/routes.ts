@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
-import { gunzipSync, gzip } from "node:zlib";
+import { gzip } from "node:zlib";
 import { type Context, Hono } from "hono";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.ts";
 import { type BlockRef, headSql } from "../../ponder/checkpoints.ts";
-import type { Database } from "../database/client.ts";
+import type { ColumnReader } from "../database/client.ts";
+import { BusyError, shareRows } from "../database/queue.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile-request.ts";
 import type { BlockHashes } from "./request/block-constraint.ts";
 import { createDocumentReader } from "./request/document.ts";
@@ -12,12 +13,12 @@ import { createIntrospection } from "./request/introspection.ts";
 import { RequestError, readBody, readParameters } from "./request.ts";
 import { type Answer, executeRequest } from "./run/execute.ts";
 import { createBlockHashes, type RpcBlock } from "./run/meta.ts";
-import { createRows } from "./run/rows.ts";
-import { BusyError, QueryError } from "./schema/errors.ts";
+import { createSender } from "./run/send.ts";
+import { QueryError } from "./schema/errors.ts";
 
 /** What a subgraph reads from and how it presents itself. */
 export type SubgraphOptions = {
-  database: Database;
+  database: ColumnReader;
   /** Chain whose indexed block `_meta` shows: the root chain of the name service. */
   chainId: number;
   /** Shown as `_meta.deployment`. */
@@ -52,7 +53,7 @@ export function createSubgraph({
   const introspect = createIntrospection();
   const hashes = createBlockHashes(blockOf);
   const options = {
-    row: createRows(database, limits),
+    columns: shareRows(database.columns),
     limits,
     deployment,
     headSql: headSql(chainId),
@@ -85,11 +86,16 @@ export function createSubgraph({
   };
 }
 
+type Send = ReturnType<typeof createSender>;
+
 const compress = promisify(gzip);
 const compressFrom = 4_096;
 
-/** The endpoint of the subgraph: POST and GET run queries, browsers get GraphiQL. */
-export function subgraphRoutes(subgraph: Subgraph) {
+/** The endpoint of the subgraph at `path`: POST and GET run queries, browsers get GraphiQL. */
+export function subgraphRoutes(subgraph: Subgraph, path = "/") {
+  const send = createSender();
+  const page = pages.get(path) ?? graphiqlPage(path);
+  pages.set(path, page);
   return new Hono()
     .use(async (c, next) => {
       await next();
@@ -109,18 +115,19 @@ export function subgraphRoutes(subgraph: Subgraph) {
       if (c.req.header("Content-Type") === undefined)
         throw new RequestError("Content-Type header is required");
       const request = readBody(await readText(c, subgraph.limits.bodyBytes));
-      return respond(c, subgraph, request, {});
+      return respond(c, subgraph, request, { send });
     })
     .get("/", async (c) => {
       const url = new URL(c.req.url);
       const accept = c.req.header("Accept") ?? "*/*";
       const isRun = url.searchParams.has("query");
-      if (accept.includes("text/html") || (!isRun && accept.includes("*/*"))) return graphiql(c);
+      if (accept.includes("text/html") || (!isRun && accept.includes("*/*")))
+        return sendPage(c, await page, send);
       if (url.search.length > subgraph.limits.bodyBytes)
         throw new RequestError("The query string is too long");
       const request = readParameters(url.searchParams);
       if (/^\s*mutation\b/.test(request.query)) throw new RequestError("Mutations are not supported");
-      return respondToGet(c, subgraph, request, url.search);
+      return respondToGet(c, subgraph, request, { search: url.search, send });
     })
     .onError((error, c) => {
       if (error instanceof RequestError) {
@@ -148,7 +155,7 @@ async function respondToGet(
   c: Context,
   subgraph: Subgraph,
   request: QueryRequest,
-  search: string,
+  { search, send }: { search: string; send: Send },
 ): Promise<Response> {
   const asked = createHash("sha256").update(search).digest("base64url").slice(0, 22);
   const tagOf = (head: BlockRef | undefined) =>
@@ -160,14 +167,14 @@ async function respondToGet(
       return c.body(null, 304, { ETag: tag, "Cache-Control": "public, no-cache" });
     }
   }
-  return respond(c, subgraph, request, { tagOf });
+  return respond(c, subgraph, request, { tagOf, send });
 }
 
 async function respond(
   c: Context,
   subgraph: Subgraph,
   request: QueryRequest,
-  { tagOf }: { tagOf?: (head: BlockRef | undefined) => string | undefined },
+  { tagOf, send }: { tagOf?: (head: BlockRef | undefined) => string | undefined; send: Send },
 ): Promise<Response> {
   const { signal } = c.req.raw;
   const answer = await subgraph.answer(request, signal).catch((error: unknown) => {
@@ -188,29 +195,34 @@ async function respond(
     headers["ETag"] = tag;
     headers["Cache-Control"] = "public, no-cache";
   }
-  if (body.length < compressFrom) return c.body(body, 200, headers);
+  if (typeof body === "string" && body.length < compressFrom) return c.body(body, 200, headers);
   headers["Vary"] = "Accept-Encoding";
-  if (!acceptsGzip(c)) return c.body(body, 200, headers);
-  headers["Content-Encoding"] = "gzip";
-  return c.body(new Uint8Array(await compress(body, { level: 1 })), 200, headers);
+  const isPacked = acceptsGzip(c);
+  if (isPacked) headers["Content-Encoding"] = "gzip";
+  if (typeof body !== "string") return send(c, body, { headers, isPacked });
+  return c.body(isPacked ? await compress(body, { level: 1 }) : body, 200, headers);
 }
 
-// The page is large and rarely requested: it is built on first use and kept compressed.
-let page: Promise<Uint8Array<ArrayBuffer>> | undefined;
+type Page = { text: Uint8Array; packed: Uint8Array };
+const pages = new Map<string, Promise<Page>>();
 
-async function graphiql(c: Context): Promise<Response> {
-  page ??= import("@graphql-yoga/render-graphiql").then(async ({ renderGraphiQL }) =>
-    Uint8Array.from(
-      await compress(renderGraphiQL({ endpoint: c.req.path, title: "Subgraph", defaultQuery })),
-    ),
-  );
-  const headers = {
+// The page is large: it is packed once, and every browser is sent the same bytes.
+async function graphiqlPage(endpoint: string): Promise<Page> {
+  const { renderGraphiQL } = await import("@graphql-yoga/render-graphiql");
+  const text = Buffer.from(renderGraphiQL({ endpoint, title: "Subgraph", defaultQuery }));
+  return { text, packed: await compress(text) };
+}
+
+function sendPage(c: Context, { text, packed }: Page, send: Send): Response {
+  const headers: Record<string, string> = {
     "Content-Type": "text/html; charset=UTF-8",
     "Cache-Control": "public, max-age=3600",
     Vary: "Accept, Accept-Encoding",
   };
-  if (acceptsGzip(c)) return c.body(await page, 200, { ...headers, "Content-Encoding": "gzip" });
-  return c.body(gunzipSync(await page), 200, headers);
+  const body = acceptsGzip(c) ? packed : text;
+  if (body === packed) headers["Content-Encoding"] = "gzip";
+  headers["Content-Length"] = `${body.length}`;
+  return send(c, [body], { headers, isPacked: false, isShared: true });
 }
 
 function acceptsGzip(c: Context): boolean {

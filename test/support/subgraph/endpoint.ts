@@ -1,7 +1,9 @@
 import { PGlite } from "@electric-sql/pglite";
-import { createDatabase, type Database } from "../../../src/api/database/client.ts";
+import { Hono } from "hono";
+import { createDatabase, type Database, queueStatements } from "../../../src/api/database/client.ts";
 import { createSubgraph, subgraphRoutes } from "../../../src/api/subgraph/routes.ts";
-import type { SubgraphLimits } from "../../../src/config/limits.ts";
+import { defaultSubgraphLimits, type SubgraphLimits } from "../../../src/config/limits.ts";
+import type { SqlClient } from "../../../src/ponder/sql-client.ts";
 import { indexStatements, tableStatements } from "../create-tables.ts";
 import { type Entity, type EntityDump, insertStatements } from "./entities.ts";
 
@@ -48,9 +50,12 @@ export async function createLoadedDatabase(dump: EntityDump): Promise<PGlite> {
   return client;
 }
 
-/** The endpoint over a database, on the stand-in chain; `ask` posts a query and reads the answer. */
-export function createEndpoint(client: PGlite | Database, limits: Partial<SubgraphLimits> = {}) {
-  const database = "row" in client ? client : createDatabase(client);
+/** The endpoint over a database, on the stand-in chain, with one client; `ask` posts a query and reads the answer. */
+export function createEndpoint(client: SqlClient | Database, limits: Partial<SubgraphLimits> = {}) {
+  const database =
+    "row" in client
+      ? queueStatements(client.row, { ...defaultSubgraphLimits, ...limits }, 10)
+      : createDatabase(client, limits);
   const subgraph = createSubgraph({
     database,
     chainId: 1,
@@ -58,7 +63,9 @@ export function createEndpoint(client: PGlite | Database, limits: Partial<Subgra
     blockOf: async (number) => (number === headBlock.number ? headBlock : undefined),
     limits,
   });
-  const app = subgraphRoutes(subgraph);
+  const app = new Hono()
+    .use((_, next) => database.forClient("192.0.2.1", next))
+    .route("/", subgraphRoutes(subgraph));
   const post = (body: unknown, headers: Record<string, string> = {}) =>
     app.request("/", {
       method: "POST",
@@ -67,5 +74,5 @@ export function createEndpoint(client: PGlite | Database, limits: Partial<Subgra
     });
   const ask = async <Data = { [field: string]: Entity[] }>(query: string, variables?: unknown) =>
     (await (await post({ query, variables })).json()) as GraphqlAnswer<Data>;
-  return { subgraph, app, post, ask };
+  return { database, subgraph, app, post, ask };
 }

@@ -26,6 +26,7 @@ export async function createGeneratedDatabase(names: number) {
 
 async function open(): Promise<{
   run: Run;
+  client: SqlClient;
   database: Database;
   isServer: boolean;
   close: () => Promise<void>;
@@ -34,13 +35,16 @@ async function open(): Promise<{
   if (!server) {
     const client = new PGlite();
     const run: Run = (text, values) => client.query(text, values);
-    return { run, database: createDatabase(client), isServer: false, close: () => client.close() };
+    return { run, client, database: createDatabase(client), isServer: false, close: () => client.close() };
   }
   const { url, drop } = await createEmptyDatabase(server);
   const pool = createPool(url, 12);
+  // The driver's types leave out what the product uses of its connections.
+  const client = pool as unknown as SqlClient;
   return {
     run: (text, values) => pool.query(text, values),
-    database: createDatabase(pool as unknown as SqlClient),
+    client,
+    database: createDatabase(client),
     isServer: true,
     async close() {
       await pool.end();

@@ -14,7 +14,7 @@ import {
 import { expect, test } from "vitest";
 import { createEndpoint } from "../../../../test/support/subgraph/endpoint.ts";
 
-const { ask } = createEndpoint({ connections: 1, row: async () => [null] });
+const { ask } = createEndpoint({ row: async () => [null] });
 const surface: { [part in "fields" | "filters" | "sorts" | "refusedSorts" | "roots"]: string[] } = JSON.parse(
   gunzipSync(
     readFileSync(new URL("../../../../test/fixtures/subgraph-surface.json.gz", import.meta.url)),

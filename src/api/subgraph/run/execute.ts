@@ -1,19 +1,21 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { type BlockRef, parseHead } from "../../../ponder/checkpoints.ts";
-import type { Database } from "../../database/client.ts";
+import { type ColumnReader, RowTooLongError } from "../../database/client.ts";
+import type { Column } from "../../database/long-rows.ts";
 import { danglingMark } from "../compile/compile.ts";
 import type { CompiledRequest, RootField } from "../compile/compile-request.ts";
 import { type BlockHashes, checkConstraint } from "../request/block-constraint.ts";
 import { type ErrorEntry, QueryError } from "../schema/errors.ts";
 import { metaJson } from "./meta.ts";
+import type { Parts } from "./send.ts";
 
-/** Response to one request: the body's text, and the block that it was read at. */
-export type Answer = { body: string; head: BlockRef | undefined };
+/** Response to one request: the body, one text unless it is long, and the block that it was read at. */
+export type Answer = { body: string | Parts; head: BlockRef | undefined };
 
 /** What a request runs with. */
 export type ExecuteOptions = {
   /** Runs a statement of one row, for `limits.timeoutMs` at most. */
-  row: Database["row"];
+  columns: ColumnReader["columns"];
   limits: SubgraphLimits;
   /** Shown as `_meta.deployment`. */
   deployment: string;
@@ -35,37 +37,44 @@ export async function executeRequest(
   const failed = new Map(request.failed);
   const texts = fields.filter((field) => field.kind === "sql").filter(({ group }) => !failed.has(group));
   const columns = [options.headSql, ...texts.map((field) => field.sql), ...extensions.map(({ sql }) => sql)];
-  const columnTexts = await readRow(options, statement.finish(`SELECT ${columns.join(", ")}`), signal);
-  const head = parseHead(columnTexts[0] ?? null);
+  const row = await readRow(options, statement.finish(`SELECT ${columns.join(", ")}`), signal);
+  const head = parseHead(shortText(row[0]));
   await checkGroups(fields, failed, { ...options, head });
-  const values = new Map<RootField, string>(
-    texts.map((field, place) => [field, columnTexts[place + 1] ?? "null"]),
-  );
+  const values = new Map(texts.map((field, place) => [field, row[place + 1] ?? "null"]));
   for (const [field, text] of values) {
     const dangling = findDangling(text);
     if (dangling !== undefined && !failed.has(field.group)) failed.set(field.group, dangling);
   }
-  const parts: string[] = [];
+  const data: (string | Uint8Array)[] = [];
   for (const field of fields) {
     if (failed.has(field.group)) continue;
-    const text = await fieldText(request, field, values, { ...options, head });
-    if (text !== undefined) parts.push(`"${field.selected.key}":${text}`);
+    const value = await fieldValue(request, field, values, { ...options, head });
+    if (value === undefined) continue;
+    data.push(`${data.length === 0 ? "" : ","}"${field.selected.key}":`);
+    if (typeof value === "string") data.push(value);
+    else for (const piece of value) data.push(piece);
   }
   const hints = extensions.map((extension, place) => ({
     ...extension,
-    text: columnTexts[texts.length + 1 + place] ?? "null",
+    text: shortText(row[texts.length + 1 + place]) ?? "null",
   }));
-  return { body: bodyText(parts, [...failed.values()], hints, options.limits), head };
+  return { body: bodyOf(data, [...failed.values()], hints, options.limits), head };
+}
+
+// The head and the hints are a few characters long.
+function shortText(column: Column | undefined): string | null {
+  return typeof column === "string" ? column : null;
 }
 
 async function readRow(
-  { row, limits }: ExecuteOptions,
+  { columns, limits }: ExecuteOptions,
   { sql, values }: { sql: string; values: string[] },
   signal: AbortSignal,
-): Promise<(string | null)[]> {
+): Promise<Column[]> {
   try {
-    return await row(sql, values, signal);
+    return await columns(sql, values, signal);
   } catch (error) {
+    if (error instanceof RowTooLongError) throw tooLong(limits);
     if (isTimeout(error)) {
       throw new QueryError(
         `Query timed out after ${limits.timeoutMs} ms. Narrow it with \`where\`, or page by \`id_gt\` instead of \`skip\`.`,
@@ -106,42 +115,57 @@ async function checkGroups(
   }
 }
 
-function findDangling(text: string): QueryError | undefined {
+function findDangling(value: NonNullable<Column>): QueryError | undefined {
+  const text = typeof value === "string" ? value : textFromMark(value);
   const start = text.indexOf(danglingMark);
   if (start < 0) return undefined;
   const field = text.slice(start + 1, text.indexOf(danglingMark, start + 1));
   return new QueryError(`Null value resolved for non-null field \`${field}\``);
 }
 
-async function fieldText(
+// The second mark may stand in the piece after that of the first.
+function textFromMark(pieces: readonly Uint8Array[]): string {
+  const place = pieces.findIndex((piece) => piece.includes(danglingMark.charCodeAt(0)));
+  return place < 0 ? "" : Buffer.concat(pieces.slice(place, place + 2)).toString();
+}
+
+async function fieldValue(
   request: CompiledRequest,
   field: RootField,
-  values: ReadonlyMap<RootField, string>,
+  values: ReadonlyMap<RootField, NonNullable<Column>>,
   source: ExecuteOptions & { head: BlockRef | undefined },
-): Promise<string | undefined> {
+): Promise<NonNullable<Column> | undefined> {
   if (field.kind === "sql") return values.get(field);
   if (field.kind === "meta") return metaJson(request.context, field.selected, field.constraint, source);
   return field.text;
 }
 
-function bodyText(
-  parts: string[],
+function bodyOf(
+  data: (string | Uint8Array)[],
   errors: QueryError[],
   hints: { member: string; key: string; text: string }[],
-  { responseBytes }: SubgraphLimits,
-): string {
+  limits: SubgraphLimits,
+): Answer["body"] {
   const entries: ErrorEntry[] = errors.map(({ entry }) => entry);
-  const body: string[] = [];
-  if (parts.length > 0 || entries.length === 0) body.push(`"data":{${parts.join(",")}}`);
-  if (entries.length > 0) body.push(`"errors":${JSON.stringify(entries)}`);
-  if (hints.length > 0) body.push(`"extensions":${hintsText(hints)}`);
-  const text = `{${body.join(",")}}`;
-  if (text.length > responseBytes) {
-    throw new QueryError(
-      `The response has more than ${responseBytes} bytes. Ask for fewer entities with \`first\`, or for fewer fields.`,
-    );
-  }
-  return text;
+  const hasData = data.length > 0 || entries.length === 0;
+  const others: string[] = [];
+  if (entries.length > 0) others.push(`"errors":${JSON.stringify(entries)}`);
+  if (hints.length > 0) others.push(`"extensions":${hintsText(hints)}`);
+  const rest = others.join(",");
+  const parts = hasData ? ['{"data":{', ...data, others.length === 0 ? "}}" : `},${rest}}`] : [`{${rest}}`];
+  let length = 0;
+  for (const part of parts) length += part.length;
+  if (length > limits.responseBytes) throw tooLong(limits);
+  return parts.every((part) => typeof part === "string") && length < longBody ? parts.join("") : parts;
+}
+
+// Up to this length a body is one text.
+const longBody = 262_144;
+
+function tooLong({ responseBytes }: SubgraphLimits): QueryError {
+  return new QueryError(
+    `The response has more than ${responseBytes} bytes. Ask for fewer entities with \`first\`, or for fewer fields.`,
+  );
 }
 
 function hintsText(hints: { member: string; key: string; text: string }[]): string {

@@ -28,14 +28,3 @@ type QueryErrorOptions = {
   location?: Location | undefined;
   scope?: "document" | "group";
 };
-
-/** The server is too busy; the caller may retry after `retryAfter` seconds. */
-export class BusyError extends Error {
-  override name = "BusyError";
-  readonly retryAfter: number;
-
-  constructor(retryAfter: number) {
-    super("Too many queries are running. Try again in a moment.");
-    this.retryAfter = retryAfter;
-  }
-}

@@ -1,0 +1,116 @@
+import type { PoolClient } from "../../ponder/sql-client.ts";
+
+/** A column as text; a long one as UTF-8 in the pieces in which it arrived. */
+export type Column = string | readonly Uint8Array[] | null;
+
+// Rows up to this many bytes are left to the driver.
+const shortRow = 262_144;
+const headerBytes = 5;
+const dataRow = "D".charCodeAt(0);
+const nothing: Buffer = Buffer.alloc(0);
+
+/**
+ * Takes long rows out of what a connection receives. The driver would hold each in one buffer and then as one text; here
+ * they stay in the pieces that arrived, and a row longer than allowed ends the connection with its first bytes.
+ */
+export function takeLongRows(client: PoolClient) {
+  const { stream } = client.connection;
+  const driver = stream.listeners("data") as ((chunk: Buffer) => void)[];
+  const forward = (chunk: Buffer) => {
+    for (const listener of driver) listener.call(stream, chunk);
+  };
+  let mostBytes = 0;
+  let header = nothing;
+  let leftOfMessage = 0;
+  let leftOfRow = 0;
+  let pieces: Buffer[] = [];
+  let isTooLong = false;
+
+  function read(arrived: Buffer): void {
+    if (mostBytes === 0) {
+      forward(arrived);
+      return;
+    }
+    const chunk = header.length === 0 ? arrived : Buffer.concat([header, arrived]);
+    header = nothing;
+    let start = 0;
+    let at = 0;
+    while (at < chunk.length && !isTooLong) {
+      if (leftOfMessage > 0) {
+        const size = Math.min(leftOfMessage, chunk.length - at);
+        leftOfMessage -= size;
+        at += size;
+      } else if (leftOfRow > 0) {
+        const piece = chunk.subarray(at, at + leftOfRow);
+        pieces.push(piece);
+        leftOfRow -= piece.length;
+        at += piece.length;
+        start = at;
+      } else if (chunk.length - at < headerBytes) {
+        header = chunk.subarray(at);
+        break;
+      } else {
+        const bytes = chunk.readUInt32BE(at + 1) + 1;
+        if (chunk[at] !== dataRow || bytes <= shortRow) leftOfMessage = bytes;
+        else {
+          if (at > start) forward(chunk.subarray(start, at));
+          isTooLong = bytes > mostBytes;
+          leftOfRow = bytes - headerBytes;
+          at += headerBytes;
+          start = at;
+        }
+      }
+    }
+    if (isTooLong) void client.end();
+    else if (at > start) forward(chunk.subarray(start, at));
+  }
+
+  stream.on("data", read);
+  for (const listener of driver) stream.off("data", listener);
+
+  return {
+    /** Before a statement: its row may have so many bytes. */
+    start(most: number): void {
+      mostBytes = most;
+      header = nothing;
+      leftOfMessage = 0;
+      leftOfRow = 0;
+      pieces = [];
+    },
+    /** The long row that the statement has given, if it has. */
+    row: (): Column[] | undefined => (pieces.length === 0 ? undefined : columnsOf(pieces)),
+    /** After a statement: the connection is the driver's again. */
+    stop(): void {
+      mostBytes = 0;
+      pieces = [];
+    },
+    isTooLong: () => isTooLong,
+  };
+}
+
+// A count of columns in two bytes, then each with its length in four, -1 for null.
+function columnsOf(pieces: readonly Buffer[]): Column[] {
+  let place = 0;
+  let at = 0;
+  const take = (bytes: number): Buffer[] => {
+    const taken: Buffer[] = [];
+    for (let left = bytes; left > 0; ) {
+      const piece = pieces[place];
+      if (piece === undefined) throw new Error("A row of the database ended early.");
+      const part = piece.subarray(at, at + left);
+      taken.push(part);
+      left -= part.length;
+      at += part.length;
+      if (at < piece.length) continue;
+      place += 1;
+      at = 0;
+    }
+    return taken;
+  };
+  const number = (bytes: number) => Buffer.concat(take(bytes)).readIntBE(0, bytes);
+  return Array.from({ length: number(2) }, () => {
+    const bytes = number(4);
+    if (bytes < 0) return null;
+    return bytes <= shortRow ? Buffer.concat(take(bytes)).toString() : take(bytes);
+  });
+}

@@ -1,0 +1,86 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { setImmediate } from "node:timers/promises";
+import { gunzipSync } from "node:zlib";
+import { getRequestListener } from "@hono/node-server";
+import { Hono } from "hono";
+import { expect, test } from "vitest";
+import { createSender, type Parts, type SendLimits } from "./send.ts";
+
+const text = "name 𝄞 €".repeat(40_000);
+const parts = ['{"data":', Buffer.from(text), "", text, "}"];
+const whole = `{"data":${text}${text}}`;
+
+function respond(parts: Parts, isPacked: boolean, limits: Partial<SendLimits> = {}) {
+  const send = createSender({ patienceMs: 30_000, heldBytes: 100_000_000, ...limits });
+  return new Hono()
+    .get("/", (c) => send(c, parts, { headers: {}, isPacked }))
+    .onError((error, c) => c.text(error.name, 503));
+}
+
+test("sends texts and pieces one after the other", async () => {
+  expect(await (await respond(parts, false).request("/")).text()).toBe(whole);
+});
+
+test("packs them on the way", async () => {
+  const packed = await (await respond(parts, true).request("/")).arrayBuffer();
+  expect(gunzipSync(packed).toString()).toBe(whole);
+});
+
+test("prepares no more than the client reads", async () => {
+  let prepared = 0;
+  const piece = Buffer.alloc(10);
+  const counted = Array.from({ length: 50 }, () =>
+    Object.defineProperty(piece.subarray(), "subarray", {
+      value: () => {
+        prepared += 1;
+        return piece;
+      },
+    }),
+  );
+  const response = await respond(counted, false).request("/");
+  await setImmediate();
+  expect(prepared).toBe(0);
+  const reader = response.body?.getReader();
+  await reader?.read();
+  await reader?.read();
+  expect(prepared).toBe(2);
+  await reader?.cancel();
+});
+
+test("drops a client that does not read", async () => {
+  const long = Array.from({ length: 1_000 }, () => Buffer.alloc(65_536, "a"));
+  const server = createServer(getRequestListener(respond(long, false, { patienceMs: 200 }).fetch)).listen(
+    0,
+    "127.0.0.1",
+  );
+  await once(server, "listening");
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  socket.on("error", () => undefined); // The connection is reset.
+  socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+  await once(server, "connection");
+  const connections = () =>
+    new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)));
+  expect(await connections()).toBe(1);
+  await expect.poll(connections, { timeout: 10_000 }).toBe(0);
+  socket.destroy();
+  server.close();
+});
+
+test.each([false, true])(
+  "refuses further responses while too much waits for clients, packed: %s",
+  async (isPacked) => {
+    const app = respond([Buffer.alloc(1_000_000)], isPacked, { heldBytes: 2_500_000 });
+    const open = async () => (await app.request("/")).body?.getReader();
+    const readers = [await open(), await open()];
+    for (const reader of readers) await reader?.read();
+    const refused = await app.request("/");
+    expect([refused.status, await refused.text()]).toEqual([503, "BusyError"]);
+    await readers[0]?.cancel();
+    expect((await (await app.request("/")).arrayBuffer()).byteLength).toBeGreaterThan(100);
+    // Nothing is held for a response that nobody begins to read, nor for one that was read to its end.
+    for (let i = 0; i < 9; i++) expect((await app.request("/", { method: "HEAD" })).status).toBe(200);
+    expect((await app.request("/")).status).toBe(200);
+  },
+);

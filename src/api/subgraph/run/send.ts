@@ -1,0 +1,126 @@
+import { pipeline, Readable } from "node:stream";
+import { createGzip } from "node:zlib";
+import type { Context } from "hono";
+import { BusyError } from "../../database/queue.ts";
+
+/** A response in parts: texts, and pieces of UTF-8. */
+export type Parts = readonly (string | Uint8Array)[];
+
+/** What may wait for slow clients. */
+export type SendLimits = {
+  /** A client that reads nothing of a response for so long is dropped. */
+  patienceMs: number;
+  /** Bytes of all responses that are being sent. */
+  heldBytes: number;
+};
+
+type SendOptions = {
+  headers: Record<string, string>;
+  /** Whether to pack with gzip on the way. */
+  isPacked: boolean;
+  /** Whether all responses with these parts share them. */
+  isShared?: boolean;
+};
+
+const usualLimits: SendLimits = { patienceMs: 30_000, heldBytes: 268_435_456 };
+const sliceSize = 65_536;
+
+/**
+ * Sends responses slice by slice, as fast as their clients read them. Throws BusyError while clients have yet to read so much
+ * that another response would exceed `heldBytes`.
+ */
+export function createSender({ patienceMs, heldBytes }: SendLimits = usualLimits) {
+  let held = 0;
+  return (c: Context, parts: Parts, { headers, isPacked, isShared = false }: SendOptions): Response => {
+    const bytes = isShared ? 0 : parts.reduce((sum, { length }) => sum + length, 0);
+    if (held > 0 && held + bytes > heldBytes) throw new BusyError(1);
+    const { outgoing } = (c.env ?? {}) as { outgoing?: { destroy(): void } };
+    const body = readInTime(isPacked ? packed(parts) : sliced(parts), {
+      patienceMs,
+      drop: outgoing && (() => outgoing.destroy()),
+      onStart: () => {
+        held += bytes;
+      },
+      onEnd: () => {
+        held -= bytes;
+      },
+    });
+    return c.body(body, 200, headers);
+  };
+}
+
+// Lets go of parts once they are sent.
+function* sliced(parts: Parts): Generator<Uint8Array> {
+  const left = parts.toReversed();
+  for (let part = left.pop(); part !== undefined; part = left.pop()) {
+    for (let start = 0; start < part.length; ) {
+      const end = typeof part === "string" ? endOfSlice(part, start) : start + sliceSize;
+      yield typeof part === "string" ? Buffer.from(part.slice(start, end)) : part.subarray(start, end);
+      start = end;
+    }
+  }
+}
+
+// No slice of a text ends between the two halves of a character.
+function endOfSlice(text: string, start: number): number {
+  const end = start + sliceSize;
+  const last = text.charCodeAt(end - 1);
+  return last >= 0xd800 && last < 0xdc00 ? end - 1 : end;
+}
+
+async function* packed(parts: Parts): AsyncGenerator<Uint8Array> {
+  const gzip = createGzip({ level: 1, chunkSize: sliceSize });
+  // An error ends the loop below as well.
+  pipeline(Readable.from(sliced(parts)), gzip, () => undefined);
+  yield* gzip;
+}
+
+type Reading = {
+  patienceMs: number;
+  /** Ends the connection; undefined where there is none. The server then cancels the stream. */
+  drop: (() => void) | undefined;
+  onStart: () => void;
+  onEnd: () => void;
+};
+
+function readInTime(
+  slices: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  { patienceMs, drop, onStart, onEnd }: Reading,
+): ReadableStream<Uint8Array> {
+  const iterator =
+    Symbol.asyncIterator in slices ? slices[Symbol.asyncIterator]() : slices[Symbol.iterator]();
+  let timer: NodeJS.Timeout | undefined;
+  let state: "waiting" | "reading" | "ended" = "waiting";
+  const end = () => {
+    clearTimeout(timer);
+    if (state === "reading") onEnd();
+    state = "ended";
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        // A response to HEAD is never read.
+        if (state === "waiting") onStart();
+        state = "reading";
+        clearTimeout(timer);
+        const { done, value } = await iterator.next();
+        if (done) {
+          end();
+          controller.close();
+          return;
+        }
+        controller.enqueue(value);
+        timer = setTimeout(() => {
+          end();
+          if (drop === undefined) controller.error(new Error("The client does not read the response."));
+          else drop();
+        }, patienceMs);
+      },
+      async cancel() {
+        end();
+        await iterator.return?.();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

@@ -1,0 +1,116 @@
+import { once } from "node:events";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { serve } from "@hono/node-server";
+import { Hono } from "hono";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { clientOf } from "../../src/api/app.ts";
+import { createDatabase, type DatabaseLimits } from "../../src/api/database/client.ts";
+import { errorResponse } from "../../src/api/rest/errors.ts";
+import { createSubgraph, subgraphRoutes } from "../../src/api/subgraph/routes.ts";
+import { createGeneratedDatabase } from "../support/subgraph/generated-database.ts";
+
+let generated: Awaited<ReturnType<typeof createGeneratedDatabase>>;
+beforeAll(async () => {
+  generated = await createGeneratedDatabase(2_000);
+});
+afterAll(() => generated?.close());
+beforeEach(({ skip }) => {
+  if (!generated.isServer)
+    skip("needs a Postgres server: the embedded database runs one statement at a time");
+});
+
+/** The subgraph, and an endpoint whose statement takes `ms` milliseconds, behind one proxy that reports its clients. */
+async function listen(limits: Partial<DatabaseLimits>) {
+  const database = createDatabase(generated.client, limits);
+  const subgraph = createSubgraph({
+    database,
+    chainId: 1,
+    deployment: "test",
+    blockOf: async () => undefined,
+    limits,
+  });
+  const app = new Hono()
+    .use((c, next) => database.forClient(clientOf(c, 1), next))
+    .get("/slow/:ms", async (c) => {
+      const seconds = String(Number(c.req.param("ms")) / 1_000);
+      return c.json(await database.row("SELECT pg_sleep($1::float)::text", [seconds], c.req.raw.signal));
+    })
+    .route("/subgraph", subgraphRoutes(subgraph))
+    .onError((error, c) => errorResponse(error, c, () => undefined));
+  const server = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server;
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const as = (client: string, path: string, signal?: AbortSignal) =>
+    fetch(url + path, { headers: { "x-forwarded-for": client }, signal: signal ?? null });
+  const ask = (query: string) => as("192.0.2.9", `/subgraph?${new URLSearchParams({ query })}`);
+  return { database, as, ask, close: () => server.close() };
+}
+
+async function working(): Promise<number> {
+  const { rows } = await generated.run(
+    "SELECT count(*)::int AS count FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND datname = current_database() AND backend_type = 'client backend'",
+  );
+  return Number(rows[0]?.["count"]);
+}
+
+test("one client's 80 slow queries let another pass, and its share of places is bounded", async () => {
+  const limits = { concurrency: 2, queue: 256, queuePerClient: 20, timeoutMs: 20_000 };
+  const { as, close } = await listen(limits);
+  const statuses: number[] = [];
+  const slow = Array.from({ length: 80 }, async () => {
+    const response = await as("192.0.2.1", "/slow/500");
+    statuses.push(response.status);
+    return [response.status, response.headers.get("retry-after")];
+  });
+  await expect.poll(() => statuses.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(58);
+  const served = statuses.filter((status) => status === 200).length;
+  expect((await as("192.0.2.2", "/slow/1")).status).toBe(200);
+  // Those that ran already, perhaps, but none of the 20 that wait.
+  expect(statuses.filter((status) => status === 200).length - served).toBeLessThanOrEqual(4);
+  const all = await Promise.all(slow);
+  expect(all.filter(([status]) => status === 200)).toHaveLength(22);
+  expect(all.filter(([status, after]) => status === 503 && after === "1")).toHaveLength(58);
+  close();
+});
+
+test("a response over the limit is refused, and the database is at rest afterwards", async () => {
+  const { ask, close } = await listen({ responseBytes: 5_000_000, timeoutMs: 20_000 });
+  const fields = Array.from({ length: 800 }, (_, place) => `a${place}: id`).join(" ");
+  for (let round = 0; round < 3; round++) {
+    const { errors } = await (await ask(`{ domains(first: 1000) { ${fields} } }`)).json();
+    expect(errors[0].message).toMatch(/^The response has more than 5000000 bytes/);
+  }
+  await expect.poll(working, { timeout: 5_000 }).toBe(0);
+  const inside = await (await ask(`{ domains(first: 60) { ${fields} } }`)).text();
+  expect(inside.length).toBeGreaterThan(3_000_000);
+  expect(JSON.parse(inside).data.domains).toHaveLength(60);
+  close();
+});
+
+describe("requests that are given up", () => {
+  test.each([5, 50, 300])("after %i ms leave no statement behind", async (ms) => {
+    const { as, ask, close } = await listen({ timeoutMs: 60_000 });
+    for (let round = 0; round < 3; round++) {
+      const leaving = new AbortController();
+      const requests = Array.from({ length: 60 }, () => as("192.0.2.1", "/slow/60000", leaving.signal));
+      const ended = Promise.allSettled(requests);
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      leaving.abort();
+      await ended;
+    }
+    await expect.poll(working, { timeout: 10_000 }).toBe(0);
+    expect((await ask("{ domains(first: 1) { id } }")).status).toBe(200);
+    close();
+  });
+});
+
+test("statements are bounded by settings of their connection, from before they are parsed", async () => {
+  const { database, as, close } = await listen({ timeoutMs: 700 });
+  const settings = "SELECT current_setting('statement_timeout'), current_setting('work_mem')";
+  expect(await database.row(settings, [], AbortSignal.timeout(5_000))).toEqual(["700ms", "64MB"]);
+  const late = await as("192.0.2.1", "/slow/60000");
+  expect([late.status, late.headers.get("retry-after")]).toEqual([503, "1"]);
+  await expect.poll(working, { timeout: 5_000 }).toBe(0);
+  close();
+});
