@@ -34,12 +34,14 @@ export async function executeRequest(
   const { fields, statement, extensions } = request;
   const failed = new Map(request.failed);
   const texts = fields.filter((field) => field.kind === "sql").filter(({ group }) => !failed.has(group));
-  const columns = [options.headSql, ...texts.map((field) => field.sql), ...extensions.map(({ sql }) => sql)];
+  // Equal fields under several keys are read once.
+  const places = new Map([...new Set(texts.map(({ sql }) => sql))].map((sql, place) => [sql, place + 1]));
+  const columns = [options.headSql, ...places.keys(), ...extensions.map(({ sql }) => sql)];
   const columnTexts = await readRow(options, statement.finish(`SELECT ${columns.join(", ")}`), signal);
   const head = parseHead(columnTexts[0] ?? null);
   await checkGroups(fields, failed, { ...options, head });
   const values = new Map<RootField, string>(
-    texts.map((field, place) => [field, columnTexts[place + 1] ?? "null"]),
+    texts.map((field) => [field, columnTexts[places.get(field.sql) ?? 0] ?? "null"]),
   );
   for (const [field, text] of values) {
     const dangling = findDangling(text);
@@ -53,7 +55,7 @@ export async function executeRequest(
   }
   const hints = extensions.map((extension, place) => ({
     ...extension,
-    text: columnTexts[texts.length + 1 + place] ?? "null",
+    text: columnTexts[places.size + 1 + place] ?? "null",
   }));
   return { body: bodyText(parts, [...failed.values()], hints, options.limits), head };
 }
@@ -130,18 +132,23 @@ function bodyText(
   hints: { member: string; key: string; text: string }[],
   { responseBytes }: SubgraphLimits,
 ): string {
+  // Counted before they are joined: a long part may be there under many keys.
+  checkLength(parts, responseBytes);
   const entries: ErrorEntry[] = errors.map(({ entry }) => entry);
   const body: string[] = [];
   if (parts.length > 0 || entries.length === 0) body.push(`"data":{${parts.join(",")}}`);
   if (entries.length > 0) body.push(`"errors":${JSON.stringify(entries)}`);
   if (hints.length > 0) body.push(`"extensions":${hintsText(hints)}`);
   const text = `{${body.join(",")}}`;
-  if (text.length > responseBytes) {
-    throw new QueryError(
-      `The response has more than ${responseBytes} bytes. Ask for fewer entities with \`first\`, or for fewer fields.`,
-    );
-  }
+  checkLength([text], responseBytes);
   return text;
+}
+
+function checkLength(parts: readonly string[], most: number): void {
+  if (parts.reduce((sum, part) => sum + part.length, 0) <= most) return;
+  throw new QueryError(
+    `The response has more than ${most} bytes. Ask for fewer entities with \`first\`, or for fewer fields.`,
+  );
 }
 
 function hintsText(hints: { member: string; key: string; text: string }[]): string {
