@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 
 const stand = (name: string) => fileURLToPath(new URL(`test/support/${name}`, import.meta.url));
 // Attacks that need neither an EVM node nor a service of their own.
-const inProcess = "test/hostile/{fuzz,labels,raw}-*.test.ts";
+const inProcess = "test/hostile/{documents,fuzz,labels,raw}-*.test.ts";
 
 // Replaces modules, which would last beyond it.
 const replacesModules = "src/plugins/made-up-deployment.test.ts";

@@ -4,15 +4,27 @@ const table = {
   /** Bytes of the request's body or query string. */
   bodyBytes: ["SUBGRAPH_MAX_BODY_BYTES", 1_048_576, 1_024, 100_000_000],
   /** Tokens of the GraphQL document. */
-  tokens: ["SUBGRAPH_MAX_TOKENS", 30_000, 100, 1_000_000],
+  tokens: ["SUBGRAPH_MAX_TOKENS", 65_000, 100, 1_000_000],
   /** Levels of selections, and of values within an argument. */
   depth: ["SUBGRAPH_MAX_DEPTH", 100, 10, 255],
   /** Fields after fragments are put in. */
-  fields: ["SUBGRAPH_MAX_FIELDS", 20_000, 100, 1_000_000],
+  fields: ["SUBGRAPH_MAX_FIELDS", 10_000, 100, 1_000_000],
   /** Entities if every list is full: the product of `first` down the tree, summed up. */
   rows: ["SUBGRAPH_MAX_ROWS", 2_000_000, 1_000, 1_000_000_000],
   /** Values of one list within an argument, such as `id_in`. */
   listValues: ["SUBGRAPH_MAX_LIST_VALUES", 10_000, 100, 1_000_000],
+  /** Keys of all filters of a request; those of a variable count at each of its uses. */
+  filterKeys: ["SUBGRAPH_MAX_FILTER_KEYS", 5_000, 100, 1_000_000],
+  /** Values of all filters and ids, counted like the keys; a text counts once more for every 64 characters. */
+  filterValues: ["SUBGRAPH_MAX_FILTER_VALUES", 20_000, 100, 10_000_000],
+  /** Bytes of the response if every list is full, with values of usual lengths. */
+  estimatedBytes: ["SUBGRAPH_MAX_ESTIMATED_BYTES", 400_000_000, 10_000, 1_000_000_000_000],
+  /** Characters of the SQL statement. */
+  sqlLength: ["SUBGRAPH_MAX_SQL_LENGTH", 2_000_000, 10_000, 100_000_000],
+  /** Values bound to the SQL statement; Postgres takes 65,535. */
+  parameters: ["SUBGRAPH_MAX_PARAMETERS", 30_000, 100, 65_535],
+  /** Characters of the response to an introspection query, estimated first and counted then. */
+  introspection: ["SUBGRAPH_MAX_INTROSPECTION", 10_000_000, 1_000, 500_000_000],
   /** Largest `skip`. */
   skip: ["SUBGRAPH_MAX_SKIP", 4_294_967_295, 0, 4_294_967_295],
   /** Bytes of the response. */

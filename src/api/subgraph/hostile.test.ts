@@ -38,8 +38,8 @@ test.each([
   ],
   [
     "a document of too many tokens",
-    `{ ${"a ".repeat(30_001)} }`,
-    "The document has more than 30000 tokens. Split it into several requests.",
+    `{ ${"a ".repeat(65_001)} }`,
+    "The document has more than 65000 tokens. Split it into several requests.",
   ],
   [
     "filters nested too deeply",
@@ -49,17 +49,17 @@ test.each([
   [
     "a bomb of fragments",
     `{ domains { ...F0 } } ${Array.from({ length: 30 }, (_, i) => `fragment F${i} on Domain { ...F${i + 1} ...F${i + 1} }`).join(" ")} fragment F30 on Domain { id }`,
-    "The query selects too many fields. Split it into several requests.",
+    "The query costs at least 10001 fields (fragments put in); the limit is 10000. Select fewer, or split the query into several requests.",
   ],
   [
     "lists in lists in lists",
     "{ domains(first: 1000) { subdomains(first: 1000) { subdomains(first: 1000) { id } } } }",
-    "The query may return more than 2000000 entities (the product of `first` down its lists). Ask for fewer with `first`, or in several requests.",
+    "The query costs at least 1001001000 entities (the product of `first` down its lists); the limit is 2000000. Ask for fewer with `first`, or in several requests.",
   ],
   [
     "wide lists under many aliases",
     `{ ${Array.from({ length: 30 }, (_, i) => `a${i}: resolvers(first: 1000) { events { id } }`).join(" ")} }`,
-    "The query may return more than 2000000 entities (the product of `first` down its lists). Ask for fewer with `first`, or in several requests.",
+    "The query costs at least 2020000 entities (the product of `first` down its lists); the limit is 2000000. Ask for fewer with `first`, or in several requests.",
   ],
   [
     "more root fields than a statement has columns",

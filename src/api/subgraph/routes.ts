@@ -66,7 +66,7 @@ export function createSubgraph({
     hashesOf: hashes.peek,
     async answer(request, signal) {
       try {
-        const compiled = compileRequest(request, { limits, readDocument, introspect });
+        const compiled = await compileRequest(request, { limits, readDocument, introspect });
         return await executeRequest(compiled, options, signal);
       } catch (error) {
         if (error instanceof QueryError)

@@ -1,8 +1,9 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { type BlockConstraint, blockConstraint } from "../request/block-constraint.ts";
 import { type createDocumentReader, readVariables } from "../request/document.ts";
-import { collectFields, type Selected } from "../request/fields.ts";
+import { collectFields, type Selected, textOf } from "../request/fields.ts";
 import type { createIntrospection } from "../request/introspection.ts";
+import { Budget, letOthersWork, type Priced, workAtOnce } from "../request/price.ts";
 import { type EntityType, entityTypes } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
 import type { Value } from "../schema/values.ts";
@@ -37,6 +38,9 @@ export type CompiledRequest = {
 // A statement selects one column per root field; Postgres allows 1,664.
 const mostRootFields = 1000;
 
+// Characters of a document that takes a few milliseconds to parse.
+const longDocument = 20_000;
+
 const roots = new Map<string, { type: EntityType; many: boolean }>(
   [...entityTypes.values()].flatMap((type) => [
     [type.singular, { type, many: false }],
@@ -44,29 +48,27 @@ const roots = new Map<string, { type: EntityType; many: boolean }>(
   ]),
 );
 
-/** Turns a request into one SQL statement. Throws QueryError for errors that concern the document as a whole. */
-export function compileRequest(
-  request: QueryRequest,
-  {
-    limits,
-    readDocument,
-    introspect,
-  }: {
-    limits: SubgraphLimits;
-    readDocument: ReturnType<typeof createDocumentReader>;
-    introspect: ReturnType<typeof createIntrospection>;
-  },
-): CompiledRequest {
-  const operation = readDocument(request.query, request.operationName);
-  const variables = readVariables(operation, request.variables, limits);
-  const statement = createStatement();
+/** What requests are compiled with. */
+export type Compiler = {
+  limits: SubgraphLimits;
+  readDocument: ReturnType<typeof createDocumentReader>;
+  introspect: ReturnType<typeof createIntrospection>;
+};
+
+/**
+ * Turns a request into one SQL statement, in slices that leave other requests their turn. Throws QueryError for errors that
+ * concern the document as a whole, and if the request costs more than a limit.
+ */
+export async function compileRequest(request: QueryRequest, compiler: Compiler): Promise<CompiledRequest> {
+  const { limits } = compiler;
+  const operation = compiler.readDocument(request.query, request.operationName);
+  if (request.query.length > longDocument) await letOthersWork();
   const context: CompileContext = {
     fragments: operation.fragments,
-    variables,
-    fieldsLeft: limits.fields,
-    statement,
+    variables: readVariables(operation, request.variables, limits),
     limits,
-    rows: 0,
+    budget: new Budget(limits),
+    statement: createStatement(),
   };
   const selections = collectFields(context, "Query", "Query", [operation.node.selectionSet]);
   if (selections.length > mostRootFields) {
@@ -74,29 +76,48 @@ export function compileRequest(
       `The document has more than ${mostRootFields} root fields. Split it into several requests.`,
     );
   }
+  const { statement } = context;
   const compiled: CompiledRequest = { context, statement, fields: [], failed: new Map(), extensions: [] };
   checkRootFields(selections);
   const asked = selections.filter(({ name }) => name === "__schema" || name === "__type");
-  const introspected = asked.length === 0 ? {} : introspect(request.query, operation, asked, variables);
+  const introspected =
+    asked.length === 0 ? {} : await compiler.introspect(request.query, operation, asked, context);
+  const add = createFields(compiled, request.extensions, introspected);
+  let work = 0;
+  for (const selected of selections) {
+    if (context.budget.work > work + workAtOnce) {
+      await letOthersWork();
+      work = context.budget.work;
+    }
+    add(selected);
+  }
+  return compiled;
+}
+
+/** Adds root fields to a compiled request, in the order of the document. */
+function createFields(
+  compiled: CompiledRequest,
+  extensions: QueryRequest["extensions"],
+  introspected: Record<string, string>,
+): (selected: Selected) => void {
+  const { context, fields } = compiled;
+  const known: KnownLists = new Map();
   let last: string | undefined;
   let group = -1;
-  for (const selected of selections) {
+  return (selected) => {
     const root = roots.get(selected.name);
     const isMeta = selected.name === "_meta";
     const isData = root !== undefined || isMeta;
-    const constraint: BlockConstraint = isData
-      ? blockConstraint(selected, variables, limits)
-      : { kind: "latest" };
+    const constraint: BlockConstraint = isData ? blockConstraint(context, selected) : { kind: "latest" };
     const text = JSON.stringify(constraint);
     if (text !== last) group += 1;
     last = text;
     const base = { selected, group, constraint };
-    if (root !== undefined) addEntityField(compiled, { ...base, ...root, extensions: request.extensions });
-    else if (isMeta) compiled.fields.push({ ...base, kind: "meta" });
-    else if (selected.name === "__typename") compiled.fields.push({ ...base, kind: "text", text: '"Query"' });
-    else compiled.fields.push({ ...base, kind: "text", text: introspected[selected.key] });
-  }
-  return compiled;
+    if (root !== undefined) addEntityField(compiled, { ...base, ...root, extensions }, known);
+    else if (isMeta) fields.push({ ...base, kind: "meta" });
+    else if (selected.name === "__typename") fields.push({ ...base, kind: "text", text: '"Query"' });
+    else fields.push({ ...base, kind: "text", text: introspected[selected.key] });
+  };
 }
 
 function checkRootFields(selections: readonly Selected[]): void {
@@ -107,32 +128,27 @@ function checkRootFields(selections: readonly Selected[]): void {
   }
 }
 
-function addEntityField(
-  compiled: CompiledRequest,
-  {
-    selected,
-    group,
-    constraint,
-    type,
-    many,
-    extensions,
-  }: {
-    selected: Selected;
-    group: number;
-    constraint: BlockConstraint;
-    type: EntityType;
-    many: boolean;
-    extensions: QueryRequest["extensions"];
-  },
-): void {
+type EntityField = {
+  selected: Selected;
+  group: number;
+  constraint: BlockConstraint;
+  type: EntityType;
+  many: boolean;
+  extensions: QueryRequest["extensions"];
+};
+
+type RootSql = { sql: string; totals?: ReturnType<typeof totalsSql> } | undefined;
+/** SQL of root fields with an alias, by their text in the document. */
+type KnownLists = Map<string, Priced<RootSql>>;
+
+function addEntityField(compiled: CompiledRequest, field: EntityField, known: KnownLists): void {
+  const { selected, group, constraint, extensions } = field;
   try {
-    const sql = many
-      ? listSql(compiled.context, type, selected)
-      : singleSql(compiled.context, type, selected);
-    if (sql === undefined) return;
-    compiled.fields.push({ selected, group, constraint, kind: "sql", sql });
-    if (!many || !(extensions.counts || extensions.truncated)) return;
-    const { count, truncated } = totalsSql(compiled.context, type, selected);
+    const found = rootSql(compiled.context, field, known);
+    if (found === undefined) return;
+    compiled.fields.push({ selected, group, constraint, kind: "sql", sql: found.sql });
+    if (found.totals === undefined) return;
+    const { count, truncated } = found.totals;
     if (extensions.counts) compiled.extensions.push({ member: "counts", key: selected.key, sql: count });
     if (extensions.truncated)
       compiled.extensions.push({ member: "truncated", key: selected.key, sql: truncated });
@@ -140,4 +156,37 @@ function addEntityField(
     if (!(error instanceof QueryError) || error.scope === "document") throw error;
     if (!compiled.failed.has(group)) compiled.failed.set(group, error);
   }
+}
+
+// Equal fields under several aliases are compiled once, and have the same SQL text.
+function rootSql(context: CompileContext, field: EntityField, known: KnownLists): RootSql {
+  const { selected } = field;
+  if (selected.key === selected.name) {
+    const root = compileRoot(context, field);
+    payForSql(context, root);
+    return root;
+  }
+  const text = textOf(selected);
+  const before = known.get(text);
+  if (before === undefined) {
+    const priced = context.budget.priced(() => compileRoot(context, field));
+    known.set(text, priced);
+    payForSql(context, priced.result);
+    return priced.result;
+  }
+  context.budget.payAgain(before);
+  return before.result;
+}
+
+function compileRoot(context: CompileContext, { selected, type, many, extensions }: EntityField): RootSql {
+  const sql = many ? listSql(context, type, selected) : singleSql(context, type, selected);
+  if (sql === undefined) return undefined;
+  if (!many || !(extensions.counts || extensions.truncated)) return { sql };
+  return { sql, totals: totalsSql(context, type, selected) };
+}
+
+function payForSql({ budget, statement }: CompileContext, root: RootSql): void {
+  const { count = "", truncated = "" } = root?.totals ?? {};
+  budget.spend("sqlLength", (root?.sql.length ?? 0) + count.length + truncated.length);
+  budget.spend("parameters", statement.size - budget.spent.parameters);
 }

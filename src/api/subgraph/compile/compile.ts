@@ -1,5 +1,4 @@
 import type { FieldNode, SelectionSetNode } from "graphql";
-import type { SubgraphLimits } from "../../../config/limits.ts";
 import {
   argument,
   collectFields,
@@ -7,31 +6,29 @@ import {
   range,
   type Selected,
   type SelectionContext,
+  textOf,
 } from "../request/fields.ts";
-import {
-  type DerivedField,
-  type EntityType,
-  entityType,
-  type Field,
-  type RelationField,
-} from "../schema/entities.ts";
+import type { Priced } from "../request/price.ts";
+import { type DerivedField, type EntityType, entityType, type RelationField } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
 import { orderSql } from "./order.ts";
-import { joinPieces, type Piece, type Statement, scalarPieces } from "./statement.ts";
-import { all, typeSql, whereSql } from "./where.ts";
+import {
+  bytesOf,
+  joinOnce,
+  joinPieces,
+  objectOfId,
+  type Piece,
+  type SqlPiece,
+  scalarPieces,
+  zeroAddress,
+} from "./statement.ts";
+import { all, typeSql, type WhereContext, whereSql } from "./where.ts";
 
-/** What the parts of one statement share. */
-export type CompileContext = SelectionContext & {
-  statement: Statement;
-  limits: SubgraphLimits;
-  /** Rows that the query returns if all its lists are full. */
-  rows: number;
-};
+/** What the parts of one statement have in common. */
+export type CompileContext = SelectionContext & WhereContext;
 
 /** Marks a non-null relation that points nowhere. JSON text never contains it. */
 export const danglingMark = "\u0001";
-
-const zeroAddress = "0x0000000000000000000000000000000000000000";
 
 /** A part of the query that reads rows of one table: its alias, and the columns that it needs. */
 type Scope = { type: EntityType; alias: string; columns: Set<string>; depth: number; rows: number };
@@ -43,11 +40,11 @@ export function singleSql(
   { nodes }: Selected,
 ): string | undefined {
   const alias = context.statement.alias();
-  const id = idArgument(nodes[0], context.variables, context.limits);
+  const id = idArgument(context, nodes[0]);
   const scope: Scope = { type, alias, columns: new Set(), depth: context.limits.depth, rows: 1 };
   const object = objectSql(context, scope, nodes);
   if (object === undefined) return undefined;
-  countRows(context, 1);
+  context.budget.spend("rows", 1);
   const found = id.includes("\0") ? "FALSE" : `${alias}.id = ${context.statement.bind(id)}`;
   return `(SELECT ${object} FROM ${type.table} ${alias} WHERE ${all([found, ...typeSql(context.statement, type, alias)])})`;
 }
@@ -60,8 +57,8 @@ export function listSql(context: CompileContext, type: EntityType, { nodes }: Se
 /** SQL for the number of rows behind a list, and for whether there are more than it returns. */
 export function totalsSql(context: CompileContext, type: EntityType, { nodes }: Selected) {
   const alias = context.statement.alias();
-  const { first, skip } = range(nodes[0], context.variables, context.limits);
-  const filter = argument(nodes[0], "where", context.variables, context.limits);
+  const { first, skip } = range(context, nodes[0]);
+  const filter = argument(context, nodes[0], "where");
   const where = [...typeSql(context.statement, type, alias), ...whereSql(context, type, alias, filter)];
   const from = `FROM ${type.table} ${alias} WHERE ${all(where)}`;
   return {
@@ -76,34 +73,25 @@ function listOf(
   nodes: Selected["nodes"],
   { depth, rows, link }: { depth: number; rows: number; link: ((alias: string) => string) | undefined },
 ): string | undefined {
-  const { statement, variables, limits } = context;
+  const { statement } = context;
   const node = nodes[0];
   const alias = statement.alias();
-  const { first, skip } = range(node, variables, limits);
+  const { first, skip } = range(context, node);
   const order = orderSql(statement, type, alias, {
-    orderBy: argument(node, "orderBy", variables, limits),
-    orderDirection: argument(node, "orderDirection", variables, limits),
+    orderBy: argument(context, node, "orderBy"),
+    orderDirection: argument(context, node, "orderDirection"),
   });
-  const filter = whereSql(context, type, alias, argument(node, "where", variables, limits));
+  const filter = whereSql(context, type, alias, argument(context, node, "where"));
   const where = [...(link === undefined ? [] : [link(alias)]), ...typeSql(statement, type, alias), ...filter];
   const scope: Scope = { type, alias, columns: new Set(["id"]), depth, rows: rows * first };
+  context.budget.spend("rows", scope.rows);
   const object = objectSql(context, scope, nodes);
   if (object === undefined) return undefined;
-  countRows(context, scope.rows);
   const columns = [...scope.columns].map((column) => `${alias}.${column}`).join(", ");
   const page =
     `SELECT ${columns} FROM ${[`${type.table} ${alias}`, ...order.joins].join(" ")} WHERE ${all(where)} ` +
     `ORDER BY ${order.by.join(", ")} LIMIT ${first}${skip === 0 ? "" : ` OFFSET ${skip}`}`;
   return `(SELECT concat('[', string_agg(${object}, ','), ']') FROM (${page}) ${alias})`;
-}
-
-function countRows(context: CompileContext, rows: number): void {
-  context.rows += rows;
-  if (context.rows <= context.limits.rows) return;
-  throw new QueryError(
-    `The query may return more than ${context.limits.rows} entities (the product of \`first\` down its lists). ` +
-      "Ask for fewer with `first`, or in several requests.",
-  );
 }
 
 // subgraph: an object without a selection is left out of the response.
@@ -135,11 +123,19 @@ function interfaceSql(context: CompileContext, scope: Scope, sets: SelectionSetN
     if (branch === undefined) branches.set(shape, { names: [name], fields });
     else branch.names.push(name);
   }
+  // A row is of one type: the longest branch counts.
+  const { spent } = context.budget;
+  const before = spent.estimatedBytes;
+  let longest = 0;
   const sql = [...branches.values()].map(({ names, fields }) => {
     const [only] = names;
     const concrete = names.length === 1 && only !== undefined ? entityType(only) : type;
-    return { names, object: entitySql(context, { ...scope, type: concrete }, fields) };
+    const object = entitySql(context, { ...scope, type: concrete }, fields);
+    longest = Math.max(longest, spent.estimatedBytes - before);
+    spent.estimatedBytes = before;
+    return { names, object };
   });
+  context.budget.spend("estimatedBytes", longest);
   const [first, second] = sql;
   if (first === undefined || second === undefined) return first?.object ?? "'{}'";
   scope.columns.add("type");
@@ -158,13 +154,46 @@ function idOf(ids: Map<FieldNode, number>, node: FieldNode): number {
 
 function entitySql(context: CompileContext, scope: Scope, fields: Selected[]): string {
   const pieces: Piece[] = [];
+  let known: KnownFields | undefined;
   for (const selected of fields) {
-    const value = fieldPieces(context, scope, selected);
+    const { key, name, nodes } = selected;
+    context.budget.spend("estimatedBytes", scope.rows * bytesOf(scope.type.fields.get(name), key));
+    const isAliased = key !== name && nodes[0].selectionSet !== undefined;
+    if (isAliased) known ??= { fields: new Map(), repeated: new Set() };
+    const value =
+      known !== undefined && isAliased
+        ? knownPieces(context, scope, selected, known)
+        : fieldPieces(context, scope, selected);
     if (value === undefined) continue;
-    pieces.push({ text: `${pieces.length === 0 ? "{" : ","}"${selected.key}":` }, ...value);
+    pieces.push({ text: `${pieces.length === 0 ? "{" : ","}"${key}":` }, ...value);
   }
   if (pieces.length === 0) return "'{}'";
-  return joinPieces(context.statement, [...pieces, { text: "}" }]);
+  pieces.push({ text: "}" });
+  if (known !== undefined && known.repeated.size > 0) {
+    return joinOnce(context.statement, pieces, known.repeated);
+  }
+  return joinPieces(context.statement, pieces);
+}
+
+/** Related rows that an object shows under aliases, by their text in the document, and those that it shows again. */
+type KnownFields = { fields: Map<string, Priced<Piece[] | undefined>>; repeated: Set<SqlPiece> };
+
+function knownPieces(
+  context: CompileContext,
+  scope: Scope,
+  selected: Selected,
+  { fields, repeated }: KnownFields,
+): Piece[] | undefined {
+  const text = textOf(selected);
+  const known = fields.get(text);
+  if (known === undefined) {
+    const priced = context.budget.priced(() => fieldPieces(context, scope, selected));
+    fields.set(text, priced);
+    return priced.result;
+  }
+  context.budget.payAgain(known);
+  for (const piece of known.result ?? []) if ("sql" in piece) repeated.add(piece);
+  return known.result;
 }
 
 function fieldPieces(context: CompileContext, scope: Scope, selected: Selected): Piece[] | undefined {
@@ -192,8 +221,8 @@ function relationPieces(
   const target = entityType(field.target);
   const id = columnOf(scope, field.column);
   // Every address in a row has an account row: selecting no more than its id needs no look-up.
-  if (target.name === "Account" && isKnown(context, target, nodes)) {
-    const known = placeholderPieces(context, target, id, nodes);
+  const known = target.name === "Account" ? knownObject(context, scope.rows, id, nodes) : undefined;
+  if (known !== undefined) {
     if (!field.nullable) return known;
     return [{ sql: `CASE WHEN ${id} IS NULL THEN 'null' ELSE ${joinPieces(statement, known)} END` }];
   }
@@ -201,7 +230,7 @@ function relationPieces(
   const inner: Scope = { type: target, alias, columns: new Set(), depth: scope.depth - 1, rows: scope.rows };
   const object = objectSql(context, inner, nodes);
   if (object === undefined) return undefined;
-  countRows(context, scope.rows);
+  context.budget.spend("rows", scope.rows);
   const found = `(SELECT ${object} FROM ${target.table} ${alias} WHERE ${alias}.id = ${id})`;
   if (field.nullable) return [{ sql: `coalesce(${found}, 'null')` }];
   const missing = statement.bind(`${danglingMark}${field.name}${danglingMark}`);
@@ -209,42 +238,30 @@ function relationPieces(
   // subgraph: a resolver set to zero is kept as the bare zero address, which no resolver row has. Clients
   // read the id of every NewResolver, so an object with that address stands in.
   const zero = `right(${id}, ${zeroAddress.length}) = ${statement.bind(zeroAddress)}`;
-  const stand = joinPieces(statement, placeholderPieces(context, target, id, nodes));
+  const stand = joinPieces(statement, objectOfId(target, id, fieldsOf(context, target, nodes)));
   return [{ sql: `coalesce(${found}, CASE WHEN ${zero} THEN ${stand} ELSE ${missing} END)` }];
 }
 
-function isKnown(context: CompileContext, type: EntityType, nodes: Selected["nodes"]): boolean {
+function fieldsOf(context: CompileContext, { name }: EntityType, nodes: Selected["nodes"]): Selected[] {
   const sets = nodes.flatMap((node) => node.selectionSet ?? []);
-  const fields = collectFields(context, type.name, type.name, sets);
-  return fields.length > 0 && fields.every(({ name }) => name === "id" || name === "__typename");
+  return collectFields(context, name, name, sets);
 }
 
-// An object of which nothing but the id is known.
-function placeholderPieces(
+// An account of which nothing but the id is selected.
+function knownObject(
   context: CompileContext,
-  type: EntityType,
+  rows: number,
   id: string,
   nodes: Selected["nodes"],
-): Piece[] {
-  const sets = nodes.flatMap((node) => node.selectionSet ?? []);
-  const pieces: Piece[] = [];
-  for (const { key, name, nodes: asked } of collectFields(context, type.name, type.name, sets)) {
-    const field = type.fields.get(name);
-    const isObject = field !== undefined && field.kind !== "scalar";
-    if (isObject && asked.every((node) => node.selectionSet === undefined)) continue;
-    pieces.push(
-      { text: `${pieces.length === 0 ? "{" : ","}"${key}":` },
-      ...placeholderField(type, field, id),
-    );
+): Piece[] | undefined {
+  const type = entityType("Account");
+  const fields = fieldsOf(context, type, nodes);
+  const isKnown = fields.every(({ name }) => name === "id" || name === "__typename");
+  if (fields.length === 0 || !isKnown) return undefined;
+  for (const { key, name } of fields) {
+    context.budget.spend("estimatedBytes", rows * bytesOf(type.fields.get(name), key));
   }
-  return [...(pieces.length === 0 ? [{ text: "{" }] : pieces), { text: "}" }];
-}
-
-function placeholderField(type: EntityType, field: Field | undefined, id: string): Piece[] {
-  if (field === undefined) return [{ text: `"${type.name}"` }];
-  if (field.name === "id") return [{ text: '"' }, { sql: id }, { text: '"' }];
-  if (field.name === "address") return [{ text: `"${zeroAddress}"` }];
-  return [{ text: field.kind === "derived" && field.many ? "[]" : "null" }];
+  return objectOfId(type, id, fields);
 }
 
 function derivedSql(
@@ -270,7 +287,7 @@ function derivedSql(
     nodes,
   );
   if (object === undefined) return undefined;
-  countRows(context, scope.rows);
+  context.budget.spend("rows", scope.rows);
   return `coalesce((SELECT ${object} FROM ${target.table} ${alias} WHERE ${alias}.${field.by} = ${id} LIMIT 1), 'null')`;
 }
 

@@ -84,14 +84,13 @@ function memberSql(place: ColumnPlace, scalar: Scalar, operator: "in" | "not_in"
     const test = `${column} IN (${given.map((value) => value === "true").join(", ")})`;
     return operator === "in" ? test : `NOT (${test})`;
   }
-  const values = [...new Set(given)].filter((value) => !value.includes("\0"));
   const type = scalar === "Int" ? "integer[]" : scalar === "BigInt" ? "numeric[]" : "text[]";
-  const list = statement.bind(arrayLiteral(values), type);
+  const list = statement.bindList(given, type);
   if (operator === "not_in") return `${column} <> ALL (${list})`;
   const prefix = indexedPrefix(place);
   if (prefix === undefined) return `${column} = ANY (${list})`;
-  const prefixes = [...new Set(values.map(firstCharacters))];
-  return `(${prefix} = ANY (${statement.bind(arrayLiteral(prefixes), "text[]")}) AND ${column} = ANY (${list}))`;
+  const prefixes = statement.bindList(given, "text[]", firstCharacters);
+  return `(${prefix} = ANY (${prefixes}) AND ${column} = ANY (${list}))`;
 }
 
 // LIKE as the original: wildcards and backslashes of the value keep their meaning.

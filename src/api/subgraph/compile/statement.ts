@@ -1,9 +1,19 @@
-import type { ScalarField } from "../schema/entities.ts";
+import type { Selected } from "../request/fields.ts";
+import type { EntityType, Field, ScalarField } from "../schema/entities.ts";
+
+type ListType = "text[]" | "numeric[]" | "integer[]";
 
 /** Collects the bound parameters of one SQL statement. No text of a request ever becomes SQL text. */
 export type Statement = {
   /** Placeholder of a value, cast to an SQL type. */
-  bind(value: string, type?: "text" | "numeric" | "text[]" | "numeric[]" | "integer[]"): string;
+  bind(value: string, type?: "text" | "numeric" | ListType): string;
+  /**
+   * Placeholder of a list's distinct values, each changed by `change`, without those that contain NUL, which nothing stored
+   * does. A list that is bound again is not read again.
+   */
+  bindList(values: readonly string[], type: ListType, change?: (value: string) => string): string;
+  /** Number of values that were bound. */
+  readonly size: number;
   /** A table alias that no other part of the statement has. */
   alias(): string;
   /** The finished SQL with its parameters, without those of parts that were left out. */
@@ -13,24 +23,49 @@ export type Statement = {
 /** An empty statement. */
 export function createStatement(): Statement {
   const values: string[] = [];
-  const places = new Map<string, number>();
+  // Lists are parameters of their own type, so that the planner sees their values; the other types share a placeholder
+  // of type text.
+  const texts = new Map<string, number>();
+  let lists: Map<string, Map<string, number>> | undefined;
+  let bound: Map<readonly string[], { type: ListType; change: unknown; placeholder: string }[]> | undefined;
   let aliases = 0;
+  function place(value: string, known: Map<string, number>): number {
+    let found = known.get(value);
+    if (found === undefined) {
+      found = values.push(value);
+      known.set(value, found);
+    }
+    return found;
+  }
+  function bind(value: string, type: "text" | "numeric" | ListType = "text"): string {
+    if (type === "text") return `$${place(value, texts)}::text`;
+    if (type === "numeric") return `$${place(value, texts)}::text::numeric`;
+    lists ??= new Map();
+    const known = lists.get(type) ?? new Map<string, number>();
+    lists.set(type, known);
+    return `$${place(value, known)}::${type}`;
+  }
   return {
-    bind(value, type = "text") {
-      // Lists are parameters of their own type, so that the planner sees their values; the other types share
-      // a placeholder of type text.
-      const isList = type.endsWith("[]");
-      const key = `${isList ? type : "text"}:${value}`;
-      let place = places.get(key);
-      if (place === undefined) {
-        place = values.push(value);
-        places.set(key, place);
-      }
-      return isList || type === "text" ? `$${place}::${type}` : `$${place}::text::${type}`;
+    bind,
+    bindList(given, type, change) {
+      bound ??= new Map();
+      const known = bound.get(given) ?? [];
+      bound.set(given, known);
+      const before = known.find((one) => one.type === type && one.change === change);
+      if (before !== undefined) return before.placeholder;
+      const kept = given.filter((value) => !value.includes("\0"));
+      const distinct = new Set(change === undefined ? kept : kept.map(change));
+      const placeholder = bind(arrayLiteral([...distinct]), type);
+      known.push({ type, change, placeholder });
+      return placeholder;
+    },
+    get size() {
+      return values.length;
     },
     alias: () => `t${aliases++}`,
     // Postgres refuses parameters that the text does not use.
     finish(sql) {
+      if (usesAll(sql, values.length)) return { sql, values };
       const used = new Map<string, number>();
       const text = sql.replace(/\$(\d+)/g, (_, place: string) => {
         const next = used.get(place) ?? used.size + 1;
@@ -42,13 +77,27 @@ export function createStatement(): Statement {
   };
 }
 
+// Whether the SQL text has a placeholder for each of so many values. Texts of requests are never part of it.
+function usesAll(sql: string, count: number): boolean {
+  const seen = new Uint8Array(count + 1);
+  let missing = count;
+  for (let start = sql.indexOf("$"); start >= 0 && missing > 0; start = sql.indexOf("$", start + 1)) {
+    const place = Number.parseInt(sql.slice(start + 1, start + 7), 10);
+    if (seen[place] === 0) missing -= 1;
+    seen[place] = 1;
+  }
+  return missing === 0;
+}
+
 /** The text form of a Postgres array. Elements contain no NUL. */
 export function arrayLiteral(values: readonly string[]): string {
   return `{${values.map((value) => `"${value.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
 }
 
+/** An SQL expression of type text. */
+export type SqlPiece = { sql: string };
 /** A part of a JSON text: fixed text, or an SQL expression. */
-export type Piece = { text: string } | { sql: string };
+export type Piece = { text: string } | SqlPiece;
 
 /**
  * Pieces of a value in JSON. Ids and bytes contain no character that JSON escapes; everything that users
@@ -76,8 +125,43 @@ function valueSql(field: ScalarField, column: string): string {
   return field.nullable ? `${column}::text` : column;
 }
 
+/** Stands for "no address" in many rows. */
+export const zeroAddress = "0x0000000000000000000000000000000000000000";
+
+/** Pieces of an object of which nothing but its id, an SQL expression, is known. */
+export function objectOfId(type: EntityType, id: string, fields: readonly Selected[]): Piece[] {
+  const pieces: Piece[] = [];
+  for (const { key, name, nodes } of fields) {
+    const field = type.fields.get(name);
+    const isObject = field !== undefined && field.kind !== "scalar";
+    if (isObject && nodes.every((node) => node.selectionSet === undefined)) continue;
+    pieces.push(
+      { text: `${pieces.length === 0 ? "{" : ","}"${key}":` },
+      ...placeholderPieces(type, field, id),
+    );
+  }
+  return [...(pieces.length === 0 ? [{ text: "{" }] : pieces), { text: "}" }];
+}
+
+function placeholderPieces(type: EntityType, field: Field | undefined, id: string): Piece[] {
+  if (field === undefined) return [{ text: `"${type.name}"` }];
+  if (field.name === "id") return [{ text: '"' }, { sql: id }, { text: '"' }];
+  if (field.name === "address") return [{ text: `"${zeroAddress}"` }];
+  return [{ text: field.kind === "derived" && field.many ? "[]" : "null" }];
+}
+
+// Usual lengths of values in JSON.
+const usualBytes = { ID: 68, String: 24, Bytes: 68, BigInt: 12, Int: 8, Boolean: 5 };
+
+/** Bytes that a field without its own fields is likely to add to a row under the key. */
+export function bytesOf(field: Field | undefined, key: string): number {
+  return key.length + 4 + (field?.kind === "scalar" ? usualBytes[field.scalar] : 0);
+}
+
 // A function takes up to 100 arguments.
 const mostArguments = 100;
+// A row has up to 1,664 columns.
+const mostOnce = 1_000;
 
 /** One SQL expression of type text that joins the pieces. */
 export function joinPieces(statement: Statement, pieces: readonly Piece[]): string {
@@ -96,6 +180,26 @@ export function joinPieces(statement: Statement, pieces: readonly Piece[]): stri
   }
   flush();
   return concat(parts);
+}
+
+/** Like `joinPieces`, where the database evaluates each of the `repeated` pieces once a row. */
+export function joinOnce(
+  statement: Statement,
+  pieces: readonly Piece[],
+  repeated: ReadonlySet<SqlPiece>,
+): string {
+  const alias = statement.alias();
+  const columns = new Map<Piece, SqlPiece>();
+  const once = [...repeated].slice(0, mostOnce).map((piece, place) => {
+    columns.set(piece, { sql: `${alias}.c${place}` });
+    return `${piece.sql} AS c${place}`;
+  });
+  const joined = joinPieces(
+    statement,
+    pieces.map((piece) => columns.get(piece) ?? piece),
+  );
+  // OFFSET keeps the database from putting the expressions back in each place.
+  return `(SELECT ${joined} FROM (SELECT ${once.join(", ")} OFFSET 0) ${alias})`;
 }
 
 function concat(parts: string[]): string {

@@ -1,8 +1,9 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
-import { type EntityType, entityType, type Field } from "../schema/entities.ts";
+import type { Budget } from "../request/price.ts";
+import { type EntityType, entityType, type Field, type Scalar } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
 import { type FilterKey, filterKeys, type Operator } from "../schema/filters.ts";
-import { coerce, isObject, show, type Value } from "../schema/values.ts";
+import { coerce, type InputObject, isObject, show, type Value } from "../schema/values.ts";
 import { comparisonSql, listSql } from "./conditions.ts";
 import type { Statement } from "./statement.ts";
 
@@ -10,9 +11,15 @@ import type { Statement } from "./statement.ts";
 export type WhereContext = {
   statement: Statement;
   limits: Pick<SubgraphLimits, "depth" | "listValues">;
-  /** Whether other keys of the same object leave few rows, judging by their names. */
-  isNarrow?: boolean;
+  budget: Budget;
+  /** Filters that were compiled before: requests use a variable many times. */
+  filters?: Map<InputObject, CompiledFilter>;
+  /** Lists that were read before, as the type that they were read as last. */
+  lists?: Map<Value[], { scalar: Scalar; texts: string[]; values: number }>;
 };
+
+/** Conditions on rows of `type` under `alias`. */
+type CompiledFilter = { type: EntityType; alias: string; conditions: string[]; keys: number; values: number };
 
 const narrowing = new Set([
   "id",
@@ -25,44 +32,68 @@ const narrowing = new Set([
   "resolvedAddress",
 ]);
 
-/** Rows that a filter applies to: their type and alias, and the levels that the filter may still have. */
-type Filtered = { type: EntityType; alias: string; depth: number };
+/**
+ * Rows that a filter applies to: their type and alias, the levels that the filter may still have, and whether other keys of
+ * the same object leave few rows, judging by their names.
+ */
+type Filtered = { type: EntityType; alias: string; depth: number; isNarrow: boolean };
 
 /** Conditions of a `where` object on rows of `type` under `alias`, all of which must hold. */
 export function whereSql(context: WhereContext, type: EntityType, alias: string, filter: Value): string[] {
-  return conditions(context, { type, alias, depth: context.limits.depth }, filter);
+  const known = isObject(filter) ? context.filters?.get(filter) : undefined;
+  if (known?.type === type) {
+    context.budget.spend("filterKeys", known.keys);
+    context.budget.spend("filterValues", known.values);
+    // Only the alias of the rows themselves differs: aliases of related rows are known within EXISTS alone.
+    return known.conditions.map((sql) => sql.replaceAll(`${known.alias}.`, `${alias}.`));
+  }
+  const { spent } = context.budget;
+  const { filterKeys: keys, filterValues: values } = spent;
+  const filtered = { type, alias, depth: context.limits.depth, isNarrow: false };
+  const found = conditions(context, filtered, filter);
+  if (isObject(filter)) {
+    const cost = { keys: spent.filterKeys - keys, values: spent.filterValues - values };
+    context.filters ??= new Map();
+    context.filters.set(filter, { type, alias, conditions: found, ...cost });
+  }
+  return found;
 }
 
-function conditions(context: WhereContext, { type, alias, depth }: Filtered, filter: Value): string[] {
+function conditions(context: WhereContext, filtered: Filtered, filter: Value): string[] {
+  const { type, alias, depth } = filtered;
   if (filter === null) return [];
   if (!isObject(filter))
     throw invalid(`expected an object of type ${type.name}_filter, but got ${show(filter)}`);
   if (depth < 0) throw invalid("it is nested too deeply");
   const keys = filterKeys(type);
-  const isNarrow = Object.entries(filter).some(([name, value]) => value !== null && narrowing.has(name));
-  const filtered = { type, alias, depth: depth - 1 };
-  return Object.entries(filter).flatMap(([name, value]) => {
+  const names = Object.keys(filter);
+  context.budget.spend("filterKeys", names.length);
+  const isNarrow = names.some((name) => narrowing.has(name) && filter[name] !== null);
+  const inner = { type, alias, depth: depth - 1, isNarrow };
+  return names.flatMap((name) => {
     const key = keys.get(name);
     if (key === undefined) throw invalid(`\`${type.name}_filter\` has no field \`${name}\``);
-    return condition({ ...context, isNarrow }, filtered, { name, ...key }, value);
+    return condition(context, inner, key, filter[name] ?? null);
   });
 }
 
-type NamedKey<Kind extends FilterKey["kind"] = FilterKey["kind"]> = { name: string } & Extract<
-  FilterKey,
-  { kind: Kind }
->;
+type KeyOf<Kind extends FilterKey["kind"]> = Extract<FilterKey, { kind: Kind }>;
 
-function condition(context: WhereContext, filtered: Filtered, key: NamedKey, value: Value): string[] {
+function condition(
+  context: WhereContext,
+  filtered: Filtered,
+  key: FilterKey,
+  value: Value,
+): string | string[] {
   switch (key.kind) {
     case "group":
       return group(context, filtered, key, value);
     case "changeBlock":
       return changeBlock(context, filtered, value);
     case "child":
-      return [child(context, filtered, key.field, value)];
+      return child(context, filtered, key.field, value);
     case "column":
-      return [column(context, filtered, key, value)];
+      return column(context, filtered, key, value);
   }
 }
 
@@ -70,7 +101,7 @@ function condition(context: WhereContext, filtered: Filtered, key: NamedKey, val
 function group(
   context: WhereContext,
   filtered: Filtered,
-  { name, every }: NamedKey<"group">,
+  { name, every }: KeyOf<"group">,
   value: Value,
 ): string[] {
   if (value === null) return [];
@@ -89,7 +120,12 @@ function changeBlock({ statement }: WhereContext, { type, alias }: Filtered, val
 }
 
 // A related row exists that matches. Deeper nesting than the original's one level works as well.
-function child(context: WhereContext, { alias, depth }: Filtered, field: Field, value: Value): string {
+function child(
+  context: WhereContext,
+  { alias, depth, isNarrow }: Filtered,
+  field: Field,
+  value: Value,
+): string {
   if (field.kind === "scalar") throw new Error(`${field.name} is not a relation.`);
   if (!isObject(value)) throw new QueryError("Query contains value with invalid type", { scope: "group" });
   const type = entityType(field.target);
@@ -101,18 +137,18 @@ function child(context: WhereContext, { alias, depth }: Filtered, field: Field, 
   const where = [
     link,
     ...typeSql(context.statement, type, other),
-    ...conditions(context, { type, alias: other, depth }, value),
+    ...conditions(context, { type, alias: other, depth, isNarrow: false }, value),
   ];
   // With few rows left the related row is looked up for each. OFFSET keeps the database from starting at the
   // related rows instead, which is slow for parents with millions of names.
-  const barrier = context.isNarrow === true ? " OFFSET 0" : "";
+  const barrier = isNarrow ? " OFFSET 0" : "";
   return `EXISTS (SELECT FROM ${type.table} ${other} WHERE ${where.join(" AND ")}${barrier})`;
 }
 
 function column(
   context: WhereContext,
   { type, alias }: Filtered,
-  { name, field, operator }: NamedKey<"column">,
+  { name, field, operator }: KeyOf<"column">,
   value: Value,
 ): string {
   if (field.kind === "derived") throw new Error(`${field.name} has no column.`);
@@ -130,7 +166,7 @@ function column(
   if (operator === "in" || operator === "not_in") {
     return comparisonSql(place, scalar, operator, readList(context, name, scalar, value));
   }
-  return comparisonSql(place, scalar, operator, [read(name, scalar, value)]);
+  return comparisonSql(place, scalar, operator, [read(context, name, scalar, value)]);
 }
 
 function nullSql(column: string, name: string, operator: Operator): string {
@@ -145,20 +181,26 @@ function nullSql(column: string, name: string, operator: Operator): string {
 const symbols: { [operator: string]: string } = { gt: ">", lt: "<", gte: ">=", lte: "<=" };
 
 // A single value in place of a list is taken as a list of one.
-function readList(
-  context: WhereContext,
-  name: string,
-  scalar: Parameters<typeof coerce>[0],
-  value: Value,
-): string[] {
-  const values = Array.isArray(value) ? value : [value];
-  checkLength(context, name, values);
-  return values.map((item) => read(name, scalar, item));
+function readList(context: WhereContext, name: string, scalar: Scalar, value: Value): string[] {
+  if (!Array.isArray(value)) return [read(context, name, scalar, value)];
+  const { budget } = context;
+  const known = context.lists?.get(value);
+  if (known?.scalar === scalar) {
+    budget.spend("filterValues", known.values);
+    return known.texts;
+  }
+  checkLength(context, name, value);
+  const before = budget.spent.filterValues;
+  const texts = value.map((item) => read(context, name, scalar, item));
+  context.lists ??= new Map();
+  context.lists.set(value, { scalar, texts, values: budget.spent.filterValues - before });
+  return texts;
 }
 
-function read(name: string, scalar: Parameters<typeof coerce>[0], value: Value): string {
+function read({ budget }: WhereContext, name: string, scalar: Scalar, value: Value): string {
   const text = coerce(scalar, value);
   if (text === undefined) throw invalid(`\`${name}\` takes ${scalar}, but got ${show(value)}`);
+  budget.spendValue(text);
   return text;
 }
 

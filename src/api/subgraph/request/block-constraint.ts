@@ -1,8 +1,7 @@
-import type { SubgraphLimits } from "../../../config/limits.ts";
 import type { BlockRef } from "../../../ponder/checkpoints.ts";
 import { QueryError } from "../schema/errors.ts";
-import { coerce, isObject, show, type Value, type Variables } from "../schema/values.ts";
-import { argument, type Selected } from "./fields.ts";
+import { coerce, isObject, show, type Value } from "../schema/values.ts";
+import { argument, type Selected, type SelectionContext } from "./fields.ts";
 
 /** Hashes of a block, which only a node knows. */
 export type BlockHashes = { hash: string; parentHash: string };
@@ -15,16 +14,15 @@ export type BlockConstraint =
   | { kind: "atLeast"; number: number };
 
 /** Constraint of a root field's `block` argument. Of several keys hash wins, then number, then number_gte. */
-export function blockConstraint(
-  { nodes }: Selected,
-  variables: Variables,
-  limits: SubgraphLimits,
-): BlockConstraint {
-  const value = argument(nodes[0], "block", variables, limits);
+export function blockConstraint(context: SelectionContext, { nodes }: Selected): BlockConstraint {
+  const value = argument(context, nodes[0], "block");
   if (value === null) return { kind: "latest" };
   if (!isObject(value)) throw invalid(value);
   const hash = value["hash"] ?? null;
-  if (hash !== null) return { kind: "hash", hash: coerce("Bytes", hash) ?? refuse(value) };
+  if (hash !== null) {
+    context.budget.spendValue(String(hash));
+    return { kind: "hash", hash: coerce("Bytes", hash) ?? refuse(value) };
+  }
   const number = value["number"] ?? null;
   if (number !== null) return { kind: "number", number: blockNumber(number, value) };
   const least = value["number_gte"] ?? null;

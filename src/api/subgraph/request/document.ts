@@ -1,6 +1,7 @@
 import {
   type DocumentNode,
   type FragmentDefinitionNode,
+  type FragmentSpreadNode,
   GraphQLError,
   type OperationDefinitionNode,
   parse,
@@ -40,8 +41,8 @@ function readDocument(source: string, maxTokens: number): Document {
   const fragments = new Map(
     definitions.filter((node) => node.kind === "FragmentDefinition").map((node) => [node.name.value, node]),
   );
-  const done = new Set<string>();
-  for (const { selectionSet } of operations) checkSpreads(selectionSet, fragments, [], done);
+  const seen = { open: new Set<string>(), heights: new Map<string, number>() };
+  for (const { selectionSet } of operations) checkSpreads(selectionSet, fragments, seen, 1);
   return { operations, fragments };
 }
 
@@ -85,24 +86,39 @@ function chooseOperation(
   return chosen;
 }
 
-// Every fragment that is spread must exist, and must not contain itself.
-function checkSpreads(set: SelectionSetNode, fragments: Fragments, open: string[], done: Set<string>): void {
+// Levels that the stack has room for with certainty.
+const mostLevels = 1_000;
+
+/** Fragments that contain the selections at hand, and the levels within those that are checked. */
+type Seen = { open: Set<string>; heights: Map<string, number> };
+
+// Every fragment that is spread must exist, and must not contain itself. Returns the levels within the selections.
+function checkSpreads(set: SelectionSetNode, fragments: Fragments, seen: Seen, level: number): number {
+  if (level > mostLevels) throw new QueryError("The document is nested too deeply.");
+  let height = 0;
   for (const selection of set.selections) {
-    if (selection.kind !== "FragmentSpread") {
-      if (selection.selectionSet !== undefined) checkSpreads(selection.selectionSet, fragments, open, done);
-      continue;
+    if (selection.kind === "FragmentSpread") {
+      height = Math.max(height, 1 + checkSpread(selection, fragments, seen, level));
+    } else if (selection.selectionSet !== undefined) {
+      height = Math.max(height, 1 + checkSpreads(selection.selectionSet, fragments, seen, level + 1));
     }
-    const name = selection.name.value;
-    if (open.includes(name)) {
-      throw new QueryError(`query has fragment cycle including \`${name}\``, { node: selection });
-    }
-    if (done.has(name)) continue;
-    const fragment = fragments.get(name);
-    if (fragment === undefined)
-      throw new QueryError(`fragment \`${name}\` is not defined`, { node: selection });
-    checkSpreads(fragment.selectionSet, fragments, [...open, name], done);
-    done.add(name);
   }
+  if (level + height > mostLevels) throw new QueryError("The document is nested too deeply.");
+  return height;
+}
+
+function checkSpread(node: FragmentSpreadNode, fragments: Fragments, seen: Seen, level: number): number {
+  const name = node.name.value;
+  if (seen.open.has(name)) throw new QueryError(`query has fragment cycle including \`${name}\``, { node });
+  const known = seen.heights.get(name);
+  if (known !== undefined) return known;
+  const fragment = fragments.get(name);
+  if (fragment === undefined) throw new QueryError(`fragment \`${name}\` is not defined`, { node });
+  seen.open.add(name);
+  const height = checkSpreads(fragment.selectionSet, fragments, seen, level + 1);
+  seen.open.delete(name);
+  seen.heights.set(name, height);
+  return height;
 }
 
 /** Values of the variables that the operation declares, defaults included; other variables are ignored. */

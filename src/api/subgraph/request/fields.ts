@@ -1,19 +1,22 @@
-import type { DirectiveNode, FieldNode, SelectionSetNode } from "graphql";
+import type { DirectiveNode, FieldNode, SelectionSetNode, ValueNode } from "graphql";
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { entityTypes } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
 import { coerce, readValue, show, type Value, type Variables } from "../schema/values.ts";
 import type { Fragments } from "./document.ts";
+import type { Budget } from "./price.ts";
 
 /** A field of the response: its key there, its name, and every place where the document selects it. */
 export type Selected = { key: string; name: string; nodes: [FieldNode, ...FieldNode[]] };
 
-/** What the fields of one document are collected with. */
+/** What the fields and arguments of one document are read with. */
 export type SelectionContext = {
   fragments: Fragments;
   variables: Variables;
-  /** Counts down: fields that may still be collected. */
-  fieldsLeft: number;
+  limits: SubgraphLimits;
+  budget: Budget;
+  /** Lists and objects of the document that were read before: fragments repeat them. */
+  values?: Map<ValueNode, Value>;
 };
 
 /**
@@ -38,11 +41,7 @@ function collect(
   found: Map<string, Selected>,
 ): void {
   for (const selection of set.selections) {
-    if (--context.fieldsLeft < 0) {
-      throw new QueryError("The query selects too many fields. Split it into several requests.", {
-        node: selection,
-      });
-    }
+    context.budget.spend("fields", 1, selection);
     if (!isIncluded(selection.directives, context)) continue;
     if (selection.kind === "Field") {
       addField(scope, selection, found);
@@ -69,6 +68,18 @@ function addField(scope: string, node: FieldNode, found: Map<string, Selected>):
   else same.nodes.push(node);
 }
 
+/**
+ * What the document asks for under a field's key: name, arguments and selections, without the alias. Fields with the same text
+ * have the same value.
+ */
+export function textOf({ nodes }: Selected): string {
+  const texts = nodes.map(({ name, loc }) => {
+    if (loc === undefined || name.loc === undefined) throw new Error("The document has no locations.");
+    return loc.source.body.slice(name.loc.start, loc.end);
+  });
+  return texts.join("\n");
+}
+
 function appliesTo(condition: string, type: string): boolean {
   return condition === type || entityTypes.get(condition)?.implementers.includes(type) === true;
 }
@@ -91,53 +102,50 @@ function isIncluded(
 }
 
 /** Value of a field's argument; null when it is absent or a variable without a value. */
-export function argument(
-  node: FieldNode,
-  name: string,
-  variables: Variables,
-  { depth }: Pick<SubgraphLimits, "depth">,
-): Value {
-  const found = node.arguments?.find((candidate) => candidate.name.value === name);
-  return found === undefined ? null : readValue(found.value, variables, depth);
+export function argument(context: SelectionContext, node: FieldNode, name: string): Value {
+  const value = node.arguments?.find((candidate) => candidate.name.value === name)?.value;
+  if (value === undefined) return null;
+  const known = context.values?.get(value);
+  if (known !== undefined) return known;
+  const read = readValue(value, context.variables, context.limits.depth);
+  if (typeof read === "object" && read !== null) {
+    context.values ??= new Map();
+    context.values.set(value, read);
+  }
+  return read;
 }
 
 /** `first` and `skip` of a list: 1 to 1000 (default 100) and 0 to 2^32 - 1 (default 0). */
-export function range(node: FieldNode, variables: Variables, limits: Pick<SubgraphLimits, "depth" | "skip">) {
+export function range(context: SelectionContext, node: FieldNode) {
   return {
-    first: whole(node, "first", 100, { least: 1, shown: 0, most: 1000 }),
-    skip: whole(node, "skip", 0, { least: 0, shown: 0, most: limits.skip }),
+    first: whole(context, node, "first", { otherwise: 100, least: 1, most: 1000 }),
+    skip: whole(context, node, "skip", { otherwise: 0, least: 0, most: context.limits.skip }),
   };
+}
 
-  function whole(
-    field: FieldNode,
-    name: string,
-    otherwise: number,
-    { least, shown, most }: { least: number; shown: number; most: number },
-  ): number {
-    const value = argument(field, name, variables, limits);
-    if (value === null) return otherwise;
-    if (typeof value !== "bigint" && !(typeof value === "number" && Number.isInteger(value))) {
-      throw new QueryError(
-        `Invalid value provided for argument \`${name}\`: expected Int, but got ${show(value)}`,
-        {
-          node: field,
-        },
-      );
-    }
-    if (value >= least && value <= most) return Number(value);
-    throw new QueryError(`The \`${name}\` argument must be between ${shown} and ${most}, but is ${value}`, {
-      scope: "group",
-    });
+function whole(
+  context: SelectionContext,
+  node: FieldNode,
+  name: string,
+  { otherwise, least, most }: { otherwise: number; least: number; most: number },
+): number {
+  const value = argument(context, node, name);
+  if (value === null) return otherwise;
+  if (typeof value !== "bigint" && !(typeof value === "number" && Number.isInteger(value))) {
+    throw new QueryError(
+      `Invalid value provided for argument \`${name}\`: expected Int, but got ${show(value)}`,
+      { node },
+    );
   }
+  if (value >= least && value <= most) return Number(value);
+  throw new QueryError(`The \`${name}\` argument must be between 0 and ${most}, but is ${value}`, {
+    scope: "group",
+  });
 }
 
 /** The `id` argument of a single entity's field. */
-export function idArgument(
-  node: FieldNode,
-  variables: Variables,
-  limits: Pick<SubgraphLimits, "depth">,
-): string {
-  const value = argument(node, "id", variables, limits);
+export function idArgument(context: SelectionContext, node: FieldNode): string {
+  const value = argument(context, node, "id");
   if (value === null) throw new QueryError("No value provided for required argument: `id`", { node });
   const id = coerce("ID", value);
   if (id === undefined) {
@@ -145,5 +153,6 @@ export function idArgument(
       node,
     });
   }
+  context.budget.spendValue(id);
   return id;
 }

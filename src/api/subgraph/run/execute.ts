@@ -36,11 +36,15 @@ export async function executeRequest(
   const { fields, statement, extensions } = request;
   const failed = new Map(request.failed);
   const texts = fields.filter((field) => field.kind === "sql").filter(({ group }) => !failed.has(group));
-  const columns = [options.headSql, ...texts.map((field) => field.sql), ...extensions.map(({ sql }) => sql)];
+  // Equal fields under several keys are read once.
+  const places = new Map([...new Set(texts.map(({ sql }) => sql))].map((sql, place) => [sql, place + 1]));
+  const columns = [options.headSql, ...places.keys(), ...extensions.map(({ sql }) => sql)];
   const row = await readRow(options, statement.finish(`SELECT ${columns.join(", ")}`), signal);
   const head = parseHead(shortText(row[0]));
   await checkGroups(fields, failed, { ...options, head });
-  const values = new Map(texts.map((field, place) => [field, row[place + 1] ?? "null"]));
+  const values = new Map<RootField, NonNullable<Column>>(
+    texts.map((field) => [field, row[places.get(field.sql) ?? 0] ?? "null"]),
+  );
   for (const [field, text] of values) {
     const dangling = findDangling(text);
     if (dangling !== undefined && !failed.has(field.group)) failed.set(field.group, dangling);
@@ -56,7 +60,7 @@ export async function executeRequest(
   }
   const hints = extensions.map((extension, place) => ({
     ...extension,
-    text: shortText(row[texts.length + 1 + place]) ?? "null",
+    text: shortText(row[places.size + 1 + place]) ?? "null",
   }));
   return { body: bodyOf(data, [...failed.values()], hints, options.limits), head };
 }

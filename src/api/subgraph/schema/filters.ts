@@ -15,7 +15,8 @@ export type Operator =
   | "not_has";
 
 /** What one key of a filter object means. `input` is its GraphQL type. */
-export type FilterKey = { input: string; extra: boolean } & (
+export type FilterKey = { name: string } & KeyMeaning;
+type KeyMeaning = { input: string; extra: boolean } & (
   | { kind: "column"; field: Field; operator: Operator }
   | { kind: "child"; field: Field }
   | { kind: "changeBlock" }
@@ -55,29 +56,35 @@ const keys = new Map<string, Map<string, FilterKey>>();
 export function filterKeys(type: EntityType): ReadonlyMap<string, FilterKey> {
   const known = keys.get(type.name);
   if (known !== undefined) return known;
-  const found = new Map([...type.fields.values()].flatMap(fieldKeys));
-  found.set("_change_block", { kind: "changeBlock", input: "BlockChangedFilter", extra: false });
+  const meanings = new Map([...type.fields.values()].flatMap(fieldKeys));
+  meanings.set("_change_block", { kind: "changeBlock", input: "BlockChangedFilter", extra: false });
   for (const every of [true, false]) {
-    found.set(every ? "and" : "or", { kind: "group", every, input: `[${type.name}_filter]`, extra: false });
+    meanings.set(every ? "and" : "or", {
+      kind: "group",
+      every,
+      input: `[${type.name}_filter]`,
+      extra: false,
+    });
   }
+  const found = new Map([...meanings].map(([name, meaning]) => [name, { name, ...meaning }]));
   keys.set(type.name, found);
   return found;
 }
 
-function fieldKeys(field: Field): [string, FilterKey][] {
+function fieldKeys(field: Field): [string, KeyMeaning][] {
   if (field.kind === "scalar")
     return field.list ? listKeys(field) : columnKeys(field, field.scalar, operators[field.scalar]);
-  const child: [string, FilterKey] = [
+  const child: [string, KeyMeaning] = [
     `${field.name}_`,
     { kind: "child", field, input: `${field.target}_filter`, extra: field.kind === "derived" && field.extra },
   ];
   return field.kind === "derived" ? [child] : [...columnKeys(field, "String", text), child];
 }
 
-function columnKeys(field: Field, scalar: string, offered: Operator[]): [string, FilterKey][] {
+function columnKeys(field: Field, scalar: string, offered: Operator[]): [string, KeyMeaning][] {
   const extra = field.kind === "scalar" && field.extra;
   const keysOf = (some: Operator[], isExtra: boolean) =>
-    some.map((operator): [string, FilterKey] => {
+    some.map((operator): [string, KeyMeaning] => {
       const input = operator === "in" || operator === "not_in" ? `[${scalar}!]` : scalar;
       return [keyOf(field, operator), { kind: "column", field, operator, input, extra: isExtra }];
     });
@@ -85,7 +92,7 @@ function columnKeys(field: Field, scalar: string, offered: Operator[]): [string,
   return [...keysOf(offered, extra), ...(scalar === "ID" ? keysOf(patterns, true) : [])];
 }
 
-function listKeys(field: ScalarField): [string, FilterKey][] {
+function listKeys(field: ScalarField): [string, KeyMeaning][] {
   const list: Operator[] = ["", "not", "contains", "not_contains"];
   const nocase: Operator[] = field.scalar === "String" ? ["contains_nocase", "not_contains_nocase"] : [];
   const has: Operator[] = ["has", "not_has"];

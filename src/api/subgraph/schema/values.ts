@@ -53,10 +53,20 @@ export function isObject(value: Value): value is InputObject {
 
 /** A value as shown in a message: short, on one line. */
 export function show(value: Value): string {
-  const text = JSON.stringify(value, (_, item) =>
-    typeof item === "bigint" ? item.toString() : typeof item === "symbol" ? item.description : item,
-  );
+  const text = jsonOf(value);
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
+function jsonOf(value: Value): string {
+  try {
+    return JSON.stringify(value, (_, item) =>
+      typeof item === "bigint" ? item.toString() : typeof item === "symbol" ? item.description : item,
+    );
+  } catch (error) {
+    // A variable may be nested too deeply for the stack.
+    if (error instanceof RangeError) return "a deeply nested value";
+    throw error;
+  }
 }
 
 /** Text form of a scalar for the database, by the type of its column; undefined if the value does not fit. */
