@@ -15,6 +15,8 @@ import { createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
 import { createSearchIndexesWhenReady } from "./database/search-indexes.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
+import { createAdmission, resolutionLimits } from "./resolution/budget.ts";
+import { createChainClients } from "./resolution/chain-clients.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
@@ -67,9 +69,9 @@ export default createApi({
     names: namesContext(config.datasources, config.plugins),
     resolution: {
       known: knownContracts(config.datasources),
-      clientOf,
+      clientOf: createChainClients(config.chains),
       gatewayLimits: { ...defaultGatewayLimits, allowsPrivateHosts: config.allowsPrivateGateways },
-      timeoutMs: 20_000,
+      admit: createAdmission(resolutionLimits),
     },
   },
   subgraph: config.plugins.includes("subgraph") ? openSubgraph() : undefined,

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { Context, Hono, HonoRequest } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
@@ -39,6 +40,8 @@ export type Call<P, Q, B, I> = {
   current: I extends string ? CurrentStatus : undefined;
   /** The request as it came; `raw.signal` is aborted when the client goes away. */
   request: Pick<HonoRequest, "url" | "raw">;
+  /** The address that the connection comes from; empty without a connection. */
+  address: string;
 };
 
 type Description = {
@@ -133,7 +136,7 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       const input = parseUrl(c, endpoint);
       const body = bodySchema && parse(bodySchema, await readJson(c));
       if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
-      const call = { params: input.params, query: input.query, body, current, request: c.req };
+      const call = { ...input, body, current, request: c.req, address: addressOf(c) };
       return toResponse(c, await handle(call), answers);
     } catch (error) {
       return errorResponse(error, c, log, envelope);
@@ -143,6 +146,12 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
   const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1");
   if (endpoint.method === "get") app.get(path, respond);
   else app.post(path, bodyLimit({ maxSize: bodyOfRest.bytes, onError: tooLarge }), respond);
+}
+
+// The server's adapter puts Node's request into the environment.
+function addressOf(c: Context): string {
+  const env: { incoming?: IncomingMessage } | undefined = c.env;
+  return env?.incoming?.socket.remoteAddress ?? "";
 }
 
 // The path is parsed before the query, and each reports all that is wrong with it.
