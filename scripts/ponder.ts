@@ -11,8 +11,9 @@ import { fileURLToPath } from "node:url";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
 import { holdEmbeddedDatabase, repairEmbeddedDatabase } from "./embedded-database.ts";
+import { type LogStyle, logLines } from "./log-lines.ts";
 import { PreflightError, requestChainId, requireChains, requireFreePort } from "./preflight.ts";
-import { redactLines, secretsOf } from "./redact.ts";
+import { secretsOf } from "./redact.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const commands = ["dev", "start", "serve"] as const;
@@ -70,7 +71,7 @@ async function main([command, ...options]: string[]): Promise<number> {
 }
 
 async function preflight(command: Command, config: Config): Promise<void> {
-  await requireFreePort(config.port);
+  await requireFreePort(config.port, config.host);
   if (command === "serve") return;
   await requireChains(config.chains, { log, wait, request: requestChainId });
   const labels = await openLabels({
@@ -91,19 +92,22 @@ function run(command: Command, config: Config, options: string[]): Promise<numbe
     ...schema,
     "--port",
     String(config.port),
+    ...(config.host === undefined ? [] : ["--hostname", config.host]),
     "--log-level",
     config.logLevel,
     ...options,
+    "--log-format",
+    "json",
   ];
   // Its own process group: Ctrl-C in a terminal reaches the launcher only, which passes it on once.
   const ponder = spawn(process.execPath, [youngGeneration, "--import", preload, bin, command, ...given], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
-    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}) },
   });
   const secrets = secretsOf(config);
-  ponder.stdout?.pipe(redactLines(secrets)).pipe(process.stdout);
-  ponder.stderr?.pipe(redactLines(secrets)).pipe(process.stderr);
+  const style = styleOf(options);
+  ponder.stdout?.pipe(logLines(secrets, style)).pipe(process.stdout);
+  ponder.stderr?.pipe(logLines(secrets, { ...style, format: "asText" })).pipe(process.stderr);
   child = ponder;
   return new Promise((resolve, reject) => {
     ponder.on("error", reject);
@@ -113,6 +117,12 @@ function run(command: Command, config: Config, options: string[]): Promise<numbe
       resolve(code ?? (isStopping ? 0 : 1));
     });
   });
+}
+
+function styleOf(options: readonly string[]): LogStyle {
+  const isJson = /(^|\s)--log-format[\s=]json(\s|$)/.test(options.join(" "));
+  const isTerminal = process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
+  return { format: isJson ? "json" : "pretty", isTerminal };
 }
 
 function isCommand(text: string | undefined): text is Command {

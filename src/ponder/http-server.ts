@@ -26,13 +26,13 @@ export type Surface = {
   bodyLimitOf(path: string): BodyLimit;
   /** Writes the response to a GET or HEAD of a path that is not left to Ponder; false for all other paths. */
   respond(path: string, outgoing: ServerResponse): boolean;
-  /** Whether the database does not respond. Asked while requests have waited for a second. */
+  /** Whether the database does not respond. Asked while requests have waited for 0.75 seconds. */
   isDatabaseAway(): Promise<boolean>;
   limits?: Partial<typeof serverLimits>;
 };
 
 const watchMs = 250;
-const patienceMs = 1_000;
+const patienceMs = 750;
 
 /**
  * Guards the next server that is created with `module`, which is Ponder's: bodies reach the application only when they are

@@ -14,7 +14,7 @@ const sql = `SELECT json_build_object('isReady', (SELECT (value ->> 'is_ready'):
   'chains', (SELECT json_agg(json_build_array(chain_name, chain_id, latest_checkpoint) ORDER BY chain_id)
     FROM _ponder_checkpoint))::text`;
 
-const responseMs = 1_500;
+const responseMs = 1_200;
 const probeMs = 600;
 
 /**
