@@ -10,6 +10,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
+import { escapeControls } from "../src/log/json-log.ts";
 import { holdEmbeddedDatabase, repairEmbeddedDatabase } from "./embedded-database.ts";
 import { type LogStyle, logLines } from "./log-lines.ts";
 import { PreflightError, requestChainId, requireChains, requireFreePort } from "./preflight.ts";
@@ -27,7 +28,7 @@ const shutdownGrace = 20_000;
 // A backfill creates many short-lived rows: with Node's small default half of them are copied before they are dropped.
 const youngGeneration = "--max-semi-space-size=128";
 
-const log = (message: string) => console.error(message);
+const log = (message: string) => console.error(escapeControls(message));
 
 let child: ChildProcess | undefined;
 let isStopping = false;
