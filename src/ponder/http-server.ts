@@ -41,8 +41,10 @@ const patienceMs = 750;
 export function guardNextServer(module: Pick<typeof http, "createServer">, surface: Surface): void {
   const { createServer } = module;
   const limits = { ...serverLimits, ...surface.limits };
-  // ponder: creates its one server with this function, after it has loaded the API.
-  const createGuarded = (options: http.ServerOptions, listener: RequestListener) => {
+  // ponder: creates its one server with this function, after it has loaded the API; before it, one without a listener that
+  // looks for a free port.
+  const createGuarded = (options: http.ServerOptions, listener?: RequestListener) => {
+    if (listener === undefined) return createServer(options);
     Object.assign(module, { createServer });
     const waiting = new Set<Exchange>();
     const guarded = createListener(surface, limits.arrivingBytes, (exchange) => {

@@ -47,7 +47,7 @@ async function expectRefusals(url: string) {
     expect([name, replies[name]?.status]).toEqual([name, 200]);
   for (const [name, { body, milliseconds }] of Object.entries(replies)) {
     expect(milliseconds, name).toBeLessThan(2_000);
-    expect(body).not.toMatch(/node_modules|\n\s+at |\.(js|ts):\d+|postgres/);
+    expect(body).not.toMatch(/node_modules|\n\s+at |\.(js|ts):\d+|postgres(ql)?:\/\//);
   }
 }
 

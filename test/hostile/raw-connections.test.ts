@@ -47,6 +47,8 @@ async function serve(surface: Partial<Surface> = {}) {
     isDatabaseAway: async () => false,
     ...surface,
   });
+  // Ponder looks for a free port first, with a server that has no listener.
+  module.createServer().close();
   const server = createAdaptorServer({ fetch: app.fetch, createServer: module.createServer }) as Server;
   expect(module.createServer).toBe(http.createServer);
   servers.push(server);
