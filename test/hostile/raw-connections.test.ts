@@ -49,7 +49,11 @@ async function serve(surface: Partial<Surface> = {}) {
   });
   // Ponder looks for a free port first, with a server that has no listener.
   module.createServer().close();
-  const server = createAdaptorServer({ fetch: app.fetch, createServer: module.createServer }) as Server;
+  const server = createAdaptorServer({
+    fetch: app.fetch,
+    createServer: module.createServer,
+    overrideGlobalObjects: false,
+  }) as Server;
   expect(module.createServer).toBe(http.createServer);
   servers.push(server);
   server.listen(0, "127.0.0.1");
