@@ -2,20 +2,16 @@ import { Transform } from "node:stream";
 import { escapeControls } from "../src/log/json-log.ts";
 import { redact, type Secrets } from "./redact.ts";
 
-// Ponder puts what contracts, nodes and clients say into its log. It writes JSON, where no text can pass for a second line;
-// for people the lines are formatted here.
+// Ponder puts what contracts, nodes and clients say into its log: nothing of it may pass for an entry or control a terminal.
 
-/** How lines come and go: `asText` for output that is no log; `isTerminal` for colours. */
-export type LogStyle = { format: "asText" | "json" | "pretty"; isTerminal: boolean };
+/** `isLog`: each line is an entry, as a JSON string (scripts/preload.mjs) or an object (`--log-format json`). */
+export type LogStyle = { isLog: boolean; isTerminal: boolean };
 
-type Entry = { level: number; time: number; msg: string; duration?: number; error?: LoggedError } & object;
-type LoggedError = { name?: string; message?: string; stack?: string; where?: string; meta?: string };
+const mostCharacters = 4_000;
+const mostOfLaterLine = 500;
+const mostLines = 60;
 
-const mostCharacters = 500;
-const mostOfMessage = 4_000;
-const mostErrorLines = 60;
-
-/** Passes Ponder's output on, line by line, without secrets and control characters, and with long texts cut. */
+/** Passes Ponder's output on without secrets and control characters; long texts are cut, later lines of an entry indented. */
 export function logLines(secrets: Secrets, style: LogStyle): Transform {
   const decoder = new TextDecoder();
   let rest = "";
@@ -31,23 +27,25 @@ export function logLines(secrets: Secrets, style: LogStyle): Transform {
   });
 }
 
-function render(line: string, secrets: Secrets, { format, isTerminal }: LogStyle): string {
-  const clean = (text: unknown, most = mostCharacters) =>
-    escapeControls(cut(redact(String(text), secrets), most));
-  const entry = format === "asText" ? undefined : parse(line);
-  if (entry === undefined) return clean(line, mostOfMessage);
-  if (format === "pretty") return pretty(entry, clean, isTerminal);
-  const cutValues = (_: string, value: unknown) =>
-    typeof value === "string" ? cut(redact(value, secrets), mostOfMessage) : value;
-  return escapeControls(JSON.stringify(entry, cutValues));
+function render(line: string, secrets: Secrets, { isLog, isTerminal }: LogStyle): string {
+  const shorten = (text: string, most = mostCharacters) => cut(redact(text, secrets), most);
+  const entry = isLog ? parse(line) : undefined;
+  if (typeof entry === "string") {
+    const [first = "", ...later] = redact(entry, secrets).split("\n", mostLines);
+    const head = escapeControls(cut(first, mostCharacters));
+    const below = later.map((text) => `\n  ${escapeControls(cut(text, mostOfLaterLine))}`);
+    return `${isTerminal ? painted(head) : head}${below.join("")}`;
+  }
+  if (typeof entry !== "object" || entry === null) return escapeControls(shorten(line));
+  const shortened = (_: string, value: unknown) => (typeof value === "string" ? shorten(value) : value);
+  return escapeControls(JSON.stringify(entry, shortened));
 }
 
-function parse(line: string): Entry | undefined {
+function parse(line: string): unknown {
   try {
-    const value = JSON.parse(line);
-    return typeof value?.msg === "string" && typeof value.time === "number" ? value : undefined;
+    return JSON.parse(line);
   } catch {
-    return undefined; // Not from Ponder's logger: shown as it is.
+    return undefined; // No entry: shown as it is.
   }
 }
 
@@ -55,51 +53,13 @@ function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}… (${text.length} characters)` : text;
 }
 
-const levels: Record<number, [label: string, color: number]> = {
-  60: ["FATAL", 31],
-  50: ["ERROR", 31],
-  40: ["WARN ", 33],
-  30: ["INFO ", 32],
-  20: ["DEBUG", 34],
-  10: ["TRACE", 90],
-};
-const clock = new Intl.DateTimeFormat(undefined, {
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-  fractionalSecondDigits: 3,
-  hour12: false,
-});
-const shownApart = ["level", "time", "msg", "duration", "error", "chain_id"];
+const colors: Record<string, number> = { ERROR: 31, WARN: 33, INFO: 32, DEBUG: 34, TRACE: 90 };
 
-// As Ponder's own format for people.
-function pretty(entry: Entry, clean: (text: unknown, most?: number) => string, isTerminal: boolean): string {
-  const paint = (text: string, on: number, off: number) =>
-    isTerminal ? `\u001b[${on}m${text}\u001b[${off}m` : text;
-  const [label, color] = levels[entry.level] ?? ["     ", 39];
-  const fields = Object.entries(entry)
-    .filter(([name]) => !shownApart.includes(name))
-    .map(([name, value]) => ` ${clean(name)}=${clean(value)}`)
-    .join("");
-  const duration = entry.duration ? ` (${durationText(entry.duration)})` : "";
-  const { error } = entry;
-  const details = error ? [error.stack ?? `${error.name}: ${error.message}`, error.where, error.meta] : [];
-  // Indented, so that no line of an error can pass for an entry.
-  const lines = details
-    .flatMap((text) => (text === undefined ? [] : text.split("\n", mostErrorLines)))
-    .slice(0, mostErrorLines)
-    .map((text) => `\n  ${clean(text)}`);
-  const time = paint(clock.format(new Date(entry.time)), 2, 22);
-  return `${time} ${paint(label, color, 39)} ${clean(entry.msg, mostOfMessage)}${paint(fields + duration, 2, 22)}${lines.join("")}`;
-}
-
-function durationText(milliseconds: number): string {
-  const seconds = Math.floor(milliseconds / 1000);
-  if (seconds === 0) return `${Math.round(milliseconds)}ms`;
-  const parts = [
-    [Math.floor(seconds / 3600), "h"],
-    [Math.floor(seconds / 60) % 60, "m"],
-    [seconds % 60, "s"],
-  ] as const;
-  return parts.flatMap(([count, unit]) => (count > 0 ? [`${count}${unit}`] : [])).join(" ");
+// Ponder's entries begin with time and level.
+function painted(line: string): string {
+  const paint = (text: string, on: number, off: number) => `\u001b[${on}m${text}\u001b[${off}m`;
+  return line.replace(
+    /^([\d:.]+) (ERROR|WARN|INFO|DEBUG|TRACE)\b/,
+    (_, time: string, level: string) => `${paint(time, 2, 22)} ${paint(level, colors[level] ?? 39, 39)}`,
+  );
 }

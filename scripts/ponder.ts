@@ -12,7 +12,7 @@ import { type Config, ConfigurationError, readConfig } from "../src/config/envir
 import { openLabels } from "../src/labels/open-labels.ts";
 import { escapeControls } from "../src/log/json-log.ts";
 import { holdEmbeddedDatabase, repairEmbeddedDatabase } from "./embedded-database.ts";
-import { type LogStyle, logLines } from "./log-lines.ts";
+import { logLines } from "./log-lines.ts";
 import { PreflightError, requestChainId, requireChains, requireFreePort } from "./preflight.ts";
 import { secretsOf } from "./redact.ts";
 
@@ -85,7 +85,7 @@ async function preflight(command: Command, config: Config): Promise<void> {
 
 function run(command: Command, config: Config, options: string[]): Promise<number> {
   const bin = join(root, "node_modules", "ponder", "dist", "esm", "bin", "ponder.js");
-  const preload = new URL("end-with-parent.mjs", import.meta.url).href;
+  const preload = new URL("preload.mjs", import.meta.url).href;
   const schema = command === "dev" ? [] : ["--schema", config.databaseSchema];
   const given = [
     "--root",
@@ -97,18 +97,18 @@ function run(command: Command, config: Config, options: string[]): Promise<numbe
     "--log-level",
     config.logLevel,
     ...options,
-    "--log-format",
-    "json",
   ];
   // Its own process group: Ctrl-C in a terminal reaches the launcher only, which passes it on once.
   const ponder = spawn(process.execPath, [youngGeneration, "--import", preload, bin, command, ...given], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
+    // Colours are the launcher's: control characters of Ponder's output are escaped.
+    env: { ...process.env, NO_COLOR: "1" },
   });
   const secrets = secretsOf(config);
-  const style = styleOf(options);
-  ponder.stdout?.pipe(logLines(secrets, style)).pipe(process.stdout);
-  ponder.stderr?.pipe(logLines(secrets, { ...style, format: "asText" })).pipe(process.stderr);
+  const isTerminal = process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
+  ponder.stdout?.pipe(logLines(secrets, { isLog: true, isTerminal })).pipe(process.stdout);
+  ponder.stderr?.pipe(logLines(secrets, { isLog: false, isTerminal })).pipe(process.stderr);
   child = ponder;
   return new Promise((resolve, reject) => {
     ponder.on("error", reject);
@@ -118,12 +118,6 @@ function run(command: Command, config: Config, options: string[]): Promise<numbe
       resolve(code ?? (isStopping ? 0 : 1));
     });
   });
-}
-
-function styleOf(options: readonly string[]): LogStyle {
-  const isJson = /(^|\s)--log-format[\s=]json(\s|$)/.test(options.join(" "));
-  const isTerminal = process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
-  return { format: isJson ? "json" : "pretty", isTerminal };
 }
 
 function isCommand(text: string | undefined): text is Command {
