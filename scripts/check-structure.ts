@@ -61,7 +61,7 @@ export const rooms: readonly Room[] = [
   },
   {
     path: "src/api/rest",
-    imports: ["src/log", "src/ens", "src/api/database", "src/api/status"],
+    imports: ["src/log", "src/ens", "src/ponder", "src/api/database", "src/api/status"],
     packages: ["hono"],
   },
   { path: "src/api/resolution", imports: [...facts, "src/api/database", "src/api/rest"] },
@@ -120,7 +120,7 @@ export const rooms: readonly Room[] = [
     ],
   },
   { path: "labels-service", imports: [...forLabels, "labels-service/formats", "labels-service/commands"] },
-  { path: "scripts", imports: ["src/labels", "src/config"] },
+  { path: "scripts", imports: ["src/log", "src/labels", "src/config"] },
   { path: "", imports: ["src/schema", "src/config"], packages: ["ponder"] },
   { path: "devnet", imports: ["abis", "src/deployments", "labels-service/store"] },
   { path: "test", imports: "everything" },

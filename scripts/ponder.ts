@@ -10,9 +10,11 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
+import { escapeControls } from "../src/log/json-log.ts";
 import { holdEmbeddedDatabase, repairEmbeddedDatabase } from "./embedded-database.ts";
+import { logLines } from "./log-lines.ts";
 import { PreflightError, requestChainId, requireChains, requireFreePort } from "./preflight.ts";
-import { redactLines, secretsOf } from "./redact.ts";
+import { secretsOf } from "./redact.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const commands = ["dev", "start", "serve"] as const;
@@ -26,7 +28,7 @@ const shutdownGrace = 20_000;
 // A backfill creates many short-lived rows: with Node's small default half of them are copied before they are dropped.
 const youngGeneration = "--max-semi-space-size=128";
 
-const log = (message: string) => console.error(message);
+const log = (message: string) => console.error(escapeControls(message));
 
 let child: ChildProcess | undefined;
 let isStopping = false;
@@ -70,7 +72,7 @@ async function main([command, ...options]: string[]): Promise<number> {
 }
 
 async function preflight(command: Command, config: Config): Promise<void> {
-  await requireFreePort(config.port);
+  await requireFreePort(config.port, config.host);
   if (command === "serve") return;
   await requireChains(config.chains, { log, wait, request: requestChainId });
   const labels = await openLabels({
@@ -83,7 +85,7 @@ async function preflight(command: Command, config: Config): Promise<void> {
 
 function run(command: Command, config: Config, options: string[]): Promise<number> {
   const bin = join(root, "node_modules", "ponder", "dist", "esm", "bin", "ponder.js");
-  const preload = new URL("end-with-parent.mjs", import.meta.url).href;
+  const preload = new URL("preload.mjs", import.meta.url).href;
   const schema = command === "dev" ? [] : ["--schema", config.databaseSchema];
   const given = [
     "--root",
@@ -91,6 +93,7 @@ function run(command: Command, config: Config, options: string[]): Promise<numbe
     ...schema,
     "--port",
     String(config.port),
+    ...(config.host === undefined ? [] : ["--hostname", config.host]),
     "--log-level",
     config.logLevel,
     ...options,
@@ -99,11 +102,13 @@ function run(command: Command, config: Config, options: string[]): Promise<numbe
   const ponder = spawn(process.execPath, [youngGeneration, "--import", preload, bin, command, ...given], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
-    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}) },
+    // Colours are the launcher's: control characters of Ponder's output are escaped.
+    env: { ...process.env, NO_COLOR: "1" },
   });
   const secrets = secretsOf(config);
-  ponder.stdout?.pipe(redactLines(secrets)).pipe(process.stdout);
-  ponder.stderr?.pipe(redactLines(secrets)).pipe(process.stderr);
+  const isTerminal = process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
+  ponder.stdout?.pipe(logLines(secrets, { isLog: true, isTerminal })).pipe(process.stdout);
+  ponder.stderr?.pipe(logLines(secrets, { isLog: false, isTerminal })).pipe(process.stderr);
   child = ponder;
   return new Promise((resolve, reject) => {
     ponder.on("error", reject);

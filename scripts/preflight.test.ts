@@ -61,3 +61,11 @@ test("rejects a port in use, and accepts it once it is free", async () => {
   await new Promise((resolve) => server.close(resolve));
   await expect(requireFreePort(port)).resolves.toBeUndefined();
 });
+
+test("refuses an address that is not this machine's", async () => {
+  // TEST-NET-1 (RFC 5737).
+  await expect(requireFreePort(0, "192.0.2.1")).rejects.toThrow(
+    "This machine has no address 192.0.2.1 (EADDRNOTAVAIL). Correct API_HOST.",
+  );
+  await expect(requireFreePort(0, "127.0.0.1")).resolves.toBeUndefined();
+});

@@ -4,16 +4,20 @@ import type { IndexedChain } from "../src/config/chains.ts";
 // Checks before Ponder starts: Ponder itself would switch to another port, only warn about a wrong chain, and give up
 // when waiting helps.
 
-/** Throws a PreflightError if something listens on the port. */
-export async function requireFreePort(port: number): Promise<void> {
+/** Throws a PreflightError if something listens on the port, or if this machine has no such address (default: all of its). */
+export async function requireFreePort(port: number, host?: string): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
+      if (host !== undefined && /^(EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN|EINVAL)$/.test(error.code ?? "")) {
+        reject(new PreflightError(`This machine has no address ${host} (${error.code}). Correct API_HOST.`));
+        return;
+      }
       const reason =
         error.code === "EADDRINUSE" ? "is taken by another process" : `cannot be used (${error.code})`;
       reject(new PreflightError(`Port ${port} ${reason}. Free it, or choose another with PORT.`));
     });
-    server.listen(port, () => server.close(() => resolve()));
+    server.listen({ port, host }, () => server.close(() => resolve()));
   });
 }
 

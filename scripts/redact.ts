@@ -1,4 +1,3 @@
-import { Transform } from "node:stream";
 import type { Config } from "../src/config/environment.ts";
 
 // Ponder and its libraries put whole URLs into their messages; those of RPC providers and databases contain keys.
@@ -47,21 +46,4 @@ function secretsOfUrl(text: string): [string, string][] {
 /** The text without the secrets. */
 export function redact(text: string, secrets: Secrets): string {
   return secrets.reduce((result, [secret, standIn]) => result.replaceAll(secret, standIn), text);
-}
-
-/** Passes lines on without the secrets in them. A line may be split over chunks. */
-export function redactLines(secrets: Secrets): Transform {
-  let rest = "";
-  return new Transform({
-    decodeStrings: false,
-    transform(chunk: Buffer | string, _encoding, done) {
-      const text = rest + chunk.toString();
-      const end = text.lastIndexOf("\n") + 1;
-      rest = text.slice(end);
-      done(null, redact(text.slice(0, end), secrets));
-    },
-    flush(done) {
-      done(null, redact(rest, secrets));
-    },
-  });
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { namespaces } from "../deployments/namespaces.ts";
 import { createApi } from "./app.ts";
 import { endpoints } from "./endpoints/endpoints.ts";
+import { createAdmission, resolutionLimits } from "./resolution/budget.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import type { CurrentStatus } from "./status/status-source.ts";
@@ -71,7 +72,7 @@ function api({ hasSnapshot = true, subgraph = undefined as Hono | undefined, now
       known: knownContracts(namespaces.mainnet),
       clientOf: () => undefined,
       gatewayLimits: defaultGatewayLimits,
-      timeoutMs: 5_000,
+      admit: createAdmission(resolutionLimits),
     },
   };
   const app = createApi({ context, subgraph, log: (_, message) => logged.push(message) });

@@ -1,3 +1,4 @@
+import http from "node:http";
 import { db, publicClients } from "ponder:api";
 import type { Hono } from "hono";
 import { readConfig } from "../config/environment.ts";
@@ -6,14 +7,19 @@ import { indexedSubregistries } from "../deployments/issuers.ts";
 import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
 import { isBackfillComplete, restoreHeads } from "../ponder/checkpoints.ts";
+import { guardNextServer } from "../ponder/http-server.ts";
 import { ponderProcess, processLog } from "../ponder/process.ts";
+import { createProgress } from "../ponder/progress.ts";
 import { sqlClientOf } from "../ponder/sql-client.ts";
 import { createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
 import { createSearchIndexesWhenReady } from "./database/search-indexes.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
+import { createAdmission, resolutionLimits } from "./resolution/budget.ts";
+import { createChainClients } from "./resolution/chain-clients.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
+import { bodyOfRest } from "./rest/endpoint.ts";
 import { statusChains } from "./status/facts.ts";
 import { watchLabelsVersion } from "./status/labels-version.ts";
 import { openStatus } from "./status/status-source.ts";
@@ -25,7 +31,8 @@ const versions = readVersions();
 const ponder = ponderProcess(globalThis);
 const log = processLog();
 
-const database = createDatabase(sqlClientOf(db), config.subgraphLimits);
+const sqlClient = sqlClientOf(db);
+const database = createDatabase(sqlClient, config.subgraphLimits);
 
 // ponder: loads this file after it has taken the tables back to the safe checkpoint, and indexes and serves only afterwards.
 if (ponder.isIndexer) await restoreHeads(ponder.write, ponder.schema);
@@ -62,14 +69,24 @@ export default createApi({
     names: namesContext(config.datasources, config.plugins),
     resolution: {
       known: knownContracts(config.datasources),
-      clientOf,
+      clientOf: createChainClients(config.chains),
       gatewayLimits: { ...defaultGatewayLimits, allowsPrivateHosts: config.allowsPrivateGateways },
-      timeoutMs: 20_000,
+      admit: createAdmission(resolutionLimits),
     },
   },
   subgraph: config.plugins.includes("subgraph") ? openSubgraph() : undefined,
   clients: { forClient: database.forClient, trustedProxies: config.subgraphLimits.trustedProxies },
   log,
+});
+
+const { bodyBytes } = config.subgraphLimits;
+const bodyOfSubgraph = {
+  bytes: bodyBytes,
+  refusal: { error: `GraphQL server error (client error): The body has more than ${bodyBytes} bytes` },
+};
+guardNextServer(http, {
+  ...createProgress(sqlClient),
+  bodyLimitOf: (path) => (path.startsWith("/subgraph") ? bodyOfSubgraph : bodyOfRest),
 });
 
 function clientOf(chainId: number) {

@@ -74,6 +74,11 @@ test("treats an empty variable as unset", () => {
   expect(config.port).toBe(42069);
   expect(config.labelSet.labelSetId).toBe("subgraph");
   expect(config.databaseUrl).toBeUndefined();
+  expect(config.host).toBeUndefined();
+});
+
+test.each(["127.0.0.1", "::1", "localhost"])("listens on the address %s", (host) => {
+  expect(parseEnvironment({ ...root, API_HOST: host }, noFiles).host).toBe(host);
 });
 
 test("in subgraph mode only the plugin subgraph is active by default", () => {
@@ -159,6 +164,7 @@ describe("refused alone", () => {
     ["half of QuickNode", { QUICKNODE_API_KEY: "k" }, "QUICKNODE_ENDPOINT_NAME"],
     ["an end before the start", { START_BLOCK: "9", END_BLOCK: "9" }, "greater than START_BLOCK"],
     ["a fraction of a block", { START_BLOCK: "1.5" }, "START_BLOCK"],
+    ["a host with a port", { API_HOST: "http://127.0.0.1" }, "API_HOST must be an IP address"],
     ["port 0", { PORT: "0" }, "between 1 and 65535"],
     ["port 65536", { PORT: "65536" }, "between 1 and 65535"],
     ["an unknown log level", { LOG_LEVEL: "verbose" }, "LOG_LEVEL"],

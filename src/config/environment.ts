@@ -39,6 +39,8 @@ export type Config = {
   databaseSchema: string;
   subgraphLimits: SubgraphLimits;
   port: number;
+  /** Address that the API listens on; undefined: all of the machine's. */
+  host?: string;
   logLevel: LogLevel;
 };
 
@@ -94,6 +96,10 @@ const variables = z.object({
   START_BLOCK: decimal("START_BLOCK", 0).optional(),
   END_BLOCK: decimal("END_BLOCK", 0).optional(),
   PORT: decimal("PORT", 1, 65_535).default(42_069),
+  API_HOST: z
+    .string()
+    .regex(/^[a-z0-9.:-]+$/i, "API_HOST must be an IP address or a host name.")
+    .optional(),
   RPC_REQUESTS_PER_SECOND: decimal("RPC_REQUESTS_PER_SECOND", 1, 100_000).optional(),
   ALCHEMY_API_KEY: z.string().optional(),
   QUICKNODE_API_KEY: z.string().optional(),
@@ -167,6 +173,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
     databaseSchema: parsed.data.DATABASE_SCHEMA ?? "public",
     subgraphLimits,
     port: parsed.data.PORT,
+    ...(parsed.data.API_HOST === undefined ? {} : { host: parsed.data.API_HOST }),
     logLevel: parsed.data.LOG_LEVEL,
   };
 }

@@ -3,7 +3,7 @@ import { drizzle as drizzlePool } from "drizzle-orm/node-postgres";
 import { drizzle } from "drizzle-orm/pglite";
 import pg from "pg";
 import { expect, test } from "vitest";
-import { sqlClientOf } from "./sql-client.ts";
+import { isDatabaseAway, sqlClientOf } from "./sql-client.ts";
 
 test("finds the client behind drizzle's databases", async () => {
   const embedded = new PGlite();
@@ -18,4 +18,21 @@ test("reports what a database without a client lacks", () => {
   expect(() => sqlClientOf({})).toThrow(
     /written for Ponder 0\.17\.7: db\.\$client: expected a node-postgres pool or PGlite/,
   );
+});
+
+// Codes of Node's errors and SQLSTATEs (Postgres, appendix A); messages of node-postgres 8.
+test.each([
+  [{ code: "ECONNREFUSED" }, true],
+  [{ code: "ENOTFOUND" }, true],
+  [{ code: "08006" }, true],
+  [{ code: "57P01" }, true],
+  [{ code: "57P03" }, true],
+  [{ code: "53300" }, true],
+  [{ message: "Connection terminated unexpectedly" }, true],
+  [{ message: "timeout exceeded when trying to connect" }, true],
+  [{ code: "57014", message: "canceling statement due to statement timeout" }, false],
+  [{ code: "42P01", message: "relation does not exist" }, false],
+  [{ message: "TypeError" }, false],
+])("an error with %o says that the database is away: %s", (error, expected) => {
+  expect(isDatabaseAway(Object.assign(new Error(), error))).toBe(expected);
 });

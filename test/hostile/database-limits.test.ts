@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { clientOf } from "../../src/api/app.ts";
+import { clientOf } from "../../src/api/client-address.ts";
 import { createDatabase, type DatabaseLimits } from "../../src/api/database/client.ts";
 import { errorResponse } from "../../src/api/rest/errors.ts";
 import { createSubgraph, subgraphRoutes } from "../../src/api/subgraph/routes.ts";

@@ -5,6 +5,7 @@ import { delimiter, join } from "node:path";
 import pg from "pg";
 import { freePort } from "../../devnet/ports.ts";
 import { waitFor } from "../../devnet/wait.ts";
+import { childrenOf } from "./process-tree.ts";
 
 /** Folder with the programs of a Postgres server; undefined where none is installed. */
 export function postgresPrograms(): string | undefined {
@@ -71,6 +72,14 @@ export async function startPostgres(programs: string, settings: readonly string[
     url,
     version: execFileSync(join(programs, "postgres"), ["--version"]).toString().trim(),
     halt,
+    /** Stops every process of the server where it is, as a machine that hangs; returns how to let them go on. */
+    async freeze() {
+      const pids = [server.pid ?? 0, ...(await childrenOf(server.pid))];
+      for (const pid of pids) process.kill(pid, "SIGSTOP");
+      return () => {
+        for (const pid of pids) process.kill(pid, "SIGCONT");
+      };
+    },
     /** Starts the server again on its data. */
     async resume() {
       server = launch();

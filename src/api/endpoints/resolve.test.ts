@@ -2,6 +2,7 @@ import { createPublicClient, custom, type Hex } from "viem";
 import { describe, expect, test } from "vitest";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
+import { createAdmission, resolutionLimits } from "../resolution/budget.ts";
 import { defaultGatewayLimits } from "../resolution/gateway.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
 import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "./resolve.ts";
@@ -38,7 +39,7 @@ function endpoint({
       known: knownContracts(namespaces.mainnet),
       clientOf: (chainId: number) => (chainId === 1 ? client : undefined),
       gatewayLimits: defaultGatewayLimits,
-      timeoutMs: 5_000,
+      admit: createAdmission(resolutionLimits),
     },
   });
   return async (path: string) => {

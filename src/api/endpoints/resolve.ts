@@ -1,6 +1,7 @@
 import type { Client, Hex } from "viem";
 import { z } from "zod/v4";
 import type { Database } from "../database/client.ts";
+import { type createAdmission, resolutionLimits } from "../resolution/budget.ts";
 import { createChainReader, UnavailableError } from "../resolution/chain-reader.ts";
 import { type Resolution, resolveRecords } from "../resolution/forward.ts";
 import { createGatewayReader, type GatewayLimits } from "../resolution/gateway.ts";
@@ -24,8 +25,7 @@ export type ResolveContext = {
     known: KnownContracts;
     clientOf: (chainId: number) => Client | undefined;
     gatewayLimits: GatewayLimits;
-    /** Milliseconds that a request may take in all. */
-    timeoutMs: number;
+    admit: ReturnType<typeof createAdmission>;
   };
 };
 
@@ -108,16 +108,15 @@ export const resolvedRecords = endpoint({
     200: { description: "The records", schema: z.strictObject({ records: recordsSchema, ...options }) },
     503: unavailable,
   },
-  handle:
-    (context: ResolveContext) =>
-    async ({ params: { name }, query, request }) => {
-      const selection = selectionOf(query);
-      if (selection === undefined) throw new ApiError(400, nothingSelected);
-      const body = await resolve(context, query, request.raw.signal, async (resolution, tracer) => ({
-        records: await resolveRecords(resolution, { name, selection }, tracer),
-      }));
-      return { status: 200, body };
-    },
+  handle: (context: ResolveContext) => async (call) => {
+    const { name } = call.params;
+    const selection = selectionOf(call.query);
+    if (selection === undefined) throw new ApiError(400, nothingSelected);
+    const body = await resolve(context, call, async (resolution, tracer) => ({
+      records: await resolveRecords(resolution, { name, selection }, tracer),
+    }));
+    return { status: 200, body };
+  },
 });
 
 /** GET /api/resolve/primary-name/{address}/{chainId}. */
@@ -132,14 +131,12 @@ export const resolvedPrimaryName = endpoint({
     200: { description: "The name or null", schema: z.strictObject({ name: nullableText, ...options }) },
     503: unavailable,
   },
-  handle:
-    (context: ResolveContext) =>
-    async ({ params, query, request }) => {
-      const body = await resolve(context, query, request.raw.signal, async (resolution, tracer) => ({
-        name: await primaryName(resolution, params, tracer),
-      }));
-      return { status: 200, body };
-    },
+  handle: (context: ResolveContext) => async (call) => {
+    const body = await resolve(context, call, async (resolution, tracer) => ({
+      name: await primaryName(resolution, call.params, tracer),
+    }));
+    return { status: 200, body };
+  },
 });
 
 /** GET /api/resolve/primary-names/{address}. */
@@ -161,15 +158,14 @@ export const resolvedPrimaryNames = endpoint({
     },
     503: unavailable,
   },
-  handle:
-    (context: ResolveContext) =>
-    async ({ params: { address }, query, request }) => {
-      const chainIds = query.chainIds ?? context.resolution.known.primaryNameChains;
-      const body = await resolve(context, query, request.raw.signal, (resolution, tracer) =>
-        primaryNames(resolution, { address, chainIds }, tracer),
-      );
-      return { status: 200, body };
-    },
+  handle: (context: ResolveContext) => async (call) => {
+    const { address } = call.params;
+    const chainIds = call.query.chainIds ?? context.resolution.known.primaryNameChains;
+    const body = await resolve(context, call, (resolution, tracer) =>
+      primaryNames(resolution, { address, chainIds }, tracer),
+    );
+    return { status: 200, body };
+  },
 });
 
 const nothingSelected = {
@@ -181,21 +177,24 @@ const nothingSelected = {
   },
 };
 
+type Asked = { query: z.output<typeof optionsQuery>; request: { raw: Request }; client: string };
+
 async function resolve<T extends object>(
   context: ResolveContext,
-  { accelerate, trace }: z.output<typeof optionsQuery>,
-  clientSignal: AbortSignal,
+  { query: { accelerate, trace }, request, client }: Asked,
   ask: (resolution: Resolution, tracer: Tracer) => Promise<T>,
 ) {
-  const { known, clientOf, gatewayLimits, timeoutMs } = context.resolution;
+  const { known, clientOf, gatewayLimits, admit } = context.resolution;
   const isAccelerated = accelerate && canAccelerate(context);
-  const signal = AbortSignal.any([clientSignal, AbortSignal.timeout(timeoutMs)]);
   const { tracer, spans } = createTrace(context.clock);
+  const ending = new AbortController();
+  const timeout = AbortSignal.timeout(resolutionLimits.timeoutMs);
+  const signal = AbortSignal.any([request.raw.signal, timeout, ending.signal]);
   const askGateways = createGatewayReader(gatewayLimits, signal);
   const reader = createChainReader({ clientOf, known, askGateways, signal });
   const database = isAccelerated ? context.database : undefined;
   try {
-    const result = await ask({ known, reader, database, signal }, tracer);
+    const result = await admit(client, () => ask({ known, reader, database, signal }, tracer));
     return {
       ...result,
       accelerationRequested: accelerate,
@@ -206,6 +205,9 @@ async function resolve<T extends object>(
     // The cause may contain the URL of a node, and with it a key.
     if (error instanceof UnavailableError) throw new ApiError(503, { message: error.message });
     throw error;
+  } finally {
+    // What one failure has made superfluous ends too.
+    ending.abort();
   }
 }
 

@@ -1,4 +1,12 @@
-import { createClient, custom, encodeAbiParameters, encodeFunctionData, type Hex, parseAbi } from "viem";
+import {
+  createClient,
+  custom,
+  encodeAbiParameters,
+  encodeErrorResult,
+  encodeFunctionData,
+  type Hex,
+  parseAbi,
+} from "viem";
 import { describe, expect, test } from "vitest";
 import { type ChainReader, createChainReader, readExtended, UnavailableError } from "./chain-reader.ts";
 import type { KnownContracts } from "./known-contracts.ts";
@@ -87,6 +95,43 @@ describe("a contract's function", () => {
     leaving.abort(new Error("gone"));
     await expect(reading).rejects.toThrow(UnavailableError);
     await expect(reader.read(1, resolver, request)).rejects.toThrow(UnavailableError);
+  });
+});
+
+describe("a contract that asks for look-ups without end", () => {
+  const lookupAbi = parseAbi([
+    "error OffchainLookup(address sender, string[] urls, bytes callData, bytes4 callbackFunction, bytes extraData)",
+    "function query((address sender, string[] urls, bytes data)[] requests)",
+  ]);
+  // ENSIP-21: a batch gateway that the client serves itself; here for no request at all.
+  const endless = encodeErrorResult({
+    abi: lookupAbi,
+    errorName: "OffchainLookup",
+    args: [
+      resolver,
+      ["x-batch-gateway:true"],
+      encodeFunctionData({ abi: lookupAbi, functionName: "query", args: [[]] }),
+      "0xca11bac0",
+      "0x",
+    ],
+  });
+  const looping = fail({ code: 3, message: "execution reverted", data: endless });
+
+  test("refuses after five calls", async () => {
+    const { reader, calls } = readerOf(looping);
+    expect(await reader.read(1, resolver, request)).toBeUndefined();
+    expect(calls).toHaveLength(5);
+  });
+
+  test("makes a request unavailable once it took 500 calls", async () => {
+    const { reader, calls } = readerOf(looping);
+    const reads = Array.from({ length: 150 }, () => reader.read(1, resolver, request));
+    const ends = await Promise.allSettled(reads);
+    expect(calls.length).toBe(500);
+    const reasons = ends.flatMap((end) => (end.status === "rejected" ? [String(end.reason)] : []));
+    expect(new Set(reasons)).toEqual(
+      new Set(["UnavailableError: The request takes too many calls of contracts."]),
+    );
   });
 });
 

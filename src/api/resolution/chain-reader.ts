@@ -2,6 +2,7 @@ import {
   type Abi,
   type Client,
   decodeFunctionResult,
+  type EIP1193RequestOptions,
   type EncodeFunctionDataParameters,
   encodeFunctionData,
   type Hex,
@@ -13,6 +14,8 @@ import { registryReadAbi, resolverReadAbi, universalResolverAbi } from "../../..
 import { isContractRefusal } from "../../ens/contract-refusals.ts";
 import { namesAbove, nodeOfName } from "../../ens/names.ts";
 import { zeroAddress } from "../../ens/nodes.ts";
+import { createTurns, resolutionLimits } from "./budget.ts";
+import { GatewayError } from "./gateway.ts";
 import type { KnownContracts, Registry } from "./known-contracts.ts";
 
 /** The resolver that a chain has for a name; `isWildcard`: it is set for an ancestor of the name. */
@@ -34,7 +37,10 @@ type Clients = {
   signal: AbortSignal;
 };
 
-/** A reader over the clients of chains. It gives up when `signal` is aborted. */
+/**
+ * A reader over the clients of chains, for one request: it makes a limited number of calls, and ends them when `signal` is
+ * aborted.
+ */
 export function createChainReader({ known, ...clients }: Clients & { known: KnownContracts }): ChainReader {
   const read = createRead(clients);
   const { root, universalResolver } = known;
@@ -48,22 +54,41 @@ export function createChainReader({ known, ...clients }: Clients & { known: Know
 }
 
 function createRead({ clientOf, askGateways, signal }: Clients): ChainReader["read"] {
+  const takeTurn = createTurns(resolutionLimits.callsAtOnce);
+  let callsLeft = resolutionLimits.calls;
+
+  // A contract that asks for one look-up after the other is called a limited number of times.
+  const boundedOf = (client: Client): Client => {
+    let roundsLeft = resolutionLimits.rounds;
+    const request = async (request: object, options?: EIP1193RequestOptions) => {
+      roundsLeft -= 1;
+      callsLeft -= 1;
+      if (roundsLeft < 0) throw new GatewayError("the contract asks for too many look-ups in a row");
+      if (callsLeft < 0) throw new UnavailableError(tooManyCalls);
+      return takeTurn(signal, () => client.request(request as never, options));
+    };
+    return { ...client, request: request as Client["request"], ccipRead: { request: askGateways } };
+  };
+
   return async (chainId, to, request) => {
     const client = clientOf(chainId);
     if (client === undefined) throw new UnavailableError(`Chain ${chainId} has no RPC URL.`);
     try {
       const data = encodeFunctionData(request as EncodeFunctionDataParameters);
-      const reply = await unlessAborted(
-        call({ ...client, ccipRead: { request: askGateways } }, { to, data }),
-        signal,
-      );
+      const asked = call(boundedOf(client), { to, data, requestOptions: { signal } });
+      const reply = await unlessAborted(asked, signal);
       return decodeFunctionResult({ ...(request as object), data: reply.data ?? "0x" } as never);
     } catch (error) {
       if (!signal.aborted && isContractRefusal(error)) return undefined;
-      throw new UnavailableError(`Chain ${chainId} could not be asked.`, error);
+      throw new UnavailableError(
+        callsLeft < 0 ? tooManyCalls : `Chain ${chainId} could not be asked.`,
+        error,
+      );
     }
   };
 }
+
+const tooManyCalls = "The request takes too many calls of contracts.";
 
 async function askUniversalResolver(read: ChainReader["read"], { chainId, address }: Registry, name: string) {
   const found = (await read(chainId, address, {
@@ -115,6 +140,7 @@ export async function readExtended(
 }
 
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  work.catch(() => undefined); // Once it is given up, nobody waits for it.
   signal.throwIfAborted();
   let stop = () => {};
   const aborted = new Promise<never>((_, reject) => {
@@ -125,7 +151,6 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
     return await Promise.race([work, aborted]);
   } finally {
     signal.removeEventListener("abort", stop);
-    work.catch(() => undefined); // Nobody waits for it any longer.
   }
 }
 

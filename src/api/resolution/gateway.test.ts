@@ -78,6 +78,28 @@ test("gives up on answers that are too long or too late", async () => {
   await expect(ask([silent])).rejects.toThrow("a gateway could not be asked");
 });
 
+test("gives up on a gateway that leaves HTTP or closes the connection", async () => {
+  const upgrading = await serve((_, response) =>
+    response.socket?.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n"),
+  );
+  const closing = await serve((_, response) => response.socket?.end());
+  for (const url of [upgrading, closing]) {
+    const slow = { ...open, timeoutMs: 60_000 };
+    await expect(ask([url], slow)).rejects.toThrow(
+      /a gateway closed the connection|a gateway could not be asked/,
+    );
+  }
+});
+
+test("measures a URL before it builds it", async () => {
+  const data = `0x${"da".repeat(500_000)}` as const;
+  const read = createGatewayReader({ ...open, maxRequests: 100 }, new AbortController().signal);
+  const urls = Array.from({ length: 50 }, (_, i) => `https://example.org/${i}/${"{data}".repeat(1000)}`);
+  const started = performance.now();
+  await expect(read({ data, sender, urls })).rejects.toThrow("a gateway's URL is too long");
+  expect(performance.now() - started).toBeLessThan(500);
+});
+
 test("asks a limited number of gateways", async () => {
   let asked = 0;
   const failing = await serve((_, response) => {

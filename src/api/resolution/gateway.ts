@@ -64,7 +64,7 @@ async function ask(
   signal: AbortSignal,
 ): Promise<{ status: number; text: string }> {
   const isPost = !template.includes("{data}");
-  const text = template.replaceAll("{sender}", sender).replaceAll("{data}", data);
+  const text = expand(template, { sender, data });
   if (!URL.canParse(text)) throw new GatewayError("a gateway's URL is malformed");
   const url = new URL(text);
   checkHost(url, limits);
@@ -100,8 +100,24 @@ async function ask(
       },
     );
     request.on("error", reject);
+    // A gateway may close the connection, or leave HTTP (101), without a response: nothing else follows then.
+    request.on("close", () => reject(new GatewayError("a gateway closed the connection")));
     request.end(body);
   });
+}
+
+// Servers take no longer ones (a proof that does not fit is asked for by POST).
+const mostUrlCharacters = 16_384;
+
+/** The URL of a template (EIP-3668). Its length is known before it is built: a contract may repeat megabytes in it. */
+function expand(template: string, values: { sender: Hex; data: Hex }): string {
+  const places = Object.entries(values).map(([name, value]) => ({ mark: `{${name}}`, value }));
+  const added = places.map(
+    ({ mark, value }) => (template.split(mark).length - 1) * (value.length - mark.length),
+  );
+  if (added.reduce((sum, more) => sum + more, template.length) > mostUrlCharacters)
+    throw new GatewayError("a gateway's URL is too long");
+  return places.reduce((text, { mark, value }) => text.replaceAll(mark, value), template);
 }
 
 // Host names are checked by the look-up of the connection itself, so that a second look-up cannot give another address.
@@ -132,7 +148,7 @@ function lookupPublic(hostname: string, options: LookupOptions, callback: Lookup
 }
 
 /** No gateway responded; the message says why the last one did not. */
-class GatewayError extends Error {
+export class GatewayError extends Error {
   override name = "GatewayError";
 }
 

@@ -39,6 +39,8 @@ export type Call<P, Q, B, I> = {
   current: I extends string ? CurrentStatus : undefined;
   /** The request as it came; `raw.signal` is aborted when the client goes away. */
   request: Pick<HonoRequest, "url" | "raw">;
+  /** The client as the queue of statements sees it: an address or network. Empty outside of the whole app. */
+  client: string;
 };
 
 type Description = {
@@ -112,6 +114,12 @@ function refused({ plugins, index }: Needs<never, string | undefined>): string {
 
 const mostBodyBytes = 1_000_000;
 
+/** The most bytes that the body of a request to a REST endpoint may have, and the 413 for a longer one. */
+export const bodyOfRest = {
+  bytes: mostBodyBytes,
+  refusal: { message: `The body has more than ${mostBodyBytes} bytes` },
+};
+
 /** Adds an endpoint to the app: asks the gate, parses requests by the endpoint's schemas, sends its replies and errors. */
 export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateContext, log: Log): void {
   const { needs, envelope, answers, body: bodySchema } = endpoint;
@@ -127,7 +135,7 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       const input = parseUrl(c, endpoint);
       const body = bodySchema && parse(bodySchema, await readJson(c));
       if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
-      const call = { params: input.params, query: input.query, body, current, request: c.req };
+      const call = { ...input, body, current, request: c.req, client: String(c.get("client") ?? "") };
       return toResponse(c, await handle(call), answers);
     } catch (error) {
       return errorResponse(error, c, log, envelope);
@@ -136,7 +144,7 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
 
   const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1");
   if (endpoint.method === "get") app.get(path, respond);
-  else app.post(path, bodyLimit({ maxSize: mostBodyBytes, onError: tooLarge }), respond);
+  else app.post(path, bodyLimit({ maxSize: bodyOfRest.bytes, onError: tooLarge }), respond);
 }
 
 // The path is parsed before the query, and each reports all that is wrong with it.
@@ -176,5 +184,5 @@ function toResponse(c: Context, reply: AnyReply, answers: Answers): Response {
 }
 
 function tooLarge(c: Context): Response {
-  return c.json({ message: `The body has more than ${mostBodyBytes} bytes` }, 413);
+  return c.json(bodyOfRest.refusal, 413);
 }

@@ -4,6 +4,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod/v4";
 import type { Log } from "../../log/json-log.ts";
 import { escapeControls } from "../../log/json-log.ts";
+import { databaseAway, isDatabaseAway } from "../../ponder/sql-client.ts";
 import { BusyError } from "../database/queue.ts";
 
 /** Body of an error, unless an endpoint declares another form. */
@@ -54,11 +55,13 @@ export class ApiError extends Error {
   override name = "ApiError";
   readonly status: ContentfulStatusCode;
   readonly body: ErrorBody;
+  readonly headers: Record<string, string>;
 
-  constructor(status: ContentfulStatusCode, body: ErrorBody) {
+  constructor(status: ContentfulStatusCode, body: ErrorBody, headers: Record<string, string> = {}) {
     super(body.message);
     this.status = status;
     this.body = body;
+    this.headers = headers;
   }
 }
 
@@ -88,7 +91,7 @@ function busyRefusal(error: unknown): Refusal | undefined {
 
 /**
  * The response to an error thrown by a route: its own status and body if the request is at fault, 503 if the database is
- * busy; anything else is logged and answered with 500 without details.
+ * busy or away; anything else is logged and answered with 500 without details.
  */
 export function errorResponse(
   error: unknown,
@@ -96,7 +99,9 @@ export function errorResponse(
   log: Log,
   { failure, body }: Pick<Envelope, "failure" | "body"> = plainEnvelope,
 ): Response {
-  if (error instanceof ApiError) return c.json(error.body, error.status);
+  if (error instanceof ApiError) return c.json(error.body, error.status, error.headers);
+  if (isDatabaseAway(error))
+    return c.json(body({ reason: "status", ...databaseAway }), 503, { "retry-after": "5" });
   if (error instanceof HTTPException && error.status < 500) {
     return c.json({ message: error.message || "Bad Request" } satisfies ErrorBody, error.status);
   }

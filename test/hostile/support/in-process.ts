@@ -3,6 +3,7 @@ import { createPublicClient, custom } from "viem";
 import { createApi } from "../../../src/api/app.ts";
 import { createDatabase } from "../../../src/api/database/client.ts";
 import { namesContext } from "../../../src/api/endpoints/name-tokens.ts";
+import { createAdmission, resolutionLimits } from "../../../src/api/resolution/budget.ts";
 import { defaultGatewayLimits } from "../../../src/api/resolution/gateway.ts";
 import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
 import type { Snapshot } from "../../../src/api/status/snapshot.ts";
@@ -56,7 +57,7 @@ export async function createWholeApi() {
         known: knownContracts(namespace),
         clientOf: revertingClient,
         gatewayLimits: defaultGatewayLimits,
-        timeoutMs: 5_000,
+        admit: createAdmission(resolutionLimits),
       },
     },
     subgraph: createEndpoint(client).app,

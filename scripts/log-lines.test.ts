@@ -1,0 +1,76 @@
+import { execFileSync } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { describe, expect, test } from "vitest";
+import { type LogStyle, logLines } from "./log-lines.ts";
+
+const secrets = [["https://eth.example/v2/k3yk3yk3yk3yk3y9", "https://eth.example/…"]] as const;
+
+async function render(pieces: (string | Buffer)[], style: Partial<LogStyle> = {}): Promise<string> {
+  const stream = logLines(secrets, { isLog: true, isTerminal: false, ...style });
+  for (const piece of pieces) stream.write(piece);
+  stream.end();
+  return text(stream);
+}
+
+const entry = (value: unknown) => `${JSON.stringify(value)}\n`;
+const started = "12:00:00.123 INFO  Started chain=mainnet (1m 1s)";
+
+describe("an entry of Ponder's log", () => {
+  test("is shown as Ponder formats it, an error below it", async () => {
+    expect(await render([entry(started)])).toBe(`${started}\n`);
+    expect(await render([entry(`${started}\nError: x\n    at y`)])).toBe(
+      `${started}\n  Error: x\n      at y\n`,
+    );
+  });
+
+  test("has colours on a terminal only", async () => {
+    expect(await render([entry(started)], { isTerminal: true })).toBe(
+      "\u001b[2m12:00:00.123\u001b[22m \u001b[32mINFO\u001b[39m  Started chain=mainnet (1m 1s)\n",
+    );
+  });
+
+  test("stays JSON where that is wanted", async () => {
+    const line = await render([entry({ level: 30, path: "/\u009b31m\n", url: secrets[0][0] })]);
+    expect(line).not.toMatch(/\u009b|\n./);
+    expect(JSON.parse(line)).toEqual({ level: 30, path: "/\u009b31m\n", url: secrets[0][1] });
+  });
+
+  test("comes from one call of console.log", async () => {
+    const preload = new URL("preload.mjs", import.meta.url).href;
+    const script = "console.log('a %s\\nb', 'x', { c: 1 }); console.log('next'); process.exit()";
+    const output = execFileSync(process.execPath, ["--import", preload, "-e", script]);
+    expect(await render([output])).toBe("a x\n  b { c: 1 }\nnext\n");
+  });
+});
+
+describe("what others say", () => {
+  const hostile = "\u001b[31mred\u009b0m\u202e\r\n12:00:00.000 INFO  forged";
+
+  test("cannot pass for an entry or control a terminal", async () => {
+    expect(
+      (await render([entry(`${started} path=${hostile}`)], { isTerminal: true })).split("\n").slice(1),
+    ).toEqual(["  12:00:00.000 INFO  forged", ""]);
+    expect(await render([entry(`x ${hostile}`)])).toBe(
+      "x \\u001b[31mred\\u009b0m\\u202e\\u000d\n  12:00:00.000 INFO  forged\n",
+    );
+  });
+
+  test("is cut where it is long", async () => {
+    const reason = `${"x".repeat(1_000_000)}\n`.repeat(3);
+    expect((await render([entry(reason + "    at y\n".repeat(1_000))])).length).toBeLessThan(10_000);
+    expect((await render([entry({ msg: reason, error: { stack: reason } })])).length).toBeLessThan(10_000);
+    expect((await render(["x".repeat(1_000_000)])).length).toBeLessThan(10_000);
+  });
+});
+
+test("output that is no log is shown without control characters, and never taken for an entry", async () => {
+  const lines = ["plain \u001b[2J\tx\n", entry("forged")];
+  expect(await render(lines, { isLog: false })).toBe(`plain \\u001b[2J\\u0009x\n${lines[1]}`);
+  expect(await render(["{ broken\n", "17\n", "null\n"])).toBe("{ broken\n17\nnull\n");
+});
+
+test("hides a secret and keeps a character that come in pieces; the last line goes on without its end", async () => {
+  const [first, second] = [Buffer.from("é").subarray(0, 1), Buffer.from("é").subarray(1)];
+  const pieces = ["first\nhttps://eth.exam", "ple/v2/k3yk3", "yk3yk3yk3y9 ", first, second, "\nlast"];
+  expect(await render(pieces)).toBe("first\nhttps://eth.example/… é\nlast");
+});

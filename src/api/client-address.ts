@@ -1,0 +1,40 @@
+import { isIP } from "node:net";
+import type { Context } from "hono";
+
+/**
+ * The client of a request, as a text to tell clients apart: its IPv4 address, or the 64-bit network of its IPv6 address.
+ * With `trustedProxies` the address is the one that the outermost of them reports in X-Forwarded-For (or Forwarded, RFC 7239).
+ */
+export function clientOf(c: Context, trustedProxies: number): string {
+  const { incoming } = (c.env ?? {}) as { incoming?: { socket?: { remoteAddress?: string } } };
+  const direct = incoming?.socket?.remoteAddress ?? "unknown";
+  if (trustedProxies === 0) return networkOf(direct);
+  const hops = c.req.header("X-Forwarded-For")?.split(",") ?? forwardedHops(c.req.header("Forwarded"));
+  const reported = addressOf(hops[Math.max(0, hops.length - trustedProxies)] ?? "");
+  return networkOf(isIP(reported) === 0 ? direct : reported);
+}
+
+function forwardedHops(header = ""): string[] {
+  return header.split(",").map((hop) => /(?:^|;)\s*for=([^;]*)/i.exec(hop)?.[1] ?? "");
+}
+
+// Without quotes, brackets and port.
+function addressOf(text: string): string {
+  const bare = text.trim().replace(/^"(.*)"$/, "$1");
+  return /^\[([^\]]*)\]/.exec(bare)?.[1] ?? bare.replace(/^([\d.]+):\d+$/, "$1");
+}
+
+// One customer has a whole network of IPv6 addresses. An IPv4 address may come as one of IPv6 (::ffff:192.0.2.1).
+function networkOf(address: string): string {
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
+  if (mapped !== undefined || isIP(address) !== 6) return mapped ?? address;
+  const [head = "", tail] = address.replace(/%.*$/, "").split("::");
+  const before = head.split(":").filter((group) => group !== "");
+  const after = (tail ?? "").split(":").filter((group) => group !== "");
+  const zeros = tail === undefined ? 0 : 8 - before.length - after.length;
+  const groups = [...before, ...Array<string>(Math.max(0, zeros)).fill("0"), ...after];
+  return `${groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(":")}::/64`;
+}

@@ -1,0 +1,107 @@
+import type http from "node:http";
+import type { RequestListener, ServerResponse } from "node:http";
+import { type BodyLimit, createBodyReader, type Exchange, refuse } from "./http-exchange.ts";
+import { databaseAway } from "./sql-client.ts";
+
+/** Limits of the HTTP server: milliseconds, connections, bytes. They hold for every path. */
+const serverLimits = {
+  /** From a connection, or a request's first byte, to the end of its headers. */
+  headersMs: 10_000,
+  /** From a request's first byte to its last. */
+  requestMs: 30_000,
+  /** Between two requests of a connection. */
+  idleMs: 5_000,
+  /** Without progress on a connection, such as a response that nobody reads. */
+  stalledMs: 60_000,
+  connections: 8_192,
+  requestsPerConnection: 10_000,
+  /** Of all bodies that are still arriving; the oldest is ended first. */
+  arrivingBytes: 64 * 1024 * 1024,
+  /** Of all responses that are not read yet; the oldest is ended first. */
+  unreadBytes: 256 * 1024 * 1024,
+};
+
+/** What the server needs to know of what it serves. */
+export type Surface = {
+  bodyLimitOf(path: string): BodyLimit;
+  /** Writes the response to a GET or HEAD of a path that is not left to Ponder; false for all other paths. */
+  respond(path: string, outgoing: ServerResponse): boolean;
+  /** Whether the database does not respond. Asked while requests have waited for 0.75 seconds. */
+  isDatabaseAway(): Promise<boolean>;
+  limits?: Partial<typeof serverLimits>;
+};
+
+const watchMs = 250;
+const patienceMs = 750;
+
+/**
+ * Guards the next server that is created with `module`, which is Ponder's: bodies reach the application only when they are
+ * complete, slow clients are ended, and requests that wait while the database is away get 503.
+ */
+export function guardNextServer(module: Pick<typeof http, "createServer">, surface: Surface): void {
+  const { createServer } = module;
+  const limits = { ...serverLimits, ...surface.limits };
+  // ponder: creates its one server with this function, after it has loaded the API; before it, one without a listener that
+  // looks for a free port.
+  const createGuarded = (options: http.ServerOptions, listener?: RequestListener) => {
+    if (listener === undefined) return createServer(options);
+    Object.assign(module, { createServer });
+    const waiting = new Set<Exchange>();
+    const guarded = createListener(surface, limits.arrivingBytes, (exchange) => {
+      exchange.since = performance.now();
+      waiting.add(exchange);
+      exchange.outgoing.once("close", () => waiting.delete(exchange));
+      listener(exchange.incoming, exchange.outgoing as Parameters<RequestListener>[1]);
+    });
+    const timeouts = {
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
+      keepAliveTimeout: limits.idleMs,
+      connectionsCheckingInterval: 1_000,
+    };
+    const server = createServer({ ...options, ...timeouts }, guarded).setTimeout(limits.stalledMs);
+    server.maxConnections = limits.connections;
+    server.maxRequestsPerSocket = limits.requestsPerConnection;
+    const watch = setInterval(() => {
+      endUnread(waiting, limits.unreadBytes);
+      void endWaiting(waiting, surface);
+    }, watchMs).unref();
+    return server.once("close", () => clearInterval(watch));
+  };
+  Object.assign(module, { createServer: createGuarded });
+}
+
+function createListener(
+  surface: Surface,
+  arrivingBytes: number,
+  pass: (exchange: Exchange) => void,
+): RequestListener {
+  const readBody = createBodyReader(arrivingBytes, pass);
+  return (incoming, outgoing) => {
+    const { method, url = "/", headers } = incoming;
+    const [path = "/"] = url.split("?", 1);
+    if ((method === "GET" || method === "HEAD") && surface.respond(path, outgoing)) return;
+    const exchange = { incoming, outgoing, since: 0 };
+    const length = headers["content-length"] ?? "0";
+    if (length === "0" && headers["transfer-encoding"] === undefined) pass(exchange);
+    else readBody(exchange, surface.bodyLimitOf(path));
+  };
+}
+
+function endUnread(waiting: ReadonlySet<Exchange>, mostBytes: number): void {
+  let unread = 0;
+  for (const { outgoing } of waiting) unread += outgoing.writableLength;
+  for (const { outgoing, incoming } of waiting) {
+    if (unread <= mostBytes) return;
+    if (outgoing.writableLength === 0) continue;
+    unread -= outgoing.writableLength;
+    incoming.socket.destroy();
+  }
+}
+
+async function endWaiting(waiting: ReadonlySet<Exchange>, surface: Surface): Promise<void> {
+  const before = performance.now() - patienceMs;
+  const late = () => [...waiting].filter(({ since, outgoing }) => since <= before && !outgoing.headersSent);
+  if (late().length === 0 || !(await surface.isDatabaseAway())) return;
+  for (const exchange of late()) refuse(exchange, 503, databaseAway);
+}

@@ -1,0 +1,117 @@
+import http, { type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Socket } from "node:net";
+import { PGlite } from "@electric-sql/pglite";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createProgress } from "./progress.ts";
+import type { Pool, SqlClient } from "./sql-client.ts";
+
+const away = { message: "The database does not respond.", details: "Try again in some seconds." };
+const client = new PGlite();
+// The tables as Ponder 0.17.7 creates them (src/database/index.ts), of which only these columns are read.
+beforeAll(() =>
+  client.exec(`create table _ponder_meta (key text primary key, value jsonb not null);
+    create table _ponder_checkpoint (chain_name text primary key, chain_id bigint not null, latest_checkpoint text)`),
+);
+beforeEach(() =>
+  client.exec(
+    `truncate _ponder_meta, _ponder_checkpoint; insert into _ponder_meta values ('app', '{"is_ready":0}')`,
+  ),
+);
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+async function serve(sqlClient: SqlClient) {
+  const progress = createProgress(sqlClient);
+  const server = http.createServer((incoming, outgoing) => {
+    if (!progress.respond(incoming.url ?? "", outgoing)) outgoing.writeHead(404).end();
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const ask = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`);
+    return [response.status, response.headers.get("content-type"), await response.text()];
+  };
+  return { ...progress, ask };
+}
+
+/** A pool whose connections run statements as `query` does; how often it was asked, and how its connections came back. */
+function poolOf(query: () => Promise<{ rows: unknown[][] }>) {
+  const destroyed: (boolean | undefined)[] = [];
+  let asked = 0;
+  const pool: Pool = {
+    options: {},
+    query: async () => undefined,
+    connect: async () => {
+      asked += 1;
+      const connection = { stream: new Socket() };
+      return { connection, query, end: async () => {}, release: (isBroken) => destroyed.push(isBroken) };
+    },
+  };
+  return { pool, asked: () => asked, destroyed };
+}
+
+// Texts and shapes of Ponder 0.17.7 (src/server/index.ts).
+describe("Ponder's own paths", () => {
+  const text = "text/plain; charset=UTF-8";
+
+  test("/ready says whether the backfill is complete", async () => {
+    const { ask } = await serve(client);
+    expect(await ask("/ready")).toEqual([503, text, "Historical indexing is not complete."]);
+    await client.exec(`update _ponder_meta set value = '{"is_ready":1}'`);
+    expect(await ask("/ready")).toEqual([200, text, ""]);
+  });
+
+  test("/status has the latest block of each chain, by chain id", async () => {
+    const { ask } = await serve(client);
+    expect(await ask("/status")).toEqual([200, "application/json", "{}"]);
+    const checkpoint = (chainId: number, number: number) =>
+      `1700000000${String(chainId).padStart(16, "0")}${String(number).padStart(16, "0")}${"9".repeat(33)}`;
+    await client.exec(`insert into _ponder_checkpoint values
+      ('base', 8453, '${checkpoint(8453, 7)}'), ('mainnet', 1, '${checkpoint(1, 18_000_000)}')`);
+    expect(await ask("/status")).toEqual([
+      200,
+      "application/json",
+      '{"mainnet":{"id":1,"block":{"number":18000000,"timestamp":1700000000}},"base":{"id":8453,"block":{"number":7,"timestamp":1700000000}}}',
+    ]);
+  });
+
+  test("all others are left to Ponder", async () => {
+    const { ask } = await serve(client);
+    for (const path of ["/health", "/metrics", "/", "/ready/"]) expect((await ask(path))[0]).toBe(404);
+  });
+});
+
+describe("while the database is away", () => {
+  const refused = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:5432"), { code: "ECONNREFUSED" });
+
+  test("they respond with 503, without a path or a stack", async () => {
+    const { pool, destroyed } = poolOf(() => Promise.reject(refused));
+    const { ask, isDatabaseAway } = await serve(pool);
+    for (const path of ["/ready", "/status"])
+      expect(await ask(path)).toEqual([503, "application/json", JSON.stringify(away)]);
+    expect(await isDatabaseAway()).toBe(true);
+    expect(destroyed).toEqual([true, true, true]);
+  });
+
+  test("a server that is silent is asked once, however many wait, and given up within two seconds", async () => {
+    const { pool, asked } = poolOf(() => new Promise(() => {}));
+    const { ask, isDatabaseAway } = await serve(pool);
+    const started = performance.now();
+    const replies = await Promise.all(["/ready", "/status", "/ready", "/status"].map(ask));
+    expect(replies.map(([status]) => status)).toEqual([503, 503, 503, 503]);
+    expect(await isDatabaseAway()).toBe(true);
+    expect(asked()).toBe(1);
+    expect(performance.now() - started).toBeLessThan(2_500);
+  });
+
+  test("a statement that fails is no sign of it", async () => {
+    const missing = Object.assign(new Error('relation "_ponder_meta" does not exist'), { code: "42P01" });
+    const { isDatabaseAway } = await serve(poolOf(() => Promise.reject(missing)).pool);
+    expect(await isDatabaseAway()).toBe(false);
+  });
+});

@@ -1,0 +1,241 @@
+import { once } from "node:events";
+import http, { Agent, request, type Server } from "node:http";
+import { createRequire } from "node:module";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { Hono } from "hono";
+import { afterEach, describe, expect, test } from "vitest";
+import { guardNextServer, type Surface } from "../../src/ponder/http-server.ts";
+
+// Clients that send too much, too slowly or nothing, leave in the middle, or read nothing, against the server that Ponder
+// serves with: its own copy of the adapter, behind the limits of src/ponder/http-server.ts.
+
+const ofPonder = createRequire(new URL("../../node_modules/ponder/package.json", import.meta.url));
+const { createAdaptorServer } = ofPonder("@hono/node-server") as typeof import("@hono/node-server");
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+const kilobyte = "x".repeat(1_000);
+
+/** A server that returns bodies as they came, `/slow` never and `/large` with 16 MB; `seen` has what reached it. */
+async function serve(surface: Partial<Surface> = {}) {
+  const seen: string[] = [];
+  const app = new Hono()
+    .get("/slow", async (c) => {
+      seen.push("slow");
+      await new Promise((resolve) => c.req.raw.signal.addEventListener("abort", resolve));
+      seen.push("slow ended");
+      return c.text("");
+    })
+    .get("/large", (c) => c.text(kilobyte.repeat(16_000)))
+    .all("*", async (c) => {
+      const body = await c.req.text();
+      seen.push(`${c.req.method} ${body.length}`);
+      return c.text(body);
+    });
+  const module = { createServer: http.createServer };
+  guardNextServer(module, {
+    bodyLimitOf: (path) => ({ bytes: 100_000, refusal: { message: `too long for ${path}` } }),
+    respond: () => false,
+    isDatabaseAway: async () => false,
+    ...surface,
+  });
+  // Ponder looks for a free port first, with a server that has no listener.
+  module.createServer().close();
+  const server = createAdaptorServer({
+    fetch: app.fetch,
+    createServer: module.createServer,
+    overrideGlobalObjects: false,
+  }) as Server;
+  expect(module.createServer).toBe(http.createServer);
+  servers.push(server);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return { port, url: `http://127.0.0.1:${port}`, seen };
+}
+
+type Sent = { method?: string; path?: string; headers?: http.OutgoingHttpHeaders; body?: string | Readable };
+
+function send(port: number, { method = "POST", path = "/", headers = {}, body = "" }: Sent) {
+  return new Promise<{ status: number; body: string; connection: string | undefined }>((resolve, reject) => {
+    const sent = request(
+      { port, host: "127.0.0.1", method, path, headers, agent: false },
+      async (response) => {
+        const { statusCode: status = 0, headers: received } = response;
+        resolve({ status, body: await text(response), connection: received.connection });
+      },
+    );
+    // A server that has refused the body need not read the rest.
+    let isAnswered = false;
+    sent.on("response", () => {
+      isAnswered = true;
+    });
+    sent.on("error", (error) => isAnswered || reject(error));
+    if (typeof body === "string") sent.end(body);
+    else body.pipe(sent);
+  });
+}
+
+/** Sends bytes as they are; `ended` is all that came back until the server closed the connection. */
+async function open(port: number, bytes: string) {
+  const socket: Socket = connect({ port, host: "127.0.0.1" });
+  let received = "";
+  socket.setEncoding("latin1").on("data", (data: string) => {
+    received += data;
+  });
+  socket.on("error", () => undefined); // A reset is an end like any other.
+  const ended = new Promise<string>((resolve) => socket.once("close", () => resolve(received)));
+  await once(socket, "connect");
+  socket.write(bytes);
+  return { socket, ended };
+}
+
+const head = (length: number) => `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n`;
+
+describe("a body over the limit", () => {
+  test.each(["/subgraph", "/nothing"])("is cut off while it arrives in chunks at %s", async (path) => {
+    const { port, seen } = await serve();
+    let sent = 0;
+    const flood = Readable.from(
+      (function* () {
+        for (; sent < 100_000; sent++) yield kilobyte;
+      })(),
+      { objectMode: false },
+    );
+    const response = await send(port, { path, headers: { "transfer-encoding": "chunked" }, body: flood });
+    flood.destroy();
+    expect(response).toEqual({
+      status: 413,
+      body: JSON.stringify({ message: `too long for ${path}` }),
+      connection: "close",
+    });
+    expect(sent).toBeLessThan(50_000);
+    expect(seen).toEqual([]);
+  });
+
+  test("is refused by its length, before it arrives", async () => {
+    const { port, seen } = await serve();
+    const { ended } = await open(port, head(100_001));
+    expect(await ended).toMatch(/^HTTP\/1\.1 413 Payload Too Large\r\n.*\{"message":"too long for \/"\}$/s);
+    expect(seen).toEqual([]);
+  });
+
+  test("is refused with a GET too", async () => {
+    const { port } = await serve();
+    const body = Readable.from([kilobyte.repeat(200)], { objectMode: false });
+    const headers = { "transfer-encoding": "chunked" };
+    expect((await send(port, { method: "GET", headers, body })).status).toBe(413);
+  });
+});
+
+test("bodies up to the limit arrive as they were sent, over one connection", async () => {
+  const { port } = await serve();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const sockets = new Set<Socket | null>();
+  const bodies = ["", "é", kilobyte.repeat(100), "{}"];
+  for (const [place, body] of bodies.entries()) {
+    const headers = place % 2 === 0 ? { "transfer-encoding": "chunked" } : {};
+    const sent = request({ port, host: "127.0.0.1", method: "POST", agent, headers });
+    sent.end(body);
+    const [response] = await once(sent, "response");
+    expect(await text(response)).toBe(body);
+    sockets.add(sent.socket);
+  }
+  expect(sockets.size).toBe(1);
+  agent.destroy();
+});
+
+describe("a client that is too slow is ended", () => {
+  const limits = { headersMs: 300, requestMs: 600, idleMs: 200, stalledMs: 5_000 };
+
+  test.each([
+    ["without a byte", "", /^HTTP\/1\.1 408 /],
+    ["in its headers", "POST / HTTP/1.1\r\nhost: x\r\nx-slow: ", /^HTTP\/1\.1 408 /],
+    ["in its body", `${head(1000)}{"query`, /^HTTP\/1\.1 408 /],
+    ["after a response", "GET /quick HTTP/1.1\r\nhost: x\r\n\r\n", /^HTTP\/1\.1 200 /],
+  ])("%s", async (_, bytes, expected) => {
+    const { port } = await serve({ limits });
+    const { socket, ended } = await open(port, bytes);
+    const isDripping = bytes.startsWith("POST");
+    const dripping = setInterval(() => isDripping && socket.write(" "), 100);
+    expect(await ended).toMatch(expected);
+    clearInterval(dripping);
+  });
+});
+
+test("a POST that is broken off never reaches the application", async () => {
+  const { port, url, seen } = await serve();
+  for (let i = 0; i < 20; i++) {
+    const { socket, ended } = await open(port, `${head(1000)}{"query":`);
+    socket.destroy();
+    await ended;
+  }
+  expect((await fetch(`${url}/`, { method: "POST", body: "whole" })).status).toBe(200);
+  expect(seen).toEqual(["POST 5"]);
+});
+
+test("bodies that are arriving may hold so much together; the oldest ends first", async () => {
+  const { port, url } = await serve({ limits: { arrivingBytes: 250_000 } });
+  const slow = [];
+  for (let i = 0; i < 3; i++) slow.push(await open(port, head(100_000) + kilobyte.repeat(90)));
+  expect(await slow[0]?.ended).toMatch(/^HTTP\/1\.1 503 .*\r\nretry-after: 5\r\n/s);
+  const whole = await fetch(`${url}/`, { method: "POST", body: kilobyte.repeat(50) });
+  expect(whole.status).toBe(200);
+  slow[2]?.socket.end(kilobyte.repeat(10));
+  expect(await slow[2]?.ended).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test("responses that nobody reads may hold so much together; the oldest ends first", async () => {
+  const { port, url } = await serve({ limits: { unreadBytes: 20_000_000 } });
+  const unread = [];
+  for (let i = 0; i < 6; i++) {
+    const { socket } = await open(port, "GET /large HTTP/1.1\r\nhost: x\r\n\r\n");
+    socket.pause();
+    unread.push(socket);
+  }
+  await expect
+    .poll(() => new Promise((resolve) => servers[0]?.getConnections((_, count) => resolve(count))), {
+      timeout: 3_000,
+    })
+    .toBeLessThan(4);
+  expect((await (await fetch(`${url}/large`)).text()).length).toBe(16_000_000);
+  for (const socket of unread) socket.destroy();
+});
+
+test("connections beyond the most are refused, the others served", async () => {
+  const { port } = await serve({ limits: { connections: 3 } });
+  const kept = [];
+  for (let i = 0; i < 3; i++) kept.push(await open(port, ""));
+  expect(await (await open(port, "GET / HTTP/1.1\r\nhost: x\r\n\r\n")).ended).toBe("");
+  kept[0]?.socket.end("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+  expect(await kept[0]?.ended).toMatch(/^HTTP\/1\.1 200 /);
+  for (const { socket } of kept) socket.destroy();
+});
+
+describe("a request that waits", () => {
+  test("ends with 503 and is given up while the database is away", async () => {
+    const { port, seen } = await serve({ isDatabaseAway: async () => true });
+    const started = performance.now();
+    const response = await send(port, { method: "GET", path: "/slow" });
+    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(response).toEqual({
+      status: 503,
+      body: '{"message":"The database does not respond.","details":"Try again in some seconds."}',
+      connection: "close",
+    });
+    await expect.poll(() => seen).toEqual(["slow", "slow ended"]);
+  });
+
+  test("goes on while the database responds", async () => {
+    const { url } = await serve();
+    await expect(fetch(`${url}/slow`, { signal: AbortSignal.timeout(2_500) })).rejects.toThrow("timeout");
+  });
+});

@@ -1,0 +1,107 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
+import type { Hex } from "viem";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startHostileNode } from "../../bench/hostile/hostile-node.ts";
+import { resolvedRecords } from "../../src/api/endpoints/resolve.ts";
+import { createAdmission, resolutionLimits } from "../../src/api/resolution/budget.ts";
+import { createChainClients } from "../../src/api/resolution/chain-clients.ts";
+import { defaultGatewayLimits } from "../../src/api/resolution/gateway.ts";
+import { openEndpoints } from "../support/endpoints.ts";
+
+// Names whose resolvers respond as an attacker wants (bench/hostile/hostile-node.ts), over HTTP.
+
+const registry: Hex = "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e";
+// A chain on which every other name has no resolver.
+const upstream = createServer(async (request, response) => {
+  const { id } = (await json(request)) as { id: number };
+  response.end(JSON.stringify({ jsonrpc: "2.0", id, result: `0x${"0".repeat(64)}` }));
+});
+let node: Awaited<ReturnType<typeof startHostileNode>>;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+  const { port } = upstream.address() as AddressInfo;
+  node = await startHostileNode({ upstream: `http://127.0.0.1:${port}`, registry });
+});
+afterAll(async () => {
+  await node?.close();
+  upstream.close();
+});
+
+function open() {
+  return openEndpoints([resolvedRecords], {
+    database: { row: async () => [] },
+    status: { current: () => undefined },
+    plugins: [],
+    clock: Date.now,
+    resolution: {
+      known: {
+        root: { chainId: 1, address: registry },
+        universalResolver: undefined,
+        indexedChains: new Set<number>(),
+        isReverseResolver: () => false,
+        bridgeOf: () => undefined,
+        staticResolverOf: () => undefined,
+        primaryNameChains: [1],
+      },
+      clientOf: createChainClients([{ id: 1, rpc: { http: [node.url] } }]),
+      gatewayLimits: { ...defaultGatewayLimits, allowsPrivateHosts: true },
+      admit: createAdmission(resolutionLimits),
+    },
+  });
+}
+
+const keys = (count: number) => Array.from({ length: count }, (_, i) => `k${i}`);
+const pathOf = (name: string, count: number) => `/api/resolve/records/${name}?texts=${keys(count).join()}`;
+const unset = (count: number) => Object.fromEntries(keys(count).map((key) => [key, null]));
+
+describe("one resolution ends in time, with calls that are counted", () => {
+  // Two calls of the registry for name.eth and eth, one for supportsInterface; then what each record takes at most.
+  test.each([
+    ["loop.eth", 1, 3 + 5],
+    ["loop.eth", 50, 3 + 50 * 5],
+    ["invalid.eth", 50, 3 + 50],
+    ["overflow.eth", 50, 3 + 50],
+    ["reason.eth", 50, 3 + 50],
+    ["template.eth", 1, 3 + 1],
+    ["upgrade.eth", 1, 3 + 1],
+  ])("%s, %i records", async (name, count, mostCalls) => {
+    const { ask, logged } = open();
+    const before = node.calls();
+    const started = performance.now();
+    const { status, body } = await ask(pathOf(name, count));
+    expect(performance.now() - started).toBeLessThan(10_000);
+    expect([status, body.records]).toEqual([200, { texts: unset(count) }]);
+    expect(node.calls() - before).toBeLessThanOrEqual(mostCalls);
+    expect(logged).toEqual([]);
+  });
+});
+
+test("of 100 requests of one address ten run, the others are told when to ask again", async () => {
+  const { ask } = open();
+  const replies = await Promise.all(Array.from({ length: 100 }, () => ask(pathOf("plain.eth", 1))));
+  expect(replies.filter(({ status }) => status === 200)).toHaveLength(10);
+  const refused = replies.filter(({ status }) => status === 503);
+  expect(refused).toHaveLength(90);
+  for (const { headers, body } of refused) {
+    expect(headers.get("retry-after")).toBe("1");
+    expect(body).toEqual({ message: "Too many names are being resolved at once." });
+  }
+  expect((await ask(pathOf("plain.eth", 1))).body.records).toEqual({ texts: { k0: "a plain text record" } });
+});
+
+test("calls end when the client goes", async () => {
+  const { ask } = open();
+  const leaving = new AbortController();
+  const before = node.calls();
+  const asked = ask(pathOf("loop.eth", 50), { signal: leaving.signal });
+  await expect.poll(() => node.calls() - before).toBeGreaterThan(5);
+  leaving.abort();
+  await asked;
+  const after = node.calls();
+  expect(after - before).toBeLessThan(3 + 50 * 5);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(node.calls() - after).toBeLessThanOrEqual(resolutionLimits.callsAtOnce);
+});
