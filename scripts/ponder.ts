@@ -11,9 +11,15 @@ import { fileURLToPath } from "node:url";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
 import { escapeControls } from "../src/log/json-log.ts";
-import { holdEmbeddedDatabase, repairEmbeddedDatabase } from "./embedded-database.ts";
 import { logLines } from "./log-lines.ts";
-import { PreflightError, requestChainId, requireChains, requireFreePort } from "./preflight.ts";
+import {
+  holdEmbeddedDatabase,
+  PreflightError,
+  repairEmbeddedDatabase,
+  requestChainId,
+  requireChains,
+  requireFreePort,
+} from "./preflight.ts";
 import { secretsOf } from "./redact.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));

@@ -1,6 +1,10 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { expect, test } from "vitest";
-import { requireChains, requireFreePort } from "./preflight.ts";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PGlite } from "@electric-sql/pglite";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { holdEmbeddedDatabase, repairEmbeddedDatabase, requireChains, requireFreePort } from "./preflight.ts";
 
 const chain = (http: string[]) => ({ id: 1, name: "mainnet", rpc: { http } });
 
@@ -68,4 +72,123 @@ test("refuses an address that is not this machine's", async () => {
     "This machine has no address 192.0.2.1 (EADDRNOTAVAIL). Correct API_HOST.",
   );
   await expect(requireFreePort(0, "127.0.0.1")).resolves.toBeUndefined();
+});
+
+let folder: string;
+let directory: string;
+let messages: string[];
+let waits: number[];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "embedded-"));
+  directory = join(folder, "pglite");
+  messages = [];
+  waits = [];
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const tools = (whileWaiting: () => Promise<void> = async () => undefined) => {
+  let now = 1_000_000;
+  return {
+    log: (message: string) => void messages.push(message),
+    now: () => now,
+    async wait(milliseconds: number) {
+      waits.push(milliseconds);
+      now += milliseconds;
+      await whileWaiting();
+    },
+  };
+};
+
+// Ponder 0.17's tables.
+async function leave(app: { is_ready: number; is_locked: number; heartbeat_at: number }) {
+  const database = await PGlite.create(directory);
+  await database.exec(`
+    CREATE SCHEMA ponder_sync; CREATE TABLE ponder_sync.blocks (number int); INSERT INTO ponder_sync.blocks VALUES (1);
+    CREATE TABLE domain (id text); INSERT INTO domain VALUES ('0x01');
+    CREATE TABLE _reorg__domain (id text, checkpoint text);
+    INSERT INTO _reorg__domain VALUES ('final', '099'), ('last final', '100'), ('live', '101');
+    CREATE TABLE _ponder_checkpoint (safe_checkpoint text); INSERT INTO _ponder_checkpoint VALUES ('100');
+    CREATE TABLE _ponder_meta (key text, value jsonb);
+    INSERT INTO _ponder_meta VALUES ('app', '${JSON.stringify(app)}');`);
+  await database.close();
+}
+
+async function read(sql: string) {
+  const database = await PGlite.create(directory);
+  const { rows } = await database.query<{ value: string }>(sql);
+  await database.close();
+  return rows.map(({ value }) => value);
+}
+const tables =
+  "SELECT schemaname || '.' || tablename AS value FROM pg_tables WHERE tablename IN ('domain', 'blocks')";
+
+test("creates nothing if there is no database", async () => {
+  await repairEmbeddedDatabase(directory, "public", tools());
+  expect(existsSync(directory)).toBe(false);
+});
+
+test("keeps an index whose backfill was complete, and completes an interrupted finalization", async () => {
+  await leave({ is_ready: 1, is_locked: 0, heartbeat_at: 0 });
+  await repairEmbeddedDatabase(directory, "public", tools());
+  expect(await read(tables)).toEqual(["ponder_sync.blocks", "public.domain"]);
+  expect(await read("SELECT id AS value FROM _reorg__domain")).toEqual(["live"]);
+  expect(messages).toEqual([]);
+});
+
+test("drops an index with an interrupted backfill, and keeps fetched data", async () => {
+  await leave({ is_ready: 0, is_locked: 0, heartbeat_at: 0 });
+  await repairEmbeddedDatabase(directory, "public", tools());
+  expect(await read(tables)).toEqual(["ponder_sync.blocks"]);
+  expect(messages).toEqual([expect.stringContaining("restarting it")]);
+});
+
+test("waits for the lock of a killed process to expire", async () => {
+  await leave({ is_ready: 0, is_locked: 1, heartbeat_at: 990_000 });
+  await repairEmbeddedDatabase(directory, "public", tools());
+  expect(waits).toEqual([15_100]);
+  expect(await read(tables)).toEqual(["ponder_sync.blocks"]);
+});
+
+test("does not wait for a lock that has expired", async () => {
+  await leave({ is_ready: 0, is_locked: 1, heartbeat_at: 900_000 });
+  await repairEmbeddedDatabase(directory, "public", tools());
+  expect(waits).toEqual([]);
+  expect(await read(tables)).toEqual(["ponder_sync.blocks"]);
+});
+
+test("does not touch a database whose process is alive", async () => {
+  await leave({ is_ready: 0, is_locked: 1, heartbeat_at: 990_000 });
+  const beat = async () => {
+    const database = await PGlite.create(directory);
+    await database.exec(`UPDATE _ponder_meta SET value = jsonb_set(value, '{heartbeat_at}', '1010000')`);
+    await database.close();
+  };
+  await expect(repairEmbeddedDatabase(directory, "public", tools(beat))).rejects.toThrow(
+    `Another process uses the database in ${directory}. Choose another PGLITE_DIRECTORY.`,
+  );
+  expect(await read(tables)).toEqual(["ponder_sync.blocks", "public.domain"]);
+});
+
+test("moves aside a database that cannot be opened", async () => {
+  mkdirSync(directory);
+  writeFileSync(join(directory, "PG_VERSION"), "16\n");
+  await repairEmbeddedDatabase(directory, "public", tools());
+  expect(readdirSync(folder)).toEqual(["pglite.unusable-1000000"]);
+  expect(messages).toEqual([expect.stringContaining("cannot be opened")]);
+});
+
+test("does not touch a folder that is not a database", async () => {
+  mkdirSync(directory);
+  writeFileSync(join(directory, "letter.txt"), "dear");
+  await expect(repairEmbeddedDatabase(directory, "public", tools())).rejects.toThrow(
+    "is not an embedded database",
+  );
+  expect(readdirSync(directory)).toEqual(["letter.txt"]);
+});
+
+test("allows one process per folder", () => {
+  const held = holdEmbeddedDatabase(directory);
+  expect(() => holdEmbeddedDatabase(directory)).toThrow(`Another process uses the database in ${directory}.`);
+  held.release();
+  holdEmbeddedDatabase(directory).release();
 });

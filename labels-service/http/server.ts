@@ -14,15 +14,17 @@ import type { LiveDatabase } from "../store/database-reader.ts";
 import {
   type Answer,
   createSharedMemory,
+  createWriter,
   internalError,
   jsonAnswer,
   type Memory,
   notFound,
   notReady,
+  type Writer,
+  writePreflight,
 } from "./answer.ts";
 import { createHealer } from "./heal.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
-import { createWriter, type Writer, writePreflight } from "./write-answer.ts";
 
 /** A request without its body. */
 type LabelsRequest = { method: string; path: string; query: string; headers: IncomingHttpHeaders };

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { namespaces } from "../deployments/namespaces.ts";
 import { createApi } from "./app.ts";
 import { endpoints } from "./endpoints/endpoints.ts";
-import { createAdmission, resolutionLimits } from "./resolution/budget.ts";
+import { createAdmission, resolutionLimits } from "./resolution/chain-clients.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import type { CurrentStatus } from "./status/status-source.ts";

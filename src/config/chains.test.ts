@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { entriesForRate, parseRpcUrls, providerUrls } from "./chains.ts";
+import { entriesForRate, parseRpcUrls } from "./chains.ts";
+import { providerUrls } from "./providers.ts";
 
 const keys = { alchemy: "A", quicknode: "Q", quicknodeEndpoint: "fast-node", drpc: "D" };
 

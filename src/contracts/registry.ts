@@ -1,6 +1,15 @@
 import { registryAbi } from "../../abis/registry.ts";
+import { nameWrapperAbi } from "../../abis/tokens.ts";
 import type { Deployment, Namespace } from "../deployments/deployment.ts";
-import { deployedContracts, namesKey } from "../deployments/namespaces.ts";
+import { deployedContracts, managedNameOf, namesKey } from "../deployments/namespaces.ts";
+import { tokenIdToHex } from "../ens/nodes.ts";
+import {
+  applyExpiryExtended,
+  applyFusesSet,
+  applyNameUnwrapped,
+  applyNameWrapped,
+  applyWrappedTransfer,
+} from "../indexing/name-wrapper.ts";
 import { applyNewOwner, applyNewResolver, applyNewTtl, applyRegistryTransfer } from "../indexing/registry.ts";
 import type { EventsOf } from "./on.ts";
 
@@ -17,5 +26,25 @@ export function registerRegistries(events: EventsOf, namespace: Namespace, deplo
       applyNewResolver(scope, { node, resolver, isOldRegistry }),
     );
     on("NewTTL", (scope, { node, ttl }) => applyNewTtl(scope, { node, ttl, isOldRegistry }));
+  }
+}
+
+/** Registers the events of a deployment's name wrappers. */
+export function registerNameWrappers(events: EventsOf, namespace: Namespace, deployment: Deployment): void {
+  for (const { datasourceId, name } of deployedContracts(namespace, ["nameWrapper"], [deployment])) {
+    const on = events(namesKey(deployment, datasourceId, name), nameWrapperAbi);
+    const managedNode = managedNameOf(namespace, datasourceId).node;
+    on("NameWrapped", applyNameWrapped);
+    on("NameUnwrapped", (scope, { node, owner }) => applyNameUnwrapped(scope, { node, owner, managedNode }));
+    on("FusesSet", applyFusesSet);
+    on("ExpiryExtended", applyExpiryExtended);
+    on("TransferSingle", (scope, { id, to }) =>
+      applyWrappedTransfer(scope, { node: tokenIdToHex(id), to, place: 0 }),
+    );
+    on("TransferBatch", async (scope, { ids, to }) => {
+      for (const [place, id] of ids.entries()) {
+        await applyWrappedTransfer(scope, { node: tokenIdToHex(id), to, place });
+      }
+    });
   }
 }

@@ -1,8 +1,7 @@
 import type { Hex } from "viem";
 import { describe, expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
-import { tokenIssuers } from "../deployments/issuers.ts";
-import { namespaces } from "../deployments/namespaces.ts";
+import { namespaces, tokenIssuers } from "../deployments/namespaces.ts";
 import { currencies } from "../deployments/seaport.ts";
 import { nameSale } from "../schema/tokenscope.ts";
 import { applyOrderFulfilled, type FilledOrder, type OrderItem, saleOf } from "./name-sales.ts";

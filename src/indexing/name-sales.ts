@@ -1,10 +1,10 @@
 import type { Hex } from "viem";
-import type { TokenIssuer } from "../deployments/issuers.ts";
-import { nodeOfToken } from "../deployments/issuers.ts";
+import type { TokenIssuer } from "../deployments/namespaces.ts";
+import { nodeOfToken } from "../deployments/namespaces.ts";
 import type { Currency, CurrencyOf } from "../deployments/seaport.ts";
 import { assetId } from "../ens/caip-ids.ts";
 import { nameSale } from "../schema/tokenscope.ts";
-import { ensureAccount } from "./accounts.ts";
+import { ensureAccount } from "./events.ts";
 import type { Scope } from "./scope.ts";
 
 /** One item of an order: what is given, by Seaport's item types. */

@@ -1,8 +1,8 @@
 import type { Hex } from "viem";
 import { describe, expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
-import type { TokenIssuer } from "../deployments/issuers.ts";
-import { nodeOfToken } from "../deployments/issuers.ts";
+import type { TokenIssuer } from "../deployments/namespaces.ts";
+import { nodeOfToken } from "../deployments/namespaces.ts";
 import { account } from "../schema/subgraph.ts";
 import { nameToken } from "../schema/tokenscope.ts";
 import { applyTokenTransfer, applyTokenTransfers } from "./name-tokens.ts";

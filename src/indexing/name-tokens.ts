@@ -1,9 +1,9 @@
 import type { Hex } from "viem";
-import { nodeOfToken, type TokenIssuer } from "../deployments/issuers.ts";
+import { nodeOfToken, type TokenIssuer } from "../deployments/namespaces.ts";
 import { assetId } from "../ens/caip-ids.ts";
 import { zeroAddress } from "../ens/nodes.ts";
 import { nameToken } from "../schema/tokenscope.ts";
-import { ensureAccount } from "./accounts.ts";
+import { ensureAccount } from "./events.ts";
 import type { Scope } from "./scope.ts";
 
 export type Transfer = { tokenId: bigint; from: Hex; to: Hex };

@@ -4,9 +4,8 @@ import { keccak256 } from "../ens/keccak.ts";
 import { encodedLabel } from "../ens/labels.ts";
 import { isParentCannotControlBurned, toSignedFuses } from "../ens/registrations.ts";
 import { wrappedDomain } from "../schema/subgraph.ts";
-import { ensureAccount } from "./accounts.ts";
 import { type DomainRow, expectDomain, findDomain, saveDomain, updateDomain } from "./domains.ts";
-import { addDomainEvent } from "./events.ts";
+import { addDomainEvent, ensureAccount } from "./events.ts";
 import type { Scope } from "./scope.ts";
 
 type WrappedName = { labelName: string | null; name: string };

@@ -1,7 +1,6 @@
 import type { Hex } from "viem";
 import { rootNode, subnode, zeroAddress } from "../ens/nodes.ts";
 import { resolver } from "../schema/subgraph.ts";
-import { ensureAccount } from "./accounts.ts";
 import {
   bareDomain,
   type DomainRow,
@@ -13,7 +12,7 @@ import {
   updateDomain,
   updateExpectedDomain,
 } from "./domains.ts";
-import { addDomainEvent } from "./events.ts";
+import { addDomainEvent, ensureAccount } from "./events.ts";
 import { childName } from "./naming.ts";
 import { reverseLabel } from "./reverse-labels.ts";
 import type { Scope } from "./scope.ts";

@@ -2,9 +2,8 @@ import type { Hex } from "viem";
 import type { DnsTextRecord } from "../ens/dns-records.ts";
 import { storedList } from "../ponder/store.ts";
 import { resolver } from "../schema/subgraph.ts";
-import { ensureAccount, isOwnedBy } from "./accounts.ts";
 import { type DomainRow, updateDomainIfStored } from "./domains.ts";
-import { addResolverEvent } from "./events.ts";
+import { addResolverEvent, ensureAccount, isOwnedBy } from "./events.ts";
 import type { Scope } from "./scope.ts";
 
 // Records as the subgraph sees them: keys and coin types that were ever set, and the values of addr and contenthash.

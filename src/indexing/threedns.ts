@@ -3,10 +3,9 @@ import { dnsLabels } from "../ens/dns.ts";
 import { keccak256 } from "../ens/keccak.ts";
 import { rootNode, subnode } from "../ens/nodes.ts";
 import { registration, resolver } from "../schema/subgraph.ts";
-import { ensureAccount } from "./accounts.ts";
 import { readTokenUri } from "./contract-reads.ts";
 import { bareDomain, expectDomain, findDomain, saveDomain, updateDomain } from "./domains.ts";
-import { addDomainEvent, addRegistrationEvent } from "./events.ts";
+import { addDomainEvent, addRegistrationEvent, ensureAccount } from "./events.ts";
 import { childName, type StoredLabel } from "./naming.ts";
 import type { Scope } from "./scope.ts";
 

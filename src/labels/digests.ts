@@ -1,7 +1,6 @@
 import { digestLength, digestOfText } from "../ens/keccak.ts";
 
-// Labelhashes as their 32 bytes, lists of them one after another: the form that the innermost loops work on.
-
+// Labelhashes as their 32 bytes, lists of them one after another, for the innermost loops.
 /**
  * Writes the bytes of a canonical labelhash (`0x` and 64 lower-case digits) at `start`. False if `text` is anything else;
  * the bytes written are then meaningless.
@@ -44,8 +43,7 @@ export function readDigest(bytes: Uint8Array, at: number, target: Uint8Array, st
 }
 
 const [zero, x] = [0x30, 0x78];
-const noDigit = 256;
-const digitValues = new Uint16Array(128).fill(noDigit);
+const digitValues = new Uint16Array(128).fill(256);
 for (const [value, digit] of [..."0123456789abcdef"].entries()) digitValues[digit.charCodeAt(0)] = value;
 
 /**

@@ -1,7 +1,6 @@
-import { registerNameWrappers } from "../contracts/name-wrapper.ts";
 import type { EventsOf } from "../contracts/on.ts";
 import { registerBaseRegistrars, registerControllers } from "../contracts/registrar.ts";
-import { registerRegistries } from "../contracts/registry.ts";
+import { registerNameWrappers, registerRegistries } from "../contracts/registry.ts";
 import { registerResolvers } from "../contracts/resolver.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { lineanames } from "../deployments/lineanames.ts";

@@ -7,9 +7,9 @@ import { dnsRecordEvents, textChanged, textChangedWithValue } from "../contracts
 import type { Namespace } from "../deployments/deployment.ts";
 import { rootDatasource, rootRegistry } from "../deployments/ens.ts";
 import { deployedContracts } from "../deployments/namespaces.ts";
-import { coinTypeOfChain, defaultEvmCoinType } from "../ens/coin-types.ts";
 import { dnsTextRecord } from "../ens/dns-records.ts";
 import { subnode, zeroAddress } from "../ens/nodes.ts";
+import { coinTypeOfChain, defaultEvmCoinType } from "../ens/reverse-names.ts";
 import { readText } from "../indexing/contract-reads.ts";
 import {
   addAbiContentType,

@@ -26,10 +26,7 @@ export const registrationLifecycle = onchainTable(
   (table) => ({ bySubregistry: index().on(table.subregistryId) }),
 );
 
-/**
- * One row per registration or renewal, created by the base registrar's event; events of controllers that follow in the
- * same transaction complete it, later ones do not change it. Id: that of the first event. Amounts in wei.
- */
+/** One row per registration or renewal, created by the base registrar's event and completed by its transaction. Amounts in wei. */
 export const registrarAction = onchainTable(
   "registrar_actions",
   (t) => ({

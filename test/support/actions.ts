@@ -1,7 +1,7 @@
 import { PGlite } from "@electric-sql/pglite";
 import { type Hex, namehash } from "viem";
 import { createDatabase, type Database } from "../../src/api/database/client.ts";
-import type { Subregistry } from "../../src/deployments/issuers.ts";
+import type { Subregistry } from "../../src/deployments/namespaces.ts";
 import { indexStatements, tableStatements } from "./create-tables.ts";
 import { checkpointOf } from "./subgraph/endpoint.ts";
 

@@ -1,5 +1,5 @@
-import { brokenInvariants } from "../../src/api/status/invariants.ts";
 import type { Snapshot } from "../../src/api/status/snapshot.ts";
+import { brokenInvariants } from "../../src/api/status/snapshot.ts";
 import { type ChainName, chainIds } from "./recordings.ts";
 
 type Status = {

@@ -1,7 +1,6 @@
 import type { Endpoint } from "../rest/endpoint.ts";
-import { realtime } from "./amirealtime.ts";
 import { config } from "./config.ts";
-import { indexingStatus } from "./indexing-status.ts";
+import { indexingStatus, realtime } from "./indexing-status.ts";
 import { nameSales } from "./name-sales.ts";
 import { nameTokens } from "./name-tokens.ts";
 import { registrarActions } from "./registrar-actions.ts";

@@ -3,7 +3,8 @@ import { z } from "zod/v4";
 import { nodeOfName } from "../../ens/names.ts";
 import type { Database } from "../database/client.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../rest/paging.ts";
+import { pageContextSchema, pagedRefusal, pageOf } from "../rest/page.ts";
+import { pagedQuery, pagingOf } from "../rest/paging.ts";
 import {
   addressSchema,
   amountSchema,

@@ -3,12 +3,12 @@ import { z } from "zod/v4";
 import type { Deployment, Namespace } from "../../deployments/deployment.ts";
 import { deployments } from "../../deployments/deployments.ts";
 import { rootDatasource } from "../../deployments/ens.ts";
-import { tokenIssuers } from "../../deployments/issuers.ts";
+import { tokenIssuers } from "../../deployments/namespaces.ts";
 import { nodeOfName, parentName } from "../../ens/names.ts";
 import { tokenIdToHex, zeroAddress } from "../../ens/nodes.ts";
 import type { Database } from "../database/client.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { envelope } from "../rest/errors.ts";
+import { envelope } from "../rest/envelope.ts";
 import {
   addressSchema,
   bytes32Parameter,

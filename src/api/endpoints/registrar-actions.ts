@@ -1,11 +1,12 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
-import type { Subregistry } from "../../deployments/issuers.ts";
+import type { Subregistry } from "../../deployments/namespaces.ts";
 import { nodeOfInterpretedName } from "../../ens/names.ts";
 import type { Database } from "../database/client.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { envelope } from "../rest/errors.ts";
-import { pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../rest/paging.ts";
+import { envelope } from "../rest/envelope.ts";
+import { pageContextSchema, pagedRefusal, pageOf } from "../rest/page.ts";
+import { pagedQuery, pagingOf } from "../rest/paging.ts";
 import {
   addressParameter,
   booleanParameter,

@@ -1,7 +1,7 @@
 import type { Client, Hex } from "viem";
 import { z } from "zod/v4";
 import type { Database } from "../database/client.ts";
-import { type createAdmission, resolutionLimits } from "../resolution/budget.ts";
+import { type createAdmission, resolutionLimits } from "../resolution/chain-clients.ts";
 import { createChainReader, UnavailableError } from "../resolution/chain-reader.ts";
 import { type Resolution, resolveRecords } from "../resolution/forward.ts";
 import { createGatewayReader, type GatewayLimits } from "../resolution/gateway.ts";
@@ -10,7 +10,8 @@ import { primaryName } from "../resolution/primary-name.ts";
 import { namePath, selectionOf, selectionQuery } from "../resolution/selection.ts";
 import { createTrace, type Tracer } from "../resolution/trace.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { ApiError, messageSchema } from "../rest/errors.ts";
+import { messageSchema } from "../rest/envelope.ts";
+import { ApiError } from "../rest/errors.ts";
 import { addressParameter, addressSchema, booleanParameter, hexSchema } from "../rest/values.ts";
 import { project } from "../status/snapshot.ts";
 import type { StatusSource } from "../status/status-source.ts";

@@ -1,13 +1,12 @@
 import type { Hex } from "viem";
-import { defaultEvmCoinType } from "../../ens/coin-types.ts";
 import { namesAbove, nodeOfName } from "../../ens/names.ts";
 import { nameValue } from "../../ens/record-values.ts";
-import { parseReverseName } from "../../ens/reverse-names.ts";
+import { defaultEvmCoinType, parseReverseName } from "../../ens/reverse-names.ts";
 import type { Database } from "../database/client.ts";
 import type { ChainReader } from "./chain-reader.ts";
+import { liveRecords } from "./chain-reader.ts";
 import { indexedRecords, indexedResolver, indexedReverseName, liveSelection } from "./indexed-records.ts";
 import type { KnownContracts, Registry } from "./known-contracts.ts";
-import { liveRecords } from "./live-records.ts";
 import { isEmptySelection, type Records, type Selection, unsetRecords } from "./selection.ts";
 import type { Tracer } from "./trace.ts";
 

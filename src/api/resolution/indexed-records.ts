@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
-import { defaultEvmCoinType, isEvmCoinType } from "../../ens/coin-types.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { addressValue, nameValue } from "../../ens/record-values.ts";
+import { defaultEvmCoinType, isEvmCoinType } from "../../ens/reverse-names.ts";
 import type { Database } from "../database/client.ts";
 import { emptySelection, type Records, type Selection } from "./selection.ts";
 

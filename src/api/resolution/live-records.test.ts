@@ -1,7 +1,6 @@
 import { encodeFunctionData, type Hex, toFunctionSelector } from "viem";
 import { describe, expect, test } from "vitest";
-import { type ChainReader, UnavailableError } from "./chain-reader.ts";
-import { liveRecords } from "./live-records.ts";
+import { type ChainReader, liveRecords, UnavailableError } from "./chain-reader.ts";
 import { emptySelection, type Selection } from "./selection.ts";
 
 const resolver: Hex = "0x231b0ee14048e9dccd1d247744d114a4eb5e8e63";

@@ -1,6 +1,5 @@
 import type { Hex } from "viem";
-import { coinTypeOfChain } from "../../ens/coin-types.ts";
-import { reverseName } from "../../ens/reverse-names.ts";
+import { coinTypeOfChain, reverseName } from "../../ens/reverse-names.ts";
 import { type Resolution, resolveRecords } from "./forward.ts";
 import { emptySelection } from "./selection.ts";
 import type { Tracer } from "./trace.ts";

@@ -1,5 +1,5 @@
 import type { CurrentStatus, StatusSource } from "../status/status-source.ts";
-import type { Refusal } from "./errors.ts";
+import type { Refusal } from "./envelope.ts";
 
 /** A plugin, or several of which one is enough. */
 type PluginNeed = string | readonly string[];

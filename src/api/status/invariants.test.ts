@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { brokenInvariants } from "./invariants.ts";
 import type { ChainSnapshot, OmnichainStatus, Snapshot } from "./snapshot.ts";
+import { brokenInvariants } from "./snapshot.ts";
 
 const at = (number: number) => ({ timestamp: 1_000_000 + number * 10, number });
 const from = (start: number) => ({ configType: "indefinite" as const, startBlock: at(start) });

@@ -4,9 +4,8 @@ import { type BlockRef, readCheckpoints } from "../../ponder/checkpoints.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
 import type { RowReader } from "../../ponder/sql-client.ts";
 import type { StatusChain } from "./facts.ts";
-import { createFindBlock, type FetchBlock } from "./find-block.ts";
+import { createFindBlock, type FetchBlock } from "./facts.ts";
 import { createIndexerStatus } from "./indexer-status.ts";
-import { brokenInvariants } from "./invariants.ts";
 import {
   createSnapshotTable,
   createSnapshotView,
@@ -15,6 +14,7 @@ import {
   saveSnapshot,
 } from "./saved-snapshot.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { brokenInvariants } from "./snapshot.ts";
 
 /** The snapshot in force, and its JSON text, which is built once. */
 export type CurrentStatus = { snapshot: Snapshot; json: string };

@@ -1,7 +1,8 @@
 import { setImmediate as othersTurn } from "node:timers/promises";
 import type { ASTNode } from "graphql";
 import type { SubgraphLimits } from "../../../config/limits.ts";
-import { costText, type Price, prices, QueryError } from "../schema/errors.ts";
+import { QueryError } from "../schema/errors.ts";
+import { costText, type Price, prices } from "../schema/prices.ts";
 
 /** The price of a request so far. */
 export type Spent = Record<Price, number>;

@@ -1,6 +1,6 @@
 import { zeroAddress } from "viem";
 import { expect, test } from "vitest";
-import { isOwnedBy } from "./accounts.ts";
+import { isOwnedBy } from "./events.ts";
 
 const address = `0x${"ab".repeat(20)}` as const;
 const other = `0x${"cd".repeat(20)}` as const;
