@@ -10,7 +10,7 @@ const inProcess = "test/hostile/{documents,fuzz,labels,raw}-*.test.ts";
 const replacesModules = "src/plugins/made-up-deployment.test.ts";
 
 // Measure times under a load of their own: no other test file runs beside them.
-const alone = ["test/e2e/subgraph-protection.test.ts"];
+const alone = ["test/e2e/subgraph-protection.test.ts", "test/e2e/database-outage.test.ts"];
 
 const unit = {
   testTimeout: 20_000,
@@ -27,8 +27,8 @@ const endToEnd = {
 
 export default defineConfig({
   test: {
-    // Of two processors Vitest would use one.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Of two processors Vitest would use one. End-to-end tests wait for a fifth of their time.
+    maxWorkers: availableParallelism() + 1,
     minWorkers: 1,
     // One module graph for all files of a worker: loading it again for each took longer than the tests.
     poolOptions: { forks: { isolate: false } },
