@@ -12,6 +12,8 @@ const replacesModules = "src/plugins/made-up-deployment.test.ts";
 // Measure times under a load of their own: no other test file runs beside them.
 const alone = ["test/e2e/subgraph-protection.test.ts", "test/e2e/database-outage.test.ts"];
 
+const workers = Math.max(2, availableParallelism() - 1);
+
 const unit = {
   testTimeout: 20_000,
   hookTimeout: 60_000,
@@ -27,11 +29,10 @@ const endToEnd = {
 
 export default defineConfig({
   test: {
-    // Of two processors Vitest would use one. End-to-end tests wait for a fifth of their time.
-    maxWorkers: availableParallelism() + 1,
-    minWorkers: 1,
-    // One module graph for all files of a worker: loading it again for each took longer than the tests.
-    poolOptions: { forks: { isolate: false } },
+    // Of two processors Vitest would use one.
+    maxWorkers: workers,
+    // As many: workers that end when idle may be ended a second time between two projects, which fails the run.
+    minWorkers: workers,
     // One group after the other.
     projects: [
       {
