@@ -6,7 +6,7 @@ import { startWorld, type World } from "../support/world.ts";
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld({ head: 1500, database: "embedded" });
+  world = await startWorld({ head: 1620, database: "embedded" });
 });
 afterAll(() => world?.close());
 
@@ -25,8 +25,8 @@ test("an index killed in the backfill and while following ends equal to one that
   world.start();
   const first = watchStatus(world.url, ["root"]);
   await world.waitForIndex();
-  await follow(1500, 1580);
-  await statusAt(first, 1580);
+  await follow(1620, 1640);
+  await statusAt(first, 1640);
   await first.stop();
   expect([...first.faults]).toEqual([]);
   expect(first.seen.at(-1)).toBe("omnichain-following chain-following");
@@ -40,7 +40,7 @@ test("an index killed in the backfill and while following ends equal to one that
 
   world.start();
   const second = watchStatus(world.url, ["root"]);
-  await follow(1580, 1666);
+  await follow(1640, 1666);
   await world.waitForIndex();
   await statusAt(second, 1666);
   await second.stop();
