@@ -5,7 +5,7 @@ import { z } from "zod/v4";
 import { type Namespace, type NamespaceId, namespaceIds } from "../deployments/deployment.ts";
 import { rootDatasource } from "../deployments/ens.ts";
 import { namespaces } from "../deployments/namespaces.ts";
-import { labelSetIdPattern, labelSetIdRule } from "../labels/label-set.ts";
+import { type LabelSetPin, labelSetIdPattern, labelSetIdRule } from "../labels/label-set.ts";
 import { chainsFrom, type IndexedChain } from "./chains.ts";
 import { applyDatasourcesFile } from "./datasources-file.ts";
 import { type SubgraphLimits, subgraphLimitsFrom } from "./limits.ts";
@@ -13,16 +13,13 @@ import { indexedChainIds, missingDatasources, type PluginId, pluginIds } from ".
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A label set that answers are pinned to: labels of versions up to this one. */
-type LabelSet = { labelSetId: string; labelSetVersion: number };
-
 /** The checked configuration from the environment. */
 export type Config = {
   namespace: NamespaceId;
   datasources: Namespace;
   plugins: PluginId[];
   isSubgraphCompatible: boolean;
-  labelSet: LabelSet;
+  labelSet: LabelSetPin;
   labelsUrl: string;
   rootChainId: number;
   /** Whether gateways of off-chain names may lie in private networks and go without TLS. */

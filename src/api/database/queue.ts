@@ -101,8 +101,8 @@ export function createQueue({ concurrency, spare, queue, queuePerClient }: Queue
 const isBefore = (one: Client, other: Client) =>
   one.running < other.running || (one.running === other.running && one.latest < other.latest);
 
-// Resolves with what `enter` gives when its turn comes.
-function lineUp<T>(line: Set<() => void>, signal: AbortSignal, enter: () => T): Promise<T> {
+/** Joins a line. Resolves with what `enter` gives once the entry in `line` is called; leaves and rejects once `signal` is aborted. */
+export function lineUp<T>(line: Set<() => void>, signal: AbortSignal, enter: () => T): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const leave = () => {
     line.delete(next);

@@ -1,5 +1,6 @@
 import { type Client, createClient, type EIP1193RequestOptions, http } from "viem";
 import { isContractRefusal } from "../../ens/contract-refusals.ts";
+import { lineUp } from "../database/queue.ts";
 import { ApiError } from "../rest/errors.ts";
 
 /** What live resolution may take. It has RPC clients of its own, so that it never waits in indexing's queue, nor the reverse. */
@@ -25,23 +26,9 @@ export type Turns = <T>(signal: AbortSignal, task: () => Promise<T>) => Promise<
 export function createTurns(most: number): Turns {
   const waiting = new Set<() => void>();
   let free = most;
-  const enter = (signal: AbortSignal) =>
-    new Promise<void>((resolve, reject) => {
-      const go = () => {
-        waiting.delete(go);
-        signal.removeEventListener("abort", stop);
-        resolve();
-      };
-      const stop = () => {
-        waiting.delete(go);
-        reject(signal.reason);
-      };
-      waiting.add(go);
-      signal.addEventListener("abort", stop, { once: true });
-    });
   return async (signal, task) => {
     signal.throwIfAborted();
-    if (free === 0) await enter(signal);
+    if (free === 0) await lineUp(waiting, signal, () => undefined);
     else free -= 1;
     try {
       return await task();
