@@ -2,18 +2,22 @@
 // implementation (measured once on a similar machine with 5 M labels; a stand-in with its cost runs alongside).
 //
 //   node scripts/with-node.mjs bench/labels.ts [--labels 5000000] [--seconds 6] [--port 21900] [--folder DIR]
-import { spawn, spawnSync } from "node:child_process";
+//   node scripts/with-node.mjs bench/labels.ts --against CHECKOUT [--rounds 60]
+//
+// With --against, this checkout alternates with another one of this project (with its packages installed): both ingest the
+// same dump, and both serve the same database in short turns. Ratios above 1: this one costs less processor time.
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { digestOfText } from "../src/ens/keccak.ts";
-import { labelhashOf } from "../src/ens/labels.ts";
 import { openLabelFile } from "../src/labels/label-file.ts";
 import { generatedLabels, writeDump } from "./labels/data.ts";
 import { referenceCost } from "./labels/stand-in.ts";
+import { compareLabels, cpuSeconds, ingest, requests, runCommand, startServer } from "./labels/turns.ts";
 import { load } from "./load.ts";
 
 const { values } = parseArgs({
@@ -21,12 +25,15 @@ const { values } = parseArgs({
     labels: { type: "string", default: "5000000" },
     seconds: { type: "string", default: "6" },
     port: { type: "string", default: "21900" },
+    against: { type: "string" },
+    rounds: { type: "string", default: "60" },
     folder: { type: "string", default: join(tmpdir(), "labels-bench") },
   },
 });
 const [labelCount, seconds, port] = [Number(values.labels), Number(values.seconds), Number(values.port)];
 const { folder } = values;
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+const checkout = script("..");
 
 /** Measured of the public reference implementation; its ingest does not verify. */
 const reference = {
@@ -58,6 +65,12 @@ if (!existsSync(dump)) {
 /** Processor microseconds of this service's heals, for the comparison in the same run. */
 const ownCost: Record<string, number> = {};
 
+if (values.against !== undefined) {
+  const checkouts: [string, string] = [checkout, resolve(values.against)];
+  await compareLabels(checkouts, { dump, folder, labelCount, port, rounds: Number(values.rounds) });
+  process.exit();
+}
+
 console.log(`${whole(labelCount)} labels; the last column compares with the reference implementation\n`);
 measureIngest();
 checkNothingLost();
@@ -67,21 +80,8 @@ await measureHeals(service.pid);
 await service.stop();
 await measureStandIn();
 
-function command(...args: string[]) {
-  const { stdout, stderr, status } = spawnSync(process.execPath, [script("labels/measured.ts"), ...args], {
-    encoding: "utf8",
-  });
-  if (status !== 0) throw new Error(stderr);
-  const cost: { cpuSeconds: number; wallSeconds: number; peakBytes: number } = JSON.parse(
-    stdout.trim().split("\n").at(-1) ?? "",
-  );
-  return cost;
-}
-
 function measureIngest() {
-  rmSync(database, { force: true });
-  const args = ["--label-set-id", "subgraph", "--label-set-version", "0", "--database", database];
-  const { wallSeconds, cpuSeconds, peakBytes } = command("ingest", dump, ...args);
+  const { wallSeconds, cpuSeconds, peakBytes } = ingest(checkout, { dump, database });
   const speed = labelCount / wallSeconds;
   report(
     "ingest, verified, rows/s",
@@ -116,7 +116,7 @@ function checkNothingLost() {
 }
 
 function measureValidation() {
-  const { cpuSeconds } = command("validate", "--database", database);
+  const { cpuSeconds } = runCommand(checkout, "validate", "--database", database);
   const speed = labelCount / cpuSeconds;
   report(
     "validate, labels/s of processor time",
@@ -128,23 +128,7 @@ function measureValidation() {
 
 async function measureStart() {
   const started = performance.now();
-  const child = spawn(
-    process.execPath,
-    [
-      script("../labels-service/cli.ts"),
-      "serve",
-      "--port",
-      String(port),
-      "--host",
-      "127.0.0.1",
-      "--database",
-      database,
-    ],
-    { stdio: "ignore" },
-  );
-  const url = `http://127.0.0.1:${port}/v1/heal/${labelhashOf("x".repeat(120_000))}`;
-  while ((await fetch(url).catch(() => undefined))?.status !== 200)
-    await new Promise((done) => setTimeout(done, 5));
+  const server = await startServer(checkout, { port, database });
   const startSeconds = (performance.now() - started) / 1000;
   report(
     "start to first heal, s",
@@ -152,43 +136,7 @@ async function measureStart() {
     "< 0.5",
     times(reference.startSeconds / startSeconds),
   );
-  const stop = async () => {
-    child.kill("SIGTERM");
-    await once(child, "exit");
-  };
-  return { pid: child.pid ?? 0, stop };
-}
-
-function requests() {
-  const known: string[] = [];
-  const step = Math.max(1, Math.floor(labelCount / 100_000));
-  let i = 0;
-  for (const label of generatedLabels(labelCount))
-    if (i++ % step === 1 % step && label.length < 1000) known.push(labelhashOf(label));
-  const unknown = known.map((_, i) => labelhashOf(`unknown label ${i}`));
-  const pin = "?label_set_id=subgraph&label_set_version=0";
-  const get = (labelhash: string, query: string) =>
-    `GET /v1/heal/${labelhash}${query} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
-  const pick = (list: string[]) => list[Math.floor(Math.random() * list.length)] ?? "";
-  const bodies = Array.from({ length: 20 }, () => {
-    const labelhashes = Array.from({ length: 10_000 }, () => pick(known));
-    return JSON.stringify({ labelhashes, label_set_id: "subgraph", label_set_version: 0 });
-  });
-  const posts = bodies.map(
-    (body) =>
-      `POST /v1/heal HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-  );
-  return {
-    pinned: () => get(pick(known), pin),
-    known: () => get(pick(known), ""),
-    unknown: () => get(pick(unknown), ""),
-    batch: () => pick(posts),
-  };
-}
-
-async function cpuSeconds(): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  return Number(/^process_cpu_seconds_total (\S+)/m.exec(text)?.[1]);
+  return server;
 }
 
 /** The median of three rounds by processor time for each request, after a warm-up. */
@@ -196,9 +144,9 @@ async function run(next: () => string, connections: number) {
   await load(port, { connections, seconds: 1, next });
   const rounds = [];
   for (let round = 0; round < 3; round++) {
-    const before = await cpuSeconds();
+    const before = await cpuSeconds(port);
     const result = await load(port, { connections, seconds: seconds / 3, next });
-    rounds.push({ ...result, microseconds: (((await cpuSeconds()) - before) * 1e6) / result.requests });
+    rounds.push({ ...result, microseconds: (((await cpuSeconds(port)) - before) * 1e6) / result.requests });
   }
   const [, median] = rounds.toSorted((a, b) => a.microseconds - b.microseconds);
   if (median === undefined) throw new Error("No round was run.");
@@ -206,7 +154,7 @@ async function run(next: () => string, connections: number) {
 }
 
 async function measureHeals(pid: number) {
-  const { batch, ...single } = requests();
+  const { batch, ...single } = requests(labelCount);
   const targets = { pinned: "<= 40", known: "", unknown: "" };
   for (const kind of ["pinned", "known", "unknown"] as const) {
     const { microseconds, perSecond, p50, p99, statuses } = await run(single[kind], 50);
@@ -255,7 +203,7 @@ async function measureStandIn() {
   while (!(await fetch(`http://127.0.0.1:${port}/metrics`).catch(() => undefined))?.ok)
     await new Promise((done) => setTimeout(done, 20));
   console.log("\nthe reference implementation's cost, by a stand-in on this machine:");
-  const { pinned, known, unknown } = requests();
+  const { pinned, known, unknown } = requests(labelCount);
   for (const [kind, next] of Object.entries({ pinned, known, unknown })) {
     const { microseconds, perSecond, p50, p99 } = await run(next, 50);
     report(

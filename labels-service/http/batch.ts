@@ -4,7 +4,7 @@ import { z } from "zod/v4-mini";
 import { digestLength } from "../../src/ens/keccak.ts";
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import { readDigest, writeDigest } from "../../src/labels/digests.ts";
-import type { LabelFile, ShortHeal } from "../../src/labels/label-file.ts";
+import type { LabelFile } from "../../src/labels/label-file.ts";
 import { type Answer, busy, errorAnswer, jsonAnswer, type Memory } from "./answer.ts";
 import { checkedPin, invalidLabelhash, refusedPin } from "./heal.ts";
 
@@ -87,8 +87,10 @@ export type HealedList = {
   /** The most bytes of labels in memory while the pieces are read one after another. */
   heldBytes: number;
   /** The labels in order, undefined where there is none, up to 2000 at a time. */
-  pieces(): Generator<(string | undefined)[]>;
+  pieces(): Pieces;
 };
+
+type Pieces = Generator<(string | undefined)[]>;
 
 /**
  * Heals labelhashes, which are given as their bytes one after another. They are looked up in the order of the file, which
@@ -100,18 +102,24 @@ export async function healList(
   highestVersion: number,
 ): Promise<HealedList> {
   const order = inOrderOfKeys(digests);
-  const labels = new Array<ShortHeal>(order.length);
+  const labels = new Array<string | undefined>(order.length);
+  /** Bytes of the long labels by place. */
+  const long = new Map<number, number>();
   let [shortBytes, longBytes, longest] = [0, 0, 0];
   for (let start = 0; start < order.length; start += healedAtOnce) {
     const places = order.subarray(start, start + healedAtOnce);
     const healed = file.healShort(digests, highestVersion, places, heldLength);
     for (let i = 0; i < places.length; i++) {
       const label = healed[i];
-      labels[places[i] ?? 0] = label;
+      const place = places[i] ?? 0;
       if (typeof label === "number") {
+        long.set(place, label);
         longBytes += label;
         longest = Math.max(longest, label);
-      } else if (label !== undefined) shortBytes += label.length;
+      } else {
+        labels[place] = label;
+        if (label !== undefined) shortBytes += label.length;
+      }
     }
     await new Promise(setImmediate);
   }
@@ -120,20 +128,26 @@ export async function healList(
   return {
     bytes: shortBytes + longBytes,
     heldBytes: shortBytes + (longest === 0 ? 0 : Math.max(longest, pieceLength)),
-    pieces: () => piecesOf(labels, healAt),
+    pieces: () => (long.size === 0 ? slicesOf(labels) : piecesOf(labels, long, healAt)),
   };
 }
 
+function* slicesOf(labels: (string | undefined)[]): Pieces {
+  for (let start = 0; start < labels.length; start += sentAtOnce)
+    yield labels.slice(start, start + sentAtOnce);
+}
+
 function* piecesOf(
-  labels: ShortHeal[],
+  labels: (string | undefined)[],
+  long: Map<number, number>,
   healAt: (place: number) => string | undefined,
-): Generator<(string | undefined)[]> {
+): Pieces {
   let piece: (string | undefined)[] = [];
   let length = 0;
   for (let place = 0; place < labels.length; place++) {
-    const label = labels[place];
-    if (typeof label === "number") length += label;
-    piece.push(typeof label === "number" ? healAt(place) : label);
+    const bytes = long.get(place);
+    length += bytes ?? 0;
+    piece.push(bytes === undefined ? labels[place] : healAt(place));
     if (piece.length < sentAtOnce && length < pieceLength) continue;
     yield piece;
     piece = [];
@@ -236,8 +250,6 @@ function writeAnyDigest(text: unknown, target: Uint8Array, start: number): boole
   if (typeof text !== "string") return false;
   return writeDigest(text, target, start) || writeDigest(normalizeLabelhash(text) ?? "", target, start);
 }
-
-type Pieces = ReturnType<HealedList["pieces"]>;
 
 function* object(pieces: Pieces): Generator<string> {
   let before = '{"status":"success","labels":[';

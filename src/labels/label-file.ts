@@ -27,7 +27,7 @@ export type LabelFile = {
 };
 
 /** A short label, the bytes of a long one, or undefined: there is no such label. */
-export type ShortHeal = string | number | undefined;
+type ShortHeal = string | number | undefined;
 
 /** `application_id` of a label database: "ENSL". */
 export const labelDatabaseApplicationId = 0x45_4e_53_4c;

@@ -1,0 +1,140 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { labelhashOf } from "../../src/ens/labels.ts";
+import { load } from "../load.ts";
+import { generatedLabels } from "./data.ts";
+
+/** What a command of the label service cost. */
+export type CommandCost = { cpuSeconds: number; wallSeconds: number; peakBytes: number };
+
+/** Runs a command of the label service of `checkout`. */
+export function runCommand(checkout: string, ...args: string[]): CommandCost {
+  const measured = join(checkout, "bench/labels/measured.ts");
+  const { stdout, stderr, status } = spawnSync(process.execPath, [measured, ...args], { encoding: "utf8" });
+  if (status !== 0) throw new Error(stderr);
+  return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
+}
+
+/** Ingests a dump into a new database. */
+export function ingest(
+  checkout: string,
+  { dump, database }: { dump: string; database: string },
+): CommandCost {
+  rmSync(database, { force: true });
+  const args = ["--label-set-id", "subgraph", "--label-set-version", "0", "--database", database];
+  return runCommand(checkout, "ingest", dump, ...args);
+}
+
+/** A label service under measurement. */
+export type Server = { port: number; pid: number; stop(): Promise<void> };
+
+/** Starts the label service of `checkout`; it has healed its first label when the promise resolves. */
+export async function startServer(
+  checkout: string,
+  { port, database }: { port: number; database: string },
+): Promise<Server> {
+  const cli = join(checkout, "labels-service/cli.ts");
+  const options = ["--port", String(port), "--host", "127.0.0.1", "--database", database];
+  const child = spawn(process.execPath, [cli, "serve", ...options], { stdio: "ignore" });
+  const url = `http://127.0.0.1:${port}/v1/heal/${labelhashOf("x".repeat(120_000))}`;
+  while ((await fetch(url).catch(() => undefined))?.status !== 200)
+    await new Promise((done) => setTimeout(done, 5));
+  const stop = async () => {
+    child.kill("SIGTERM");
+    await once(child, "exit");
+  };
+  return { port, pid: child.pid ?? 0, stop };
+}
+
+/** Processor seconds of the label service at `port` so far. */
+export async function cpuSeconds(port: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  return Number(/^process_cpu_seconds_total (\S+)/m.exec(text)?.[1]);
+}
+
+/** Requests for labels of the generated set, at random. */
+export function requests(labelCount: number) {
+  const known: string[] = [];
+  const step = Math.max(1, Math.floor(labelCount / 100_000));
+  let i = 0;
+  for (const label of generatedLabels(labelCount))
+    if (i++ % step === 1 % step && label.length < 1000) known.push(labelhashOf(label));
+  const unknown = known.map((_, i) => labelhashOf(`unknown label ${i}`));
+  const pin = "?label_set_id=subgraph&label_set_version=0";
+  const get = (labelhash: string, query: string) =>
+    `GET /v1/heal/${labelhash}${query} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
+  const pick = (list: string[]) => list[Math.floor(Math.random() * list.length)] ?? "";
+  const bodies = Array.from({ length: 20 }, () => {
+    const labelhashes = Array.from({ length: 10_000 }, () => pick(known));
+    return JSON.stringify({ labelhashes, label_set_id: "subgraph", label_set_version: 0 });
+  });
+  const posts = bodies.map(
+    (body) =>
+      `POST /v1/heal HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  return {
+    pinned: () => get(pick(known), pin),
+    known: () => get(pick(known), ""),
+    unknown: () => get(pick(unknown), ""),
+    batch: () => pick(posts),
+  };
+}
+
+type Comparison = { dump: string; folder: string; labelCount: number; port: number; rounds: number };
+
+/** Prints the processor time of two checkouts, which work by turns, and the second one's by the first one's. */
+export async function compareLabels(
+  checkouts: [string, string],
+  { dump, folder, labelCount, port, rounds }: Comparison,
+): Promise<void> {
+  const database = join(folder, "turns.sqlite");
+  const measured = async (rounds: number, turns: (round: number) => Promise<number[]>) => {
+    const results = [];
+    for (let round = 0; round < rounds; round++) results.push(await turns(round));
+    return results;
+  };
+  const ingestOnce = (one: string) => (ingest(one, { dump, database }).cpuSeconds * 1e6) / labelCount;
+  print("ingest, us/row", await measured(5, (round) => inTurn(round, checkouts, ingestOnce)));
+
+  const servers = await Promise.all(
+    checkouts.map((one, i) => startServer(one, { port: port + i, database })),
+  );
+  const kinds = Object.entries(requests(labelCount));
+  for (const [kind, next] of kinds) {
+    const [connections, seconds] = kind === "batch" ? [2, 0.4] : [50, 0.2];
+    const turn = async ({ port }: Server) => {
+      const before = await cpuSeconds(port);
+      const result = await load(port, { connections, seconds, next });
+      return (((await cpuSeconds(port)) - before) * 1e6) / result.requests;
+    };
+    for (const server of servers) await load(server.port, { connections, seconds: 2, next });
+    print(`${kind} heal, us/request`, await measured(rounds, (round) => inTurn(round, servers, turn)));
+  }
+  await Promise.all(servers.map((server) => server.stop()));
+}
+
+/** The results in the order of `items`; in odd rounds the last one begins. */
+async function inTurn<T>(round: number, items: T[], turn: (item: T) => number | Promise<number>) {
+  const results: number[] = [];
+  for (const i of round % 2 === 0 ? items.keys() : [...items.keys()].reverse()) {
+    const item = items[i];
+    if (item !== undefined) results[i] = await turn(item);
+  }
+  return results;
+}
+
+// Small machines share their cores: a turn costs up to twice as much beside a neighbour. Ratios of one quantile compare
+// turns of the same kind.
+function print(what: string, rounds: number[][]) {
+  const sorted = (isOwn: boolean) =>
+    rounds.flatMap((round) => round.filter((_, i) => (i % 2 === 0) === isOwn)).sort((a, b) => a - b);
+  const [own, others] = [sorted(true), sorted(false)];
+  const quantiles = [0.1, 0.25, 0.5].map((share) => {
+    const at = Math.floor((own.length - 1) * share);
+    const [one = 0, other = 0] = [own[at], others[at]];
+    return `${one.toFixed(2)} / ${other.toFixed(2)} = ${(other / one).toFixed(3)}`;
+  });
+  console.log(`${what.padEnd(26)} ${quantiles.join("   ")}`);
+}
