@@ -3,8 +3,9 @@ import { describe, expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
 import { labelhashOf } from "../ens/labels.ts";
 import { rootNode } from "../ens/nodes.ts";
-import { account, domain, registration, registrationEvent } from "../schema/subgraph.ts";
-import { subgraphNaming } from "./naming.ts";
+import { account, domain, registration, registrationEvent, wrappedDomain } from "../schema/subgraph.ts";
+import { applyWrappedTransfer } from "./name-wrapper.ts";
+import { multichainNaming, type Naming, subgraphNaming } from "./naming.ts";
 import {
   applyControllerLabel,
   applyNameRegistered,
@@ -25,7 +26,7 @@ const gracePeriod = 7_776_000n;
 async function createRegistrar(labels: string[] = ["eth"]) {
   const { next, store, anomalies } = createScopes();
   const known = new Map(labels.map((label) => [labelhashOf(label), label]));
-  const scope = () => next({ naming: subgraphNaming, heal: (hash) => known.get(hash) });
+  const scope = ({ naming = subgraphNaming } = {}) => next({ naming, heal: (hash) => known.get(hash) });
   const own = (parentNode: Hex, label: string) =>
     applyNewOwner(scope(), { parentNode, labelhash: labelhashOf(label), owner, isOldRegistry: false });
   await own(rootNode, "eth");
@@ -71,6 +72,31 @@ describe("NameRegistered", () => {
       { cost: 12n, labelName: "alice", registrantId: other, expiryDate: 1_900_000_000n },
     ]);
     expect(rows(account).map(({ id }) => id)).toContain(other);
+  });
+});
+
+describe("NameRegistered of a name that lapsed while it was wrapped", () => {
+  const wrapAndRegisterAnew = async (naming: Naming) => {
+    const { scope, register, domainOf, rows } = await createRegistrar();
+    await register(1_700_000_100n);
+    await applyWrappedTransfer(scope(), { node: alice, to: owner, place: 0 });
+    await applyNameRegistered(scope({ naming }), {
+      managed,
+      labelhash,
+      owner: other,
+      expires: 1_800_000_000n,
+    });
+    return { wrappedOwnerId: domainOf(alice)?.wrappedOwnerId, wrapped: rows(wrappedDomain) };
+  };
+
+  test("removes the wrapped domain, as the original does since June 2026", async () => {
+    expect(await wrapAndRegisterAnew(subgraphNaming)).toEqual({ wrappedOwnerId: null, wrapped: [] });
+  });
+
+  test("leaves it stored for an index of several chains", async () => {
+    const { wrappedOwnerId, wrapped } = await wrapAndRegisterAnew(multichainNaming);
+    expect(wrappedOwnerId).toBe(owner);
+    expect(wrapped).toMatchObject([{ id: alice, ownerId: owner }]);
   });
 });
 

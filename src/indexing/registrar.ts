@@ -3,7 +3,7 @@ import type { ControllerFacts, ManagedName } from "../deployments/deployment.ts"
 import { subnode } from "../ens/nodes.ts";
 import { gracePeriod } from "../ens/registrations.ts";
 import { unlessMissing } from "../ponder/store.ts";
-import { registration } from "../schema/subgraph.ts";
+import { registration, wrappedDomain } from "../schema/subgraph.ts";
 import { type DomainRow, findDomain, updateDomain, updateDomainIfStored } from "./domains.ts";
 import { addRegistrationEvent, ensureAccount, isOwnedBy } from "./events.ts";
 import { childName, type StoredLabel } from "./naming.ts";
@@ -20,12 +20,19 @@ export async function applyNameRegistered(
   const { db, naming, blockNumber, timestamp } = scope;
   const node = subnode(managed.node, labelhash);
   const known = naming.proven(labelhash, await scope.heal(labelhash));
-  const changes = (before: DomainRow | undefined) => ({
-    registrantId: owner,
-    expiryDate: expires + gracePeriod,
-    ...nameUnder(scope, { managed, labelhash, known, before }),
-  });
+  // subgraph: a name that lapsed while it was wrapped and is registered anew is no longer wrapped (since June 2026).
+  let leavesWrapper = false;
+  const changes = (before: DomainRow | undefined) => {
+    leavesWrapper = naming.isSubgraphCompatible && before !== undefined && before.wrappedOwnerId !== null;
+    return {
+      registrantId: owner,
+      expiryDate: expires + gracePeriod,
+      ...(leavesWrapper ? { wrappedOwnerId: null } : {}),
+      ...nameUnder(scope, { managed, labelhash, known, before }),
+    };
+  };
   const stored = await updateDomainIfStored(scope, node, changes);
+  if (leavesWrapper) await db.delete(wrappedDomain, { id: node });
   if (!isOwnedBy(stored, owner)) await ensureAccount(scope, owner);
   if (!stored) {
     // The registry did not name it first: other chains' registrars hold names for later. On the root chain that is an
