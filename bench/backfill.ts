@@ -9,8 +9,8 @@
 // Needs a Postgres server's programs (it starts one for the run), or DATABASE_URL. The RPC cache is filled by a first
 // run, whose time is printed too; the figures that count come from runs over the warm cache.
 //
-// With --against, each mode alternates with the indexing functions of another checkout of this project (with its
-// packages installed); the last column is the median of the ratios of adjacent runs: above 1, this one is faster.
+// With --against, each mode runs beside the indexing functions of another checkout of this project (with its packages
+// installed); the last column is the mean ratio of the pairs: above 1, this one is faster.
 //
 // With --chains, each plugin set gets its own database, so that its first run shows all of its requests; each count is
 // followed by the difference from the previous set. The run fails unless every log was indexed by every plugin that

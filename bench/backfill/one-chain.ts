@@ -67,24 +67,29 @@ export async function measureOneChain(options: OneChainOptions): Promise<void> {
   }
 }
 
-/** Runs each mode alternately with the functions of this checkout and of another; the order changes every round. */
+/**
+ * Runs the functions of this checkout and of another at the same time, so that other work on the machine slows both. Which
+ * one starts first changes every round.
+ */
 async function compare(subject: Subject, other: string, rounds: number): Promise<void> {
-  console.log("this checkout | the other | ratio of adjacent runs, median: by time, by processor time");
+  console.log("this checkout | the other | ratio, geometric mean: by time, by processor time");
   for (const [place, [name, mode]] of Object.entries(modes).entries()) {
     if (mode.appRoot !== realRoot) continue;
     const pairs: { own: Run; others: Run }[] = [];
     for (let round = 0; round < rounds; round++) {
       const own = () => backfill(subject, `own${place}_${round}`, mode);
       const others = () => backfill(subject, `other${place}_${round}`, { ...mode, appRoot: other });
-      if (round % 2 === 0) pairs.push({ own: await own(), others: await others() });
-      else {
-        const first = await others();
-        pairs.push({ own: await own(), others: first });
+      if (round % 2 === 0) {
+        const [first, second] = await Promise.all([own(), others()]);
+        pairs.push({ own: first, others: second });
+      } else {
+        const [first, second] = await Promise.all([others(), own()]);
+        pairs.push({ own: second, others: first });
       }
     }
     const speeds = (of: "own" | "others") => pairs.map((pair) => format(pair[of].eventsPerSecond)).join(", ");
-    const byTime = median(pairs.map(({ own, others }) => others.seconds / own.seconds));
-    const byProcessor = median(
+    const byTime = meanRatio(pairs.map(({ own, others }) => others.seconds / own.seconds));
+    const byProcessor = meanRatio(
       pairs.map(({ own, others }) => others.processorSeconds / own.processorSeconds),
     );
     console.log(
@@ -92,6 +97,9 @@ async function compare(subject: Subject, other: string, rounds: number): Promise
     );
   }
 }
+
+const meanRatio = (ratios: number[]) =>
+  Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
 
 /** Indexes the chain once into a new schema; settles when the backfill is complete. */
 async function backfill(
