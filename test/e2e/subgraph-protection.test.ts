@@ -42,6 +42,19 @@ test("stops a statement on the server once its time is up", async ({ skip }) => 
   await expect.poll(running, { timeout: 3_000 }).toBe(0);
 });
 
+test("waits for a table that a reorg has locked, longer than Ponder's connections do", async ({ skip }) => {
+  const { client } = generated;
+  if (!("connect" in client)) return skip("needs a Postgres server: in memory, there is one session");
+  const { ask } = createEndpoint(client);
+  const reorg = await client.connect();
+  await reorg.query({ text: "BEGIN; LOCK TABLE domain IN ACCESS EXCLUSIVE MODE" });
+  const answer = ask("{ domains(first: 1) { id } }");
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  await reorg.query({ text: "COMMIT" });
+  reorg.release();
+  expect((await answer).data?.["domains"]).toHaveLength(1);
+});
+
 test("stops a statement on the server once its client has gone", async ({ skip }) => {
   if (!generated.isServer) skip("needs a Postgres server: in memory, statements cannot be stopped");
   const { url, close } = await listen({ timeoutMs: 60_000 });
@@ -60,7 +73,7 @@ test("under a load of slow queries other routes stay fast, and 503 is returned b
 }) => {
   if (!generated.isServer)
     skip("needs a Postgres server: in memory, one query at a time runs on the same thread");
-  const { url, close } = await listen({ timeoutMs: 1_500, concurrency: 3, queue: 6 });
+  const { url, close } = await listen({ timeoutMs: 3_000, concurrency: 3, queue: 6 });
   const load = Array.from({ length: 20 }, async (_, place) => {
     const own = { ...post, body: body.replace("a0%", `a0%${place}%`) };
     return (await fetch(`${url}/subgraph`, own)).status;

@@ -107,8 +107,8 @@ export async function createEmptyDatabase(url: string) {
 let databases = 0;
 
 /** A pool of at most `max` connections to a database that a test drops when it is done. */
-export function createPool(url: string, max: number): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max });
+export function createPool(url: string, max: number, settings: pg.PoolConfig = {}): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max, ...settings });
   // The server ends connections when it drops the database: not an error of the test.
   const ignore = () => undefined;
   return pool.on("error", ignore).on("connect", (client) => client.on("error", ignore));

@@ -38,7 +38,8 @@ async function open(): Promise<{
     return { run, client, database: createDatabase(client), isServer: false, close: () => client.close() };
   }
   const { url, drop } = await createEmptyDatabase(server);
-  const pool = createPool(url, 12);
+  // As Ponder's pool for reading.
+  const pool = createPool(url, 12, { options: "-c lock_timeout=500" });
   // The driver's types leave out what the product uses of its connections.
   const client = pool as unknown as SqlClient;
   return {

@@ -61,8 +61,10 @@ export type Compiler = {
  */
 export async function compileRequest(request: QueryRequest, compiler: Compiler): Promise<CompiledRequest> {
   const { limits } = compiler;
+  const isLong = request.query.length > longDocument;
+  if (isLong) await letOthersWork();
   const operation = compiler.readDocument(request.query, request.operationName);
-  if (request.query.length > longDocument) await letOthersWork();
+  if (isLong) await letOthersWork();
   const context: CompileContext = {
     fragments: operation.fragments,
     variables: readVariables(operation, request.variables, limits),
