@@ -145,9 +145,11 @@ async function writeAnswer(
     return;
   }
   if (typeof body === "string") {
-    const bytes = Buffer.byteLength(body);
-    response.writeHead(status, [...head, "content-length", String(bytes)]).end(body);
-    if (bytes <= writeSize) return;
+    // A long text is encoded once, for its length and for the connection.
+    const bytes = body.length > writeSize ? Buffer.from(body) : body;
+    const length = Buffer.byteLength(bytes);
+    response.writeHead(status, [...head, "content-length", String(length)]).end(bytes);
+    if (length <= writeSize) return;
   } else response.writeHead(status, head);
   const impatience = setTimeout(() => response.destroy(), longestMs);
   try {

@@ -34,6 +34,35 @@ export function createHealer() {
   };
 }
 
+/** A heal of this many milliseconds is slow: its label has a hundred kilobytes or more. */
+const slowMs = 5;
+
+/**
+ * Runs heals at once, until one was slow: those that come before the process has looked for what else has arrived then
+ * wait in line, a few milliseconds of them at a time. Many long labels delay other requests no more than one does.
+ */
+export function createHealLine() {
+  const waiting: (() => void)[] = [];
+  let isOpen = false;
+  const turn = () => {
+    const until = performance.now() + slowMs;
+    while (waiting.length > 0 && performance.now() < until) waiting.shift()?.();
+    isOpen = waiting.length > 0;
+    if (isOpen) setImmediate(turn);
+  };
+  return (heal: () => void): void => {
+    if (isOpen) {
+      waiting.push(heal);
+      return;
+    }
+    const since = performance.now();
+    heal();
+    if (performance.now() - since < slowMs) return;
+    isOpen = true;
+    setImmediate(turn);
+  };
+}
+
 /** Clients always pin the same label set, so the same query comes again and again. */
 function rememberLast(parse: (query: string) => PinResult): (query: string) => PinResult {
   let lastQuery = "";

@@ -23,7 +23,7 @@ import {
   type Writer,
   writePreflight,
 } from "./answer.ts";
-import { createHealer } from "./heal.ts";
+import { createHealer, createHealLine } from "./heal.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 
 /** A request without its body. */
@@ -194,8 +194,7 @@ export function createLabelsServer({
     }
   };
 
-  const handle = (incoming: IncomingMessage, response: ServerResponse): void => {
-    const since = performance.now();
+  const handle = (incoming: IncomingMessage, response: ServerResponse, since: number): void => {
     const request = requestOf(incoming);
     if (request.method === "OPTIONS" && request.path.startsWith("/v1/")) {
       writePreflight(response, request.headers);
@@ -211,13 +210,19 @@ export function createLabelsServer({
     } else void send(exchange, routed.answer);
   };
 
+  const inLine = createHealLine();
   const server = createServer(connectionOptions(limits), (incoming, response) => {
-    try {
-      handle(incoming, response);
-    } catch (error) {
-      const path = incoming.url ?? "";
-      void write(response, { method: "", path }, failed(error, path));
-    }
+    const since = performance.now();
+    const { url: path = "" } = incoming;
+    const answer = () => {
+      try {
+        handle(incoming, response, since);
+      } catch (error) {
+        void write(response, { method: "", path }, failed(error, path));
+      }
+    };
+    if (path.startsWith(healPrefix)) inLine(answer);
+    else answer();
   });
   server.timeout = limits.stalledMs;
   server.maxConnections = limits.connections;

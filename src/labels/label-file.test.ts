@@ -133,6 +133,21 @@ describe("label file", () => {
     file.close();
   });
 
+  test("returns a long label each time, and a changed one never", () => {
+    const [right, wrong] = ["r".repeat(100_000), "w".repeat(100_000)];
+    create([right, wrong]);
+    const database = new Database(path);
+    database.prepare("UPDATE labels SET label = replace(label, 'w', 'v')").run();
+    database.close();
+    const file = openLabelFile(path);
+    for (let time = 0; time < 3; time++) {
+      expect(file.heal(labelhashOf(right), 0)).toBe(right);
+      expect(file.heal(labelhashOf(wrong), 0)).toBeUndefined();
+      expect(file.healAll(digestsOf([wrong, right]), 0)).toEqual([undefined, right]);
+    }
+    file.close();
+  });
+
   test.each<[string, () => void, RegExp]>([
     ["a missing file", () => {}, /there is no such file/],
     ["another kind of file", () => writeFileSync(path, "x".repeat(10_000)), /file is not a database/],

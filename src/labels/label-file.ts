@@ -66,12 +66,14 @@ function lookups(
     .raw();
   const hasCollisions = database.prepare("SELECT 1 FROM collisions").get() !== undefined;
 
+  const isChecked = createLongChecks();
+
   /** Heals the labelhash whose bytes begin at `start`. */
   const healAt = (digests: Uint8Array, start: number, highestVersion: number): string | undefined => {
     const row = byKey.get(labelKey(digests, start));
     if (row === undefined) return undefined;
     const [version, label] = row;
-    if (isPreimage(label, digests, start)) return version <= highestVersion ? label : undefined;
+    if (isChecked(label, digests, start)) return version <= highestVersion ? label : undefined;
     const other = byLabelhash.get(Buffer.from(digests.subarray(start, start + digestLength)));
     if (other === undefined || other[0] > highestVersion) return undefined;
     return isPreimage(other[1], digests, start) ? other[1] : undefined;
@@ -86,7 +88,7 @@ function lookups(
       for (let i = 0; i < some.length; i++) {
         const at = (some[i] ?? 0) * digestLength;
         const label = labels[i] ?? undefined;
-        const isAnswer = typeof label === "string" ? isPreimage(label, digests, at) : label || !hasCollisions;
+        const isAnswer = typeof label === "string" ? isChecked(label, digests, at) : label || !hasCollisions;
         answers[start + i] = isAnswer ? label : healAt(digests, at, highestVersion);
       }
     }
@@ -105,6 +107,29 @@ function lookups(
     healAll: (digests, highestVersion) =>
       healShort(digests, highestVersion, everyPlace(digests), longestLabel).map(oneLabel),
     healShort,
+  };
+}
+
+/** UTF-16 units of a label whose hash takes as long as a hundred heals. */
+const longToCheck = 65_536;
+/** Labels of that length of which it is known that they are right. */
+const mostChecked = 1000;
+
+/**
+ * `isPreimage`, which hashes a long label only once: the file that is open never changes. Otherwise one label of megabytes,
+ * asked for again and again, keeps the processor busy.
+ */
+function createLongChecks(): typeof isPreimage {
+  const checked = new Set<string>();
+  return (label, digests, start = 0) => {
+    if (label.length < longToCheck) return isPreimage(label, digests, start);
+    const digest = Buffer.from(digests.subarray(start, start + digestLength)).toString("hex");
+    // The row of a labelhash is found by its key: a label of another length is another row's.
+    const key = `${digest}${label.length}`;
+    if (checked.has(key)) return true;
+    if (!isPreimage(label, digests, start)) return false;
+    if (checked.size < mostChecked) checked.add(key);
+    return true;
   };
 }
 
