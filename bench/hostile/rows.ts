@@ -23,8 +23,22 @@ export async function addRows({ url, schema }: { url: string; schema: string }, 
        SELECT id || '-' || i, ${columns} FROM name_sales, generate_series(1, (SELECT ceil($1::numeric / greatest(count(*), 1))::int FROM name_sales)) i`,
       [sales],
     );
-    await client.query("ANALYZE");
+    await analyze(client);
   } finally {
     await client.end();
+  }
+}
+
+// The service may be creating an index at that time: the server ends one of two that wait for each other.
+async function analyze(client: pg.Client): Promise<void> {
+  const isDeadlock = (error: unknown) => error instanceof pg.DatabaseError && error.code === "40P01";
+  for (let isDone = false; !isDone; ) {
+    isDone = await client.query("ANALYZE").then(
+      () => true,
+      (error) => {
+        if (isDeadlock(error)) return false;
+        throw error;
+      },
+    );
   }
 }
