@@ -6,18 +6,18 @@ import type { Reply } from "./attack.ts";
 import { attacks } from "./attacks.ts";
 
 /** What is sent to the process. */
-export type AttackJob = { name: string; port: number; seed: number };
+export type AttackJob = { name: string; port: number; from: string; seed: number };
 
 /** What the process sends back. */
 export type AttackResult = { replies: Reply[]; seconds: number };
 
-process.on("message", async ({ name, port, seed }: AttackJob) => {
+process.on("message", async ({ name, port, from, seed }: AttackJob) => {
   const attack = attacks.find((one) => one.name === name);
   if (attack === undefined) throw new Error(`Unknown attack ${name}.`);
   const started = performance.now();
   const ends = AbortSignal.timeout(attack.seconds * 1000);
   setMaxListeners(0, ends);
-  const replies = await attack.run({ port, random: createRandom(seed), ends });
+  const replies = await attack.run({ port, from, random: createRandom(seed), ends });
   const result: AttackResult = { replies, seconds: (performance.now() - started) / 1000 };
   process.send?.(result);
 });

@@ -3,7 +3,13 @@ import { Readable } from "node:stream";
 import type { Random } from "../../devnet/random.ts";
 
 /** Target of an attack. `port` is that of the attacked service. */
-export type Target = { port: number; random: Random; ends: AbortSignal };
+export type Target = {
+  port: number;
+  /** Loopback address that the attack comes from. */
+  from: string;
+  random: Random;
+  ends: AbortSignal;
+};
 
 /** How one request of an attack ended: HTTP status with the error in the body, or why there was no response. */
 export type Reply = { status: string; ms: number; bytes: number };
@@ -35,7 +41,7 @@ type Sent = {
 };
 
 /** Sends one request on its own connection and counts the bytes of the response. Never throws. */
-export function send({ port, ends }: Target, sent: Sent): Promise<Reply> {
+export function send({ port, from, ends }: Target, sent: Sent): Promise<Reply> {
   const { method = "GET", path, headers = {}, body, givesUpAfterMs, unreadForMs } = sent;
   const started = performance.now();
   let bytes = 0;
@@ -51,17 +57,20 @@ export function send({ port, ends }: Target, sent: Sent): Promise<Reply> {
     const timer = setTimeout(() => end("given up"), givesUpAfterMs ?? 120_000);
     ends.addEventListener("abort", stop, { once: true });
     if (ends.aborted) return stop();
-    asked = request({ host: "127.0.0.1", port, method, path, headers, agent: false }, (response) => {
-      const status = String(response.statusCode);
-      response.on("error", () => end(`${status}, broken off`));
-      if (unreadForMs !== undefined) return void setTimeout(() => end(`${status}, unread`), unreadForMs);
-      let start = "";
-      response.on("data", (chunk: Buffer) => {
-        if (bytes === 0) start = chunk.toString("utf8", 0, 300);
-        bytes += chunk.length;
-      });
-      response.on("end", () => end(`${status}${errorIn(start)}`));
-    });
+    asked = request(
+      { host: "127.0.0.1", localAddress: from, port, method, path, headers, agent: false },
+      (response) => {
+        const status = String(response.statusCode);
+        response.on("error", () => end(`${status}, broken off`));
+        if (unreadForMs !== undefined) return void setTimeout(() => end(`${status}, unread`), unreadForMs);
+        let start = "";
+        response.on("data", (chunk: Buffer) => {
+          if (bytes === 0) start = chunk.toString("utf8", 0, 300);
+          bytes += chunk.length;
+        });
+        response.on("end", () => end(`${status}${errorIn(start)}`));
+      },
+    );
     asked.on("error", (error: NodeJS.ErrnoException) => end(error.code ?? "error"));
     asked.on("close", () => end("closed"));
     if (body instanceof Readable) body.pipe(asked);

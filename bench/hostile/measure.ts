@@ -63,7 +63,8 @@ export async function measureAttack(world: World, attack: Attack, seed: number):
     const before = gauges.now();
     const log = { ...world.log };
     const calls = world.hostile.calls();
-    const result = await runAttack(attack, isLabels ? world.labels.port : world.port, seed);
+    const port = isLabels ? world.labels.port : world.port;
+    const result = await runAttack(attack, { port, from: "127.0.0.1", seed });
     const during = await watcher.read();
     const callsDuring = world.hostile.calls() - calls;
     await sleep(afterMs);
@@ -91,12 +92,15 @@ export async function measureAttack(world: World, attack: Attack, seed: number):
 }
 
 /** Runs an attack in its own process, which is killed when it exceeds its time. */
-export async function runAttack(attack: Attack, port: number, seed: number): Promise<AttackResult> {
+export async function runAttack(
+  attack: Attack,
+  { port, from, seed }: Omit<AttackJob, "name">,
+): Promise<AttackResult> {
   const child = fork(programs.attack);
   const started = performance.now();
   const timer = setTimeout(() => child.kill("SIGKILL"), attack.seconds * 1000 + graceMs);
   try {
-    child.send({ name: attack.name, port, seed } satisfies AttackJob);
+    child.send({ name: attack.name, port, from, seed } satisfies AttackJob);
     const result = await Promise.race([messageOf<AttackResult>(child), once(child, "exit")]);
     if (!Array.isArray(result)) return result;
     return { replies: [], seconds: (performance.now() - started) / 1000 };

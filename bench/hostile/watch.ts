@@ -19,6 +19,8 @@ export type Seen = {
 };
 
 const patienceMs = 30_000;
+// Not that of the attackers: the services give each address its share.
+const localAddress = "127.0.0.2";
 
 /**
  * Sends one request after the other until `stop`. `read` returns the observations since the last call and counts a
@@ -82,7 +84,7 @@ function statusOf(
 ): Promise<string> {
   return new Promise((resolve) => {
     const headers = body === undefined ? {} : { "content-type": "application/json" };
-    const asked = request({ ...target, host: "127.0.0.1", headers }, (response) => {
+    const asked = request({ ...target, host: "127.0.0.1", localAddress, headers }, (response) => {
       response.on("error", () => resolve("broken off"));
       response.on("end", () => resolve(String(response.statusCode)));
       response.resume();

@@ -146,9 +146,9 @@ export const connectionAttacks: Attack[] = [
   },
 ];
 
-function open({ port }: Target, head: string): Promise<{ socket: Socket; close(kind: string): Reply }> {
+function open({ port, from }: Target, head: string): Promise<{ socket: Socket; close(kind: string): Reply }> {
   const started = performance.now();
-  const socket = connect({ port, host: "127.0.0.1" });
+  const socket = connect({ port, host: "127.0.0.1", localAddress: from });
   let ended: string | undefined;
   let endedAt = 0;
   const end = (how: string) => {
