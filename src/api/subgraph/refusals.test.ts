@@ -144,6 +144,26 @@ test("fails the whole group of root fields with the same block, and no other", a
   });
 });
 
+// graph-node locates the block of every group before it appends a result, and returns the first error alone
+// (graphql/src/runner.rs, StoreResolver::at_block).
+test("fails the whole request, without data, when one root field's block cannot be served", async () => {
+  const errors = [
+    {
+      message:
+        "Failed to decode `block.number` value: `subgraph test has only indexed up to block number 1666 and data for block number 2000 is therefore not yet available`",
+    },
+  ];
+  const late = "late: accounts(block: { number: 2000 }) { id }";
+  for (const query of [
+    `{ accounts { id } ${late} }`,
+    `{ ${late} accounts { id } }`,
+    `{ domains(first: 1001) { id } ${late} accounts(block: { number: 1 }) { id } }`,
+    `{ accounts { id } _meta(block: { number: 2000 }) { deployment } }`,
+  ]) {
+    expect(await answer(query)).toEqual({ errors });
+  }
+});
+
 test("serves the latest block under any constraint that it meets", async () => {
   const blocks = [
     "null",

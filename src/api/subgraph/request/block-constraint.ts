@@ -45,10 +45,10 @@ function invalid(value: Value): QueryError {
 }
 
 /**
- * Throws QueryError unless a response read at `head` meets the constraint. Only the latest block can be served: rows
- * have no history.
+ * The error of a request whose response, read at `head`, does not meet the constraint; undefined if it does. Only the
+ * latest block can be served: rows have no history.
  */
-export async function checkConstraint(
+export async function unservedBlock(
   constraint: BlockConstraint,
   {
     head,
@@ -59,24 +59,21 @@ export async function checkConstraint(
     deployment: string;
     hashes: (head: BlockRef) => Promise<BlockHashes | undefined>;
   },
-): Promise<void> {
-  if (constraint.kind === "latest") return;
+): Promise<QueryError | undefined> {
+  if (constraint.kind === "latest") return undefined;
   if (constraint.kind === "hash") {
     const known = head === undefined ? undefined : await hashes(head);
-    if (known?.hash === constraint.hash) return;
-    throw new QueryError("Failed to decode `block.hash` value: `no block with that hash found`", {
-      scope: "group",
-    });
+    if (known?.hash === constraint.hash) return undefined;
+    return new QueryError("Failed to decode `block.hash` value: `no block with that hash found`");
   }
   const { kind, number } = constraint;
   const indexed = head?.number ?? 0;
-  if (head !== undefined && (number === indexed || (kind === "atLeast" && number < indexed))) return;
+  if (head !== undefined && (number === indexed || (kind === "atLeast" && number < indexed)))
+    return undefined;
   const key = kind === "atLeast" ? "number_gte" : "number";
   const reason =
     number < indexed
       ? `only has data starting at block number ${indexed} and data for block number ${number} is therefore not available`
       : `has only indexed up to block number ${indexed} and data for block number ${number} is therefore not yet available`;
-  throw new QueryError(`Failed to decode \`block.${key}\` value: \`subgraph ${deployment} ${reason}\``, {
-    scope: "group",
-  });
+  return new QueryError(`Failed to decode \`block.${key}\` value: \`subgraph ${deployment} ${reason}\``);
 }

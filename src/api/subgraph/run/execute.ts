@@ -4,7 +4,7 @@ import { type ColumnReader, RowTooLongError } from "../../database/client.ts";
 import type { Column } from "../../database/long-rows.ts";
 import { danglingMark } from "../compile/compile.ts";
 import type { CompiledRequest, RootField } from "../compile/compile-request.ts";
-import { type BlockHashes, checkConstraint } from "../request/block-constraint.ts";
+import { type BlockHashes, unservedBlock } from "../request/block-constraint.ts";
 import { type ErrorEntry, QueryError } from "../schema/errors.ts";
 import { metaJson } from "./meta.ts";
 import type { Parts } from "./send.ts";
@@ -41,7 +41,8 @@ export async function executeRequest(
   const columns = [options.headSql, ...places.keys(), ...extensions.map(({ sql }) => sql)];
   const row = await readRow(options, statement.finish(`SELECT ${columns.join(", ")}`), signal);
   const head = parseHead(shortText(row[0]));
-  await checkGroups(fields, failed, { ...options, head });
+  const unserved = await findUnservedBlock(fields, { ...options, head });
+  if (unserved !== undefined) return { body: JSON.stringify({ errors: [unserved.entry] }), head };
   const values = new Map<RootField, NonNullable<Column>>(
     texts.map((field) => [field, row[places.get(field.sql) ?? 0] ?? "null"]),
   );
@@ -101,22 +102,18 @@ function stateOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-async function checkGroups(
+// subgraph: a block that cannot be served fails the request as a whole, whatever its other root fields ask for.
+async function findUnservedBlock(
   fields: readonly RootField[],
-  failed: Map<number, QueryError>,
   source: ExecuteOptions & { head: BlockRef | undefined },
-): Promise<void> {
-  const checked = new Set<number>();
+): Promise<QueryError | undefined> {
+  let checked: number | undefined;
   for (const { group, constraint } of fields) {
-    if (failed.has(group) || checked.has(group)) continue;
-    checked.add(group);
-    try {
-      await checkConstraint(constraint, source);
-    } catch (error) {
-      if (!(error instanceof QueryError)) throw error;
-      failed.set(group, error);
-    }
+    const error = group === checked ? undefined : await unservedBlock(constraint, source);
+    if (error !== undefined) return error;
+    checked = group;
   }
+  return undefined;
 }
 
 function findDangling(value: NonNullable<Column>): QueryError | undefined {
