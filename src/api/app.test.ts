@@ -55,9 +55,14 @@ const config = {
   indexedChainIds: [1, 8453, 59144],
 };
 
-function api({ hasSnapshot = true, subgraph = undefined as Hono | undefined, now = 1768400411 } = {}) {
+function api({
+  hasSnapshot = true,
+  stale = undefined as CurrentStatus["stale"],
+  subgraph = undefined as Hono | undefined,
+  now = 1768400411,
+} = {}) {
   const logged: string[] = [];
-  const current: CurrentStatus = { snapshot, json: JSON.stringify(snapshot) };
+  const current: CurrentStatus = { snapshot, json: JSON.stringify(snapshot), stale };
   const context = {
     config,
     plugins: config.plugins,
@@ -95,6 +100,24 @@ describe("/api/config", () => {
 
   test("responds without a snapshot too", async () => {
     expect((await api({ hasSnapshot: false }).get("/api/config")).status).toBe(200);
+  });
+});
+
+describe("a stale index", () => {
+  const stale = { since: 1768400380, reason: "The index is stale." };
+
+  test("adds a member to the documented status, and leaves the rest as it was", async () => {
+    const fresh = JSON.parse((await api().get("/api/indexing-status")).text);
+    const { status, text } = await api({ stale }).get("/api/indexing-status");
+    expect([status, JSON.parse(text)]).toEqual([200, { ...fresh, stale }]);
+  });
+
+  test("is not in real time, however near its head was", async () => {
+    for (const path of ["/amirealtime", "/api/realtime?maxWorstCaseDistance=100000"]) {
+      const { status, text } = await api({ stale }).get(path);
+      expect([status, JSON.parse(text)]).toEqual([503, { message: "The index is stale." }]);
+    }
+    expect((await api({ stale }).get("/amirealtime?maxWorstCaseDistance=-1")).status).toBe(400);
   });
 });
 

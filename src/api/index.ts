@@ -8,7 +8,7 @@ import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
 import { isBackfillComplete, restoreHeads } from "../ponder/checkpoints.ts";
 import { guardNextServer } from "../ponder/http-server.ts";
-import { ponderProcess, processLog } from "../ponder/process.ts";
+import { metricsRegistry, ponderProcess, processLog } from "../ponder/process.ts";
 import { createProgress } from "../ponder/progress.ts";
 import { sqlClientOf } from "../ponder/sql-client.ts";
 import { createApi } from "./app.ts";
@@ -42,6 +42,7 @@ const status = openStatus({
   database,
   clients: publicClients,
   chains: statusChains(config.chains, Object.values(contractSources(config))),
+  registry: metricsRegistry(),
 });
 
 const labels = openLabels({ url: config.labelsUrl, ...config.labelSet, log });
@@ -108,6 +109,7 @@ function openSubgraph(): Hono {
     chainId: config.rootChainId,
     deployment: versions.program,
     limits: config.subgraphLimits,
+    hasErrors: () => status.current()?.stale !== undefined,
     blockOf: async (number) => {
       const block = await client?.getBlock({ blockNumber: BigInt(number) });
       return block && { hash: block.hash, parentHash: block.parentHash, timestamp: Number(block.timestamp) };

@@ -58,6 +58,9 @@ const schema = z.strictObject({
     worstCaseDistance: countSchema.meta({ description: "Seconds that the index may lag behind at most" }),
     snapshot: snapshotSchema,
   }),
+  stale: z.strictObject({ since: secondsSchema, reason: z.string() }).optional().meta({
+    description: "Only while the indexing process does not report: the snapshot is the last it left",
+  }),
 });
 
 /** GET /api/indexing-status: the newest snapshot, projected to the moment of the request. `clock` gives milliseconds. */
@@ -73,10 +76,10 @@ export const indexingStatus = endpoint({
   answers: { 200: { description: "The status", schema } },
   handle:
     ({ clock }: { clock: () => number }) =>
-    ({ current: { snapshot, json } }) => {
+    ({ current: { snapshot, json, stale } }) => {
       // The text is built once per snapshot, so that the cost of a response does not depend on the number of chains.
       const { projectedAt, worstCaseDistance } = project(snapshot, Math.floor(clock() / 1000));
-      const text = `{"responseCode":"ok","realtimeProjection":{"projectedAt":${projectedAt},"worstCaseDistance":${worstCaseDistance},"snapshot":${json}}}`;
+      const text = `{"responseCode":"ok","realtimeProjection":{"projectedAt":${projectedAt},"worstCaseDistance":${worstCaseDistance},"snapshot":${json}}${stale === undefined ? "" : `,"stale":${JSON.stringify(stale)}`}}`;
       return { status: 200, text };
     },
 });
@@ -113,13 +116,14 @@ export const realtime = ["/amirealtime", "/api/realtime"].map((path) =>
         }),
       },
       503: {
-        description: "The index lags behind further, or its status is not known",
+        description: "The index lags behind further, or it is stale, or its status is not known",
         schema: messageSchema,
       },
     },
     handle:
       ({ clock }: { clock: () => number }) =>
-      ({ query: { maxWorstCaseDistance }, current: { snapshot } }) => {
+      ({ query: { maxWorstCaseDistance }, current: { snapshot, stale } }) => {
+        if (stale !== undefined) throw new ApiError(503, { message: stale.reason });
         const { worstCaseDistance } = project(snapshot, Math.floor(clock() / 1000));
         if (worstCaseDistance > maxWorstCaseDistance) {
           throw new ApiError(503, {

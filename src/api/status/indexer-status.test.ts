@@ -212,10 +212,9 @@ function endsTogetherWithFinality(chains: ModelChain[]): boolean {
   return chains.some(({ blocks, finality }) => blocks[blocks.length - 1 - finality]!.timestamp === last);
 }
 
-function observe(chains: ModelChain[], model: ReturnType<typeof createModel>, run: string) {
+function observe(chains: ModelChain[], model: ReturnType<typeof createModel>) {
   const logged: string[] = [];
   const read = createIndexerStatus({
-    run,
     chains,
     readCheckpoints: async () => model.state(),
     readMetrics: async () => model.metrics(),
@@ -248,9 +247,8 @@ test("through backfill, live blocks, finalization and restarts no snapshot is dr
       fc.pre(!endsTogetherWithFinality(chains));
       const model = createModel(chains);
       let phase: "backfill" | "live" = "backfill";
-      let run = 0;
       model.boot();
-      let look = observe(chains, model, "run 0");
+      let look = observe(chains, model);
       await look();
       model.begin();
       await look();
@@ -263,10 +261,9 @@ test("through backfill, live blocks, finalization and restarts no snapshot is dr
           phase = "live";
         }
         if (kind === "kill") {
-          run += 1;
           phase = "backfill";
           model.boot();
-          look = observe(chains, model, `run ${run}`);
+          look = observe(chains, model);
           await look();
           model.begin();
         }
@@ -288,7 +285,6 @@ describe("a chain from start to head", () => {
     const chains: ModelChain[] = [{ chainId: 1, startBlock: 2, endBlock: undefined, blocks, finality: 3 }];
     const model = createModel(chains);
     const read = createIndexerStatus({
-      run: "only",
       chains,
       readCheckpoints: async () => model.state(),
       readMetrics: async () => model.metrics(),
@@ -336,7 +332,6 @@ describe("a chain from start to head", () => {
 
   test("waits for the blocks that the chains start at", async () => {
     const read = createIndexerStatus({
-      run: "only",
       chains: [{ chainId: 1, startBlock: 2 }],
       readCheckpoints: async () => [],
       readMetrics: async () => new Map(),

@@ -10,14 +10,12 @@ import { createSnapshot, omnichainSnapshot } from "./snapshot.ts";
  * The reader gives undefined while the start of a chain is unknown or the chains fit no status. `clock`: milliseconds.
  */
 export function createIndexerStatus({
-  run,
   chains,
   readCheckpoints,
   readMetrics,
   findBlock,
   clock = Date.now,
 }: {
-  run: string;
   chains: readonly StatusChain[];
   readCheckpoints: () => Promise<readonly CheckpointRow[]>;
   readMetrics: () => Promise<ReadonlyMap<number, SyncMetrics>>;
@@ -39,6 +37,7 @@ export function createIndexerStatus({
 
     const before = processedBefore(facts, rows, [...metrics.values()]);
     const omnichain = omnichainSnapshot(facts, before);
-    return omnichain && { run, snapshot: createSnapshot(omnichain, Math.floor(clock() / 1000)) };
+    const now = Math.floor(clock() / 1000);
+    return omnichain && { snapshot: createSnapshot(omnichain, now), reportedAt: now, age: 0 };
   };
 }

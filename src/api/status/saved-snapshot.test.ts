@@ -66,17 +66,28 @@ test("reads no snapshot if none was ever saved", async () => {
 test("reads back the newest snapshot, member for member in its order", async () => {
   await createSnapshotTable(write, "names");
   await createSnapshotTable(write, "names");
-  await saveSnapshot(write, "names", { run: "first", snapshot: { ...following, snapshotTime: 1768400406 } });
-  await saveSnapshot(write, "names", { run: "second", snapshot: following });
+  await saveSnapshot(write, "names", { ...following, snapshotTime: 1768400406 });
+  await saveSnapshot(write, "names", following);
   const saved = await read();
-  expect(saved?.run).toBe("second");
   expect(JSON.stringify(saved?.snapshot)).toBe(JSON.stringify(following));
   expect((await client.query("select * from _indexing_status")).rows).toHaveLength(1);
 });
 
+test("reads when a snapshot was saved and how old it is, by the clock of the database", async () => {
+  await createSnapshotTable(write, "names");
+  await saveSnapshot(write, "names", following);
+  await client.exec("update _indexing_status set saved_at = '2026-01-14T14:20:11.75Z'");
+  const { rows } = await client.query<{ age: number }>(
+    "select extract(epoch from now() - '2026-01-14T14:20:11.75Z')::float as age",
+  );
+  const saved = await read();
+  expect(saved?.reportedAt).toBe(1768400411);
+  expect(Math.abs((saved?.age ?? 0) - (rows[0]?.age ?? 0))).toBeLessThan(60);
+});
+
 test("is found through the schema of the views", async () => {
   await createSnapshotTable(write, "names");
-  await saveSnapshot(write, "names", { run: "first", snapshot: following });
+  await saveSnapshot(write, "names", following);
   await createSnapshotView(write, "names", "live");
   await client.exec("set search_path = live");
   expect((await read())?.snapshot).toEqual(following);
@@ -85,15 +96,13 @@ test("is found through the schema of the views", async () => {
 test("takes any schema name", async () => {
   await client.exec(`drop schema if exists "a ""b; c" cascade; create schema "a ""b; c"`);
   await createSnapshotTable(write, 'a "b; c');
-  await saveSnapshot(write, 'a "b; c', { run: "first", snapshot: following });
+  await saveSnapshot(write, 'a "b; c', following);
   await client.exec(`set search_path = "a ""b; c"`);
-  expect((await read())?.run).toBe("first");
+  expect((await read())?.snapshot).toEqual(following);
 });
 
 test("rejects a snapshot of another format", async () => {
   await createSnapshotTable(write, "names");
-  await client.exec(
-    `insert into _indexing_status values ('indexing', 'first', '{"strategy":"omnichain"}', now())`,
-  );
+  await client.exec(`insert into _indexing_status values ('indexing', '{"strategy":"omnichain"}', now())`);
   await expect(read()).rejects.toThrow("slowestChainIndexingCursor");
 });

@@ -3,17 +3,17 @@ import type { RowReader } from "../../ponder/sql-client.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { savedSnapshot } from "./snapshot-schema.ts";
 
-/** A snapshot that was read; `run` identifies the indexing process it comes from. */
-export type Reading = { run: string; snapshot: Snapshot };
+/** A snapshot that was read, when the indexing process reported it (Unix seconds), and how many seconds ago that was. */
+export type Reading = { snapshot: Snapshot; reportedAt: number; age: number };
 
 /**
  * Creates the table that holds the newest snapshot: a single row next to Ponder's own tables in the schema. Its columns
- * are `run`, `snapshot` (`json`, which keeps the order of members) and `saved_at`.
+ * are `snapshot` (`json`, which keeps the order of members) and `saved_at`, by the clock of the database.
  */
 export async function createSnapshotTable(write: WriteStatement, schema: string): Promise<void> {
   await write(
     `create table if not exists ${table(schema)}
-      (id text primary key, run text not null, snapshot json not null, saved_at timestamptz not null)`,
+      (id text primary key, snapshot json not null, saved_at timestamptz not null)`,
   );
 }
 
@@ -27,15 +27,11 @@ export async function createSnapshotView(
 }
 
 /** Replaces the saved snapshot. */
-export async function saveSnapshot(
-  write: WriteStatement,
-  schema: string,
-  { run, snapshot }: Reading,
-): Promise<void> {
+export async function saveSnapshot(write: WriteStatement, schema: string, snapshot: Snapshot): Promise<void> {
   await write(
-    `insert into ${table(schema)} values ('indexing', $1, $2, now())
-      on conflict (id) do update set run = excluded.run, snapshot = excluded.snapshot, saved_at = excluded.saved_at`,
-    [run, JSON.stringify(snapshot)],
+    `insert into ${table(schema)} values ('indexing', $1, now())
+      on conflict (id) do update set snapshot = excluded.snapshot, saved_at = excluded.saved_at`,
+    [JSON.stringify(snapshot)],
   );
 }
 
@@ -47,7 +43,9 @@ export async function readSavedSnapshot(
   const [exists] = await database.row("select to_regclass('_indexing_status')::text", [], signal);
   if (typeof exists !== "string") return undefined;
   const [text] = await database.row(
-    "select json_build_object('run', run, 'snapshot', snapshot)::text from _indexing_status where id = 'indexing'",
+    // Both times are of the database, so that no other clock decides how old a snapshot is.
+    `select json_build_object('snapshot', snapshot, 'reportedAt', floor(extract(epoch from saved_at)),
+      'age', extract(epoch from now() - saved_at))::text from _indexing_status where id = 'indexing'`,
     [],
     signal,
   );

@@ -26,7 +26,8 @@ const chain = z.discriminatedUnion("chainStatus", [
 ]);
 
 export const savedSnapshot = z.object({
-  run: z.string(),
+  reportedAt: z.int(),
+  age: z.number(),
   snapshot: z.strictObject({
     strategy: z.literal("omnichain"),
     slowestChainIndexingCursor: z.int(),

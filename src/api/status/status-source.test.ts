@@ -1,12 +1,13 @@
 import { PGlite } from "@electric-sql/pglite";
-import { afterAll, beforeEach, expect, test } from "vitest";
+import { Registry } from "prom-client";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { PonderProcess } from "../../ponder/process.ts";
 import { createDatabase } from "../database/client.ts";
 import type { Reading } from "./saved-snapshot.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { type BlockClient, createStatusSource, openStatus } from "./status-source.ts";
 
-function reading(cursor: number, run = "first"): Reading {
+function reading(cursor: number, age = 0): Reading {
   const snapshot: Snapshot = {
     strategy: "omnichain",
     slowestChainIndexingCursor: cursor,
@@ -24,11 +25,12 @@ function reading(cursor: number, run = "first"): Reading {
       omnichainIndexingCursor: cursor,
     },
   };
-  return { run, snapshot };
+  return { snapshot, reportedAt: 1_768_400_411 - age, age };
 }
 
-function sourceOf(answers: (Reading | undefined | Error)[], save?: (reading: Reading) => Promise<void>) {
+function sourceOf(answers: (Reading | undefined | Error)[], save?: (snapshot: Snapshot) => Promise<void>) {
   const logged: string[] = [];
+  let now = 0;
   const source = createStatusSource({
     read: async () => {
       const answer = answers.shift();
@@ -37,9 +39,14 @@ function sourceOf(answers: (Reading | undefined | Error)[], save?: (reading: Rea
     },
     save,
     log: (_, message) => logged.push(message),
+    clock: () => now,
   });
   const cursor = () => source.current()?.snapshot.slowestChainIndexingCursor;
-  return { source, logged, cursor };
+  const refreshAt = (seconds: number) => {
+    now = seconds * 1_000;
+    return source.refresh();
+  };
+  return { source, logged, cursor, refreshAt };
 }
 
 test("has nothing until a first reading succeeds", async () => {
@@ -85,29 +92,80 @@ test("drops a snapshot that breaks an invariant", async () => {
   expect(logged).toEqual(["Dropped an indexing status: snapshotTime is before a known block."]);
 });
 
-test("never moves the cursor of one run back", async () => {
-  const { source, logged, cursor } = sourceOf([reading(2_000), reading(1_990), reading(2_010)]);
-  await source.refresh();
-  await source.refresh();
-  expect(cursor()).toBe(2_000);
-  await source.refresh();
-  expect(cursor()).toBe(2_010);
+test("follows the chain backwards", async () => {
+  // An hour was added to the chain's time, and reverted with the blocks that were dated by it.
+  const { source, logged, cursor } = sourceOf([reading(2_000), reading(5_600), reading(2_012)]);
+  const seen: unknown[] = [];
+  for (let i = 0; i < 3; i++) {
+    await source.refresh();
+    seen.push(cursor());
+  }
+  expect(seen).toEqual([2_000, 5_600, 2_012]);
   expect(logged).toEqual([]);
 });
 
-test("follows a restarted indexing process back to where it resumes", async () => {
-  const { source, cursor } = sourceOf([reading(2_000), reading(1_500, "second")]);
-  await source.refresh();
-  await source.refresh();
-  expect(cursor()).toBe(1_500);
+describe("staleness", () => {
+  const reason =
+    "The index is stale: no progress has been reported by its indexing process since 2026-01-14T14:20:11Z.";
+  const stale = { since: 1_768_400_411, reason };
+
+  test("is reported once the indexing process has been silent for more than 30 seconds, and taken back", async () => {
+    const left = (age: number) => ({ ...reading(2_000), age });
+    const { source, logged, refreshAt } = sourceOf([left(0), left(30), left(31), left(500), reading(2_010)]);
+    const seen: unknown[] = [];
+    for (const seconds of [0, 30, 31, 500, 501]) {
+      await refreshAt(seconds);
+      seen.push(source.current()?.stale);
+    }
+    expect(seen).toEqual([undefined, undefined, stale, stale, undefined]);
+    expect(logged).toEqual([reason, "The index is no longer stale."]);
+  });
+
+  test("is reported at once of a snapshot that was left long ago", async () => {
+    const { source } = sourceOf([reading(2_000, 3_600)]);
+    await source.refresh();
+    expect(source.current()?.stale?.since).toBe(1_768_396_811);
+  });
+
+  test("is reported while the status cannot be read", async () => {
+    const { source, logged, refreshAt } = sourceOf([
+      reading(2_000),
+      new Error("connection lost"),
+      new Error("connection lost"),
+    ]);
+    for (const seconds of [0, 20, 40]) await refreshAt(seconds);
+    expect(source.current()?.stale).toEqual(stale);
+    expect(logged).toEqual(["Could not read the indexing status: connection lost", reason]);
+  });
+
+  test("does not concern a completed index, which needs no indexing process", async () => {
+    const { snapshot } = reading(2_000);
+    const block = { timestamp: 2_000, number: 2_000 };
+    const config = { configType: "definite", startBlock: block, endBlock: block } as const;
+    const completed: Snapshot = {
+      ...snapshot,
+      omnichainSnapshot: {
+        ...snapshot.omnichainSnapshot,
+        omnichainStatus: "omnichain-completed",
+        chains: { "1": { chainStatus: "chain-completed", config, latestIndexedBlock: block } },
+      },
+    };
+    const { source, logged } = sourceOf([{ snapshot: completed, reportedAt: 1_768_400_411, age: 3_600 }]);
+    await source.refresh();
+    expect(source.current()?.snapshot).toEqual(completed);
+    expect(source.current()?.stale).toBeUndefined();
+    expect(logged).toEqual([]);
+  });
 });
 
 test("saves snapshots that take effect, and nothing else", async () => {
   const saved: number[] = [];
-  const { source } = sourceOf([reading(2_000), reading(1_990), reading(2_010)], async ({ snapshot }) => {
+  const broken = reading(2_005);
+  broken.snapshot.snapshotTime = 2_004;
+  const { source } = sourceOf([reading(2_000), broken, undefined, reading(2_010)], async (snapshot) => {
     saved.push(snapshot.slowestChainIndexingCursor);
   });
-  for (let i = 0; i < 3; i++) await source.refresh();
+  for (let i = 0; i < 4; i++) await source.refresh();
   expect(saved).toEqual([2_000, 2_010]);
 });
 
@@ -198,11 +256,14 @@ const broken: BlockClient = {
 const open = ({ process, logged }: ReturnType<typeof processOf>, mainnet = node, endBlock?: number) =>
   openStatus({
     process,
+    registry,
     log: (_, message) => logged.push(message),
     database,
     clients: { mainnet },
     chains: [{ chainId: 1, startBlock: 100, endBlock }],
   });
+
+const registry = new Registry();
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 50));
 
@@ -236,6 +297,32 @@ test("a process that only serves reports what the indexing process has saved, an
   indexing.stop();
   serving.stop();
   expect([...indexing.logged, ...serving.logged]).toEqual([]);
+});
+
+test("a process that only serves reports and shows since when the indexing process has been silent", async () => {
+  const indexing = processOf({});
+  const own = open(indexing);
+  await settled();
+  await own.refresh();
+  indexing.stop();
+  await settled();
+  await client.exec("update _indexing_status set saved_at = now() - interval '45 seconds'");
+  const { rows } = await client.query<{ since: number }>(
+    "select floor(extract(epoch from saved_at))::int as since from _indexing_status",
+  );
+
+  const serving = processOf({ isIndexer: false });
+  const served = open(serving);
+  await served.refresh();
+  const since = rows[0]?.since;
+  expect(served.current()?.stale?.since).toBe(since);
+  expect(served.current()?.json).toBe(own.current()?.json);
+  expect(serving.logged).toEqual([served.current()?.stale?.reason]);
+  expect((await registry.getMetricsAsJSON()).map(({ name }) => name)).toEqual(["names_index_stale_seconds"]);
+  const shown = Number((await registry.metrics()).match(/^names_index_stale_seconds (\d+)$/m)?.[1]);
+  expect(shown).toBeGreaterThanOrEqual(45);
+  expect(shown).toBeLessThan(75);
+  serving.stop();
 });
 
 test("an end block that is not mined yet does not hold the status back", async () => {

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { Gauge, type Registry } from "prom-client";
 import type { Log } from "../../log/json-log.ts";
 import { type BlockRef, readCheckpoints } from "../../ponder/checkpoints.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
@@ -16,8 +16,11 @@ import {
 import type { Snapshot } from "./snapshot.ts";
 import { brokenInvariants } from "./snapshot.ts";
 
-/** The snapshot in force, and its JSON text, which is built once. */
-export type CurrentStatus = { snapshot: Snapshot; json: string };
+/** Since when (Unix seconds) the indexing process has not reported its progress, and the same as a sentence. */
+export type Staleness = { since: number; reason: string };
+
+/** The snapshot in force, and its JSON text, which is built once. `stale` if it is too old to say what is indexed. */
+export type CurrentStatus = { snapshot: Snapshot; json: string; stale?: Staleness | undefined };
 
 /** Holds the current indexing status. */
 export type StatusSource = {
@@ -30,35 +33,55 @@ export type StatusSource = {
   stop(): void;
 };
 
+// The indexing process reports each second. It may be late by some seconds while it indexes, or the database is slow.
+const staleAfterMs = 30_000;
+
 /**
- * Holds the newest valid snapshot in memory. A reading is dropped if it breaks an invariant, or if its cursor is before
- * that of the same run: a reorganization takes rows back for a moment, which the cursor hides. `log` gets each reason
- * once, until a reading succeeds again.
+ * Holds the newest valid snapshot in memory, and knows when it has become stale. A reading that breaks an invariant is
+ * dropped. `log` gets each reason once, until a reading succeeds again. `clock`: milliseconds from any start.
  */
 export function createStatusSource({
   read,
   save,
   log,
+  clock = () => performance.now(),
 }: {
   read: () => Promise<Reading | undefined>;
   /** Saves a reading that took effect for other processes. */
-  save?: ((reading: Reading) => Promise<void>) | undefined;
+  save?: ((snapshot: Snapshot) => Promise<void>) | undefined;
   log: Log;
+  clock?: () => number;
 }): StatusSource {
-  let current: (Reading & CurrentStatus) | undefined;
+  let latest: (CurrentStatus & { ifStale: Staleness; reportedAt: number }) | undefined;
   let isOpen = true;
   let timer: NodeJS.Timeout | undefined;
 
-  const logOnce = createOnceLogger((message) => {
-    if (isOpen) log("warn", message);
-  });
+  const logOpen: Log = (...line) => {
+    if (isOpen) log(...line);
+  };
+  const logOnce = createOnceLogger((message) => logOpen("warn", message));
+  const logStaleness = createStalenessLogger(logOpen);
 
-  const accept = async (reading: Reading) => {
-    const faults = brokenInvariants(reading.snapshot);
+  const accept = async ({ snapshot, reportedAt, age }: Reading) => {
+    const faults = brokenInvariants(snapshot);
     if (faults.length > 0) return `Dropped an indexing status: ${faults.join("; ")}.`;
-    if (current !== undefined && goesBack(current, reading)) return undefined;
-    current = { ...reading, json: JSON.stringify(reading.snapshot) };
-    return save?.(reading).then(undefined, (error) => `Could not save the indexing status: ${reason(error)}`);
+    latest = {
+      snapshot,
+      json: JSON.stringify(snapshot),
+      ifStale: stalenessSince(reportedAt),
+      reportedAt: clock() - age * 1_000,
+    };
+    return save?.(snapshot).then(
+      undefined,
+      (error) => `Could not save the indexing status: ${reason(error)}`,
+    );
+  };
+
+  const current = () => {
+    if (latest === undefined || clock() - latest.reportedAt <= staleAfterMs) return latest;
+    // A completed index needs no indexing process any more.
+    const isCompleted = latest.snapshot.omnichainSnapshot.omnichainStatus === "omnichain-completed";
+    return isCompleted ? latest : { ...latest, stale: latest.ifStale };
   };
 
   const refresh = async () => {
@@ -67,6 +90,7 @@ export function createStatusSource({
       (error) => `Could not read the indexing status: ${reason(error)}`,
     );
     logOnce(fault ?? undefined);
+    logStaleness(current()?.stale);
   };
 
   const loop = async (intervalMs: number) => {
@@ -75,13 +99,30 @@ export function createStatusSource({
   };
 
   return {
-    current: () => current,
+    current,
     refresh,
     start: (intervalMs) => void loop(intervalMs),
     stop: () => {
       isOpen = false;
       clearTimeout(timer);
     },
+  };
+}
+
+function stalenessSince(since: number): Staleness {
+  const time = new Date(since * 1_000).toISOString().replace(".000", "");
+  return {
+    since,
+    reason: `The index is stale: no progress has been reported by its indexing process since ${time}.`,
+  };
+}
+
+function createStalenessLogger(log: Log): (stale: Staleness | undefined) => void {
+  let was: Staleness | undefined;
+  return (stale) => {
+    if (stale !== undefined && was === undefined) log("error", stale.reason);
+    if (stale === undefined && was !== undefined) log("info", "The index is no longer stale.");
+    was = stale;
   };
 }
 
@@ -97,13 +138,6 @@ function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function goesBack(before: Reading, after: Reading): boolean {
-  return (
-    before.run === after.run &&
-    after.snapshot.slowestChainIndexingCursor < before.snapshot.slowestChainIndexingCursor
-  );
-}
-
 const refreshMs = 1_000;
 const statementMs = 30_000;
 
@@ -117,7 +151,7 @@ export type BlockClient = {
  * leaves its snapshot in the database each second. It stops with the process.
  */
 export function openStatus(options: StatusOptions): StatusSource {
-  const { process, database, log } = options;
+  const { process, database, log, registry } = options;
   const status = process.isIndexer
     ? createStatusSource({
         read: indexerReader(options),
@@ -129,6 +163,7 @@ export function openStatus(options: StatusOptions): StatusSource {
         read: () => readSavedSnapshot(database, AbortSignal.timeout(statementMs)),
         log,
       });
+  if (registry !== undefined) showStaleness(registry, status);
   status.start(refreshMs);
   process.onStop(status.stop);
   return status;
@@ -141,7 +176,25 @@ type StatusOptions = {
   clients: Readonly<Record<string, BlockClient>>;
   chains: readonly StatusChain[];
   log: Log;
+  /** Where the metric is shown. */
+  registry?: Registry | undefined;
 };
+
+const staleSeconds = "names_index_stale_seconds";
+
+function showStaleness(registry: Registry, { current }: StatusSource): void {
+  // A hot reload loads this module again over the same registry.
+  registry.removeSingleMetric(staleSeconds);
+  new Gauge({
+    name: staleSeconds,
+    help: "Seconds since the indexing process last reported its progress, if the index is stale; else 0",
+    registers: [registry],
+    collect() {
+      const since = current()?.stale?.since;
+      this.set(since === undefined ? 0 : Math.floor(Date.now() / 1_000) - since);
+    },
+  });
+}
 
 function indexerReader({ process, database, clients, chains, log }: StatusOptions) {
   const fetchBlock: FetchBlock = (chainId, number) => {
@@ -156,7 +209,6 @@ function indexerReader({ process, database, clients, chains, log }: StatusOption
       `Could not fetch block ${number} of chain ${chainId} for the indexing status; will try again.`,
     );
   return createIndexerStatus({
-    run: randomUUID(),
     chains,
     readCheckpoints: () => readCheckpoints(database, AbortSignal.timeout(statementMs)),
     readMetrics: process.readMetrics,
@@ -178,13 +230,13 @@ function createSaver({ write, schema, viewsSchema }: PonderProcess) {
   let hasTable = false;
   let hasView = viewsSchema === undefined;
 
-  return async (reading: Reading): Promise<void> => {
+  return async (snapshot: Snapshot): Promise<void> => {
     if (!hasTable) await createSnapshotTable(write, schema);
     hasTable = true;
-    await saveSnapshot(write, schema, reading);
+    await saveSnapshot(write, schema, snapshot);
 
     // ponder: the schema of the views is created when the backfill is complete.
-    const status = reading.snapshot.omnichainSnapshot.omnichainStatus;
+    const status = snapshot.omnichainSnapshot.omnichainStatus;
     const isBackfilled = status === "omnichain-following" || status === "omnichain-completed";
     if (viewsSchema === undefined || hasView || !isBackfilled) return;
     await createSnapshotView(write, schema, viewsSchema);

@@ -219,6 +219,24 @@ test("returns _meta with hashes, and without them for a block requested by numbe
   });
 });
 
+test("reports indexing errors while there are some, and serves the data all the same", async () => {
+  let hasErrors = true;
+  const { ask, app } = createEndpoint(client, {}, { hasErrors: () => hasErrors });
+  const query = "{ _meta { hasIndexingErrors } accounts { id } }";
+  const data = { accounts: [{ id: "0x01" }] };
+  expect(await ask(query)).toEqual({ data: { _meta: { hasIndexingErrors: true }, ...data } });
+  const get = (tag: string) =>
+    app.request(`/?query=${encodeURIComponent(query)}`, { headers: { "if-none-match": tag } });
+  const tag = (await get("")).headers.get("etag") ?? "";
+  expect((await get(tag)).status).toBe(304);
+  hasErrors = false;
+  const fresh = await get(tag);
+  expect([fresh.status, await fresh.json()]).toEqual([
+    200,
+    { data: { _meta: { hasIndexingErrors: false }, ...data } },
+  ]);
+});
+
 test("returns block 0 while no block is indexed", async () => {
   const empty = await createLoadedDatabase({});
   await empty.exec("DELETE FROM _ponder_checkpoint");

@@ -26,6 +26,8 @@ export type SubgraphOptions = {
   deployment: string;
   /** Hash, parent hash and time of a block of that chain; undefined if unknown. */
   blockOf: (number: number) => Promise<RpcBlock | undefined>;
+  /** Shown as `_meta.hasIndexingErrors`; false unless given. */
+  hasErrors?: () => boolean;
   limits?: Partial<SubgraphLimits>;
 };
 
@@ -37,6 +39,7 @@ export type Subgraph = {
   answer(request: QueryRequest, signal: AbortSignal): Promise<Answer>;
   /** The latest indexed block; undefined before the first. */
   head(signal: AbortSignal): Promise<BlockRef | undefined>;
+  hasErrors(): boolean;
   /** Hashes of an indexed block, if they are known already. */
   hashesOf(head: BlockRef): BlockHashes | undefined;
 };
@@ -47,6 +50,7 @@ export function createSubgraph({
   chainId,
   deployment,
   blockOf,
+  hasErrors = () => false,
   limits: given,
 }: SubgraphOptions): Subgraph {
   const limits = { ...defaultSubgraphLimits, ...given };
@@ -59,11 +63,13 @@ export function createSubgraph({
     deployment,
     headSql: headSql(chainId),
     hashes: hashes.ask,
+    hasErrors,
   };
 
   return {
     limits,
     deployment,
+    hasErrors,
     hashesOf: hashes.peek,
     async answer(request, signal) {
       try {
@@ -151,7 +157,7 @@ async function readText(c: Context, mostBytes: number): Promise<string> {
   return text;
 }
 
-// A response to a GET may be cached until the next block is indexed: its tag contains the block.
+// A response to a GET may be cached until the next block is indexed: its tag contains the block, and whether there are errors.
 async function respondToGet(
   c: Context,
   subgraph: Subgraph,
@@ -160,7 +166,9 @@ async function respondToGet(
 ): Promise<Response> {
   const asked = createHash("sha256").update(search).digest("base64url").slice(0, 22);
   const tagOf = (head: BlockRef | undefined) =>
-    head === undefined ? undefined : `W/"${head.number}-${head.timestamp}-${asked}"`;
+    head === undefined
+      ? undefined
+      : `W/"${head.number}-${head.timestamp}-${asked}${subgraph.hasErrors() ? "-errors" : ""}"`;
   const known = c.req.header("If-None-Match");
   if (known?.includes(asked)) {
     const tag = tagOf(await subgraph.head(c.req.raw.signal));

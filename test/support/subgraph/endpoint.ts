@@ -1,7 +1,7 @@
 import { PGlite } from "@electric-sql/pglite";
 import { Hono } from "hono";
 import { createDatabase, type Database, queueStatements } from "../../../src/api/database/client.ts";
-import { createSubgraph, subgraphRoutes } from "../../../src/api/subgraph/routes.ts";
+import { createSubgraph, type SubgraphOptions, subgraphRoutes } from "../../../src/api/subgraph/routes.ts";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../../src/config/limits.ts";
 import type { SqlClient } from "../../../src/ponder/sql-client.ts";
 import { indexStatements, tableStatements } from "../create-tables.ts";
@@ -51,7 +51,11 @@ export async function createLoadedDatabase(dump: EntityDump): Promise<PGlite> {
 }
 
 /** The endpoint over a database, on the stand-in chain, with one client; `ask` posts a query and reads the answer. */
-export function createEndpoint(client: SqlClient | Database, limits: Partial<SubgraphLimits> = {}) {
+export function createEndpoint(
+  client: SqlClient | Database,
+  limits: Partial<SubgraphLimits> = {},
+  options: Pick<SubgraphOptions, "hasErrors"> = {},
+) {
   const database =
     "row" in client
       ? queueStatements(client.row, { ...defaultSubgraphLimits, ...limits }, 10)
@@ -62,6 +66,7 @@ export function createEndpoint(client: SqlClient | Database, limits: Partial<Sub
     deployment: "test",
     blockOf: async (number) => (number === headBlock.number ? headBlock : undefined),
     limits,
+    ...options,
   });
   const app = new Hono()
     .use((_, next) => database.forClient("192.0.2.1", next))

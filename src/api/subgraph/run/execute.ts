@@ -22,6 +22,8 @@ export type ExecuteOptions = {
   /** SQL expression that reads the root chain's head. */
   headSql: string;
   hashes: (head: BlockRef) => Promise<BlockHashes | undefined>;
+  /** Shown as `_meta.hasIndexingErrors`. */
+  hasErrors: () => boolean;
 };
 
 /**

@@ -9,6 +9,7 @@ type MetaSource = {
   head: BlockRef | undefined;
   deployment: string;
   hashes: (head: BlockRef) => Promise<BlockHashes | undefined>;
+  hasErrors: () => boolean;
 };
 
 const fields: { [type: string]: ReadonlySet<string> } = {
@@ -44,7 +45,7 @@ async function metaField(
 ): Promise<string | undefined> {
   if (selected.name === "__typename") return '"_Meta_"';
   if (selected.name === "deployment") return JSON.stringify(source.deployment);
-  if (selected.name === "hasIndexingErrors") return "false";
+  if (selected.name === "hasIndexingErrors") return String(source.hasErrors());
   const asked = select(context, "_Block_", selected.nodes);
   if (asked === undefined) return undefined;
   // subgraph: no hash for a block that is requested by number.
