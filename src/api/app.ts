@@ -9,8 +9,13 @@ import { errorResponse, notFound } from "./rest/errors.ts";
 import type { GateContext } from "./rest/gate.ts";
 import { welcomePage } from "./welcome-page.ts";
 
-// Our headers that browsers expose to pages.
-const exposedHeaders = "x-nsnode-version, link, etag, graph-indexed, graph-attestable";
+/** The headers of every response: the version, and which of our headers browsers expose to pages. */
+export function commonHeaders(version: string) {
+  return {
+    "x-nsnode-version": version,
+    "access-control-expose-headers": "x-nsnode-version, link, etag, graph-indexed, graph-attestable",
+  };
+}
 
 /**
  * The HTTP interface as a whole: REST endpoints, their documents, the subgraph if it is active, welcome page, JSON
@@ -29,6 +34,7 @@ export function createApi({
   log: Log;
 }): Hono {
   const version = context.versions.program;
+  const headers = Object.entries(commonHeaders(version));
   const app = new Hono();
 
   app.use(async (c: Context, next) => {
@@ -36,8 +42,7 @@ export function createApi({
     c.set("client", client);
     if (clients === undefined) await next();
     else await clients.forClient(client, next);
-    c.header("x-nsnode-version", version);
-    c.header("access-control-expose-headers", exposedHeaders);
+    for (const [name, value] of headers) c.header(name, value);
   });
   app.onError((error, c) => errorResponse(error, c, log));
   const welcome = welcomePage(version, context.config.namespace, subgraph !== undefined);

@@ -11,7 +11,7 @@ import { guardNextServer } from "../ponder/http-server.ts";
 import { metricsRegistry, ponderProcess, processLog } from "../ponder/process.ts";
 import { createProgress } from "../ponder/progress.ts";
 import { sqlClientOf } from "../ponder/sql-client.ts";
-import { createApi } from "./app.ts";
+import { commonHeaders, createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
 import { createSearchIndexesWhenReady } from "./database/search-indexes.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
@@ -21,6 +21,7 @@ import { knownContracts } from "./resolution/known-contracts.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
 import { statusChains } from "./status/facts.ts";
 import { watchLabelsVersion } from "./status/labels-version.ts";
+import { isBackfilled } from "./status/snapshot.ts";
 import { openStatus } from "./status/status-source.ts";
 import { readVersions } from "./status/versions.ts";
 import { createSubgraph, subgraphRoutes } from "./subgraph/routes.ts";
@@ -85,9 +86,14 @@ const bodyOfSubgraph = {
   refusal: { error: `GraphQL server error (client error): The body has more than ${bodyBytes} bytes` },
 };
 guardNextServer(http, {
-  ...createProgress(sqlClient),
+  ...createProgress(sqlClient, { isBackfilling, headers: commonHeaders(versions.program) }),
   bodyLimitOf: (path) => (path.startsWith("/subgraph") ? bodyOfSubgraph : bodyOfRest),
 });
+
+function isBackfilling(): boolean {
+  const current = status.current();
+  return current !== undefined && !isBackfilled(current.snapshot);
+}
 
 function clientOf(chainId: number) {
   return ponder.ofChain(publicClients, chainId);

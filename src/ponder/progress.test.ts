@@ -24,8 +24,9 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-async function serve(sqlClient: SqlClient) {
-  const progress = createProgress(sqlClient);
+async function serve(sqlClient: SqlClient, isBackfilling = () => false) {
+  const headers = { "x-nsnode-version": "1.5.1" };
+  const progress = createProgress(sqlClient, { isBackfilling, headers });
   const server = http.createServer((incoming, outgoing) => {
     if (!progress.respond(incoming.url ?? "", outgoing)) outgoing.writeHead(404).end();
   });
@@ -36,7 +37,9 @@ async function serve(sqlClient: SqlClient) {
     const response = await fetch(`http://127.0.0.1:${port}${path}`);
     return [response.status, response.headers.get("content-type"), await response.text()];
   };
-  return { ...progress, ask };
+  const versionOf = async (path: string) =>
+    (await fetch(`http://127.0.0.1:${port}${path}`)).headers.get("x-nsnode-version");
+  return { ...progress, ask, versionOf };
 }
 
 /** A pool whose connections run statements as `query` does; how often it was asked, and how its connections came back. */
@@ -64,6 +67,21 @@ describe("Ponder's own paths", () => {
     expect(await ask("/ready")).toEqual([503, text, "Historical indexing is not complete."]);
     await client.exec(`update _ponder_meta set value = '{"is_ready":1}'`);
     expect(await ask("/ready")).toEqual([200, text, ""]);
+  });
+
+  test("/ready waits for the end of a range that Ponder calls ready because its last blocks are not final yet", async () => {
+    let isBackfilling = true;
+    const { ask } = await serve(client, () => isBackfilling);
+    await client.exec(`update _ponder_meta set value = '{"is_ready":1}'`);
+    expect(await ask("/ready")).toEqual([503, text, "Historical indexing is not complete."]);
+    isBackfilling = false;
+    expect(await ask("/ready")).toEqual([200, text, ""]);
+  });
+
+  test("carry the version, as all paths do", async () => {
+    const { versionOf } = await serve(client);
+    for (const path of ["/health", "/ready", "/status", "/metrics"])
+      expect([path, await versionOf(path)]).toEqual([path, "1.5.1"]);
   });
 
   test("/status has the latest block of each chain, by chain id", async () => {

@@ -18,11 +18,25 @@ const sql = `SELECT json_build_object('isReady', (SELECT (value ->> 'is_ready'):
 const responseMs = 1_200;
 const probeMs = 600;
 
+/** What Ponder's own paths need to know of the API. */
+type ProgressOptions = {
+  /** True while the status says so, also of a range whose last blocks are not final yet. */
+  isBackfilling: () => boolean;
+  /** The headers of every response. */
+  headers: Readonly<Record<string, string>>;
+};
+
+const ponderPaths = new Set(["/health", "/ready", "/status", "/metrics"]);
+
 /**
- * Ponder's own paths /ready and /status, responding as Ponder does, but with 503 within two seconds while the database is
- * away, where Ponder tries for a minute and then shows its stack. All requests at a time share one statement.
+ * Ponder's own paths: adds `headers` to all, and writes /ready and /status as Ponder does, but with 503 within two seconds
+ * while the database is away, where Ponder tries for a minute and then shows its stack, and /ready with 503 while
+ * `isBackfilling`. All requests at a time share one statement.
  */
-export function createProgress(client: SqlClient): Pick<Surface, "respond" | "isDatabaseAway"> {
+export function createProgress(
+  client: SqlClient,
+  { isBackfilling, headers }: ProgressOptions,
+): Pick<Surface, "respond" | "isDatabaseAway"> {
   let reading: Promise<z.infer<typeof progress>> | undefined;
   const read = () => {
     reading ??= readText(client, sql, responseMs)
@@ -35,8 +49,15 @@ export function createProgress(client: SqlClient): Pick<Surface, "respond" | "is
   // An embedded database is a part of this process: it may be busy for long, but never away.
   const within = "connect" in client ? settleWithin : <T>(work: Promise<T>) => work;
 
+  const writeReady = ({ isReady }: Progress, outgoing: ServerResponse) => {
+    if (isReady === true && !isBackfilling()) writeText(outgoing, 200, "");
+    else writeText(outgoing, 503, "Historical indexing is not complete.");
+  };
+
   return {
     respond(path, outgoing) {
+      if (!ponderPaths.has(path)) return false;
+      for (const [name, value] of Object.entries(headers)) outgoing.setHeader(name, value);
       const write = path === "/ready" ? writeReady : path === "/status" ? writeStatus : undefined;
       if (write === undefined) return false;
       within(read(), responseMs)
@@ -53,11 +74,6 @@ export function createProgress(client: SqlClient): Pick<Surface, "respond" | "is
 }
 
 type Progress = z.infer<typeof progress>;
-
-function writeReady({ isReady }: Progress, outgoing: ServerResponse): void {
-  if (isReady === true) writeText(outgoing, 200, "");
-  else writeText(outgoing, 503, "Historical indexing is not complete.");
-}
 
 function writeStatus({ chains }: Progress, outgoing: ServerResponse): void {
   const entries = (chains ?? []).map(([name, id, checkpoint]) => {

@@ -5,6 +5,8 @@ import { startWorld, type World } from "../support/world.ts";
 
 // The recorded chain of the test network, indexed from its genesis block to the 900th.
 
+type Config = { versionInfo: { nsIndexer: string } };
+
 let world: World;
 beforeAll(async () => {
   world = await startWorld({ environment: { END_BLOCK: "900" } });
@@ -69,8 +71,10 @@ test("a range of blocks ends as completed, which is never in real time", async (
     const { headers } = await fetch(world.url + path, { headers: { origin: "https://dapp.example" } });
     expect([path, headers.get("access-control-allow-origin")]).toEqual([path, "*"]);
   }
-  for (const path of ["/health", "/ready", "/metrics"]) {
-    expect([path, (await fetch(world.url + path)).status]).toEqual([path, 200]);
+  const { nsIndexer } = ((await (await fetch(`${world.url}/api/config`)).json()) as Config).versionInfo;
+  for (const path of ["/health", "/ready", "/status", "/metrics"]) {
+    const { status, headers } = await fetch(world.url + path);
+    expect([path, status, headers.get("x-nsnode-version")]).toEqual([path, 200, nsIndexer]);
   }
   const unknown = await fetch(`${world.url}/api/config/`);
   expect([unknown.status, await unknown.text()]).toEqual([404, '{"message":"Not Found"}']);

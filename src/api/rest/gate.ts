@@ -1,3 +1,4 @@
+import { isBackfilled } from "../status/snapshot.ts";
 import type { CurrentStatus, StatusSource } from "../status/status-source.ts";
 import type { Refusal } from "./envelope.ts";
 
@@ -52,12 +53,10 @@ const statusUnknown: Refusal = {
 };
 
 function refusalOfStatus({ snapshot }: CurrentStatus): Refusal | undefined {
-  const { omnichainStatus } = snapshot.omnichainSnapshot;
-  if (omnichainStatus === "omnichain-following" || omnichainStatus === "omnichain-completed")
-    return undefined;
+  if (isBackfilled(snapshot)) return undefined;
   return {
     reason: "backfill",
     message: "The index is not complete yet.",
-    details: `The omnichain status must be omnichain-following or omnichain-completed; it is ${omnichainStatus}.`,
+    details: `The omnichain status must be omnichain-following or omnichain-completed; it is ${snapshot.omnichainSnapshot.omnichainStatus}.`,
   };
 }

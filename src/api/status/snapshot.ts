@@ -131,6 +131,11 @@ export function omnichainSnapshot(
   return { omnichainStatus, chains, omnichainIndexingCursor: omnichainCursor(snapshots) };
 }
 
+/** Whether the backfill of all chains is over: they are followed, or complete. */
+export function isBackfilled({ omnichainSnapshot: { omnichainStatus } }: Snapshot): boolean {
+  return omnichainStatus === "omnichain-following" || omnichainStatus === "omnichain-completed";
+}
+
 /** The status of all chains: the first that fits of following, backfill, unstarted, completed. */
 function omnichainStatusOf(chains: readonly ChainSnapshot[]): OmnichainStatus | undefined {
   if (chains.some((chain) => chain.chainStatus === "chain-following")) return "omnichain-following";

@@ -14,7 +14,7 @@ import {
   saveSnapshot,
 } from "./saved-snapshot.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { brokenInvariants } from "./snapshot.ts";
+import { brokenInvariants, isBackfilled } from "./snapshot.ts";
 
 /** Since when (Unix seconds) the indexing process has not reported its progress, and the same as a sentence. */
 export type Staleness = { since: number; reason: string };
@@ -236,9 +236,7 @@ function createSaver({ write, schema, viewsSchema }: PonderProcess) {
     await saveSnapshot(write, schema, snapshot);
 
     // ponder: the schema of the views is created when the backfill is complete.
-    const status = snapshot.omnichainSnapshot.omnichainStatus;
-    const isBackfilled = status === "omnichain-following" || status === "omnichain-completed";
-    if (viewsSchema === undefined || hasView || !isBackfilled) return;
+    if (viewsSchema === undefined || hasView || !isBackfilled(snapshot)) return;
     await createSnapshotView(write, schema, viewsSchema);
     hasView = true;
   };
