@@ -72,7 +72,7 @@ function api({
     clock: () => now * 1000 + 999,
     database: { row: async () => [] },
     subregistries: [],
-    names: { managedNames: ["eth"], rootManagedName: "eth", nameWrappers: [] },
+    names: { managedNames: ["eth"], inactiveNames: [], rootManagedName: "eth", nameWrappers: [] },
     resolution: {
       known: knownContracts(namespaces.mainnet),
       clientOf: () => undefined,

@@ -2,9 +2,10 @@ import { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tableStatements } from "../../../test/support/create-tables.ts";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
+import { namespaces } from "../../deployments/namespaces.ts";
 import { createDatabase } from "../database/client.ts";
 import { nameSales } from "./name-sales.ts";
-import { nameTokens } from "./name-tokens.ts";
+import { namesContext, nameTokens } from "./name-tokens.ts";
 
 const node = "0x18770adb54fb7af86b6740f0e43e0e4ca5bd33cf0cf28a5cd047ae8690a84c0f";
 const labelhash = "0x87b9f9a8ed34ff2f2df4e85e103a290dc5328443160a49233018a09d1fb34a11";
@@ -25,6 +26,7 @@ afterAll(() => client.close());
 function endpoint({
   plugins = ["subgraph", "registrars", "tokenscope"],
   status = "omnichain-following",
+  inactiveNames = [] as { managedName: string; plugin: string }[],
 } = {}) {
   const context = {
     database: createDatabase(client),
@@ -33,6 +35,7 @@ function endpoint({
     subregistries: [{ namesPlugin: "subgraph" }, { namesPlugin: "basenames" }],
     names: {
       managedNames: ["eth", "base.eth"],
+      inactiveNames,
       rootManagedName: "eth",
       nameWrappers: [{ chainId: 1, address: wrapper } as const],
     },
@@ -145,6 +148,32 @@ describe("responses without tokens", () => {
         errorCode: "name-tokens-not-indexed",
         error: { message: "No indexed tokens for this name", details },
       },
+    ]);
+  });
+
+  test.each([
+    ["?name=nobody.linea.eth", 'Names below "linea.eth" are not indexed: plugin lineanames is not active.'],
+    ["?name=nobody.eth", "No token of nobody.eth was seen on the indexed chains."],
+    [
+      `?domainId=0x${"12".repeat(32)}`,
+      `No token of 0x${"12".repeat(32)} was seen on the indexed chains. Names below "linea.eth" are not indexed: plugin lineanames is not active.`,
+    ],
+  ])("%s, where a plugin is not active", async (query, details) => {
+    const inactiveNames = [{ managedName: "linea.eth", plugin: "lineanames" }];
+    const [status, { error }] = await endpoint({ inactiveNames }).tokens(query);
+    expect([status, error.details]).toEqual([404, details]);
+  });
+
+  test("the names that are not indexed follow from the plugins", () => {
+    const { managedNames, inactiveNames } = namesContext(namespaces.mainnet, [
+      "registrars",
+      "tokenscope",
+      "basenames",
+    ]);
+    expect(managedNames).toEqual(["base.eth"]);
+    expect(inactiveNames).toEqual([
+      { managedName: "eth", plugin: "subgraph" },
+      { managedName: "linea.eth", plugin: "lineanames" },
     ]);
   });
 

@@ -28,6 +28,8 @@ export type NameTokensContext = {
   names: {
     /** Names whose direct subnames the indexed base registrars issue. */
     managedNames: readonly string[];
+    /** The others of the namespace, each with the plugin that would index its names. */
+    inactiveNames: readonly { managedName: string; plugin: string }[];
     /** The one of them on the root chain: only tokens of its subnames are authoritative for their names. */
     rootManagedName: string;
     nameWrappers: readonly { chainId: number; address: Hex }[];
@@ -36,12 +38,19 @@ export type NameTokensContext = {
 
 /** What the plugins and the namespace determine about names and their tokens. */
 export function namesContext(namespace: Namespace, plugins: readonly string[]): NameTokensContext["names"] {
-  const managedNames = plugins.flatMap((plugin) => {
-    const deployment: Deployment | undefined = deployments.find((one) => one.plugin === plugin);
-    return deployment?.datasources.flatMap((id) => namespace[id]?.managedName ?? []) ?? [];
-  });
+  const all = deployments.flatMap(({ plugin, datasources }: Deployment) =>
+    datasources.flatMap((id) => {
+      const managedName = namespace[id]?.managedName;
+      return managedName === undefined ? [] : [{ managedName, plugin }];
+    }),
+  );
+  const managedNames = plugins.flatMap((plugin) =>
+    all.filter((one) => one.plugin === plugin).map(({ managedName }) => managedName),
+  );
+  const inactiveNames = all.filter(({ plugin }) => !plugins.includes(plugin));
   const nameWrappers = tokenIssuers(namespace).filter(({ isNameWrapper }) => isNameWrapper);
-  return { managedNames, rootManagedName: namespace[rootDatasource]?.managedName ?? "eth", nameWrappers };
+  const rootManagedName = namespace[rootDatasource]?.managedName ?? "eth";
+  return { managedNames, inactiveNames, rootManagedName, nameWrappers };
 }
 
 /** The fields of a token, from a table that has them under the alias `table`. */
@@ -160,14 +169,18 @@ export const nameTokens = endpoint({
   handle:
     ({ database, names }: NameTokensContext) =>
     async ({ query: { domainId, name }, current, request }) => {
-      const outside = name === undefined ? undefined : outsideScope(name, names.managedNames);
+      const outside = name === undefined ? undefined : outsideScope(name, names);
       if (outside !== undefined) return { status: 404, body: notIndexed(outside) };
 
       const node = domainId ?? nodeOfName(name ?? "");
       const found = await readTokens(database, node, request.raw.signal);
       if (found === undefined) {
-        const details = `No token of ${name ?? node} was seen on the indexed chains.`;
-        return { status: 404, body: notIndexed(details) };
+        const details = [
+          `No token of ${name ?? node} was seen on the indexed chains.`,
+          // The node does not say what it is below.
+          ...(name === undefined ? names.inactiveNames.map(notActive) : []),
+        ];
+        return { status: 404, body: notIndexed(details.join(" ")) };
       }
       const registeredNameTokens = {
         domainId: node,
@@ -180,10 +193,19 @@ export const nameTokens = endpoint({
     },
 });
 
-function outsideScope(name: string, managedNames: readonly string[]): string | undefined {
+function notActive({ managedName, plugin }: { managedName: string; plugin: string }): string {
+  return `Names below "${managedName}" are not indexed: plugin ${plugin} is not active.`;
+}
+
+function outsideScope(
+  name: string,
+  { managedNames, inactiveNames }: Pick<NameTokensContext["names"], "managedNames" | "inactiveNames">,
+): string | undefined {
   if (name === "") return "The root has no tokens.";
   const parent = parentName(name);
   if (managedNames.includes(parent)) return undefined;
+  const inactive = inactiveNames.find(({ managedName }) => managedName === parent);
+  if (inactive !== undefined) return notActive(inactive);
   const indexed = managedNames.map((managed) => `"${managed}"`).join(", ");
   return `Tokens of direct subnames of "${parent}" are not indexed by this instance; those of ${indexed} are.`;
 }
