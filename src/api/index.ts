@@ -19,7 +19,7 @@ import { createAdmission, createChainClients, resolutionLimits } from "./resolut
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
-import { statusChains } from "./status/facts.ts";
+import { endOfChain, statusChains } from "./status/facts.ts";
 import { watchLabelsVersion } from "./status/labels-version.ts";
 import { isBackfilled } from "./status/snapshot.ts";
 import { openStatus } from "./status/status-source.ts";
@@ -37,12 +37,14 @@ const database = createDatabase(sqlClient, config.subgraphLimits);
 // ponder: loads this file after it has taken the tables back to the safe checkpoint, and indexes and serves only afterwards.
 if (ponder.isIndexer) await restoreHeads(ponder.write, ponder.schema);
 
+const chains = statusChains(config.chains, Object.values(contractSources(config)));
+
 const status = openStatus({
   process: ponder,
   log,
   database,
   clients: publicClients,
-  chains: statusChains(config.chains, Object.values(contractSources(config))),
+  chains,
   registry: metricsRegistry(),
 });
 
@@ -110,11 +112,13 @@ function openSubgraph(): Hono {
     });
     ponder.onStop(stopWaiting);
   }
+  const rootChain = chains.find(({ chainId }) => chainId === config.rootChainId);
   const subgraph = createSubgraph({
     database,
     chainId: config.rootChainId,
     deployment: versions.program,
     limits: config.subgraphLimits,
+    endBlock: () => endOfChain(rootChain, status.current()?.snapshot),
     hasErrors: () => status.current()?.stale !== undefined,
     blockOf: async (number) => {
       const block = await client?.getBlock({ blockNumber: BigInt(number) });

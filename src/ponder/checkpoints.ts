@@ -7,6 +7,9 @@ import type { RowReader } from "./sql-client.ts";
 /** A block: `timestamp` in Unix seconds, no other member. */
 export type BlockRef = { timestamp: number; number: number };
 
+/** The block that an index of a chain has reached; without `timestamp` (Unix seconds) while that is not known. */
+export type Head = { number: number; timestamp?: number | undefined };
+
 /** A parsed Ponder checkpoint. `isStart` marks the one that Ponder writes before the first event of a chain. */
 export type Checkpoint = { block: BlockRef; chainId: number; isStart: boolean };
 
@@ -69,6 +72,11 @@ export function parseHead(text: string | null): BlockRef | undefined {
     latestCheckpoint,
     safeCheckpoint,
   });
+}
+
+/** The head of a chain whose range ends at `end`: Ponder follows the chain past the last block that is indexed. */
+export function headUpTo(end: Head | undefined, head: BlockRef | undefined): Head | undefined {
+  return end !== undefined && head !== undefined && head.number > end.number ? end : head;
 }
 
 const rows = z.array(

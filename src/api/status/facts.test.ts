@@ -4,11 +4,13 @@ import type { SyncMetrics } from "../../ponder/process.ts";
 import {
   chainFacts,
   createFindBlock,
+  endOfChain,
   type FactsContext,
   findEndsAhead,
   processedBefore,
   statusChains,
 } from "./facts.ts";
+import { type ChainFacts, createSnapshot, omnichainSnapshot } from "./snapshot.ts";
 
 const chainId = 8453;
 const timeOf = (number: number) => 1_700_000_000 + number * 10;
@@ -281,6 +283,17 @@ function chainOf(blocks: Map<number, BlockRef | Error>) {
   };
   return { asked, failures, ask };
 }
+
+test("the end of a range has its time once the status contains it", () => {
+  const endBlock = { timestamp: 1_700_003_000, number: 300 };
+  const facts: ChainFacts = { chainId, startBlock: at(100), endBlock, sync: "live" };
+  const snapshot = createSnapshot(omnichainSnapshot([facts], undefined)!, 1_700_004_000);
+  const ending = { ...chain, endBlock: 300 };
+  expect(endOfChain(ending, snapshot)).toEqual(endBlock);
+  expect(endOfChain(ending, undefined)).toEqual({ number: 300 });
+  expect(endOfChain(chain, snapshot)).toBeUndefined();
+  expect(endOfChain(undefined, snapshot)).toBeUndefined();
+});
 
 test("fetches a block in the background, once", async () => {
   const { asked, ask } = chainOf(new Map([[7, { timestamp: 70, number: 7 }]]));

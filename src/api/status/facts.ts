@@ -1,11 +1,12 @@
 import {
   type BlockRef,
   type CheckpointRow,
+  type Head,
   indexedBlock,
   parseCheckpoint,
 } from "../../ponder/checkpoints.ts";
 import type { SyncMetrics } from "../../ponder/process.ts";
-import type { ChainFacts } from "./snapshot.ts";
+import type { ChainFacts, Snapshot } from "./snapshot.ts";
 
 /** One chain that is indexed: its id and its range of block numbers. */
 export type StatusChain = { chainId: number; startBlock: number; endBlock?: number | undefined };
@@ -35,6 +36,13 @@ export function statusChains(
       },
     ];
   });
+}
+
+/** The end of a chain's range, if it has one; with its time once `snapshot` contains it. */
+export function endOfChain(chain: StatusChain | undefined, snapshot: Snapshot | undefined): Head | undefined {
+  if (chain?.endBlock === undefined) return undefined;
+  const config = snapshot?.omnichainSnapshot.chains[chain.chainId]?.config;
+  return config?.configType === "definite" ? config.endBlock : { number: chain.endBlock };
 }
 
 /** Looks up a block by its number, for its timestamp; undefined while it is not known (yet). */

@@ -237,6 +237,24 @@ test("reports indexing errors while there are some, and serves the data all the 
   ]);
 });
 
+test("names no block past the end of an indexed range, and reads at its end", async () => {
+  let endBlock: { number: number; timestamp?: number } = { number: 1600 };
+  const { ask } = createEndpoint(client, {}, { endBlock: () => endBlock });
+  const query = "{ _meta { block { number timestamp hash } } accounts(block: { number: 1600 }) { id } }";
+  const accounts = [{ id: "0x01" }];
+  expect(await ask(query)).toEqual({
+    data: { _meta: { block: { number: 1600, timestamp: null, hash: null } }, accounts },
+  });
+  endBlock = { number: 1600, timestamp: 1_699_999_000 };
+  expect(await ask(query)).toEqual({
+    data: { _meta: { block: { number: 1600, timestamp: 1_699_999_000, hash: null } }, accounts },
+  });
+  endBlock = { number: 1667, timestamp: 1_700_000_012 };
+  expect(await ask("{ _meta { block { number } } }")).toEqual({
+    data: { _meta: { block: { number: 1666 } } },
+  });
+});
+
 test("returns block 0 while no block is indexed", async () => {
   const empty = await createLoadedDatabase({});
   await empty.exec("DELETE FROM _ponder_checkpoint");

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { type Context, Hono } from "hono";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.ts";
-import { type BlockRef, headSql } from "../../ponder/checkpoints.ts";
+import { type Head, headSql } from "../../ponder/checkpoints.ts";
 import type { ColumnReader } from "../database/client.ts";
 import { BusyError, shareRows } from "../database/queue.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile-request.ts";
@@ -24,6 +24,8 @@ export type SubgraphOptions = {
   chainId: number;
   /** Shown as `_meta.deployment`. */
   deployment: string;
+  /** The last block of that chain that is indexed, if its range has an end. */
+  endBlock?: () => Head | undefined;
   /** Hash, parent hash and time of a block of that chain; undefined if unknown. */
   blockOf: (number: number) => Promise<RpcBlock | undefined>;
   /** Shown as `_meta.hasIndexingErrors`; false unless given. */
@@ -38,10 +40,10 @@ export type Subgraph = {
   /** Runs a request. Throws BusyError if too many wait; errors of the query are part of the response. */
   answer(request: QueryRequest, signal: AbortSignal): Promise<Answer>;
   /** The latest indexed block; undefined before the first. */
-  head(signal: AbortSignal): Promise<BlockRef | undefined>;
+  head(signal: AbortSignal): Promise<Head | undefined>;
   hasErrors(): boolean;
   /** Hashes of an indexed block, if they are known already. */
-  hashesOf(head: BlockRef): BlockHashes | undefined;
+  hashesOf(head: Head): BlockHashes | undefined;
 };
 
 /** The Graph's query dialect over the tables of src/schema/subgraph.ts. */
@@ -49,6 +51,7 @@ export function createSubgraph({
   database,
   chainId,
   deployment,
+  endBlock = () => undefined,
   blockOf,
   hasErrors = () => false,
   limits: given,
@@ -62,6 +65,7 @@ export function createSubgraph({
     limits,
     deployment,
     headSql: headSql(chainId),
+    endBlock,
     hashes: hashes.ask,
     hasErrors,
   };
@@ -165,7 +169,7 @@ async function respondToGet(
   { search, send }: { search: string; send: Send },
 ): Promise<Response> {
   const asked = createHash("sha256").update(search).digest("base64url").slice(0, 22);
-  const tagOf = (head: BlockRef | undefined) =>
+  const tagOf = (head: Head | undefined) =>
     head === undefined
       ? undefined
       : `W/"${head.number}-${head.timestamp}-${asked}${subgraph.hasErrors() ? "-errors" : ""}"`;
@@ -183,7 +187,7 @@ async function respond(
   c: Context,
   subgraph: Subgraph,
   request: QueryRequest,
-  { tagOf, send }: { tagOf?: (head: BlockRef | undefined) => string | undefined; send: Send },
+  { tagOf, send }: { tagOf?: (head: Head | undefined) => string | undefined; send: Send },
 ): Promise<Response> {
   const { signal } = c.req.raw;
   const answer = await subgraph.answer(request, signal).catch((error: unknown) => {
@@ -197,7 +201,7 @@ async function respond(
   const headers: Record<string, string> = { "Content-Type": "application/json", "graph-attestable": "false" };
   if (head !== undefined) {
     const hash = subgraph.hashesOf(head)?.hash ?? null;
-    headers["graph-indexed"] = JSON.stringify({ hash, number: head.number, timestamp: head.timestamp });
+    headers["graph-indexed"] = JSON.stringify({ hash, number: head.number, timestamp: head.timestamp ?? null });
   }
   const tag = tagOf?.(head);
   if (tag !== undefined) {

@@ -54,7 +54,7 @@ export async function createLoadedDatabase(dump: EntityDump): Promise<PGlite> {
 export function createEndpoint(
   client: SqlClient | Database,
   limits: Partial<SubgraphLimits> = {},
-  options: Pick<SubgraphOptions, "hasErrors"> = {},
+  options: Pick<SubgraphOptions, "endBlock" | "hasErrors"> = {},
 ) {
   const database =
     "row" in client

@@ -1,4 +1,4 @@
-import type { BlockRef } from "../../../ponder/checkpoints.ts";
+import type { Head } from "../../../ponder/checkpoints.ts";
 import { QueryError } from "../schema/errors.ts";
 import { coerce, isObject, show, type Value } from "../schema/values.ts";
 import { argument, type Selected, type SelectionContext } from "./fields.ts";
@@ -55,9 +55,9 @@ export async function unservedBlock(
     deployment,
     hashes,
   }: {
-    head: BlockRef | undefined;
+    head: Head | undefined;
     deployment: string;
-    hashes: (head: BlockRef) => Promise<BlockHashes | undefined>;
+    hashes: (head: Head) => Promise<BlockHashes | undefined>;
   },
 ): Promise<QueryError | undefined> {
   if (constraint.kind === "latest") return undefined;

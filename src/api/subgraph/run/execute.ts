@@ -1,5 +1,5 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
-import { type BlockRef, parseHead } from "../../../ponder/checkpoints.ts";
+import { type Head, headUpTo, parseHead } from "../../../ponder/checkpoints.ts";
 import { type ColumnReader, RowTooLongError } from "../../database/client.ts";
 import type { Column } from "../../database/long-rows.ts";
 import { danglingMark } from "../compile/compile.ts";
@@ -10,7 +10,7 @@ import { metaJson } from "./meta.ts";
 import type { Parts } from "./send.ts";
 
 /** Response to one request: the body, one text unless it is long, and the block that it was read at. */
-export type Answer = { body: string | Parts; head: BlockRef | undefined };
+export type Answer = { body: string | Parts; head: Head | undefined };
 
 /** What a request runs with. */
 export type ExecuteOptions = {
@@ -21,7 +21,9 @@ export type ExecuteOptions = {
   deployment: string;
   /** SQL expression that reads the root chain's head. */
   headSql: string;
-  hashes: (head: BlockRef) => Promise<BlockHashes | undefined>;
+  /** The last block of the root chain that is indexed, if its range has an end. */
+  endBlock: () => Head | undefined;
+  hashes: (head: Head) => Promise<BlockHashes | undefined>;
   /** Shown as `_meta.hasIndexingErrors`. */
   hasErrors: () => boolean;
 };
@@ -42,7 +44,7 @@ export async function executeRequest(
   const places = new Map([...new Set(texts.map(({ sql }) => sql))].map((sql, place) => [sql, place + 1]));
   const columns = [options.headSql, ...places.keys(), ...extensions.map(({ sql }) => sql)];
   const row = await readRow(options, statement.finish(`SELECT ${columns.join(", ")}`), signal);
-  const head = parseHead(shortText(row[0]));
+  const head = headUpTo(options.endBlock(), parseHead(shortText(row[0])));
   const unserved = await findUnservedBlock(fields, { ...options, head });
   if (unserved !== undefined) return { body: JSON.stringify({ errors: [unserved.entry] }), head };
   const values = new Map<RootField, NonNullable<Column>>(
@@ -107,7 +109,7 @@ function stateOf(error: unknown): string {
 // subgraph: a block that cannot be served fails the request as a whole, whatever its other root fields ask for.
 async function findUnservedBlock(
   fields: readonly RootField[],
-  source: ExecuteOptions & { head: BlockRef | undefined },
+  source: ExecuteOptions & { head: Head | undefined },
 ): Promise<QueryError | undefined> {
   let checked: number | undefined;
   for (const { group, constraint } of fields) {
@@ -136,7 +138,7 @@ async function fieldValue(
   request: CompiledRequest,
   field: RootField,
   values: ReadonlyMap<RootField, NonNullable<Column>>,
-  source: ExecuteOptions & { head: BlockRef | undefined },
+  source: ExecuteOptions & { head: Head | undefined },
 ): Promise<NonNullable<Column> | undefined> {
   if (field.kind === "sql") return values.get(field);
   if (field.kind === "meta") return metaJson(request.context, field.selected, field.constraint, source);

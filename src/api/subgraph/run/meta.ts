@@ -1,14 +1,14 @@
 import type { SelectionSetNode } from "graphql";
 import { LRUCache } from "lru-cache";
-import type { BlockRef } from "../../../ponder/checkpoints.ts";
+import type { Head } from "../../../ponder/checkpoints.ts";
 import type { BlockConstraint, BlockHashes } from "../request/block-constraint.ts";
 import { collectFields, type Selected, type SelectionContext } from "../request/fields.ts";
 import { QueryError } from "../schema/errors.ts";
 
 type MetaSource = {
-  head: BlockRef | undefined;
+  head: Head | undefined;
   deployment: string;
-  hashes: (head: BlockRef) => Promise<BlockHashes | undefined>;
+  hashes: (head: Head) => Promise<BlockHashes | undefined>;
   hasErrors: () => boolean;
 };
 
@@ -87,12 +87,12 @@ export function createBlockHashes(blockOf: (number: number) => Promise<RpcBlock 
   const known = new LRUCache<string, Promise<BlockHashes | undefined>>({ max: 64, ttl: 15_000 });
   const settled = new LRUCache<string, BlockHashes>({ max: 64, ttl: 15_000 });
 
-  function ask(head: BlockRef): Promise<BlockHashes | undefined> {
+  function ask(head: Head): Promise<BlockHashes | undefined> {
     const key = `${head.number}/${head.timestamp}`;
     const before = known.get(key);
     if (before !== undefined) return before;
     const asked = withPatience(blockOf(head.number)).then((block) => {
-      if (block?.timestamp !== head.timestamp) {
+      if (block === undefined || block.timestamp !== head.timestamp) {
         known.delete(key);
         return undefined;
       }
@@ -107,7 +107,7 @@ export function createBlockHashes(blockOf: (number: number) => Promise<RpcBlock 
   return {
     ask,
     /** The hashes if they are known; else undefined, and they are fetched for the next time. */
-    peek(head: BlockRef): BlockHashes | undefined {
+    peek(head: Head): BlockHashes | undefined {
       const hashes = settled.get(`${head.number}/${head.timestamp}`);
       if (hashes === undefined) void ask(head);
       return hashes;
