@@ -10,14 +10,22 @@ type IndexingServiceOptions = {
   /** Working directory: it must not contain an `.env.local` that redirects the service. */
   cwd: string;
   env: Readonly<Record<string, string | undefined>>;
+  /** `serve` serves the index of another process. */
+  command?: "start" | "serve";
   /** Options of Ponder. */
   options?: readonly string[];
   onLine?: (line: string) => void;
 };
 
-/** Starts the indexing service as `npm start` does, with exactly this environment. */
-export function startIndexingService({ cwd, env, options = [], onLine }: IndexingServiceOptions) {
-  const args = [join(projectRoot, "scripts/ponder.ts"), "start", ...options];
+/** Starts the indexing service as `npm start` or `npm run serve` does, with exactly this environment. */
+export function startIndexingService({
+  cwd,
+  env,
+  command = "start",
+  options = [],
+  onLine,
+}: IndexingServiceOptions) {
+  const args = [join(projectRoot, "scripts/ponder.ts"), command, ...options];
   return startServiceProcess({ name: "indexing service", args, cwd, env, onLine });
 }
 

@@ -1,8 +1,9 @@
 import { index, onchainTable, primaryKey } from "ponder";
 import { hex, list, text } from "./columns.ts";
 
-// What is needed to resolve names from the index. Values are interpreted, not raw ones
-// (src/ens/record-values.ts); an unset record has no row, or null in its column.
+// What is needed to resolve names from the index. An unset record has no row, or null in its column. Values are interpreted
+// (src/ens/record-values.ts) except for two that hide a default (ENSIP-19), which are stored as they are and interpreted when
+// they are read: address records of twenty zero bytes, and reverse names that are not normalised.
 
 /** Name that an account claimed on a reverse registrar; the row is deleted when the name is cleared. */
 export const reverseNameRecord = onchainTable(

@@ -49,6 +49,24 @@ test.each([1, 5, 20])(
   },
 );
 
+test("the status goes back with a chain whose time was put forward and reverted", async () => {
+  const { node } = world;
+  const cursorAt = (timestamp: number) =>
+    world.waitFor(`the status of ${timestamp}`, async () => {
+      const cursor = (await world.snapshot())?.slowestChainIndexingCursor;
+      return cursor === timestamp ? { done: true } : { state: String(cursor) };
+    });
+  const tomorrow = await node.mineBlock({ timestamp: now() + 86_400, transactions: [] });
+  await cursorAt(tomorrow.timestamp);
+  await node.reorganise({ depth: 1 });
+  const head = node.chain.block(node.chain.head())!;
+  expect(head.timestamp).toBeLessThan(tomorrow.timestamp);
+  await cursorAt(head.timestamp);
+  const snapshot = await world.snapshot();
+  expect(snapshot?.snapshotTime).toBeLessThanOrEqual(now());
+  expect((await fetch(`${world.url}/amirealtime`)).status).toBe(200);
+});
+
 test("after them the index equals one that only saw the last branch", { timeout: 240_000 }, async () => {
   fresh = await startWorld({ chain: world.node });
   fresh.start();

@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { waitFor } from "../../devnet/wait.ts";
+import type { Staleness } from "../../src/api/status/status-source.ts";
 import { recordedEntities } from "../support/recordings.ts";
 import { startWorld, type World } from "../support/world.ts";
 
@@ -31,6 +33,63 @@ test("after a crash no head runs ahead of its rows", { timeout: 300_000 }, async
   await head.stop();
   expect(head.faults).toEqual([]);
   expect([...head.seen]).toEqual(expect.arrayContaining([1_636, 1_666]));
+});
+
+test("beside a killed indexing process a reader says that the index is stale, until it is indexed again", {
+  timeout: 300_000,
+}, async ({ skip }) => {
+  if (!inject("postgresUrl")) skip("needs a Postgres server: an embedded database has one process");
+  const reader = await world.startReader();
+  const json = async (path: string, init?: RequestInit) => {
+    const response = await fetch(`${reader.url}${path}`, init);
+    return [response.status, await response.json()];
+  };
+  const query = JSON.stringify({ query: "{ _meta { hasIndexingErrors block { number } } }" });
+  const post = { method: "POST", headers: { "content-type": "application/json" }, body: query };
+  const meta = (hasIndexingErrors: boolean) => [
+    200,
+    { data: { _meta: { hasIndexingErrors, block: { number: 1_666 } } } },
+  ];
+  const stale = async () => {
+    const response = await fetch(`${reader.url}/api/indexing-status`).catch(() => undefined);
+    const body = response?.status === 200 ? ((await response.json()) as { stale?: Staleness }) : undefined;
+    return body && { stale: body.stale };
+  };
+  const waitUntil = (what: string, isStale: boolean) =>
+    waitFor(
+      what,
+      async () => {
+        const found = await stale();
+        const isDone = found !== undefined && (found.stale !== undefined) === isStale;
+        return isDone ? { done: found.stale } : { state: JSON.stringify(found) ?? "no status" };
+      },
+      { timeoutMs: 120_000 },
+    );
+
+  try {
+    await waitUntil("the reader", false);
+    expect(await json("/subgraph", post)).toEqual(meta(false));
+    const killedAt = Math.floor(Date.now() / 1_000);
+    await world.crash();
+    const found = await waitUntil("the reader to notice", true);
+    expect(Math.abs((found?.since ?? 0) - killedAt)).toBeLessThanOrEqual(5);
+    expect(await json("/amirealtime?maxWorstCaseDistance=999999999999")).toEqual([
+      503,
+      { message: found?.reason },
+    ]);
+    expect(await json("/subgraph", post)).toEqual(meta(true));
+    expect((await fetch(`${reader.url}/ready`)).status).toBe(200);
+    expect(await (await fetch(`${reader.url}/metrics`)).text()).toMatch(/^names_index_stale_seconds [1-9]/m);
+    expect(reader.lastLines(200).filter((line) => line.includes("is stale"))).toHaveLength(1);
+
+    world.start();
+    await waitUntil("the reader to follow again", false);
+    expect((await json("/amirealtime?maxWorstCaseDistance=999999999999"))[0]).toBe(200);
+    await world.waitForIndex({ block: 1_666 });
+    expect(await json("/subgraph", post)).toEqual(meta(false));
+  } finally {
+    await reader.stop();
+  }
 });
 
 /** Repeatedly reads the head and the newest event in one query; remembers heads whose rows were missing. */

@@ -47,6 +47,18 @@ export async function createIndexer({ labels, database = "server", environment }
   const url = `http://127.0.0.1:${port}`;
   let service: ServiceProcess | undefined;
 
+  const environmentOf = (servicePort: number) => ({
+    PATH: process.env["PATH"],
+    HOME: process.env["HOME"],
+    LABELS_URL: `file:${labelsPath}`,
+    ...(stored
+      ? { DATABASE_URL: stored.url, DATABASE_SCHEMA: "public" }
+      : { PGLITE_DIRECTORY: join(folder, "pglite") }),
+    PORT: String(servicePort),
+    LOG_LEVEL: "info",
+    ...environment,
+  });
+
   function running(): ServiceProcess {
     if (service === undefined) throw new Error("The indexing service was not started.");
     return service;
@@ -63,20 +75,20 @@ export async function createIndexer({ labels, database = "server", environment }
       if (service !== undefined && service.ending() === undefined) throw new Error("The service is running.");
       service = startIndexingService({
         cwd: folder,
-        env: {
-          PATH: process.env["PATH"],
-          HOME: process.env["HOME"],
-          LABELS_URL: `file:${labelsPath}`,
-          ...(stored
-            ? { DATABASE_URL: stored.url, DATABASE_SCHEMA: "public" }
-            : { PGLITE_DIRECTORY: join(folder, "pglite") }),
-          PORT: String(port),
-          LOG_LEVEL: "info",
-          ...environment,
-          ...more,
-        },
+        env: { ...environmentOf(port), ...more },
       });
       return service;
+    },
+
+    /** Starts a process that only serves the index, on a port of its own. Needs a Postgres server. */
+    async startReader() {
+      const readerPort = await freePort();
+      const reader = startIndexingService({ cwd: folder, env: environmentOf(readerPort), command: "serve" });
+      return {
+        url: `http://127.0.0.1:${readerPort}`,
+        stop: () => reader.stop("SIGINT"),
+        lastLines: reader.lastLines,
+      };
     },
 
     /** Polls `look` until it is done; throws as soon as the service has ended. */

@@ -201,7 +201,11 @@ async function respond(
   const headers: Record<string, string> = { "Content-Type": "application/json", "graph-attestable": "false" };
   if (head !== undefined) {
     const hash = subgraph.hashesOf(head)?.hash ?? null;
-    headers["graph-indexed"] = JSON.stringify({ hash, number: head.number, timestamp: head.timestamp ?? null });
+    headers["graph-indexed"] = JSON.stringify({
+      hash,
+      number: head.number,
+      timestamp: head.timestamp ?? null,
+    });
   }
   const tag = tagOf?.(head);
   if (tag !== undefined) {
