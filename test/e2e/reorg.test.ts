@@ -63,7 +63,8 @@ test("the status goes back with a chain whose time was put forward and reverted"
   expect(head.timestamp).toBeLessThan(tomorrow.timestamp);
   await cursorAt(head.timestamp);
   const snapshot = await world.snapshot();
-  expect(snapshot?.snapshotTime).toBeLessThanOrEqual(now());
+  // The branches before were mined faster than the clock.
+  expect(snapshot?.snapshotTime).toBeLessThanOrEqual(Math.max(now(), head.timestamp));
   expect((await fetch(`${world.url}/amirealtime`)).status).toBe(200);
 });
 
