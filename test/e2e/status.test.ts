@@ -79,3 +79,29 @@ test("a range of blocks ends as completed, which is never in real time", async (
   const unknown = await fetch(`${world.url}/api/config/`);
   expect([unknown.status, await unknown.text()]).toEqual([404, '{"message":"Not Found"}']);
 });
+
+test("a range that ends in blocks not yet final is ready when it is completed, and no block past its end is named", async () => {
+  const unfinal = await startWorld({ head: 880, environment: { END_BLOCK: "900" } });
+  try {
+    unfinal.start();
+    await unfinal.waitForIndex({ block: 880 });
+    // Block 900 is mined; as a live block it stays unfinal, and the chain goes on.
+    unfinal.node.chain.setHead(910);
+    await unfinal.waitForIndex({ block: 900 });
+    await unfinal.stop();
+    unfinal.start();
+    await unfinal.waitFor("readiness after a restart", async () => {
+      const { status } = await fetch(`${unfinal.url}/ready`).catch(() => ({ status: undefined }));
+      return status === 200 ? { done: true } : { state: `/ready returns ${status}` };
+    });
+    const snapshot = await unfinal.snapshot();
+    expect(snapshot?.omnichainSnapshot).toMatchObject({
+      omnichainStatus: "omnichain-completed",
+      chains: { [chainIds.root]: { latestIndexedBlock: { timestamp: 1699160021, number: 900 } } },
+    });
+    const { _meta } = await unfinal.query<{ _meta: unknown }>("{ _meta { block { number timestamp } } }");
+    expect(_meta).toEqual({ block: { number: 900, timestamp: 1699160021 } });
+  } finally {
+    await unfinal.close();
+  }
+});
