@@ -1,6 +1,6 @@
 import { Transform } from "node:stream";
+import type { Config } from "../src/config/environment.ts";
 import { escapeControls } from "../src/log/json-log.ts";
-import { redact, type Secrets } from "./redact.ts";
 
 // Ponder puts what contracts, nodes and clients say into its log: nothing of it may pass for an entry or control a terminal.
 
@@ -62,4 +62,52 @@ function painted(line: string): string {
     /^([\d:.]+) (ERROR|WARN|INFO|DEBUG|TRACE)\b/,
     (_, time: string, level: string) => `${paint(time, 2, 22)} ${paint(level, colors[level] ?? 39, 39)}`,
   );
+}
+
+// Ponder and its libraries put whole URLs into their messages; those of RPC providers and databases contain keys.
+
+/** What must not appear in any log: each secret with its replacement. */
+type Secrets = readonly (readonly [secret: string, standIn: string])[];
+
+/** The secrets of a configuration: RPC URLs with more than a host, the database's URL and password, the label service's. */
+export function secretsOf({
+  chains,
+  databaseUrl,
+  labelsUrl,
+}: Pick<Config, "chains" | "databaseUrl" | "labelsUrl">): Secrets {
+  const urls = chains.flatMap(({ rpc }) => [...rpc.http, ...(rpc.ws === undefined ? [] : [rpc.ws])]);
+  const all = [...urls, ...(databaseUrl === undefined ? [] : [databaseUrl]), labelsUrl];
+  const secrets = all.filter((url) => !url.startsWith("file:")).flatMap(secretsOfUrl);
+  // Longer ones first, so that no part of them remains.
+  return [...new Map(secrets)].toSorted(([a], [b]) => b.length - a.length);
+}
+
+// A path may be "rpc" or contain a key: the whole URL is always hidden, a part of it only if it is long enough to be a
+// key.
+const shortestKey = 16;
+
+function secretsOfUrl(text: string): [string, string][] {
+  const url = new URL(text);
+  const hidden = `${url.protocol}//${url.host}/…`;
+  const isDatabase = url.protocol.startsWith("postgres");
+  const keys = [...url.pathname.split("/"), ...url.searchParams.values()].filter(
+    ({ length }) => length >= shortestKey,
+  );
+  const whole: [string, string][] = [
+    [text, hidden],
+    [url.href, hidden],
+  ];
+  const holdsMore = url.pathname.length > 1 || url.search !== "";
+  return [
+    ...(url.password !== "" || (holdsMore && !isDatabase) ? whole : []),
+    ...(url.password === ""
+      ? []
+      : [url.password, decodeURIComponent(url.password)].map((part): [string, string] => [part, "…"])),
+    ...(isDatabase ? [] : keys.map((key): [string, string] => [key, "…"])),
+  ];
+}
+
+/** The text without the secrets. */
+export function redact(text: string, secrets: Secrets): string {
+  return secrets.reduce((result, [secret, standIn]) => result.replaceAll(secret, standIn), text);
 }

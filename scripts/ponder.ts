@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
 import { escapeControls } from "../src/log/json-log.ts";
-import { logLines } from "./log-lines.ts";
+import { logLines, secretsOf } from "./log-lines.ts";
 import {
   holdEmbeddedDatabase,
   PreflightError,
@@ -20,7 +20,6 @@ import {
   requireChains,
   requireFreePort,
 } from "./preflight.ts";
-import { secretsOf } from "./redact.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const commands = ["dev", "start", "serve"] as const;
