@@ -120,7 +120,7 @@ export const rooms: readonly Room[] = [
     ],
   },
   { path: "labels-service", imports: [...forLabels, "labels-service/formats", "labels-service/commands"] },
-  { path: "scripts", imports: ["src/log", "src/labels", "src/config"] },
+  { path: "scripts", imports: ["src/log", "src/labels", "src/config", "src/ponder"], packages: ["pg"] },
   { path: "", imports: ["src/schema", "src/config"], packages: ["ponder"] },
   { path: "devnet", imports: ["abis", "src/deployments", "labels-service/store"] },
   { path: "test", imports: "everything" },

@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
 import { escapeControls } from "../src/log/json-log.ts";
+import { requireSameChains } from "./chain-check.ts";
 import { logLines, secretsOf } from "./log-lines.ts";
 import {
   holdEmbeddedDatabase,
@@ -69,6 +70,7 @@ async function main([command, ...options]: string[]): Promise<number> {
         now: Date.now,
       });
     }
+    if (command !== "serve") await requireSameChains(config, { log, wait, now: Date.now });
     const code = await run(command, config, options);
     if (code !== retryableExitCode || isStopping) return code;
     log(`A dependency failed for too long; restarting in ${restartPause / 1000} s.`);

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import Database from "better-sqlite3";
 import type { IndexedChain } from "../src/config/chains.ts";
+import { quoted } from "../src/ponder/sql-client.ts";
 
 // Checks before Ponder starts: Ponder itself would switch to another port, only warn about a wrong chain, and give up
 // when waiting helps.
@@ -63,7 +64,8 @@ async function requireChain({ id, rpc }: IndexedChain, { log, wait, request }: R
   }
 }
 
-function nameOfUrl(chainId: number, urls: readonly string[], place: number): string {
+/** An RPC URL by variable, position and host: URLs can contain keys. */
+export function nameOfUrl(chainId: number, urls: readonly string[], place: number): string {
   const host = URL.canParse(urls[place] ?? "") ? new URL(urls[place] ?? "").host : "?";
   return urls.length === 1
     ? `RPC_URL_${chainId} (${host})`
@@ -206,5 +208,3 @@ async function completeFinalization(database: PGlite, schema: string) {
     await database.exec(`DELETE FROM ${quoted(schema)}.${quoted(name)} WHERE checkpoint <= ${safe}`);
   }
 }
-
-const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;

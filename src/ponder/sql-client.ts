@@ -7,6 +7,12 @@ export type RowReader = {
   row(sql: string, values: readonly string[], signal: AbortSignal): Promise<(string | null)[]>;
 };
 
+/** Runs one statement; rows by column name. PGlite and clients of node-postgres have it as `query`. */
+export type Statement = (text: string, values?: unknown[]) => Promise<{ rows: Record<string, unknown>[] }>;
+
+/** A name as an SQL identifier. */
+export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+
 /** Rows of a statement, each a list of its columns. */
 type SqlResult = { rows: unknown[][] };
 

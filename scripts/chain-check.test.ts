@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PGlite } from "@electric-sql/pglite";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import {
+  addBlocks,
+  addIndex,
+  type ForkedChain,
+  hashOn,
+  openPonderCache,
+  serveHashes,
+} from "../test/support/ponder-cache.ts";
+import { requireSameChains } from "./chain-check.ts";
+
+let directory: string;
+let messages: string[];
+const nodes: { close(): void }[] = [];
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), "chain-check-"));
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+beforeEach(async () => {
+  messages = [];
+  const database = await openPonderCache(directory);
+  await addBlocks(database, 1, [40, 60]);
+  await addIndex(database, "public", { chainId: 1, block: 70 });
+  await database.close();
+});
+afterEach(() => {
+  for (const node of nodes.splice(0)) node.close();
+});
+
+async function startNode(chain: ForkedChain): Promise<string> {
+  const node = await serveHashes(chain);
+  nodes.push(node);
+  return node.url;
+}
+
+const check = (http: string[], { namespace = "mainnet", wait = async () => {} }: Partial<Options> = {}) =>
+  requireSameChains(
+    {
+      namespace,
+      chains: [{ id: 1, name: "mainnet", rpc: { http } }],
+      pgliteDirectory: directory,
+      databaseSchema: "public",
+    },
+    { log: (message) => void messages.push(message), wait, now: () => 1_700_000_000_000 },
+  );
+type Options = { namespace: "mainnet" | "ens-test-env"; wait: () => Promise<void> };
+
+async function cached(): Promise<number[]> {
+  const database = await PGlite.create(directory);
+  const { rows } = await database.query<{ number: number }>(
+    "SELECT number::int FROM ponder_sync.blocks ORDER BY 1",
+  );
+  await database.close();
+  return rows.map(({ number }) => number);
+}
+
+test("a chain that has the index's blocks starts without a word", async () => {
+  await check([await startNode({ fork: 61, head: 100 })]);
+  expect(messages).toEqual([]);
+  expect(await cached()).toEqual([40, 60]);
+});
+
+test("an embedded index on another branch starts over from a purged cache", async () => {
+  await check([await startNode({ fork: 50, head: 100 })]);
+  expect(messages).toEqual([
+    `The index starts over: block 60 of chain 1 is ${hashOn("a", 60)} in the index, ${hashOn("b", 60)} at the node. ` +
+      "Purged from the cache: chain 1 from block 41 on.",
+  ]);
+  expect(await cached()).toEqual([40]);
+});
+
+test("nodes that contradict each other are named without their keys", async () => {
+  const [first, second] = [
+    await startNode({ fork: 100, head: 100 }),
+    await startNode({ fork: 50, head: 100 }),
+  ];
+  await expect(check([`${first}/key`, `${second}/key`])).rejects.toThrow(
+    `The nodes of chain 1 contradict each other: block 60 is ${hashOn("a", 60)} at RPC_URL_1 entry 1 (${new URL(first).host}) ` +
+      `and ${hashOn("b", 60)} at RPC_URL_1 entry 2 (${new URL(second).host}).`,
+  );
+  expect(await cached()).toEqual([40, 60]);
+});
+
+test("a node that lags behind is waited for", async () => {
+  const chain = { fork: 100, head: 50 };
+  const wait = async () => {
+    chain.head = 100;
+  };
+  await check([await startNode(chain)], { wait });
+  expect(messages).toEqual([
+    "The node of chain 1 has no block 60 yet, which the index rests on; trying again in 10 s.",
+  ]);
+});
+
+test("a test chain that is shorter was recreated", async () => {
+  await check([await startNode({ fork: 100, head: 50 })], { namespace: "ens-test-env" });
+  expect(messages).toEqual([expect.stringContaining("the node has no such block")]);
+  expect(await cached()).toEqual([40]);
+});
+
+test("nodes that do not respond do not hold up the start", async () => {
+  await check(["http://127.0.0.1:1"]);
+  expect(messages).toEqual([expect.stringContaining("Could not compare chain 1 with the index")]);
+});

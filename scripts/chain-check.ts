@@ -1,0 +1,133 @@
+import type { IndexedChain } from "../src/config/chains.ts";
+import type { Config } from "../src/config/environment.ts";
+import { orphanedBy, purgeCache } from "../src/ponder/cache.ts";
+import { isDatabaseAway } from "../src/ponder/database-away.ts";
+import { type Contradiction, findContradiction, requestHash } from "../src/ponder/finalized-blocks.ts";
+import { quoted, type Statement } from "../src/ponder/sql-client.ts";
+import { type OpenDatabase, openDatabase } from "./database.ts";
+import { nameOfUrl, PreflightError } from "./preflight.ts";
+
+// Ponder resumes from its checkpoints and its cache without asking whether the chain still has those blocks.
+
+type Settings = Pick<Config, "namespace" | "chains" | "databaseUrl" | "pgliteDirectory" | "databaseSchema">;
+
+/** Time and messages as arguments, so that tests need not wait. */
+type Tools = { log(message: string): void; wait(milliseconds: number): Promise<void>; now(): number };
+
+const pause = 10_000;
+const section = 'See "When the chain contradicts the index" in docs/operations.md.';
+
+/**
+ * Compares the blocks that index and cache rest on with the nodes. On a difference Postgres is left as it is and a
+ * PreflightError says what to run; an embedded database is purged and starts over. Waits for a node that lags behind.
+ */
+export async function requireSameChains(config: Settings, tools: Tools): Promise<void> {
+  for (;;) {
+    const reason = await compare(config, tools);
+    if (reason === undefined) return;
+    tools.log(`${reason}; trying again in ${pause / 1000} s.`);
+    await tools.wait(pause);
+  }
+}
+
+/** Why to wait; undefined once index and nodes agree. */
+async function compare(config: Settings, tools: Tools): Promise<string | undefined> {
+  let database: OpenDatabase | undefined;
+  try {
+    database = await openDatabase(config);
+    if (database === undefined) return undefined;
+    return await compareWith(database.run, config, tools);
+  } catch (error) {
+    if (!isDatabaseAway(error)) throw error;
+    return "The database does not respond";
+  } finally {
+    await database?.close();
+  }
+}
+
+async function compareWith(run: Statement, config: Settings, tools: Tools): Promise<string | undefined> {
+  const found: Contradiction[] = [];
+  for (const chain of config.chains) {
+    const contradiction = await findContradiction(run, chain.id, hashReader(chain)).catch((error) => {
+      if (!(error instanceof SilentNodesError)) throw error;
+      tools.log(
+        `Could not compare chain ${chain.id} with the index: no node responds. It is compared again while live.`,
+      );
+      return undefined;
+    });
+    if (contradiction === undefined) continue;
+    // A test chain that is shorter was recreated; another node has not caught up yet.
+    if (contradiction.theirs === undefined && config.namespace !== "ens-test-env") {
+      return `The node of chain ${chain.id} has no block ${contradiction.block} yet, which the index rests on`;
+    }
+    found.push(contradiction);
+  }
+  const orphan = await orphanedBy(run, config.databaseSchema);
+  if (found.length === 0 && orphan === undefined) return undefined;
+  if (config.databaseUrl !== undefined) throw refusal(config.databaseSchema, found, orphan);
+  await startOver(run, config.databaseSchema, found, tools);
+  return undefined;
+}
+
+/** Reads hashes from all URLs of a chain. Rejects with a PreflightError if they differ, and if none responds. */
+function hashReader({ id, rpc }: IndexedChain) {
+  return async (number: number): Promise<string | undefined> => {
+    const answers = await Promise.allSettled(rpc.http.map((url) => requestHash(url, number)));
+    const hashes = answers.map((answer) => (answer.status === "fulfilled" ? answer.value : undefined));
+    if (answers.every(({ status }) => status === "rejected")) throw new SilentNodesError();
+    const first = hashes.findIndex((hash) => hash !== undefined);
+    const other = hashes.findIndex((hash) => hash !== undefined && hash !== hashes[first]);
+    if (other < 0) return hashes[first];
+    throw new PreflightError(
+      `The nodes of chain ${id} contradict each other: block ${number} is ${hashes[first]} at ` +
+        `${nameOfUrl(id, rpc.http, first)} and ${hashes[other]} at ${nameOfUrl(id, rpc.http, other)}. ` +
+        `Take the one on the wrong chain out of RPC_URL_${id}.`,
+    );
+  };
+}
+
+class SilentNodesError extends Error {
+  override name = "SilentNodesError";
+}
+
+const describe = ({ chainId, block, ours, theirs }: Contradiction) =>
+  `block ${block} of chain ${chainId} is ${ours} in the index, ${theirs === undefined ? "and the node has no such block" : `${theirs} at the node`}`;
+
+function refusal(
+  schema: string,
+  found: readonly Contradiction[],
+  orphan: { chainId: number; from: number } | undefined,
+): PreflightError {
+  const newIndex = `Set a new DATABASE_SCHEMA, or drop the old index: DROP SCHEMA ${quoted(schema)} CASCADE.`;
+  if (found.length === 0) {
+    return new PreflightError(
+      `The index in schema "${schema}" rests on blocks of chain ${orphan?.chainId} from ${orphan?.from} on, which were purged. ${newIndex} ${section}`,
+    );
+  }
+  const commands = found.map(
+    ({ chainId, from }) => `  npm run cache -- purge --chain ${chainId} --from ${from}`,
+  );
+  return new PreflightError(
+    `The chain contradicts the index: ${found.map(describe).join("; ")}. Nothing was changed. ` +
+      `Remove the blocks that the chain no longer has:\n\n${commands.join("\n")}\n\n` +
+      `Then build a new index. ${newIndex} ${section}`,
+  );
+}
+
+/** Purges the cache of an embedded database and drops its index: its test chains are often recreated. */
+async function startOver(
+  run: Statement,
+  schema: string,
+  found: readonly Contradiction[],
+  { log, now }: Tools,
+) {
+  for (const { chainId, from } of found) await purgeCache(run, { chainId, from }, now());
+  await run(`DROP SCHEMA IF EXISTS ${quoted(schema)} CASCADE`);
+  await run(`CREATE SCHEMA ${quoted(schema)}`);
+  const purged = found.map(({ chainId, from }) => `chain ${chainId} from block ${from} on`).join(", ");
+  const reason =
+    found.length === 0
+      ? "blocks that it rests on were purged from the cache"
+      : `${found.map(describe).join("; ")}. Purged from the cache: ${purged}`;
+  log(`The index starts over: ${reason}.`);
+}

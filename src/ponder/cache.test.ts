@@ -1,0 +1,147 @@
+import type { PGlite } from "@electric-sql/pglite";
+import fc from "fast-check";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { addBlocks, addIndex, openPonderCache, resetPonderCache } from "../../test/support/ponder-cache.ts";
+import { CacheInUseError, orphanedBy, purgeCache } from "./cache.ts";
+import type { Statement } from "./sql-client.ts";
+
+let database: PGlite;
+const run: Statement = (text, values) => database.query(text, values);
+const now = 1_700_000_000_000;
+beforeAll(async () => {
+  database = await openPonderCache();
+});
+beforeEach(() => resetPonderCache(database));
+afterAll(() => database?.close());
+
+// As Ponder 0.17 reads a stored range: its end is one above the last block.
+async function cachedRanges(): Promise<[number, number][]> {
+  const { rows } = await database.query<{ blocks: string }>("SELECT blocks::text FROM ponder_sync.intervals");
+  return rows.flatMap(({ blocks }) =>
+    (JSON.parse(`[${blocks.slice(1, -1)}]`) as [number, number][]).map(([from, end]): [number, number] => [
+      from,
+      end - 1,
+    ]),
+  );
+}
+
+async function numbersOf(table: string): Promise<unknown[]> {
+  const { rows } = await database.query<{ row: string }>(
+    `SELECT concat(chain_id, ':', block_number) AS row FROM ponder_sync.${table} ORDER BY chain_id, block_number`,
+  );
+  return rows.map(({ row }) => row);
+}
+
+const childTables = [
+  "transactions",
+  "transaction_receipts",
+  "logs",
+  "traces",
+  "rpc_request_results",
+  "factory_addresses",
+];
+
+async function fill() {
+  await addBlocks(database, 1, [10, 20, 30]);
+  await addBlocks(database, 2, [20]);
+  for (const table of childTables) {
+    await database.exec(
+      `INSERT INTO ponder_sync.${table} VALUES (1, 10), (1, 20), (1, 20), (1, 30), (2, 20)`,
+    );
+  }
+  await database.exec(
+    "INSERT INTO ponder_sync.intervals VALUES ('log_1', 1, '{[5,41]}'), ('log_2', 2, '{[5,41]}')",
+  );
+}
+
+test("removes the rows of a range of one chain, and counts them", async () => {
+  await fill();
+  const { removed, orphaned } = await purgeCache(run, { chainId: 1, from: 20, to: 29 }, now);
+  expect(removed).toEqual({
+    blocks: 1,
+    ...Object.fromEntries(childTables.map((table) => [table, 2])),
+    intervals: 1,
+  });
+  expect(orphaned).toEqual([]);
+  for (const table of childTables) expect(await numbersOf(table)).toEqual(["1:10", "1:30", "2:20"]);
+  expect(await cachedRanges()).toEqual([
+    [5, 40],
+    [5, 19],
+    [30, 40],
+  ]);
+});
+
+test("without an end it removes every later block", async () => {
+  await fill();
+  await purgeCache(run, { chainId: 1, from: 20 }, now);
+  for (const table of childTables) expect(await numbersOf(table)).toEqual(["1:10", "2:20"]);
+  expect(await cachedRanges()).toEqual([
+    [5, 40],
+    [5, 19],
+  ]);
+});
+
+test("results of requests that name no block are removed too", async () => {
+  await database.exec("INSERT INTO ponder_sync.rpc_request_results VALUES (1, NULL), (2, NULL)");
+  await purgeCache(run, { chainId: 1, from: 20, to: 29 }, now);
+  expect(await numbersOf("rpc_request_results")).toEqual(["2:"]);
+});
+
+test("ranges lose exactly the blocks of the purge, in the form that Ponder reads", async () => {
+  const block = fc.integer({ min: 0, max: 30 });
+  const range = fc.tuple(block, block).map(([a, b]): [number, number] => [Math.min(a, b), Math.max(a, b)]);
+  const blocksOf = (ranges: readonly [number, number][]) =>
+    new Set(ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, i) => from + i)));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(range, { minLength: 1, maxLength: 5 }),
+      range,
+      fc.boolean(),
+      async (cached, purge, hasEnd) => {
+        const stored = cached.map(([from, to]) => `numrange(${from}, ${to + 1}, '[]')`);
+        await database.exec(
+          `TRUNCATE ponder_sync.intervals; INSERT INTO ponder_sync.intervals VALUES ('log_1', 1, nummultirange(${stored.join(", ")}))`,
+        );
+        const [from, to] = purge;
+        const before = blocksOf(await cachedRanges());
+        await purgeCache(run, { chainId: 1, from, to: hasEnd ? to : undefined }, now);
+        const after = await cachedRanges();
+        const kept = [...before].filter((number) => number < from || (hasEnd && number > to));
+        expect(blocksOf(after)).toEqual(new Set(kept));
+        expect(after.every(([first, last]) => first <= last)).toBe(true);
+      },
+    ),
+    { numRuns: 50 },
+  );
+});
+
+test("an index above the first removed block is marked as orphaned, one below and one of another chain are not", async () => {
+  await fill();
+  await addIndex(database, "above", { chainId: 1, block: 25 });
+  await addIndex(database, "below", { chainId: 1, block: 19 });
+  await addIndex(database, "other", { chainId: 2, block: 25 });
+  expect((await purgeCache(run, { chainId: 1, from: 20 }, now)).orphaned).toEqual(["above"]);
+  expect(await orphanedBy(run, "above")).toEqual({ chainId: 1, from: 20 });
+  expect(await orphanedBy(run, "below")).toBeUndefined();
+  expect(await orphanedBy(run, "other")).toBeUndefined();
+});
+
+test("nothing is removed while an indexer of the chain runs", async () => {
+  await fill();
+  // Ponder holds a lock lost 25 seconds after the last heartbeat.
+  await addIndex(database, "live", { chainId: 1, block: 25, heartbeatAt: now - 24_000 });
+  const purge = purgeCache(run, { chainId: 1, from: 20 }, now);
+  await expect(purge).rejects.toThrow(CacheInUseError);
+  await expect(purge).rejects.toThrow('An indexer uses schema "live" of this database.');
+  expect(await numbersOf("logs")).toHaveLength(5);
+  await purgeCache(run, { chainId: 1, from: 20 }, now + 2_000);
+  expect(await numbersOf("logs")).toEqual(["1:10", "2:20"]);
+});
+
+test("a database without a cache has nothing to remove", async () => {
+  await database.exec("DROP SCHEMA ponder_sync CASCADE");
+  expect(await purgeCache(run, { chainId: 1, from: 0 }, now)).toEqual({
+    removed: {},
+    orphaned: [],
+  });
+});

@@ -1,0 +1,138 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import type { Contracts } from "../../devnet/life/actions.ts";
+import { createScenario } from "../../devnet/life/scenario.ts";
+import { readAddresses } from "../../devnet/recording.ts";
+import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
+import { createEmptyDatabase } from "../support/postgres.ts";
+import { chainIds, recordingFolder } from "../support/recordings.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const contracts = readAddresses(recordingFolder("root")) as Contracts;
+const scenario = createScenario({ contracts, seed: 11 });
+const startChain = () => startEmittingChain(Number(chainIds.root), Object.values(contracts));
+const now = () => Math.floor(Date.now() / 1000);
+
+/** Mines `count` blocks, each tenth with the registration of a name. */
+async function mine(chain: EmittingChain, branch: string, count: number) {
+  for (let block = 0; block < count; block++) {
+    const label = block % 10 === 0 ? [`${branch}${block}`] : [];
+    await chain.mine(
+      label
+        .flatMap((name) => scenario.registerName(now(), { label: name, owner: 1 }))
+        .map(({ logs }) => logs),
+    );
+  }
+}
+
+async function labelsOf(world: World): Promise<string[]> {
+  const { registrations } = await world.query<{ registrations: { labelName: string }[] }>(
+    "{ registrations(first: 1000, orderBy: labelName) { labelName } }",
+  );
+  return registrations.map(({ labelName }) => labelName);
+}
+
+describe.runIf(hasAnvil() && inject("postgresUrl") !== "")(
+  "a reorganisation beyond finality, on Postgres",
+  () => {
+    let chain: EmittingChain;
+    let database: Awaited<ReturnType<typeof createEmptyDatabase>>;
+    let environment: Record<string, string>;
+    let world: World;
+    let fresh: World | undefined;
+    beforeAll(async () => {
+      chain = await startChain();
+      await mine(chain, "first", 130);
+      database = await createEmptyDatabase(inject("postgresUrl"));
+      environment = { DATABASE_URL: database.url, DATABASE_SCHEMA: "names_v1" };
+      world = await startWorld({ rpcUrl: chain.url, environment });
+    });
+    afterAll(async () => {
+      await fresh?.close();
+      await world?.close();
+      await database?.drop();
+      await chain?.close();
+    });
+
+    async function refusal(): Promise<string> {
+      expect(await world.running().ended).toEqual({ code: 1, signal: undefined });
+      return world.running().lastLines().join("\n");
+    }
+
+    test("is refused at the start, with the command that repairs the cache; a new index then equals a fresh one", async () => {
+      world.start();
+      await world.waitForIndex({ block: await chain.head() });
+      await world.stop();
+      const head = await chain.head();
+      await chain.goBack(90);
+      await mine(chain, "second", 100);
+
+      // The last registration before block `head` - 90 + 1.
+      const lastCommon = Math.floor((head - 90 - (head - 129)) / 10) * 10 + (head - 129);
+      world.start();
+      const message = await refusal();
+      const block = await chain.client.getBlock({ blockNumber: BigInt(lastCommon + 10) });
+      expect(message).toContain(`block ${lastCommon + 10} of chain ${chainIds.root} is 0x`);
+      expect(message).toContain(`in the index, ${block.hash} at the node`);
+      const command = /npm run cache -- (purge --chain \d+ --from (\d+))$/m.exec(message);
+      expect(command?.[2]).toBe(String(lastCommon + 1));
+
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        ["scripts/cache.ts", ...(command?.[1] ?? "").split(" ")],
+        {
+          cwd: root,
+          env: {
+            NAMESPACE: "ens-test-env",
+            SUBGRAPH_COMPAT: "true",
+            LABELS_URL: "http://localhost:3223",
+            [`RPC_URL_${chainIds.root}`]: chain.url,
+            ...environment,
+          },
+        },
+      );
+      expect(stdout).toContain('The index in schema "names_v1" rests on removed blocks');
+
+      world.start();
+      expect(await refusal()).toContain(`which were purged. Set a new DATABASE_SCHEMA`);
+
+      world.start({ DATABASE_SCHEMA: "names_v2" });
+      fresh = await startWorld({ rpcUrl: chain.url });
+      fresh.start();
+      await world.waitForIndex({ block: await chain.head() });
+      await fresh.waitForIndex({ block: await chain.head() });
+      expect(await labelsOf(world)).toContain("second90");
+      expect(await world.entities()).toEqual(await fresh.entities());
+    });
+  },
+);
+
+describe.runIf(hasAnvil())("a test chain that was recreated under its id, on the embedded database", () => {
+  let chain: EmittingChain;
+  let world: World;
+  beforeAll(async () => {
+    chain = await startChain();
+    await mine(chain, "former", 40);
+    world = await startWorld({ rpcUrl: chain.url, database: "embedded" });
+  });
+  afterAll(async () => {
+    await world?.close();
+    await chain?.close();
+  });
+
+  test("is indexed anew, although it is shorter", async () => {
+    world.start();
+    await world.waitForIndex({ block: await chain.head() });
+    await world.stop();
+    await chain.close();
+    chain = await startChain();
+    await mine(chain, "recreated", 5);
+    const service = world.start({ [`RPC_URL_${chainIds.root}`]: chain.url });
+    await world.waitForIndex({ block: await chain.head() });
+    expect(service.lastLines(500).filter((line) => line.includes("The index starts over"))).toHaveLength(1);
+    expect(await labelsOf(world)).toEqual(["recreated0"]);
+  });
+});

@@ -1,0 +1,84 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { PGlite } from "@electric-sql/pglite";
+
+/** An embedded database with the tables of Ponder 0.17's cache, in the columns that say which blocks they are of. */
+export async function openPonderCache(directory?: string): Promise<PGlite> {
+  const database = await PGlite.create(directory);
+  await resetPonderCache(database);
+  return database;
+}
+
+/** Empties the cache and drops all other schemas. */
+export async function resetPonderCache(database: PGlite): Promise<void> {
+  const { rows } = await database.query<{ name: string }>(
+    "SELECT nspname AS name FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'",
+  );
+  await database.exec(`
+    ${rows.map(({ name }) => `DROP SCHEMA ${name} CASCADE;`).join(" ")}
+    CREATE SCHEMA public;
+    CREATE SCHEMA ponder_sync;
+    CREATE TABLE ponder_sync.blocks (chain_id bigint, number bigint, hash varchar(66), PRIMARY KEY (chain_id, number));
+    CREATE TABLE ponder_sync.transactions (chain_id bigint, block_number bigint);
+    CREATE TABLE ponder_sync.transaction_receipts (chain_id bigint, block_number bigint);
+    CREATE TABLE ponder_sync.logs (chain_id bigint, block_number bigint);
+    CREATE TABLE ponder_sync.traces (chain_id bigint, block_number bigint);
+    CREATE TABLE ponder_sync.rpc_request_results (chain_id bigint, block_number bigint);
+    CREATE TABLE ponder_sync.factory_addresses (chain_id bigint, block_number bigint);
+    CREATE TABLE ponder_sync.intervals (fragment_id text PRIMARY KEY, chain_id bigint NOT NULL, blocks nummultirange NOT NULL)`);
+}
+
+/** Adds cached blocks of a chain, their hashes those of the branch. */
+export async function addBlocks(database: PGlite, chainId: number, numbers: readonly number[], branch = "a") {
+  const values = numbers.map((number) => `(${chainId}, ${number}, '${hashOn(branch, number)}')`);
+  if (values.length > 0) await database.exec(`INSERT INTO ponder_sync.blocks VALUES ${values.join(", ")}`);
+}
+
+/** The hash of a block on a branch, which is one hexadecimal digit. */
+export const hashOn = (branch: string, number: number) => `0x${branch}${String(number).padStart(63, "0")}`;
+
+/**
+ * An index in a schema at a block of one chain, as Ponder leaves it; `heartbeatAt` in milliseconds if a process holds it.
+ */
+export async function addIndex(
+  database: PGlite,
+  schema: string,
+  { chainId, block, heartbeatAt }: { chainId: number; block: number; heartbeatAt?: number },
+) {
+  const digits = (value: number, length: number) => String(value).padStart(length, "0");
+  const checkpoint = `${digits(block * 12, 10)}${digits(chainId, 16)}${digits(block, 16)}${"9".repeat(33)}`;
+  const app = { is_ready: 1, is_locked: heartbeatAt === undefined ? 0 : 1, heartbeat_at: heartbeatAt ?? 0 };
+  await database.exec(`
+    CREATE SCHEMA IF NOT EXISTS ${schema};
+    CREATE TABLE ${schema}._ponder_meta (key text PRIMARY KEY, value jsonb NOT NULL);
+    INSERT INTO ${schema}._ponder_meta VALUES ('app', '${JSON.stringify(app)}');
+    CREATE TABLE ${schema}._ponder_checkpoint (chain_name text PRIMARY KEY, chain_id bigint NOT NULL,
+      safe_checkpoint varchar(75), latest_checkpoint varchar(75), finalized_checkpoint varchar(75));
+    INSERT INTO ${schema}._ponder_checkpoint
+      VALUES ('chain', ${chainId}, '${checkpoint}', '${checkpoint}', '${checkpoint}')`);
+}
+
+/** A chain whose blocks differ from `fork` on and that ends with `head`. */
+export type ForkedChain = { fork: number; head: number };
+
+/** Serves block hashes of a chain, which may change, over JSON-RPC; `asked` holds the numbers of all requests. */
+export async function serveHashes(chain: ForkedChain) {
+  const asked: number[] = [];
+  const server = createServer((incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    incoming.on("end", () => {
+      const { params } = JSON.parse(Buffer.concat(chunks).toString()) as { params: [string] };
+      const number = Number(params[0]);
+      asked.push(number);
+      const result = number > chain.head ? null : { hash: hashOn(number >= chain.fork ? "b" : "a", number) };
+      outgoing.setHeader("connection", "close").end(JSON.stringify({ jsonrpc: "2.0", id: 1, result }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    close: () => void server.close(),
+  };
+}
