@@ -6,6 +6,7 @@ import { contractSources } from "../config/sources.ts";
 import { indexedSubregistries } from "../deployments/namespaces.ts";
 import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
+import { createChainWatch } from "../ponder/chain-watch.ts";
 import { isBackfillComplete, restoreHeads } from "../ponder/checkpoints.ts";
 import { guardNextServer } from "../ponder/http-server.ts";
 import { metricsRegistry, ponderProcess, processLog } from "../ponder/process.ts";
@@ -35,7 +36,17 @@ const sqlClient = sqlClientOf(db);
 const database = createDatabase(sqlClient, config.subgraphLimits);
 
 // ponder: loads this file after it has taken the tables back to the safe checkpoint, and indexes and serves only afterwards.
-if (ponder.isIndexer) await restoreHeads(ponder.write, ponder.schema);
+if (ponder.isIndexer) {
+  await restoreHeads(ponder.write, ponder.schema);
+  const chainWatch = createChainWatch({
+    chains: config.chains,
+    run: ponder.write,
+    schema: ponder.schema,
+    log,
+  });
+  chainWatch.start();
+  ponder.onStop(chainWatch.stop);
+}
 
 const chains = statusChains(config.chains, Object.values(contractSources(config)));
 

@@ -2,6 +2,7 @@ import type { Registry } from "prom-client";
 import { z } from "zod/v4";
 import type { Log } from "../log/json-log.ts";
 import { expectOfPonder } from "./expected.ts";
+import type { Statement } from "./sql-client.ts";
 
 type Gauge = { get(): Promise<{ values: { value: number; labels: Record<string, unknown> }[] }> };
 
@@ -18,7 +19,7 @@ function withMethods<T>(...names: string[]) {
 
 const gauge = withMethods<Gauge>("get");
 const shutdown = withMethods<{ add: (stop: () => void) => void }>("add");
-const connection = withMethods<{ query: WriteStatement }>("query");
+const connection = withMethods<{ query: Statement }>("query");
 
 // ponder: set before the first file of ours is loaded.
 const common = z.object({
@@ -78,7 +79,7 @@ export type PonderProcess = {
   /** Sync figures by chain id, as they are now. */
   readMetrics(): Promise<ReadonlyMap<number, SyncMetrics>>;
   /** Runs SQL with the right to write. */
-  write: WriteStatement;
+  write: Statement;
   /** Calls `stop` when the process ends and when `ponder dev` reloads the API. */
   onStop(stop: () => void): void;
 };
