@@ -6,8 +6,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { type CachedRange, CacheInUseError, type Purge, purgeCache } from "../src/ponder/cache.ts";
-import { openDatabase } from "./database.ts";
-import { holdEmbeddedDatabase, PreflightError } from "./preflight.ts";
+import { holdEmbeddedDatabase, openDatabase, PreflightError } from "./preflight.ts";
 
 const usage = `Usage: npm run cache -- purge --chain <id> --from <block> [--to <block>]
 

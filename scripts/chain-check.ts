@@ -1,11 +1,9 @@
 import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
 import { orphanedBy, purgeCache } from "../src/ponder/cache.ts";
-import { isDatabaseAway } from "../src/ponder/database-away.ts";
 import { type Contradiction, findContradiction, requestHash } from "../src/ponder/finalized-blocks.ts";
-import { quoted, type Statement } from "../src/ponder/sql-client.ts";
-import { type OpenDatabase, openDatabase } from "./database.ts";
-import { nameOfUrl, PreflightError } from "./preflight.ts";
+import { isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
+import { nameOfUrl, type OpenDatabase, openDatabase, PreflightError } from "./preflight.ts";
 
 // Ponder resumes from its checkpoints and its cache without asking whether the chain still has those blocks.
 

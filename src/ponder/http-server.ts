@@ -1,6 +1,6 @@
 import type http from "node:http";
 import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
-import { databaseAway } from "./database-away.ts";
+import { databaseAway } from "./sql-client.ts";
 
 /** A request on its way to the application and back; `since`: when the application got it, in milliseconds. */
 type Exchange = { incoming: IncomingMessage; outgoing: ServerResponse; since: number };

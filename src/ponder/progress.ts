@@ -1,10 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { z } from "zod/v4";
 import { parseCheckpoint } from "./checkpoints.ts";
-import { databaseAway, isDatabaseAway, readText } from "./database-away.ts";
 import { expectOfPonder } from "./expected.ts";
 import type { Surface } from "./http-server.ts";
-import type { SqlClient } from "./sql-client.ts";
+import { databaseAway, isDatabaseAway, readText, type SqlClient } from "./sql-client.ts";
 
 const progress = z.object({
   isReady: z.boolean().nullable(),

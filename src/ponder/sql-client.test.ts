@@ -3,8 +3,7 @@ import { drizzle as drizzlePool } from "drizzle-orm/node-postgres";
 import { drizzle } from "drizzle-orm/pglite";
 import pg from "pg";
 import { expect, test } from "vitest";
-import { isDatabaseAway } from "./database-away.ts";
-import { sqlClientOf } from "./sql-client.ts";
+import { isDatabaseAway, sqlClientOf } from "./sql-client.ts";
 
 test("finds the client behind drizzle's databases", async () => {
   const embedded = new PGlite();

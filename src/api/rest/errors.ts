@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { escapeControls, type Log } from "../../log/json-log.ts";
-import { databaseAway, isDatabaseAway } from "../../ponder/database-away.ts";
+import { databaseAway, isDatabaseAway } from "../../ponder/sql-client.ts";
 import { BusyError } from "../database/queue.ts";
 import { type Envelope, type ErrorBody, plainEnvelope, type Refusal } from "./envelope.ts";
 
