@@ -10,7 +10,7 @@ import {
   hashOn,
   openPonderCache,
   serveHashes,
-} from "../test/support/ponder-cache.ts";
+} from "../test/support/ponder/cache.ts";
 import { requireSameChains } from "./chain-check.ts";
 
 let directory: string;

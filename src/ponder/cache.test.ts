@@ -1,7 +1,7 @@
 import type { PGlite } from "@electric-sql/pglite";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { addBlocks, addIndex, openPonderCache, resetPonderCache } from "../../test/support/ponder-cache.ts";
+import { addBlocks, addIndex, openPonderCache, resetPonderCache } from "../../test/support/ponder/cache.ts";
 import { CacheInUseError, orphanedBy, purgeCache } from "./cache.ts";
 import type { Statement } from "./sql-client.ts";
 

@@ -8,7 +8,7 @@ import {
   openPonderCache,
   resetPonderCache,
   serveHashes,
-} from "../../test/support/ponder-cache.ts";
+} from "../../test/support/ponder/cache.ts";
 import { type ChainWatch, createChainWatch } from "./chain-watch.ts";
 
 let database: PGlite;

@@ -7,7 +7,7 @@ import {
   hashOn,
   openPonderCache,
   resetPonderCache,
-} from "../../test/support/ponder-cache.ts";
+} from "../../test/support/ponder/cache.ts";
 import { finalizedBlock, findContradiction, keepHash } from "./finalized-blocks.ts";
 import type { Statement } from "./sql-client.ts";
 

@@ -6,7 +6,7 @@ import type { Contracts } from "../../devnet/life/actions.ts";
 import { createScenario } from "../../devnet/life/scenario.ts";
 import { readAddresses } from "../../devnet/recording.ts";
 import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
-import { createEmptyDatabase } from "../support/postgres.ts";
+import { createEmptyDatabase, createPool } from "../support/postgres.ts";
 import { chainIds, recordingFolder } from "../support/recordings.ts";
 import { startWorld, type World } from "../support/world.ts";
 
@@ -57,6 +57,19 @@ describe.runIf(hasAnvil() && inject("postgresUrl") !== "")(
       await chain?.close();
     });
 
+    /** Waits until the index has kept the hash of a finalized block above this one. */
+    async function waitForHash(above: number) {
+      const pool = createPool(database.url, 1);
+      await world.waitFor("the hash of a finalized block", async () => {
+        const { rows } = await pool
+          .query<{ newest: number }>("SELECT max(number)::int AS newest FROM ponder_sync.finalized_hashes")
+          .catch(() => ({ rows: [] }));
+        const newest = rows[0]?.newest ?? 0;
+        return newest > above ? { done: newest } : { state: `the newest is of block ${newest}` };
+      });
+      await pool.end();
+    }
+
     async function refusal(): Promise<string> {
       expect(await world.running().ended).toEqual({ code: 1, signal: undefined });
       return world.running().lastLines().join("\n");
@@ -64,9 +77,10 @@ describe.runIf(hasAnvil() && inject("postgresUrl") !== "")(
 
     test("is refused at the start, with the command that repairs the cache; a new index then equals a fresh one", async () => {
       world.start();
-      await world.waitForIndex({ block: await chain.head() });
-      await world.stop();
       const head = await chain.head();
+      await world.waitForIndex({ block: head });
+      await waitForHash(head - 90);
+      await world.stop();
       await chain.goBack(90);
       await mine(chain, "second", 100);
 
