@@ -34,7 +34,7 @@ type Options = { chains: readonly IndexedChain[]; run: Statement; schema: string
 export function createChainWatch({ chains, run, schema, log }: Options): ChainWatch {
   // With those of nodes that have not caught up, which are on no other chain as far as is known.
   const found = new Map<number, Contradiction>();
-  const kept = new Map<number, number>();
+  const kept = new Map<number, number | undefined>();
   const failing = new Set<number>();
   let timer: NodeJS.Timeout | undefined;
   let isOpen = true;
@@ -47,23 +47,11 @@ export function createChainWatch({ chains, run, schema, log }: Options): ChainWa
     const now = await findContradiction(run, chain.id, fetchHash);
     if (now === undefined) {
       found.delete(chain.id);
-      await keepFinalized(chain.id, fetchHash);
+      kept.set(chain.id, await keepFinalized({ run, schema }, chain.id, fetchHash, kept.get(chain.id)));
       return;
     }
     found.set(chain.id, now);
     if (isContradicted(now) && !isContradicted(before)) log("error", messageOf(now), { chain_id: chain.id });
-  }
-
-  async function keepFinalized(chainId: number, fetchHash: FetchHash): Promise<void> {
-    const finalized = await finalizedBlock(run, schema, chainId);
-    if (finalized === undefined || kept.get(chainId) === finalized) return;
-    // Block 0 identifies a test chain that was recreated before its first event.
-    for (const number of kept.has(chainId) ? [finalized] : [0, finalized]) {
-      const hash = await fetchHash(number);
-      if (hash === undefined) return;
-      await keepHash(run, chainId, { number, hash });
-    }
-    kept.set(chainId, finalized);
   }
 
   async function look(): Promise<void> {
@@ -102,6 +90,24 @@ export function createChainWatch({ chains, run, schema, log }: Options): ChainWa
 }
 
 const isContradicted = (found: Contradiction | undefined) => found?.theirs !== undefined;
+
+/** Keeps the hash of the finalized block unless it is that of `last`; returns the newest block whose hash is kept. */
+async function keepFinalized(
+  { run, schema }: Pick<Options, "run" | "schema">,
+  chainId: number,
+  fetchHash: FetchHash,
+  last: number | undefined,
+): Promise<number | undefined> {
+  const finalized = await finalizedBlock(run, schema, chainId);
+  if (finalized === undefined || finalized === last) return last;
+  // Block 0 identifies a test chain that was recreated before its first event.
+  for (const number of last === undefined ? [0, finalized] : [finalized]) {
+    const hash = await fetchHash(number);
+    if (hash === undefined) return last;
+    await keepHash(run, chainId, { number, hash });
+  }
+  return finalized;
+}
 
 async function firstHash({ rpc }: IndexedChain, number: number): Promise<string | undefined> {
   const [first = "", ...others] = rpc.http;
