@@ -36,14 +36,12 @@ const sqlClient = sqlClientOf(db);
 const database = createDatabase(sqlClient, config.subgraphLimits);
 
 // ponder: loads this file after it has taken the tables back to the safe checkpoint, and indexes and serves only afterwards.
-if (ponder.isIndexer) {
-  await restoreHeads(ponder.write, ponder.schema);
-  const chainWatch = createChainWatch({
-    chains: config.chains,
-    run: ponder.write,
-    schema: ponder.schema,
-    log,
-  });
+if (ponder.isIndexer) await restoreHeads(ponder.write, ponder.schema);
+
+const chainWatch = ponder.isIndexer
+  ? createChainWatch({ chains: config.chains, run: ponder.write, schema: ponder.schema, log })
+  : undefined;
+if (chainWatch !== undefined) {
   chainWatch.start();
   ponder.onStop(chainWatch.stop);
 }
@@ -56,6 +54,7 @@ const status = openStatus({
   database,
   clients: publicClients,
   chains,
+  fault: chainWatch?.fault,
   registry: metricsRegistry(),
 });
 

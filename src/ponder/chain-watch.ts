@@ -21,6 +21,8 @@ const metric = "names_chain_contradicts_index";
 export type ChainWatch = {
   /** The first contradiction that was found and still holds; undefined while chains and index agree. */
   current(): Contradiction | undefined;
+  /** The same for clients: since when it is known (Unix seconds), and a sentence. */
+  fault(): { since: number; reason: string } | undefined;
   /** Compares each chain once and keeps the hashes of newly finalized blocks; never rejects. */
   look(): Promise<void>;
   /** Looks at once, then at growing intervals up to 200 seconds, until `stop`. */
@@ -36,6 +38,7 @@ export function createChainWatch({ chains, run, schema, log }: Options): ChainWa
   const found = new Map<number, Contradiction>();
   const kept = new Map<number, number | undefined>();
   const failing = new Set<number>();
+  let since: number | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isOpen = true;
   showMetric(chains, (chainId) => isContradicted(found.get(chainId)));
@@ -78,8 +81,16 @@ export function createChainWatch({ chains, run, schema, log }: Options): ChainWa
     if (isOpen) timer = setTimeout(() => void loop(Math.min(pause * 2, longestPause)), pause).unref();
   };
 
+  const current = () => [...found.values()].find(isContradicted);
   return {
-    current: () => [...found.values()].find(isContradicted),
+    current,
+    fault: () => {
+      const contradiction = current();
+      since = contradiction && (since ?? Math.floor(Date.now() / 1000));
+      return since === undefined || contradiction === undefined
+        ? undefined
+        : { since, reason: sentenceOf(contradiction) };
+    },
     look,
     start: () => void loop(firstPause),
     stop: () => {
@@ -116,9 +127,14 @@ async function firstHash({ rpc }: IndexedChain, number: number): Promise<string 
   return answer;
 }
 
-function messageOf({ block, ours, theirs, from, chainId }: Contradiction): string {
+function sentenceOf({ chainId, block, ours, theirs }: Contradiction): string {
+  return `The chain contradicts the index: block ${block} of chain ${chainId} is ${ours} in the index, ${theirs} at the node.`;
+}
+
+function messageOf(contradiction: Contradiction): string {
+  const { from, chainId } = contradiction;
   return (
-    `The chain contradicts the index: block ${block} is ${ours} in the index, ${theirs} at the node. Stop the index, run ` +
+    `${sentenceOf(contradiction)} Stop the index, run ` +
     `"npm run cache -- purge --chain ${chainId} --from ${from}" and build a new index. ` +
     'See "When the chain contradicts the index" in docs/operations.md.'
   );

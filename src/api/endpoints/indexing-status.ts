@@ -59,7 +59,8 @@ const schema = z.strictObject({
     snapshot: snapshotSchema,
   }),
   stale: z.strictObject({ since: secondsSchema, reason: z.string() }).optional().meta({
-    description: "Only while the indexing process does not report: the snapshot is the last it left",
+    description:
+      "Only while the indexing process does not report, and the snapshot is the last it left, or while the chain contradicts the index",
   }),
 });
 

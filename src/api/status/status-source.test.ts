@@ -104,6 +104,25 @@ test("follows the chain backwards", async () => {
   expect(logged).toEqual([]);
 });
 
+test("a chain that contradicts the index makes it stale at once, and for readers by saving no more", async () => {
+  const fault = { since: 1_768_400_400, reason: "The chain contradicts the index." };
+  let current: typeof fault | undefined;
+  const saved: number[] = [];
+  const logged: string[] = [];
+  const source = createStatusSource({
+    read: async () => reading(2_000),
+    save: async ({ omnichainSnapshot }) => void saved.push(omnichainSnapshot.omnichainIndexingCursor),
+    fault: () => current,
+    log: (_, message) => logged.push(message),
+  });
+  await source.refresh();
+  expect([source.current()?.stale, saved]).toEqual([undefined, [2_000]]);
+  current = fault;
+  expect(source.current()?.stale).toEqual(fault);
+  await source.refresh();
+  expect([saved, logged]).toEqual([[2_000], [fault.reason]]);
+});
+
 describe("staleness", () => {
   const reason =
     "The index is stale: no progress has been reported by its indexing process since 2026-01-14T14:20:11Z.";

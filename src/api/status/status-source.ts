@@ -16,10 +16,10 @@ import {
 import type { Snapshot } from "./snapshot.ts";
 import { brokenInvariants, isBackfilled } from "./snapshot.ts";
 
-/** Since when (Unix seconds) the indexing process has not reported its progress, and the same as a sentence. */
+/** Since when (Unix seconds) the index cannot be relied on, and why, as a sentence. */
 export type Staleness = { since: number; reason: string };
 
-/** The snapshot in force, and its JSON text, which is built once. `stale` if it is too old to say what is indexed. */
+/** The snapshot in force, and its JSON text, which is built once. `stale` if it is too old, or contradicted by the chain. */
 export type CurrentStatus = { snapshot: Snapshot; json: string; stale?: Staleness | undefined };
 
 /** Holds the current indexing status. */
@@ -39,16 +39,20 @@ const staleAfterMs = 30_000;
 /**
  * Holds the newest valid snapshot in memory, and knows when it has become stale. A reading that breaks an invariant is
  * dropped. `log` gets each reason once, until a reading succeeds again. `clock`: milliseconds from any start.
+ * While there is a `fault`, the snapshot is stale at once, and no longer saved, so that it becomes stale for readers.
  */
 export function createStatusSource({
   read,
   save,
+  fault = () => undefined,
   log,
   clock = () => performance.now(),
 }: {
   read: () => Promise<Reading | undefined>;
   /** Saves a reading that took effect for other processes. */
   save?: ((snapshot: Snapshot) => Promise<void>) | undefined;
+  /** Why the index cannot be relied on although it is being indexed; undefined if it can. */
+  fault?: (() => Staleness | undefined) | undefined;
   log: Log;
   clock?: () => number;
 }): StatusSource {
@@ -71,6 +75,7 @@ export function createStatusSource({
       ifStale: stalenessSince(reportedAt),
       reportedAt: clock() - age * 1_000,
     };
+    if (fault() !== undefined) return undefined;
     return save?.(snapshot).then(
       undefined,
       (error) => `Could not save the indexing status: ${reason(error)}`,
@@ -78,6 +83,8 @@ export function createStatusSource({
   };
 
   const current = () => {
+    const contradiction = latest && fault();
+    if (latest && contradiction) return { ...latest, stale: contradiction };
     if (latest === undefined || clock() - latest.reportedAt <= staleAfterMs) return latest;
     // A completed index needs no indexing process any more.
     const isCompleted = latest.snapshot.omnichainSnapshot.omnichainStatus === "omnichain-completed";
@@ -85,11 +92,11 @@ export function createStatusSource({
   };
 
   const refresh = async () => {
-    const fault = await read().then(
+    const failure = await read().then(
       (reading) => reading && accept(reading),
       (error) => `Could not read the indexing status: ${reason(error)}`,
     );
-    logOnce(fault ?? undefined);
+    logOnce(failure ?? undefined);
     logStaleness(current()?.stale);
   };
 
@@ -151,12 +158,13 @@ export type BlockClient = {
  * leaves its snapshot in the database each second. It stops with the process.
  */
 export function openStatus(options: StatusOptions): StatusSource {
-  const { process, database, log, registry } = options;
+  const { process, database, fault, log, registry } = options;
   const status = process.isIndexer
     ? createStatusSource({
         read: indexerReader(options),
         // No other process can read an embedded database.
         save: process.isEmbedded ? undefined : createSaver(process),
+        fault,
         log,
       })
     : createStatusSource({
@@ -175,6 +183,8 @@ type StatusOptions = {
   /** By Ponder's names of the chains. */
   clients: Readonly<Record<string, BlockClient>>;
   chains: readonly StatusChain[];
+  /** Why the index cannot be relied on although it is being indexed. */
+  fault?: (() => Staleness | undefined) | undefined;
   log: Log;
   /** Where the metric is shown. */
   registry?: Registry | undefined;
