@@ -2,15 +2,27 @@ import { createConfig } from "ponder";
 import { entriesForRate } from "./src/config/chains.ts";
 import { readConfig } from "./src/config/environment.ts";
 import { type ContractSources, contractSources } from "./src/config/sources.ts";
+import { processLog } from "./src/ponder/process.ts";
+import { checkedUrls } from "./src/rpc/checked-rpc.ts";
+import { openAnswerCount } from "./src/rpc/nodes.ts";
 
 const config = readConfig();
+const log = processLog();
+const count = openAnswerCount();
 
 const chains = Object.fromEntries(
   config.chains.map(({ id, name, rpc }) => [
     name,
     {
       id,
-      rpc: entriesForRate(rpc.http, config.rpcRequestsPerSecond),
+      rpc: checkedUrls(entriesForRate(rpc.http, config.rpcRequestsPerSecond), {
+        chain: name,
+        crossCheckShare: config.rpcCrossCheckPercent / 100,
+        log,
+        count,
+        random: Math.random,
+        now: Date.now,
+      }),
       ...(rpc.ws === undefined ? {} : { ws: rpc.ws }),
       // A local chain is often recreated under the same chain id: data cached from the previous one would be wrong.
       disableCache: config.namespace === "ens-test-env",

@@ -42,6 +42,7 @@ export const rooms: readonly Room[] = [
     imports: ["src/log", "src/config"],
     packages: ["ponder", "ponder:registry", "ponder:api"],
   },
+  { path: "src/rpc", imports: ["src/log", "src/ens", "src/ponder"] },
   {
     path: "src/indexing",
     imports: [...facts, "src/log", "src/schema", "src/labels", "src/ponder"],
@@ -121,7 +122,7 @@ export const rooms: readonly Room[] = [
   },
   { path: "labels-service", imports: [...forLabels, "labels-service/formats", "labels-service/commands"] },
   { path: "scripts", imports: ["src/log", "src/labels", "src/config", "src/ponder"], packages: ["pg"] },
-  { path: "", imports: ["src/schema", "src/config"], packages: ["ponder"] },
+  { path: "", imports: ["src/schema", "src/config", "src/ponder", "src/rpc"], packages: ["ponder"] },
   { path: "devnet", imports: ["abis", "src/deployments", "labels-service/store"] },
   { path: "test", imports: "everything" },
   { path: "bench", imports: "everything" },

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { entriesForRate, parseRpcUrls } from "./chains.ts";
-import { providerUrls } from "./providers.ts";
+import { entriesForRate, parseRpcUrls, providerUrls } from "./chains.ts";
 
 const keys = { alchemy: "A", quicknode: "Q", quicknodeEndpoint: "fast-node", drpc: "D" };
 

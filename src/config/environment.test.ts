@@ -57,6 +57,7 @@ test("reads the minimal environment with the documented defaults", () => {
     allowsPrivateGateways: false,
     chains: [{ id: 1, name: "mainnet", rpc: { http: ["https://rpc.example/1"] } }],
     blockRange: {},
+    rpcCrossCheckPercent: 1,
     pgliteDirectory: ".ponder/pglite",
     databaseSchema: "public",
     subgraphLimits: documentedLimits,

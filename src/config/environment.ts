@@ -27,9 +27,11 @@ export type Config = {
   /** In the order in which the plugins name them. */
   chains: IndexedChain[];
   /** Blocks of the only chain to index: START_BLOCK and END_BLOCK. */
-  blockRange: { startBlock?: number; endBlock?: number };
+  blockRange: { startBlock?: number | undefined; endBlock?: number | undefined };
   /** Requests a second at which each RPC URL starts; undefined: a default for the kind of URL. */
-  rpcRequestsPerSecond?: number;
+  rpcRequestsPerSecond?: number | undefined;
+  /** Percent of the ranges of logs that are asked of a second RPC URL too, where a chain has several. */
+  rpcCrossCheckPercent: number;
   /** Undefined: the embedded database in `pgliteDirectory`. */
   databaseUrl?: string;
   pgliteDirectory: string;
@@ -98,6 +100,7 @@ const variables = z.object({
     .regex(/^[a-z0-9.:-]+$/i, "API_HOST must be an IP address or a host name.")
     .optional(),
   RPC_REQUESTS_PER_SECOND: decimal("RPC_REQUESTS_PER_SECOND", 1, 100_000).optional(),
+  RPC_CROSS_CHECK_PERCENT: decimal("RPC_CROSS_CHECK_PERCENT", 0, 100).default(1),
   ALCHEMY_API_KEY: z.string().optional(),
   QUICKNODE_API_KEY: z.string().optional(),
   QUICKNODE_ENDPOINT_NAME: z.string().optional(),
@@ -158,13 +161,9 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
     rootChainId,
     allowsPrivateGateways: parsed.data.CCIP_ALLOW_PRIVATE_HOSTS === "true",
     chains: chains.filter(({ id }) => chainIds.includes(id)),
-    blockRange: {
-      ...(parsed.data.START_BLOCK === undefined ? {} : { startBlock: parsed.data.START_BLOCK }),
-      ...(parsed.data.END_BLOCK === undefined ? {} : { endBlock: parsed.data.END_BLOCK }),
-    },
-    ...(parsed.data.RPC_REQUESTS_PER_SECOND === undefined
-      ? {}
-      : { rpcRequestsPerSecond: parsed.data.RPC_REQUESTS_PER_SECOND }),
+    blockRange: { startBlock: parsed.data.START_BLOCK, endBlock: parsed.data.END_BLOCK },
+    rpcRequestsPerSecond: parsed.data.RPC_REQUESTS_PER_SECOND,
+    rpcCrossCheckPercent: parsed.data.RPC_CROSS_CHECK_PERCENT,
     ...(parsed.data.DATABASE_URL === undefined ? {} : { databaseUrl: parsed.data.DATABASE_URL }),
     pgliteDirectory: parsed.data.PGLITE_DIRECTORY,
     databaseSchema: parsed.data.DATABASE_SCHEMA ?? "public",

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { dnsLabels } from "./dns.ts";
+import { dnsLabels } from "./names.ts";
 
 /** A text record that a DNS resolver keeps as a TXT record; its value is undefined if it was deleted. */
 export type DnsTextRecord = { key: string; value: string | undefined };

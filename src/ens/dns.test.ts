@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
-import { dnsLabels } from "./dns.ts";
 import { dnsTextRecord } from "./dns-records.ts";
+import { dnsLabels } from "./names.ts";
 
 const text = (wire: Hex) => dnsLabels(wire)?.map((label) => label.toString("utf8"));
 

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
-import { dnsLabels } from "../ens/dns.ts";
 import { keccak256 } from "../ens/keccak.ts";
 import { encodedLabel } from "../ens/labels.ts";
+import { dnsLabels } from "../ens/names.ts";
 import { isParentCannotControlBurned, toSignedFuses } from "../ens/registrations.ts";
 import { wrappedDomain } from "../schema/subgraph.ts";
 import { type DomainRow, expectDomain, findDomain, saveDomain, updateDomain } from "./domains.ts";

@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
-import { dnsLabels } from "../ens/dns.ts";
 import { keccak256 } from "../ens/keccak.ts";
+import { dnsLabels } from "../ens/names.ts";
 import { rootNode, subnode } from "../ens/nodes.ts";
 import { registration, resolver } from "../schema/subgraph.ts";
 import { readTokenUri } from "./contract-reads.ts";

@@ -1,8 +1,10 @@
 import Database from "better-sqlite3";
 import type { Hex } from "viem";
+import packageJson from "../../package.json" with { type: "json" };
 import { digestLength } from "../ens/keccak.ts";
 import { isPreimage, labelKey, writeDigest } from "./digests.ts";
 import { isLabelSetId, type LabelSetFacts, labelDatabaseSchemaVersion } from "./label-set.ts";
+import { counted, type LabelSource } from "./source.ts";
 
 /** A label database, open for reading. It keeps reading the file that it opened, even if another replaces it. */
 export type LabelFile = {
@@ -50,6 +52,20 @@ export function openLabelFile(path: string): LabelFile {
     database.close();
     throw error instanceof LabelFileError ? error : new LabelFileError(path, messageOf(error), error);
   }
+}
+
+/** Reads labels from a label database in this process; every answer is synchronous. */
+export function openFileSource(path: string, labelSetVersion: number): LabelSource {
+  const file = openLabelFile(path);
+  return {
+    heal: (labelhash) => counted(file.heal(labelhash, labelSetVersion)),
+    describe: async () => ({
+      ...file.facts,
+      version: packageJson.version,
+      schemaVersion: labelDatabaseSchemaVersion,
+    }),
+    close: () => file.close(),
+  };
 }
 
 function lookups(

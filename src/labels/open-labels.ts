@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { escapeControls } from "../log/json-log.ts";
-import { openFileSource } from "./file-source.ts";
 import { openHttpSource } from "./http-source.ts";
+import { openFileSource } from "./label-file.ts";
 import { isLabelSetId, labelSetIdRule, pinMismatch } from "./label-set.ts";
 import {
   type LabelSource,

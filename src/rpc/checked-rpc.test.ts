@@ -1,0 +1,220 @@
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type DevNode, startNode } from "../../devnet/node.ts";
+import { type Answer, readRecording } from "../../devnet/recording.ts";
+import { checkedUrls } from "./checked-rpc.ts";
+import type { RpcRequest } from "./nodes.ts";
+
+type Request = (body: RpcRequest) => Promise<unknown>;
+
+let node: DevNode;
+let honest: Request;
+let all: Answer[];
+beforeAll(async () => {
+  const recording = readRecording(fileURLToPath(new URL("../../devnet/recording/a-base", import.meta.url)));
+  node = await startNode({ recording });
+  all = recording.receipts.flatMap((receipt) => receipt["logs"] as Answer[]);
+  honest = async (body) => {
+    const response = await fetch(node.url, {
+      method: "POST",
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...body }),
+    });
+    return ((await response.json()) as { result: unknown }).result;
+  };
+});
+afterAll(() => node.close());
+
+/** An RPC that changes the answers to one method. */
+const changing =
+  (method: string, change: (answer: never) => unknown): Request =>
+  async (body) =>
+    body.method === method ? change((await honest(body)) as never) : honest(body);
+
+/** The checked clients of hosts, as Ponder creates them, and what they report. */
+function checked(byHost: Record<string, Request>, crossCheckShare = 0) {
+  const log = vi.fn();
+  const count = vi.fn();
+  const urls = checkedUrls(
+    Object.keys(byHost).map((host) => `http://${host}/secret`),
+    { chain: "base", crossCheckShare, log, count, random: () => 0.5, now: () => 1_000 },
+  );
+  // What Ponder does with the entries.
+  const backends = (urls as unknown[]).map((url) => {
+    const { hostname } = new URL(String(url));
+    return { hostname, request: byHost[hostname] as Request };
+  }) as { hostname: string; request: Request }[];
+  const kinds = () => count.mock.calls.map(([{ host, kind }]) => `${host} ${kind}`);
+  return {
+    log,
+    kinds,
+    hosts: backends.map(({ hostname }) => hostname),
+    request: backends[0]!.request,
+    backends,
+  };
+}
+
+const getLogs = (filter: object = { fromBlock: "0x0", toBlock: "0xc2" }) => ({
+  method: "eth_getLogs",
+  params: [filter],
+});
+const withoutFirst = (logs: Answer[]) => logs.slice(1);
+const crowded = () => {
+  const [hash] = [...Map.groupBy(all, (log) => log["blockHash"] as string)].find(
+    ([, logs]) => logs.length > 3,
+  )!;
+  return hash;
+};
+
+test("passes sound answers on unchanged, and other methods untouched", async () => {
+  const { request, kinds, hosts } = checked({ one: honest });
+  expect(hosts).toEqual(["one"]);
+  expect(await request(getLogs())).toEqual(all);
+  expect(await request({ method: "eth_chainId" })).toBe(await honest({ method: "eth_chainId" }));
+  expect(await request({ method: "eth_getBlockByNumber", params: ["0xffff", true] })).toBeNull();
+  expect(kinds()).toEqual([]);
+});
+
+test("refuses an answer out of order, by host and without the rest of the URL", async () => {
+  const { request, kinds } = checked({
+    one: changing("eth_getLogs", (logs: Answer[]) => [...logs].reverse()),
+  });
+  await expect(request(getLogs())).rejects.toThrow(
+    /^Refused an answer of one: log \d+ of block \d+ is repeated or out of order\.$/,
+  );
+  expect(kinds()).toEqual(["one refused"]);
+});
+
+test("asks again in halves where the number of logs may be a limit", async () => {
+  const { request, kinds } = checked({
+    one: changing("eth_getLogs", (logs: Answer[]) => logs.slice(0, 1_000)),
+  });
+  expect(await request(getLogs())).toEqual(all);
+  expect(kinds()).toEqual(["one cut-off"]);
+});
+
+test("two URLs that differ: receipts decide, and the wrong one is put aside", async () => {
+  const liar = vi.fn(changing("eth_getLogs", withoutFirst));
+  const { request, kinds, log } = checked({ liar, honest }, 1);
+  expect(await request(getLogs())).toEqual(all);
+  expect(kinds()).toContain("liar put-aside");
+  expect(log).toHaveBeenCalledWith(
+    "warn",
+    "Put an RPC URL aside",
+    expect.objectContaining({ hostname: "liar" }),
+  );
+  const before = liar.mock.calls.length;
+  expect(await request(getLogs())).toEqual(all);
+  expect(liar.mock.calls.length).toBe(before);
+});
+
+test("two URLs that differ: a right answer stays, the second URL is put aside", async () => {
+  const { request, kinds } = checked({ honest, liar: changing("eth_getLogs", withoutFirst) }, 1);
+  expect(await request(getLogs())).toEqual(all);
+  expect(kinds()).toContain("liar put-aside");
+});
+
+test("two URLs that differ in logs and receipts: neither is believed", async () => {
+  const liar: Request = async (body) => {
+    const answer = await honest(body);
+    if (body.method === "eth_getLogs") return withoutFirst(answer as Answer[]);
+    return body.method === "eth_getBlockReceipts"
+      ? (answer as Answer[]).map((r) => ({ ...r, logs: [] }))
+      : answer;
+  };
+  await expect(checked({ liar, honest }, 1).request(getLogs())).rejects.toThrow(/has other logs in block/);
+});
+
+test("a second URL that fails or is behind does not hold the first back", async () => {
+  const down: Request = () => Promise.reject(new Error("connect ECONNREFUSED"));
+  expect(await checked({ honest, down }, 1).request(getLogs())).toEqual(all);
+  const behind: Request = async ({ method }) => (method === "eth_getLogs" ? [] : null);
+  expect(await checked({ honest, behind }, 1).request(getLogs())).toEqual(all);
+});
+
+test("a share of 0 asks no second URL", async () => {
+  const second = vi.fn(honest);
+  await checked({ honest, second }, 0).request(getLogs());
+  expect(second).not.toHaveBeenCalled();
+});
+
+test.each([
+  ["the first log", withoutFirst],
+  ["a log in between", (logs: Answer[]) => logs.filter((_, i) => i !== 1)],
+  ["the last log", (logs: Answer[]) => logs.slice(0, -1)],
+  ["every log", () => []],
+])("refuses live logs without %s, and accepts the whole answer", async (_, change) => {
+  const filter = { blockHash: crowded() };
+  const { request } = checked({ one: changing("eth_getLogs", change) });
+  await request({ method: "eth_getBlockByHash", params: [filter.blockHash, true] });
+  await expect(request(getLogs(filter))).rejects.toThrow(
+    /^Refused logs of one: the logs of block \d+ differ from the receipts of one\.$/,
+  );
+  const whole = checked({ one: honest });
+  expect(await whole.request(getLogs(filter))).toEqual(await honest(getLogs(filter)));
+});
+
+test("refuses live logs that do not fit the header where no receipts can be had", async () => {
+  const one: Request = async (body) => {
+    if (body.method === "eth_getBlockReceipts") throw new Error("method not found");
+    const answer = await honest(body);
+    return body.method === "eth_getLogs" ? withoutFirst(answer as Answer[]) : answer;
+  };
+  const { request, kinds } = checked({ one });
+  await expect(request(getLogs({ blockHash: crowded() }))).rejects.toThrow(/no receipts prove them/);
+  expect(kinds()).toContain("one unverified");
+});
+
+test("a block of the backfill whose bloom shows more than its logs is compared with its receipts", async () => {
+  const topicOf = (log: Answer) => (log["topics"] as string[])[0]!;
+  const ofBlock = [...Map.groupBy(all, (log) => log["blockHash"]).values()].find(
+    (logs) => logs.length > 1 && new Set(logs.map(topicOf)).size === logs.length,
+  )!;
+  const lone = ofBlock[0]!;
+  const topics = [ofBlock.map(topicOf)];
+  const number = lone["blockNumber"] as string;
+  const filter = { fromBlock: number, toBlock: number, topics };
+  const leavesOut = changing("eth_getLogs", (logs: Answer[]) =>
+    logs.filter((log) => log["logIndex"] !== lone["logIndex"]),
+  );
+  const block = { method: "eth_getBlockByNumber", params: [number, true] };
+  const short = checked({ one: leavesOut });
+  await short.request(getLogs(filter));
+  await expect(short.request(block)).rejects.toMatchObject({
+    message: `Refused logs of one: the logs of block ${Number(number)} differ from the receipts of one.`,
+    code: -32700,
+  });
+  const whole = checked({ one: honest });
+  await whole.request(getLogs(filter));
+  expect(await whole.request(block)).toEqual(await honest(block));
+});
+
+test("refuses a block of the backfill that the logs do not belong to, and one that was not asked for", async () => {
+  const { blockNumber } = all[0]!;
+  const filter = { fromBlock: blockNumber, toBlock: blockNumber };
+  const block = { method: "eth_getBlockByNumber", params: [blockNumber, true] };
+  const forked = checked({
+    one: changing("eth_getBlockByNumber", (answer: Answer) => ({ ...answer, hash: `0x${"5".repeat(64)}` })),
+  });
+  await forked.request(getLogs(filter));
+  await expect(forked.request(block)).rejects.toThrow(/has block hash .* but the block has 0x5555/);
+  const bare = checked({
+    one: changing("eth_getBlockByNumber", (answer: Answer) => ({
+      ...answer,
+      logsBloom: `0x${"0".repeat(512)}`,
+    })),
+  });
+  await bare.request(getLogs(filter));
+  await expect(bare.request(block)).rejects.toThrow(/is not in the block's bloom/);
+  const other = checked({
+    one: changing("eth_getBlockByNumber", (answer: Answer) => ({ ...answer, number: "0x1" })),
+  });
+  await expect(other.request(block)).rejects.toThrow(/was not asked for/);
+});
+
+test("a URL with three refused answers in a row is put aside where there is another", async () => {
+  const { backends, kinds } = checked({ liar: changing("eth_getLogs", () => null), honest });
+  const { request } = backends[0]!;
+  for (let i = 0; i < 3; i++) await expect(request(getLogs())).rejects.toThrow("not a list");
+  expect(await request(getLogs())).toEqual(all);
+  expect(kinds()).toEqual(["liar refused", "liar refused", "liar refused", "liar put-aside"]);
+});

@@ -1,0 +1,184 @@
+import { digestOf } from "../ens/keccak.ts";
+
+/** A log as a node returns it (Ethereum JSON-RPC); quantities are hex. */
+export type RpcLog = {
+  address: string;
+  topics: string[];
+  data: string;
+  blockNumber: string;
+  blockHash: string;
+  logIndex: string;
+  transactionHash: string;
+  removed?: boolean;
+};
+
+/** The parameter of `eth_getLogs`. */
+export type LogsFilter = {
+  address?: string | string[] | null;
+  topics?: (string | string[] | null)[] | null;
+  fromBlock?: string;
+  toBlock?: string;
+  blockHash?: string;
+};
+
+/** A filter in the form that logs are tested against; undefined parts match everything. */
+export type LogsQuery = {
+  from: number;
+  to: number;
+  blockHash: string | undefined;
+  addresses: ReadonlySet<string> | undefined;
+  topics: readonly (ReadonlySet<string> | undefined)[];
+};
+
+/** The query of a filter; undefined if its bounds are tags, so that its range is not known. */
+export function queryOf({
+  address,
+  topics,
+  fromBlock,
+  toBlock,
+  blockHash,
+}: LogsFilter): LogsQuery | undefined {
+  const [from, to] = blockHash === undefined ? [Number(fromBlock), Number(toBlock)] : [0, Infinity];
+  if (Number.isNaN(from) || Number.isNaN(to)) return undefined;
+  return { from, to, blockHash, addresses: setOf(address), topics: (topics ?? []).map(setOf) };
+}
+
+function setOf(value: string | string[] | null | undefined): ReadonlySet<string> | undefined {
+  if (value === null || value === undefined || value.length === 0) return undefined;
+  return new Set((typeof value === "string" ? [value] : value).map((text) => text.toLowerCase()));
+}
+
+/**
+ * What is wrong with the logs that a node returned for a query: their form, range, filter or order; undefined if nothing is.
+ * This runs for every log of a backfill: no decoding, no allocation.
+ */
+export function logsProblem(answer: unknown, query: LogsQuery): string | undefined {
+  if (!Array.isArray(answer)) return "the answer is not a list";
+  let lastBlock = -1;
+  let lastIndex = -1;
+  let lastHash = "";
+  for (let i = 0; i < answer.length; i++) {
+    const log = answer[i] as RpcLog;
+    if (!hasForm(log)) return `entry ${i} is not a log`;
+    const block = Number(log.blockNumber);
+    const index = Number(log.logIndex);
+    if (!(block >= query.from && block <= query.to)) return `block ${log.blockNumber} was not asked for`;
+    if (!matches(log, query)) return `log ${index} of block ${block} does not match the filter`;
+    if (block === lastBlock) {
+      if (!(index > lastIndex)) return `log ${index} of block ${block} is repeated or out of order`;
+      if (log.blockHash !== lastHash) return `logs of block ${block} carry two block hashes`;
+    } else if (!(block > lastBlock && index >= 0)) {
+      return `block ${block} comes after block ${lastBlock}`;
+    } else if (query.blockHash !== undefined && log.blockHash !== query.blockHash) {
+      return `log ${index} is of block ${String(log.blockHash)}, which was not asked for`;
+    }
+    lastBlock = block;
+    lastIndex = index;
+    lastHash = log.blockHash;
+  }
+  return undefined;
+}
+
+function hasForm(log: RpcLog | null): log is RpcLog {
+  return (
+    typeof log === "object" &&
+    log !== null &&
+    isHex(log.address, 42) &&
+    isHex(log.blockHash, 66) &&
+    isHex(log.transactionHash, 66) &&
+    isHex(log.blockNumber) &&
+    isHex(log.logIndex) &&
+    isHex(log.data) &&
+    log.data.length % 2 === 0 &&
+    Array.isArray(log.topics) &&
+    log.topics.length <= 4 &&
+    log.removed !== true
+  );
+}
+
+function isHex(text: unknown, length?: number): boolean {
+  return (
+    typeof text === "string" &&
+    (length === undefined ? text.length >= 2 : text.length === length) &&
+    text.charCodeAt(0) === 48 &&
+    text.charCodeAt(1) === 120
+  );
+}
+
+/** Whether a log has an address and topics of the query; its block is not looked at. */
+export function matches({ address, topics }: RpcLog, query: LogsQuery): boolean {
+  if (query.addresses !== undefined && !hasText(query.addresses, address)) return false;
+  for (let position = 0; position < query.topics.length; position++) {
+    const wanted = query.topics[position];
+    const topic = topics[position];
+    if (wanted !== undefined && (topic === undefined || !hasText(wanted, topic))) return false;
+  }
+  return true;
+}
+
+const hasText = (texts: ReadonlySet<string>, text: string) =>
+  texts.has(text) || texts.has(text.toLowerCase());
+
+/** Whether a number of logs may be the limit at which a provider cuts answers off: 1,000, 2,000, 5,000, 10,000 and the like. */
+export function mayBeCutOff(count: number): boolean {
+  return count > 0 && count % 1_000 === 0;
+}
+
+/** Numbers of the blocks in which two answers to one query differ, ascending. */
+export function differingBlocks(one: readonly RpcLog[], other: readonly RpcLog[]): number[] {
+  const textsOf = (logs: readonly RpcLog[]) =>
+    new Map(logs.map((log) => [logText(log), Number(log.blockNumber)]));
+  const [ones, others] = [textsOf(one), textsOf(other)];
+  const only = (these: Map<string, number>, those: Map<string, number>) =>
+    [...these].flatMap(([text, block]) => (those.has(text) ? [] : [block]));
+  return [...new Set([...only(ones, others), ...only(others, ones)])].sort((a, b) => a - b);
+}
+
+/** All that a log says, as one text: equal for equal logs of different nodes. */
+function logText({ blockHash, logIndex, transactionHash, address, topics, data }: RpcLog): string {
+  return [blockHash, Number(logIndex), transactionHash, address, ...topics, data].join(" ").toLowerCase();
+}
+
+// --- Blooms (Ethereum yellow paper, 4.3.1: three bits of 2,048 for each address and topic) ---
+
+const bitsByItem = new Map<string, readonly [number, number, number]>();
+const mostItems = 20_000;
+
+/** The three bits of an address or topic, from bit 0 at the end of the bloom. */
+function bitsOf(item: string): readonly [number, number, number] {
+  const known = bitsByItem.get(item);
+  if (known !== undefined) return known;
+  const digest = digestOf(Buffer.from(item.slice(2), "hex"));
+  const bit = (place: number) => digest.readUInt16BE(place) & 2047;
+  const bits = [bit(0), bit(2), bit(4)] as const;
+  if (bitsByItem.size >= mostItems) bitsByItem.clear();
+  bitsByItem.set(item, bits);
+  return bits;
+}
+
+/** Whether an address or topic may be in the bloom, which is hex as in a block header. */
+export function mayContain(bloom: string, item: string): boolean {
+  const end = bloom.length - 1;
+  for (const bit of bitsOf(item)) {
+    const code = bloom.charCodeAt(end - (bit >> 2));
+    const digit = code < 58 ? code - 48 : (code | 32) - 87;
+    if ((digit & (1 << (bit & 3))) === 0) return false;
+  }
+  return true;
+}
+
+/** The bloom of logs, as hex: the `logsBloom` of the block whose logs they all are. */
+export function bloomOf(logs: readonly RpcLog[]): string {
+  const bloom = Buffer.alloc(256);
+  const add = (item: string) => {
+    for (const bit of bitsOf(item)) {
+      const place = 255 - (bit >> 3);
+      bloom[place] = (bloom[place] ?? 0) | (1 << (bit & 7));
+    }
+  };
+  for (const { address, topics } of logs) {
+    add(address);
+    for (const topic of topics) add(topic);
+  }
+  return `0x${bloom.toString("hex")}`;
+}
