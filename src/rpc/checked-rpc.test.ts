@@ -153,6 +153,12 @@ test.each([
   expect(await whole.request(getLogs(filter))).toEqual(await honest(getLogs(filter)));
 });
 
+test("refuses live logs with the number of another block", async () => {
+  const elsewhere = (logs: Answer[]) => logs.map((log) => ({ ...log, blockNumber: "0x7fffffff" }));
+  const { request } = checked({ one: changing("eth_getLogs", elsewhere) });
+  await expect(request(getLogs({ blockHash: crowded() }))).rejects.toThrow(/carry another number/);
+});
+
 test("refuses live logs that do not fit the header where no receipts can be had", async () => {
   const one: Request = async (body) => {
     if (body.method === "eth_getBlockReceipts") throw new Error("method not found");

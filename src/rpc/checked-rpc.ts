@@ -5,6 +5,7 @@ import {
   type LogsQuery,
   matches,
   mayContain,
+  mayHaveMore,
   queryOf,
   type RpcLog,
 } from "./log-answers.ts";
@@ -31,7 +32,7 @@ type Backend = { hostname: string; request: (body: RpcRequest) => Promise<unknow
 type CheckedChain = {
   nodes: Nodes;
   answered: AnsweredLogs;
-  blooms: Map<string, Promise<string | undefined>>;
+  headers: Map<string, Promise<Header | undefined>>;
 };
 
 /**
@@ -62,7 +63,7 @@ function checkedBackends(
   const chain: CheckedChain = {
     nodes: { ...options, all: [...byUrl.values()] },
     answered: createAnsweredLogs(),
-    blooms: new Map(),
+    headers: new Map(),
   };
   return nodes.map((node) => ({
     hostname: node.host,
@@ -93,7 +94,7 @@ async function requestLogs(chain: CheckedChain, node: Node, request: LogsRequest
     return logs;
   }
   const answer = await crossChecked(nodes, { node, logs }, request);
-  remember(answered, answer, request.query);
+  remember(answered, answer, request);
   return answer.logs;
 }
 
@@ -108,8 +109,13 @@ async function checkLiveLogs(
 ) {
   if (filter.address !== undefined || filter.topics?.length) return;
   const { nodes } = chain;
-  const bloom = await bloomOfBlock(chain, node, blockHash);
-  if (bloom === undefined) throw refusal(nodes, node, `the header of block ${blockHash} is missing`);
+  const header = await headerOf(chain, node, blockHash);
+  if (header === undefined) throw refusal(nodes, node, `the header of block ${blockHash} is missing`);
+  const number = Number(header.number);
+  const numbers = [logs[0], logs.at(-1)].map((log) => Number(log?.blockNumber ?? number));
+  if (numbers.some((other) => other !== number))
+    throw refusal(nodes, node, `logs of block ${number} carry another number`);
+  const bloom = header.logsBloom.toLowerCase();
   const isGapless = logs.length === 0 || Number(logs.at(-1)?.logIndex) === logs.length - 1;
   if (isGapless && bloomOf(logs) === bloom) return;
   const witness = anotherThan(nodes, node) ?? node;
@@ -124,57 +130,55 @@ async function checkLiveLogs(
     );
   }
   if (differingBlocks(logs, truth).length === 0) return;
-  const block = Number((truth[0] ?? logs[0])?.blockNumber);
-  throw missingLogs(nodes, node, { block, witness: witness.host });
+  throw missingLogs(nodes, node, { block: number, witness: witness.host });
 }
 
 // --- Blocks ---
 
-const mostBlooms = 512;
+const mostHeaders = 512;
 
 async function requestBlock(chain: CheckedChain, node: Node, body: RpcRequest): Promise<unknown> {
   const { nodes } = chain;
   const [wanted, isFull] = body.params as [unknown, unknown];
   const answer = node.request(body);
   const isByHash = body.method === "eth_getBlockByHash" && typeof wanted === "string";
-  if (isByHash) {
-    // Its logs are requested at the same time: they are checked when the header is there.
-    const bloom = answer.then(
-      (block) => (block as Header | null)?.logsBloom,
-      () => undefined,
+  // Its logs are requested at the same time: they are checked when the header is there.
+  if (isByHash)
+    keepHeader(
+      chain,
+      wanted,
+      answer.then(headerIn, () => undefined),
     );
-    keepBloom(chain, wanted, bloom);
-  }
-  const block = (await answer) as Header | null;
-  if (!isObject(block) || typeof block.hash !== "string" || typeof block.logsBloom !== "string") return block;
+  const response = await answer;
+  const block = headerIn(response);
+  if (block === undefined) return response;
   const isNumber = typeof wanted === "string" && wanted.startsWith("0x") && !isByHash;
   if ((isByHash && block.hash !== wanted) || (isNumber && Number(block.number) !== Number(wanted))) {
     throw refusal(nodes, node, `block ${block.hash} was not asked for`);
   }
-  keepBloom(chain, block.hash, Promise.resolve(block.logsBloom.toLowerCase()));
+  keepHeader(chain, block.hash, Promise.resolve(block));
   if (isNumber && isFull === true) await checkBlock(nodes, chain.answered, { node, block });
-  return block;
+  return response;
 }
 
-function keepBloom({ blooms }: CheckedChain, hash: string, bloom: Promise<string | undefined>) {
-  blooms.set(hash, bloom);
-  if (blooms.size <= mostBlooms) return;
-  for (const oldest of blooms.keys()) {
-    blooms.delete(oldest);
-    break;
-  }
+/** What the checks read of a block; undefined for an answer that is not one, which Ponder refuses. */
+function headerIn(answer: unknown): Header | undefined {
+  const { number, hash, logsBloom } = isObject(answer) ? (answer as Partial<Header>) : {};
+  const isHeader = [number, hash, logsBloom].every((part) => typeof part === "string");
+  return isHeader ? ({ number, hash, logsBloom } as Header) : undefined;
 }
 
-/** The bloom of a block's header, which Ponder requests before the block's logs or with them. */
-async function bloomOfBlock(
-  { nodes, blooms }: CheckedChain,
-  node: Node,
-  hash: string,
-): Promise<string | undefined> {
-  const known = await blooms.get(hash);
-  if (known !== undefined) return known.toLowerCase();
-  const block = await askMore(nodes, node, { method: "eth_getBlockByHash", params: [hash, false] });
-  return (block as Header | undefined)?.logsBloom?.toLowerCase();
+function keepHeader({ headers }: CheckedChain, hash: string, header: Promise<Header | undefined>) {
+  headers.set(hash, header);
+  const [oldest] = headers.keys();
+  if (headers.size > mostHeaders && oldest !== undefined) headers.delete(oldest);
+}
+
+/** The header of a block, which Ponder requests before the block's logs or with them. */
+async function headerOf({ nodes, headers }: CheckedChain, node: Node, hash: string) {
+  const known = await headers.get(hash);
+  if (known !== undefined) return known;
+  return headerIn(await askMore(nodes, node, { method: "eth_getBlockByHash", params: [hash, false] }));
 }
 
 // --- Logs that wait for their blocks ---
@@ -185,23 +189,28 @@ type Header = { number: string; hash: string; logsBloom: string };
 /** Ranges of logs that Ponder received, and their logs by block until Ponder fetches the block. */
 type AnsweredLogs = {
   ranges: { query: LogsQuery; node: Node }[];
-  byBlock: Map<number, RpcLog[][]>;
-  /** Receipts that may be requested now: a share of the requests before. */
+  /** By block number and by the text of the filter, so that an answer replaces the one before it. */
+  byBlock: Map<number, Map<string, RpcLog[]>>;
+  /** Receipts that may be requested now: a share of the blocks before; all once a URL was wrong. */
   credit: number;
 };
 
-const firstCredit = 5;
-const creditOfRequest = 0.01;
+const mostCredit = 5;
+const creditOfBlock = 0.01;
 const mostRanges = 4_000;
 const mostBlocks = 100_000;
 
 function createAnsweredLogs(): AnsweredLogs {
-  return { ranges: [], byBlock: new Map(), credit: firstCredit };
+  return { ranges: [], byBlock: new Map(), credit: mostCredit };
 }
 
 /** Keeps an answer for the check of its blocks. */
-function remember(answered: AnsweredLogs, { node, logs }: NodeAnswer, query: LogsQuery) {
-  const { ranges, byBlock } = answered;
+function remember(
+  { ranges, byBlock }: AnsweredLogs,
+  { node, logs }: NodeAnswer,
+  { filter, query }: LogsRequest,
+) {
+  const selection = JSON.stringify([filter.address, filter.topics]);
   ranges.push({ query, node });
   if (ranges.length > mostRanges) ranges.splice(0, mostRanges / 4);
   let start = 0;
@@ -210,8 +219,8 @@ function remember(answered: AnsweredLogs, { node, logs }: NodeAnswer, query: Log
     const block = Number(logs[start]?.blockNumber);
     const slice = logs.slice(start, i);
     const known = byBlock.get(block);
-    if (known === undefined) byBlock.set(block, [slice]);
-    else known.push(slice);
+    if (known === undefined) byBlock.set(block, new Map([[selection, slice]]));
+    else known.set(selection, slice);
     start = i;
   }
   for (const oldest of byBlock.keys()) {
@@ -223,23 +232,32 @@ function remember(answered: AnsweredLogs, { node, logs }: NodeAnswer, query: Log
 /**
  * Checks a block of the backfill against the logs that were returned for it. Throws if they are of another block or not in its
  * bloom. Where the bloom may contain more than they have, the receipts of a share of such blocks are compared with them.
+ * ponder: a failed block makes Ponder fetch the range again, logs included, ten times at most; then the process ends.
  */
 async function checkBlock(
   nodes: Nodes,
   answered: AnsweredLogs,
   { node, block }: { node: Node; block: Header },
 ) {
-  answered.credit = Math.min(answered.credit + creditOfRequest, firstCredit);
+  answered.credit = Math.min(answered.credit + creditOfBlock, Math.max(answered.credit, mostCredit));
   const number = Number(block.number);
-  const logs = answered.byBlock.get(number)?.flat();
-  if (logs === undefined) return;
-  const problem = headerProblem(block, logs);
-  if (problem !== undefined) throw refusal(nodes, node, problem);
+  const known = answered.byBlock.get(number);
+  if (known === undefined) return;
+  const logs = [...known.values()].flat();
   const ranges = answered.ranges.filter(({ query }) => query.from <= number && number <= query.to);
-  const doubtful = ranges.filter(({ query }) => mayHaveMore(block.logsBloom, logs, query));
-  if (doubtful.length > 0 && answered.credit >= 1) {
-    answered.credit -= 1;
-    await compareWithReceipts(nodes, { block, logs, ranges });
+  try {
+    const problem = headerProblem(block, logs);
+    if (problem !== undefined) throw refusal(nodes, node, problem, { isFinal: true });
+    const isDoubtful = ranges.some(({ query }) => mayHaveMore(block.logsBloom, logs, query));
+    if (isDoubtful && answered.credit >= 1) {
+      answered.credit -= 1;
+      await compareWithReceipts(nodes, { block, logs, ranges });
+    }
+  } catch (error) {
+    answered.credit = Number.POSITIVE_INFINITY;
+    answered.ranges = [];
+    answered.byBlock.clear();
+    throw error;
   }
   answered.byBlock.delete(number);
 }
@@ -255,19 +273,6 @@ function headerProblem({ number, hash, logsBloom }: Header, logs: readonly RpcLo
   return undefined;
 }
 
-/** Whether the bloom may contain a contract of the query, or for a query of all contracts an event, of which there is no log. */
-function mayHaveMore(bloom: string, logs: readonly RpcLog[], { addresses, topics }: LogsQuery): boolean {
-  const events = [...(topics[0] ?? [])];
-  if (addresses !== undefined) {
-    const silent = [...addresses].filter(
-      (address) => !logs.some((log) => log.address.toLowerCase() === address),
-    );
-    const mayEmit = silent.some((address) => mayContain(bloom, address));
-    return mayEmit && (events.length === 0 || events.some((topic) => mayContain(bloom, topic)));
-  }
-  return events.some((topic) => mayContain(bloom, topic) && !logs.some((log) => log.topics[0] === topic));
-}
-
 async function compareWithReceipts(
   nodes: Nodes,
   { block, logs, ranges }: { block: Header; logs: readonly RpcLog[]; ranges: AnsweredLogs["ranges"] },
@@ -281,10 +286,12 @@ async function compareWithReceipts(
     return;
   }
   const known = new Set(logs.map(({ logIndex }) => Number(logIndex)));
-  const missing = all.filter(({ logIndex }) => !known.has(Number(logIndex)));
+  const missing = all.filter(
+    ({ logIndex, address }) => !known.has(Number(logIndex)) && mayContain(block.logsBloom, address),
+  );
   const lacking = ranges.find(({ query }) => missing.some((log) => matches(log, query)));
   if (lacking === undefined) return;
-  // Ponder has the logs already, and would store them: it must stop before it does.
+  // Ponder has the logs already: only a failure of the block keeps it from storing them.
   throw missingLogs(nodes, lacking.node, {
     block: Number(block.number),
     witness: witness.host,

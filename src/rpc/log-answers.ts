@@ -167,6 +167,23 @@ export function mayContain(bloom: string, item: string): boolean {
   return true;
 }
 
+/** Whether the bloom may contain a contract of the query, or for a query of all contracts an event, of which there is no log. */
+export function mayHaveMore(
+  bloom: string,
+  logs: readonly RpcLog[],
+  { addresses, topics }: LogsQuery,
+): boolean {
+  const events = [...(topics[0] ?? [])];
+  if (addresses !== undefined) {
+    const silent = [...addresses].filter(
+      (address) => !logs.some((log) => log.address.toLowerCase() === address),
+    );
+    const mayEmit = silent.some((address) => mayContain(bloom, address));
+    return mayEmit && (events.length === 0 || events.some((topic) => mayContain(bloom, topic)));
+  }
+  return events.some((topic) => mayContain(bloom, topic) && !logs.some((log) => log.topics[0] === topic));
+}
+
 /** The bloom of logs, as hex: the `logsBloom` of the block whose logs they all are. */
 export function bloomOf(logs: readonly RpcLog[]): string {
   const bloom = Buffer.alloc(256);

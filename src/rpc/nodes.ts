@@ -67,7 +67,10 @@ export function openAnswerCount(): CountAnswer {
 /** The URLs of one chain. */
 export type Nodes = NodesOptions & { all: Node[] };
 
-/** An answer that is not passed on. Ponder sends the request again, to another URL if there is one, unless `isFinal`. */
+/**
+ * An answer that is not passed on. Ponder sends the request again, to another URL if there is one. If `isFinal`, it fetches
+ * all logs of the block range again instead.
+ */
 export class WrongAnswerError extends Error {
   override name = "WrongAnswerError";
   /** ponder: requests that fail with this code (JSON-RPC: invalid answer) are not sent again. */
@@ -96,11 +99,16 @@ export function anotherThan(nodes: Nodes, node: Node): Node | undefined {
 const isAside = (nodes: Nodes, { asideUntil }: Node) => asideUntil > nodes.now();
 
 /** The error for an answer that breaks the rules of its method; a URL with several in a row is put aside. */
-export function refusal(nodes: Nodes, node: Node, problem: string): WrongAnswerError {
+export function refusal(
+  nodes: Nodes,
+  node: Node,
+  problem: string,
+  options?: { isFinal: boolean },
+): WrongAnswerError {
   nodes.count({ chain: nodes.chain, host: node.host, kind: "refused" });
   node.refused += 1;
   if (node.refused >= refusalsUntilAside) putAside(nodes, node, problem);
-  return new WrongAnswerError(`Refused an answer of ${node.host}: ${problem}.`);
+  return new WrongAnswerError(`Refused an answer of ${node.host}: ${problem}.`, options);
 }
 
 /** The error for an answer that lacks or invents logs. Reports the URL, and puts it aside if there is another. */
