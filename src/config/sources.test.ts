@@ -21,6 +21,7 @@ const config: Config = {
   rootChainId: 1,
   chains: [],
   blockRange: {},
+  rpcCrossCheckPercent: 1,
   pgliteDirectory: "memory",
   databaseSchema: "public",
   subgraphLimits: defaultSubgraphLimits,
