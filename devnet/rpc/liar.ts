@@ -36,7 +36,7 @@ export const lies = {
   outside: (logs) => [...logs.slice(0, -1), { ...logs.at(-1), blockNumber: "0x7fffffff" }],
 } satisfies Record<string, (logs: Answer[], chances: { random: Random; limit: number }) => Answer[]>;
 
-export type Lie = keyof typeof lies;
+type Lie = keyof typeof lies;
 
 /** What a lying node does to which requests. */
 export type Lying = {

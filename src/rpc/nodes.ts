@@ -35,8 +35,8 @@ export type NodesOptions = {
   now: () => number;
 };
 
-/** Kinds of answers and checks that are counted. */
-export type AnswerKind =
+// Kinds of answers and checks that are counted.
+type AnswerKind =
   | "refused"
   | "missing-logs"
   | "put-aside"
