@@ -36,13 +36,7 @@ export type NodesOptions = {
 };
 
 // Kinds of answers and checks that are counted.
-type AnswerKind =
-  | "refused"
-  | "missing-logs"
-  | "put-aside"
-  | "cut-off"
-  | "extra-request"
-  | "unverified";
+type AnswerKind = "refused" | "missing-logs" | "put-aside" | "cut-off" | "extra-request" | "unverified";
 
 /** Counts an answer or a check by chain and host. */
 export type CountAnswer = (fact: { chain: string; host: string; kind: AnswerKind }) => void;
