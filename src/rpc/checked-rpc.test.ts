@@ -159,6 +159,15 @@ test("refuses live logs with the number of another block", async () => {
   await expect(request(getLogs({ blockHash: crowded() }))).rejects.toThrow(/carry another number/);
 });
 
+test("accepts live logs that equal the node's receipts on a chain whose headers have no bloom", async () => {
+  const withoutBloom = (block: Answer) => ({ ...block, logsBloom: `0x${"00".repeat(256)}` });
+  const filter = { blockHash: crowded() };
+  const { request, kinds } = checked({ one: changing("eth_getBlockByHash", withoutBloom) });
+  await request({ method: "eth_getBlockByHash", params: [filter.blockHash, true] });
+  expect(await request(getLogs(filter))).toEqual(await honest(getLogs(filter)));
+  expect(kinds()).toContain("one unverified");
+});
+
 test("refuses live logs that do not fit the header where no receipts can be had", async () => {
   const one: Request = async (body) => {
     if (body.method === "eth_getBlockReceipts") throw new Error("method not found");
