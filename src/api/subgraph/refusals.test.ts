@@ -39,6 +39,10 @@ test.each([
   ["query($id: ID) { domain(id: $id) { id } }", "No value provided for required argument: `id`"],
   ["query($id: ID!) { domain(id: $id) { id } }", "No value provided for required variable: `id`"],
   ["{ domain(id: 1.5) { id } }", "Invalid value provided for argument `id`: expected ID, but got 1.5"],
+  [
+    "{ domains(block: { hash: { toString: false } }) { id } }",
+    'Invalid value provided for argument `block`: {"hash":{"toString":false}}',
+  ],
   ["{ domains(first: 0) { id } }", "The `first` argument must be between 0 and 1000, but is 0"],
   ["{ domains(first: -3) { id } }", "The `first` argument must be between 0 and 1000, but is -3"],
   ["{ domains(first: 1001) { id } }", "The `first` argument must be between 0 and 1000, but is 1001"],

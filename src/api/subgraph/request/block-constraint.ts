@@ -20,8 +20,9 @@ export function blockConstraint(context: SelectionContext, { nodes }: Selected):
   if (!isObject(value)) throw invalid(value);
   const hash = value["hash"] ?? null;
   if (hash !== null) {
-    context.budget.spendValue(String(hash));
-    return { kind: "hash", hash: coerce("Bytes", hash) ?? refuse(value) };
+    const bytes = coerce("Bytes", hash) ?? refuse(value);
+    context.budget.spendValue(bytes);
+    return { kind: "hash", hash: bytes };
   }
   const number = value["number"] ?? null;
   if (number !== null) return { kind: "number", number: blockNumber(number, value) };
