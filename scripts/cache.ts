@@ -55,9 +55,10 @@ async function main([command, ...args]: string[]): Promise<string> {
   const envFile = join(process.cwd(), ".env.local");
   if (existsSync(envFile)) process.loadEnvFile(envFile);
   const config = readConfig();
-  if (config.databaseUrl === undefined) holdEmbeddedDatabase(config.pgliteDirectory);
+  const { databaseUrl, pgliteDirectory } = config;
+  if (databaseUrl === undefined && existsSync(pgliteDirectory)) holdEmbeddedDatabase(pgliteDirectory);
   const database = await openDatabase(config);
-  if (database === undefined) return `There is no database in ${config.pgliteDirectory}.`;
+  if (database === undefined) return `There is no database in ${pgliteDirectory}.`;
   try {
     return report(range, await purgeCache(database.run, range, Date.now()));
   } finally {

@@ -6,6 +6,8 @@ import Database from "better-sqlite3";
 import pg from "pg";
 import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
+import { heartbeatTimeout } from "../src/ponder/cache.ts";
+import { requestResult } from "../src/ponder/finalized-blocks.ts";
 import { quoted, type Statement } from "../src/ponder/sql-client.ts";
 
 // Checks before Ponder starts: Ponder itself would switch to another port, only warn about a wrong chain, and give up
@@ -76,13 +78,7 @@ export function nameOfUrl(chainId: number, urls: readonly string[], place: numbe
 
 /** The chain id that an RPC URL serves; throws without a valid response within 10 seconds. */
 export async function requestChainId(url: string): Promise<number> {
-  const response = await fetch(url, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] }),
-    signal: AbortSignal.timeout(10_000),
-  });
-  const { result } = (await response.json()) as { result?: unknown };
+  const result = await requestResult(url, "eth_chainId", []);
   if (typeof result !== "string" || !/^0x[0-9a-fA-F]+$/.test(result))
     throw new Error("no chain id in the response");
   return Number(result);
@@ -124,9 +120,6 @@ export function holdEmbeddedDatabase(directory: string): { release(): void } {
 }
 
 type App = { is_ready: number; is_locked: number; heartbeat_at: number };
-
-// Ponder considers a lock lost when its heartbeat is this old, in milliseconds.
-const heartbeatTimeout = 25_000;
 
 /**
  * Brings the index in an embedded database into a state from which Ponder can continue: an interrupted backfill is

@@ -84,8 +84,8 @@ async function subtractFromIntervals(run: Statement, { chainId, from, to }: Cach
   return Number(rows[0]?.["count"]);
 }
 
-// ponder: a lock whose heartbeat is this old, in milliseconds, is lost.
-const heartbeatTimeout = 25_000;
+/** ponder: a lock whose heartbeat is this old, in milliseconds, is lost. */
+export const heartbeatTimeout = 25_000;
 
 /** An index on the chain; without `heartbeatAt` if no process holds it, without `head` if its block is unknown. */
 type Index = { schema: string; heartbeatAt: number | undefined; head: number | undefined };

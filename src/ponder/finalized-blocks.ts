@@ -135,22 +135,22 @@ export async function keepHash(run: Statement, chainId: number, { number, hash }
   );
 }
 
-/** The hash of a block at an RPC URL; undefined if it has no such block. Rejects without a valid response in 10 seconds. */
-export async function requestHash(url: string, number: number): Promise<string | undefined> {
+/** The result of a JSON-RPC request, as the node gives it. Rejects without a response in JSON within 10 seconds. */
+export async function requestResult(url: string, method: string, params: unknown[]): Promise<unknown> {
   const response = await fetch(url, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "eth_getBlockByNumber",
-      params: [`0x${number.toString(16)}`, false],
-    }),
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
     signal: AbortSignal.timeout(10_000),
   });
-  const { result } = (await response.json()) as { result?: { hash?: unknown } | null };
+  return ((await response.json()) as { result?: unknown }).result;
+}
+
+/** The hash of a block at an RPC URL; undefined if it has no such block. Rejects without a valid response in 10 seconds. */
+export async function requestHash(url: string, number: number): Promise<string | undefined> {
+  const result = await requestResult(url, "eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);
   if (result === null) return undefined;
-  const hash = result?.hash;
+  const hash = (result as { hash?: unknown } | undefined)?.hash;
   if (typeof hash !== "string" || !/^0x[0-9a-fA-F]{64}$/.test(hash))
     throw new Error("no block hash in the response");
   return hash.toLowerCase();

@@ -197,7 +197,7 @@ function showStaleness(registry: Registry, { current }: StatusSource): void {
   registry.removeSingleMetric(staleSeconds);
   new Gauge({
     name: staleSeconds,
-    help: "Seconds since the indexing process last reported its progress, if the index is stale; else 0",
+    help: "Seconds for which the index has been stale; 0 if it is not",
     registers: [registry],
     collect() {
       const since = current()?.stale?.since;
