@@ -1,5 +1,5 @@
 export * from "./src/schema/protocol-acceleration.ts";
-export * from "./src/schema/read-allowances.ts";
+export * from "./src/schema/protocol-acceleration.ts";
 export * from "./src/schema/registrars.ts";
 export * from "./src/schema/subgraph.ts";
 export * from "./src/schema/tokenscope.ts";

@@ -5,7 +5,7 @@ import type { Client, Hex } from "viem";
 import { createDatabase, type Database } from "../src/api/database/client.ts";
 import { namesContext, nameTokens, readTokens } from "../src/api/endpoints/name-tokens.ts";
 import { resolvedRecords } from "../src/api/endpoints/resolve.ts";
-import { createAdmission, resolutionLimits } from "../src/api/resolution/chain-clients.ts";
+import { createAdmission, resolutionLimits } from "../src/api/resolution/admission.ts";
 import { defaultGatewayLimits } from "../src/api/resolution/gateway.ts";
 import { indexedResolver } from "../src/api/resolution/indexed-records.ts";
 import { knownContracts } from "../src/api/resolution/known-contracts.ts";

@@ -1,27 +1,5 @@
-import type { Readable } from "node:stream";
 import { parseArgs } from "node:util";
 import { type FormatName, formatNames } from "../formats/formats.ts";
-
-/** What a command receives from the process around it. */
-export type CommandContext = {
-  /** Path of the label database when `--database` is not given. */
-  database: string;
-  /** Port of `serve` when `--port` is not given. */
-  port: string;
-  stdin: Readable & { isTTY?: boolean | undefined };
-  stdout: { write(text: string | Uint8Array): unknown };
-  stderr: { write(text: string): unknown; isTTY?: boolean | undefined };
-  /** Emits SIGTERM, SIGINT and SIGHUP: the process itself. */
-  signals: Pick<NodeJS.EventEmitter, "on" | "once" | "off">;
-};
-
-/** One word of the command line. */
-export type Command = {
-  /** What follows the command's name, and what the command does in a few words. */
-  usage: string;
-  purpose: string;
-  run(args: string[], context: CommandContext): Promise<void>;
-};
 
 type OptionKinds = Record<string, { type: "string" | "boolean" }>;
 type Values<K extends OptionKinds> = { [N in keyof K]?: K[N]["type"] extends "string" ? string : boolean };
@@ -56,9 +34,6 @@ function parsed(args: string[], options: OptionKinds) {
     throw new UsageError(firstSentence ?? "The options cannot be understood.");
   }
 }
-
-/** The highest label set version: that of the `.ensrainbow` format, a uint32. */
-export const highestVersionNumber = 0xffff_ffff;
 
 /** The number given as `--name`; undefined if it is absent. Throws `UsageError` outside `min` to `max`. */
 export function wholeNumber(

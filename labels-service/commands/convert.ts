@@ -2,7 +2,8 @@ import { escapeControls } from "../../src/log/json-log.ts";
 import { convert } from "../ingest/convert.ts";
 import { createProgress } from "../ingest/progress.ts";
 import { openInput } from "../ingest/read-input.ts";
-import { type Command, formatUsage, parseCommandLine, parseFormat, UsageError } from "./command-line.ts";
+import type { Command } from "./command.ts";
+import { formatUsage, parseCommandLine, parseFormat, UsageError } from "./command-line.ts";
 
 /** `convert`: a CSV file to an `.ensrainbow` file. */
 export const convertCommand: Command = {

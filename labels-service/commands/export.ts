@@ -1,16 +1,12 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { escapeControls } from "../../src/log/json-log.ts";
+import { labelSetVersions } from "../formats/ensrainbow.ts";
 import { exportVersion } from "../ingest/export-version.ts";
 import { createProgress } from "../ingest/progress.ts";
 import { openDatabaseReader } from "../store/database-reader.ts";
-import {
-  type Command,
-  highestVersionNumber,
-  parseCommandLine,
-  UsageError,
-  wholeNumber,
-} from "./command-line.ts";
+import type { Command } from "./command.ts";
+import { parseCommandLine, UsageError, wholeNumber } from "./command-line.ts";
 
 /** `export`: the labels that one version added, as an `.ensrainbow` file. */
 export const exportCommand: Command = {
@@ -26,8 +22,7 @@ export const exportCommand: Command = {
     try {
       const { labelSetId, highestLabelSetVersion: highest } = reader.facts;
       const text = values["label-set-version"];
-      const range = { min: 0, max: highestVersionNumber };
-      const version = wholeNumber("label-set-version", text, range) ?? highest;
+      const version = wholeNumber("label-set-version", text, labelSetVersions) ?? highest;
       if (version > highest) {
         throw new UsageError(`The database holds versions 0 to ${highest}, not ${version}.`);
       }

@@ -1,16 +1,11 @@
 import { escapeControls } from "../../src/log/json-log.ts";
+import { labelSetVersions } from "../formats/ensrainbow.ts";
 import { formatOf } from "../formats/formats.ts";
 import { type IngestReport, ingest } from "../ingest/ingest.ts";
 import { createProgress, duration } from "../ingest/progress.ts";
 import { openInput } from "../ingest/read-input.ts";
-import {
-  type Command,
-  formatUsage,
-  highestVersionNumber,
-  parseCommandLine,
-  parseFormat,
-  wholeNumber,
-} from "./command-line.ts";
+import type { Command } from "./command.ts";
+import { formatUsage, parseCommandLine, parseFormat, wholeNumber } from "./command-line.ts";
 
 /** `ingest`: one label set version into the label database. */
 export const ingestCommand: Command = {
@@ -31,7 +26,6 @@ export const ingestCommand: Command = {
       },
       "file to ingest",
     );
-    const version = { min: 0, max: highestVersionNumber };
     const checkpoint = { min: 1, max: 1_000_000 };
     const databasePath = values.database ?? database;
     const started = performance.now();
@@ -39,7 +33,7 @@ export const ingestCommand: Command = {
       input: openInput(operand, stdin),
       databasePath,
       labelSetId: values["label-set-id"],
-      labelSetVersion: wholeNumber("label-set-version", values["label-set-version"], version),
+      labelSetVersion: wholeNumber("label-set-version", values["label-set-version"], labelSetVersions),
       format: parseFormat(values.format),
       skipInvalid: values["skip-invalid"] ?? false,
       checkpointBytes: (wholeNumber("checkpoint-mb", values["checkpoint-mb"], checkpoint) ?? 256) * 1_000_000,

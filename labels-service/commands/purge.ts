@@ -2,7 +2,8 @@ import { existsSync, rmSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { escapeControls } from "../../src/log/json-log.ts";
 import { ingestFolder, lockFolder } from "../ingest/ingest.ts";
-import { type Command, type CommandContext, parseCommandLine, UsageError } from "./command-line.ts";
+import type { Command, CommandContext } from "./command.ts";
+import { parseCommandLine, UsageError } from "./command-line.ts";
 
 /** `purge`: deletes the label database and the remains of unfinished ingests. */
 export const purgeCommand: Command = {

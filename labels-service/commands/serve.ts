@@ -3,13 +3,8 @@ import { setFlagsFromString } from "node:v8";
 import { createJsonLog } from "../../src/log/json-log.ts";
 import { createLabelsServer } from "../http/server.ts";
 import { createLiveDatabase } from "../store/database-reader.ts";
-import {
-  type Command,
-  type CommandContext,
-  parseCommandLine,
-  UsageError,
-  wholeNumber,
-} from "./command-line.ts";
+import type { Command, CommandContext } from "./command.ts";
+import { parseCommandLine, UsageError, wholeNumber } from "./command-line.ts";
 
 // How often the file is checked for a replacement, and how long requests may still take after SIGTERM.
 const [checkIntervalMs, graceMs] = [1000, 5000];

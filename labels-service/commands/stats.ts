@@ -2,7 +2,8 @@ import { statSync } from "node:fs";
 import { labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
 import { escapeControls } from "../../src/log/json-log.ts";
 import { openDatabaseReader } from "../store/database-reader.ts";
-import { type Command, parseCommandLine } from "./command-line.ts";
+import type { Command } from "./command.ts";
+import { parseCommandLine } from "./command-line.ts";
 
 /** `stats`: what the label database holds. */
 export const statsCommand: Command = {

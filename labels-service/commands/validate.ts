@@ -1,6 +1,7 @@
 import { createProgress } from "../ingest/progress.ts";
 import { openDatabaseReader } from "../store/database-reader.ts";
-import { type Command, parseCommandLine } from "./command-line.ts";
+import type { Command } from "./command.ts";
+import { parseCommandLine } from "./command-line.ts";
 import { validate } from "./validation.ts";
 
 /** `validate`: a full check of the label database; fails when it finds an error. */

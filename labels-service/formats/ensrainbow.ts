@@ -19,6 +19,9 @@ export const ensrainbow: LabelFormat = {
   labelSetOf: readHeader,
 };
 
+/** The label set versions that the format can hold: a uint32. */
+export const labelSetVersions = { min: 0, max: 0xffff_ffff };
+
 const identifier = "ensrainbow";
 const formatVersion = 1;
 

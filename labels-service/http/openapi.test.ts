@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { labelhashOf, normalizeLabelhash } from "../../src/ens/labels.ts";
 import { startServer } from "../test-support/running-server.ts";
-import { endpoints, labelhashSchema } from "./endpoint-docs.ts";
-import { openApiDocument } from "./openapi.ts";
+import { endpoints, labelhashSchema, openApiDocument } from "./openapi.ts";
 
 type Body = { content: { "application/json": { schema: object } } };
 

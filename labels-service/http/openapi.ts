@@ -1,5 +1,241 @@
-import type { z } from "zod/v4";
-import { type AnswerDocs, type EndpointDocs, endpoints, type Json, schemaOf } from "./endpoint-docs.ts";
+import { z } from "zod/v4";
+import { labelSetIdPattern, labelSetVersionPattern } from "../../src/labels/label-set.ts";
+import { batchRequest, largestAnswer, largestBody, longestBatch } from "./batch.ts";
+
+/** A JSON object. */
+export type Json = Record<string, unknown>;
+
+/**
+ * The JSON Schema of what a schema accepts, for the OpenAPI document (OpenAPI 3.1 uses JSON Schema 2020-12). The schema's
+ * entry in the registry adds what it cannot express itself.
+ */
+function schemaOf(schema: z.core.$ZodType): Json {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  return rest;
+}
+
+/** What the OpenAPI document says about one response: the schema of its body by content type. */
+type AnswerDocs = { description: string; content: Record<string, z.ZodType> };
+
+/** What the OpenAPI document says about an endpoint. */
+export type EndpointDocs = {
+  method: "get" | "post";
+  /** In the form of OpenAPI: `/v1/heal/{labelhash}`. */
+  path: string;
+  operationId: string;
+  tag: "labels" | "label set" | "service";
+  summary: string;
+  description: string;
+  params?: z.ZodObject;
+  query?: z.ZodObject;
+  body?: z.core.$ZodType;
+  /** By HTTP status. */
+  answers: Record<number, AnswerDocs>;
+};
+
+const json = (description: string, schema: z.ZodType): AnswerDocs => ({
+  description,
+  content: { "application/json": schema },
+});
+const fault = (status: number, description: string) => ({
+  [status]: json(
+    description,
+    z.strictObject({ status: z.literal("error"), error: z.string(), errorCode: z.literal(status) }),
+  ),
+});
+const noDatabase = "There is no label database yet: ask again later";
+const notReady = fault(503, noDatabase);
+const notReadyOrBusy = fault(
+  503,
+  `${noDatabase}; or too many large requests at once: ask again after Retry-After seconds`,
+);
+const failed = fault(500, "The service failed, for example because its database file is damaged");
+
+/** Every accepted spelling of a labelhash: upper case, no prefix, brackets, one lost leading zero. */
+export const labelhashSchema = z
+  .string()
+  .regex(/^(?:(?:0x)?[0-9a-fA-F]{63,64}|\[(?:0x)?[0-9a-fA-F]{63,64}\])$/)
+  .meta({
+    description:
+      "keccak-256 of the label's UTF-8 bytes. Also upper case, without 0x, in brackets, and with 63 digits (a leading zero is added)",
+    example: "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0",
+  });
+
+const pinnedId = "Answer only if the service holds this label set";
+const pinnedVersion = "Answer as if later versions had not been ingested; needs label_set_id";
+
+const pinQuery = z.object({
+  label_set_id: z
+    .string()
+    .regex(labelSetIdPattern)
+    .optional()
+    .meta({ description: pinnedId, example: "subgraph" }),
+  label_set_version: z
+    .string()
+    .regex(labelSetVersionPattern)
+    .optional()
+    .meta({ description: `${pinnedVersion}; at most 2^53 - 1`, example: "0" }),
+});
+
+const { labelhashes, label_set_id, label_set_version } = batchRequest.shape;
+z.globalRegistry.add(labelhashes, {
+  type: "array",
+  items: schemaOf(labelhashSchema),
+  maxItems: longestBatch,
+});
+z.globalRegistry.add(label_set_id, { description: pinnedId, pattern: labelSetIdPattern.source });
+z.globalRegistry.add(label_set_version, { description: pinnedVersion });
+
+// Bodies of the service's responses, exactly as it sends them. Clients read with looser schemas.
+
+const ok = z.strictObject({ status: z.literal("ok") });
+
+const label = z.strictObject({
+  status: z.literal("success"),
+  label: z.string().meta({ description: "Exactly as it was stored: any text", example: "eth" }),
+});
+
+const labels = z.strictObject({
+  status: z.literal("success"),
+  labels: z.array(z.string().nullable()).meta({
+    description: "A label, or null where it is unknown, for each labelhash of the request, in its order",
+    example: ["eth", null],
+  }),
+});
+
+/** One label or null per line, as JSON. */
+const lines = z.string().meta({
+  description: "One JSON value per line: a label, or null where it is unknown",
+  example: '"eth"\nnull\n',
+});
+
+const recordsCount = z.int().min(0).meta({ description: "Healable labels, all versions together" });
+const serviceVersion = z.string().meta({ description: "Version of the service" });
+const labelSet = z.strictObject({
+  labelSetId: z.string().regex(labelSetIdPattern).meta({ example: "subgraph" }),
+  highestLabelSetVersion: z.int().min(0),
+});
+
+const count = z.strictObject({
+  status: z.literal("success"),
+  count: recordsCount,
+  timestamp: z.iso.datetime({ precision: 3 }).meta({ description: "Time of the response" }),
+});
+
+const config = z.strictObject({ version: serviceVersion, labelSet, recordsCount });
+
+const versions = z.strictObject({
+  status: z.literal("success"),
+  versionInfo: z.strictObject({
+    version: serviceVersion,
+    dbSchemaVersion: z.int().min(1).meta({ description: "Version of the layout of the database file" }),
+    labelSet,
+  }),
+});
+
+/** Every endpoint but the document itself, in the document's order. */
+export const endpoints: EndpointDocs[] = [
+  {
+    method: "get",
+    path: "/v1/heal/{labelhash}",
+    operationId: "heal",
+    tag: "labels",
+    summary: "Heal a labelhash",
+    description:
+      "Requests are checked in this order: version malformed, id malformed, version without id, labelhash malformed, other id, version too high. An empty query parameter counts as absent; of repeated ones the first counts.",
+    params: z.object({ labelhash: labelhashSchema }),
+    query: pinQuery,
+    answers: {
+      200: json("The label", label),
+      ...fault(400, "Invalid labelhash, or the label set or its version cannot be served"),
+      ...fault(404, "The label is unknown"),
+      ...failed,
+      ...notReadyOrBusy,
+    },
+  },
+  {
+    method: "post",
+    path: "/v1/heal",
+    operationId: "healAll",
+    tag: "labels",
+    summary: "Heal many labelhashes",
+    description: `Up to ${longestBatch} labelhashes in up to ${largestBody} bytes, of labels with up to ${largestAnswer} bytes together. The body is read as JSON in UTF-8, whatever its content type. With "Accept: application/x-ndjson" the response is one JSON value per line.`,
+    body: batchRequest,
+    answers: {
+      200: {
+        description: "The labels, in the order of the labelhashes",
+        content: { "application/json": labels, "application/x-ndjson": lines },
+      },
+      ...fault(400, "The body is malformed, or the label set or its version cannot be served"),
+      ...fault(
+        413,
+        `The body has more than ${largestBody} bytes, or the labels have more than ${largestAnswer}`,
+      ),
+      ...failed,
+      ...notReadyOrBusy,
+    },
+  },
+  {
+    method: "get",
+    path: "/v1/labels/count",
+    operationId: "countLabels",
+    tag: "label set",
+    summary: "Count the labels",
+    description: "How many labels can be healed.",
+    answers: { 200: json("The number of labels", count), ...failed, ...notReady },
+  },
+  {
+    method: "get",
+    path: "/v1/config",
+    operationId: "getConfig",
+    tag: "label set",
+    summary: "Get the label set",
+    description: "The label set that is served, its highest version, and the service's version.",
+    answers: { 200: json("The label set", config), ...failed, ...notReady },
+  },
+  {
+    method: "get",
+    path: "/v1/version",
+    operationId: "getVersion",
+    tag: "label set",
+    summary: "Get the versions",
+    description: "As /v1/config, for older clients, and with the version of the database's layout.",
+    answers: { 200: json("The versions", versions), ...failed, ...notReady },
+  },
+  {
+    method: "get",
+    path: "/health",
+    operationId: "getHealth",
+    tag: "service",
+    summary: "Check that the process is alive",
+    description: "Says nothing about the database.",
+    answers: { 200: json("The process is alive", ok), ...failed },
+  },
+  {
+    method: "get",
+    path: "/ready",
+    operationId: "getReadiness",
+    tag: "service",
+    summary: "Check that labels can be healed",
+    description: "Whether there is a label database.",
+    answers: { 200: json("Labels can be healed", ok), ...failed, ...notReady },
+  },
+  {
+    method: "get",
+    path: "/metrics",
+    operationId: "getMetrics",
+    tag: "service",
+    summary: "Get metrics",
+    description: "For Prometheus: requests by route and outcome, heal latency, database facts, process.",
+    answers: {
+      200: {
+        description: "Metrics in the text format of Prometheus",
+        content: { "text/plain": z.string().meta({ example: "labels_ready 1\n" }) },
+      },
+      ...failed,
+    },
+  },
+];
 
 /** The OpenAPI 3.1 document of the label service. */
 export function openApiDocument(version: string) {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { namespaces } from "../deployments/namespaces.ts";
 import { createApi } from "./app.ts";
 import { endpoints } from "./endpoints/endpoints.ts";
-import { createAdmission, resolutionLimits } from "./resolution/chain-clients.ts";
+import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import type { CurrentStatus } from "./status/status-source.ts";
@@ -66,7 +66,13 @@ function api({
   const context = {
     config,
     plugins: config.plugins,
-    versions: { runtime: "24.13.0", indexingFramework: "0.17.7", program: "1.5.1", normalization: "1.11.1" },
+    versions: {
+      runtime: "24.13.0",
+      indexingFramework: "0.17.7",
+      nsDb: "1.5.1",
+      nsIndexer: "1.5.1",
+      nsNormalize: "1.11.1",
+    },
     labelSource: () => ({ version: "1.5.0", schemaVersion: 3 }),
     status: { current: () => (hasSnapshot ? current : undefined) },
     clock: () => now * 1000 + 999,

@@ -33,7 +33,7 @@ export function createApi({
   clients?: Pick<QueuedDatabase, "forClient"> & { trustedProxies: number };
   log: Log;
 }): Hono {
-  const version = context.versions.program;
+  const version = context.versions.nsIndexer;
   const headers = Object.entries(commonHeaders(version));
   const app = new Hono();
 

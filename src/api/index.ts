@@ -6,8 +6,8 @@ import { contractSources } from "../config/sources.ts";
 import { indexedSubregistries } from "../deployments/namespaces.ts";
 import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
-import { createChainWatch } from "../ponder/chain-watch.ts";
 import { isBackfillComplete, restoreHeads } from "../ponder/checkpoints.ts";
+import { createChainWatch } from "../ponder/finalized-blocks.ts";
 import { guardNextServer } from "../ponder/http-server.ts";
 import { metricsRegistry, ponderProcess, processLog } from "../ponder/process.ts";
 import { createProgress } from "../ponder/progress.ts";
@@ -16,7 +16,8 @@ import { commonHeaders, createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
 import { createSearchIndexesWhenReady } from "./database/search-indexes.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
-import { createAdmission, createChainClients, resolutionLimits } from "./resolution/chain-clients.ts";
+import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
+import { createChainClients } from "./resolution/chain-clients.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
@@ -98,7 +99,7 @@ const bodyOfSubgraph = {
   refusal: { error: `GraphQL server error (client error): The body has more than ${bodyBytes} bytes` },
 };
 guardNextServer(http, {
-  ...createProgress(sqlClient, { isBackfilling, headers: commonHeaders(versions.program) }),
+  ...createProgress(sqlClient, { isBackfilling, headers: commonHeaders(versions.nsIndexer) }),
   bodyLimitOf: (path) => (path.startsWith("/subgraph") ? bodyOfSubgraph : bodyOfRest),
 });
 
@@ -126,7 +127,7 @@ function openSubgraph(): Hono {
   const subgraph = createSubgraph({
     database,
     chainId: config.rootChainId,
-    deployment: versions.program,
+    deployment: versions.nsIndexer,
     limits: config.subgraphLimits,
     endBlock: () => endOfChain(rootChain, status.current()?.snapshot),
     hasErrors: () => status.current()?.stale !== undefined,

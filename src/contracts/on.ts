@@ -1,7 +1,7 @@
 import { ponder } from "ponder:registry";
 import { type Abi, type AbiEvent, type Hex, type ParseAbiItem, parseAbiItem } from "viem";
 import type { EventArgs, EventName, EventOf } from "../deployments/deployment.ts";
-import { emittedString } from "../ens/event-strings.ts";
+import { type Args, type PlacedString, withEmittedStrings } from "../ens/event-strings.ts";
 import type { Scope, Settings } from "../indexing/scope.ts";
 import { type PonderContext, type PonderEvent, scopeOf } from "./create-scope.ts";
 
@@ -21,7 +21,6 @@ export type On<A extends Abi> = <const Key extends EventKey<A>>(
 /** `On` for a contract entry, by its key. With an `emitter` (lower case) only that contract's logs count. */
 export type EventsOf = <const A extends Abi>(source: string, abi: A, emitter?: Hex) => On<A>;
 
-type Args = Readonly<Record<string, unknown>>;
 type Input = {
   context: PonderContext;
   event: PonderEvent & { args: Args; log: { topics: Topics; data: Hex } };
@@ -50,7 +49,7 @@ export function bindRules(settings: Settings, isSource: (source: string) => bool
 }
 
 // How many topics the event has, and which of its arguments outside of topics are strings.
-function shapeOf(abi: Abi, key: string): { topics: number; strings: { name: string; place: number }[] } {
+function shapeOf(abi: Abi, key: string): { topics: number; strings: PlacedString[] } {
   const item = key.includes("(")
     ? (parseAbiItem(`event ${key}` as "event X()") as AbiEvent)
     : abi.find((one) => one.type === "event" && one.name === key);
@@ -67,14 +66,4 @@ function topicCount(topics: Topics): number {
   let count = 0;
   for (const topic of topics) if (topic !== null && topic !== undefined) count++;
   return count;
-}
-
-function withEmittedStrings(data: Hex, args: Args, strings: { name: string; place: number }[]): Args {
-  let result = args;
-  for (const { name, place } of strings) {
-    const decoded = args[name] as string;
-    const emitted = emittedString(data, place, decoded);
-    if (emitted !== decoded) result = { ...result, [name]: emitted };
-  }
-  return result;
 }

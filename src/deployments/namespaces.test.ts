@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { currencies } from "./currencies.ts";
 import { indexedSubregistries, managedNameOf, namespaces, tokenIssuers } from "./namespaces.ts";
-import { currencies } from "./seaport.ts";
 
 test("Sepolia's Base names end in basetest.eth", () => {
   expect(managedNameOf(namespaces.sepolia, "basenames")).toEqual({

@@ -2,6 +2,26 @@ import type { Hex } from "viem";
 
 const byteOrderMark = "efbbbf";
 
+/** Decoded arguments of an event by name. */
+export type Args = Readonly<Record<string, unknown>>;
+
+/** A string argument: its name, and its place among the arguments that are not indexed. */
+export type PlacedString = { name: string; place: number };
+
+/**
+ * The arguments with their strings as emitted.
+ * @example withEmittedStrings("0x", { name: "eth" }, [{ name: "name", place: 0 }]) // { name: "eth" }
+ */
+export function withEmittedStrings(data: Hex, args: Args, strings: readonly PlacedString[]): Args {
+  let result = args;
+  for (const { name, place } of strings) {
+    const decoded = args[name] as string;
+    const emitted = emittedString(data, place, decoded);
+    if (emitted !== decoded) result = { ...result, [name]: emitted };
+  }
+  return result;
+}
+
 /**
  * A string argument of an event as it was emitted. Decoders drop a leading byte order mark, and the string then no longer
  * hashes to its labelhash; where the log data may contain one, the argument is read from the data. `decoded` is the

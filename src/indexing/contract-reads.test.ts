@@ -2,9 +2,8 @@ import { encodeAbiParameters, encodeFunctionData, getAddress, type Hex, RpcReque
 import { describe, expect, test } from "vitest";
 import { textRecordAbi } from "../../abis/resolver.ts";
 import { createScopes } from "../../test/support/scope.ts";
-import { readText } from "./contract-reads.ts";
-import type { AskNodes, NodeRequest } from "./node-reads.ts";
-import type { Scope } from "./scope.ts";
+import { readText } from "./node-reads.ts";
+import type { AskNodes, NodeRequest, Scope } from "./scope.ts";
 
 const node: Hex = `0x${"0a".repeat(32)}`;
 const emitter: Hex = `0x${"e1".repeat(20)}`;

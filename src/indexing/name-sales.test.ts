@@ -1,10 +1,10 @@
 import type { Hex } from "viem";
 import { describe, expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
+import { currencies } from "../deployments/currencies.ts";
 import { namespaces, tokenIssuers } from "../deployments/namespaces.ts";
-import { currencies } from "../deployments/seaport.ts";
 import { nameSale } from "../schema/tokenscope.ts";
-import { applyOrderFulfilled, type FilledOrder, type OrderItem, saleOf } from "./name-sales.ts";
+import { applyOrderFulfilled, type FilledOrder, type OrderItem, saleOf } from "./tokenscope.ts";
 
 const issuers = tokenIssuers(namespaces.mainnet);
 const market = {

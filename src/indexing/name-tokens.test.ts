@@ -5,7 +5,7 @@ import type { TokenIssuer } from "../deployments/namespaces.ts";
 import { nodeOfToken } from "../deployments/namespaces.ts";
 import { account } from "../schema/subgraph.ts";
 import { nameToken } from "../schema/tokenscope.ts";
-import { applyTokenTransfer, applyTokenTransfers } from "./name-tokens.ts";
+import { applyTokenTransfer, applyTokenTransfers } from "./tokenscope.ts";
 
 const registrar: TokenIssuer = {
   chainId: 1,

@@ -1,7 +1,8 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { createNodes, type NodeRequest } from "./node-reads.ts";
+import { createNodes } from "./node-reads.ts";
+import type { NodeRequest } from "./scope.ts";
 
 const chainId = 1;
 const timing = { firstWaitMs: 5, longestWaitMs: 10, repeatMs: 1, probeMs: 10_000 };

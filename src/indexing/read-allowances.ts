@@ -1,4 +1,4 @@
-import { readAllowance } from "../schema/read-allowances.ts";
+import { readAllowance } from "../schema/protocol-acceleration.ts";
 import type { Scope } from "./scope.ts";
 
 // How much of the chain's time a read costs, and how much may be spent ahead. Events that cause reads cost a few

@@ -2,8 +2,7 @@ import type { Hex } from "viem";
 import { expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
 import { domainResolverRelation, migratedNode, reverseNameRecord } from "../schema/protocol-acceleration.ts";
-import { setReverseName } from "./resolver-records.ts";
-import { migrateSubname, setFormerRelation, setRelation } from "./resolver-relations.ts";
+import { migrateSubname, setFormerRelation, setRelation, setReverseName } from "./resolver-records.ts";
 
 const registry: Hex = "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e";
 const zero: Hex = `0x${"0".repeat(40)}`;

@@ -1,9 +1,8 @@
 import type { Hex } from "viem";
 import { labelhashOf } from "../ens/labels.ts";
 import { addrReverseNode } from "../ens/nodes.ts";
-import type { AskNodes } from "./node-reads.ts";
 import { isReadGranted } from "./read-allowances.ts";
-import type { Scope } from "./scope.ts";
+import type { AskNodes, Scope } from "./scope.ts";
 
 /**
  * Label of a subname of `addr.reverse`: the hex digits of an account's address. The registry's event has only its hash;

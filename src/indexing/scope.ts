@@ -2,7 +2,21 @@ import type { Context } from "ponder:registry";
 import type { Hex } from "viem";
 import type { Anomaly } from "./anomalies.ts";
 import type { Naming } from "./naming.ts";
-import type { AskNodes } from "./node-reads.ts";
+
+/** A JSON-RPC request about the block of an event, with the longest response (bytes) and time allowed. */
+export type NodeRequest = {
+  method: string;
+  params: readonly unknown[];
+  blockNumber: number;
+  maxBytes: number;
+  timeoutMs: number;
+};
+
+/**
+ * The result that a chain's nodes return; undefined if they refuse, have none, exceed a limit, or fail on this request
+ * while they serve others. Waits while no node serves any. Never rejects because of what a chain contains.
+ */
+export type AskNodes = (chainId: number, request: NodeRequest) => Promise<unknown>;
 
 /** Ponder's store, as far as rules use it: by primary key only. */
 export type Database = Context["db"];

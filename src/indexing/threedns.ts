@@ -3,10 +3,10 @@ import { keccak256 } from "../ens/keccak.ts";
 import { dnsLabels } from "../ens/names.ts";
 import { rootNode, subnode } from "../ens/nodes.ts";
 import { registration, resolver } from "../schema/subgraph.ts";
-import { readTokenUri } from "./contract-reads.ts";
 import { bareDomain, expectDomain, findDomain, saveDomain, updateDomain } from "./domains.ts";
 import { addDomainEvent, addRegistrationEvent, ensureAccount } from "./events.ts";
 import { childName, type StoredLabel } from "./naming.ts";
+import { readTokenUri } from "./node-reads.ts";
 import type { Scope } from "./scope.ts";
 
 // 3DNS keeps names of DNS in one token contract on each of two chains; a name may be on both. There is no registry to

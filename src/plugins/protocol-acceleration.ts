@@ -10,21 +10,23 @@ import { deployedContracts } from "../deployments/namespaces.ts";
 import { dnsTextRecord } from "../ens/dns-records.ts";
 import { subnode, zeroAddress } from "../ens/nodes.ts";
 import { coinTypeOfChain, defaultEvmCoinType } from "../ens/reverse-names.ts";
-import { readText } from "../indexing/contract-reads.ts";
+import { readText } from "../indexing/node-reads.ts";
 import {
   addAbiContentType,
   clearRecords,
+  migrateSubname,
   setAddressRecord,
   setAddrRecord,
   setContenthashRecord,
   setDnsTextRecord,
+  setFormerRelation,
   setNameRecord,
   setPubkeyRecord,
+  setRelation,
   setReverseName,
   setTextRecord,
   setZonehashRecord,
 } from "../indexing/resolver-records.ts";
-import { migrateSubname, setFormerRelation, setRelation } from "../indexing/resolver-relations.ts";
 
 const plugin = "protocol-acceleration";
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createChainsHarness, threednsResolver } from "../../test/support/chains-harness.ts";
 import { labelhashOf } from "../ens/labels.ts";
 import { rootNode, zeroAddress } from "../ens/nodes.ts";
-import type { AskNodes, NodeRequest } from "../indexing/node-reads.ts";
+import type { AskNodes, NodeRequest } from "../indexing/scope.ts";
 import {
   domain,
   domainEvent,

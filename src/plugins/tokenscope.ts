@@ -1,11 +1,15 @@
 import type { Hex } from "viem";
 import { erc721TransferAbi, erc1155TransferAbi, seaportAbi } from "../../abis/tokens.ts";
 import type { EventsOf } from "../contracts/on.ts";
+import { currencies } from "../deployments/currencies.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { deployedContracts, type TokenIssuer, tokenIssuers } from "../deployments/namespaces.ts";
-import { currencies } from "../deployments/seaport.ts";
-import { applyOrderFulfilled, type Market } from "../indexing/name-sales.ts";
-import { applyTokenTransfer, applyTokenTransfers } from "../indexing/name-tokens.ts";
+import {
+  applyOrderFulfilled,
+  applyTokenTransfer,
+  applyTokenTransfers,
+  type Market,
+} from "../indexing/tokenscope.ts";
 
 /** Registers the indexing functions of the plugin `tokenscope`: tokens that stand for names, and their sales. */
 export function registerTokenscope(events: EventsOf, namespace: Namespace): void {

@@ -1,6 +1,5 @@
 import { parseCheckpoint } from "./checkpoints.ts";
-import { hasTable } from "./finalized-blocks.ts";
-import { quoted, type Statement } from "./sql-client.ts";
+import { hasTable, quoted, type Statement } from "./sql-client.ts";
 
 /** Blocks of a chain: from `from` to `to`, both included; without `to` all later ones. */
 export type CachedRange = { chainId: number; from: number; to?: number | undefined };

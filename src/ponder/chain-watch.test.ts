@@ -9,7 +9,7 @@ import {
   resetPonderCache,
   serveHashes,
 } from "../../test/support/ponder/cache.ts";
-import { type ChainWatch, createChainWatch } from "./chain-watch.ts";
+import { type ChainWatch, createChainWatch } from "./finalized-blocks.ts";
 
 let database: PGlite;
 let chain: ForkedChain;

@@ -2,7 +2,7 @@ import pRetry from "p-retry";
 import { z } from "zod/v4";
 import { PonderDiffersError } from "./expected.ts";
 import type { WriteStatement } from "./process.ts";
-import type { RowReader } from "./sql-client.ts";
+import { quoted, type RowReader } from "./sql-client.ts";
 
 /** A block: `timestamp` in Unix seconds, no other member. */
 export type BlockRef = { timestamp: number; number: number };
@@ -117,7 +117,7 @@ export const finalizedCheckpointSql = `(SELECT coalesce(least(min(finalized_chec
  * afterwards nothing in the tables distinguishes a stale head from one that was reached. Throws PonderDiffersError.
  */
 export async function restoreHeads(write: WriteStatement, schema: string): Promise<void> {
-  const own = `"${schema.replaceAll('"', '""')}"`;
+  const own = quoted(schema);
   const digits = (value: string, length: number) => `lpad(${value}::text, ${length}, '0')`;
   const cached = `${digits("b.timestamp", 10)} || ${digits("b.chain_id", 16)} || ${digits("b.number", 16)} || repeat('9', 33)`;
   const start = `repeat('0', 10) || ${digits("c.chain_id", 16)} || repeat('0', 49)`;

@@ -13,6 +13,12 @@ export type Statement = (text: string, values?: unknown[]) => Promise<{ rows: Re
 /** A name as an SQL identifier. */
 export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
+/** Whether the database has this table, given as `schema.table`, each part quoted where needed. */
+export async function hasTable(run: Statement, table: string): Promise<boolean> {
+  const { rows } = await run("SELECT to_regclass($1) IS NOT NULL AS found", [table]);
+  return rows[0]?.["found"] === true;
+}
+
 /** Rows of a statement, each a list of its columns. */
 type SqlResult = { rows: unknown[][] };
 

@@ -5,11 +5,8 @@ import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startHostileNode } from "../../bench/hostile/hostile-node.ts";
 import { resolvedRecords } from "../../src/api/endpoints/resolve.ts";
-import {
-  createAdmission,
-  createChainClients,
-  resolutionLimits,
-} from "../../src/api/resolution/chain-clients.ts";
+import { createAdmission, resolutionLimits } from "../../src/api/resolution/admission.ts";
+import { createChainClients } from "../../src/api/resolution/chain-clients.ts";
 import { defaultGatewayLimits } from "../../src/api/resolution/gateway.ts";
 import { openEndpoints } from "../support/endpoints.ts";
 

@@ -8,7 +8,7 @@ import { namespaces } from "../../src/deployments/namespaces.ts";
 import { labelhashOf } from "../../src/ens/labels.ts";
 import type { Anomaly } from "../../src/indexing/anomalies.ts";
 import { multichainNaming } from "../../src/indexing/naming.ts";
-import type { AskNodes } from "../../src/indexing/node-reads.ts";
+import type { AskNodes } from "../../src/indexing/scope.ts";
 import { registerBasenames } from "../../src/plugins/basenames.ts";
 import { registerLineanames } from "../../src/plugins/lineanames.ts";
 import { registerRegistrars } from "../../src/plugins/registrars.ts";

@@ -14,7 +14,7 @@ import { emptySelection } from "../../src/api/resolution/selection.ts";
 import { bindRules } from "../../src/contracts/on.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { multichainNaming } from "../../src/indexing/naming.ts";
-import type { AskNodes } from "../../src/indexing/node-reads.ts";
+import type { AskNodes } from "../../src/indexing/scope.ts";
 import { registerProtocolAcceleration } from "../../src/plugins/protocol-acceleration.ts";
 import { resolverTextRecord } from "../../src/schema/protocol-acceleration.ts";
 import { createMemoryStore } from "./memory-store.ts";

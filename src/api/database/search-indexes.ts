@@ -1,5 +1,6 @@
 import { z } from "zod/v4";
 import type { Log } from "../../log/json-log.ts";
+import { quoted } from "../../ponder/sql-client.ts";
 
 const extensionRows = z.object({ rows: z.array(z.object({ schema: z.string() })) });
 
@@ -23,16 +24,16 @@ const findExtension =
  * extension pg_trgm in `extensionSchema`.
  */
 export function searchIndexStatements(schema: string, extensionSchema: string): string[] {
-  const quoted = `"${schema.replaceAll('"', '""')}"`;
-  const operators = `"${extensionSchema.replaceAll('"', '""')}".gin_trgm_ops`;
+  const own = quoted(schema);
+  const operators = `${quoted(extensionSchema)}.gin_trgm_ops`;
   return searched.flatMap(([table, column]) => {
     const name = `${table}_${column}_search`;
-    const found = `to_regclass('${quoted.replaceAll("'", "''")}.${name}')`;
+    const found = `to_regclass('${own.replaceAll("'", "''")}.${name}')`;
     return [
       // An interrupted build leaves an index that is never used but keeps the name taken.
       `DO $$ BEGIN IF EXISTS (SELECT FROM pg_index WHERE indexrelid = ${found} AND NOT indisvalid) THEN ` +
-        `DROP INDEX ${quoted}.${name}; END IF; END $$`,
-      `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ON ${quoted}.${table} USING gin (${column} ${operators})`,
+        `DROP INDEX ${own}.${name}; END IF; END $$`,
+      `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ON ${own}.${table} USING gin (${column} ${operators})`,
     ];
   });
 }

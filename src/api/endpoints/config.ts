@@ -60,16 +60,9 @@ export const config = endpoint({
       namespace: config.namespace,
       plugins: [...config.plugins],
     };
-    const lastingVersions = {
-      runtime: versions.runtime,
-      indexingFramework: versions.indexingFramework,
-      nsDb: versions.program,
-      nsIndexer: versions.program,
-      nsNormalize: versions.normalization,
-    };
     return () => {
       const { version, schemaVersion } = labelSource();
-      const versionInfo = { ...lastingVersions, nsRainbow: version, nsRainbowSchema: schemaVersion };
+      const versionInfo = { ...versions, nsRainbow: version, nsRainbowSchema: schemaVersion };
       return { status: 200, body: { ...lasting, versionInfo } };
     };
   },

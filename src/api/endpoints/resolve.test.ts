@@ -2,7 +2,7 @@ import { createPublicClient, custom, type Hex } from "viem";
 import { describe, expect, test } from "vitest";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
-import { createAdmission, resolutionLimits } from "../resolution/chain-clients.ts";
+import { createAdmission, resolutionLimits } from "../resolution/admission.ts";
 import { defaultGatewayLimits } from "../resolution/gateway.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
 import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "./resolve.ts";

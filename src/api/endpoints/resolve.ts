@@ -1,12 +1,11 @@
 import type { Client, Hex } from "viem";
 import { z } from "zod/v4";
 import type { Database } from "../database/client.ts";
-import { type createAdmission, resolutionLimits } from "../resolution/chain-clients.ts";
+import { type createAdmission, resolutionLimits } from "../resolution/admission.ts";
 import { createChainReader, UnavailableError } from "../resolution/chain-reader.ts";
-import { type Resolution, resolveRecords } from "../resolution/forward.ts";
 import { createGatewayReader, type GatewayLimits } from "../resolution/gateway.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
-import { primaryName } from "../resolution/primary-name.ts";
+import { primaryName, type Resolution, resolveRecords } from "../resolution/resolve.ts";
 import { namePath, selectionOf, selectionQuery } from "../resolution/selection.ts";
 import { createTrace, type Tracer } from "../resolution/trace.ts";
 import { endpoint } from "../rest/endpoint.ts";

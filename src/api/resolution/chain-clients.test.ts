@@ -3,7 +3,8 @@ import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { call } from "viem/actions";
 import { afterEach, describe, expect, test } from "vitest";
-import { createAdmission, createChainClients, createTurns, resolutionLimits } from "./chain-clients.ts";
+import { createAdmission, createTurns, resolutionLimits } from "./admission.ts";
+import { createChainClients } from "./chain-clients.ts";
 
 const forever = new AbortController().signal;
 

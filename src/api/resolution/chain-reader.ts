@@ -15,7 +15,7 @@ import { isContractRefusal } from "../../ens/contract-refusals.ts";
 import { namesAbove, nodeOfName } from "../../ens/names.ts";
 import { zeroAddress } from "../../ens/nodes.ts";
 import { addressValue, bytesValue, nameValue, pubkeyValue, textValue } from "../../ens/record-values.ts";
-import { createTurns, resolutionLimits } from "./chain-clients.ts";
+import { createTurns, resolutionLimits } from "./admission.ts";
 import { GatewayError } from "./gateway.ts";
 import type { KnownContracts, Registry } from "./known-contracts.ts";
 import { type Records, type Selection, unsetRecords } from "./selection.ts";

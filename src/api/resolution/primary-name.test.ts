@@ -2,8 +2,8 @@ import type { Hex } from "viem";
 import { expect, test } from "vitest";
 import { nodeOfName } from "../../ens/names.ts";
 import { type ChainReader, UnavailableError } from "./chain-reader.ts";
-import type { Resolution } from "./forward.ts";
-import { primaryName } from "./primary-name.ts";
+import type { Resolution } from "./resolve.ts";
+import { primaryName } from "./resolve.ts";
 import { createTrace } from "./trace.ts";
 
 // ENSIP-19, over contracts alone; forward.test.ts has the same over the index.

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isPublicAddress } from "./private-hosts.ts";
+import { isPublicAddress } from "./gateway.ts";
 
 test.each([
   "127.0.0.1",

@@ -17,14 +17,11 @@ export type Span = {
   children: Span[];
 };
 
+type Step<T> = (within: Tracer) => Promise<T>;
+
 /** Runs steps and records them; steps within a step use the tracer that it passes. */
 export type Tracer = {
-  span<T>(
-    protocol: string,
-    step: string,
-    inputs: Attributes,
-    run: (within: Tracer) => Promise<T>,
-  ): Promise<T>;
+  span: <T>(protocol: string, step: string, inputs: Attributes, run: Step<T>) => Promise<T>;
   /** Records the outcome of the step that this tracer belongs to. */
   result(outcome: unknown): void;
 };

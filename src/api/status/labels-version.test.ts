@@ -7,8 +7,9 @@ test("reads the versions of what is installed", () => {
   expect(versions).toEqual({
     runtime: expect.stringMatching(/^\d+\.\d+\.\d+/),
     indexingFramework: "0.17.7",
-    program: expect.stringMatching(/^\d+\.\d+\.\d+/),
-    normalization: "1.11.1",
+    nsDb: expect.stringMatching(/^\d+\.\d+\.\d+/),
+    nsIndexer: expect.stringMatching(/^\d+\.\d+\.\d+/),
+    nsNormalize: "1.11.1",
   });
 });
 

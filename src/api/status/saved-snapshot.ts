@@ -1,5 +1,5 @@
 import type { WriteStatement } from "../../ponder/process.ts";
-import type { RowReader } from "../../ponder/sql-client.ts";
+import { quoted, type RowReader } from "../../ponder/sql-client.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { savedSnapshot } from "./snapshot-schema.ts";
 
@@ -53,5 +53,5 @@ export async function readSavedSnapshot(
 }
 
 function table(schema: string): string {
-  return `"${schema.replaceAll('"', '""')}"."_indexing_status"`;
+  return `${quoted(schema)}._indexing_status`;
 }

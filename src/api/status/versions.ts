@@ -2,16 +2,27 @@ import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { z } from "zod/v4";
 
-/** Versions of this program and of what it runs on, as `/api/config` shows them; "unknown" if one cannot be found. */
-export type Versions = { runtime: string; indexingFramework: string; program: string; normalization: string };
+/**
+ * Versions of this program (`nsDb`, `nsIndexer`) and of what it runs on, as `/api/config` shows them; "unknown" if one
+ * cannot be found.
+ */
+export type Versions = {
+  runtime: string;
+  indexingFramework: string;
+  nsDb: string;
+  nsIndexer: string;
+  nsNormalize: string;
+};
 
 /** Reads the versions of the installed packages. */
 export function readVersions(): Versions {
+  const program = versionIn(() => findPackageJSON(import.meta.url));
   return {
     runtime: process.versions.node,
     indexingFramework: versionIn(() => findPackageJSON("ponder", import.meta.url)),
-    program: versionIn(() => findPackageJSON(import.meta.url)),
-    normalization: versionIn(() => findPackageJSON("@adraffy/ens-normalize", import.meta.url)),
+    nsDb: program,
+    nsIndexer: program,
+    nsNormalize: versionIn(() => findPackageJSON("@adraffy/ens-normalize", import.meta.url)),
   };
 }
 

@@ -3,7 +3,7 @@ import { createPublicClient, custom } from "viem";
 import { createApi } from "../../../src/api/app.ts";
 import { createDatabase } from "../../../src/api/database/client.ts";
 import { namesContext } from "../../../src/api/endpoints/name-tokens.ts";
-import { createAdmission, resolutionLimits } from "../../../src/api/resolution/chain-clients.ts";
+import { createAdmission, resolutionLimits } from "../../../src/api/resolution/admission.ts";
 import { defaultGatewayLimits } from "../../../src/api/resolution/gateway.ts";
 import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
 import type { Snapshot } from "../../../src/api/status/snapshot.ts";
@@ -45,7 +45,7 @@ export async function createWholeApi() {
         indexedChainIds: [1, 8453],
       },
       plugins,
-      versions: { runtime: "1", indexingFramework: "1", program: "1", normalization: "1" },
+      versions: { runtime: "1", indexingFramework: "1", nsDb: "1", nsIndexer: "1", nsNormalize: "1" },
       labelSource: () => ({ version: "1", schemaVersion: 3 }),
       status,
       database,

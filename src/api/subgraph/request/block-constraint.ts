@@ -1,4 +1,3 @@
-import type { Head } from "../../../ponder/checkpoints.ts";
 import { QueryError } from "../schema/errors.ts";
 import { coerce, isObject, show, type Value } from "../schema/values.ts";
 import { argument, type Selected, type SelectionContext } from "./fields.ts";
@@ -43,38 +42,4 @@ function refuse(value: Value): never {
 
 function invalid(value: Value): QueryError {
   return new QueryError(`Invalid value provided for argument \`block\`: ${show(value)}`);
-}
-
-/**
- * The error of a request whose response, read at `head`, does not meet the constraint; undefined if it does. Only the
- * latest block can be served: rows have no history.
- */
-export async function unservedBlock(
-  constraint: BlockConstraint,
-  {
-    head,
-    deployment,
-    hashes,
-  }: {
-    head: Head | undefined;
-    deployment: string;
-    hashes: (head: Head) => Promise<BlockHashes | undefined>;
-  },
-): Promise<QueryError | undefined> {
-  if (constraint.kind === "latest") return undefined;
-  if (constraint.kind === "hash") {
-    const known = head === undefined ? undefined : await hashes(head);
-    if (known?.hash === constraint.hash) return undefined;
-    return new QueryError("Failed to decode `block.hash` value: `no block with that hash found`");
-  }
-  const { kind, number } = constraint;
-  const indexed = head?.number ?? 0;
-  if (head !== undefined && (number === indexed || (kind === "atLeast" && number < indexed)))
-    return undefined;
-  const key = kind === "atLeast" ? "number_gte" : "number";
-  const reason =
-    number < indexed
-      ? `only has data starting at block number ${indexed} and data for block number ${number} is therefore not available`
-      : `has only indexed up to block number ${indexed} and data for block number ${number} is therefore not yet available`;
-  return new QueryError(`Failed to decode \`block.${key}\` value: \`subgraph ${deployment} ${reason}\``);
 }

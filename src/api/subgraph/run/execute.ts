@@ -4,9 +4,9 @@ import { type ColumnReader, RowTooLongError } from "../../database/client.ts";
 import type { Column } from "../../database/long-rows.ts";
 import { danglingMark } from "../compile/compile.ts";
 import type { CompiledRequest, RootField } from "../compile/compile-request.ts";
-import { type BlockHashes, unservedBlock } from "../request/block-constraint.ts";
+import type { BlockHashes } from "../request/block-constraint.ts";
 import { type ErrorEntry, QueryError } from "../schema/errors.ts";
-import { metaJson } from "./meta.ts";
+import { metaJson, unservedBlock } from "./meta.ts";
 import type { Parts } from "./send.ts";
 
 /** Response to one request: the body, one text unless it is long, and the block that it was read at. */

@@ -129,3 +129,37 @@ async function withPatience(answer: Promise<RpcBlock | undefined>): Promise<RpcB
     clearTimeout(timer);
   }
 }
+
+/**
+ * The error of a request whose response, read at `head`, does not meet the constraint; undefined if it does. Only the
+ * latest block can be served: rows have no history.
+ */
+export async function unservedBlock(
+  constraint: BlockConstraint,
+  {
+    head,
+    deployment,
+    hashes,
+  }: {
+    head: Head | undefined;
+    deployment: string;
+    hashes: (head: Head) => Promise<BlockHashes | undefined>;
+  },
+): Promise<QueryError | undefined> {
+  if (constraint.kind === "latest") return undefined;
+  if (constraint.kind === "hash") {
+    const known = head === undefined ? undefined : await hashes(head);
+    if (known?.hash === constraint.hash) return undefined;
+    return new QueryError("Failed to decode `block.hash` value: `no block with that hash found`");
+  }
+  const { kind, number } = constraint;
+  const indexed = head?.number ?? 0;
+  if (head !== undefined && (number === indexed || (kind === "atLeast" && number < indexed)))
+    return undefined;
+  const key = kind === "atLeast" ? "number_gte" : "number";
+  const reason =
+    number < indexed
+      ? `only has data starting at block number ${indexed} and data for block number ${number} is therefore not available`
+      : `has only indexed up to block number ${indexed} and data for block number ${number} is therefore not yet available`;
+  return new QueryError(`Failed to decode \`block.${key}\` value: \`subgraph ${deployment} ${reason}\``);
+}

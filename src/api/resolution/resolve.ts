@@ -1,13 +1,17 @@
 import type { Hex } from "viem";
 import { namesAbove, nodeOfName } from "../../ens/names.ts";
 import { nameValue } from "../../ens/record-values.ts";
-import { defaultEvmCoinType, parseReverseName } from "../../ens/reverse-names.ts";
+import {
+  coinTypeOfChain,
+  defaultEvmCoinType,
+  parseReverseName,
+  reverseName,
+} from "../../ens/reverse-names.ts";
 import type { Database } from "../database/client.ts";
-import type { ChainReader } from "./chain-reader.ts";
-import { liveRecords } from "./chain-reader.ts";
+import { type ChainReader, liveRecords } from "./chain-reader.ts";
 import { indexedRecords, indexedResolver, indexedReverseName, liveSelection } from "./indexed-records.ts";
 import type { KnownContracts, Registry } from "./known-contracts.ts";
-import { isEmptySelection, type Records, type Selection, unsetRecords } from "./selection.ts";
+import { emptySelection, isEmptySelection, type Records, type Selection, unsetRecords } from "./selection.ts";
 import type { Tracer } from "./trace.ts";
 
 /** What one request resolves with. Without `database` the index is not used. */
@@ -20,7 +24,7 @@ export type Resolution = {
 
 type Request = { name: string; selection: Selection };
 
-const protocol = "forward-resolution";
+const forwardProtocol = "forward-resolution";
 
 /**
  * The selected records of a name, starting at the root registry (ENSIP-10): from the index as far as the resolver is one
@@ -28,7 +32,7 @@ const protocol = "forward-resolution";
  */
 export function resolveRecords(resolution: Resolution, request: Request, tracer: Tracer): Promise<Records> {
   const inputs = { name: request.name };
-  return tracer.span(protocol, "forward-resolution", inputs, (within) =>
+  return tracer.span(forwardProtocol, "forward-resolution", inputs, (within) =>
     resolution.database === undefined
       ? resolveLive(resolution, request, within)
       : resolveFrom({ ...resolution, database: resolution.database }, resolution.known.root, request, within),
@@ -40,7 +44,7 @@ async function resolveLive(
   { name, selection }: Request,
   tracer: Tracer,
 ): Promise<Records> {
-  const found = await tracer.span(protocol, "find-resolver", { name }, async (within) => {
+  const found = await tracer.span(forwardProtocol, "find-resolver", { name }, async (within) => {
     const answer = await reader.findResolver(name);
     within.result(answer?.resolver ?? null);
     return answer;
@@ -57,7 +61,7 @@ async function resolveFrom(
 ): Promise<Records> {
   const { database, known, reader, signal } = resolution;
   const { name, selection } = request;
-  const found = await tracer.span(protocol, "find-resolver", { name, ...registry }, async (within) => {
+  const found = await tracer.span(forwardProtocol, "find-resolver", { name, ...registry }, async (within) => {
     const [node, ...above] = namesAbove(name).map(nodeOfName);
     if (node === undefined) return undefined;
     const { addresses, texts: textKeys } = selection;
@@ -78,13 +82,13 @@ async function resolveFrom(
   const target = { chainId, resolver, name, isWildcard: place > 0 };
 
   if (known.isReverseResolver(chainId, resolver)) {
-    return tracer.span(protocol, "accelerate-ensip-19-reverse-resolver", { resolver }, () =>
+    return tracer.span(forwardProtocol, "accelerate-ensip-19-reverse-resolver", { resolver }, () =>
       reverseRecords(database, request, signal),
     );
   }
   const bridge = known.bridgeOf(chainId, resolver);
   if (bridge !== undefined) {
-    return tracer.span(protocol, "accelerate-known-offchain-lookup-resolver", { resolver }, (within) =>
+    return tracer.span(forwardProtocol, "accelerate-known-offchain-lookup-resolver", { resolver }, (within) =>
       resolveFrom(resolution, bridge, request, within),
     );
   }
@@ -92,12 +96,17 @@ async function resolveFrom(
   if (fixed === undefined || !known.indexedChains.has(chainId)) {
     return execute(reader, target, selection, tracer);
   }
-  return tracer.span(protocol, "accelerate-known-onchain-static-resolver", { resolver }, async (within) => {
-    if (target.isWildcard && !fixed.isExtended) return unsetRecords(selection);
-    const rest = liveSelection(selection);
-    const live = isEmptySelection(rest) ? {} : await execute(reader, target, rest, within);
-    return { ...indexedRecords(found.records, selection, fixed), ...live };
-  });
+  return tracer.span(
+    forwardProtocol,
+    "accelerate-known-onchain-static-resolver",
+    { resolver },
+    async (within) => {
+      if (target.isWildcard && !fixed.isExtended) return unsetRecords(selection);
+      const rest = liveSelection(selection);
+      const live = isEmptySelection(rest) ? {} : await execute(reader, target, rest, within);
+      return { ...indexedRecords(found.records, selection, fixed), ...live };
+    },
+  );
 }
 
 // A reverse resolver has names only.
@@ -116,7 +125,7 @@ async function reverseRecords(
 }
 
 async function isThere(found: { resolver: Hex } | undefined, tracer: Tracer): Promise<boolean> {
-  return tracer.span(protocol, "active-resolver-exists", {}, async (within) => {
+  return tracer.span(forwardProtocol, "active-resolver-exists", {}, async (within) => {
     within.result(found !== undefined);
     return found !== undefined;
   });
@@ -128,5 +137,60 @@ function execute(
   selection: Selection,
   tracer: Tracer,
 ): Promise<Records> {
-  return tracer.span(protocol, "execute-resolve-calls", target, () => liveRecords(reader, target, selection));
+  return tracer.span(forwardProtocol, "execute-resolve-calls", target, () =>
+    liveRecords(reader, target, selection),
+  );
+}
+
+const reverseProtocol = "reverse-resolution";
+
+/**
+ * The name that an account gave itself on a chain, if the name's address there is the account (ENSIP-19); else null.
+ * Chain 0 stands for all EVM chains without a name of their own. Throws UnavailableError.
+ */
+export function primaryName(
+  resolution: Resolution,
+  { address, chainId }: { address: Hex; chainId: number },
+  tracer: Tracer,
+): Promise<string | null> {
+  return tracer.span(reverseProtocol, "reverse-resolution", { address, chainId }, async (within) => {
+    const coinType = coinTypeOfChain(chainId);
+    const reverse = reverseName({ address, coinType });
+    const name = await within.span(
+      reverseProtocol,
+      "resolve-reverse-name",
+      { name: reverse },
+      async (step) => {
+        const selection = { ...emptySelection(), name: true };
+        const records = await resolveRecords(resolution, { name: reverse, selection }, step);
+        return records.name ?? null;
+      },
+    );
+    const hasName = await within.span(reverseProtocol, "name-record-exists-check", {}, async (step) => {
+      step.result(name !== null);
+      return name !== null;
+    });
+    if (!hasName || name === null) return null;
+
+    const found = await within.span(
+      reverseProtocol,
+      "forward-resolve-address-record",
+      { name },
+      async (step) => {
+        const selection = { ...emptySelection(), addresses: [coinType] };
+        const records = await resolveRecords(resolution, { name, selection }, step);
+        return records.addresses?.[String(coinType)] ?? null;
+      },
+    );
+    return within.span(
+      reverseProtocol,
+      "verify-resolved-address-matches-address",
+      { found },
+      async (step) => {
+        const isSame = found === address;
+        step.result(isSame);
+        return isSame ? name : null;
+      },
+    );
+  });
 }

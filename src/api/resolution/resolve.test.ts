@@ -7,9 +7,8 @@ import { keccak256 } from "../../ens/keccak.ts";
 import { nodeOfName } from "../../ens/names.ts";
 import { createDatabase } from "../database/client.ts";
 import { type ChainReader, UnavailableError } from "./chain-reader.ts";
-import { type Resolution, resolveRecords } from "./forward.ts";
 import { knownContracts } from "./known-contracts.ts";
-import { primaryName } from "./primary-name.ts";
+import { primaryName, type Resolution, resolveRecords } from "./resolve.ts";
 import { emptySelection, type Selection } from "./selection.ts";
 import { createTrace } from "./trace.ts";
 

@@ -1,0 +1,65 @@
+import { lineUp } from "../database/queue.ts";
+import { ApiError } from "../rest/errors.ts";
+
+/** What live resolution may take. It has RPC clients of its own, so that it never waits in indexing's queue, nor the reverse. */
+export const resolutionLimits = {
+  /** Milliseconds for one request of a client. */
+  timeoutMs: 20_000,
+  /** Calls of contracts for one request, in all and at a time. */
+  calls: 500,
+  callsAtOnce: 6,
+  /** Calls at a time to one chain. */
+  callsOfChain: 16,
+  /** Calls that may follow from one, each after a look-up at gateways (EIP-3668 recommends a bound). */
+  rounds: 5,
+  /** Requests at a time: of all clients, and of one address. */
+  requests: 40,
+  requestsOfAddress: 10,
+};
+
+/** Runs a task when its turn comes; not at all if `signal` is aborted before. */
+export type Turns = <T>(signal: AbortSignal, task: () => Promise<T>) => Promise<T>;
+
+/** Lets `most` tasks run at a time, and the others in order. */
+export function createTurns(most: number): Turns {
+  const waiting = new Set<() => void>();
+  let free = most;
+  return async (signal, task) => {
+    signal.throwIfAborted();
+    if (free === 0) await lineUp(waiting, signal, () => undefined);
+    else free -= 1;
+    try {
+      return await task();
+    } finally {
+      const [next] = waiting;
+      if (next === undefined) free += 1;
+      else next();
+    }
+  };
+}
+
+/** Runs the request of a client address at once, or throws a 503 while too many are running. */
+export function createAdmission({ requests, requestsOfAddress }: typeof resolutionLimits) {
+  const running = new Map<string, number>();
+  let all = 0;
+  return async <T>(address: string, run: () => Promise<T>): Promise<T> => {
+    const own = running.get(address) ?? 0;
+    if (all >= requests || own >= requestsOfAddress) {
+      throw new ApiError(
+        503,
+        { message: "Too many names are being resolved at once." },
+        { "retry-after": "1" },
+      );
+    }
+    all += 1;
+    running.set(address, own + 1);
+    try {
+      return await run();
+    } finally {
+      all -= 1;
+      const left = (running.get(address) ?? 1) - 1;
+      if (left === 0) running.delete(address);
+      else running.set(address, left);
+    }
+  };
+}
