@@ -175,69 +175,68 @@ export type ChainWatch = {
 type Options = { chains: readonly IndexedChain[]; run: Statement; schema: string; log: Log };
 
 /** Watches chains; a contradiction is logged once and shown by the metric `names_chain_contradicts_index`. */
-export function createChainWatch({ chains, run, schema, log }: Options): ChainWatch {
-  // With those of nodes that have not caught up, which are on no other chain as far as is known.
-  const found = new Map<number, Contradiction>();
-  const kept = new Map<number, number | undefined>();
-  const failing = new Set<number>();
-  let since: number | undefined;
+export function createChainWatch(options: Options): ChainWatch {
+  const { chains } = options;
+  const watched = chains.map((chain) => ({ chain, ...watchChain(chain, options) }));
   let timer: NodeJS.Timeout | undefined;
   let isOpen = true;
-  showMetric(chains, (chainId) => isContradicted(found.get(chainId)));
+  showMetric(chains, (chainId) => watched.some(({ chain, current }) => chain.id === chainId && current()));
 
-  async function lookAt(chain: IndexedChain): Promise<void> {
-    const fetchHash = (number: number) => firstHash(chain, number);
-    const before = found.get(chain.id);
-    if (before !== undefined && (await fetchHash(before.block)) === before.theirs) return;
-    const now = await findContradiction(run, chain.id, fetchHash);
-    if (now === undefined) {
-      found.delete(chain.id);
-      kept.set(chain.id, await keepFinalized({ run, schema }, chain.id, fetchHash, kept.get(chain.id)));
-      return;
-    }
-    found.set(chain.id, now);
-    if (isContradicted(now) && !isContradicted(before)) log("error", messageOf(now), { chain_id: chain.id });
-  }
-
-  async function look(): Promise<void> {
-    await Promise.all(
-      chains.map(async (chain) => {
-        try {
-          await lookAt(chain);
-          failing.delete(chain.id);
-        } catch (error) {
-          // An outage of nodes or database says nothing about the chain.
-          if (!isOpen || failing.has(chain.id)) return;
-          failing.add(chain.id);
-          const reason = error instanceof Error ? error.message : String(error);
-          log("warn", `Could not compare the chain with the index, will try again: ${reason}`, {
-            chain_id: chain.id,
-          });
-        }
-      }),
-    );
-  }
-
+  const look = async () => {
+    await Promise.all(watched.map((one) => one.look(() => isOpen)));
+  };
   const loop = async (pause: number) => {
     await look();
     if (isOpen) timer = setTimeout(() => void loop(Math.min(pause * 2, longestPause)), pause).unref();
   };
-
-  const current = () => [...found.values()].find(isContradicted);
+  const current = () => watched.map((one) => one.current()).find((found) => found !== undefined);
   return {
     current,
-    fault: () => {
-      const contradiction = current();
-      since = contradiction && (since ?? Math.floor(Date.now() / 1000));
-      return since === undefined || contradiction === undefined
-        ? undefined
-        : { since, reason: sentenceOf(contradiction) };
-    },
+    fault: () => watched.map((one) => one.fault()).find((fault) => fault !== undefined),
     look,
     start: () => void loop(firstPause),
     stop: () => {
       isOpen = false;
       clearTimeout(timer);
+    },
+  };
+}
+
+function watchChain(chain: IndexedChain, { run, schema, log }: Options) {
+  const chainId = chain.id;
+  const fetchHash = (number: number) => firstHash(chain, number);
+  // Also that of a node which has not caught up: it is on no other chain as far as is known.
+  let found: Contradiction | undefined;
+  let since = 0;
+  let kept: number | undefined;
+  let isFailing = false;
+
+  async function compare(): Promise<void> {
+    if (found !== undefined && (await fetchHash(found.block)) === found.theirs) return;
+    const before = found;
+    found = await findContradiction(run, chainId, fetchHash);
+    if (found === undefined) kept = await keepFinalized({ run, schema }, chainId, fetchHash, kept);
+    if (found === undefined || !isContradicted(found) || isContradicted(before)) return;
+    since = Math.floor(Date.now() / 1000);
+    log("error", messageOf(found), { chain_id: chainId });
+  }
+
+  return {
+    current: () => (isContradicted(found) ? found : undefined),
+    fault: () => (found && isContradicted(found) ? { since, reason: sentenceOf(found) } : undefined),
+    async look(isOpen: () => boolean): Promise<void> {
+      try {
+        await compare();
+        isFailing = false;
+      } catch (error) {
+        // An outage of nodes or database says nothing about the chain.
+        if (!isOpen() || isFailing) return;
+        isFailing = true;
+        const reason = error instanceof Error ? error.message : String(error);
+        log("warn", `Could not compare the chain with the index, will try again: ${reason}`, {
+          chain_id: chainId,
+        });
+      }
     },
   };
 }
