@@ -25,11 +25,13 @@ export function startServiceProcess({ name, args, cwd, env, onLine }: ServiceOpt
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", ...args], {
     cwd,
     env: { ...env },
-    stdio: ["ignore", "pipe", "pipe"],
+    // The channel ends with this process: services then end too.
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: process.platform !== "win32",
   });
   const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
+    if (stream === null) continue;
     eachLine(stream, (line) => {
       lines.push(line);
       if (lines.length > keptLines) lines.shift();

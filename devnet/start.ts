@@ -10,6 +10,10 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   });
 }
 
+// scripts/with-node.mjs was killed.
+process.on("disconnect", () => stop.abort());
+process.channel?.unref();
+
 const port = (name: string, usual: number): number => {
   const text = process.env[name] ?? "";
   if (text === "") return usual;

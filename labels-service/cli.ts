@@ -6,6 +6,9 @@ enableCompileCache();
 const { main } = await import("./main.ts");
 
 if (existsSync(".env.local")) process.loadEnvFile(".env.local");
+// scripts/with-node.mjs was killed.
+process.on("disconnect", () => process.kill(process.pid, "SIGTERM"));
+process.channel?.unref();
 process.exitCode = await main(process.argv.slice(2), {
   database: process.env["LABELS_DATABASE"] || "./data/labels.sqlite",
   port: process.env["LABELS_PORT"] || "3223",

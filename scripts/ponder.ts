@@ -20,6 +20,8 @@ import {
   requestChainId,
   requireChains,
   requireFreePort,
+  requireLogin,
+  requireUnlockedSchema,
 } from "./preflight.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -29,6 +31,9 @@ type Command = (typeof commands)[number];
 // Ponder's exit code when it lost a database or an RPC for longer than it retries.
 const retryableExitCode = 75;
 const restartPause = 5_000;
+const fullDiskPause = 30_000;
+// Postgres (53100) and the embedded database put it so.
+const fullDisk = /no space left on device|disk full/i;
 const shutdownGrace = 20_000;
 
 // A backfill creates many short-lived rows: with Node's small default half of them are copied before they are dropped.
@@ -48,6 +53,9 @@ function stop(): void {
 }
 process.on("SIGINT", stop);
 process.on("SIGTERM", stop);
+// scripts/with-node.mjs was killed.
+process.on("disconnect", stop);
+process.channel?.unref();
 
 async function main([command, ...options]: string[]): Promise<number> {
   if (!isCommand(command))
@@ -70,17 +78,22 @@ async function main([command, ...options]: string[]): Promise<number> {
         now: Date.now,
       });
     }
+    if (command === "start") await requireUnlockedSchema(config, { log, wait, now: Date.now });
     if (command !== "serve") await requireSameChains(config, { log, wait, now: Date.now });
-    const code = await run(command, config, options);
-    if (code !== retryableExitCode || isStopping) return code;
-    log(`A dependency failed for too long; restarting in ${restartPause / 1000} s.`);
-    await wait(restartPause);
+    const { code, isDiskFull } = await run(command, config, options);
+    if (isStopping || (code !== retryableExitCode && !isDiskFull)) return code;
+    const pause = isDiskFull ? fullDiskPause : restartPause;
+    const reason = isDiskFull
+      ? 'The disk of the database is full. Free space on it: see "When the disk is full" in docs/operations.md'
+      : "A dependency failed for too long";
+    log(`${reason}; restarting in ${pause / 1000} s.`);
+    await wait(pause);
   }
 }
 
 async function preflight(command: Command, config: Config): Promise<void> {
   await requireFreePort(config.port, config.host);
-  if (command === "serve") return;
+  if (command === "serve") return requireLogin(config);
   await requireChains(config.chains, { log, wait, request: requestChainId });
   const labels = await openLabels({
     url: config.labelsUrl,
@@ -90,7 +103,9 @@ async function preflight(command: Command, config: Config): Promise<void> {
   await labels.close();
 }
 
-function run(command: Command, config: Config, options: string[]): Promise<number> {
+type End = { code: number; isDiskFull: boolean };
+
+function run(command: Command, config: Config, options: string[]): Promise<End> {
   const bin = join(root, "node_modules", "ponder", "dist", "esm", "bin", "ponder.js");
   const preload = new URL("preload.mjs", import.meta.url).href;
   const schema = command === "dev" ? [] : ["--schema", config.databaseSchema];
@@ -116,13 +131,17 @@ function run(command: Command, config: Config, options: string[]): Promise<numbe
   const isTerminal = process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
   ponder.stdout?.pipe(logLines(secrets, { isLog: true, isTerminal })).pipe(process.stdout);
   ponder.stderr?.pipe(logLines(secrets, { isLog: false, isTerminal })).pipe(process.stderr);
+  let isDiskFull = false;
+  ponder.stdout?.on("data", (chunk: Buffer) => {
+    isDiskFull ||= fullDisk.test(chunk.toString("utf8"));
+  });
   child = ponder;
   return new Promise((resolve, reject) => {
     ponder.on("error", reject);
     // "close" is emitted after the last line of output.
     ponder.on("close", (code) => {
       child = undefined;
-      resolve(code ?? (isStopping ? 0 : 1));
+      resolve({ code: code ?? (isStopping ? 0 : 1), isDiskFull: isDiskFull && code !== 0 });
     });
   });
 }

@@ -8,7 +8,7 @@ import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
 import { heartbeatTimeout } from "../src/ponder/cache.ts";
 import { requestResult } from "../src/ponder/finalized-blocks.ts";
-import { quoted, type Statement } from "../src/ponder/sql-client.ts";
+import { hasTable, isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
 
 // Checks before Ponder starts: Ponder itself would switch to another port, only warn about a wrong chain, and give up
 // when waiting helps.
@@ -240,3 +240,61 @@ export async function openDatabase({
     throw new PreflightError(`Postgres refuses the connection: ${message}. Correct DATABASE_URL.`);
   }
 }
+
+type SchemaTools = { log(message: string): void; wait(milliseconds: number): Promise<void>; now(): number };
+type SchemaSettings = Pick<Config, "databaseUrl" | "pgliteDirectory" | "databaseSchema">;
+
+const lookAgainMs = 5_000;
+
+/**
+ * Waits while another indexer holds the index's schema in Postgres, and says at once which. Ponder itself would wait once
+ * and then give up.
+ */
+export async function requireUnlockedSchema(config: SchemaSettings, tools: SchemaTools): Promise<void> {
+  if (config.databaseUrl === undefined) return;
+  for (let isWaiting = false; ; isWaiting = true) {
+    const holder = await schemaHolder(config, tools.now());
+    if (holder === undefined) return;
+    if (!isWaiting) {
+      tools.log(
+        `Another indexer holds schema ${quoted(config.databaseSchema)}${holder.from}; it was active ` +
+          `${Math.round((heartbeatTimeout - holder.expiry) / 1000)} s ago. Waiting until it stops ` +
+          `(${heartbeatTimeout / 1000} s after a kill). For an index of its own, set another DATABASE_SCHEMA.`,
+      );
+    }
+    await tools.wait(Math.min(lookAgainMs, holder.expiry + 100));
+  }
+}
+
+async function schemaHolder({ databaseSchema: schema, ...config }: SchemaSettings, now: number) {
+  const database = await openIfThere(config);
+  if (database === undefined) return undefined;
+  try {
+    if (!(await hasTable(database.run, `${quoted(schema)}._ponder_meta`))) return undefined;
+    // ponder: names its connections after the schema.
+    const { rows } = await database.run(
+      `SELECT (value ->> 'is_locked')::int AS locked, (value ->> 'heartbeat_at')::text AS heartbeat,
+        (SELECT string_agg(DISTINCT coalesce(host(client_addr), 'this machine'), ', ') FROM pg_stat_activity
+          WHERE datname = current_database() AND application_name = left($1 || '_internal', 63)) AS hosts
+      FROM ${quoted(schema)}._ponder_meta WHERE key = 'app'`,
+      [schema],
+    );
+    const [row] = rows;
+    const expiry = Number(row?.["heartbeat"] ?? 0) + heartbeatTimeout - now;
+    if (row?.["locked"] !== 1 || expiry <= 0) return undefined;
+    return { expiry, from: typeof row["hosts"] === "string" ? `, connected from ${row["hosts"]}` : "" };
+  } finally {
+    await database.close();
+  }
+}
+
+/** Throws a PreflightError if Postgres refuses the login or has no such database; an outage is left to Ponder. */
+export async function requireLogin(config: Parameters<typeof openDatabase>[0]): Promise<void> {
+  await (await openIfThere(config))?.close();
+}
+
+const openIfThere = (config: Parameters<typeof openDatabase>[0]) =>
+  openDatabase(config).catch((error: unknown) => {
+    if (!isDatabaseAway(error)) throw error;
+    return undefined;
+  });

@@ -3,10 +3,10 @@
 //   node scripts/with-node.mjs <script> [arguments]
 //
 // A system Node that is new enough is used; else the one that npm installed as an optional dependency.
-// Signals are passed on.
+// Signals are passed on. Services end when this process ends for any reason, and when the npm that started it does.
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { delimiter, dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -32,14 +32,38 @@ if (node === undefined) {
   process.exit(1);
 }
 
+const [script = ""] = process.argv.slice(2);
+const services = ["scripts/ponder.ts", "labels-service/cli.ts", "devnet/start.ts"];
+const isService = services.includes(relative(root, resolve(script)).split(sep).join("/"));
+
 const child = spawn(node, ["--disable-warning=ExperimentalWarning", ...process.argv.slice(2)], {
-  stdio: "inherit",
+  // A service sees the end of this process as the end of the channel.
+  stdio: isService ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
   env: { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ""}` },
 });
 
 process.on("SIGINT", () => child.kill("SIGINT"));
 process.on("SIGTERM", () => child.kill("SIGTERM"));
 process.on("SIGHUP", () => child.kill("SIGHUP"));
+
+// npm cannot pass on that it was killed. Its child, a shell or this process, then gets another parent.
+const parentOf = (pid) => {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")")).split(" ")[2];
+  } catch {
+    return undefined; // Not Linux, or the process is gone.
+  }
+};
+const ancestors = () => `${process.ppid} ${parentOf(process.ppid)}`;
+if (isService && process.env.npm_lifecycle_event !== undefined) {
+  const before = ancestors();
+  const watch = setInterval(() => {
+    if (ancestors() === before) return;
+    clearInterval(watch);
+    child.kill("SIGINT");
+  }, 1_000);
+}
 
 child.on("error", (error) => {
   console.error(`Could not start ${node}: ${error.message}`);

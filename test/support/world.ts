@@ -68,6 +68,8 @@ export async function createIndexer({ labels, database = "server", environment }
     folder,
     port,
     url,
+    /** What the service is started with. */
+    environment: environmentOf(port),
     running,
 
     /** Starts the service; on the same data as before if it ran already. */
