@@ -36,6 +36,16 @@ export type StatusSource = {
 // The indexing process reports each second. It may be late by some seconds while it indexes, or the database is slow.
 const staleAfterMs = 30_000;
 
+type SourceOptions = {
+  read: () => Promise<Reading | undefined>;
+  /** Saves a reading that took effect for other processes. */
+  save?: ((snapshot: Snapshot) => Promise<void>) | undefined;
+  /** Why the index cannot be relied on although it is being indexed; undefined if it can. */
+  fault?: (() => Staleness | undefined) | undefined;
+  log: Log;
+  clock?: () => number;
+};
+
 /**
  * Holds the newest valid snapshot in memory, and knows when it has become stale. A reading that breaks an invariant is
  * dropped. `log` gets each reason once, until a reading succeeds again. `clock`: milliseconds from any start.
@@ -47,49 +57,15 @@ export function createStatusSource({
   fault = () => undefined,
   log,
   clock = () => performance.now(),
-}: {
-  read: () => Promise<Reading | undefined>;
-  /** Saves a reading that took effect for other processes. */
-  save?: ((snapshot: Snapshot) => Promise<void>) | undefined;
-  /** Why the index cannot be relied on although it is being indexed; undefined if it can. */
-  fault?: (() => Staleness | undefined) | undefined;
-  log: Log;
-  clock?: () => number;
-}): StatusSource {
-  let latest: (CurrentStatus & { ifStale: Staleness; reportedAt: number }) | undefined;
+}: SourceOptions): StatusSource {
   let isOpen = true;
   let timer: NodeJS.Timeout | undefined;
-
   const logOpen: Log = (...line) => {
     if (isOpen) log(...line);
   };
   const logOnce = createOnceLogger((message) => logOpen("warn", message));
   const logStaleness = createStalenessLogger(logOpen);
-
-  const accept = async ({ snapshot, reportedAt, age }: Reading) => {
-    const faults = brokenInvariants(snapshot);
-    if (faults.length > 0) return `Dropped an indexing status: ${faults.join("; ")}.`;
-    latest = {
-      snapshot,
-      json: JSON.stringify(snapshot),
-      ifStale: stalenessSince(reportedAt),
-      reportedAt: clock() - age * 1_000,
-    };
-    if (fault() !== undefined) return undefined;
-    return save?.(snapshot).then(
-      undefined,
-      (error) => `Could not save the indexing status: ${reason(error)}`,
-    );
-  };
-
-  const current = () => {
-    const contradiction = latest && fault();
-    if (latest && contradiction) return { ...latest, stale: contradiction };
-    if (latest === undefined || clock() - latest.reportedAt <= staleAfterMs) return latest;
-    // A completed index needs no indexing process any more.
-    const isCompleted = latest.snapshot.omnichainSnapshot.omnichainStatus === "omnichain-completed";
-    return isCompleted ? latest : { ...latest, stale: latest.ifStale };
-  };
+  const { accept, current } = holdNewest({ save, fault, clock });
 
   const refresh = async () => {
     const failure = await read().then(
@@ -112,6 +88,38 @@ export function createStatusSource({
     stop: () => {
       isOpen = false;
       clearTimeout(timer);
+    },
+  };
+}
+
+type Holding = Pick<SourceOptions, "save"> & { fault: () => Staleness | undefined; clock: () => number };
+
+/** The newest valid reading. `accept` resolves with what went wrong, if anything did. */
+function holdNewest({ save, fault, clock }: Holding) {
+  let latest: (CurrentStatus & { ifStale: Staleness; reportedAt: number }) | undefined;
+  return {
+    async accept({ snapshot, reportedAt, age }: Reading): Promise<string | undefined> {
+      const faults = brokenInvariants(snapshot);
+      if (faults.length > 0) return `Dropped an indexing status: ${faults.join("; ")}.`;
+      latest = {
+        snapshot,
+        json: JSON.stringify(snapshot),
+        ifStale: stalenessSince(reportedAt),
+        reportedAt: clock() - age * 1_000,
+      };
+      if (fault() !== undefined) return undefined;
+      return save?.(snapshot).then(
+        () => undefined,
+        (error) => `Could not save the indexing status: ${reason(error)}`,
+      );
+    },
+    current(): CurrentStatus | undefined {
+      const contradiction = latest && fault();
+      if (latest && contradiction) return { ...latest, stale: contradiction };
+      if (latest === undefined || clock() - latest.reportedAt <= staleAfterMs) return latest;
+      // A completed index needs no indexing process any more.
+      const isCompleted = latest.snapshot.omnichainSnapshot.omnichainStatus === "omnichain-completed";
+      return isCompleted ? latest : { ...latest, stale: latest.ifStale };
     },
   };
 }
