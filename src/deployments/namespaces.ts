@@ -12,8 +12,7 @@ import type {
 } from "./deployment.ts";
 import { deployments } from "./deployments.ts";
 import { rootDatasource } from "./ens.ts";
-import { reverseRegistrars } from "./reverse-registrars.ts";
-import { seaport } from "./seaport.ts";
+import { reverseRegistrars, seaport } from "./other-contracts.ts";
 
 const [root, ...others] = deployments;
 

@@ -3,7 +3,7 @@ import type { Deployment, Namespace, StaticResolver } from "../../deployments/de
 import { deployments } from "../../deployments/deployments.ts";
 import { rootDatasource, rootRegistry } from "../../deployments/ens.ts";
 import { bridgesOf, deployedContracts } from "../../deployments/namespaces.ts";
-import { reverseRegistrars } from "../../deployments/reverse-registrars.ts";
+import { reverseRegistrars } from "../../deployments/other-contracts.ts";
 
 /** A registry: the root one, or that of a name whose subnames live on another chain. */
 export type Registry = { chainId: number; address: Hex };

@@ -6,7 +6,8 @@ import {
   parseCheckpoint,
 } from "../../ponder/checkpoints.ts";
 import type { SyncMetrics } from "../../ponder/process.ts";
-import type { ChainFacts, Snapshot } from "./snapshot.ts";
+import type { Reading } from "./saved-snapshot.ts";
+import { type ChainFacts, createSnapshot, omnichainSnapshot, type Snapshot } from "./snapshot.ts";
 
 /** One chain that is indexed: its id and its range of block numbers. */
 export type StatusChain = { chainId: number; startBlock: number; endBlock?: number | undefined };
@@ -217,5 +218,42 @@ export function createFindBlock(
     const wait = waiting.get(key);
     if (wait === undefined || clock() >= wait.retryAt) void fetch(key, chainId, number, wait?.failures ?? 0);
     return undefined;
+  };
+}
+
+/**
+ * Reader of the status inside the process that indexes: from Ponder's checkpoints and metrics and the blocks they name.
+ * The reader gives undefined while the start of a chain is unknown or the chains fit no status. `clock`: milliseconds.
+ */
+export function createIndexerStatus({
+  chains,
+  readCheckpoints,
+  readMetrics,
+  findBlock,
+  clock = Date.now,
+}: {
+  chains: readonly StatusChain[];
+  readCheckpoints: () => Promise<readonly CheckpointRow[]>;
+  readMetrics: () => Promise<ReadonlyMap<number, SyncMetrics>>;
+  findBlock: FindBlock;
+  clock?: () => number;
+}): () => Promise<Reading | undefined> {
+  let endsAhead: ReadonlySet<number> = new Set();
+
+  return async () => {
+    const rows = await readCheckpoints();
+    const metrics = await readMetrics();
+
+    const facts: ChainFacts[] = chains.flatMap((chain) => {
+      const row = rows.find((candidate) => candidate.chainId === chain.chainId);
+      return chainFacts(chain, row, metrics.get(chain.chainId), { endsAhead, findBlock }) ?? [];
+    });
+    if (facts.length < chains.length) return undefined;
+    endsAhead = findEndsAhead(facts, chains, endsAhead);
+
+    const before = processedBefore(facts, rows, [...metrics.values()]);
+    const omnichain = omnichainSnapshot(facts, before);
+    const now = Math.floor(clock() / 1000);
+    return omnichain && { snapshot: createSnapshot(omnichain, now), reportedAt: now, age: 0 };
   };
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { CheckpointRow } from "../../ponder/checkpoints.ts";
 import type { SyncMetrics } from "../../ponder/process.ts";
-import { createIndexerStatus } from "./indexer-status.ts";
+import { createIndexerStatus } from "./facts.ts";
 import { brokenInvariants } from "./snapshot.ts";
 import { createStatusSource } from "./status-source.ts";
 

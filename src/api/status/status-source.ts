@@ -4,8 +4,7 @@ import { type BlockRef, readCheckpoints } from "../../ponder/checkpoints.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
 import type { RowReader } from "../../ponder/sql-client.ts";
 import type { StatusChain } from "./facts.ts";
-import { createFindBlock, type FetchBlock } from "./facts.ts";
-import { createIndexerStatus } from "./indexer-status.ts";
+import { createFindBlock, createIndexerStatus, type FetchBlock } from "./facts.ts";
 import {
   createSnapshotTable,
   createSnapshotView,

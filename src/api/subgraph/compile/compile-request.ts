@@ -1,7 +1,12 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { type BlockConstraint, blockConstraint } from "../request/block-constraint.ts";
-import { type createDocumentReader, readVariables } from "../request/document.ts";
-import { collectFields, type Selected, textOf } from "../request/fields.ts";
+import {
+  collectFields,
+  type createDocumentReader,
+  readVariables,
+  type Selected,
+  textOf,
+} from "../request/document.ts";
 import type { createIntrospection } from "../request/introspection.ts";
 import { Budget, letOthersWork, type Priced, workAtOnce } from "../request/price.ts";
 import { type EntityType, entityTypes } from "../schema/entities.ts";

@@ -7,7 +7,7 @@ import {
   type Selected,
   type SelectionContext,
   textOf,
-} from "../request/fields.ts";
+} from "../request/document.ts";
 import type { Priced } from "../request/price.ts";
 import { type DerivedField, type EntityType, entityType, type RelationField } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";

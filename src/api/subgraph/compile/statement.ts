@@ -1,4 +1,4 @@
-import type { Selected } from "../request/fields.ts";
+import type { Selected } from "../request/document.ts";
 import type { EntityType, Field, ScalarField } from "../schema/entities.ts";
 
 type ListType = "text[]" | "numeric[]" | "integer[]";

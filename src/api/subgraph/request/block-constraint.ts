@@ -1,6 +1,6 @@
 import { QueryError } from "../schema/errors.ts";
 import { coerce, isObject, show, type Value } from "../schema/values.ts";
-import { argument, type Selected, type SelectionContext } from "./fields.ts";
+import { argument, type Selected, type SelectionContext } from "./document.ts";
 
 /** Hashes of a block, which only a node knows. */
 export type BlockHashes = { hash: string; parentHash: string };

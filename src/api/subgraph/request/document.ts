@@ -1,15 +1,21 @@
 import {
+  type DirectiveNode,
   type DocumentNode,
+  type FieldNode,
   type FragmentDefinitionNode,
   type FragmentSpreadNode,
   GraphQLError,
   type OperationDefinitionNode,
   parse,
   type SelectionSetNode,
+  type ValueNode,
 } from "graphql";
 import { LRUCache } from "lru-cache";
+import type { SubgraphLimits } from "../../../config/limits.ts";
+import { entityTypes } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
-import { readValue, type Value, type Variables } from "../schema/values.ts";
+import { coerce, readValue, show, type Value, type Variables } from "../schema/values.ts";
+import type { Budget } from "./price.ts";
 
 /** The fragments of a document by name. */
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
@@ -140,4 +146,155 @@ export function readVariables(
     }
   }
   return variables;
+}
+
+/** A field of the response: its key there, its name, and every place where the document selects it. */
+export type Selected = { key: string; name: string; nodes: [FieldNode, ...FieldNode[]] };
+
+/** What the fields and arguments of one document are read with. */
+export type SelectionContext = {
+  fragments: Fragments;
+  variables: Variables;
+  limits: SubgraphLimits;
+  budget: Budget;
+  /** Lists and objects of the document that were read before: fragments repeat them. */
+  values?: Map<ValueNode, Value>;
+};
+
+/**
+ * Fields that the selection sets select of an object of the concrete type `type`, in the order of the document.
+ * `scope` is the type that the sets are written for: the type itself or its interface.
+ */
+export function collectFields(
+  context: SelectionContext,
+  type: string,
+  scope: string,
+  sets: readonly SelectionSetNode[],
+): Selected[] {
+  const found = new Map<string, Selected>();
+  for (const set of sets) collect(context, { type, scope }, set, found);
+  return [...found.values()];
+}
+
+function collect(
+  context: SelectionContext,
+  { type, scope }: { type: string; scope: string },
+  set: SelectionSetNode,
+  found: Map<string, Selected>,
+): void {
+  for (const selection of set.selections) {
+    context.budget.spend("fields", 1, selection);
+    if (!isIncluded(selection.directives, context)) continue;
+    if (selection.kind === "Field") {
+      addField(scope, selection, found);
+      continue;
+    }
+    const fragment =
+      selection.kind === "InlineFragment" ? selection : context.fragments.get(selection.name.value);
+    const condition = fragment?.typeCondition?.name.value ?? scope;
+    if (fragment !== undefined && appliesTo(condition, type)) {
+      collect(context, { type, scope: condition }, fragment.selectionSet, found);
+    }
+  }
+}
+
+function addField(scope: string, node: FieldNode, found: Map<string, Selected>): void {
+  const name = node.name.value;
+  const type = entityTypes.get(scope);
+  if (type !== undefined && name !== "__typename" && !type.fields.has(name)) {
+    throw new QueryError(`Type \`${scope}\` has no field \`${name}\``, { node });
+  }
+  const key = node.alias?.value ?? name;
+  const same = found.get(key);
+  if (same === undefined) found.set(key, { key, name, nodes: [node] });
+  else same.nodes.push(node);
+}
+
+/**
+ * What the document asks for under a field's key: name, arguments and selections, without the alias. Fields with the same text
+ * have the same value.
+ */
+export function textOf({ nodes }: Selected): string {
+  const texts = nodes.map(({ name, loc }) => {
+    if (loc === undefined || name.loc === undefined) throw new Error("The document has no locations.");
+    return loc.source.body.slice(name.loc.start, loc.end);
+  });
+  return texts.join("\n");
+}
+
+function appliesTo(condition: string, type: string): boolean {
+  return condition === type || entityTypes.get(condition)?.implementers.includes(type) === true;
+}
+
+// Whether `@skip` and `@include` keep a selection.
+function isIncluded(
+  directives: readonly DirectiveNode[] | undefined,
+  { variables }: SelectionContext,
+): boolean {
+  return (directives ?? []).every((directive) => {
+    const name = directive.name.value;
+    if (name !== "skip" && name !== "include") return true;
+    const node = directive.arguments?.find((argument) => argument.name.value === "if")?.value;
+    const value = node === undefined ? null : readValue(node, variables, 0);
+    if (typeof value !== "boolean") {
+      throw new QueryError(`No value provided for required argument: \`if\``, { node: directive });
+    }
+    return value === (name === "include");
+  });
+}
+
+/** Value of a field's argument; null when it is absent or a variable without a value. */
+export function argument(context: SelectionContext, node: FieldNode, name: string): Value {
+  const value = node.arguments?.find((candidate) => candidate.name.value === name)?.value;
+  if (value === undefined) return null;
+  const known = context.values?.get(value);
+  if (known !== undefined) return known;
+  const read = readValue(value, context.variables, context.limits.depth);
+  if (typeof read === "object" && read !== null) {
+    context.values ??= new Map();
+    context.values.set(value, read);
+  }
+  return read;
+}
+
+/** `first` and `skip` of a list: 1 to 1000 (default 100) and 0 to 2^32 - 1 (default 0). */
+export function range(context: SelectionContext, node: FieldNode) {
+  return {
+    first: whole(context, node, "first", { otherwise: 100, least: 1, most: 1000 }),
+    skip: whole(context, node, "skip", { otherwise: 0, least: 0, most: context.limits.skip }),
+  };
+}
+
+function whole(
+  context: SelectionContext,
+  node: FieldNode,
+  name: string,
+  { otherwise, least, most }: { otherwise: number; least: number; most: number },
+): number {
+  const value = argument(context, node, name);
+  if (value === null) return otherwise;
+  if (typeof value !== "bigint" && !(typeof value === "number" && Number.isInteger(value))) {
+    throw new QueryError(
+      `Invalid value provided for argument \`${name}\`: expected Int, but got ${show(value)}`,
+      { node },
+    );
+  }
+  if (value >= least && value <= most) return Number(value);
+  throw new QueryError(`The \`${name}\` argument must be between 0 and ${most}, but is ${value}`, {
+    scope: "group",
+  });
+}
+
+/** The `id` argument of a single entity's field. */
+export function idArgument(context: SelectionContext, node: FieldNode): string {
+  const value = argument(context, node, "id");
+  if (value === null) throw new QueryError("No value provided for required argument: `id`", { node });
+  const id = coerce("ID", value);
+  if (id === undefined) {
+    throw new QueryError(`Invalid value provided for argument \`id\`: expected ID, but got ${show(value)}`, {
+      node,
+    });
+  }
+  context.budget.spendValue(id);
+  return id;
 }

@@ -24,8 +24,7 @@ import {
 import { LRUCache } from "lru-cache";
 import { QueryError } from "../schema/errors.ts";
 import { createSchema } from "../schema/schema.ts";
-import type { Fragments, Operation } from "./document.ts";
-import type { Selected, SelectionContext } from "./fields.ts";
+import type { Fragments, Operation, Selected, SelectionContext } from "./document.ts";
 import { type Budget, letOthersWork } from "./price.ts";
 
 // Lengths of the schema's lists: the mean of all types where all are read, and usual ones on the way from one type to others.

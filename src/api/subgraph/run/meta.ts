@@ -2,7 +2,7 @@ import type { SelectionSetNode } from "graphql";
 import { LRUCache } from "lru-cache";
 import type { Head } from "../../../ponder/checkpoints.ts";
 import type { BlockConstraint, BlockHashes } from "../request/block-constraint.ts";
-import { collectFields, type Selected, type SelectionContext } from "../request/fields.ts";
+import { collectFields, type Selected, type SelectionContext } from "../request/document.ts";
 import { QueryError } from "../schema/errors.ts";
 
 type MetaSource = {
