@@ -1,9 +1,8 @@
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 import { type Hex, namehash } from "viem";
 import { createDatabase, type Database } from "../../src/api/database/client.ts";
 import type { Subregistry } from "../../src/deployments/namespaces.ts";
-import { indexStatements, tableStatements } from "./create-tables.ts";
-import { checkpointOf } from "./subgraph/endpoint.ts";
+import { checkpointOf, createTables } from "./subgraph/endpoint.ts";
 
 /** Registrars of the test: `eth` on chain 1, `base.eth` on chain 8453. */
 export const subregistries: Subregistry[] = [
@@ -42,13 +41,11 @@ const chainOf = (name: string) => subregistries[name.endsWith(".base.eth") ? 1 :
 
 /** An in-memory Postgres with registrar actions, their lifecycles and names. */
 export async function createActionsDatabase(actions: readonly GivenAction[]) {
-  const client = new PGlite();
-  for (const text of tableStatements()) await client.exec(text);
+  const client = await createTables();
   for (const { subregistryId, node } of subregistries) {
     await client.query("INSERT INTO subregistries VALUES ($1, $2)", [subregistryId, node]);
   }
   for (const action of actions) await insertAction(client, action);
-  for (const text of indexStatements()) await client.exec(text);
   await client.query(
     "INSERT INTO _ponder_checkpoint VALUES ('main', 1, $1, $1, $1), ('base', 8453, $1, $1, $1)",
     [checkpointOf({ number: 1, timestamp: 1_000_000_000 })],

@@ -1,7 +1,7 @@
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { tableStatements } from "../../../test/support/create-tables.ts";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
+import { createTables } from "../../../test/support/subgraph/endpoint.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { createDatabase } from "../database/client.ts";
 import { nameSales } from "./name-sales.ts";
@@ -17,8 +17,7 @@ const zero = `0x${"0".repeat(40)}`;
 let client: PGlite;
 
 beforeAll(async () => {
-  client = new PGlite();
-  for (const text of tableStatements()) await client.exec(text);
+  client = await createTables();
 });
 
 afterAll(() => client.close());

@@ -1,7 +1,7 @@
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { tableStatements } from "../../../test/support/create-tables.ts";
+import { createTables } from "../../../test/support/subgraph/endpoint.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { nodeOfName } from "../../ens/names.ts";
@@ -56,8 +56,7 @@ const resolve = (name: string, selection: Partial<Selection>) =>
   );
 
 beforeAll(async () => {
-  client = new PGlite();
-  for (const text of tableStatements()) await client.exec(text);
+  client = await createTables();
   const relation = (chainId: number, at: string, name: string, resolver: string) =>
     client.query("INSERT INTO domain_resolver_relations VALUES ($1, $2, $3, $4)", [
       chainId,

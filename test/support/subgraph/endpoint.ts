@@ -36,12 +36,27 @@ export function checkpointOf(
   ].join("");
 }
 
-/** An in-memory Postgres with the schema's tables and a dump's rows. */
-export async function createLoadedDatabase(dump: EntityDump): Promise<PGlite> {
+let files: Promise<Blob> | undefined;
+
+// The files of an in-memory Postgres with the schema's tables and indexes: made once for all test files of a worker.
+async function emptyTables(): Promise<Blob> {
   const client = new PGlite();
-  for (const text of tableStatements()) await client.exec(text);
+  for (const text of [...tableStatements(), ...indexStatements(), "CHECKPOINT"]) await client.exec(text);
+  const made = await client.dumpDataDir("none");
+  await client.close();
+  return made;
+}
+
+/** An in-memory Postgres with the schema's tables and indexes. */
+export async function createTables(): Promise<PGlite> {
+  files ??= emptyTables();
+  return PGlite.create({ loadDataDir: await files });
+}
+
+/** An in-memory Postgres with the schema's tables and indexes, and a dump's rows. */
+export async function createLoadedDatabase(dump: EntityDump): Promise<PGlite> {
+  const client = await createTables();
   for (const { text, values } of insertStatements(dump)) await client.query(text, values);
-  for (const text of indexStatements()) await client.exec(text);
   await client.query(
     "INSERT INTO _ponder_checkpoint (chain_name, chain_id, latest_checkpoint) VALUES ('a', 1, $1)",
     [checkpointOf(headBlock)],
