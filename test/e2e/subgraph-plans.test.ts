@@ -17,7 +17,7 @@ const unserved = new Set(["dapp: sorted by the registration"]);
 let generated: Awaited<ReturnType<typeof createGeneratedDatabase>>;
 
 beforeAll(async () => {
-  generated = await createGeneratedDatabase(200_000);
+  generated = await createGeneratedDatabase(80_000);
 });
 afterAll(() => generated?.close());
 

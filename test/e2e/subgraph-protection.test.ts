@@ -6,7 +6,7 @@ import { createGeneratedDatabase } from "../support/subgraph/generated-database.
 
 let generated: Awaited<ReturnType<typeof createGeneratedDatabase>>;
 beforeAll(async () => {
-  generated = await createGeneratedDatabase(50_000);
+  generated = await createGeneratedDatabase(10_000);
 });
 afterAll(() => generated?.close());
 
