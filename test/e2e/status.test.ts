@@ -1,17 +1,24 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { batchOf, createLabelDatabase } from "../../labels-service/store/database-writer.ts";
 import { chainIds } from "../support/recordings.ts";
 import { watchStatus } from "../support/watch-status.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// The recorded chain of the test network, indexed from its genesis block to the 900th.
+// The recorded chain of the test network, indexed from its genesis block to the 300th.
 
 type Config = { versionInfo: { nsIndexer: string } };
 
 let world: World;
+let unfinal: World;
 beforeAll(async () => {
-  world = await startWorld({ environment: { END_BLOCK: "900" } });
+  world = await startWorld({ environment: { END_BLOCK: "300" } });
+  unfinal = await startWorld({ head: 280, environment: { END_BLOCK: "300", SUBGRAPH_COMPAT: "false" } });
 });
-afterAll(() => world?.close());
+afterAll(async () => {
+  await world?.close();
+  await unfinal?.close();
+});
 
 test("a range of blocks ends as completed, which is never in real time", async () => {
   world.start();
@@ -29,9 +36,9 @@ test("a range of blocks ends as completed, which is never in real time", async (
     config: {
       configType: "definite",
       startBlock: { timestamp: 1493943200, number: 0 },
-      endBlock: { timestamp: 1699160021, number: 900 },
+      endBlock: { timestamp: 1601449199, number: 300 },
     },
-    latestIndexedBlock: { timestamp: 1699160021, number: 900 },
+    latestIndexedBlock: { timestamp: 1601449199, number: 300 },
   });
   const realtime = await fetch(`${world.url}/amirealtime`);
   expect(realtime.status).toBe(503);
@@ -81,27 +88,43 @@ test("a range of blocks ends as completed, which is never in real time", async (
 });
 
 test("a range that ends in blocks not yet final is ready when it is completed, and no block past its end is named", async () => {
-  const unfinal = await startWorld({ head: 880, environment: { END_BLOCK: "900" } });
-  try {
-    unfinal.start();
-    await unfinal.waitForIndex({ block: 880 });
-    // Block 900 is mined; as a live block it stays unfinal, and the chain goes on.
-    unfinal.node.chain.setHead(910);
-    await unfinal.waitForIndex({ block: 900 });
-    await unfinal.stop();
-    unfinal.start();
-    await unfinal.waitFor("readiness after a restart", async () => {
-      const { status } = await fetch(`${unfinal.url}/ready`).catch(() => ({ status: undefined }));
-      return status === 200 ? { done: true } : { state: `/ready returns ${status}` };
-    });
-    const snapshot = await unfinal.snapshot();
-    expect(snapshot?.omnichainSnapshot).toMatchObject({
-      omnichainStatus: "omnichain-completed",
-      chains: { [chainIds.root]: { latestIndexedBlock: { timestamp: 1699160021, number: 900 } } },
-    });
-    const { _meta } = await unfinal.query<{ _meta: unknown }>("{ _meta { block { number timestamp } } }");
-    expect(_meta).toEqual({ block: { number: 900, timestamp: 1699160021 } });
-  } finally {
-    await unfinal.close();
-  }
+  unfinal.start();
+  await unfinal.waitForIndex({ block: 280 });
+  // Block 300 is mined; as a live block it stays unfinal, and the chain goes on.
+  unfinal.node.chain.setHead(310);
+  await unfinal.waitForIndex({ block: 300 });
+  await unfinal.stop();
+  // Settings that do not determine rows keep the index.
+  const service = unfinal.start({ LOG_LEVEL: "warn", RPC_REQUESTS_PER_SECOND: "300" });
+  await unfinal.waitFor("readiness after a restart", async () => {
+    const { status } = await fetch(`${unfinal.url}/ready`).catch(() => ({ status: undefined }));
+    return status === 200 ? { done: true } : { state: `/ready returns ${status}` };
+  });
+  expect(service.ending()).toBeUndefined();
+  const snapshot = await unfinal.snapshot();
+  expect(snapshot?.omnichainSnapshot).toMatchObject({
+    omnichainStatus: "omnichain-completed",
+    chains: { [chainIds.root]: { latestIndexedBlock: { timestamp: 1601449199, number: 300 } } },
+  });
+  const { _meta } = await unfinal.query<{ _meta: unknown }>("{ _meta { block { number timestamp } } }");
+  expect(_meta).toEqual({ block: { number: 300, timestamp: 1601449199 } });
+  await unfinal.stop();
+});
+
+// An index started under one setting must not continue under another: it would mix both.
+
+test("another mode is rejected", async () => {
+  const service = unfinal.start({ SUBGRAPH_COMPAT: "true" });
+  expect(await service.ended).toEqual({ code: 1, signal: undefined });
+  expect(service.lastLines(50).join("\n")).toContain("previously used by a different Ponder app");
+});
+
+test("another label set is rejected", async () => {
+  const path = join(unfinal.folder, "other.sqlite");
+  const writer = createLabelDatabase(path, "other-set");
+  writer.add(batchOf(["eth"]));
+  writer.finish(new Date());
+  const service = unfinal.start({ LABELS_URL: `file:${path}`, LABEL_SET_ID: "other-set" });
+  expect(await service.ended).toEqual({ code: 1, signal: undefined });
+  expect(service.lastLines(50).join("\n")).toContain("previously used by a different Ponder app");
 });
