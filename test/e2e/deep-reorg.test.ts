@@ -123,30 +123,3 @@ describe.runIf(hasAnvil() && inject("postgresUrl") !== "")(
     });
   },
 );
-
-describe.runIf(hasAnvil())("a test chain that was recreated under its id, on the embedded database", () => {
-  let chain: EmittingChain;
-  let world: World;
-  beforeAll(async () => {
-    chain = await startChain();
-    await mine(chain, "former", 40);
-    world = await startWorld({ rpcUrl: chain.url, database: "embedded" });
-  });
-  afterAll(async () => {
-    await world?.close();
-    await chain?.close();
-  });
-
-  test("is indexed anew, although it is shorter", async () => {
-    world.start();
-    await world.waitForIndex({ block: await chain.head() });
-    await world.stop();
-    await chain.close();
-    chain = await startChain();
-    await mine(chain, "recreated", 5);
-    const service = world.start({ [`RPC_URL_${chainIds.root}`]: chain.url });
-    await world.waitForIndex({ block: await chain.head() });
-    expect(service.lastLines(500).filter((line) => line.includes("The index starts over"))).toHaveLength(1);
-    expect(await labelsOf(world)).toEqual(["recreated0"]);
-  });
-});

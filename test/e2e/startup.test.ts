@@ -59,6 +59,25 @@ test("when the launcher is killed, the indexing process releases its lock and en
   await expectStartWithoutLock();
 });
 
+test("a test chain that was recreated under its id is indexed anew, although it is shorter", async () => {
+  await expectCleanEnd("SIGINT");
+  const { node } = world;
+  node.chain.setHead(0);
+  for (let block = 0; block < 5; block++) {
+    const now = Math.floor(Date.now() / 1000);
+    const transactions =
+      block === 0 ? node.scenario?.registerName(now, { label: "recreated", owner: 1 }) : [];
+    await node.mineBlock({ transactions: transactions ?? [] });
+  }
+  const service = world.start();
+  await world.waitForIndex({ block: 5 });
+  expect(service.lastLines(500).filter((line) => line.includes("The index starts over"))).toHaveLength(1);
+  expect(await world.query("{ registrations { labelName } _meta { block { number } } }")).toEqual({
+    registrations: [{ labelName: "recreated" }],
+    _meta: { block: { number: 5 } },
+  });
+});
+
 async function expectCleanEnd(signal: NodeJS.Signals) {
   const start = performance.now();
   expect(await world.stop(signal)).toEqual({ code: 0, signal: undefined });
