@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { waitFor } from "../../devnet/wait.ts";
 import type { Staleness } from "../../src/api/status/status-source.ts";
-import { recordedEntities } from "../support/recordings.ts";
+import { asRecorded, recordedEntities } from "../support/recordings.ts";
 import { startWorld, type World } from "../support/world.ts";
+
+// Every event of the real contracts, oddities included, from a node that fails; the last 60 blocks are indexed as live ones.
 
 // Blocks of the recording with an event of a name, ascending.
 const recorded = recordedEntities();
@@ -19,11 +21,50 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-test("after a crash no head runs ahead of its rows", { timeout: 300_000 }, async () => {
-  world.start();
+test("an index waits for a chain that is not up yet, and survives errors of the backfill", {
+  timeout: 300_000,
+}, async () => {
+  world.node.faults.set({ down: true });
+  const service = world.start();
+  await waitFor("the service to report what it waits for", async () => {
+    const line = service.lastLines().find((text) => text.includes("No answer from RPC_URL_15658733"));
+    return line === undefined ? { state: service.lastLines().join("\n") } : { done: line };
+  });
+  expect(service.ending()).toBeUndefined();
+
+  world.node.faults.set({ down: false, fail: { rate: 0.1, status: 503, methods: ["eth_getLogs"] } });
   await world.waitForIndex({ block: 1_606 });
+});
+
+test("the first response to a client carries the indexed block", async () => {
+  expect(
+    await world.query(
+      '{ _meta { block { number } hasIndexingErrors } domain(id: "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae") { name } }',
+    ),
+  ).toEqual({
+    _meta: { block: { number: 1_606 }, hasIndexingErrors: false },
+    domain: { name: "eth" },
+  });
+});
+
+test("after outages and errors it contains exactly the entities of the ENS subgraph", {
+  timeout: 300_000,
+}, async () => {
+  world.node.faults.set({ fail: null, down: true });
+  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  world.node.chain.setHead(1_630);
+  world.node.faults.set({ down: false });
+  await world.waitForIndex({ block: 1_630 });
+
+  world.node.faults.set({ fail: { rate: 0.3, status: 429 } });
   world.node.chain.setHead(1_666);
   await world.waitForIndex({ block: 1_666 });
+  world.expectRunning();
+  world.node.faults.set({ fail: null });
+  expect(await world.compareWithRecording()).toEqual(asRecorded);
+});
+
+test("after a crash no head runs ahead of its rows", { timeout: 300_000 }, async () => {
   await world.crash();
   world.start();
   const head = watchHead(world);
