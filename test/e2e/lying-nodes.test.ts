@@ -9,9 +9,12 @@ afterEach(async () => {
   for (const opened of open.splice(0).reverse()) await opened.close();
 });
 
-/** An index of the recorded chain up to block 1600, by a node that lies, and an honest one if `isAlone` is not set. */
-async function startWithLiar(lying: Lying, { isAlone }: { isAlone: boolean }): Promise<[World, Liar]> {
-  const world = await startWorld({ head: 1600 });
+/** An index of the recorded chain up to `head`, by a node that lies, and an honest one if `isAlone` is not set. */
+async function startWithLiar(
+  lying: Lying,
+  { isAlone, head = 1600 }: { isAlone: boolean; head?: number },
+): Promise<[World, Liar]> {
+  const world = await startWorld({ head });
   open.push(world);
   const liar = await startLiar({ target: world.node.url, lying, seed: 7 });
   open.push(liar);
@@ -56,7 +59,10 @@ test("answers out of form, order or range are asked for again, and live logs tha
 });
 
 test("a single URL that leaves out logs of the backfill holds the index back, and the log says why", async () => {
-  const [world] = await startWithLiar({ kinds: ["drop"], rate: 1, of: "ranges" }, { isAlone: true });
+  const [world] = await startWithLiar(
+    { kinds: ["drop"], rate: 1, of: "ranges" },
+    { isAlone: true, head: 300 },
+  );
   const said = /Refused logs of localhost: the logs of block \d+ differ from the receipts of localhost/;
   await waitFor("a refusal", async () => {
     const lines = world.running().lastLines().join("\n");
