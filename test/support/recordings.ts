@@ -11,7 +11,7 @@ import {
   readEntityDump,
 } from "../../devnet/entities.ts";
 import { projectRoot } from "../../devnet/indexing-service.ts";
-import { readAddresses, readLabels } from "../../devnet/recording.ts";
+import { type Recording, readAddresses, readLabels, readRecording } from "../../devnet/recording.ts";
 
 /** The chains of the recordings: root chain, Base and Linea. */
 export type ChainName = "root" | "base" | "linea";
@@ -24,6 +24,15 @@ const folders: Record<ChainName, string> = { root: "a", base: "a-base", linea: "
 
 /** Folder of a chain's recording. */
 export const recordingFolder = (chain: ChainName) => join(projectRoot, "devnet/recording", folders[chain]);
+
+const recordings = new Map<ChainName, Recording>();
+
+/** The recording of a chain, which nobody changes: read once for all test files of a worker. */
+export function recordingOf(chain: ChainName): Recording {
+  const recording = recordings.get(chain) ?? readRecording(recordingFolder(chain));
+  recordings.set(chain, recording);
+  return recording;
+}
 
 /** What a label service knows of the names of these recordings. */
 export const recordedLabels = (chains: readonly ChainName[]) =>

@@ -12,7 +12,7 @@ import {
 import { writeLabelsFile } from "../../devnet/labels-file.ts";
 import { type DevNode, type NodeOptions, startNode } from "../../devnet/node.ts";
 import { freePort } from "../../devnet/ports.ts";
-import { readAddresses, readRecording } from "../../devnet/recording.ts";
+import { readAddresses } from "../../devnet/recording.ts";
 import type { ServiceProcess } from "../../devnet/service-process.ts";
 import type { Snapshot } from "../../src/api/status/snapshot.ts";
 import { createEmptyDatabase } from "./postgres.ts";
@@ -25,6 +25,7 @@ import {
   recordedEntities,
   recordedLabels,
   recordingFolder,
+  recordingOf,
 } from "./recordings.ts";
 
 /** Where an index is stored: `embedded` is PGlite; `server` is Postgres where it is installed, else PGlite. */
@@ -50,6 +51,7 @@ export async function createIndexer({ labels, database = "server", environment }
   const environmentOf = (servicePort: number) => ({
     PATH: process.env["PATH"],
     HOME: process.env["HOME"],
+    NODE_COMPILE_CACHE: inject("compiledModules"),
     LABELS_URL: `file:${labelsPath}`,
     ...(stored
       ? { DATABASE_URL: stored.url, DATABASE_SCHEMA: "public" }
@@ -98,7 +100,7 @@ export async function createIndexer({ labels, database = "server", environment }
       what: string,
       look: () => Promise<{ done: Result } | { state: string }>,
       timeoutMs = 170_000,
-    ) => waitWhileRunning([running()], what, look, { timeoutMs }),
+    ) => waitWhileRunning([running()], what, look, { timeoutMs, everyMs: 200 }),
 
     /** The service's snapshot of all chains; undefined while there is none. */
     async snapshot(): Promise<Snapshot | undefined> {
@@ -155,12 +157,11 @@ export async function startWorld({
   rpcUrl?: string;
   database?: DatabaseKind;
 } = {}) {
-  const recording = recordingFolder("root");
   const node =
     chain ??
     (await startNode({
-      recording: readRecording(recording),
-      contracts: readAddresses(recording),
+      recording: recordingOf("root"),
+      contracts: readAddresses(recordingFolder("root")),
       ...nodeOptions,
     }));
   if (head !== undefined) node.chain.setHead(head);
@@ -204,11 +205,11 @@ export async function startWorld({
     /** Waits until the backfill is over and the block (the chain's head unless given) is indexed. */
     async waitForIndex({ block, timeoutMs }: { block?: number; timeoutMs?: number } = {}) {
       const look = async () => {
-        const ready = (await fetch(`${url}/ready`)).status;
+        const { status } = await fetch(`${url}/ready`);
+        if (status !== 200) return { state: `/ready returns ${status}` };
         const number = await indexedBlock();
         const wanted = block ?? node.chain.head();
-        if (ready === 200 && number >= wanted) return { done: number };
-        return { state: `/ready returns ${ready}, block ${number} of ${wanted} is indexed` };
+        return number >= wanted ? { done: number } : { state: `block ${number} of ${wanted} is indexed` };
       };
       await indexer.waitFor(`block ${block ?? "at the head"}`, look, timeoutMs);
     },
@@ -241,8 +242,7 @@ export async function startChainsWorld({
   datasources?: string;
   environment?: Record<string, string>;
 } = {}) {
-  const open = (chain: ChainName, port = 0) =>
-    startNode({ recording: readRecording(recordingFolder(chain)), port });
+  const open = (chain: ChainName, port = 0) => startNode({ recording: recordingOf(chain), port });
   const nodes = { root: await open("root"), base: await open("base"), linea: await open("linea") };
   const indexer = await createIndexer({
     labels: recordedLabels(chainNames),
