@@ -1,6 +1,8 @@
 import { availableParallelism } from "node:os";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const stand = (name: string) => fileURLToPath(new URL(`test/support/${name}`, import.meta.url));
 // Attacks that need neither an EVM node nor a service of their own.
@@ -11,6 +13,43 @@ const replacesModules = "src/plugins/made-up-deployment.test.ts";
 
 // Measure times under a load of their own: no other test file runs beside them.
 const alone = ["test/e2e/subgraph-protection.test.ts", "test/e2e/database-outage.test.ts"];
+
+// Files that take longest, in this order. Vitest begins with the largest files.
+const longest = [
+  // Unit tests.
+  "preflight",
+  "chain-check",
+  "labels-files",
+  "where",
+  "raw-connections",
+  // End-to-end tests.
+  "restart-head",
+  "lying-nodes",
+  "startup",
+  "crash",
+  "deep-reorg",
+  "contract-reads",
+  "demo",
+  "status",
+  "call-traces",
+  "chains-live",
+  "chains-history",
+  "reorg",
+  "anvil",
+  "namespaces",
+  "rehearse",
+];
+
+// Begins with these, so that no worker is left alone with a long file at the end.
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification) => {
+      const found = longest.indexOf(basename(moduleId, ".test.ts"));
+      return found < 0 ? longest.length : found;
+    };
+    return (await super.sort(files)).sort((a, b) => place(a) - place(b));
+  }
+}
 
 const workers = Math.max(2, availableParallelism() - 1);
 
@@ -33,6 +72,7 @@ export default defineConfig({
     maxWorkers: workers,
     // As many: workers that end when idle may be ended a second time between two projects, which fails the run.
     minWorkers: workers,
+    sequence: { sequencer: LongestFirst },
     // One group after the other.
     projects: [
       {
