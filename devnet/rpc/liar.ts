@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createRandom, type Random } from "../random.ts";
 import type { Answer } from "../recording.ts";
@@ -79,23 +79,8 @@ export async function startLiar({
 
   const server = createServer(async (request, response) => {
     try {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-      const body = Buffer.concat(chunks).toString("utf8");
-      const call = JSON.parse(body) as { method: string; params: Answer[] };
-      const answer = await fetch(target, {
-        method: "POST",
-        body,
-        headers: { "content-type": "application/json" },
-      });
-      let text = await answer.text();
-      const [filter] = call.params ?? [];
-      if (call.method === "eth_getLogs" && filter !== undefined) {
-        const parsed = JSON.parse(text) as { result?: Answer[] };
-        if (parsed.result !== undefined)
-          text = JSON.stringify({ ...parsed, result: changed(filter, parsed.result) });
-      }
-      response.writeHead(answer.status, { "content-type": "application/json" }).end(text);
+      const { status, text } = await passOn(target, request, changed);
+      response.writeHead(status, { "content-type": "application/json" }).end(text);
     } catch {
       response.destroy();
     }
@@ -119,6 +104,29 @@ export async function startLiar({
       await closed;
     },
   };
+}
+
+async function passOn(
+  target: string,
+  request: IncomingMessage,
+  changed: (filter: Answer, logs: Answer[]) => Answer[],
+): Promise<{ status: number; text: string }> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  const body = Buffer.concat(chunks).toString("utf8");
+  const call = JSON.parse(body) as { method: string; params: Answer[] };
+  const answer = await fetch(target, {
+    method: "POST",
+    body,
+    headers: { "content-type": "application/json" },
+  });
+  const text = await answer.text();
+  const [filter] = call.params ?? [];
+  if (call.method !== "eth_getLogs" || filter === undefined) return { status: answer.status, text };
+  const parsed = JSON.parse(text) as { result?: Answer[] };
+  if (parsed.result === undefined) return { status: answer.status, text };
+  const result = changed(filter, parsed.result);
+  return { status: answer.status, text: JSON.stringify({ ...parsed, result }) };
 }
 
 function logsOfBlock(logs: readonly Answer[], random: Random): Answer[] {

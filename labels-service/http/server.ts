@@ -162,14 +162,29 @@ export type ServerOptions = {
 };
 
 /** The label service's HTTP server, not yet listening. */
-export function createLabelsServer({
-  database,
-  log,
-  now,
-  logsRequests,
-  limits: given,
-}: ServerOptions): Server {
-  const limits = { ...productionLimits, ...given };
+export function createLabelsServer(options: ServerOptions): Server {
+  const limits = { ...productionLimits, ...options.limits };
+  const { handle, fail } = createHandler(options, limits);
+  const inLine = createHealLine();
+  const server = createServer(connectionOptions(limits), (incoming, response) => {
+    const since = performance.now();
+    const { url: path = "" } = incoming;
+    const answer = () => {
+      try {
+        handle(incoming, response, since);
+      } catch (error) {
+        fail(response, path, error);
+      }
+    };
+    if (path.startsWith(healPrefix)) inLine(answer);
+    else answer();
+  });
+  server.timeout = limits.stalledMs;
+  server.maxConnections = limits.connections;
+  return server;
+}
+
+function createHandler({ database, log, now, logsRequests }: ServerOptions, limits: ServerLimits) {
   const metrics = createMetrics(database);
   const route = createRouter(database, metrics, now);
   const failed = (error: unknown, path: string): Answer => {
@@ -210,23 +225,9 @@ export function createLabelsServer({
     } else void send(exchange, routed.answer);
   };
 
-  const inLine = createHealLine();
-  const server = createServer(connectionOptions(limits), (incoming, response) => {
-    const since = performance.now();
-    const { url: path = "" } = incoming;
-    const answer = () => {
-      try {
-        handle(incoming, response, since);
-      } catch (error) {
-        void write(response, { method: "", path }, failed(error, path));
-      }
-    };
-    if (path.startsWith(healPrefix)) inLine(answer);
-    else answer();
-  });
-  server.timeout = limits.stalledMs;
-  server.maxConnections = limits.connections;
-  return server;
+  const fail = (response: ServerResponse, path: string, error: unknown) =>
+    void write(response, { method: "", path }, failed(error, path));
+  return { handle, fail };
 }
 
 function connectionOptions({ headersMs, requestMs, idleMs }: ServerLimits): NodeServerOptions {
