@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
+import { contractSources } from "../src/config/sources.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
 import { escapeControls } from "../src/log/json-log.ts";
 import { requireSameChains } from "./chain-check.ts";
@@ -63,6 +64,11 @@ async function main([command, ...options]: string[]): Promise<number> {
   const envFile = join(process.cwd(), ".env.local");
   if (existsSync(envFile)) process.loadEnvFile(envFile);
   const config = readConfig();
+  if (Object.keys(contractSources(config)).length === 0) {
+    throw new PreflightError(
+      "None of the active plugins has a contract to index. Correct NAMESPACE, PLUGINS or DATASOURCES_FILE.",
+    );
+  }
   if (command === "serve" && config.databaseUrl === undefined) {
     throw new PreflightError(
       "The embedded database serves one process only. Set DATABASE_URL, or use start.",

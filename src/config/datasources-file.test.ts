@@ -101,3 +101,25 @@ test.each([
 test("rejects text that is not JSON", () => {
   expect(() => applyDatasourcesFile("test", table, "{")).toThrow();
 });
+
+test.each([
+  [{ ensrot: { 5: { contracts: {} } } }, 'unknown datasource "ensrot"; the nearest is "ensroot"'],
+  [
+    { ensroot: { 5: { contracts: { NameWraper: { address: other } } } } },
+    'unknown contract of ensroot "NameWraper"; the nearest is "NameWrapper"',
+  ],
+  [
+    { basenames: { 7: { contracts: { registry: { address: other } } } } },
+    'unknown contract of basenames "registry"; the nearest is "Registry"',
+  ],
+])("refuses a misspelt name: %j", (file, message) => {
+  expect(() => apply(file)).toThrow(message);
+});
+
+test.each([
+  { otherService: { 5: { contracts: { Registry: { address: other } } } } },
+  { ensroot: { 5: { contracts: { DefaultPublicResolver9: { address: other } } } } },
+  { ensroot: { 5: { contracts: { Multicall: { address: other } } } } },
+])("accepts names of others: %j", (file) => {
+  expect(() => apply(file)).not.toThrow();
+});

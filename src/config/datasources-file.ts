@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { z } from "zod/v4";
 import type { ContractSource, Datasource, Deployment, Namespace } from "../deployments/deployment.ts";
 import { deployments } from "../deployments/deployments.ts";
-import { contractGroups } from "../deployments/namespaces.ts";
+import { contractGroups, namespaces } from "../deployments/namespaces.ts";
 import { zeroAddress } from "../ens/nodes.ts";
 
 const blockNumber = z.int().min(0);
@@ -39,6 +39,8 @@ export function applyDatasourcesFile(namespaceId: string, table: Namespace, text
   const parsed = datasourcesFile.safeParse(withoutComments(JSON.parse(text)));
   if (!parsed.success) throw new Error(faultsOf(parsed.error));
   const result: Namespace = { ...table };
+  const misspelt = misspeltNames(parsed.data[namespaceId] ?? {});
+  if (misspelt.length > 0) throw new Error(misspelt.join("; "));
   for (const [id, chains] of Object.entries(parsed.data[namespaceId] ?? {})) {
     const entries = Object.entries(chains);
     const [entry] = entries;
@@ -48,6 +50,50 @@ export function applyDatasourcesFile(namespaceId: string, table: Namespace, text
     result[id] = patched(id, Number(chainId), table[id], patch);
   }
   return result;
+}
+
+type Patches = z.infer<typeof datasourcesFile>[string];
+
+// A name that nobody reads would be ignored without a word. Others than near misses may be there for other programs.
+function misspeltNames(patches: Patches): string[] {
+  const known = contractGroups.flatMap(({ datasources }) => datasources);
+  return Object.entries(patches).flatMap(([id, chains]) => {
+    if (!known.includes(id)) return misspelling("datasource", id, known);
+    const names = contractNamesOf(id);
+    return Object.values(chains).flatMap(({ contracts }) =>
+      Object.keys(contracts).flatMap((name) => misspelling(`contract of ${id}`, name, names)),
+    );
+  });
+}
+
+function contractNamesOf(datasourceId: string): string[] {
+  const group = contractGroups.find(({ datasources }) => datasources.includes(datasourceId));
+  const tables = Object.values(namespaces).map((table) => table[datasourceId]?.contracts ?? {});
+  return [group?.contracts ?? {}, ...tables].flatMap((contracts) => Object.keys(contracts));
+}
+
+function misspelling(kind: string, name: string, known: readonly string[]): string[] {
+  if (known.includes(name)) return [];
+  const near = known.find((other) => isNear(name, other));
+  return near === undefined ? [] : [`unknown ${kind} "${name}"; the nearest is "${near}"`];
+}
+
+/** Whether one text becomes the other by changing, adding or leaving out a letter or two; numbers may differ. */
+function isNear(one: string, other: string): boolean {
+  if (one.replace(/\d/g, "") === other.replace(/\d/g, "")) return false;
+  if (one.toLowerCase() === other.toLowerCase()) return true;
+  if (Math.abs(one.length - other.length) > 1 || one.length < 5) return false;
+  // Levenshtein's distance, row by row.
+  let row = Array.from({ length: other.length + 1 }, (_, place) => place);
+  for (const [i, letter] of [...one].entries()) {
+    const next = [i + 1];
+    for (const [j, otherLetter] of [...other].entries()) {
+      const changed = (row[j] ?? 0) + (letter === otherLetter ? 0 : 1);
+      next.push(Math.min(changed, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return (row.at(-1) ?? 0) <= 2;
 }
 
 function patched(
