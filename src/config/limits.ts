@@ -31,10 +31,16 @@ const table = {
   responseBytes: ["SUBGRAPH_MAX_RESPONSE_BYTES", 67_108_864, 10_000, 500_000_000],
   /** Milliseconds for the SQL statement; those of other endpoints too. */
   timeoutMs: ["SUBGRAPH_TIMEOUT_MS", 10_000, 10, 600_000],
-  /** Statements of all endpoints that run at the same time. */
-  concurrency: ["SUBGRAPH_CONCURRENCY", 6, 1, 1_000],
+  /** Quick statements of all endpoints that run at the same time. */
+  concurrency: ["SUBGRAPH_CONCURRENCY", 4, 1, 1_000],
   /** Statements of all endpoints that may wait for their turn; more are refused with 503. */
   queue: ["SUBGRAPH_QUEUE", 256, 0, 100_000],
+  /** Milliseconds after which a statement counts as slow. */
+  quickMs: ["QUICK_STATEMENT_MS", 200, 1, 600_000],
+  /** Slow statements that run at the same time; 0: all run as long as they may. */
+  slow: ["SLOW_STATEMENTS", 2, 0, 1_000],
+  /** Slow statements that may wait; of one client half of them. */
+  slowQueue: ["SLOW_QUEUE", 64, 0, 100_000],
   /** Statements of one client that may wait. */
   queuePerClient: ["QUEUE_PER_CLIENT", 128, 0, 100_000],
   /** Reverse proxies before the service, each of which adds the address it was asked from to X-Forwarded-For or Forwarded. */

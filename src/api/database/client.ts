@@ -9,7 +9,7 @@ import {
   type SqlClient,
 } from "../../ponder/sql-client.ts";
 import { type Column, takeLongRows } from "./long-rows.ts";
-import { createQueue } from "./queue.ts";
+import { createQueue, type Turn } from "./queue.ts";
 
 /** Runs statements of one row. */
 export type Database = RowReader;
@@ -22,7 +22,14 @@ export type ColumnReader = {
 /** The limits of statements. */
 export type DatabaseLimits = Pick<
   SubgraphLimits,
-  "concurrency" | "queue" | "queuePerClient" | "timeoutMs" | "responseBytes"
+  | "concurrency"
+  | "queue"
+  | "queuePerClient"
+  | "quickMs"
+  | "slow"
+  | "slowQueue"
+  | "timeoutMs"
+  | "responseBytes"
 >;
 
 /** The row that a statement gives is longer than allowed. */
@@ -47,25 +54,25 @@ export function createDatabase(client: SqlClient, given: Partial<DatabaseLimits>
 }
 
 /**
- * Lets the statements of `columns` run in turn, `limits.concurrency` and at most `connections` at a time, each for
- * `limits.timeoutMs` from when its turn comes. Whoever leaves gets an error at once; the turn ends with the statement.
+ * Lets the statements of `columns` run in turn, on `connections` connections, each for `limits.timeoutMs` from when its
+ * turn comes. Whoever leaves gets an error at once; the turn ends with the statement.
  */
 export function queueStatements(
   columns: ColumnReader["columns"],
-  { concurrency, queue, queuePerClient, timeoutMs }: Omit<DatabaseLimits, "responseBytes">,
+  { concurrency, slow, timeoutMs, ...limits }: Omit<DatabaseLimits, "responseBytes">,
   connections: number,
 ): QueuedDatabase {
-  const most = Math.min(concurrency, connections);
-  const { turn, forClient } = createQueue({
-    concurrency: most,
-    spare: Math.min(2, connections - most),
-    queue,
-    queuePerClient,
-  });
+  const slowOnes = limits.quickMs < timeoutMs ? Math.min(slow, connections - 1) : 0;
+  const most = Math.min(concurrency, connections - slowOnes);
+  const spare = Math.min(2, connections - slowOnes - most);
+  const { turn, forClient } = createQueue({ ...limits, concurrency: most, spare, slow: slowOnes });
 
-  async function inTurn(sql: string, values: readonly string[], signal: AbortSignal): Promise<Column[]> {
-    const leave = await turn(signal);
-    // One signal for both: AbortSignal.any() costs as much as the rest of a small statement.
+  function inOneTurn(
+    { quickMs, mayGoOn, end }: Turn,
+    run: (signal: AbortSignal) => Promise<Column[]>,
+    signal: AbortSignal,
+  ): Promise<Column[]> {
+    // One signal for all: AbortSignal.any() costs as much as the rest of a small statement.
     const stop = new AbortController();
     const { promise, resolve, reject } = Promise.withResolvers<Column[]>();
     const giveUp = (reason: unknown) => {
@@ -73,19 +80,38 @@ export function queueStatements(
       reject(reason);
     };
     const onAbort = () => giveUp(signal.reason);
-    const timer = setTimeout(
-      () => giveUp(new DOMException("The statement took too long.", "TimeoutError")),
-      timeoutMs,
-    );
+    const onTimeout = () => giveUp(tookTooLong);
+    const onOverrun = () => {
+      if (hasEnded) return;
+      if (mayGoOn()) timer = setTimeout(onTimeout, timeoutMs - (quickMs ?? 0));
+      else stop.abort(tooSlow);
+    };
+    let hasEnded = false;
+    // A row that came while the event loop was held is read before.
+    let timer =
+      quickMs === undefined
+        ? setTimeout(onTimeout, timeoutMs)
+        : setTimeout(() => setImmediate(onOverrun), quickMs);
     signal.addEventListener("abort", onAbort, { once: true });
-    columns(sql, values, stop.signal)
-      .then(resolve, reject)
+    run(stop.signal)
+      .then(resolve, (error) => reject(stop.signal.reason === tooSlow ? tooSlow : error))
       .finally(() => {
+        hasEnded = true;
         clearTimeout(timer);
         signal.removeEventListener("abort", onAbort);
-        leave();
+        end();
       });
     return promise;
+  }
+
+  async function inTurn(sql: string, values: readonly string[], signal: AbortSignal): Promise<Column[]> {
+    const run = (stop: AbortSignal) => columns(sql, values, stop);
+    try {
+      return await inOneTurn(await turn(sql, signal), run, signal);
+    } catch (error) {
+      if (error !== tooSlow) throw error;
+      return inOneTurn(await turn(sql, signal, true), run, signal);
+    }
   }
 
   return {
@@ -94,6 +120,10 @@ export function queueStatements(
     forClient,
   };
 }
+
+// Made once: each error would compute its stack.
+const tookTooLong = new DOMException("The statement took too long.", "TimeoutError");
+const tooSlow = new Error("The statement is slow.");
 
 function textOf(column: Column): string | null {
   return typeof column === "string" || column === null ? column : Buffer.concat(column).toString();

@@ -1,20 +1,42 @@
 import { expect, test } from "vitest";
-import { BusyError, createQueue, shareRows } from "./queue.ts";
+import { BusyError, createQueue, type QueueLimits, shareRows, type Turn } from "./queue.ts";
 
 const never = new AbortController().signal;
 const settled = () => new Promise((resolve) => setTimeout(resolve));
 
-/** A queue whose statements are named and end when the test says so; `started` are their names in order. */
-function open(limits: Partial<Parameters<typeof createQueue>[0]> = {}) {
-  const queue = createQueue({ concurrency: 2, spare: 0, queue: 100, queuePerClient: 50, ...limits });
+const usual: QueueLimits = {
+  concurrency: 2,
+  spare: 0,
+  queue: 100,
+  queuePerClient: 50,
+  quickMs: 200,
+  slow: 2,
+  slowQueue: 4,
+};
+
+/**
+ * A queue whose statements are named and end when the test says so; `started` are their names in order. A statement's text
+ * is the first letter of its name.
+ */
+function open(limits: Partial<QueueLimits> = {}) {
+  let now = 0;
+  const queue = createQueue({ ...usual, ...limits }, () => now);
   const started: string[] = [];
-  const ends = new Map<string, () => void>();
-  const run = async (client: string, name: string, signal = never) => {
-    const end = await queue.forClient(client, () => queue.turn(signal));
+  const turns = new Map<string, Turn>();
+  const run = async (client: string, name: string, signal = never, wasStopped = false) => {
+    const turn = await queue.forClient(client, () => queue.turn(name.slice(0, 1), signal, wasStopped));
     started.push(name);
-    ends.set(name, end);
+    turns.set(name, turn);
   };
-  return { run, started, end: (name: string) => ends.get(name)?.() };
+  return {
+    run,
+    started,
+    turn: (name: string) => turns.get(name),
+    end: (name: string) => turns.get(name)?.end(),
+    pass: (milliseconds: number) => {
+      now += milliseconds;
+    },
+  };
 }
 
 test("runs so many statements at a time, and those of one client in their order", async () => {
@@ -72,12 +94,12 @@ test("refuses at once what is beyond a client's share or the whole queue", async
 });
 
 test("never refuses the service's own statements", async () => {
-  const queue = createQueue({ concurrency: 1, spare: 0, queue: 0, queuePerClient: 0 });
-  const end = await queue.forClient("a", () => queue.turn(never));
-  await expect(queue.forClient("a", () => queue.turn(never))).rejects.toThrow(BusyError);
-  const own = queue.turn(never);
+  const queue = createQueue({ ...usual, concurrency: 1, queue: 0, queuePerClient: 0 });
+  const { end } = await queue.forClient("a", () => queue.turn("s", never));
+  await expect(queue.forClient("a", () => queue.turn("s", never))).rejects.toThrow(BusyError);
+  const own = queue.turn("s", never);
   end();
-  expect(await own).toBeTypeOf("function");
+  expect((await own).quickMs).toBeUndefined();
 });
 
 test("gives up the place of who leaves while waiting", async () => {
@@ -92,6 +114,86 @@ test("gives up the place of who leaves while waiting", async () => {
   await settled();
   expect(started).toEqual(["a0", "b0"]);
   await expect(run("b", "b1", leaving.signal)).rejects.toThrow("left");
+});
+
+test("a statement that takes long goes on among the slow ones, whose place a quick one then takes", async () => {
+  const { run, started, turn, end } = open({ concurrency: 1 });
+  void run("a", "s1");
+  void run("a", "q1");
+  await settled();
+  expect(turn("s1")?.quickMs).toBe(200);
+  expect(turn("s1")?.mayGoOn()).toBe(true);
+  await settled();
+  expect(started).toEqual(["s1", "q1"]);
+  end("s1");
+  await settled();
+  expect(started).toEqual(["s1", "q1"]);
+});
+
+test("a statement that takes long is stopped where the slow ones have no place, and waits for one", async () => {
+  const { run, started, turn, end } = open();
+  for (const [client, name] of [
+    ["a", "s1"],
+    ["a", "t1"],
+    ["b", "u1"],
+  ] as const) {
+    void run(client, name);
+    await settled();
+    // The second place is for clients without a slow statement.
+    expect(turn(name)?.mayGoOn()).toBe(name !== "t1");
+    if (name === "t1") end(name);
+  }
+  void run("a", "t1", never, true);
+  void run("b", "q1");
+  await settled();
+  expect(started).toEqual(["s1", "t1", "u1", "q1"]);
+  end("s1");
+  await settled();
+  expect(started.slice(4)).toEqual(["t1"]);
+  expect(turn("t1")?.quickMs).toBeUndefined();
+});
+
+test("what was slow begins among the slow ones, for the same client and until it is quick again", async () => {
+  const { run, started, turn, end, pass } = open({ slow: 1 });
+  void run("a", "s1");
+  await settled();
+  turn("s1")?.mayGoOn();
+  void run("a", "s2");
+  void run("b", "s3");
+  await settled();
+  expect(started).toEqual(["s1", "s3"]);
+  end("s1");
+  await settled();
+  expect(turn("s2")?.quickMs).toBeUndefined();
+  pass(199);
+  end("s2");
+  void run("a", "s4");
+  await settled();
+  expect(turn("s4")?.quickMs).toBe(200);
+});
+
+test("those that wait like one that was slow wait among the slow ones", async () => {
+  const { run, started, turn, end } = open({ concurrency: 1, slow: 1 });
+  for (const name of ["s1", "s2", "q1"]) void run("a", name);
+  await settled();
+  turn("s1")?.mayGoOn();
+  await settled();
+  expect(started).toEqual(["s1", "q1"]);
+  end("s1");
+  await settled();
+  expect(started).toEqual(["s1", "q1", "s2"]);
+});
+
+test("refuses slow statements at once beyond those that may wait, half of them of one client", async () => {
+  const { run, turn } = open({ slow: 1 });
+  void run("a", "s0");
+  await settled();
+  turn("s0")?.mayGoOn();
+  for (const name of ["s1", "s2"]) void run("a", name);
+  await expect(run("a", "s3")).rejects.toThrow(BusyError);
+  for (const name of ["s4", "s5"]) void run("b", name, never, true);
+  await expect(run("c", "s6", never, true)).rejects.toThrow(BusyError);
+  await run("c", "q1");
 });
 
 /** A stand-in whose statements end when the test says so. */

@@ -1,4 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { hash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 
 /** Too many statements wait; the caller may retry after `retryAfter` seconds. */
 export class BusyError extends Error {
@@ -11,8 +13,8 @@ export class BusyError extends Error {
   }
 }
 
-/** How many statements run and wait. */
-export type QueueLimits = {
+/** How many statements run and wait in one lane. */
+type LaneLimits = {
   /** Statements that run at the same time. */
   concurrency: number;
   /** Further ones, only for clients that have none running. */
@@ -23,6 +25,25 @@ export type QueueLimits = {
   queuePerClient: number;
 };
 
+/** How many statements run and wait, and from when on one counts as slow. */
+export type QueueLimits = LaneLimits & {
+  /** Milliseconds that a statement may take beside the quick ones. */
+  quickMs: number;
+  /** Statements that run for longer, at the same time; one of them only for clients that have none. 0: no limit of time. */
+  slow: number;
+  /** Slow statements that wait, of all clients; of one client half of them. */
+  slowQueue: number;
+};
+
+/** What a statement may do from when its turn comes. */
+export type Turn = {
+  /** Milliseconds after which it asks whether it may go on; none if it need not. */
+  quickMs: number | undefined;
+  /** Whether it may go on. If not it is to be stopped, and may ask for a turn among the slow ones. */
+  mayGoOn(): boolean;
+  end(): void;
+};
+
 type Client = {
   running: number;
   /** Those who wait, in their order. */
@@ -31,12 +52,81 @@ type Client = {
   latest: number;
 };
 
+// Statements that were slow are remembered for so long, by client: what is slow with one's values may be quick with another's.
+const slowForMs = 60_000;
+const mostSlow = 2_000;
+
 /**
- * The one queue for statements. The next turn goes to the client with the fewest running statements; among equals to the
- * one whose latest began first. Statements that no client asked for (the service's own) are never refused.
+ * The one queue for statements, in two lanes: one that has taken longer than `quickMs` goes on only on one of the places for
+ * slow ones, so that quick ones wait for quick ones alone. What was slow lately begins there. Statements that no client
+ * asked for (the service's own) are neither slow nor refused.
  */
-export function createQueue({ concurrency, spare, queue, queuePerClient }: QueueLimits) {
+export function createQueue(limits: QueueLimits, clock = performance.now.bind(performance)) {
+  const { quickMs, slow, slowQueue } = limits;
   const current = new AsyncLocalStorage<string>();
+  const quickLane = createLane(limits);
+  const slowLane = createLane({
+    concurrency: Math.max(1, slow - 1),
+    spare: slow > 1 ? 1 : 0,
+    queue: slowQueue,
+    queuePerClient: Math.ceil(slowQueue / 2),
+  });
+  const slowOnes = new LRUCache<string, number>({ max: mostSlow, ttl: slowForMs });
+
+  async function slowTurn(client: string, key: string, signal: AbortSignal): Promise<Turn> {
+    const leave = await slowLane.turn(client, signal);
+    const since = clock();
+    const end = () => {
+      if (clock() - since < quickMs) slowOnes.delete(key);
+      leave();
+    };
+    return { quickMs: undefined, mayGoOn: () => true, end };
+  }
+
+  return {
+    /** Runs a task whose statements, later ones too, count as those of the client with this name. */
+    forClient: <T>(name: string, task: () => T): T => current.run(name, task),
+
+    /**
+     * Waits for a turn of the statement `sql`; among the slow ones if it `wasStopped`. Throws BusyError, or the reason of
+     * `signal` once aborted.
+     */
+    async turn(sql: string, signal: AbortSignal, wasStopped = false): Promise<Turn> {
+      const client = current.getStore();
+      if (client === undefined || slow === 0) {
+        const end = await quickLane.turn(client, signal);
+        return { quickMs: undefined, mayGoOn: () => true, end };
+      }
+      const key = `${client} ${sql.length < longText ? sql : hash("sha1", sql)}`;
+      if (wasStopped) slowOnes.set(key, 1);
+      if (slowOnes.has(key)) return slowTurn(client, key, signal);
+      let leave = await quickLane.turn(client, signal);
+      // Others like it may have been slow while it waited.
+      if (slowOnes.has(key)) {
+        leave();
+        return slowTurn(client, key, signal);
+      }
+      const mayGoOn = () => {
+        slowOnes.set(key, 1);
+        const leaveSlow = slowLane.enter(client);
+        if (leaveSlow === undefined) return false;
+        leave();
+        leave = leaveSlow;
+        return true;
+      };
+      return { quickMs, mayGoOn, end: () => leave() };
+    },
+  };
+}
+
+// Texts from here on are told apart by their hash.
+const longText = 1_000;
+
+/**
+ * Places for statements. The next turn goes to the client with the fewest running statements; among equals to the one whose
+ * latest began first.
+ */
+function createLane({ concurrency, spare, queue, queuePerClient }: LaneLimits) {
   const clients = new Map<string, Client>();
   let waiting = 0;
   let running = 0;
@@ -73,17 +163,23 @@ export function createQueue({ concurrency, spare, queue, queuePerClient }: Queue
     enter?.();
   }
 
-  return {
-    /** Runs a task whose statements, later ones too, count as those of the client with this name. */
-    forClient: <T>(name: string, task: () => T): T => current.run(name, task),
+  const clientOf = (key: string) => clients.get(key) ?? { running: 0, line: new Set(), latest: 0 };
 
-    /** Waits for a turn. Resolves with how to end it; throws BusyError, or the reason of `signal` once aborted. */
-    async turn(signal: AbortSignal): Promise<() => void> {
+  /** A place if one is free; how to leave it. */
+  function enter(key: string, client = clientOf(key)): (() => void) | undefined {
+    return client.line.size === 0 && mayRun(client) ? start(key, client) : undefined;
+  }
+
+  return {
+    enter: (key: string) => enter(key),
+
+    /** Waits for a place. Resolves with how to leave it; throws BusyError, or the reason of `signal` once aborted. */
+    async turn(name: string | undefined, signal: AbortSignal): Promise<() => void> {
       signal.throwIfAborted();
-      const name = current.getStore();
       const key = name ?? "";
-      const client = clients.get(key) ?? { running: 0, line: new Set(), latest: 0 };
-      if (client.line.size === 0 && mayRun(client)) return start(key, client);
+      const client = clientOf(key);
+      const leave = enter(key, client);
+      if (leave !== undefined) return leave;
       const isFull = waiting >= queue || client.line.size >= queuePerClient;
       if (isFull && name !== undefined) throw new BusyError(1);
       clients.set(key, client);
