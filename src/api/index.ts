@@ -9,7 +9,7 @@ import { openLabels } from "../labels/open-labels.ts";
 import { isBackfillComplete, restoreHeads } from "../ponder/checkpoints.ts";
 import { createChainWatch } from "../ponder/finalized-blocks.ts";
 import { guardNextServer } from "../ponder/http-server.ts";
-import { metricsRegistry, ponderProcess, processLog } from "../ponder/process.ts";
+import { mapOwnStacksOnly, metricsRegistry, ponderProcess, processLog } from "../ponder/process.ts";
 import { createProgress } from "../ponder/progress.ts";
 import { sqlClientOf } from "../ponder/sql-client.ts";
 import { commonHeaders, createApi } from "./app.ts";
@@ -32,6 +32,7 @@ const config = readConfig();
 const versions = readVersions();
 const ponder = ponderProcess(globalThis);
 const log = processLog();
+mapOwnStacksOnly();
 
 const sqlClient = sqlClientOf(db);
 const database = createDatabase(sqlClient, config.subgraphLimits);

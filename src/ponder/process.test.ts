@@ -1,6 +1,6 @@
 import { Gauge, Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { metricsRegistry, ponderLogger, ponderProcess } from "./process.ts";
+import { mapOwnStacksOnly, metricsRegistry, ponderLogger, ponderProcess } from "./process.ts";
 
 const gaugeNames = [
   "ponder_historical_total_blocks",
@@ -114,4 +114,23 @@ test("names what another release of Ponder lacks, and the release it expects", (
     "PONDER_COMMON.metrics.ponder_sync_block: expected an object with get(). Install that version",
   );
   expect(() => ponderLogger({ PONDER_COMMON: {} })).toThrow("PONDER_COMMON.logger");
+});
+
+test("looks up positions for stacks with a file of this project, and for no others", () => {
+  const errors: Parameters<typeof mapOwnStacksOnly>[0] = { prepareStackTrace: () => "looked up" };
+  mapOwnStacksOnly(errors);
+  const frames = (...files: string[]) =>
+    files.map((file) => ({ getFileName: () => file, toString: () => `${file}:1:2` })) as never;
+  const stackOf = (...files: string[]) =>
+    errors?.prepareStackTrace?.(new TypeError("gone"), frames(...files));
+  expect(stackOf("node:net", "/app/src/api/app.ts")).toBe("looked up");
+  expect(stackOf("node:net", "/app/node_modules/pg/lib/client.js")).toBe(
+    "TypeError: gone\n    at node:net:1:2\n    at /app/node_modules/pg/lib/client.js:1:2",
+  );
+});
+
+test("leaves Node's own stacks as they are", () => {
+  const errors: Parameters<typeof mapOwnStacksOnly>[0] = {};
+  mapOwnStacksOnly(errors);
+  expect(errors?.prepareStackTrace).toBeUndefined();
 });

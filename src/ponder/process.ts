@@ -165,3 +165,22 @@ export function processLog(): Log {
     else console.error(JSON.stringify({ level, msg: message, ...fields }));
   };
 }
+
+/**
+ * Looks up source positions only for stacks with a file of this project. The stacks of connections that clients end, which
+ * Node computes for each, lie in Node's own files.
+ */
+export function mapOwnStacksOnly(errors: Partial<Pick<ErrorConstructor, "prepareStackTrace">> = Error): void {
+  // ponder: its loader looks up every frame, which takes longer than most requests.
+  const { prepareStackTrace } = errors;
+  if (prepareStackTrace === undefined) return;
+  errors.prepareStackTrace = (error, frames) =>
+    frames.some(isOwnFrame)
+      ? prepareStackTrace(error, frames)
+      : [`${error.name}: ${error.message}`, ...frames].join("\n    at ");
+}
+
+function isOwnFrame(frame: NodeJS.CallSite): boolean {
+  const file = frame.getFileName();
+  return file !== null && file !== undefined && !file.startsWith("node:") && !file.includes("node_modules");
+}
