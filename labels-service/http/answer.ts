@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 
-/** An HTTP response before it is written. A body of several parts is computed while it is sent. */
+/** An HTTP response before it is written. Responses may share bytes; a body of several parts is computed while it is sent. */
 export type Answer = {
   status: number;
   contentType: string;
-  body: string | Iterable<string>;
+  body: string | Uint8Array | Iterable<string | Uint8Array>;
   /** For metrics: how the request went, in one word. */
   outcome: Outcome;
 };
@@ -121,15 +121,18 @@ export type Writer = (
 export function createWriter(shareOfMemory: () => Memory, longestMs: number): Writer {
   return (response, { method, path }, answer) => {
     const sending = { isHead: method === "HEAD", headers: corsHeaders(path), longestMs };
-    if (typeof answer.body !== "string" || answer.body.length <= writeSize) {
+    const { body } = answer;
+    if ((typeof body !== "string" && !isBytes(body)) || body.length <= writeSize) {
       return writeAnswer(response, answer, sending);
     }
     const memory = shareOfMemory();
-    // Once as text, once as bytes.
-    const isFree = memory.take(2 * answer.body.length);
+    // A text once as such, once as bytes.
+    const isFree = memory.take(isBytes(body) ? body.length : 2 * body.length);
     return writeAnswer(response, isFree ? answer : busy, sending).finally(memory.release);
   };
 }
+
+const isBytes = (body: Answer["body"]) => body instanceof Uint8Array;
 
 async function writeAnswer(
   response: ServerResponse,
@@ -144,16 +147,17 @@ async function writeAnswer(
     response.writeHead(status, head).end();
     return;
   }
-  if (typeof body === "string") {
+  const isWhole = typeof body === "string" || isBytes(body);
+  if (isWhole) {
     // A long text is encoded once, for its length and for the connection.
-    const bytes = body.length > writeSize ? Buffer.from(body) : body;
+    const bytes = typeof body === "string" && body.length > writeSize ? Buffer.from(body) : body;
     const length = Buffer.byteLength(bytes);
     response.writeHead(status, [...head, "content-length", String(length)]).end(bytes);
     if (length <= writeSize) return;
   } else response.writeHead(status, head);
   const impatience = setTimeout(() => response.destroy(), longestMs);
   try {
-    if (typeof body !== "string") await writeParts(response, body);
+    if (!isWhole) await writeParts(response, body);
     if (!response.writableFinished && !response.destroyed) await once(response, "close");
   } finally {
     clearTimeout(impatience);
@@ -177,19 +181,26 @@ function nextTurn(): void {
   if (turns.length > 0) setImmediate(nextTurn);
 }
 
-async function writeParts(response: ServerResponse, parts: Iterable<string>): Promise<void> {
+async function writeParts(response: ServerResponse, parts: Iterable<string | Uint8Array>): Promise<void> {
   const gone = new AbortController();
   response.once("close", () => gone.abort());
+  const write = async (piece: string | Uint8Array) => {
+    if (piece.length === 0 || response.write(piece)) return;
+    await once(response, "drain", { signal: gone.signal });
+  };
+  const iterator = parts[Symbol.iterator]();
   try {
     let pending = "";
-    for (const part of parts) {
-      if (response.destroyed) return;
-      pending += part;
-      if (pending.length >= writeSize) {
-        if (!response.write(pending)) await once(response, "drain", { signal: gone.signal });
-        pending = "";
-      }
+    for (;;) {
       await turnOfPart();
+      if (response.destroyed) return;
+      const { done, value } = iterator.next();
+      if (done) break;
+      if (typeof value === "string") pending += value;
+      if (typeof value === "string" && pending.length < writeSize) continue;
+      await write(pending);
+      pending = "";
+      if (typeof value !== "string") await write(value);
     }
     response.end(pending);
   } catch (error) {

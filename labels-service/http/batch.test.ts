@@ -123,6 +123,21 @@ describe("a list of labelhashes", () => {
     expect(await lengths(new Array(140).fill(longLabel))).toEqual([66, 66, 8]);
   });
 
+  test("has labels of 64 KiB as JSON, of which there is one copy", async () => {
+    const path = join(folder, "long.sqlite");
+    const long = 'é"'.repeat(25_000);
+    const writer = createLabelDatabase(path, "ens-test-env");
+    writer.add(batchOf(["short", long]));
+    writer.finish(new Date(0));
+    const longFile = openLabelFile(path);
+    const asked = digestsOf(["short", long, "unknown", long]);
+    const [before, first, between, second, ...more] = [...(await healList(longFile, asked, 0)).pieces()];
+    expect([before, between, more]).toEqual([["short"], [undefined], []]);
+    expect(Buffer.from(first as Uint8Array).toString()).toBe(`"${'é\\"'.repeat(25_000)}"`);
+    expect((second as Uint8Array).buffer).toBe((first as Uint8Array).buffer);
+    longFile.close();
+  });
+
   test("knows how many bytes it has before long labels are read", async () => {
     const bytesOf = async (asked: string[]) => {
       const { bytes, heldBytes } = await healList(file, digestsOf(asked), 0);

@@ -6,7 +6,7 @@ import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import { readDigest, writeDigest } from "../../src/labels/digests.ts";
 import type { LabelFile } from "../../src/labels/label-file.ts";
 import { type Answer, busy, errorAnswer, jsonAnswer, type Memory } from "./answer.ts";
-import { checkedPin, invalidLabelhash, refusedPin } from "./heal.ts";
+import { checkedPin, invalidLabelhash, longJson, longLabel, refusedPin } from "./heal.ts";
 
 /** The most labelhashes in one request. */
 export const longestBatch = 10_000;
@@ -90,7 +90,8 @@ export type HealedList = {
   pieces(): Pieces;
 };
 
-type Pieces = Generator<(string | undefined)[]>;
+// A label of a megabyte is a piece of its own, as JSON.
+type Pieces = Generator<(string | undefined)[] | Uint8Array>;
 
 /**
  * Heals labelhashes, which are given as their bytes one after another. They are looked up in the order of the file, which
@@ -123,12 +124,14 @@ export async function healList(
     }
     await new Promise(setImmediate);
   }
-  const healAt = (place: number) =>
-    file.healAll(digests.subarray(place * digestLength, (place + 1) * digestLength), highestVersion)[0];
+  const digestAt = (place: number) => digests.subarray(place * digestLength, (place + 1) * digestLength);
+  const labelAt = (place: number) => file.healAll(digestAt(place), highestVersion)[0];
+  const jsonAt = (place: number) =>
+    longJson(file, `0x${Buffer.from(digestAt(place)).toString("hex")}`, highestVersion);
   return {
     bytes: shortBytes + longBytes,
     heldBytes: shortBytes + (longest === 0 ? 0 : Math.max(longest, pieceLength)),
-    pieces: () => (long.size === 0 ? slicesOf(labels) : piecesOf(labels, long, healAt)),
+    pieces: () => (long.size === 0 ? slicesOf(labels) : piecesOf(labels, long, { labelAt, jsonAt })),
   };
 }
 
@@ -137,19 +140,28 @@ function* slicesOf(labels: (string | undefined)[]): Pieces {
     yield labels.slice(start, start + sentAtOnce);
 }
 
+type Reader = {
+  labelAt(place: number): string | undefined;
+  jsonAt(place: number): Uint8Array | undefined;
+};
+
 function* piecesOf(
   labels: (string | undefined)[],
   long: Map<number, number>,
-  healAt: (place: number) => string | undefined,
+  { labelAt, jsonAt }: Reader,
 ): Pieces {
   let piece: (string | undefined)[] = [];
   let length = 0;
   for (let place = 0; place < labels.length; place++) {
-    const bytes = long.get(place);
-    length += bytes ?? 0;
-    piece.push(bytes === undefined ? labels[place] : healAt(place));
-    if (piece.length < sentAtOnce && length < pieceLength) continue;
-    yield piece;
+    const bytes = long.get(place) ?? 0;
+    const json = bytes < longLabel ? undefined : jsonAt(place);
+    if (json === undefined) {
+      length += bytes;
+      piece.push(bytes === 0 ? labels[place] : labelAt(place));
+      if (piece.length < sentAtOnce && length < pieceLength) continue;
+    }
+    if (piece.length > 0) yield piece;
+    if (json !== undefined) yield json;
     piece = [];
     length = 0;
   }
@@ -251,21 +263,28 @@ function writeAnyDigest(text: unknown, target: Uint8Array, start: number): boole
   return writeDigest(text, target, start) || writeDigest(normalizeLabelhash(text) ?? "", target, start);
 }
 
-function* object(pieces: Pieces): Generator<string> {
+function* object(pieces: Pieces): Generator<string | Uint8Array> {
   let before = '{"status":"success","labels":[';
-  for (const labels of pieces) {
+  for (const piece of pieces) {
     // In a list, JSON has null for undefined.
-    yield before + JSON.stringify(labels).slice(1, -1);
+    yield Array.isArray(piece) ? before + JSON.stringify(piece).slice(1, -1) : before;
+    if (!Array.isArray(piece)) yield piece;
     before = ",";
   }
   yield before === "," ? "]}" : `${before}]}`;
 }
 
-function* lines(pieces: Pieces): Generator<string> {
-  for (const labels of pieces) {
-    yield labels.map((label) => (label === undefined ? "null\n" : `${JSON.stringify(label)}\n`)).join("");
+function* lines(pieces: Pieces): Generator<string | Uint8Array> {
+  for (const piece of pieces) {
+    if (Array.isArray(piece)) yield piece.map(line).join("");
+    else {
+      yield piece;
+      yield "\n";
+    }
   }
 }
+
+const line = (label: string | undefined) => (label === undefined ? "null\n" : `${JSON.stringify(label)}\n`);
 
 /** The body, or the answer to one that is too large or finds no memory free. */
 async function readBody(incoming: IncomingMessage, memory: Memory): Promise<Buffer | Answer> {

@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+import type { Hex } from "viem";
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import type { LabelFile } from "../../src/labels/label-file.ts";
 import {
@@ -28,10 +30,50 @@ export function createHealer() {
     if (labelhash === undefined) return malformed;
     const refusal = refusedPin(pin, file.facts);
     if (refusal !== undefined) return refusal;
-    const label = file.heal(labelhash, pin.labelSetVersion ?? file.facts.highestLabelSetVersion);
-    if (label === undefined) return unknown;
-    return jsonAnswer(`{"status":"success","label":${JSON.stringify(label)}}`, "healed");
+    const body = healedBody(file, labelhash, pin.labelSetVersion ?? file.facts.highestLabelSetVersion);
+    return body === undefined ? unknown : jsonAnswer(body, "healed");
   };
+}
+
+/** Bytes of a label from which on its JSON is kept. */
+export const longLabel = 65_536;
+/** Bytes of JSON that are kept for one file. */
+const keptBytes = 32 * 1024 * 1024;
+const kept = new WeakMap<LabelFile, LRUCache<string, Uint8Array>>();
+
+const [beforeLabel, afterLabel] = ['{"status":"success","label":', "}"];
+
+/**
+ * The body of a successful heal; as bytes, which all responses share, if the label is long. Reading and writing the same
+ * megabytes for each of many requests would leave no time for others.
+ */
+function healedBody(
+  file: LabelFile,
+  labelhash: Hex,
+  highestVersion: number,
+): string | Uint8Array | undefined {
+  const key = `${labelhash}${highestVersion}`;
+  const found = kept.get(file)?.get(key);
+  if (found !== undefined) return found;
+  const label = file.heal(labelhash, highestVersion);
+  if (label === undefined) return undefined;
+  const body = beforeLabel + JSON.stringify(label) + afterLabel;
+  // No unit of UTF-16 has more than three bytes.
+  if (3 * label.length < longLabel) return body;
+  const bytes = Buffer.from(body);
+  if (bytes.length < longLabel) return body;
+  const bodies =
+    kept.get(file) ?? new LRUCache({ maxSize: keptBytes, sizeCalculation: ({ length }) => length });
+  kept.set(file, bodies);
+  bodies.set(key, bytes);
+  return bytes;
+}
+
+/** The JSON of a label of `longLabel` bytes or more, undefined if there is none. */
+export function longJson(file: LabelFile, labelhash: Hex, highestVersion: number): Uint8Array | undefined {
+  const body = healedBody(file, labelhash, highestVersion);
+  if (typeof body === "string") throw new Error("The label is not long.");
+  return body?.subarray(beforeLabel.length, -afterLabel.length);
 }
 
 /** A heal of this many milliseconds is slow: its label has a hundred kilobytes or more. */
