@@ -37,8 +37,10 @@ const fullDiskPause = 30_000;
 const fullDisk = /no space left on device|disk full/i;
 const shutdownGrace = 20_000;
 
-// A backfill creates many short-lived rows: with Node's small default half of them are copied before they are dropped.
-const youngGeneration = "--max-semi-space-size=128";
+// A backfill creates many short-lived rows: with Node's small default half of them are copied before they are dropped. A larger
+// young generation would hold requests up while it is cleared. The rest of the heap is cleared when it has grown by half: by
+// default it may first grow by hundreds of megabytes, none of which is given back.
+const heapFlags = ["--max-semi-space-size=32", "--heap-growing-percent=50"];
 
 const log = (message: string) => console.error(escapeControls(message));
 
@@ -127,7 +129,7 @@ function run(command: Command, config: Config, options: string[]): Promise<End> 
     ...options,
   ];
   // Its own process group: Ctrl-C in a terminal reaches the launcher only, which passes it on once.
-  const ponder = spawn(process.execPath, [youngGeneration, "--import", preload, bin, command, ...given], {
+  const ponder = spawn(process.execPath, [...heapFlags, "--import", preload, bin, command, ...given], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
     // Colours are the launcher's: control characters of Ponder's output are escaped.
