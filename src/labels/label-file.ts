@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import type { Hex } from "viem";
 import packageJson from "../../package.json" with { type: "json" };
-import { digestLength } from "../ens/keccak.ts";
+import { digestLength, digestOfText } from "../ens/keccak.ts";
 import { isPreimage, labelKey, writeDigest } from "./digests.ts";
 import { isLabelSetId, type LabelSetFacts, labelDatabaseSchemaVersion } from "./label-set.ts";
 import { counted, type LabelSource } from "./source.ts";
@@ -128,24 +128,23 @@ function lookups(
 
 /** UTF-16 units of a label whose hash takes as long as a hundred heals. */
 const longToCheck = 65_536;
-/** Labels of that length of which it is known that they are right. */
+/** Labels of that length whose labelhash is known. */
 const mostChecked = 1000;
 
 /**
- * `isPreimage`, which hashes a long label only once: the file that is open never changes. Otherwise one label of megabytes,
- * asked for again and again, keeps the processor busy.
+ * `isPreimage` for the labels that are found by their key, which hashes a long one only once: the file that is open never
+ * changes. Otherwise one label of megabytes, asked for again and again, keeps the processor busy, also by labelhashes that
+ * have the same key.
  */
 function createLongChecks(): typeof isPreimage {
-  const checked = new Set<string>();
+  const known = new Map<number, Buffer>();
   return (label, digests, start = 0) => {
     if (label.length < longToCheck) return isPreimage(label, digests, start);
-    const digest = Buffer.from(digests.subarray(start, start + digestLength)).toString("hex");
-    // The row of a labelhash is found by its key: a label of another length is another row's.
-    const key = `${digest}${label.length}`;
-    if (checked.has(key)) return true;
-    if (!isPreimage(label, digests, start)) return false;
-    if (checked.size < mostChecked) checked.add(key);
-    return true;
+    // Each key has one row.
+    const key = labelKey(digests, start);
+    const digest = known.get(key) ?? Buffer.from(digestOfText(label));
+    if (known.size < mostChecked) known.set(key, digest);
+    return digest.equals(digests.subarray(start, start + digestLength));
   };
 }
 
