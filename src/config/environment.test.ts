@@ -39,8 +39,11 @@ const documentedLimits = {
   skip: 4_294_967_295,
   responseBytes: 67_108_864,
   timeoutMs: 10_000,
-  concurrency: 6,
+  concurrency: 4,
   queue: 256,
+  quickMs: 200,
+  slow: 2,
+  slowQueue: 64,
   queuePerClient: 128,
   trustedProxies: 0,
 };

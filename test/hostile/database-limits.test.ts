@@ -55,7 +55,7 @@ async function working(): Promise<number> {
 }
 
 test("one client's 80 slow queries let another pass, and its share of places is bounded", async () => {
-  const limits = { concurrency: 2, queue: 256, queuePerClient: 20, timeoutMs: 20_000 };
+  const limits = { concurrency: 2, slow: 0, queue: 256, queuePerClient: 20, timeoutMs: 20_000 };
   const { as, close } = await listen(limits);
   const statuses: number[] = [];
   const slow = Array.from({ length: 80 }, async () => {
@@ -71,6 +71,30 @@ test("one client's 80 slow queries let another pass, and its share of places is 
   const all = await Promise.all(slow);
   expect(all.filter(([status]) => status === 200)).toHaveLength(22);
   expect(all.filter(([status, after]) => status === 503 && after === "1")).toHaveLength(58);
+  close();
+});
+
+test("slow queries of many clients leave quick ones their places, and are refused beyond those that may wait", async () => {
+  const { as, close } = await listen({
+    concurrency: 1,
+    slow: 1,
+    slowQueue: 2,
+    quickMs: 20,
+    timeoutMs: 20_000,
+  });
+  const leaving = new AbortController();
+  const statuses: number[] = [];
+  const slow = Array.from({ length: 6 }, async (_, place) => {
+    const { status } = await as(`192.0.2.${place}`, "/slow/60000", leaving.signal);
+    statuses.push(status);
+  });
+  // One runs, two wait.
+  await expect.poll(() => statuses, { timeout: 5_000 }).toEqual([503, 503, 503]);
+  expect((await as("192.0.2.9", "/slow/1")).status).toBe(200);
+  await expect.poll(working, { timeout: 5_000 }).toBe(1);
+  leaving.abort();
+  await Promise.allSettled(slow);
+  await expect.poll(working, { timeout: 5_000 }).toBe(0);
   close();
 });
 

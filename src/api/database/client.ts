@@ -179,9 +179,11 @@ function createPooled(
       }
     } finally {
       signal.removeEventListener("abort", cancel);
-      ended.abort();
-      // A cancellation that is still on its way must not hit the connection's next statement.
-      await cancellation;
+      if (cancellation !== undefined) {
+        ended.abort();
+        // A cancellation that is still on its way must not hit the connection's next statement.
+        await cancellation;
+      }
       client.release(isBroken);
     }
   };

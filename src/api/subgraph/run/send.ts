@@ -2,6 +2,7 @@ import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import type { Context } from "hono";
 import { BusyError } from "../../database/queue.ts";
+import { letOthersWork } from "../request/price.ts";
 
 /** A response in parts: texts, and pieces of UTF-8. */
 export type Parts = readonly (string | Uint8Array)[];
@@ -99,10 +100,13 @@ function readInTime(
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
+        clearTimeout(timer);
         // A response to HEAD is never read.
         if (state === "waiting") onStart();
+        // A socket takes megabytes at once: in between others have their turn.
+        else await letOthersWork();
+        if (state === "ended") return;
         state = "reading";
-        clearTimeout(timer);
         const { done, value } = await iterator.next();
         if (done) {
           end();
