@@ -132,8 +132,9 @@ function run(command: Command, config: Config, options: string[]): Promise<End> 
   const ponder = spawn(process.execPath, [...heapFlags, "--import", preload, bin, command, ...given], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
-    // Colours are the launcher's: control characters of Ponder's output are escaped.
-    env: { ...process.env, NO_COLOR: "1" },
+    // Buffers from 128 KiB on go back to the system when they are released: glibc would raise that limit and keep them. Colours are
+    // the launcher's: control characters of Ponder's output are escaped.
+    env: { MALLOC_MMAP_THRESHOLD_: "131072", ...process.env, NO_COLOR: "1" },
   });
   const secrets = secretsOf(config);
   const isTerminal = process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;

@@ -1,6 +1,6 @@
 import type { PoolClient } from "../../ponder/sql-client.ts";
 
-/** A column as text; a long one as UTF-8 in the pieces in which it arrived. */
+/** A column as text; a long one as UTF-8 in pieces. */
 export type Column = string | readonly Uint8Array[] | null;
 
 // Rows up to this many bytes are left to the driver.
@@ -8,10 +8,12 @@ const shortRow = 262_144;
 const headerBytes = 5;
 const dataRow = "D".charCodeAt(0);
 const nothing: Buffer = Buffer.alloc(0);
+// Large enough for the memory to go back to the system afterwards (MALLOC_MMAP_THRESHOLD_ in scripts/ponder.ts).
+const mostOfPiece = 1_048_576;
 
 /**
  * Takes long rows out of what a connection receives. The driver would hold each in one buffer and then as one text; here
- * they stay in the pieces that arrived, and a row longer than allowed ends the connection with its first bytes.
+ * they are kept in pieces, and a row longer than allowed ends the connection with its first bytes.
  */
 export function takeLongRows(client: PoolClient) {
   const { stream } = client.connection;
@@ -24,7 +26,22 @@ export function takeLongRows(client: PoolClient) {
   let leftOfMessage = 0;
   let leftOfRow = 0;
   let pieces: Buffer[] = [];
+  let leftOfPiece = 0;
   let isTooLong = false;
+
+  // Keeps what has arrived of a row; returns how much that is.
+  function keep(arrived: Buffer): number {
+    let last = pieces.at(-1);
+    if (last === undefined || leftOfPiece === 0) {
+      leftOfPiece = Math.min(leftOfRow, mostOfPiece);
+      last = Buffer.allocUnsafeSlow(leftOfPiece);
+      pieces.push(last);
+    }
+    const kept = arrived.copy(last, last.length - leftOfPiece);
+    leftOfPiece -= kept;
+    leftOfRow -= kept;
+    return kept;
+  }
 
   function read(arrived: Buffer): void {
     if (mostBytes === 0) {
@@ -41,10 +58,7 @@ export function takeLongRows(client: PoolClient) {
         leftOfMessage -= size;
         at += size;
       } else if (leftOfRow > 0) {
-        const piece = chunk.subarray(at, at + leftOfRow);
-        pieces.push(piece);
-        leftOfRow -= piece.length;
-        at += piece.length;
+        at += keep(chunk.subarray(at, at + leftOfRow));
         start = at;
       } else if (chunk.length - at < headerBytes) {
         header = chunk.subarray(at);
@@ -75,6 +89,7 @@ export function takeLongRows(client: PoolClient) {
       header = nothing;
       leftOfMessage = 0;
       leftOfRow = 0;
+      leftOfPiece = 0;
       pieces = [];
     },
     /** The long row that the statement has given, if it has. */
