@@ -34,15 +34,18 @@ export function createApi({
   log: Log;
 }): Hono {
   const version = context.versions.nsIndexer;
-  const headers = Object.entries(commonHeaders(version));
+  const headers = Object.entries({ ...commonHeaders(version), "access-control-allow-origin": "*" });
   const app = new Hono();
 
   app.use(async (c: Context, next) => {
     const client = clientOf(c, clients?.trustedProxies ?? 0);
     c.set("client", client);
+    // ponder: its CORS middleware has begun a response, into which each of ours would be copied, its body as a stream.
+    c.res = undefined;
+    c.finalized = false;
+    for (const [name, value] of headers) c.header(name, value);
     if (clients === undefined) await next();
     else await clients.forClient(client, next);
-    for (const [name, value] of headers) c.header(name, value);
   });
   app.onError((error, c) => errorResponse(error, c, log));
   const welcome = welcomePage(version, context.config.namespace, subgraph !== undefined);
