@@ -11,6 +11,29 @@ const nothing: Buffer = Buffer.alloc(0);
 // Large enough for the memory to go back to the system afterwards (MALLOC_MMAP_THRESHOLD_ in scripts/ponder.ts).
 const mostOfPiece = 1_048_576;
 
+/** A row of so many bytes that is arriving, in pieces of a megabyte. */
+function createLongRow(bytes: number) {
+  const pieces: Buffer[] = [];
+  let left = bytes;
+  let leftOfPiece = 0;
+  return {
+    pieces,
+    left: () => left,
+    /** Keeps what belongs to the row; returns how many bytes of it, at most those of one piece. */
+    keep(arrived: Buffer): number {
+      if (leftOfPiece === 0) {
+        leftOfPiece = Math.min(left, mostOfPiece);
+        pieces.push(Buffer.allocUnsafeSlow(leftOfPiece));
+      }
+      const last = pieces.at(-1) ?? nothing;
+      const kept = arrived.copy(last, last.length - leftOfPiece);
+      leftOfPiece -= kept;
+      left -= kept;
+      return kept;
+    },
+  };
+}
+
 /**
  * Takes long rows out of what a connection receives. The driver would hold each in one buffer and then as one text; here
  * they are kept in pieces, and a row longer than allowed ends the connection with its first bytes.
@@ -24,24 +47,8 @@ export function takeLongRows(client: PoolClient) {
   let mostBytes = 0;
   let header = nothing;
   let leftOfMessage = 0;
-  let leftOfRow = 0;
-  let pieces: Buffer[] = [];
-  let leftOfPiece = 0;
+  let row = createLongRow(0);
   let isTooLong = false;
-
-  // Keeps what has arrived of a row; returns how much that is.
-  function keep(arrived: Buffer): number {
-    let last = pieces.at(-1);
-    if (last === undefined || leftOfPiece === 0) {
-      leftOfPiece = Math.min(leftOfRow, mostOfPiece);
-      last = Buffer.allocUnsafeSlow(leftOfPiece);
-      pieces.push(last);
-    }
-    const kept = arrived.copy(last, last.length - leftOfPiece);
-    leftOfPiece -= kept;
-    leftOfRow -= kept;
-    return kept;
-  }
 
   function read(arrived: Buffer): void {
     if (mostBytes === 0) {
@@ -57,8 +64,8 @@ export function takeLongRows(client: PoolClient) {
         const size = Math.min(leftOfMessage, chunk.length - at);
         leftOfMessage -= size;
         at += size;
-      } else if (leftOfRow > 0) {
-        at += keep(chunk.subarray(at, at + leftOfRow));
+      } else if (row.left() > 0) {
+        at += row.keep(chunk.subarray(at));
         start = at;
       } else if (chunk.length - at < headerBytes) {
         header = chunk.subarray(at);
@@ -69,7 +76,7 @@ export function takeLongRows(client: PoolClient) {
         else {
           if (at > start) forward(chunk.subarray(start, at));
           isTooLong = bytes > mostBytes;
-          leftOfRow = bytes - headerBytes;
+          if (!isTooLong) row = createLongRow(bytes - headerBytes);
           at += headerBytes;
           start = at;
         }
@@ -88,16 +95,14 @@ export function takeLongRows(client: PoolClient) {
       mostBytes = most;
       header = nothing;
       leftOfMessage = 0;
-      leftOfRow = 0;
-      leftOfPiece = 0;
-      pieces = [];
+      row = createLongRow(0);
     },
     /** The long row that the statement has given, if it has. */
-    row: (): Column[] | undefined => (pieces.length === 0 ? undefined : columnsOf(pieces)),
+    row: (): Column[] | undefined => (row.pieces.length === 0 ? undefined : columnsOf(row.pieces)),
     /** After a statement: the connection is the driver's again. */
     stop(): void {
       mostBytes = 0;
-      pieces = [];
+      row = createLongRow(0);
     },
     isTooLong: () => isTooLong,
   };
