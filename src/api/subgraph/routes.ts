@@ -11,6 +11,7 @@ import { compileRequest, type QueryRequest } from "./compile/compile-request.ts"
 import type { BlockHashes } from "./request/block-constraint.ts";
 import { createDocumentReader } from "./request/document.ts";
 import { createIntrospection } from "./request/introspection.ts";
+import { letOthersWork } from "./request/price.ts";
 import { RequestError, readBody, readParameters } from "./request.ts";
 import { type Answer, executeRequest } from "./run/execute.ts";
 import { createBlockHashes, type RpcBlock } from "./run/meta.ts";
@@ -99,6 +100,9 @@ export function createSubgraph({
 
 type Send = ReturnType<typeof createSender>;
 
+// Longer ones are parsed one a turn: parsing takes milliseconds, and many may arrive together.
+const shortRequest = 4_096;
+
 const compress = promisify(gzip);
 const compressFrom = 4_096;
 
@@ -125,7 +129,9 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
     .post("/", async (c) => {
       if (c.req.header("Content-Type") === undefined)
         throw new RequestError("Content-Type header is required");
-      const request = readBody(await readText(c, subgraph.limits.bodyBytes));
+      const text = await readText(c, subgraph.limits.bodyBytes);
+      if (text.length > shortRequest) await letOthersWork();
+      const request = readBody(text);
       return respond(c, subgraph, request, { send });
     })
     .get("/", async (c) => {
@@ -136,6 +142,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
         return sendPage(c, await page, send);
       if (url.search.length > subgraph.limits.bodyBytes)
         throw new RequestError("The query string is too long");
+      if (url.search.length > shortRequest) await letOthersWork();
       const request = readParameters(url.searchParams);
       if (/^\s*mutation\b/.test(request.query)) throw new RequestError("Mutations are not supported");
       return respondToGet(c, subgraph, request, { search: url.search, send });
