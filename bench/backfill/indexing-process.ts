@@ -36,7 +36,12 @@ export async function indexOnce<Result>({
   environment: Readonly<Record<string, string>>;
   whenComplete: () => Result | Promise<Result>;
 }): Promise<Indexed<Result>> {
-  const flags = ["--max-semi-space-size=128", "--disable-warning=DeprecationWarning"];
+  const flags = [
+    "--max-semi-space-size=32",
+    "--v8-pool-size=1",
+    "--heap-growing-percent=50",
+    "--disable-warning=DeprecationWarning",
+  ];
   const args = ["start", "--root", appRoot, "--schema", name, "--log-format", "json", "--port", String(port)];
   // Another checkout runs on its own packages.
   const home = existsSync(join(appRoot, ponder)) ? appRoot : root;
