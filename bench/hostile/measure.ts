@@ -100,7 +100,7 @@ export async function runAttack(
 ): Promise<AttackResult> {
   const child = fork(programs.attack);
   // Attackers have processors of their own elsewhere: here they get what the others leave.
-  if (child.pid !== undefined) setPriority(child.pid, 10);
+  if (child.pid !== undefined) setPriority(child.pid, 19);
   const started = performance.now();
   const timer = setTimeout(() => child.kill("SIGKILL"), attack.seconds * 1000 + graceMs);
   try {
