@@ -39,9 +39,8 @@ const shutdownGrace = 20_000;
 
 // A backfill creates many short-lived rows: with Node's small default half of them are copied before they are dropped. A larger
 // young generation would hold requests up while it is cleared. The rest of the heap is cleared when it has grown by half: by
-// default it may first grow by hundreds of megabytes, none of which is given back. One thread clears beside the main one: with
-// Node's four they take a small machine's processors from it.
-const heapFlags = ["--max-semi-space-size=32", "--v8-pool-size=1", "--heap-growing-percent=50"];
+// default it may first grow by hundreds of megabytes, none of which is given back.
+const heapFlags = ["--max-semi-space-size=32", "--heap-growing-percent=50"];
 
 const log = (message: string) => console.error(escapeControls(message));
 

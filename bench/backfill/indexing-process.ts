@@ -38,7 +38,6 @@ export async function indexOnce<Result>({
 }): Promise<Indexed<Result>> {
   const flags = [
     "--max-semi-space-size=32",
-    "--v8-pool-size=1",
     "--heap-growing-percent=50",
     "--disable-warning=DeprecationWarning",
   ];
