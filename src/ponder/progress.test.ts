@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { Socket } from "node:net";
 import { PGlite } from "@electric-sql/pglite";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createProgress } from "./progress.ts";
+import { createProgress } from "./http-server.ts";
 import type { Pool, SqlClient } from "./sql-client.ts";
 
 const away = { message: "The database does not respond.", details: "Try again in some seconds." };

@@ -11,7 +11,7 @@ import { compileRequest, type QueryRequest } from "./compile/compile-request.ts"
 import type { BlockHashes } from "./request/block-constraint.ts";
 import { createDocumentReader } from "./request/document.ts";
 import { createIntrospection } from "./request/introspection.ts";
-import { letOthersWork } from "./request/price.ts";
+import { letOthersWork } from "./request/turns.ts";
 import { RequestError, readBody, readParameters } from "./request.ts";
 import { type Answer, executeRequest } from "./run/execute.ts";
 import { createBlockHashes, type RpcBlock } from "./run/meta.ts";

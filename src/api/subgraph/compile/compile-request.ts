@@ -8,7 +8,8 @@ import {
   textOf,
 } from "../request/document.ts";
 import type { createIntrospection } from "../request/introspection.ts";
-import { Budget, letOthersWork, type Priced, workAtOnce } from "../request/price.ts";
+import { Budget, type Priced, workAtOnce } from "../request/price.ts";
+import { letOthersWork } from "../request/turns.ts";
 import { type EntityType, entityTypes } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
 import type { Value } from "../schema/values.ts";

@@ -2,7 +2,7 @@ import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import type { Context } from "hono";
 import { BusyError } from "../../database/queue.ts";
-import { letOthersWork } from "../request/price.ts";
+import { letOthersWork } from "../request/turns.ts";
 
 /** A response in parts: texts, and pieces of UTF-8. */
 export type Parts = readonly (string | Uint8Array)[];

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { letOthersWork } from "./price.ts";
+import { letOthersWork } from "./turns.ts";
 
 test("slices of eight requests never run in the same turn of the event loop", async () => {
   let resumed = 0;
