@@ -2,7 +2,7 @@ import { readConfig } from "./config/environment.ts";
 import type { PluginId } from "./config/plugins.ts";
 import { contractSources } from "./config/sources.ts";
 import { createSettings } from "./contracts/create-scope.ts";
-import { bindRules, type EventsOf } from "./contracts/on.ts";
+import { bindRules, bindStrictRules, type EventsOf, type LogsOf } from "./contracts/on.ts";
 import type { Namespace } from "./deployments/deployment.ts";
 import { isContractOf } from "./deployments/namespaces.ts";
 import { createAnomalyLog } from "./indexing/anomalies.ts";
@@ -10,6 +10,7 @@ import { createNodes } from "./indexing/node-reads.ts";
 import { openLabels } from "./labels/open-labels.ts";
 import { openMetrics } from "./metrics.ts";
 import { registerBasenames } from "./plugins/basenames.ts";
+import { registerEnsv2 } from "./plugins/ensv2.ts";
 import { registerLineanames } from "./plugins/lineanames.ts";
 import { registerProtocolAcceleration } from "./plugins/protocol-acceleration.ts";
 import { registerRegistrars } from "./plugins/registrars.ts";
@@ -20,11 +21,12 @@ import { processLog } from "./ponder/process.ts";
 
 // The one file with side effects on load: opens the labels and registers the indexing functions of the active plugins.
 
-const register: Record<PluginId, (events: EventsOf, namespace: Namespace) => void> = {
+const register: Record<PluginId, (events: EventsOf, namespace: Namespace, logs: LogsOf) => void> = {
   subgraph: registerSubgraph,
   basenames: registerBasenames,
   lineanames: registerLineanames,
   threedns: registerThreedns,
+  ensv2: (_, namespace, logs) => registerEnsv2(logs, namespace),
   "protocol-acceleration": registerProtocolAcceleration,
   registrars: registerRegistrars,
   tokenscope: registerTokenscope,
@@ -49,5 +51,7 @@ const settings = createSettings(labels, {
     logAnomaly(report);
   },
 });
-const events = bindRules(settings, (source) => source in sources);
-for (const plugin of config.plugins) register[plugin](events, config.datasources);
+const isSource = (source: string) => source in sources;
+const events = bindRules(settings, isSource);
+const logs = bindStrictRules(settings, isSource);
+for (const plugin of config.plugins) register[plugin](events, config.datasources, logs);

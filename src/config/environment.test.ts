@@ -127,7 +127,7 @@ test("reads the limits of the subgraph endpoint", () => {
 describe("refused alone", () => {
   test.each<[string, Environment, string]>([
     ["no namespace", { NAMESPACE: "" }, "NAMESPACE is missing"],
-    ["an unknown namespace", { NAMESPACE: "goerli" }, "mainnet, sepolia, holesky, ens-test-env"],
+    ["an unknown namespace", { NAMESPACE: "goerli" }, "mainnet, sepolia, sepolia-v2, holesky, ens-test-env"],
     ["an unknown plugin", { PLUGINS: "subgraph,efp" }, '"efp"'],
     ["a plugin in another case", { PLUGINS: "Subgraph" }, '"Subgraph"'],
     ["an empty plugin", { PLUGINS: "subgraph," }, '""'],

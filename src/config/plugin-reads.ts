@@ -1,4 +1,5 @@
 import type { Abi } from "viem";
+import { labelStoreAbi, leaseAbi, proxyFactoryAbi } from "../../abis/ensv2.ts";
 import { referralRenewalsAbi, reverseRegistrarAbi } from "../../abis/registrars.ts";
 import { registryAbi, registryResolverAbi } from "../../abis/registry.ts";
 import { resolverAbi, resolverRecordsAbi } from "../../abis/resolver.ts";
@@ -17,6 +18,10 @@ export const deploymentReads: Reads = {
   controller: "own",
   nameWrapper: nameWrapperAbi,
   threednsToken: threednsTokenAbi,
+  v2Registry: erc1155TransferAbi,
+  v2Factory: proxyFactoryAbi,
+  v2Registrar: leaseAbi,
+  v2LabelStore: labelStoreAbi,
 };
 
 /** What the other plugins read of every deployment. They require the root chain only, so that networks without the others can have them. */

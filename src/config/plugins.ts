@@ -38,7 +38,8 @@ export function datasourcesOf(plugin: PluginId, namespace: Namespace): string[] 
 
 /** Required datasources that the namespace lacks. */
 export function missingDatasources(plugin: PluginId, namespace: Namespace): string[] {
-  const required = deploymentOf(plugin)?.datasources ?? [rootDatasource];
+  const deployment = deploymentOf(plugin);
+  const required = deployment?.required ?? deployment?.datasources ?? [rootDatasource];
   return required.filter((id) => namespace[id] === undefined);
 }
 

@@ -1,5 +1,7 @@
 import type { Abi, Hex } from "viem";
+import { proxyFactoryAbi, registryV2Abi, resolverV2Abi } from "../../abis/ensv2.ts";
 import { resolverRecordsAbi } from "../../abis/resolver.ts";
+import { erc1155TransferAbi } from "../../abis/tokens.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import type { Datasource, Deployment } from "../deployments/deployment.ts";
 import { type Deployed, deployedContracts, namesKey } from "../deployments/namespaces.ts";
@@ -19,10 +21,13 @@ type RowRules = {
   normalization: string;
 };
 
-/** One of Ponder's contract entries: the logs of one contract, by the chain's name. */
+/** The contracts that a factory deployed, from the block of their deployment on, as Ponder's configuration names them. */
+type Children = { address: Hex; event: (typeof proxyFactoryAbi)[0]; parameter: "proxyAddress" };
+
+/** One of Ponder's contract entries: the logs of one contract, or of many, by the chain's name. */
 export type ContractEntry = {
   abi: Abi;
-  chain: Record<string, { address?: Hex; startBlock: number; endBlock?: number }>;
+  chain: Record<string, { address?: Hex | Children; startBlock: number; endBlock?: number }>;
   rowRules: RowRules;
 };
 
@@ -30,8 +35,11 @@ export type ContractEntry = {
 export type PlannedEntry = {
   key: string;
   entry: ContractEntry;
-  /** For resolvers: which of their events a names plugin reads; `every` for those of `protocol-acceleration`. */
-  resolver?: "records" | "dns" | "every";
+  /**
+   * For resolvers: which of their events a names plugin reads; `every` for those of `protocol-acceleration`. `registries`
+   * for the registries of the second generation.
+   */
+  resolver?: "records" | "dns" | "registries" | "every";
 };
 
 /** The entry of a datasource's contract; undefined where the namespace or the block range lacks it. */
@@ -99,6 +107,8 @@ function namesEntries(config: Config, deployment: Deployment, plugin: PluginId):
   return deployedContracts(config.datasources, rolesOf(plugin), [deployment]).flatMap((deployed) => {
     const { datasourceId, name, contract } = deployed;
     const key = namesKey(deployment, datasourceId, name);
+    if (contract.role === "v2Registry") return registryEntries(config, deployment, deployed);
+    if (contract.role === "v2Factory") return factoryEntries(config, deployment, deployed);
     if (contract.role !== "resolver")
       return plannedEntry(config, deployed, { key, abi: abiFor(plugin, contract) });
     const records = plannedEntry(config, deployed, {
@@ -114,6 +124,43 @@ function namesEntries(config: Config, deployment: Deployment, plugin: PluginId):
       ...plannedEntry(config, deployed, { key: dnsKey, abi: contract.dnsAbi, resolver: "dns" }),
     ];
   });
+}
+
+// A registry may be put into the tree long after its first logs, and any contract can be one: their events are read of every
+// contract. ERC-1155 transfers are read of the deployment's own registries and of those that its factory deployed.
+function registryEntries(config: Config, deployment: Deployment, deployed: Deployed): PlannedEntry[] {
+  const { datasourceId, name, contract } = deployed;
+  const key = namesKey(deployment, datasourceId, name);
+  const own = plannedEntry(config, deployed, { key, abi: erc1155TransferAbi });
+  if (contract.role !== "v2Registry" || !contract.isRoot) return own;
+  const every = plannedEntry(config, deployed, {
+    key: namesKey(deployment, datasourceId, "Registries"),
+    abi: registryV2Abi,
+    resolver: "registries",
+  });
+  return [...every.map((plan) => withAddress(plan, undefined)), ...own];
+}
+
+function factoryEntries(config: Config, deployment: Deployment, deployed: Deployed): PlannedEntry[] {
+  const { datasourceId, name, address } = deployed;
+  if (address === undefined) return [];
+  const [event] = proxyFactoryAbi;
+  const entry = (contract: string, abi: Abi) =>
+    plannedEntry(config, deployed, { key: namesKey(deployment, datasourceId, contract), abi });
+  const children = (contract: string, abi: Abi) =>
+    entry(contract, abi).map((plan) => withAddress(plan, { address, event, parameter: "proxyAddress" }));
+  return [
+    ...entry(name, proxyFactoryAbi),
+    ...children("ProxyTokens", erc1155TransferAbi),
+    ...children("ProxyRecords", resolverV2Abi),
+  ];
+}
+
+function withAddress(plan: PlannedEntry, address: Children | undefined): PlannedEntry {
+  const chain = Object.entries(plan.entry.chain).map(([name, { address: _, ...range }]) => {
+    return [name, address === undefined ? range : { address, ...range }] as const;
+  });
+  return { ...plan, entry: { ...plan.entry, chain: Object.fromEntries(chain) } };
 }
 
 // `registrars` goes deployment by deployment, so that a registrar stands before its controllers; the others role by role.

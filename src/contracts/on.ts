@@ -1,7 +1,7 @@
 import { ponder } from "ponder:registry";
 import { type Abi, type AbiEvent, type Hex, type ParseAbiItem, parseAbiItem } from "viem";
 import type { EventArgs, EventName, EventOf } from "../deployments/deployment.ts";
-import { type Args, type PlacedString, withEmittedStrings } from "../ens/event-strings.ts";
+import { type Args, argumentReader, type PlacedString, withEmittedStrings } from "../ens/event-strings.ts";
 import type { Scope, Settings } from "../indexing/scope.ts";
 import { type PonderContext, type PonderEvent, scopeOf } from "./create-scope.ts";
 
@@ -21,6 +21,20 @@ export type On<A extends Abi> = <const Key extends EventKey<A>>(
 /** `On` for a contract entry, by its key. With an `emitter` (lower case) only that contract's logs count. */
 export type EventsOf = <const A extends Abi>(source: string, abi: A, emitter?: Hex) => On<A>;
 
+/** Arguments of an event whose strings are their bytes in hex. */
+type RawArgs<T> = { [Name in keyof T]: string extends T[Name] ? Hex : T[Name] };
+
+/**
+ * As `EventsOf`, for events that any contract may emit in any form: arguments are read strictly from the log, strings as bytes
+ * in hex, and a log that is not exactly the declared event is reported.
+ */
+export type LogsOf = <const A extends Abi>(
+  source: string,
+  abi: A,
+) => <const Name extends EventName<A>>(
+  event: Name,
+  rule: (scope: Scope, args: RawArgs<EventArgs<EventOf<A, Name>>>) => unknown,
+) => void;
 type Input = {
   context: PonderContext;
   event: PonderEvent & { args: Args; log: { topics: Topics; data: Hex } };
@@ -48,17 +62,36 @@ export function bindRules(settings: Settings, isSource: (source: string) => bool
   };
 }
 
+/** Registers rules that read their logs strictly; see LogsOf. */
+export function bindStrictRules(settings: Settings, isSource: (source: string) => boolean): LogsOf {
+  return (source, abi) => (event, rule) => {
+    if (!isSource(source)) return;
+    const read = argumentReader(eventIn(abi, event));
+    const apply = rule as (scope: Scope, args: Args) => unknown;
+    register(`${source}:${event}`, ({ context, event }) => {
+      const scope = scopeOf(settings, context, event);
+      const args = read(event.log.topics, event.log.data);
+      return args === undefined ? scope.report("malformed-log", scope) : apply(scope, args);
+    });
+  };
+}
+
 // How many topics the event has, and which of its arguments outside of topics are strings.
 function shapeOf(abi: Abi, key: string): { topics: number; strings: PlacedString[] } {
-  const item = key.includes("(")
-    ? (parseAbiItem(`event ${key}` as "event X()") as AbiEvent)
-    : abi.find((one) => one.type === "event" && one.name === key);
-  if (item?.type !== "event") throw new Error(`The ABI has no event ${key}.`);
+  const item = eventIn(abi, key);
   const inputs = item.inputs.filter(({ indexed }) => !indexed);
   return {
     topics: 1 + item.inputs.length - inputs.length,
     strings: inputs.flatMap(({ type, name }, place) => (type === "string" && name ? [{ name, place }] : [])),
   };
+}
+
+function eventIn(abi: Abi, key: string): AbiEvent {
+  const item = key.includes("(")
+    ? (parseAbiItem(`event ${key}` as "event X()") as AbiEvent)
+    : abi.find((one) => one.type === "event" && one.name === key);
+  if (item?.type !== "event") throw new Error(`The ABI has no event ${key}.`);
+  return item;
 }
 
 // ponder: a missing topic is null.

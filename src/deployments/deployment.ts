@@ -12,7 +12,7 @@
 
 import type { Abi, AbiEvent, GetEventArgs, Hex } from "viem";
 
-export const namespaceIds = ["mainnet", "sepolia", "holesky", "ens-test-env"] as const;
+export const namespaceIds = ["mainnet", "sepolia", "sepolia-v2", "holesky", "ens-test-env"] as const;
 
 export type NamespaceId = (typeof namespaceIds)[number];
 
@@ -91,7 +91,15 @@ export type Contract =
   /** Resolves names of accounts on the root chain (ENSIP-19). */
   | { role: "reverseResolver" }
   /** Where names are sold: Seaport. */
-  | { role: "marketplace" };
+  | { role: "marketplace" }
+  /** A registry of the second generation that no factory deployed; names are read from the root on. */
+  | { role: "v2Registry"; isRoot: boolean }
+  /** Deploys registries and resolvers of users as proxies. */
+  | { role: "v2Factory" }
+  /** Sells or renews names for a payment token. */
+  | { role: "v2Registrar" }
+  /** Announces the text of labels. */
+  | { role: "v2LabelStore" };
 
 /** Sells and renews names of a base registrar; `read` has a reader for each event of its ABI. */
 export type Controller = {
@@ -115,6 +123,8 @@ export type ContractGroup = {
 /** Contracts that issue names, and the plugin that indexes these names. */
 export type Deployment<PluginId extends string = string> = ContractGroup & {
   plugin: PluginId;
+  /** The datasources without which the plugin cannot run; all unless given. */
+  required?: readonly string[];
   /** Managed name of a datasource that a file adds without specifying one. */
   managedName?: string;
   /** Resolvers on the root chain that answer from this deployment's registry, as contracts of the root datasource. */

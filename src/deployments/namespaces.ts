@@ -23,6 +23,7 @@ export const contractGroups: readonly ContractGroup[] = [root, seaport, ...other
 export const namespaces: Readonly<Record<NamespaceId, Namespace>> = {
   mainnet: namespaceOf("mainnet"),
   sepolia: namespaceOf("sepolia"),
+  "sepolia-v2": { ...namespaceOf("sepolia"), ...namespaceOf("sepolia-v2") },
   holesky: namespaceOf("holesky"),
   "ens-test-env": namespaceOf("ens-test-env"),
 };

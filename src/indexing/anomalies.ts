@@ -32,7 +32,12 @@ export type Anomaly =
   | "controller-without-registrar"
   | "contradictory-token-transfer"
   | "odd-token-batch"
-  | "odd-token-amount";
+  | "odd-token-amount"
+  | "malformed-log"
+  | "malformed-label"
+  | "unknown-entry"
+  | "contradictory-entry"
+  | "odd-roles";
 
 /** Where an anomaly happened: enough to find the log on any explorer. */
 export type AnomalyReport = { anomaly: Anomaly; chainId: number; transactionHash: string; logIndex: number };

@@ -1,5 +1,6 @@
 import { is, SQL, Table } from "drizzle-orm";
 import { getTableConfig, type PgColumn, PgDialect, type PgTable } from "drizzle-orm/pg-core";
+import * as ensv2 from "../../src/schema/ensv2.ts";
 import * as acceleration from "../../src/schema/protocol-acceleration.ts";
 import * as registrars from "../../src/schema/registrars.ts";
 import * as subgraph from "../../src/schema/subgraph.ts";
@@ -9,7 +10,7 @@ const dialect = new PgDialect({ casing: "snake_case" });
 
 /** The tables of the schema by their SQL names. */
 export const tables = new Map(
-  Object.values({ ...acceleration, ...registrars, ...subgraph, ...tokenscope })
+  Object.values({ ...acceleration, ...ensv2, ...registrars, ...subgraph, ...tokenscope })
     .filter((table): table is typeof table & PgTable => is(table, Table))
     .map((table) => [getTableConfig(table).name, table as PgTable]),
 );

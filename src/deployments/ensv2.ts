@@ -1,0 +1,76 @@
+import { type Hex, namehash } from "viem";
+import type { Deployment, Namespace } from "./deployment.ts";
+
+/** Datasources of sets of contracts: the one in use, and one that it replaced, where both are wanted. */
+export const ensv2Datasources = ["ensv2", "ensv2Former"] as const;
+
+/**
+ * The second generation of ENS: registries in registries, on the root chain. A set of contracts is data; it is replaced as a
+ * whole, on the test network every few weeks. Contracts without a role are known by their name.
+ */
+export const ensv2: Deployment<"ensv2"> = {
+  plugin: "ensv2",
+  datasources: ensv2Datasources,
+  required: ["ensv2"],
+  contracts: {
+    RootRegistry: { role: "v2Registry", isRoot: true },
+    ETHRegistry: { role: "v2Registry", isRoot: false },
+    VerifiableFactory: { role: "v2Factory" },
+    ETHRegistrar: { role: "v2Registrar" },
+    ETHRenewerV1: { role: "v2Registrar" },
+    LabelStore: { role: "v2LabelStore" },
+  },
+  namespaces: {
+    // Deployed on 2026-10-01.
+    "sepolia-v2": {
+      ensv2: {
+        chainId: 11155111,
+        contracts: since(11_820_291, {
+          RootRegistry: "0xb458d6a3a77919449d03e7a6903c26827c1ec43f",
+          ETHRegistry: "0xd4ebcbbdf463c9c45784603db0ddd499bc44a8b4",
+          ETHRegistrar: "0xf633e7fc17e2bbe0d0965d18ec1821dcb754a3d3",
+          ETHRenewerV1: "0xf2ece44980778966b8a0fccb3a9e339440f6e045",
+          VerifiableFactory: "0xda70306c98e97ece36f997a21368e53298572991",
+          LabelStore: "0xed8246ff02203a4d4cb262bd78beaa7408a57cae",
+          PermissionedResolverImpl: "0x115eb53f0c60696633855f90b138178fb40b2b2c",
+          WrapperRegistryImpl: "0xbe768b63e5fbbfbb0ae97e9064e0002df8001880",
+          PublicResolverV2: "0xdc4a563d00f5c3012b699794eb9e13a561be386f",
+          ENSV1Resolver: "0x322b7581ca210a69c6d0e0d7c88a7688d2789cb0",
+          UnlockedMigrationController: "0x2a35b94df22cc7354570be2284655e2cdc0e64a2",
+          LockedMigrationController: "0x6029a063d69b09d23c52a754a90e4fe43adac3a8",
+          Graveyard: "0xb58a90a39d13cce1d0e192b5da5c47640855b04d",
+        }),
+      },
+    },
+  },
+};
+
+/** What the sets of a namespace know of contracts: addresses in lower case. */
+export type KnownContracts = {
+  /** Contracts that register names which were brought over. */
+  migrators: ReadonlySet<Hex>;
+  /** Implementations of registries of locked names. */
+  wrapperImplementations: ReadonlySet<Hex>;
+  /** Nodes of the names in registries, for the .eth ones. */
+  nodes: ReadonlyMap<Hex, Hex>;
+};
+
+/** What all sets of a namespace know; a chain's registries are read together. */
+export function knownContracts(namespace: Namespace): KnownContracts {
+  const named = (...names: string[]) =>
+    ensv2Datasources.flatMap((id) =>
+      names.flatMap(
+        (name) => (namespace[id]?.contracts[name]?.address?.toLowerCase() as Hex | undefined) ?? [],
+      ),
+    );
+  return {
+    migrators: new Set(named("UnlockedMigrationController", "LockedMigrationController")),
+    wrapperImplementations: new Set(named("WrapperRegistryImpl")),
+    nodes: new Map(named("ETHRegistry").map((registry) => [registry, namehash("eth")])),
+  };
+}
+
+function since(startBlock: number, addresses: Record<string, Hex>) {
+  const sources = Object.entries(addresses).map(([name, address]) => [name, { address, startBlock }]);
+  return Object.fromEntries(sources);
+}

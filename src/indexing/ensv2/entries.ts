@@ -1,0 +1,185 @@
+import { type Hex, hexToBytes } from "viem";
+import type { KnownContracts } from "../../deployments/ensv2.ts";
+import { keccak256 } from "../../ens/keccak.ts";
+import { tokenIdToHex, zeroAddress } from "../../ens/nodes.ts";
+import { unlessMissing } from "../../ponder/store.ts";
+import { v2Entry } from "../../schema/ensv2.ts";
+import type { Scope } from "../scope.ts";
+import { adoptWrapperRegistry } from "./contracts.ts";
+
+// Entries of registries, as the contracts store them. The emitter may be any contract: a log that no registry could emit is
+// reported and skipped, and what is stored counts only where a name leads to the registry.
+
+type Row = typeof v2Entry.$inferSelect;
+type Label = { tokenId: bigint; labelHash: Hex; label: Hex };
+
+const versions = 0xffff_ffffn;
+const mostLabelBytes = 255;
+
+// The id under which a registry stores what a token id, resource or labelhash names: its last four bytes are zero.
+function storageIdOf(id: bigint): Hex {
+  return tokenIdToHex(id & ~versions);
+}
+
+/** LabelRegistered: replaces the whole entry. `sender` is a migration controller for a name of the first generation. */
+export async function applyLabelRegistered(
+  scope: Scope,
+  { migrators }: KnownContracts,
+  { owner, expiry, sender, ...label }: Label & { owner: Hex; expiry: bigint; sender: Hex },
+): Promise<void> {
+  const isMigrated = migrators.has(sender) || sender === scope.emitter;
+  await replaceEntry(scope, label, { owner, expiry, migratedAt: isMigrated ? scope.timestamp : null });
+}
+
+/** LabelReserved: replaces the whole entry; it has no owner. */
+export async function applyLabelReserved(
+  scope: Scope,
+  { expiry, tokenId, labelHash, label }: Label & { expiry: bigint },
+): Promise<void> {
+  await replaceEntry(scope, { tokenId, labelHash, label }, { owner: zeroAddress, expiry, migratedAt: null });
+}
+
+/** LabelUnregistered: the entry expires now. Its pointers stay in storage, where a renewal finds them. */
+export function applyLabelUnregistered(scope: Scope, { tokenId }: { tokenId: bigint }): Promise<void> {
+  return change(scope, tokenId, () => ({ expiry: scope.timestamp }));
+}
+
+/** ExpiryUpdated: also brings back what had expired. */
+export function applyExpiryUpdated(
+  scope: Scope,
+  { tokenId, newExpiry: expiry }: { tokenId: bigint; newExpiry: bigint },
+): Promise<void> {
+  return change(scope, tokenId, () => ({ expiry }));
+}
+
+/** ResolverUpdated. */
+export function applyResolverUpdated(
+  scope: Scope,
+  { tokenId, resolver }: { tokenId: bigint; resolver: Hex },
+): Promise<void> {
+  return change(scope, tokenId, () => ({ resolver }));
+}
+
+/** SubregistryUpdated: the only thing that puts a registry into the tree. */
+export async function applySubregistryUpdated(
+  scope: Scope,
+  known: KnownContracts,
+  { tokenId, subregistry }: { tokenId: bigint; subregistry: Hex },
+): Promise<void> {
+  let edge: Row | undefined;
+  await change(scope, tokenId, (entry) => {
+    edge = entry;
+    return { subregistry };
+  });
+  if (edge) await adoptWrapperRegistry(scope, known, { subregistry, entry: edge });
+}
+
+/** TokenRegenerated: a change of roles moved the token to a new id; the resource stays. */
+export function applyTokenRegenerated(
+  scope: Scope,
+  { oldTokenId, newTokenId }: { oldTokenId: bigint; newTokenId: bigint },
+): Promise<void> {
+  return change(scope, oldTokenId, ({ storageId, tokenId }) =>
+    storageIdOf(newTokenId) === storageId && tokenIdToHex(oldTokenId) === tokenId
+      ? { tokenId: tokenIdToHex(newTokenId) }
+      : undefined,
+  );
+}
+
+/** TokenResource: the resource of a new registration's roles. */
+export function applyTokenResource(
+  scope: Scope,
+  { tokenId, resource }: { tokenId: bigint; resource: bigint },
+): Promise<void> {
+  return change(scope, tokenId, ({ storageId }) =>
+    storageIdOf(resource) === storageId ? { resource: tokenIdToHex(resource) } : undefined,
+  );
+}
+
+/**
+ * TransferSingle or TransferBatch. A burn in force belongs to a change of roles, whose TokenRegenerated follows; any other
+ * ends a registration: both versions rise. The burn of an expired registration precedes the event that replaces it.
+ */
+export async function applyTokens(
+  scope: Scope,
+  { ids, values, from, to }: { ids: readonly bigint[]; values: readonly bigint[]; from: Hex; to: Hex },
+): Promise<void> {
+  if (ids.length !== values.length || ids.length > mostTokensAtOnce)
+    return scope.report("odd-token-batch", scope);
+  for (const [place, tokenId] of ids.entries()) {
+    if (values[place] === 0n) continue;
+    if (values[place] !== 1n) {
+      scope.report("odd-token-amount", scope);
+      continue;
+    }
+    await change(scope, tokenId, (entry) => moved(scope, entry, { tokenId, from, to }));
+  }
+}
+
+const mostTokensAtOnce = 500;
+
+function moved(
+  { timestamp }: Scope,
+  entry: Row,
+  { tokenId, from, to }: { tokenId: bigint; from: Hex; to: Hex },
+): Partial<Row> | undefined {
+  if (entry.tokenId !== tokenIdToHex(tokenId)) return undefined;
+  if (from !== zeroAddress && from !== entry.owner) return undefined;
+  if (to !== zeroAddress) return { owner: to };
+  if (timestamp < entry.expiry) return {};
+  return { owner: zeroAddress, tokenId: nextVersion(entry.tokenId), resource: nextVersion(entry.resource) };
+}
+
+function nextVersion(id: Hex): Hex {
+  const value = BigInt(id);
+  return tokenIdToHex((value & ~versions) | ((value + 1n) & versions));
+}
+
+async function replaceEntry(
+  scope: Scope,
+  { tokenId, labelHash, label }: Label,
+  values: Pick<Row, "owner" | "expiry" | "migratedAt">,
+): Promise<void> {
+  const storageId = storageIdOf(tokenId);
+  const bytes = hexToBytes(label);
+  const isLabel = bytes.length > 0 && bytes.length <= mostLabelBytes && keccak256(bytes) === labelHash;
+  if (!isLabel || storageIdOf(BigInt(labelHash)) !== storageId) {
+    scope.report("malformed-label", scope);
+    return;
+  }
+  const replaced = {
+    ...values,
+    labelhash: labelHash,
+    label,
+    tokenId: tokenIdToHex(tokenId),
+    resolver: zeroAddress,
+    subregistry: zeroAddress,
+    createdAt: scope.timestamp,
+  };
+  await scope.db
+    .insert(v2Entry)
+    .values({ ...keyOf(scope, storageId), resource: storageId, ...replaced })
+    .onConflictDoUpdate(replaced);
+}
+
+// Reports an unknown entry, and a change that contradicts the stored one: `changes` gives undefined for it.
+async function change(
+  scope: Scope,
+  id: bigint,
+  changes: (entry: Row) => Partial<Omit<Row, "chainId" | "registry" | "storageId">> | undefined,
+): Promise<void> {
+  let isContradictory = false;
+  const updated = await unlessMissing(
+    scope.db.update(v2Entry, keyOf(scope, storageIdOf(id))).set((entry) => {
+      const set = changes(entry);
+      isContradictory = set === undefined;
+      return set ?? {};
+    }),
+  );
+  if (updated === undefined) scope.report("unknown-entry", scope);
+  else if (isContradictory) scope.report("contradictory-entry", scope);
+}
+
+function keyOf({ chainId, emitter: registry }: Scope, storageId: Hex) {
+  return { chainId, registry, storageId };
+}

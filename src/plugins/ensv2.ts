@@ -1,0 +1,63 @@
+import { labelStoreAbi, leaseAbi, proxyFactoryAbi, registryV2Abi, resolverV2Abi } from "../../abis/ensv2.ts";
+import { erc1155TransferAbi } from "../../abis/tokens.ts";
+import type { LogsOf } from "../contracts/on.ts";
+import type { Namespace } from "../deployments/deployment.ts";
+import { ensv2, ensv2Datasources, type KnownContracts, knownContracts } from "../deployments/ensv2.ts";
+import { deployedContracts, namesKey } from "../deployments/namespaces.ts";
+import * as contracts from "../indexing/ensv2/contracts.ts";
+import * as entries from "../indexing/ensv2/entries.ts";
+import * as leases from "../indexing/ensv2/leases.ts";
+import * as records from "../indexing/ensv2/records.ts";
+
+/** Registers the indexing functions of the plugin `ensv2`: registries in registries, their roles, leases and records. */
+export function registerEnsv2(logs: LogsOf, namespace: Namespace): void {
+  const known = knownContracts(namespace);
+  for (const datasourceId of ensv2Datasources) {
+    const source = (name: string) => namesKey(ensv2, datasourceId, name);
+    registerRegistries(logs, source("Registries"), known);
+    registerRecords(logs, source("ProxyRecords"));
+    for (const name of ["RootRegistry", "ETHRegistry", "ProxyTokens"]) {
+      const on = logs(source(name), erc1155TransferAbi);
+      on("TransferSingle", (scope, { id, value, from, to }) =>
+        entries.applyTokens(scope, { ids: [id], values: [value], from, to }),
+      );
+      on("TransferBatch", entries.applyTokens);
+    }
+    logs(source("VerifiableFactory"), proxyFactoryAbi)("ProxyDeployed", contracts.applyProxyDeployed);
+    logs(source("LabelStore"), labelStoreAbi)("Label", leases.applyLabel);
+  }
+  for (const { datasourceId, name } of deployedContracts(namespace, ["v2Registrar"], [ensv2])) {
+    const on = logs(namesKey(ensv2, datasourceId, name), leaseAbi);
+    on("NameRegistered", leases.applyLeaseStarted);
+    on("NameRenewed", leases.applyLeaseRenewed);
+  }
+}
+
+function registerRegistries(logs: LogsOf, source: string, known: KnownContracts): void {
+  const on = logs(source, registryV2Abi);
+  on("LabelRegistered", (scope, args) => entries.applyLabelRegistered(scope, known, args));
+  on("LabelReserved", entries.applyLabelReserved);
+  on("LabelUnregistered", entries.applyLabelUnregistered);
+  on("ExpiryUpdated", entries.applyExpiryUpdated);
+  on("SubregistryUpdated", (scope, args) => entries.applySubregistryUpdated(scope, known, args));
+  on("ResolverUpdated", entries.applyResolverUpdated);
+  on("TokenRegenerated", entries.applyTokenRegenerated);
+  on("TokenResource", entries.applyTokenResource);
+  on("ParentUpdated", contracts.applyParentUpdated);
+  on("EACRolesChanged", contracts.applyRolesChanged);
+}
+
+function registerRecords(logs: LogsOf, source: string): void {
+  const on = logs(source, resolverV2Abi);
+  on("ResolverCreated", contracts.applyResolverCreated);
+  on("Linked", records.applyLinked);
+  on("Cleared", records.applyCleared);
+  on("AddressUpdated", records.applyAddressUpdated);
+  on("TextUpdated", records.applyTextUpdated);
+  on("DataUpdated", records.applyDataUpdated);
+  on("ContenthashUpdated", records.applyContenthashUpdated);
+  on("ABIUpdated", records.applyAbiUpdated);
+  on("InterfaceUpdated", records.applyInterfaceUpdated);
+  on("NameUpdated", records.applyNameUpdated);
+  on("AliasChanged", records.applyAliasChanged);
+}

@@ -1,0 +1,175 @@
+import { index, onchainTable, primaryKey } from "ponder";
+import { hex, text } from "./columns.ts";
+
+// The second generation of the name service: registries in registries. Rows are kept by emitting contract, whether the tree
+// holds it or not: names are read by walking from the root, so that rows of strangers are under no name. Label and name
+// bytes are stored in hex, as any bytes occur. Ids of an entry share their first 28 bytes; the last four are versions.
+
+/**
+ * One row per label that a registry ever registered or reserved; a new registration or reservation replaces it. It says
+ * what the contract stores: whether that is in force depends on the expiry (Unix seconds; reached means expired).
+ */
+export const v2Entry = onchainTable(
+  "v2_entries",
+  (t) => ({
+    chainId: t.integer().notNull(),
+    registry: hex(t).notNull(),
+    /** Labelhash with its last four bytes zero. */
+    storageId: hex(t).notNull(),
+    labelhash: hex(t).notNull(),
+    label: hex(t).notNull(),
+    tokenId: hex(t).notNull(),
+    /** Resource of the roles while the entry is in force; an expired one already has the next version. */
+    resource: hex(t).notNull(),
+    /** Latest holder of the token, expired or not; zero for a reservation. */
+    owner: hex(t).notNull(),
+    expiry: t.bigint().notNull(),
+    resolver: hex(t).notNull(),
+    subregistry: hex(t).notNull(),
+    /** Unix seconds of the latest registration or reservation. */
+    createdAt: t.bigint().notNull(),
+    /** Unix seconds at which a name of the first generation was brought over; null for others. */
+    migratedAt: t.bigint(),
+  }),
+  (table) => ({
+    pk: primaryKey({ columns: [table.chainId, table.registry, table.storageId] }),
+    byOwner: index().on(table.owner),
+    bySubregistry: index().on(table.subregistry),
+  }),
+);
+
+/** One row per proxy of the factory, and per contract that claims a parent or was made a registry of a migrated name. */
+export const v2Contract = onchainTable(
+  "v2_contracts",
+  (t) => ({
+    chainId: t.integer().notNull(),
+    address: hex(t).notNull(),
+    /** First implementation of a proxy of the factory; null for other contracts. */
+    implementation: hex(t),
+    /** Whether it announced itself as a resolver with record ids. */
+    hasRecordIds: t.boolean().notNull(),
+    /** Registry and label (bytes) that it claims to be under; only SubregistryUpdated of that entry makes it true. */
+    parent: hex(t),
+    parentLabel: hex(t),
+    /** Node of the migrated, locked name whose wrapped subnames the registry may take over. */
+    node: hex(t),
+  }),
+  (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address] }) }),
+);
+
+/** Roles of an account on a resource of a contract, as a bitmap in hex; zero when they were taken away. Resource 0: the whole contract. */
+export const v2Role = onchainTable(
+  "v2_roles",
+  (t) => ({
+    chainId: t.integer().notNull(),
+    address: hex(t).notNull(),
+    resource: hex(t).notNull(),
+    account: hex(t).notNull(),
+    roles: hex(t).notNull(),
+  }),
+  (table) => ({
+    pk: primaryKey({ columns: [table.chainId, table.address, table.resource, table.account] }),
+    byAccount: index().on(table.account),
+  }),
+);
+
+/** One row per paid registration or renewal. Id: Ponder's checkpoint. Amounts in units of the payment token. */
+export const v2Lease = onchainTable(
+  "v2_leases",
+  (t) => ({
+    id: text(t).primaryKey(),
+    chainId: t.integer().notNull(),
+    /** `registration` or `renewal`. */
+    type: text(t).notNull(),
+    /** The selling contract. */
+    registrar: hex(t).notNull(),
+    tokenId: hex(t).notNull(),
+    labelhash: hex(t).notNull(),
+    label: hex(t).notNull(),
+    /** Of a registration. */
+    owner: hex(t),
+    /** Seconds. */
+    duration: t.bigint().notNull(),
+    /** Of a renewal; Unix seconds. */
+    expiry: t.bigint(),
+    paymentToken: hex(t).notNull(),
+    base: t.bigint().notNull(),
+    premium: t.bigint().notNull(),
+    /** 32 bytes as emitted. */
+    referrer: hex(t).notNull(),
+    /** Sender of the transaction. */
+    sender: hex(t).notNull(),
+    blockNumber: t.bigint().notNull(),
+    timestamp: t.bigint().notNull(),
+    transactionHash: hex(t).notNull(),
+  }),
+  (table) => ({ byLabelhash: index().on(table.labelhash, table.id) }),
+);
+
+/** Every label that the store of labels announced, as bytes. */
+export const v2Label = onchainTable("v2_labels", (t) => ({
+  labelhash: hex(t).primaryKey(),
+  label: hex(t).notNull(),
+}));
+
+/** Record id of a node in a resolver with record ids: 0 if it was unlinked. The root node's is the default. */
+export const v2RecordLink = onchainTable(
+  "v2_record_links",
+  (t) => ({
+    chainId: t.integer().notNull(),
+    resolver: hex(t).notNull(),
+    node: hex(t).notNull(),
+    recordId: t.bigint().notNull(),
+    /** DNS wire format. */
+    name: hex(t).notNull(),
+  }),
+  (table) => ({ pk: primaryKey({ columns: [table.chainId, table.resolver, table.node] }) }),
+);
+
+/** A value under a record id. Those of an older generation than the record's were cleared at once. */
+export const v2Record = onchainTable(
+  "v2_records",
+  (t) => ({
+    chainId: t.integer().notNull(),
+    resolver: hex(t).notNull(),
+    recordId: t.bigint().notNull(),
+    /** keccak-256 of kind, `:` and key. */
+    keyHash: hex(t).notNull(),
+    /** `address`, `text`, `data`, `contenthash`, `abi`, `interface` or `name`. */
+    kind: text(t).notNull(),
+    /** Coin type, content type or interface id; text keys as bytes in hex; empty where a record has one value. */
+    key: text(t).notNull(),
+    /** Bytes; none for an unset record; null where only the chain knows. */
+    value: hex(t),
+    generation: t.integer().notNull(),
+  }),
+  (table) => ({
+    pk: primaryKey({ columns: [table.chainId, table.resolver, table.recordId, table.keyHash] }),
+  }),
+);
+
+/** How often a record was cleared at once; no row if never. */
+export const v2RecordGeneration = onchainTable(
+  "v2_record_generations",
+  (t) => ({
+    chainId: t.integer().notNull(),
+    resolver: hex(t).notNull(),
+    recordId: t.bigint().notNull(),
+    generation: t.integer().notNull(),
+  }),
+  (table) => ({ pk: primaryKey({ columns: [table.chainId, table.resolver, table.recordId] }) }),
+);
+
+/** Alias of a name and the names below it in a resolver keyed by nodes. An empty target is none. */
+export const v2Alias = onchainTable(
+  "v2_aliases",
+  (t) => ({
+    chainId: t.integer().notNull(),
+    resolver: hex(t).notNull(),
+    /** keccak-256 of the name in DNS wire format. */
+    nameHash: hex(t).notNull(),
+    /** DNS wire format. */
+    target: hex(t).notNull(),
+  }),
+  (table) => ({ pk: primaryKey({ columns: [table.chainId, table.resolver, table.nameHash] }) }),
+);
