@@ -1,0 +1,143 @@
+import { type Abi, type AbiEvent, decodeEventLog, type Hex, toEventSelector } from "viem";
+import type { Recording } from "../../../devnet/recording.ts";
+import { type Config, parseEnvironment } from "../../../src/config/environment.ts";
+import { type ContractEntry, contractSources } from "../../../src/config/sources.ts";
+import { createSettings } from "../../../src/contracts/create-scope.ts";
+import { bindRules, bindStrictRules, type EventsOf, type LogsOf } from "../../../src/contracts/on.ts";
+import type { Anomaly } from "../../../src/indexing/anomalies.ts";
+import { createMemoryStore } from "../memory-store.ts";
+import { handlers } from "../registry.ts";
+
+/** A log as a node returns it. A contract may emit one without topics. */
+export type PlayedLog = {
+  address: Hex;
+  topics: readonly Hex[];
+  data: Hex;
+  blockNumber: Hex;
+  transactionHash: Hex;
+  logIndex: Hex;
+};
+
+type Register = (config: Config, events: EventsOf, logs: LogsOf) => void;
+
+/**
+ * An index over a store in memory, of one chain: each log reaches the contract entries of the configuration that match it, in
+ * their order, as Ponder feeds them. `register` registers the plugins.
+ */
+export function createRecordedIndex(
+  { chainId, blocks, receipts }: Pick<Recording, "chainId" | "blocks" | "receipts">,
+  {
+    environment,
+    datasources,
+    register,
+  }: { environment: Record<string, string>; datasources: string; register: Register },
+) {
+  const config = parseEnvironment(
+    { ...environment, DATASOURCES_FILE: "datasources.json" },
+    () => datasources,
+  );
+  const sources = contractSources(config);
+  const store = createMemoryStore();
+  const anomalies = new Map<Anomaly, number>();
+  const settings = createSettings(
+    { heal: () => undefined },
+    {
+      isSubgraphCompatible: config.isSubgraphCompatible,
+      rootChainId: chainId,
+      nodes: async () => undefined,
+      isConfigured: () => true,
+      report: ({ anomaly }) => anomalies.set(anomaly, (anomalies.get(anomaly) ?? 0) + 1),
+    },
+  );
+  handlers.clear();
+  const isSource = (source: string) => source in sources;
+  register(config, bindRules(settings, isSource), bindStrictRules(settings, isSource));
+  const registered = new Map(handlers);
+
+  const logs = receipts.flatMap((receipt) =>
+    (receipt["logs"] as PlayedLog[]).map((log) => ({ ...log, sender: receipt["from"] as Hex })),
+  );
+  const times = new Map(blocks.map(({ number, timestamp }) => [Number(number), BigInt(String(timestamp))]));
+  const routes = Object.entries(sources).flatMap(([source, entry]) => routesOf(source, entry, logs));
+  const byTopic = Map.groupBy(routes, ({ topic }) => topic);
+
+  async function play(log: PlayedLog & { sender?: Hex }): Promise<void> {
+    const block = Number(log.blockNumber);
+    const topics: readonly (Hex | null)[] = [...log.topics, null, null, null, null].slice(0, 4);
+    for (const { item, key, matches } of byTopic.get(log.topics[0] ?? "0x") ?? []) {
+      const handler = matches(log.address, block) ? registered.get(key) : undefined;
+      const args = handler && argsOf(item, log);
+      if (handler === undefined || args === undefined) continue;
+      await handler({
+        event: {
+          id: `${String(block).padStart(60, "0")}${String(Number(log.logIndex)).padStart(15, "0")}`,
+          args,
+          block: { number: BigInt(block), timestamp: times.get(block) ?? BigInt(block) },
+          transaction: { hash: log.transactionHash, from: log.sender ?? `0x${"b2".repeat(20)}` },
+          log: { address: log.address, logIndex: Number(log.logIndex), topics, data: log.data },
+        },
+        context: { db: store.db, chain: { id: chainId }, client: {} },
+      });
+    }
+  }
+
+  let played = 0;
+  /** Plays the recording up to a block. */
+  async function playTo(block: number): Promise<void> {
+    for (let log = logs[played]; log && Number(log.blockNumber) <= block; log = logs[played]) {
+      await play(log);
+      played += 1;
+    }
+  }
+
+  return { config, store, anomalies, logs, play, playTo };
+}
+
+type Route = {
+  topic: Hex;
+  item: AbiEvent;
+  key: string;
+  matches: (address: Hex, block: number) => boolean;
+};
+
+function routesOf(source: string, { abi, chain }: ContractEntry, logs: readonly PlayedLog[]): Route[] {
+  const [range] = Object.values(chain);
+  if (range === undefined) return [];
+  const { address, startBlock } = range;
+  const children = typeof address === "object" ? childrenOf(address, logs) : undefined;
+  const matches = (emitter: Hex, block: number) =>
+    block >= startBlock &&
+    (children
+      ? (children.get(emitter) ?? Number.POSITIVE_INFINITY) <= block
+      : address === undefined || address === emitter);
+  return abi.flatMap((item) =>
+    item.type === "event"
+      ? [{ topic: toEventSelector(item), item, key: `${source}:${nameIn(abi, item)}`, matches }]
+      : [],
+  );
+}
+
+// From the block of their creation on, as Ponder has it: logs before the factory's own in that block count.
+function childrenOf({ address, event }: { address: Hex; event: AbiEvent }, logs: readonly PlayedLog[]) {
+  const children = new Map<Hex, number>();
+  for (const log of logs) {
+    if (log.address !== address || log.topics[0] !== toEventSelector(event)) continue;
+    const child: Hex = `0x${log.topics[2]?.slice(26)}`;
+    children.set(child, Math.min(children.get(child) ?? Number.POSITIVE_INFINITY, Number(log.blockNumber)));
+  }
+  return children;
+}
+
+function nameIn(abi: Abi, { name, inputs }: AbiEvent): string {
+  if (abi.filter((item) => item.type === "event" && item.name === name).length === 1) return name;
+  return `${name}(${inputs.map((input) => `${input.type}${input.indexed ? " indexed" : ""} ${input.name}`).join(", ")})`;
+}
+
+// Ponder leaves out the logs that its decoder refuses.
+function argsOf(item: AbiEvent, { topics, data }: PlayedLog): object | undefined {
+  try {
+    return decodeEventLog({ abi: [item], topics: topics as [Hex, ...Hex[]], data }).args ?? {};
+  } catch {
+    return undefined;
+  }
+}
