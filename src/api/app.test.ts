@@ -79,6 +79,7 @@ function api({
     database: { row: async () => [] },
     subregistries: [],
     names: { managedNames: ["eth"], inactiveNames: [], rootManagedName: "eth", nameWrappers: [] },
+    ensv2: undefined,
     resolution: {
       known: knownContracts(namespaces.mainnet),
       clientOf: () => undefined,

@@ -19,6 +19,7 @@ import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
 import { createChainClients } from "./resolution/chain-clients.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
+import { v2ContractsOf } from "./resolution/v2-names.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
 import { endOfChain, statusChains } from "./status/facts.ts";
 import { watchLabelsVersion } from "./status/labels-version.ts";
@@ -81,6 +82,7 @@ export default createApi({
     clock: Date.now,
     subregistries: indexedSubregistries(config.datasources),
     names: namesContext(config.datasources, config.plugins),
+    ensv2: v2ContractsOf(config.datasources),
     resolution: {
       known: knownContracts(config.datasources),
       clientOf: createChainClients(config.chains),

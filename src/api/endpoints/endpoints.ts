@@ -3,6 +3,7 @@ import { config } from "./config.ts";
 import { indexingStatus, realtime } from "./indexing-status.ts";
 import { nameSales } from "./name-sales.ts";
 import { nameTokens } from "./name-tokens.ts";
+import { permissions } from "./permissions.ts";
 import { registrarActions } from "./registrar-actions.ts";
 import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "./resolve.ts";
 
@@ -13,6 +14,7 @@ const list = [
   ...registrarActions,
   nameTokens,
   nameSales,
+  permissions,
   resolvedRecords,
   resolvedPrimaryName,
   resolvedPrimaryNames,

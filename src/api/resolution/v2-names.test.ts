@@ -1,14 +1,9 @@
 import { hexToBytes } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  createV2Index,
-  readTruth,
-  type Snapshot,
-  v2Contracts,
-} from "../../../test/support/ensv2/recording.ts";
+import { createV2Index, readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { keccak256 } from "../../ens/keccak.ts";
-import { pathOf, readV2Names, type V2Name } from "./v2-names.ts";
+import { pathOf, readV2Names, type V2Name, v2ContractsOf } from "./v2-names.ts";
 
 // The recorded chain against what calls said of each name, at twenty blocks.
 
@@ -18,18 +13,29 @@ beforeAll(async () => {
 });
 afterAll(() => stored.client.close());
 
+const index = createV2Index();
+const contracts = v2ContractsOf(index.config.datasources);
 const signal = new AbortController().signal;
 const hashesOf = (labels: Snapshot["names"][number]["labels"]) =>
   labels.map((raw) => keccak256(hexToBytes(raw)));
 
 function readNames({ timestamp: time }: Snapshot, labels: Snapshot["names"][number]["labels"][]) {
+  if (contracts === undefined) throw new Error("The namespace has no ENSv2.");
   const paths = labels.map((one) => pathOf(hashesOf(one)));
-  return readV2Names(stored.database, v2Contracts, { paths, time, hasV1: true }, signal);
+  return readV2Names(stored.database, contracts, { paths, time, hasV1: true }, signal);
 }
 
 // Where the walk stopped, as an offset into the DNS name.
 function offsetOf({ labels }: Snapshot["names"][number], level: number): number {
   return labels.slice(0, labels.length - level).reduce((sum, raw) => sum + 1 + hexToBytes(raw).length, 0);
+}
+
+// The registry that holds the name says itself that it is at the place above the name.
+function isCanonical({ registries }: Snapshot, { registry, labels }: Snapshot["names"][number]): boolean {
+  const above = labels
+    .slice(1)
+    .map((raw) => `${(raw.length / 2 - 1).toString(16).padStart(2, "0")}${raw.slice(2)}`);
+  return registry !== null && registries[registry]?.canonicalName === `0x${above.join("")}00`;
 }
 
 const statuses = ["available", "reserved", "registered"];
@@ -47,6 +53,7 @@ function nameDifferences(snapshot: Snapshot, names: V2Name[]): string[] {
       offset: expected.resolver?.offset,
       subregistry: expected.subregistry,
       status: expected.exists ?? 0,
+      isCanonical: isCanonical(snapshot, expected),
     };
     const read = {
       owner: found.owner,
@@ -54,14 +61,13 @@ function nameDifferences(snapshot: Snapshot, names: V2Name[]): string[] {
       offset: offsetOf(expected, found.resolverLevel),
       subregistry: found.subregistry,
       status: expected.registry === null ? 0 : statuses.indexOf(found.entry?.status ?? "available"),
+      isCanonical: expected.registry !== null && found.isCanonical,
     };
     return JSON.stringify(given) === JSON.stringify(read)
       ? []
       : [`${snapshot.block} ${expected.name} ${JSON.stringify(given)} ${JSON.stringify(read)}`];
   });
 }
-
-const index = createV2Index();
 
 describe.each(readTruth())("at block $block", (snapshot) => {
   beforeAll(async () => {

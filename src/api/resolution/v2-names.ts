@@ -1,4 +1,6 @@
 import type { Hex } from "viem";
+import type { Namespace } from "../../deployments/deployment.ts";
+import { ensv2Datasources } from "../../deployments/ensv2.ts";
 import { rootNode, subnode, zeroAddress } from "../../ens/nodes.ts";
 import type { Database } from "../database/client.ts";
 
@@ -17,6 +19,25 @@ export type V2Contracts = {
   v1Resolver: Hex;
   publicResolver: Hex;
 };
+
+/** The contracts of the namespace's set in use; undefined where it has none. */
+export function v2ContractsOf(namespace: Namespace): V2Contracts | undefined {
+  const set = namespace[ensv2Datasources[0]];
+  if (set === undefined) return undefined;
+  const named = (name: string) =>
+    (set.contracts[name]?.address?.toLowerCase() as Hex | undefined) ?? zeroAddress;
+  const [root, ethRegistry] = [named("RootRegistry"), named("ETHRegistry")];
+  return {
+    chainId: set.chainId,
+    root,
+    ethRegistry,
+    registries: [root, ethRegistry],
+    graveyard: named("Graveyard"),
+    resolvers: [named("PermissionedResolverImpl"), named("RecordResolverImpl")],
+    v1Resolver: named("ENSV1Resolver"),
+    publicResolver: named("PublicResolverV2"),
+  };
+}
 
 /** Which generation's data are in force for a name under .eth: see docs/data-model.md. Null: the index cannot tell. */
 export type Authority = "v2" | "reserved" | "v1" | "none" | null;

@@ -38,6 +38,7 @@ test("lists every REST endpoint once", () => {
     "/api/registrar-actions/{parentNode}",
     "/api/name-tokens",
     "/api/name-sales",
+    "/api/permissions",
     "/api/resolve/records/{name}",
     "/api/resolve/primary-name/{address}/{chainId}",
     "/api/resolve/primary-names/{address}",

@@ -6,6 +6,7 @@ import { namesContext } from "../../../src/api/endpoints/name-tokens.ts";
 import { createAdmission, resolutionLimits } from "../../../src/api/resolution/admission.ts";
 import { defaultGatewayLimits } from "../../../src/api/resolution/gateway.ts";
 import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
+import { v2ContractsOf } from "../../../src/api/resolution/v2-names.ts";
 import type { Snapshot } from "../../../src/api/status/snapshot.ts";
 import { indexedSubregistries, namespaces } from "../../../src/deployments/namespaces.ts";
 import { insertAction } from "../../support/actions.ts";
@@ -14,7 +15,14 @@ import { readDump } from "../../support/subgraph/entities.ts";
 import type { FuzzResponse } from "./oracle.ts";
 import type { FuzzRequest } from "./requests.ts";
 
-const plugins = ["subgraph", "basenames", "registrars", "tokenscope", "protocol-acceleration"] as const;
+const plugins = [
+  "subgraph",
+  "basenames",
+  "registrars",
+  "tokenscope",
+  "protocol-acceleration",
+  "ensv2",
+] as const;
 const now = 1_700_000_000;
 
 /**
@@ -52,6 +60,7 @@ export async function createWholeApi() {
       clock: () => now * 1000,
       subregistries: indexedSubregistries(namespace),
       names: namesContext(namespace, plugins),
+      ensv2: v2ContractsOf(namespaces["sepolia-v2"]),
       resolution: {
         known: knownContracts(namespace),
         clientOf: revertingClient,

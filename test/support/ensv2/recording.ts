@@ -4,7 +4,6 @@ import { brotliDecompressSync } from "node:zlib";
 import type { Hex } from "viem";
 import { projectRoot } from "../../../devnet/indexing-service.ts";
 import { readAddresses, readRecording } from "../../../devnet/recording.ts";
-import type { V2Contracts } from "../../../src/api/resolution/v2-names.ts";
 import { registerEnsv2 } from "../../../src/plugins/ensv2.ts";
 import { registerProtocolAcceleration } from "../../../src/plugins/protocol-acceleration.ts";
 import { registerSubgraph } from "../../../src/plugins/subgraph.ts";
@@ -134,17 +133,3 @@ export function createV2Index() {
     },
   });
 }
-
-const addressOf = (name: string): Hex => v2Addresses[name] ?? "0x";
-
-/** Its contracts by which names are read. */
-export const v2Contracts: V2Contracts = {
-  chainId: v2ChainId,
-  root: addressOf("RootRegistry"),
-  registries: [addressOf("RootRegistry"), addressOf("ETHRegistry")],
-  ethRegistry: addressOf("ETHRegistry"),
-  graveyard: addressOf("Graveyard"),
-  resolvers: [addressOf("PermissionedResolverImpl"), addressOf("RecordResolverImpl")],
-  v1Resolver: addressOf("ENSV1Resolver"),
-  publicResolver: addressOf("PublicResolverV2"),
-};

@@ -1,0 +1,133 @@
+import type { Hex } from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
+import { createV2Index, readTruth } from "../../../test/support/ensv2/recording.ts";
+import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
+import { v2ContractsOf } from "../resolution/v2-names.ts";
+import { permissions } from "./permissions.ts";
+
+// Roles at the last block of the recorded chain, as the registries' own views give them.
+
+type Permission = { resource: Hex; account: Hex; roles: string[]; bitmap: Hex; label?: string; kind: string };
+
+const snapshots = readTruth();
+const last = snapshots[snapshots.length - 1];
+const index = createV2Index();
+let stored: Awaited<ReturnType<typeof createStoredIndex>>;
+beforeAll(async () => {
+  stored = await createStoredIndex();
+  await index.playTo(last?.block ?? 0);
+  await stored.store(index);
+});
+afterAll(() => stored.client.close());
+
+function open(ensv2 = v2ContractsOf(index.config.datasources), plugins = ["subgraph", "ensv2"]) {
+  const status = { current: () => currentStatus("omnichain-following", last?.timestamp) };
+  return openEndpoints([permissions], { database: stored.database, plugins, status, ensv2 }).ask;
+}
+
+async function everyPermission(query: string): Promise<Permission[]> {
+  const ask = open();
+  const found: Permission[] = [];
+  for (let page = 1; ; page++) {
+    const { status, body } = await ask(`/api/permissions?${query}&recordsPerPage=100&page=${page}`);
+    expect(status).toBe(200);
+    found.push(...body.permissions);
+    if (!body.pageContext.hasNext) return found;
+  }
+}
+
+const bitmapsOf = (found: readonly Permission[]) =>
+  found
+    .map(({ resource, account, bitmap }) => [resource, account, `0x${BigInt(bitmap).toString(16)}`].join(" "))
+    .sort();
+
+test("a registry's roles are those in force on the chain", async () => {
+  for (const [address, { hostile, entries, rootRoles }] of Object.entries(last?.registries ?? {})) {
+    const ofRoot = Object.entries(rootRoles).map(([account, roles]) => [
+      `0x${"0".repeat(64)}`,
+      account,
+      roles,
+    ]);
+    const ofEntries = entries.flatMap(({ resource, roles }) =>
+      Object.entries(roles).map(([account, bitmap]) => [resource, account, bitmap]),
+    );
+    const expected = hostile ? [] : [...ofRoot, ...ofEntries].map((one) => one.join(" ")).sort();
+    expect(bitmapsOf(await everyPermission(`registry=${address}`)), address).toEqual(expected);
+  }
+});
+
+test("a name has the roles of its entry and of its registry", async () => {
+  const { body } = await open()("/api/permissions?name=test.eth&recordsPerPage=100");
+  const owner = "0x141f5c134df39820b309b9f839dff8591437ebbd";
+  expect(body.name).toMatchObject({
+    name: "test.eth",
+    version: "v2",
+    reserved: false,
+    status: "registered",
+    isCanonical: true,
+    registry: "0xef87c3474f394be45393fc1dc3197e1ea4756df6",
+    owner,
+    resolver: "0xc2a0cabc223ba263de832478ce956b05dce7e8ae",
+  });
+  const ofEntry = (body.permissions as Permission[]).filter(({ label }) => label === "test");
+  expect(ofEntry.map(({ account, roles }) => [account, roles])).toEqual([
+    [
+      owner,
+      [
+        "CAN_SET_SUBREGISTRY",
+        "CAN_SET_RESOLVER",
+        "CAN_SET_SUBREGISTRY_ADMIN",
+        "CAN_SET_RESOLVER_ADMIN",
+        "CAN_TRANSFER_ADMIN",
+      ],
+    ],
+  ]);
+});
+
+test.each([
+  ["migrateme.eth", { version: "v2", reserved: false, migratedAt: expect.any(Number), status: "registered" }],
+  ["notpremigrated.eth", { version: "v1", reserved: false, status: "available" }],
+  ["lapsed.eth", { version: null, status: "available" }],
+  ["reserved.eth", { version: "v1", reserved: true, status: "reserved" }],
+  // Linked from another place, under which its registry does not say it is.
+  ["wallet.linked.parent.eth", { version: "v2", isCanonical: false }],
+  ["x.trap.eth", { owner: null }],
+  ["absent.absent.eth", { registry: null, status: "available" }],
+])("%s", async (name, expected) => {
+  const { body } = await open()(`/api/permissions?name=${name}`);
+  expect(body.name).toMatchObject(expected);
+});
+
+test("an account has no roles by the word of contracts that the factory did not deploy", async () => {
+  const found = await everyPermission("account=0x141f5c134df39820b309b9f839dff8591437ebbd");
+  expect(found.length).toBeGreaterThan(0);
+  expect(new Set(found.map(({ account }) => account)).size).toBe(1);
+});
+
+test.each([
+  ["", "Give exactly one of name, registry and account"],
+  [
+    "?name=a.eth&account=0x141f5c134df39820b309b9f839dff8591437ebbd",
+    "Give exactly one of name, registry and account",
+  ],
+])("400 with the reason: %s", async (query, message) => {
+  const { status, body } = await open()(`/api/permissions${query}`);
+  expect([status, body]).toEqual([400, { message: "Invalid Input", details: { errors: [message] } }]);
+});
+
+test.each([
+  "?name=A.eth",
+  "?registry=0x12",
+  "?account=x",
+  "?name=a.eth&page=0",
+  "?name=a.eth&page=9",
+  "?name=a&name=b",
+])("400 for %s", async (query) => {
+  expect((await open()(`/api/permissions${query}`)).status).toBe(400);
+});
+
+test("503 without the plugin", async () => {
+  const { status, body } = await open(undefined, ["subgraph"])("/api/permissions?name=a.eth");
+  expect([status, body.details]).toEqual([503, "Needed plugins: ensv2. Not active: ensv2."]);
+});

@@ -1,0 +1,28 @@
+import type { Hex } from "viem";
+import { expect, test } from "vitest";
+import { type RoleHolder, roleNames } from "./roles.ts";
+
+// RegistryRolesLib and PermissionedResolver of contracts-v2: a role is the lowest bit of a nybble, its admin 128 bits higher.
+test.each<[Hex, RoleHolder, string[]]>([
+  ["0x0", "registry", []],
+  ["0x1", "registry", ["CAN_REGISTER"]],
+  ["0x1000000", "registry", ["CAN_SET_RESOLVER"]],
+  [`0x1${"0".repeat(39)}`, "registry", ["CAN_TRANSFER_ADMIN"]],
+  // A name registered through the .eth registrar.
+  [
+    "0x1110000000000000000000000000000001100000",
+    "registry",
+    [
+      "CAN_SET_SUBREGISTRY",
+      "CAN_SET_RESOLVER",
+      "CAN_SET_SUBREGISTRY_ADMIN",
+      "CAN_SET_RESOLVER_ADMIN",
+      "CAN_TRANSFER_ADMIN",
+    ],
+  ],
+  ["0x11", "resolver", ["CAN_SET_ADDR", "CAN_SET_TEXT"]],
+  [`0x1${"0".repeat(31)}`, "resolver", ["CAN_UPGRADE"]],
+  ["0x10000000000", "resolver", ["ROLE_10"]],
+])("%s of a %s", (bitmap, holder, names) => {
+  expect(roleNames(bitmap, holder)).toEqual(names);
+});

@@ -1,0 +1,51 @@
+import type { Hex } from "viem";
+
+type Names = Readonly<Record<number, string>>;
+
+// By place among the 32 roles of four bits each; the admin of a role is 128 bits further.
+const registryRoles: Names = {
+  0: "CAN_REGISTER",
+  1: "CAN_REGISTER_RESERVED",
+  2: "CAN_SET_PARENT",
+  3: "CAN_UNREGISTER",
+  4: "CAN_RENEW",
+  5: "CAN_SET_SUBREGISTRY",
+  6: "CAN_SET_RESOLVER",
+  7: "CAN_TRANSFER",
+  8: "WAS_RESERVED",
+  9: "CAN_SET_URI",
+  30: "CAN_NAME",
+  31: "CAN_UPGRADE",
+};
+
+const resolverRoles: Names = {
+  0: "CAN_SET_ADDR",
+  1: "CAN_SET_TEXT",
+  2: "CAN_SET_CONTENTHASH",
+  3: "CAN_SET_PUBKEY",
+  4: "CAN_SET_ABI",
+  5: "CAN_SET_INTERFACE",
+  6: "CAN_SET_NAME",
+  7: "CAN_SET_ALIAS",
+  8: "CAN_CLEAR",
+  9: "CAN_SET_DATA",
+  30: "CAN_NAME",
+  31: "CAN_UPGRADE",
+};
+
+/** The kinds of contracts of ENSv2 that have roles. */
+export type RoleHolder = "registry" | "resolver";
+
+/**
+ * The names of the roles in a bitmap, the lowest first; the admin of a role may grant it. A role without a known name is
+ * `ROLE_` and its place.
+ * @example roleNames("0x01000000", "registry") // ["CAN_SET_RESOLVER"]
+ * @example roleNames(`0x1${"0".repeat(39)}`, "registry") // ["CAN_TRANSFER_ADMIN"]
+ */
+export function roleNames(bitmap: Hex, holder: RoleHolder): string[] {
+  const names = holder === "registry" ? registryRoles : resolverRoles;
+  const digits = bitmap.slice(2).padStart(64, "0");
+  return Array.from({ length: 64 }, (_, place) => place)
+    .filter((place) => digits[63 - place] !== "0")
+    .map((place) => `${names[place % 32] ?? `ROLE_${place % 32}`}${place < 32 ? "" : "_ADMIN"}`);
+}
