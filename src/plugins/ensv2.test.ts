@@ -1,11 +1,7 @@
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
-import {
-  createV2Index,
-  readTruth,
-  type Snapshot,
-  type TrueEntry,
-} from "../../test/support/ensv2/recording.ts";
+import { createV2Index } from "../../test/support/ensv2/played-index.ts";
+import { readTruth, type Snapshot, type TrueEntry } from "../../test/support/ensv2/recording.ts";
 import { zeroAddress } from "../ens/nodes.ts";
 import { v2Entry, v2Role } from "../schema/ensv2.ts";
 

@@ -1,7 +1,8 @@
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
-import { createV2Index, readTruth } from "../../../test/support/ensv2/recording.ts";
+import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
+import { readTruth } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { v2ContractsOf } from "../resolution/v2-names.ts";
 import { permissions } from "./permissions.ts";

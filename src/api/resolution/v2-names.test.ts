@@ -1,6 +1,7 @@
 import { hexToBytes } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createV2Index, readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
+import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
+import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { pathOf, readV2Names, type V2Name, v2ContractsOf } from "./v2-names.ts";

@@ -3,20 +3,16 @@ import { join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import type { Hex } from "viem";
 import { projectRoot } from "../../../devnet/indexing-service.ts";
-import { readAddresses, readRecording } from "../../../devnet/recording.ts";
-import { registerEnsv2 } from "../../../src/plugins/ensv2.ts";
-import { registerProtocolAcceleration } from "../../../src/plugins/protocol-acceleration.ts";
-import { registerSubgraph } from "../../../src/plugins/subgraph.ts";
-import { createRecordedIndex } from "./recorded-index.ts";
+import { readAddresses } from "../../../devnet/recording.ts";
 
 /** Folder of the recorded chain with the contracts of both generations. */
-const v2Folder = join(projectRoot, "devnet/recording/v2-a");
+export const v2Folder = join(projectRoot, "devnet/recording/v2-a");
 
 /** Its chain id. */
-const v2ChainId = 15_658_742;
+export const v2ChainId = 15_658_742;
 
 /** Its contracts by the names of the deployment. */
-const v2Addresses = readAddresses(v2Folder);
+export const v2Addresses = readAddresses(v2Folder);
 
 /** An entry as the registry's views return it; null where a call fails. */
 export type TrueEntry = {
@@ -100,13 +96,14 @@ const contractsOfV2 = [
 ];
 
 /** A datasources file for the recorded chain. */
-function v2DatasourcesFile(): string {
+export function v2DatasourcesFile(): string {
   const source = (name: string) => ({ address: v2Addresses[name], startBlock: 0 });
   const root = Object.entries(contractsOfRoot).map(([name, recorded]) => [name, source(recorded)]);
   const table = {
     ensroot: {
       [v2ChainId]: { contracts: { ...Object.fromEntries(root), Resolver: { startBlock: 0 } } },
     },
+    rrRoot: { [v2ChainId]: { contracts: { DefaultReverseRegistrar: source("DefaultReverseRegistrar") } } },
     ensv2: {
       [v2ChainId]: { contracts: Object.fromEntries(contractsOfV2.map((name) => [name, source(name)])) },
     },
@@ -115,21 +112,7 @@ function v2DatasourcesFile(): string {
 }
 
 /** Settings of an index of the recorded chain with the plugins that answers about names need. */
-const v2Environment = {
+export const v2Environment = {
   NAMESPACE: "ens-test-env",
   PLUGINS: "subgraph,ensv2,protocol-acceleration",
-  LABELS_URL: "file:labels.sqlite",
 };
-
-/** An index of the recorded chain over a store in memory; nothing is played yet. */
-export function createV2Index() {
-  return createRecordedIndex(readRecording(v2Folder), {
-    environment: { ...v2Environment, [`RPC_URL_${v2ChainId}`]: "http://localhost" },
-    datasources: v2DatasourcesFile(),
-    register: ({ datasources }, events, logs) => {
-      registerSubgraph(events, datasources);
-      registerEnsv2(logs, datasources);
-      registerProtocolAcceleration(events, datasources);
-    },
-  });
-}

@@ -1,0 +1,147 @@
+import { encodeAbiParameters, type Hex, keccak256, padHex, stringToHex, toEventSelector } from "viem";
+import { expect, test } from "vitest";
+import { registryV2Abi, resolverV2Abi } from "../../../abis/ensv2.ts";
+import { erc1155TransferAbi } from "../../../abis/tokens.ts";
+import { createRandom, type Random } from "../../../devnet/random.ts";
+import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
+import type { PlayedLog } from "../../../test/support/ensv2/recorded-index.ts";
+import { v2Addresses } from "../../../test/support/ensv2/recording.ts";
+import { createScopes } from "../../../test/support/scope.ts";
+import { zeroAddress } from "../../ens/nodes.ts";
+import { v2Entry, v2Role } from "../../schema/ensv2.ts";
+import { applyRolesChanged } from "./contracts.ts";
+import { applyLabelReserved, applyTokens } from "./entries.ts";
+import { applyLabel } from "./leases.ts";
+
+const events = [...registryV2Abi, ...resolverV2Abi, ...erc1155TransferAbi].map((item) =>
+  toEventSelector(item),
+);
+const strangers = Array.from(
+  { length: 20 },
+  (_, place): Hex => `0x${String(place).padStart(2, "0").repeat(20)}`,
+);
+
+// Words as contracts emit them, and what none would: dirty upper bytes, offsets and lengths beyond the data, cut data.
+function wordOf(random: Random, ids: readonly Hex[]): string {
+  return random.pick([
+    () => random.pick(ids).slice(2),
+    () => random.hexDigits(32),
+    () => "0".repeat(64),
+    () => "f".repeat(64),
+    () => `8${"0".repeat(63)}`,
+    () => random.pick(strangers).slice(2).padStart(64, "0"),
+    () => random.below(0x200).toString(16).padStart(64, "0"),
+    () => (32 * random.below(12)).toString(16).padStart(64, "0"),
+  ])();
+}
+
+function fuzzedLog(random: Random, ids: readonly Hex[], emitters: readonly Hex[]): PlayedLog {
+  const words = (count: number) => Array.from({ length: count }, () => wordOf(random, ids));
+  const data = words(random.below(12)).join("");
+  const cut = random.below(5) === 0 ? random.below(data.length + 1) : data.length;
+  return {
+    address: random.pick(emitters),
+    topics: [random.pick(events), ...words(random.below(4)).map((word): Hex => `0x${word}`)],
+    data: `0x${data.slice(0, cut)}`,
+    blockNumber: "0x36f",
+    transactionHash: `0x${"7a".repeat(32)}`,
+    logIndex: "0x1",
+  };
+}
+
+test("100,000 fuzzed logs of strangers change no entry and no role of a registry in the tree", async () => {
+  const index = createV2Index();
+  await index.playTo(879);
+  const isKnown = (row: Record<string, unknown>) =>
+    !strangers.includes((row["registry"] ?? row["address"]) as Hex);
+  const rows = () =>
+    [v2Entry, v2Role].map((table) =>
+      index.store
+        .rows(table)
+        .filter(isKnown)
+        .map((row) => Object.values(row).join(" ")),
+    );
+  const before = rows();
+  const ids = index.store.rows(v2Entry).flatMap((row) => [row["tokenId"] as Hex, row["labelhash"] as Hex]);
+  const random = createRandom(15);
+  for (let i = 0; i < 100_000; i++) await index.play(fuzzedLog(random, ids, strangers));
+  expect(rows()).toEqual(before);
+  expect(index.anomalies.get("malformed-log")).toBeGreaterThan(10_000);
+});
+
+test("a registry that goes mad stops nothing", async () => {
+  const index = createV2Index();
+  await index.playTo(200);
+  const emitters = ["RootRegistry", "ETHRegistry", "LabelStore", "ETHRegistrar"].map(
+    (name) => v2Addresses[name] ?? "0x",
+  );
+  const ids = index.store.rows(v2Entry).flatMap((row) => [row["tokenId"] as Hex, row["resource"] as Hex]);
+  const random = createRandom(16);
+  for (let i = 0; i < 10_000; i++) await index.play(fuzzedLog(random, ids, emitters));
+  await index.playTo(879);
+  expect(index.anomalies.get("contradictory-entry")).toBeGreaterThan(0);
+});
+
+const label = stringToHex("moonlamp");
+const labelHash = keccak256(label);
+const tokenId = BigInt(labelHash) & ~0xffff_ffffn;
+const owner: Hex = `0x${"a1".repeat(20)}`;
+
+async function reserved() {
+  const scopes = createScopes();
+  await applyLabelReserved(scopes.next(), { tokenId, labelHash, label, expiry: 2n ** 64n - 1n });
+  return scopes;
+}
+
+test.each<[string, { tokenId: bigint; labelHash: Hex; label: Hex }]>([
+  ["a labelhash of another label", { tokenId, labelHash, label: stringToHex("moonlamq") }],
+  ["a token of another label", { tokenId: tokenId + (1n << 32n), labelHash, label }],
+  ["an empty label", { tokenId: BigInt(keccak256("0x")), labelHash: keccak256("0x"), label: "0x" }],
+  [
+    "a label of 256 bytes",
+    ((bytes: Hex) => ({ tokenId: BigInt(keccak256(bytes)), labelHash: keccak256(bytes), label: bytes }))(
+      padHex("0x61", { size: 256 }),
+    ),
+  ],
+])("%s makes no entry", async (_, given) => {
+  const { next, store, anomalies } = createScopes();
+  await applyLabelReserved(next(), { ...given, expiry: 5n });
+  expect([store.rows(v2Entry), anomalies]).toEqual([[], ["malformed-label"]]);
+});
+
+test.each<[string, { ids: bigint[]; values: bigint[]; from: Hex }, string[]]>([
+  ["an amount of seven", { ids: [tokenId], values: [7n], from: zeroAddress }, ["odd-token-amount"]],
+  ["lists of different lengths", { ids: [tokenId], values: [], from: zeroAddress }, ["odd-token-batch"]],
+  [
+    "a thousand tokens at once",
+    { ids: Array(1000).fill(tokenId), values: Array(1000).fill(1n), from: zeroAddress },
+    ["odd-token-batch"],
+  ],
+  ["an unknown token", { ids: [5n], values: [1n], from: zeroAddress }, ["unknown-entry"]],
+  [
+    "another version of the token",
+    { ids: [tokenId + 1n], values: [1n], from: zeroAddress },
+    ["contradictory-entry"],
+  ],
+  ["the token of somebody else", { ids: [tokenId], values: [1n], from: owner }, ["contradictory-entry"]],
+  ["no amount", { ids: [tokenId], values: [0n], from: zeroAddress }, []],
+])("a transfer of %s moves nothing", async (_, transfer, reported) => {
+  const { next, store, anomalies } = await reserved();
+  await applyTokens(next(), { ...transfer, to: owner });
+  expect([store.rows(v2Entry)[0]?.["owner"], anomalies]).toEqual([zeroAddress, reported]);
+});
+
+test.each<[string, { account: Hex; newRoleBitmap: bigint }]>([
+  ["the zero address", { account: zeroAddress, newRoleBitmap: 1n }],
+  ["all 256 bits", { account: owner, newRoleBitmap: 2n ** 256n - 1n }],
+])("roles of %s are refused", async (_, given) => {
+  const { next, store, anomalies } = createScopes();
+  await applyRolesChanged(next(), { resource: 0n, ...given });
+  expect([store.rows(v2Role), anomalies]).toEqual([[], ["odd-roles"]]);
+});
+
+test("the store's label must hash to its labelhash", async () => {
+  const { next, anomalies } = createScopes();
+  await applyLabel(next(), { labelHash, label: encodeAbiParameters([{ type: "uint256" }], [1n]) });
+  expect(anomalies).toEqual(["malformed-label"]);
+});

@@ -1,0 +1,23 @@
+import { readRecording } from "../../../devnet/recording.ts";
+import { registerEnsv2 } from "../../../src/plugins/ensv2.ts";
+import { registerProtocolAcceleration } from "../../../src/plugins/protocol-acceleration.ts";
+import { registerSubgraph } from "../../../src/plugins/subgraph.ts";
+import { createRecordedIndex } from "./recorded-index.ts";
+import { v2ChainId, v2DatasourcesFile, v2Environment, v2Folder } from "./recording.ts";
+
+/** An index of the recorded chain over a store in memory; nothing is played yet. */
+export function createV2Index() {
+  return createRecordedIndex(readRecording(v2Folder), {
+    environment: {
+      ...v2Environment,
+      LABELS_URL: "file:labels.sqlite",
+      [`RPC_URL_${v2ChainId}`]: "http://localhost",
+    },
+    datasources: v2DatasourcesFile(),
+    register: ({ datasources }, events, logs) => {
+      registerSubgraph(events, datasources);
+      registerEnsv2(logs, datasources);
+      registerProtocolAcceleration(events, datasources);
+    },
+  });
+}
