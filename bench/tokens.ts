@@ -114,6 +114,7 @@ function openEndpoints(): Hono {
     clock: () => now * 1000,
     subregistries: indexedSubregistries(namespaces.mainnet),
     names: namesContext(namespaces.mainnet, plugins),
+    ensv2: undefined,
     resolution: {
       known: knownContracts(namespaces.mainnet),
       clientOf: (): Client | undefined => undefined,

@@ -35,6 +35,7 @@ export const ensv2: Deployment<"ensv2"> = {
           PermissionedResolverImpl: "0x115eb53f0c60696633855f90b138178fb40b2b2c",
           WrapperRegistryImpl: "0xbe768b63e5fbbfbb0ae97e9064e0002df8001880",
           PublicResolverV2: "0xdc4a563d00f5c3012b699794eb9e13a561be386f",
+          UniversalResolverV2: "0x24e1d8e068620b647ca097f961a61055f4f42d72",
           ENSV1Resolver: "0x322b7581ca210a69c6d0e0d7c88a7688d2789cb0",
           UnlockedMigrationController: "0x2a35b94df22cc7354570be2284655e2cdc0e64a2",
           LockedMigrationController: "0x6029a063d69b09d23c52a754a90e4fe43adac3a8",

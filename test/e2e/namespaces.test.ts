@@ -12,7 +12,7 @@ const heights: Record<number, number> = {
   10: 147_000_000,
   42161: 420_000_000,
   534352: 28_000_000,
-  11155111: 10_200_000,
+  11155111: 12_000_000,
   84532: 37_000_000,
   59141: 23_000_000,
   11155420: 39_000_000,
@@ -37,6 +37,11 @@ test.each([
     "sepolia",
     [11155111, 84532, 59141, 11155420, 421614, 534351],
     ["subgraph", "basenames", "lineanames", "protocol-acceleration", "registrars", "tokenscope"],
+  ],
+  [
+    "sepolia-v2",
+    [11155111, 84532, 59141, 11155420, 421614, 534351],
+    ["subgraph", "basenames", "lineanames", "ensv2", "protocol-acceleration", "registrars", "tokenscope"],
   ],
 ])("%s starts with all of its plugins", async (namespace, chainIds, plugins) => {
   const served = await serveEmptyChains(heights, lastTimestamp);

@@ -36,6 +36,7 @@ function open() {
     status: { current: () => undefined },
     plugins: [],
     clock: Date.now,
+    ensv2: undefined,
     resolution: {
       known: {
         root: { chainId: 1, address: registry },

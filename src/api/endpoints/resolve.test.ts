@@ -35,6 +35,7 @@ function endpoint({
     },
     plugins,
     clock: () => now * 1000,
+    ensv2: undefined,
     resolution: {
       known: knownContracts(namespaces.mainnet),
       clientOf: (chainId: number) => (chainId === 1 ? client : undefined),

@@ -8,6 +8,7 @@ import type { KnownContracts } from "../resolution/known-contracts.ts";
 import { primaryName, type Resolution, resolveRecords } from "../resolution/resolve.ts";
 import { namePath, selectionOf, selectionQuery } from "../resolution/selection.ts";
 import { createTrace, type Tracer } from "../resolution/trace.ts";
+import type { V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { messageSchema } from "../rest/envelope.ts";
 import { ApiError } from "../rest/errors.ts";
@@ -20,6 +21,8 @@ export type ResolveContext = {
   database: Database;
   status: Pick<StatusSource, "current">;
   plugins: readonly string[];
+  /** Undefined where the namespace has no contracts of ENSv2. */
+  ensv2: V2Contracts | undefined;
   clock: () => number;
   resolution: {
     known: KnownContracts;
@@ -194,7 +197,8 @@ async function resolve<T extends object>(
   const reader = createChainReader({ clientOf, known, askGateways, signal });
   const database = isAccelerated ? context.database : undefined;
   try {
-    const result = await admit(client, () => ask({ known, reader, database, signal }, tracer));
+    const ensv2 = isAccelerated ? ensv2Now(context) : undefined;
+    const result = await admit(client, () => ask({ known, reader, database, signal, ensv2 }, tracer));
     return {
       ...result,
       accelerationRequested: accelerate,
@@ -211,8 +215,15 @@ async function resolve<T extends object>(
   }
 }
 
-function canAccelerate({ plugins, status, clock }: ResolveContext): boolean {
+function ensv2Now({ ensv2, status }: ResolveContext): Resolution["ensv2"] {
+  const time = status.current()?.snapshot.omnichainSnapshot.omnichainIndexingCursor;
+  return ensv2?.isInForce && time !== undefined ? { contracts: ensv2, time } : undefined;
+}
+
+function canAccelerate({ plugins, status, clock, ensv2 }: ResolveContext): boolean {
   const snapshot = status.current()?.snapshot;
+  // Without the registries in force the index does not know which generation answers for a name.
+  if (ensv2?.isInForce && !plugins.includes("ensv2")) return false;
   if (snapshot === undefined || !plugins.includes("protocol-acceleration")) return false;
   return project(snapshot, Math.floor(clock() / 1000)).worstCaseDistance <= maxDistance;
 }

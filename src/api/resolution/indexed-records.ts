@@ -1,6 +1,8 @@
 import type { Hex } from "viem";
 import { keccak256 } from "../../ens/keccak.ts";
-import { addressValue, nameValue } from "../../ens/record-values.ts";
+import { dnsLabels } from "../../ens/names.ts";
+import { rootNode } from "../../ens/nodes.ts";
+import { addressValue, nameValue, textValue } from "../../ens/record-values.ts";
 import { defaultEvmCoinType, isEvmCoinType } from "../../ens/reverse-names.ts";
 import type { Database } from "../database/client.ts";
 import { emptySelection, type Records, type Selection } from "./selection.ts";
@@ -19,26 +21,38 @@ export type IndexedRecords = {
 /** The resolver of a name, its place among the given nodes (0: set for the name itself), and its records. */
 export type IndexedResolver = { resolver: Hex; place: number; records: IndexedRecords };
 
-const resolverSql = `
-SELECT json_build_object('resolver', active.resolver, 'place', active.place, 'records', (
+// $1: chain, $2: node, $3: coin types, $4: hashes of text keys.
+const recordsSql = `
+'records', (
   SELECT json_build_object('name', r.name, 'contenthash', r.contenthash, 'pubkeyX', r.pubkey_x,
     'pubkeyY', r.pubkey_y, 'dnszonehash', r.dnszonehash)
-  FROM resolver_records r WHERE r.id = 'eip155:' || $1 || ':' || active.resolver || '/' || $4
+  FROM resolver_records r WHERE r.id = 'eip155:' || $1 || ':' || active.resolver || '/' || $2
 ), 'addresses', (
   SELECT json_agg(json_build_array(a.coin_type::text, a.value)) FROM resolver_address_records a
-  WHERE a.chain_id = $1::int AND a.address = active.resolver AND a.node = $4
-    AND a.coin_type = ANY ($5::numeric[])
+  WHERE a.chain_id = $1::int AND a.address = active.resolver AND a.node = $2
+    AND a.coin_type = ANY ($3::numeric[])
 ), 'texts', (
   SELECT json_agg(json_build_array(t.key, t.value)) FROM resolver_text_records t
-  WHERE t.chain_id = $1::int AND t.address = active.resolver AND t.node = $4
-    AND t.key_hash = ANY ($6::text[])
-))::text
+  WHERE t.chain_id = $1::int AND t.address = active.resolver AND t.node = $2
+    AND t.key_hash = ANY ($4::text[])
+)`;
+
+const resolverSql = `
+SELECT json_build_object('resolver', active.resolver, 'place', active.place, ${recordsSql})::text
 FROM (
   SELECT d.resolver, n.place - 1 AS place
-  FROM unnest($3::text[]) WITH ORDINALITY n(node, place)
-  JOIN domain_resolver_relations d ON d.chain_id = $1::int AND d.address = $2 AND d.domain_id = n.node
+  FROM unnest($6::text[]) WITH ORDINALITY n(node, place)
+  JOIN domain_resolver_relations d ON d.chain_id = $1::int AND d.address = $5 AND d.domain_id = n.node
   ORDER BY n.place LIMIT 1
 ) active`;
+
+const nodeSql = `SELECT json_build_object(${recordsSql})::text FROM (SELECT $5::text AS resolver) active`;
+
+type StoredRecords = {
+  records: Omit<IndexedRecords, "addresses" | "texts"> | null;
+  addresses: [string, string][] | null;
+  texts: [string, string][] | null;
+};
 
 /**
  * The resolver that a registry has for the first of `nodes` (a name's own first, then its ancestors') with one, and the
@@ -60,33 +74,138 @@ export async function indexedResolver(
   signal: AbortSignal,
 ): Promise<IndexedResolver | undefined> {
   const values = [
-    String(registry.chainId),
+    ...selected({ chainId: registry.chainId, node: nodes[0], coinTypes, textKeys }),
     registry.address,
     arrayOf(nodes),
-    nodes[0],
-    arrayOf(coinTypes),
-    arrayOf(textKeys.map(keccak256)),
   ];
   const [text] = await database.row(resolverSql, values, signal);
   if (typeof text !== "string") return undefined;
   // The statement above gives the shape.
-  const row = JSON.parse(text) as {
-    resolver: Hex;
-    place: number;
-    records: Omit<IndexedRecords, "addresses" | "texts"> | null;
-    addresses: [string, string][] | null;
-    texts: [string, string][] | null;
-  };
-  const unset = { name: null, contenthash: null, pubkeyX: null, pubkeyY: null, dnszonehash: null };
+  const row = JSON.parse(text) as StoredRecords & { resolver: Hex; place: number };
+  return { resolver: row.resolver, place: row.place, records: storedRecords(row) };
+}
+
+/** Which records of a node: coin types as decimal numbers, text keys as text. */
+export type Selected = {
+  chainId: number;
+  node: Hex;
+  coinTypes: readonly bigint[];
+  textKeys: readonly string[];
+};
+
+/** The selected records that a resolver keyed by nodes holds for a node. */
+export async function recordsOfNode(
+  database: Database,
+  { resolver, ...selection }: Selected & { resolver: Hex },
+  signal: AbortSignal,
+): Promise<IndexedRecords> {
+  const [text] = await database.row(nodeSql, [...selected(selection), resolver], signal);
+  return storedRecords(JSON.parse(text ?? "{}") as StoredRecords);
+}
+
+function selected({ chainId, node, coinTypes, textKeys }: Selected): string[] {
+  return [String(chainId), node, arrayOf(coinTypes), arrayOf(textKeys.map(keccak256))];
+}
+
+function storedRecords({ records, addresses, texts }: StoredRecords): IndexedRecords {
   return {
-    resolver: row.resolver,
-    place: row.place,
-    records: {
-      ...(row.records ?? unset),
-      addresses: new Map(row.addresses ?? []),
-      texts: new Map(row.texts ?? []),
-    },
+    ...(records ?? noRecords),
+    addresses: new Map(addresses ?? []),
+    texts: new Map(texts ?? []),
   };
+}
+
+const noRecords = { name: null, contenthash: null, pubkeyX: null, pubkeyY: null, dnszonehash: null };
+
+// The record that a node is linked to, else the one that the root node is.
+const linkedSql = `
+SELECT json_agg(json_build_array(r.kind, r.key, r.value))::text
+FROM v2_records r
+WHERE r.chain_id = $1::int AND r.resolver = $2 AND r.record_id = coalesce(
+    (SELECT nullif(l.record_id, 0) FROM v2_record_links l WHERE l.chain_id = $1::int AND l.resolver = $2 AND l.node = $3),
+    (SELECT nullif(l.record_id, 0) FROM v2_record_links l
+      WHERE l.chain_id = $1::int AND l.resolver = $2 AND l.node = '${rootNode}'))
+  AND r.key_hash = ANY ($4::text[])
+  AND r.generation = coalesce((SELECT g.generation FROM v2_record_generations g
+    WHERE g.chain_id = $1::int AND g.resolver = $2 AND g.record_id = r.record_id), 0)`;
+
+/** The selected records that a resolver with record ids holds for a node. */
+export async function recordsOfLink(
+  database: Database,
+  { chainId, resolver, node, coinTypes, textKeys }: Selected & { resolver: Hex },
+  signal: AbortSignal,
+): Promise<IndexedRecords> {
+  const hexKeys = new Map(
+    textKeys.map((key): [Hex, string] => [`0x${Buffer.from(key).toString("hex")}`, key]),
+  );
+  const keys = [
+    "contenthash:",
+    "name:",
+    ...coinTypes.map((type) => `address:${type}`),
+    ...[...hexKeys.keys()].map((key) => `text:${key}`),
+  ];
+  const values = [String(chainId), resolver, node, arrayOf(keys.map(keccak256))];
+  const [text] = await database.row(linkedSql, values, signal);
+  const found = (JSON.parse(text ?? "[]") as [string, string, Hex | null][]).filter(
+    ([, , value]) => value !== "0x",
+  );
+  const ofKind = (kind: string) => found.filter(([one]) => one === kind);
+  const plain = (hex: Hex | null | undefined) =>
+    hex ? Buffer.from(hex.slice(2), "hex").toString("utf8") : "";
+  return {
+    ...noRecords,
+    contenthash: ofKind("contenthash")[0]?.[2] ?? null,
+    name: textValue(plain(ofKind("name")[0]?.[2])),
+    addresses: new Map(ofKind("address").map(([, coinType, value]) => [coinType, value ?? ""])),
+    texts: new Map(
+      ofKind("text").flatMap(([, key, value]) => {
+        const read = textValue(plain(value));
+        return read === null ? [] : [[hexKeys.get(key as Hex) ?? key, read] as const];
+      }),
+    ),
+  };
+}
+
+const aliasSql = `
+SELECT s.place::text, a.target FROM unnest($3::text[]) WITH ORDINALITY s(hash, place)
+JOIN v2_aliases a ON a.chain_id = $1::int AND a.resolver = $2 AND a.name_hash = s.hash AND a.target <> '0x'
+ORDER BY s.place LIMIT 1`;
+
+const mostAliases = 20;
+
+/**
+ * The labels of the name that a resolver reads for a name: the longest suffix with an alias is replaced, again and again until
+ * none has one or the same target comes back.
+ */
+export async function aliasedLabels(
+  database: Database,
+  { chainId, resolver, labels }: { chainId: number; resolver: Hex; labels: readonly Buffer[] },
+  signal: AbortSignal,
+): Promise<readonly Buffer[]> {
+  let current = labels;
+  let last: Hex | undefined;
+  for (let round = 0; round < mostAliases; round++) {
+    const hashes = [...current.keys(), current.length].map((place) =>
+      keccak256(wireForm(current.slice(place))),
+    );
+    const [place, target] = await database.row(
+      aliasSql,
+      [String(chainId), resolver, arrayOf(hashes)],
+      signal,
+    );
+    const replaced = typeof target === "string" ? dnsLabels(target as Hex) : undefined;
+    if (replaced === undefined || target === last) break;
+    current = [...current.slice(0, Number(place) - 1), ...replaced];
+    last = target as Hex;
+  }
+  return current;
+}
+
+function wireForm(labels: readonly Buffer[]): Buffer {
+  return Buffer.concat([
+    ...labels.flatMap((label) => [Buffer.from([label.length]), label]),
+    Buffer.from([0]),
+  ]);
 }
 
 // Hex and digits only, so that nothing needs to be quoted.

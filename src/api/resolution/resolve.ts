@@ -1,5 +1,7 @@
 import type { Hex } from "viem";
+import { keccak256 } from "../../ens/keccak.ts";
 import { namesAbove, nodeOfName } from "../../ens/names.ts";
+import { rootNode } from "../../ens/nodes.ts";
 import { nameValue } from "../../ens/record-values.ts";
 import {
   coinTypeOfChain,
@@ -9,10 +11,19 @@ import {
 } from "../../ens/reverse-names.ts";
 import type { Database } from "../database/client.ts";
 import { type ChainReader, liveRecords } from "./chain-reader.ts";
-import { indexedRecords, indexedResolver, indexedReverseName, liveSelection } from "./indexed-records.ts";
+import {
+  aliasedLabels,
+  indexedRecords,
+  indexedResolver,
+  indexedReverseName,
+  liveSelection,
+  recordsOfLink,
+  recordsOfNode,
+} from "./indexed-records.ts";
 import type { KnownContracts, Registry } from "./known-contracts.ts";
 import { emptySelection, isEmptySelection, type Records, type Selection, unsetRecords } from "./selection.ts";
 import type { Tracer } from "./trace.ts";
+import { pathOf, readV2Names, type V2Contracts } from "./v2-names.ts";
 
 /** What one request resolves with. Without `database` the index is not used. */
 export type Resolution = {
@@ -20,6 +31,8 @@ export type Resolution = {
   reader: ChainReader;
   database: Database | undefined;
   signal: AbortSignal;
+  /** The registries of ENSv2 where these are in force, and the index's time (Unix seconds). */
+  ensv2?: { contracts: V2Contracts; time: number } | undefined;
 };
 
 type Request = { name: string; selection: Selection };
@@ -32,11 +45,69 @@ const forwardProtocol = "forward-resolution";
  */
 export function resolveRecords(resolution: Resolution, request: Request, tracer: Tracer): Promise<Records> {
   const inputs = { name: request.name };
-  return tracer.span(forwardProtocol, "forward-resolution", inputs, (within) =>
-    resolution.database === undefined
-      ? resolveLive(resolution, request, within)
-      : resolveFrom({ ...resolution, database: resolution.database }, resolution.known.root, request, within),
-  );
+  return tracer.span(forwardProtocol, "forward-resolution", inputs, (within) => {
+    const { database, ensv2, known } = resolution;
+    if (database === undefined) return resolveLive(resolution, request, within);
+    if (ensv2 === undefined) return resolveFrom({ ...resolution, database }, known.root, request, within);
+    return resolveInV2({ ...resolution, database, ensv2 }, request, within);
+  });
+}
+
+// From the registries in registries. What the first generation still holds is read there.
+async function resolveInV2(
+  resolution: Resolution & { database: Database; ensv2: { contracts: V2Contracts; time: number } },
+  request: Request,
+  tracer: Tracer,
+): Promise<Records> {
+  const { database, known, reader, signal, ensv2 } = resolution;
+  const { name, selection } = request;
+  const labels = name === "" ? [] : name.split(".");
+  const found = await tracer.span(forwardProtocol, "find-resolver", { name }, async (within) => {
+    const paths = [pathOf(labels.map((label) => keccak256(label)))];
+    const [answer] = await readV2Names(
+      database,
+      ensv2.contracts,
+      { paths, time: ensv2.time, hasV1: false },
+      signal,
+    );
+    within.result(answer?.resolver ?? null);
+    return answer === undefined || answer.resolverKind === "none" ? undefined : answer;
+  });
+  if (!(await isThere(found, tracer)) || found === undefined) return unsetRecords(selection);
+
+  const { resolver, resolverKind: kind } = found;
+  const { chainId } = ensv2.contracts;
+  const target = { chainId, resolver, name, isWildcard: found.resolverLevel < labels.length };
+  if (kind === "v1") return resolveFrom(resolution, known.root, request, tracer);
+  if (kind === "unknown" || !known.indexedChains.has(chainId))
+    return execute(reader, target, selection, tracer);
+  return tracer.span(forwardProtocol, "accelerate-ensv2-resolver", { resolver }, async (within) => {
+    if (target.isWildcard && kind === "public") return unsetRecords(selection);
+    const records = await recordsInV2(resolution, { resolver, kind, labels }, selection);
+    const rest = liveSelection(selection);
+    const live = isEmptySelection(rest) ? {} : await execute(reader, target, rest, within);
+    return { ...indexedRecords(records, selection, { hasDefaultAddress: true }), ...live };
+  });
+}
+
+async function recordsInV2(
+  { database, ensv2, signal }: { database: Database; ensv2: { contracts: V2Contracts }; signal: AbortSignal },
+  {
+    resolver,
+    kind,
+    labels,
+  }: { resolver: Hex; kind: "public" | "nodes" | "records" | "none"; labels: string[] },
+  { addresses, texts: textKeys }: Selection,
+) {
+  const { chainId } = ensv2.contracts;
+  const bytes = labels.map((label) => Buffer.from(label));
+  const read =
+    kind === "nodes" ? await aliasedLabels(database, { chainId, resolver, labels: bytes }, signal) : bytes;
+  const node = pathOf(read.map((label) => keccak256(label))).nodes.at(-1) ?? rootNode;
+  const selected = { chainId, resolver, node, coinTypes: [...addresses, defaultEvmCoinType], textKeys };
+  return kind === "records"
+    ? recordsOfLink(database, selected, signal)
+    : recordsOfNode(database, selected, signal);
 }
 
 async function resolveLive(

@@ -18,6 +18,8 @@ export type V2Contracts = {
   /** Resolves what the first generation knows. */
   v1Resolver: Hex;
   publicResolver: Hex;
+  /** Whether the Universal Resolver of the chain answers from these registries. */
+  isInForce: boolean;
 };
 
 /** The contracts of the namespace's set in use; undefined where it has none. */
@@ -36,11 +38,12 @@ export function v2ContractsOf(namespace: Namespace): V2Contracts | undefined {
     resolvers: [named("PermissionedResolverImpl"), named("RecordResolverImpl")],
     v1Resolver: named("ENSV1Resolver"),
     publicResolver: named("PublicResolverV2"),
+    isInForce: named("UniversalResolverV2") !== zeroAddress,
   };
 }
 
 /** Which generation's data are in force for a name under .eth: see docs/data-model.md. Null: the index cannot tell. */
-export type Authority = "v2" | "reserved" | "v1" | "none" | null;
+type Authority = "v2" | "reserved" | "v1" | "none" | null;
 
 /** A name as the registries have it at a time. Zero owner, resolver or registry: none. */
 export type V2Name = {

@@ -89,6 +89,7 @@ const contractsOfV2 = [
   "RecordResolverImpl",
   "WrapperRegistryImpl",
   "PublicResolverV2",
+  "UniversalResolverV2",
   "ENSV1Resolver",
   "UnlockedMigrationController",
   "LockedMigrationController",
@@ -103,7 +104,14 @@ export function v2DatasourcesFile(): string {
     ensroot: {
       [v2ChainId]: { contracts: { ...Object.fromEntries(root), Resolver: { startBlock: 0 } } },
     },
-    rrRoot: { [v2ChainId]: { contracts: { DefaultReverseRegistrar: source("DefaultReverseRegistrar") } } },
+    rrRoot: {
+      [v2ChainId]: {
+        contracts: {
+          DefaultReverseRegistrar: source("DefaultReverseRegistrar"),
+          DefaultPublicResolver5: source("PublicResolver"),
+        },
+      },
+    },
     ensv2: {
       [v2ChainId]: { contracts: Object.fromEntries(contractsOfV2.map((name) => [name, source(name)])) },
     },

@@ -33,6 +33,7 @@ export async function createStoredIndex(): Promise<{
           JSON.stringify(rows),
         ]);
       }
+      await client.exec("ANALYZE");
     },
   };
 }
