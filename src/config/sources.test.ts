@@ -1,3 +1,4 @@
+import type { Hex } from "viem";
 import { describe, expect, test } from "vitest";
 import { namespaces } from "../deployments/namespaces.ts";
 import type { Config } from "./environment.ts";
@@ -43,6 +44,50 @@ describe("contract entries", () => {
       "subgraph/WrappedEthRegistrarController",
       "subgraph/UnwrappedEthRegistrarController",
       "subgraph/NameWrapper",
+    ]);
+  });
+
+  test("of the second generation: registries of any address, tokens and records of the factory's proxies", () => {
+    const sources = contractSources({ ...config, datasources: namespaces["sepolia-v2"], plugins: ["ensv2"] });
+    const addresses = Object.entries(sources).map(([key, { chain }]) => [key, chain["sepolia"]?.address]);
+    const factory = "0xda70306c98e97ece36f997a21368e53298572991";
+    const proxies = expect.objectContaining({ address: factory, parameter: "proxyAddress" });
+    expect(addresses).toEqual([
+      ["ensv2/ensv2/Registries", undefined],
+      ["ensv2/ensv2/RootRegistry", "0xb458d6a3a77919449d03e7a6903c26827c1ec43f"],
+      ["ensv2/ensv2/ETHRegistry", "0xd4ebcbbdf463c9c45784603db0ddd499bc44a8b4"],
+      ["ensv2/ensv2/VerifiableFactory", factory],
+      ["ensv2/ensv2/ProxyTokens", proxies],
+      ["ensv2/ensv2/ProxyRecords", proxies],
+      ["ensv2/ensv2/ETHRegistrar", "0xf633e7fc17e2bbe0d0965d18ec1821dcb754a3d3"],
+      ["ensv2/ensv2/ETHRenewerV1", "0xf2ece44980778966b8a0fccb3a9e339440f6e045"],
+      ["ensv2/ensv2/LabelStore", "0xed8246ff02203a4d4cb262bd78beaa7408a57cae"],
+    ]);
+  });
+
+  test("of two sets of the second generation read each registry's log once", () => {
+    const table = namespaces["sepolia-v2"];
+    const address: Hex = `0x${"aa".repeat(20)}`;
+    const former = {
+      chainId: 11155111,
+      contracts: {
+        RootRegistry: { address, startBlock: 11_000_000 },
+        VerifiableFactory: { address, startBlock: 11_000_000 },
+      },
+    };
+    const sources = contractSources({
+      ...config,
+      datasources: { ...table, ensv2Former: former },
+      plugins: ["ensv2"],
+    });
+    expect([
+      sources["ensv2/ensv2/Registries"]?.chain,
+      sources["ensv2/ensv2Former/Registries"]?.chain,
+      sources["ensv2/ensv2Former/RootRegistry"]?.chain,
+    ]).toEqual([
+      { sepolia: { startBlock: 11_820_291 } },
+      { sepolia: { startBlock: 11_000_000, endBlock: 11_820_290 } },
+      { sepolia: { address, startBlock: 11_000_000 } },
     ]);
   });
 
