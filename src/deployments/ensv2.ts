@@ -1,8 +1,11 @@
 import { type Hex, namehash } from "viem";
-import type { Deployment, Namespace } from "./deployment.ts";
+import type { Deployment, ManagedName } from "./deployment.ts";
 
 /** Datasources of sets of contracts: the one in use, and one that it replaced, where both are wanted. */
 export const ensv2Datasources = ["ensv2", "ensv2Former"] as const;
+
+/** The name whose subnames both generations register. */
+export const ethName: ManagedName = { name: "eth", node: namehash("eth") };
 
 /**
  * The second generation of ENS: registries in registries, on the root chain. A set of contracts is data; it is replaced as a
@@ -45,31 +48,6 @@ export const ensv2: Deployment<"ensv2"> = {
     },
   },
 };
-
-/** What the sets of a namespace know of contracts: addresses in lower case. */
-export type KnownContracts = {
-  /** Contracts that register names which were brought over. */
-  migrators: ReadonlySet<Hex>;
-  /** Implementations of registries of locked names. */
-  wrapperImplementations: ReadonlySet<Hex>;
-  /** Nodes of the names in registries, for the .eth ones. */
-  nodes: ReadonlyMap<Hex, Hex>;
-};
-
-/** What all sets of a namespace know; a chain's registries are read together. */
-export function knownContracts(namespace: Namespace): KnownContracts {
-  const named = (...names: string[]) =>
-    ensv2Datasources.flatMap((id) =>
-      names.flatMap(
-        (name) => (namespace[id]?.contracts[name]?.address?.toLowerCase() as Hex | undefined) ?? [],
-      ),
-    );
-  return {
-    migrators: new Set(named("UnlockedMigrationController", "LockedMigrationController")),
-    wrapperImplementations: new Set(named("WrapperRegistryImpl")),
-    nodes: new Map(named("ETHRegistry").map((registry) => [registry, namehash("eth")])),
-  };
-}
 
 function since(startBlock: number, addresses: Record<string, Hex>) {
   const sources = Object.entries(addresses).map(([name, address]) => [name, { address, startBlock }]);

@@ -12,6 +12,7 @@ import type {
 } from "./deployment.ts";
 import { deployments } from "./deployments.ts";
 import { rootDatasource } from "./ens.ts";
+import { ensv2Datasources, ethName } from "./ensv2.ts";
 import { reverseRegistrars, seaport } from "./other-contracts.ts";
 
 const [root, ...others] = deployments;
@@ -166,4 +167,29 @@ export function indexedSubregistries(namespace: Namespace): Subregistry[] {
 export function nodeOfToken({ managedNode }: TokenIssuer, tokenId: bigint): Hex {
   const id = tokenIdToHex(tokenId);
   return managedNode === undefined ? id : subnode(managedNode, id);
+}
+
+/** What the sets of ENSv2 of a namespace know of contracts: addresses in lower case. */
+export type V2KnownContracts = {
+  /** Contracts that register names which were brought over. */
+  migrators: ReadonlySet<Hex>;
+  /** Implementations of registries of locked names. */
+  wrapperImplementations: ReadonlySet<Hex>;
+  /** Nodes of the names in registries, for the .eth ones. */
+  nodes: ReadonlyMap<Hex, Hex>;
+};
+
+/** What all sets of ENSv2 of a namespace know; a chain's registries are read together. */
+export function v2KnownContracts(namespace: Namespace): V2KnownContracts {
+  const named = (...names: string[]) =>
+    ensv2Datasources.flatMap((id) =>
+      names.flatMap(
+        (name) => (namespace[id]?.contracts[name]?.address?.toLowerCase() as Hex | undefined) ?? [],
+      ),
+    );
+  return {
+    migrators: new Set(named("UnlockedMigrationController", "LockedMigrationController")),
+    wrapperImplementations: new Set(named("WrapperRegistryImpl")),
+    nodes: new Map(named("ETHRegistry").map((registry) => [registry, ethName.node])),
+  };
 }

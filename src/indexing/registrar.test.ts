@@ -11,6 +11,7 @@ import {
   applyNameRegistered,
   applyNameRenewed,
   applyNameTransferred,
+  applyProvenLabel,
 } from "./registrar.ts";
 import { applyNewOwner } from "./registry.ts";
 
@@ -153,6 +154,22 @@ describe("a controller's event", () => {
     await applyControllerLabel(scope(), managed, { label, labelhash: labelhashOf(label), price });
     await applyControllerLabel(scope(), managed, { label, labelhash, price });
     expect(rows(registration)).toMatchObject([{ cost: null, labelName: null }]);
+    expect(domainOf(alice)?.["labelName"]).toBeNull();
+  });
+});
+
+describe("a label proven elsewhere", () => {
+  test("names a domain that had no name", async () => {
+    const { scope, register, domainOf } = await createRegistrar();
+    await register(1_800_000_000n);
+    await applyProvenLabel(scope({ naming: multichainNaming }), managed, { label: "alice", labelhash });
+    expect(domainOf(alice)).toMatchObject({ labelName: "alice", name: "alice.eth" });
+  });
+
+  test("of another name changes nothing", async () => {
+    const { scope, register, domainOf } = await createRegistrar();
+    await register(1_800_000_000n);
+    await applyProvenLabel(scope({ naming: multichainNaming }), managed, { label: "alicf", labelhash });
     expect(domainOf(alice)?.["labelName"]).toBeNull();
   });
 });

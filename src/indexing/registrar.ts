@@ -117,17 +117,37 @@ export async function applyControllerLabel(
   managed: ManagedName,
   { labelhash, label, price }: ControllerFacts,
 ): Promise<void> {
-  const { db, naming, blockNumber } = scope;
+  const { naming } = scope;
   const known = naming.known(labelhash, label);
   // subgraph: an unusable label voids the whole event, its price too.
   if (known === undefined && naming.isSubgraphCompatible) return;
   const cost = price === undefined ? 0n : price.baseCost + price.premium;
+  await setLabel(scope, { managed, labelhash }, known, { cost });
+}
+
+/** A label that was proven outside of the registrar: names the registration and the domain that had none. */
+export async function applyProvenLabel(
+  scope: Scope,
+  managed: ManagedName,
+  { labelhash, label }: { labelhash: Hex; label: string },
+): Promise<void> {
+  const known = scope.naming.known(labelhash, label);
+  if (known !== undefined) await setLabel(scope, { managed, labelhash }, known, {});
+}
+
+async function setLabel(
+  scope: Scope,
+  { managed, labelhash }: Registered,
+  known: StoredLabel | undefined,
+  changes: { cost?: bigint },
+): Promise<void> {
+  const { db, blockNumber } = scope;
   const { node, id } = idsOf(scope, { managed, labelhash });
   // An event that names a registration also names its domain.
   let isNamed = false;
   const update = db.update(registration, { id }).set((before) => {
     isNamed = known !== undefined && isNamedSo(before, known);
-    return { cost, changeBlock: blockNumber, ...(known ? { labelName: known.labelName } : {}) };
+    return { ...changes, changeBlock: blockNumber, ...(known ? { labelName: known.labelName } : {}) };
   });
   await unlessMissing(update);
   if (known === undefined || isNamed) return;

@@ -2,8 +2,13 @@ import { labelStoreAbi, leaseAbi, proxyFactoryAbi, registryV2Abi, resolverV2Abi 
 import { erc1155TransferAbi } from "../../abis/tokens.ts";
 import type { LogsOf } from "../contracts/on.ts";
 import type { Namespace } from "../deployments/deployment.ts";
-import { ensv2, ensv2Datasources, type KnownContracts, knownContracts } from "../deployments/ensv2.ts";
-import { deployedContracts, namesKey } from "../deployments/namespaces.ts";
+import { ensv2, ensv2Datasources } from "../deployments/ensv2.ts";
+import {
+  deployedContracts,
+  namesKey,
+  type V2KnownContracts,
+  v2KnownContracts,
+} from "../deployments/namespaces.ts";
 import * as contracts from "../indexing/ensv2/contracts.ts";
 import * as entries from "../indexing/ensv2/entries.ts";
 import * as leases from "../indexing/ensv2/leases.ts";
@@ -11,7 +16,7 @@ import * as records from "../indexing/ensv2/records.ts";
 
 /** Registers the indexing functions of the plugin `ensv2`: registries in registries, their roles, leases and records. */
 export function registerEnsv2(logs: LogsOf, namespace: Namespace): void {
-  const known = knownContracts(namespace);
+  const known = v2KnownContracts(namespace);
   for (const datasourceId of ensv2Datasources) {
     const source = (name: string) => namesKey(ensv2, datasourceId, name);
     registerRegistries(logs, source("Registries"), known);
@@ -33,7 +38,7 @@ export function registerEnsv2(logs: LogsOf, namespace: Namespace): void {
   }
 }
 
-function registerRegistries(logs: LogsOf, source: string, known: KnownContracts): void {
+function registerRegistries(logs: LogsOf, source: string, known: V2KnownContracts): void {
   const on = logs(source, registryV2Abi);
   on("LabelRegistered", (scope, args) => entries.applyLabelRegistered(scope, known, args));
   on("LabelReserved", entries.applyLabelReserved);

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import type { KnownContracts } from "../../deployments/ensv2.ts";
+import type { V2KnownContracts } from "../../deployments/namespaces.ts";
 import { subnode, tokenIdToHex, zeroAddress } from "../../ens/nodes.ts";
 import { v2Contract, type v2Entry, v2Role } from "../../schema/ensv2.ts";
 import type { Scope } from "../scope.ts";
@@ -26,7 +26,7 @@ export function applyParentUpdated(scope: Scope, { parent, label }: { parent: He
 /** A registry of a locked name does not announce its parent: it is the entry that first points at it, at migration. */
 export async function adoptWrapperRegistry(
   scope: Scope,
-  { wrapperImplementations, nodes }: KnownContracts,
+  { wrapperImplementations, nodes }: V2KnownContracts,
   { subregistry: address, entry }: { subregistry: Hex; entry: typeof v2Entry.$inferSelect },
 ): Promise<void> {
   const { db, chainId } = scope;

@@ -1,5 +1,5 @@
 import { type Hex, hexToBytes } from "viem";
-import type { KnownContracts } from "../../deployments/ensv2.ts";
+import type { V2KnownContracts } from "../../deployments/namespaces.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { tokenIdToHex, zeroAddress } from "../../ens/nodes.ts";
 import { unlessMissing } from "../../ponder/store.ts";
@@ -24,7 +24,7 @@ function storageIdOf(id: bigint): Hex {
 /** LabelRegistered: replaces the whole entry. `sender` is a migration controller for a name of the first generation. */
 export async function applyLabelRegistered(
   scope: Scope,
-  { migrators }: KnownContracts,
+  { migrators }: V2KnownContracts,
   { owner, expiry, sender, ...label }: Label & { owner: Hex; expiry: bigint; sender: Hex },
 ): Promise<void> {
   const isMigrated = migrators.has(sender) || sender === scope.emitter;
@@ -63,7 +63,7 @@ export function applyResolverUpdated(
 /** SubregistryUpdated: the only thing that puts a registry into the tree. */
 export async function applySubregistryUpdated(
   scope: Scope,
-  known: KnownContracts,
+  known: V2KnownContracts,
   { tokenId, subregistry }: { tokenId: bigint; subregistry: Hex },
 ): Promise<void> {
   let edge: Row | undefined;

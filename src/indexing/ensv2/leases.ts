@@ -1,7 +1,9 @@
 import { type Hex, hexToBytes } from "viem";
+import { ethName } from "../../deployments/ensv2.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { tokenIdToHex } from "../../ens/nodes.ts";
 import { v2Label, v2Lease } from "../../schema/ensv2.ts";
+import { applyProvenLabel } from "../registrar.ts";
 import type { Scope } from "../scope.ts";
 
 type Lease = { tokenId: bigint; label: Hex; duration: bigint; paymentToken: Hex; referrer: Hex };
@@ -22,13 +24,18 @@ export function applyLeaseRenewed(
   return addLease(scope, lease, { type: "renewal", expiry, base, premium: 0n });
 }
 
-/** Label of the store of labels: anybody may have a label announced, each is announced once. */
+/**
+ * Label of the store of labels: anybody may have a label announced, each is announced once. It heals names of the first
+ * generation under .eth, whose own events may carry no label.
+ */
 export async function applyLabel(
   scope: Scope,
   { labelHash: labelhash, label }: { labelHash: Hex; label: Hex },
 ): Promise<void> {
-  if (keccak256(hexToBytes(label)) !== labelhash) return scope.report("malformed-label", scope);
+  const bytes = hexToBytes(label);
+  if (keccak256(bytes) !== labelhash) return scope.report("malformed-label", scope);
   await scope.db.insert(v2Label).values({ labelhash, label }).onConflictDoNothing();
+  await applyProvenLabel(scope, ethName, { labelhash, label: Buffer.from(bytes).toString("utf8") });
 }
 
 function addLease(
