@@ -35,12 +35,14 @@ export function v2ContractsOf(namespace: Namespace): V2Contracts | undefined {
     ethRegistry,
     registries: [root, ethRegistry],
     graveyard: named("Graveyard"),
-    resolvers: [named("PermissionedResolverImpl"), named("RecordResolverImpl")],
+    resolvers: Object.keys(set.contracts).filter(isResolverCode).map(named),
     v1Resolver: named("ENSV1Resolver"),
     publicResolver: named("PublicResolverV2"),
     isInForce: named("UniversalResolverV2") !== zeroAddress,
   };
 }
+
+const isResolverCode = (name: string) => name.endsWith("ResolverImpl");
 
 /** Which generation's data are in force for a name under .eth: see docs/data-model.md. Null: the index cannot tell. */
 type Authority = "v2" | "reserved" | "v1" | "none" | null;
