@@ -42,9 +42,7 @@ const child = spawn(node, ["--disable-warning=ExperimentalWarning", ...process.a
   env: { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ""}` },
 });
 
-process.on("SIGINT", () => child.kill("SIGINT"));
-process.on("SIGTERM", () => child.kill("SIGTERM"));
-process.on("SIGHUP", () => child.kill("SIGHUP"));
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 
 // npm cannot pass on that it was killed. Its child, a shell or this process, then gets another parent.
 const parentOf = (pid) => {
@@ -58,10 +56,8 @@ const parentOf = (pid) => {
 const ancestors = () => `${process.ppid} ${parentOf(process.ppid)}`;
 if (isService && process.env.npm_lifecycle_event !== undefined) {
   const before = ancestors();
-  const watch = setInterval(() => {
-    if (ancestors() === before) return;
-    clearInterval(watch);
-    child.kill("SIGINT");
+  setInterval(() => {
+    if (ancestors() !== before) child.kill("SIGINT");
   }, 1_000);
 }
 

@@ -26,7 +26,7 @@ export const ingestCommand: Command = {
       },
       "file to ingest",
     );
-    const checkpoint = { min: 1, max: 1_000_000 };
+    const checkpointMb = wholeNumber("checkpoint-mb", values["checkpoint-mb"], { min: 1, max: 1_000_000 });
     const databasePath = values.database ?? database;
     const started = performance.now();
     const report = await ingest({
@@ -36,7 +36,7 @@ export const ingestCommand: Command = {
       labelSetVersion: wholeNumber("label-set-version", values["label-set-version"], labelSetVersions),
       format: parseFormat(values.format),
       skipInvalid: values["skip-invalid"] ?? false,
-      checkpointBytes: (wholeNumber("checkpoint-mb", values["checkpoint-mb"], checkpoint) ?? 256) * 1_000_000,
+      checkpointBytes: (checkpointMb ?? 256) * 1_000_000,
       progress: createProgress(stderr),
       now: () => new Date(),
       onIgnored: ({ position, reason }) => stderr.write(`Ignored ${position}: ${reason}.\n`),
@@ -65,6 +65,4 @@ function summary({ format, facts, counts, added, rejectsPath }: IngestReport, pa
   return `${lines.join("\n")}\n`;
 }
 
-function number(value: number): string {
-  return value.toLocaleString("en-US");
-}
+const number = (value: number) => value.toLocaleString("en-US");

@@ -9,9 +9,9 @@ import {
   type V2KnownContracts,
   v2KnownContracts,
 } from "../deployments/namespaces.ts";
-import * as contracts from "../indexing/ensv2/contracts.ts";
+import * as contracts from "../indexing/ensv2/entries.ts";
 import * as entries from "../indexing/ensv2/entries.ts";
-import * as leases from "../indexing/ensv2/leases.ts";
+import * as leases from "../indexing/ensv2/records.ts";
 import * as records from "../indexing/ensv2/records.ts";
 
 /** Registers the indexing functions of the plugin `ensv2`: registries in registries, their roles, leases and records. */

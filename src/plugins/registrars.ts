@@ -9,7 +9,7 @@ import {
   applyReferral,
   applyRegistration,
   applyRenewal,
-} from "../indexing/registrar-actions.ts";
+} from "../indexing/registrar.ts";
 
 /** Registers the indexing functions of the plugin `registrars`: registrations and renewals of every deployment. */
 export function registerRegistrars(events: EventsOf, namespace: Namespace): void {

@@ -131,7 +131,7 @@ function openLanes(limits: Partial<DatabaseLimits>) {
 }
 
 test("a quick statement does not wait for slow ones, and a stopped one is run again among them", async () => {
-  const { ask, started, end } = openLanes({ concurrency: 1, slow: 1, quickMs: 20, timeoutMs: 60_000 });
+  const { ask, started, end } = openLanes({ concurrency: 1, slow: 1, quickMs: 300, timeoutMs: 60_000 });
   const first = ask("a", "slow 1");
   const second = ask("a", "slow 2");
   await expect.poll(() => started).toEqual(["slow 1", "slow 2"]);
@@ -153,7 +153,7 @@ test("a statement among the slow ones takes no longer than any may", async () =>
 });
 
 test("a client may leave while its stopped statement waits among the slow ones", async () => {
-  const lanes = openLanes({ concurrency: 1, slow: 1, quickMs: 10, timeoutMs: 60_000 });
+  const lanes = openLanes({ concurrency: 1, slow: 1, quickMs: 300, timeoutMs: 60_000 });
   const { ask, started, stopped, end } = lanes;
   const first = ask("a", "slow 1");
   const leaving = new AbortController();

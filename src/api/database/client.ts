@@ -67,50 +67,13 @@ export function queueStatements(
   const spare = Math.min(2, connections - slowOnes - most);
   const { turn, forClient } = createQueue({ ...limits, concurrency: most, spare, slow: slowOnes });
 
-  function inOneTurn(
-    { quickMs, mayGoOn, end }: Turn,
-    run: (signal: AbortSignal) => Promise<Column[]>,
-    signal: AbortSignal,
-  ): Promise<Column[]> {
-    // One signal for all: AbortSignal.any() costs as much as the rest of a small statement.
-    const stop = new AbortController();
-    const { promise, resolve, reject } = Promise.withResolvers<Column[]>();
-    const giveUp = (reason: unknown) => {
-      stop.abort(reason);
-      reject(reason);
-    };
-    const onAbort = () => giveUp(signal.reason);
-    const onTimeout = () => giveUp(tookTooLong);
-    const onOverrun = () => {
-      if (hasEnded) return;
-      if (mayGoOn()) timer = setTimeout(onTimeout, timeoutMs - (quickMs ?? 0));
-      else stop.abort(tooSlow);
-    };
-    let hasEnded = false;
-    // A row that came while the event loop was held is read before.
-    let timer =
-      quickMs === undefined
-        ? setTimeout(onTimeout, timeoutMs)
-        : setTimeout(() => setImmediate(onOverrun), quickMs);
-    signal.addEventListener("abort", onAbort, { once: true });
-    run(stop.signal)
-      .then(resolve, (error) => reject(stop.signal.reason === tooSlow ? tooSlow : error))
-      .finally(() => {
-        hasEnded = true;
-        clearTimeout(timer);
-        signal.removeEventListener("abort", onAbort);
-        end();
-      });
-    return promise;
-  }
-
   async function inTurn(sql: string, values: readonly string[], signal: AbortSignal): Promise<Column[]> {
     const run = (stop: AbortSignal) => columns(sql, values, stop);
     try {
-      return await inOneTurn(await turn(sql, signal), run, signal);
+      return await inOneTurn(await turn(sql, signal), run, { signal, timeoutMs });
     } catch (error) {
       if (error !== tooSlow) throw error;
-      return inOneTurn(await turn(sql, signal, true), run, signal);
+      return inOneTurn(await turn(sql, signal, true), run, { signal, timeoutMs });
     }
   }
 
@@ -119,6 +82,43 @@ export function queueStatements(
     row: async (sql, values, signal) => (await inTurn(sql, values, signal)).map(textOf),
     forClient,
   };
+}
+
+function inOneTurn(
+  { quickMs, mayGoOn, end }: Turn,
+  run: (signal: AbortSignal) => Promise<Column[]>,
+  { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
+): Promise<Column[]> {
+  // One signal for all: AbortSignal.any() costs as much as the rest of a small statement.
+  const stop = new AbortController();
+  const { promise, resolve, reject } = Promise.withResolvers<Column[]>();
+  const giveUp = (reason: unknown) => {
+    stop.abort(reason);
+    reject(reason);
+  };
+  const onAbort = () => giveUp(signal.reason);
+  const onTimeout = () => giveUp(tookTooLong);
+  const onOverrun = () => {
+    if (hasEnded) return;
+    if (mayGoOn()) timer = setTimeout(onTimeout, timeoutMs - (quickMs ?? 0));
+    else stop.abort(tooSlow);
+  };
+  let hasEnded = false;
+  // A row that came while the event loop was held is read before.
+  let timer =
+    quickMs === undefined
+      ? setTimeout(onTimeout, timeoutMs)
+      : setTimeout(() => setImmediate(onOverrun), quickMs);
+  signal.addEventListener("abort", onAbort, { once: true });
+  run(stop.signal)
+    .then(resolve, (error) => reject(stop.signal.reason === tooSlow ? tooSlow : error))
+    .finally(() => {
+      hasEnded = true;
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      end();
+    });
+  return promise;
 }
 
 // Made once: each error would compute its stack.

@@ -44,21 +44,20 @@ export function takeLongRows(client: PoolClient) {
   const forward = (chunk: Buffer) => {
     for (const listener of driver) listener.call(stream, chunk);
   };
-  let mostBytes = 0;
-  let header = nothing;
-  let leftOfMessage = 0;
-  let row = createLongRow(0);
+  let [mostBytes, leftOfMessage, header, row] = [0, 0, nothing, createLongRow(0)];
   let isTooLong = false;
 
+  function begin(most: number): void {
+    mostBytes = most;
+    header = nothing;
+    leftOfMessage = 0;
+    row = createLongRow(0);
+  }
+
   function read(arrived: Buffer): void {
-    if (mostBytes === 0) {
-      forward(arrived);
-      return;
-    }
     const chunk = header.length === 0 ? arrived : Buffer.concat([header, arrived]);
     header = nothing;
-    let start = 0;
-    let at = 0;
+    let [start, at] = [0, 0];
     while (at < chunk.length && !isTooLong) {
       if (leftOfMessage > 0) {
         const size = Math.min(leftOfMessage, chunk.length - at);
@@ -86,24 +85,16 @@ export function takeLongRows(client: PoolClient) {
     else if (at > start) forward(chunk.subarray(start, at));
   }
 
-  stream.on("data", read);
+  stream.on("data", (arrived: Buffer) => (mostBytes === 0 ? forward : read)(arrived));
   for (const listener of driver) stream.off("data", listener);
 
   return {
     /** Before a statement: its row may have so many bytes. */
-    start(most: number): void {
-      mostBytes = most;
-      header = nothing;
-      leftOfMessage = 0;
-      row = createLongRow(0);
-    },
+    start: begin,
     /** The long row that the statement has given, if it has. */
     row: (): Column[] | undefined => (row.pieces.length === 0 ? undefined : columnsOf(row.pieces)),
     /** After a statement: the connection is the driver's again. */
-    stop(): void {
-      mostBytes = 0;
-      row = createLongRow(0);
-    },
+    stop: () => begin(0),
     isTooLong: () => isTooLong,
   };
 }

@@ -149,36 +149,29 @@ function createLane({ concurrency, spare, queue, queuePerClient }: LaneLimits) {
     };
   }
 
-  function forget(name: string, { running, line }: Client): void {
+  const forget = (name: string, { running, line }: Client) => {
     if (running === 0 && line.size === 0) clients.delete(name);
-  }
+  };
 
   function serveNext(): void {
-    let next: Client | undefined;
-    for (const client of clients.values()) {
-      if (client.line.size > 0 && (next === undefined || isBefore(client, next))) next = client;
-    }
-    if (next === undefined || !mayRun(next)) return;
-    const [enter] = next.line;
-    enter?.();
+    const next = firstOf(clients.values());
+    if (next !== undefined && mayRun(next)) next.line.values().next().value?.();
   }
 
   const clientOf = (key: string) => clients.get(key) ?? { running: 0, line: new Set(), latest: 0 };
-
-  /** A place if one is free; how to leave it. */
-  function enter(key: string, client = clientOf(key)): (() => void) | undefined {
-    return client.line.size === 0 && mayRun(client) ? start(key, client) : undefined;
-  }
+  const enterAs = (key: string, client: Client) =>
+    client.line.size === 0 && mayRun(client) ? start(key, client) : undefined;
 
   return {
-    enter: (key: string) => enter(key),
+    /** A place if one is free; how to leave it. */
+    enter: (key: string): (() => void) | undefined => enterAs(key, clientOf(key)),
 
     /** Waits for a place. Resolves with how to leave it; throws BusyError, or the reason of `signal` once aborted. */
     async turn(name: string | undefined, signal: AbortSignal): Promise<() => void> {
       signal.throwIfAborted();
       const key = name ?? "";
       const client = clientOf(key);
-      const leave = enter(key, client);
+      const leave = enterAs(key, client);
       if (leave !== undefined) return leave;
       const isFull = waiting >= queue || client.line.size >= queuePerClient;
       if (isFull && name !== undefined) throw new BusyError(1);
@@ -192,6 +185,14 @@ function createLane({ concurrency, spare, queue, queuePerClient }: LaneLimits) {
       }
     },
   };
+}
+
+function firstOf(clients: Iterable<Client>): Client | undefined {
+  let first: Client | undefined;
+  for (const client of clients) {
+    if (client.line.size > 0 && (first === undefined || isBefore(client, first))) first = client;
+  }
+  return first;
 }
 
 const isBefore = (one: Client, other: Client) =>

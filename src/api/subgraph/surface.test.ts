@@ -4,7 +4,7 @@ import { getTableColumns } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { tables } from "../../../test/support/create-tables.ts";
 import { entityTypes, type Field, snakeCase } from "./schema/entities.ts";
-import { filterKeys, isSortable, sortKeys } from "./schema/filters.ts";
+import { filterKeys, isSortable, sortKeys } from "./schema/inputs.ts";
 
 type Surface = { [part in "fields" | "filters" | "sorts" | "refusedSorts" | "roots"]: string[] };
 

@@ -9,9 +9,8 @@ import { v2Addresses } from "../../../test/support/ensv2/recording.ts";
 import { createScopes } from "../../../test/support/scope.ts";
 import { zeroAddress } from "../../ens/nodes.ts";
 import { v2Entry, v2Role } from "../../schema/ensv2.ts";
-import { applyRolesChanged } from "./contracts.ts";
-import { applyLabelReserved, applyTokens } from "./entries.ts";
-import { applyLabel } from "./leases.ts";
+import { applyLabelReserved, applyRolesChanged, applyTokens } from "./entries.ts";
+import { applyLabel } from "./records.ts";
 
 const events = [...registryV2Abi, ...resolverV2Abi, ...erc1155TransferAbi].map((item) =>
   toEventSelector(item),

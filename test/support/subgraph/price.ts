@@ -2,7 +2,7 @@ import { type DocumentNode, Lexer, parse, type SelectionSetNode, Source, TokenKi
 import { compileRequest } from "../../../src/api/subgraph/compile/compile-request.ts";
 import { createDocumentReader } from "../../../src/api/subgraph/request/document.ts";
 import { createIntrospection } from "../../../src/api/subgraph/request/introspection.ts";
-import type { Value } from "../../../src/api/subgraph/schema/values.ts";
+import type { Value } from "../../../src/api/subgraph/schema/inputs.ts";
 import { defaultSubgraphLimits } from "../../../src/config/limits.ts";
 
 const introspect = createIntrospection();

@@ -12,7 +12,7 @@ import { Budget, type Priced, workAtOnce } from "../request/price.ts";
 import { letOthersWork } from "../request/turns.ts";
 import { type EntityType, entityTypes } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
-import type { Value } from "../schema/values.ts";
+import type { Value } from "../schema/inputs.ts";
 import { type CompileContext, listSql, singleSql, totalsSql } from "./compile.ts";
 import { createStatement, type Statement } from "./statement.ts";
 

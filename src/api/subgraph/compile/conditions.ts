@@ -1,5 +1,5 @@
 import type { Scalar } from "../schema/entities.ts";
-import type { Operator } from "../schema/filters.ts";
+import type { Operator } from "../schema/inputs.ts";
 import { arrayLiteral, type Statement } from "./statement.ts";
 
 /** A column in a statement: its SQL, and its table and name for what depends on the indexes. */

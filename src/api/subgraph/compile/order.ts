@@ -1,7 +1,6 @@
 import { type EntityType, entityType } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
-import { isSortable, sortKeys } from "../schema/filters.ts";
-import { nameOf, show, type Value } from "../schema/values.ts";
+import { isSortable, nameOf, show, sortKeys, type Value } from "../schema/inputs.ts";
 import { sortColumns } from "./conditions.ts";
 import type { Statement } from "./statement.ts";
 

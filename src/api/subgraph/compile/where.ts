@@ -2,8 +2,16 @@ import type { SubgraphLimits } from "../../../config/limits.ts";
 import type { Budget } from "../request/price.ts";
 import { type EntityType, entityType, type Field, type Scalar } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
-import { type FilterKey, filterKeys, type Operator } from "../schema/filters.ts";
-import { coerce, type InputObject, isObject, show, type Value } from "../schema/values.ts";
+import {
+  coerce,
+  type FilterKey,
+  filterKeys,
+  type InputObject,
+  isObject,
+  type Operator,
+  show,
+  type Value,
+} from "../schema/inputs.ts";
 import { comparisonSql, listSql } from "./conditions.ts";
 import type { Statement } from "./statement.ts";
 

@@ -1,5 +1,5 @@
 import { QueryError } from "../schema/errors.ts";
-import { coerce, isObject, show, type Value } from "../schema/values.ts";
+import { coerce, isObject, show, type Value } from "../schema/inputs.ts";
 import { argument, type Selected, type SelectionContext } from "./document.ts";
 
 /** Hashes of a block, which only a node knows. */

@@ -14,7 +14,7 @@ import { LRUCache } from "lru-cache";
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { entityTypes } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
-import { coerce, readValue, show, type Value, type Variables } from "../schema/values.ts";
+import { coerce, readValue, show, type Value, type Variables } from "../schema/inputs.ts";
 import type { Budget } from "./price.ts";
 
 /** The fragments of a document by name. */

@@ -22,7 +22,7 @@ import {
   GraphQLString,
 } from "graphql";
 import { type EntityType, entityTypes, type Field } from "./entities.ts";
-import { filterKeys, sortKeys } from "./filters.ts";
+import { filterKeys, sortKeys } from "./inputs.ts";
 
 /** The GraphQL schema that introspection shows. It resolves nothing: responses are built by SQL. */
 export function createSchema(): GraphQLSchema {

@@ -1,6 +1,6 @@
 import { parseValue } from "graphql";
 import { expect, test } from "vitest";
-import { coerce, nameOf, readValue, show } from "./values.ts";
+import { coerce, nameOf, readValue, show } from "./inputs.ts";
 
 test.each([
   ["ID", 5, "5"],
