@@ -101,9 +101,8 @@ export async function compareLabels(
   const kinds = Object.entries(requests(labelCount));
   const all = new Map<string, number[][]>(kinds.map(([kind]) => [kind, []]));
   for (let pair = 0; pair < pairs; pair++) {
-    const servers = await Promise.all(
-      checkouts.map((one, i) => startServer(one, { port: port + i, database })),
-    );
+    // One after the other, each first in every second pair.
+    const servers = await inTurn(pair, checkouts, (one) => startServer(one, { port: port++, database }));
     for (const [kind, next] of kinds) {
       const [connections, seconds] = kind === "batch" ? [2, 0.4] : [50, 0.2];
       const turn = async ({ port }: Server) => {
@@ -124,8 +123,8 @@ export async function compareLabels(
 const pairs = 10;
 
 /** The results in the order of `items`; in odd rounds the last one begins. */
-async function inTurn<T>(round: number, items: T[], turn: (item: T) => number | Promise<number>) {
-  const results: number[] = [];
+async function inTurn<T, R>(round: number, items: T[], turn: (item: T) => R | Promise<R>): Promise<R[]> {
+  const results: R[] = [];
   for (const i of round % 2 === 0 ? items.keys() : [...items.keys()].reverse()) {
     const item = items[i];
     if (item !== undefined) results[i] = await turn(item);
