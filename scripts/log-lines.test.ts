@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import { type LogStyle, logLines, redact, secretsOf } from "./log-lines.ts";
+import { type LogStyle, logLines, redact, secretsOf, watchForFullDisk } from "./log-lines.ts";
 
 const secrets = [["https://eth.example/v2/k3yk3yk3yk3yk3y9", "https://eth.example/…"]] as const;
 
@@ -112,4 +112,18 @@ describe("secrets of the configuration", () => {
       expect(redact(line, secrets)).toBe(line);
     },
   );
+});
+
+test.each([
+  // Postgres' message for its error 53100, and Node's for ENOSPC.
+  'error: could not extend file "base/16384/16402": No space left on device',
+  "Error: ENOSPC: no space left on device, write",
+])("a full disk explains an end within a minute: %s", (line) => {
+  let now = 0;
+  const disk = watchForFullDisk(() => now);
+  expect(disk.isFull()).toBe(false);
+  disk.see(Buffer.from(`12:00:00.000 WARN  Failed database query\n  ${line}\n`));
+  expect(disk.isFull()).toBe(true);
+  now = 60_000;
+  expect(disk.isFull()).toBe(false);
 });

@@ -27,6 +27,22 @@ export function logLines(secrets: Secrets, style: LogStyle): Transform {
   });
 }
 
+// Postgres (53100) and the embedded database put it so.
+const fullDisk = /no space left on device|disk full/i;
+// Ponder ends at once after its last try.
+const justNowMs = 60_000;
+
+/** Sees Ponder's output. `isFull`: whether it has reported a full disk within the last minute; older lines explain no end. */
+export function watchForFullDisk(now: () => number) {
+  let last = Number.NEGATIVE_INFINITY;
+  return {
+    see(chunk: Buffer): void {
+      if (fullDisk.test(chunk.toString("utf8"))) last = now();
+    },
+    isFull: () => now() - last < justNowMs,
+  };
+}
+
 function render(line: string, secrets: Secrets, { isLog, isTerminal }: LogStyle): string {
   const shorten = (text: string, most = mostCharacters) => cut(redact(text, secrets), most);
   const entry = isLog ? parse(line) : undefined;

@@ -13,7 +13,7 @@ import { contractSources } from "../src/config/sources.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
 import { escapeControls } from "../src/log/json-log.ts";
 import { requireSameChains } from "./chain-check.ts";
-import { logLines, secretsOf } from "./log-lines.ts";
+import { logLines, secretsOf, watchForFullDisk } from "./log-lines.ts";
 import {
   holdEmbeddedDatabase,
   PreflightError,
@@ -33,8 +33,6 @@ type Command = (typeof commands)[number];
 const retryableExitCode = 75;
 const restartPause = 5_000;
 const fullDiskPause = 30_000;
-// Postgres (53100) and the embedded database put it so.
-const fullDisk = /no space left on device|disk full/i;
 const shutdownGrace = 20_000;
 
 // A backfill creates many short-lived rows: with Node's small default half of them are copied before they are dropped. A larger
@@ -140,17 +138,15 @@ function run(command: Command, config: Config, options: string[]): Promise<End> 
   const isTerminal = process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
   ponder.stdout?.pipe(logLines(secrets, { isLog: true, isTerminal })).pipe(process.stdout);
   ponder.stderr?.pipe(logLines(secrets, { isLog: false, isTerminal })).pipe(process.stderr);
-  let isDiskFull = false;
-  ponder.stdout?.on("data", (chunk: Buffer) => {
-    isDiskFull ||= fullDisk.test(chunk.toString("utf8"));
-  });
+  const disk = watchForFullDisk(Date.now);
+  ponder.stdout?.on("data", disk.see);
   child = ponder;
   return new Promise((resolve, reject) => {
     ponder.on("error", reject);
     // "close" is emitted after the last line of output.
     ponder.on("close", (code) => {
       child = undefined;
-      resolve({ code: code ?? (isStopping ? 0 : 1), isDiskFull: isDiskFull && code !== 0 });
+      resolve({ code: code ?? (isStopping ? 0 : 1), isDiskFull: code !== 0 && disk.isFull() });
     });
   });
 }

@@ -10,7 +10,8 @@ import { type LabelFile, openLabelFile } from "../../src/labels/label-file.ts";
 import { digestsOf } from "../../test/support/digests.ts";
 import { batchOf, createLabelDatabase } from "../store/database-writer.ts";
 import { errorReply, jsonReply, startServer } from "../test-support/running-server.ts";
-import { healList, parseBatchBody } from "./batch.ts";
+import { parseBatchBody } from "./batch.ts";
+import { healList } from "./heal.ts";
 
 const eth = "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0";
 const parse = (text: string) => parseBatchBody(Buffer.from(text));

@@ -6,7 +6,7 @@ import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import { readDigest, writeDigest } from "../../src/labels/digests.ts";
 import type { LabelFile } from "../../src/labels/label-file.ts";
 import { type Answer, busy, errorAnswer, jsonAnswer, type Memory } from "./answer.ts";
-import { checkedPin, invalidLabelhash, longJson, longLabel, refusedPin } from "./heal.ts";
+import { checkedPin, type HealedList, healList, invalidLabelhash, type Pieces, refusedPin } from "./heal.ts";
 
 /** The most labelhashes in one request. */
 export const longestBatch = 10_000;
@@ -70,119 +70,6 @@ function parsedJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Labels are looked up in pieces, so that other requests get their turn in between. */
-const healedAtOnce = 500;
-const sentAtOnce = 2000;
-/** Labels of more bytes are read only when they are sent. */
-const heldLength = 1000;
-/** Bytes of such labels after which a piece ends. */
-const pieceLength = 256 * 1024;
-
-/** The labels of a list of labelhashes; the long ones are still in the file. */
-export type HealedList = {
-  /** Bytes of all labels together; those of short ones as UTF-16 units. */
-  bytes: number;
-  /** The most bytes of labels in memory while the pieces are read one after another. */
-  heldBytes: number;
-  /** The labels in order, undefined where there is none, up to 2000 at a time. */
-  pieces(): Pieces;
-};
-
-// A label of a megabyte is a piece of its own, as JSON.
-type Pieces = Generator<(string | undefined)[] | Uint8Array>;
-
-/**
- * Heals labelhashes, which are given as their bytes one after another. They are looked up in the order of the file, which
- * saves a fifth of the time.
- */
-export async function healList(
-  file: LabelFile,
-  digests: Uint8Array,
-  highestVersion: number,
-): Promise<HealedList> {
-  const order = inOrderOfKeys(digests);
-  const labels = new Array<string | undefined>(order.length);
-  /** Bytes of the long labels by place. */
-  const long = new Map<number, number>();
-  let [shortBytes, longBytes, longest] = [0, 0, 0];
-  for (let start = 0; start < order.length; start += healedAtOnce) {
-    const places = order.subarray(start, start + healedAtOnce);
-    const healed = file.healShort(digests, highestVersion, places, heldLength);
-    for (let i = 0; i < places.length; i++) {
-      const label = healed[i];
-      const place = places[i] ?? 0;
-      if (typeof label === "number") {
-        long.set(place, label);
-        longBytes += label;
-        longest = Math.max(longest, label);
-      } else {
-        labels[place] = label;
-        if (label !== undefined) shortBytes += label.length;
-      }
-    }
-    await new Promise(setImmediate);
-  }
-  const digestAt = (place: number) => digests.subarray(place * digestLength, (place + 1) * digestLength);
-  const labelAt = (place: number) => file.healAll(digestAt(place), highestVersion)[0];
-  const jsonAt = (place: number) =>
-    longJson(file, `0x${Buffer.from(digestAt(place)).toString("hex")}`, highestVersion);
-  return {
-    bytes: shortBytes + longBytes,
-    heldBytes: shortBytes + (longest === 0 ? 0 : Math.max(longest, pieceLength)),
-    pieces: () => (long.size === 0 ? slicesOf(labels) : piecesOf(labels, long, { labelAt, jsonAt })),
-  };
-}
-
-function* slicesOf(labels: (string | undefined)[]): Pieces {
-  for (let start = 0; start < labels.length; start += sentAtOnce)
-    yield labels.slice(start, start + sentAtOnce);
-}
-
-type Reader = {
-  labelAt(place: number): string | undefined;
-  jsonAt(place: number): Uint8Array | undefined;
-};
-
-function* piecesOf(
-  labels: (string | undefined)[],
-  long: Map<number, number>,
-  { labelAt, jsonAt }: Reader,
-): Pieces {
-  let piece: (string | undefined)[] = [];
-  let length = 0;
-  for (let place = 0; place < labels.length; place++) {
-    const bytes = long.get(place) ?? 0;
-    const json = bytes < longLabel ? undefined : jsonAt(place);
-    if (json === undefined) {
-      length += bytes;
-      piece.push(bytes === 0 ? labels[place] : labelAt(place));
-      if (piece.length < sentAtOnce && length < pieceLength) continue;
-    }
-    if (piece.length > 0) yield piece;
-    if (json !== undefined) yield json;
-    piece = [];
-    length = 0;
-  }
-  if (piece.length > 0) yield piece;
-}
-
-/** Places of the digests in the order of their first 12 bits, which is close enough to that of the file. */
-function inOrderOfKeys(digests: Uint8Array): Uint32Array {
-  const count = digests.length / digestLength;
-  const bitsAt = (i: number) =>
-    ((digests[i * digestLength] ?? 0) << 4) | ((digests[i * digestLength + 1] ?? 0) >> 4);
-  const next = new Uint32Array(4097);
-  for (let i = 0; i < count; i++) next[bitsAt(i) + 1] = (next[bitsAt(i) + 1] ?? 0) + 1;
-  for (let bits = 1; bits < 4096; bits++) next[bits] = (next[bits] ?? 0) + (next[bits - 1] ?? 0);
-  const order = new Uint32Array(count);
-  for (let i = 0; i < count; i++) {
-    const place = next[bitsAt(i)] ?? 0;
-    order[place] = i;
-    next[bitsAt(i)] = place + 1;
-  }
-  return order;
 }
 
 /** The most bytes of one request's body: room for the longest batch in any spelling. */

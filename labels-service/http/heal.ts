@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Hex } from "viem";
+import { digestLength } from "../../src/ens/keccak.ts";
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import type { LabelFile } from "../../src/labels/label-file.ts";
 import {
@@ -36,7 +37,7 @@ export function createHealer() {
 }
 
 /** Bytes of a label from which on its JSON is kept. */
-export const longLabel = 65_536;
+const longLabel = 65_536;
 /** Bytes of JSON that are kept for one file. */
 const keptBytes = 32 * 1024 * 1024;
 const kept = new WeakMap<LabelFile, LRUCache<string, Uint8Array>>();
@@ -70,10 +71,123 @@ function healedBody(
 }
 
 /** The JSON of a label of `longLabel` bytes or more, undefined if there is none. */
-export function longJson(file: LabelFile, labelhash: Hex, highestVersion: number): Uint8Array | undefined {
+function longJson(file: LabelFile, labelhash: Hex, highestVersion: number): Uint8Array | undefined {
   const body = healedBody(file, labelhash, highestVersion);
   if (typeof body === "string") throw new Error("The label is not long.");
   return body?.subarray(beforeLabel.length, -afterLabel.length);
+}
+
+/** Labels are looked up in pieces, so that other requests get their turn in between. */
+const healedAtOnce = 500;
+const sentAtOnce = 2000;
+/** Labels of more bytes are read only when they are sent. */
+const heldLength = 1000;
+/** Bytes of such labels after which a piece ends. */
+const pieceLength = 256 * 1024;
+
+/** The labels of a list of labelhashes; the long ones are still in the file. */
+export type HealedList = {
+  /** Bytes of all labels together; those of short ones as UTF-16 units. */
+  bytes: number;
+  /** The most bytes of labels in memory while the pieces are read one after another. */
+  heldBytes: number;
+  /** The labels in order, undefined where there is none, up to 2000 at a time. */
+  pieces(): Pieces;
+};
+
+/** Lists of labels, undefined where there is none; a long label is a piece of its own, as JSON. */
+export type Pieces = Generator<(string | undefined)[] | Uint8Array>;
+
+/**
+ * Heals labelhashes, which are given as their bytes one after another. They are looked up in the order of the file, which
+ * saves a fifth of the time.
+ */
+export async function healList(
+  file: LabelFile,
+  digests: Uint8Array,
+  highestVersion: number,
+): Promise<HealedList> {
+  const order = inOrderOfKeys(digests);
+  const labels = new Array<string | undefined>(order.length);
+  /** Bytes of the long labels by place. */
+  const long = new Map<number, number>();
+  let [shortBytes, longBytes, longest] = [0, 0, 0];
+  for (let start = 0; start < order.length; start += healedAtOnce) {
+    const places = order.subarray(start, start + healedAtOnce);
+    const healed = file.healShort(digests, highestVersion, places, heldLength);
+    for (let i = 0; i < places.length; i++) {
+      const label = healed[i];
+      const place = places[i] ?? 0;
+      if (typeof label === "number") {
+        long.set(place, label);
+        longBytes += label;
+        longest = Math.max(longest, label);
+      } else {
+        labels[place] = label;
+        if (label !== undefined) shortBytes += label.length;
+      }
+    }
+    await new Promise(setImmediate);
+  }
+  const digestAt = (place: number) => digests.subarray(place * digestLength, (place + 1) * digestLength);
+  const labelAt = (place: number) => file.healAll(digestAt(place), highestVersion)[0];
+  const jsonAt = (place: number) =>
+    longJson(file, `0x${Buffer.from(digestAt(place)).toString("hex")}`, highestVersion);
+  return {
+    bytes: shortBytes + longBytes,
+    heldBytes: shortBytes + (longest === 0 ? 0 : Math.max(longest, pieceLength)),
+    pieces: () => (long.size === 0 ? slicesOf(labels) : piecesOf(labels, long, { labelAt, jsonAt })),
+  };
+}
+
+function* slicesOf(labels: (string | undefined)[]): Pieces {
+  for (let start = 0; start < labels.length; start += sentAtOnce)
+    yield labels.slice(start, start + sentAtOnce);
+}
+
+type Reader = {
+  labelAt(place: number): string | undefined;
+  jsonAt(place: number): Uint8Array | undefined;
+};
+
+function* piecesOf(
+  labels: (string | undefined)[],
+  long: Map<number, number>,
+  { labelAt, jsonAt }: Reader,
+): Pieces {
+  let piece: (string | undefined)[] = [];
+  let length = 0;
+  for (let place = 0; place < labels.length; place++) {
+    const bytes = long.get(place) ?? 0;
+    const json = bytes < longLabel ? undefined : jsonAt(place);
+    if (json === undefined) {
+      length += bytes;
+      piece.push(bytes === 0 ? labels[place] : labelAt(place));
+      if (piece.length < sentAtOnce && length < pieceLength) continue;
+    }
+    if (piece.length > 0) yield piece;
+    if (json !== undefined) yield json;
+    piece = [];
+    length = 0;
+  }
+  if (piece.length > 0) yield piece;
+}
+
+/** Places of the digests in the order of their first 12 bits, which is close enough to that of the file. */
+function inOrderOfKeys(digests: Uint8Array): Uint32Array {
+  const count = digests.length / digestLength;
+  const bitsAt = (i: number) =>
+    ((digests[i * digestLength] ?? 0) << 4) | ((digests[i * digestLength + 1] ?? 0) >> 4);
+  const next = new Uint32Array(4097);
+  for (let i = 0; i < count; i++) next[bitsAt(i) + 1] = (next[bitsAt(i) + 1] ?? 0) + 1;
+  for (let bits = 1; bits < 4096; bits++) next[bits] = (next[bits] ?? 0) + (next[bits - 1] ?? 0);
+  const order = new Uint32Array(count);
+  for (let i = 0; i < count; i++) {
+    const place = next[bitsAt(i)] ?? 0;
+    order[place] = i;
+    next[bitsAt(i)] = place + 1;
+  }
+  return order;
 }
 
 /** A heal of this many milliseconds is slow: its label has a hundred kilobytes or more. */

@@ -131,9 +131,9 @@ function textOf(column: Column): string | null {
 
 // Set once for each connection, so that they hold before a statement is parsed. The rows that are asked for are looked up by
 // index in tables that are mostly in memory: the default price of a random page makes the planner walk whole indexes in
-// the order of a sort instead. Compiling statements to machine code costs more than they take; parallel workers would take the
-// processors of other statements. A reorg locks tables for a
-// moment: statements wait for it as long as they may take, where Ponder's setting fails them after half a second.
+// the order of a sort instead. Compiling statements to machine code costs more than they take; parallel workers would take
+// the processors of other statements. A reorg locks tables for a moment: statements wait for it as long as they may take,
+// where Ponder's setting fails them after half a second.
 const sessionSettings = (timeoutMs: number) =>
   `SET random_page_cost = 1.1; SET jit = off; SET max_parallel_workers_per_gather = 0; SET work_mem = '64MB'; SET hash_mem_multiplier = 1;
    SET lock_timeout = 0; SET statement_timeout = ${timeoutMs}`;
