@@ -114,13 +114,15 @@ export type Writer = (
   answer: Answer,
 ) => Promise<void>;
 
+/** How long a client may take to read a long response, and may take not a byte of it, in milliseconds. */
+export type Patience = { responseMs: number; stalledMs: number };
+
 /**
- * A writer that drops clients which have not taken a long response after `longestMs` milliseconds. Long texts take a share
- * of memory until they are sent.
+ * A writer that drops clients which read a long response too slowly. Long texts take a share of memory until they are sent.
  */
-export function createWriter(shareOfMemory: () => Memory, longestMs: number): Writer {
+export function createWriter(shareOfMemory: () => Memory, patience: Patience): Writer {
   return (response, { method, path }, answer) => {
-    const sending = { isHead: method === "HEAD", headers: corsHeaders(path), longestMs };
+    const sending = { isHead: method === "HEAD", headers: corsHeaders(path), patience };
     const { body } = answer;
     if ((typeof body !== "string" && !isBytes(body)) || body.length <= writeSize) {
       return writeAnswer(response, answer, sending);
@@ -137,7 +139,7 @@ const isBytes = (body: Answer["body"]) => body instanceof Uint8Array;
 async function writeAnswer(
   response: ServerResponse,
   { status, contentType, body }: Answer,
-  { isHead, headers, longestMs }: { isHead: boolean; headers: string[]; longestMs: number },
+  { isHead, headers, patience }: { isHead: boolean; headers: string[]; patience: Patience },
 ): Promise<void> {
   const head = ["content-type", contentType, "x-content-type-options", "nosniff", ...headers];
   if (status === 503) head.push("retry-after", "1");
@@ -155,7 +157,8 @@ async function writeAnswer(
     response.writeHead(status, [...head, "content-length", String(length)]).end(bytes);
     if (length <= writeSize) return;
   } else response.writeHead(status, head);
-  const impatience = setTimeout(() => response.destroy(), longestMs);
+  response.setTimeout(patience.stalledMs);
+  const impatience = setTimeout(() => response.destroy(), patience.responseMs);
   try {
     if (!isWhole) await writeParts(response, body);
     if (!response.writableFinished && !response.destroyed) await once(response, "close");

@@ -6,22 +6,20 @@ const slow = () => {
   for (const end = performance.now() + 10; performance.now() < end; );
 };
 
-test("heals run at once, and those after a slow one in a later turn of the event loop, in order", async () => {
-  const inLine = createHealLine();
+test("heals after a slow one run in a later turn of the event loop, in order", async () => {
+  const line = createHealLine();
   const healed: string[] = [];
-  inLine(() => healed.push("first"));
-  expect(healed).toEqual(["first"]);
+  line.observe(0.1);
+  expect(line.isFormed()).toBe(false);
 
-  inLine(slow);
-  inLine(slow);
-  inLine(() => healed.push("second"));
-  inLine(() => healed.push("third"));
-  expect(healed).toEqual(["first"]);
-  await turn(); // The second slow one.
-  expect(healed).toEqual(["first"]);
+  line.observe(10);
+  expect(line.isFormed()).toBe(true);
+  line.join(slow);
+  line.join(() => healed.push("first"));
+  line.join(() => healed.push("second"));
+  await turn(); // The slow one.
+  expect(healed).toEqual([]);
   await turn();
-  expect(healed).toEqual(["first", "second", "third"]);
-
-  inLine(() => healed.push("fourth"));
-  expect(healed).toHaveLength(4);
+  expect(healed).toEqual(["first", "second"]);
+  expect(line.isFormed()).toBe(false);
 });

@@ -53,8 +53,8 @@ function healedBody(
   labelhash: Hex,
   highestVersion: number,
 ): string | Uint8Array | undefined {
-  const key = `${labelhash}${highestVersion}`;
-  const found = kept.get(file)?.get(key);
+  const bodies = kept.get(file);
+  const found = bodies?.get(keyOf(labelhash, highestVersion));
   if (found !== undefined) return found;
   const label = file.heal(labelhash, highestVersion);
   if (label === undefined) return undefined;
@@ -63,11 +63,17 @@ function healedBody(
   if (3 * label.length < longLabel) return body;
   const bytes = Buffer.from(body);
   if (bytes.length < longLabel) return body;
+  keep(file, keyOf(labelhash, highestVersion), bytes);
+  return bytes;
+}
+
+const keyOf = (labelhash: Hex, highestVersion: number) => `${labelhash}${highestVersion}`;
+
+function keep(file: LabelFile, key: string, bytes: Uint8Array): void {
   const bodies =
     kept.get(file) ?? new LRUCache({ maxSize: keptBytes, sizeCalculation: ({ length }) => length });
-  kept.set(file, bodies);
   bodies.set(key, bytes);
-  return bytes;
+  kept.set(file, bodies);
 }
 
 /** The JSON of a label of `longLabel` bytes or more, undefined if there is none. */
@@ -193,29 +199,37 @@ function inOrderOfKeys(digests: Uint8Array): Uint32Array {
 /** A heal of this many milliseconds is slow: its label has a hundred kilobytes or more. */
 const slowMs = 5;
 
+/** Where heals wait after a slow one. */
+export type HealLine = {
+  /** Whether heals have to wait at the moment. */
+  isFormed(): boolean;
+  /** Runs `heal` in its turn. */
+  join(heal: () => void): void;
+  /** Takes the milliseconds that a heal took which did not wait. */
+  observe(milliseconds: number): void;
+};
+
 /**
- * Runs heals at once, until one was slow: those that come before the process has looked for what else has arrived then
- * wait in line, a few milliseconds of them at a time. Many long labels delay other requests no more than one does.
+ * Heals run at once, until one was slow: those that come before the process has looked for what else has arrived then wait
+ * in line, a few milliseconds of them at a time. Many long labels delay other requests no more than one does.
  */
-export function createHealLine() {
+export function createHealLine(): HealLine {
   const waiting: (() => void)[] = [];
-  let isOpen = false;
+  let isFormed = false;
   const turn = () => {
     const until = performance.now() + slowMs;
     while (waiting.length > 0 && performance.now() < until) waiting.shift()?.();
-    isOpen = waiting.length > 0;
-    if (isOpen) setImmediate(turn);
+    isFormed = waiting.length > 0;
+    if (isFormed) setImmediate(turn);
   };
-  return (heal: () => void): void => {
-    if (isOpen) {
-      waiting.push(heal);
-      return;
-    }
-    const since = performance.now();
-    heal();
-    if (performance.now() - since < slowMs) return;
-    isOpen = true;
-    setImmediate(turn);
+  return {
+    isFormed: () => isFormed,
+    join: (heal) => void waiting.push(heal),
+    observe: (milliseconds) => {
+      if (milliseconds < slowMs || isFormed) return;
+      isFormed = true;
+      setImmediate(turn);
+    },
   };
 }
 

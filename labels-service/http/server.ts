@@ -23,7 +23,7 @@ import {
   type Writer,
   writePreflight,
 } from "./answer.ts";
-import { createHealer, createHealLine } from "./heal.ts";
+import { createHealer, createHealLine, type HealLine } from "./heal.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 
 /** A request without its body. */
@@ -132,7 +132,7 @@ export type ServerLimits = {
   /** How long a request's headers, and the whole request, may take to arrive. */
   headersMs: number;
   requestMs: number;
-  /** How long a client may neither send nor take a byte while a request is under way, and between two requests. */
+  /** How long a client may neither send a byte of a body nor take one of a long response, and idle between two requests. */
   stalledMs: number;
   idleMs: number;
   /** How long a client may take to read a long response. */
@@ -164,27 +164,30 @@ export type ServerOptions = {
 /** The label service's HTTP server, not yet listening. */
 export function createLabelsServer(options: ServerOptions): Server {
   const limits = { ...productionLimits, ...options.limits };
-  const { handle, fail } = createHandler(options, limits);
-  const inLine = createHealLine();
+  const line = createHealLine();
+  const { handle, fail } = createHandler(options, limits, line);
+  const answer = (incoming: IncomingMessage, response: ServerResponse, since: number) => {
+    try {
+      handle(incoming, response, since);
+    } catch (error) {
+      fail(response, incoming.url ?? "", error);
+    }
+  };
   const server = createServer(connectionOptions(limits), (incoming, response) => {
     const since = performance.now();
-    const { url: path = "" } = incoming;
-    const answer = () => {
-      try {
-        handle(incoming, response, since);
-      } catch (error) {
-        fail(response, path, error);
-      }
-    };
-    if (path.startsWith(healPrefix)) inLine(answer);
-    else answer();
+    if (line.isFormed() && incoming.url?.startsWith(healPrefix))
+      line.join(() => answer(incoming, response, since));
+    else answer(incoming, response, since);
   });
-  server.timeout = limits.stalledMs;
   server.maxConnections = limits.connections;
   return server;
 }
 
-function createHandler({ database, log, now, logsRequests }: ServerOptions, limits: ServerLimits) {
+function createHandler(
+  { database, log, now, logsRequests }: ServerOptions,
+  limits: ServerLimits,
+  line: HealLine,
+) {
   const metrics = createMetrics(database);
   const route = createRouter(database, metrics, now);
   const failed = (error: unknown, path: string): Answer => {
@@ -192,10 +195,12 @@ function createHandler({ database, log, now, logsRequests }: ServerOptions, limi
     return internalError;
   };
   const shareOfMemory = createSharedMemory(limits.memory);
-  const write = createWriter(shareOfMemory, limits.responseMs);
-  const send = createSender({ metrics, log, logsRequests, failed, write });
+  const write = createWriter(shareOfMemory, limits);
+  const send = createSender({ metrics, line, log, logsRequests, failed, write });
 
   const answerWithBody = async (incoming: IncomingMessage, exchange: Exchange) => {
+    // Not for all requests: a timer for each is a fiftieth of a heal's cost.
+    incoming.setTimeout(limits.stalledMs);
     const borrowed = database.borrow();
     const memory = shareOfMemory();
     try {
@@ -244,21 +249,24 @@ type Exchange = { request: LabelsRequest; response: ServerResponse; route: strin
 
 function createSender({
   metrics,
+  line,
   log,
   logsRequests,
   failed,
   write,
 }: Pick<ServerOptions, "log" | "logsRequests"> & {
   metrics: Metrics;
+  line: HealLine;
   failed: (error: unknown, path: string) => Answer;
   write: Writer;
 }) {
   return ({ request, response, route, since }: Exchange, answer: Answer): Promise<void> => {
     const { method, path } = request;
-    const seconds = (performance.now() - since) / 1000;
-    metrics.observe(route, answer.outcome, seconds);
+    const milliseconds = performance.now() - since;
+    if (route === "heal") line.observe(milliseconds);
+    metrics.observe(route, answer.outcome, milliseconds / 1000);
     if (logsRequests) {
-      const microseconds = Math.round(seconds * 1e6);
+      const microseconds = Math.round(milliseconds * 1000);
       log("info", "request", { method, path, status: answer.status, microseconds });
     }
     return write(response, request, answer).catch((error) => {

@@ -31,12 +31,12 @@ function open(bytes: string) {
 const head = "POST /v1/heal HTTP/1.1\r\nhost: x\r\n";
 
 test.each([
-  ["says nothing", "", {}],
-  ["begins its headers only", "GET /health HTTP/1.1\r\nhost:", {}],
-  ["begins its body only", `${head}content-length: 100\r\n\r\n{`, {}],
+  ["says nothing", "", { headersMs: 300 }],
+  ["begins its headers only", "GET /health HTTP/1.1\r\nhost:", { headersMs: 300 }],
+  ["begins its body only", `${head}content-length: 100\r\n\r\n{`, { stalledMs: 300 }],
   ["stays idle after a response", "GET /health HTTP/1.1\r\nhost: x\r\n\r\n", { idleMs: 300 }],
 ])("a client that %s is dropped", async (_, bytes, limits) => {
-  await start({ stalledMs: 300, ...limits });
+  await start(limits);
   const { ended } = open(bytes);
   expect(await ended).not.toContain("HTTP/1.1 5");
   expect((await server.ask("/health")).status).toBe(200);
