@@ -84,6 +84,7 @@ export default defineConfig({
           include: [
             "src/**/*.test.ts",
             "labels-service/**/*.test.ts",
+            "deploy/**/*.test.ts",
             "devnet/**/*.test.ts",
             "scripts/**/*.test.ts",
             inProcess,

@@ -1,4 +1,4 @@
-import { renameSync } from "node:fs";
+import { readFileSync, renameSync } from "node:fs";
 import { request } from "node:http";
 import { connect } from "node:net";
 import fc from "fast-check";
@@ -255,6 +255,9 @@ describe("with a database", () => {
     expect(body).toMatch(/^labels_heal_duration_seconds_count\{route="heal"\} \d+$/m);
     expect(body).toContain("labels_records 12");
     expect(body).toContain('labels_highest_label_set_version{label_set_id="ens-test-env"} 1');
+    const documented = new Set(readFileSync("docs/operations.md", "utf8").match(/`labels_[a-z_]+`/g));
+    const shown = [...String(body).matchAll(/^# TYPE (labels_\S+)/gm)].map(([, name]) => `\`${name}\``);
+    expect(new Set(shown)).toEqual(documented);
   });
 
   test("does not log individual requests", () => {

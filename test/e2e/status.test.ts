@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { batchOf, createLabelDatabase } from "../../labels-service/store/database-writer.ts";
@@ -20,6 +21,19 @@ afterAll(async () => {
   await unfinal?.close();
 });
 
+/** docs/operations.md describes every metric of ours, and only metrics that there are. */
+async function expectDocumentedMetrics() {
+  const text = await (await fetch(`${world.url}/metrics`)).text();
+  const shown = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
+  const [, section = ""] = readFileSync("docs/operations.md", "utf8").split("\n## Metrics\n");
+  const documented = [...section.matchAll(/`((?:names|ponder|process|nodejs)_[a-z0-9_]+)`/g)].map(
+    ([, name]) => name,
+  );
+  expect(documented.filter((name) => !shown.has(name))).toEqual([]);
+  const own = [...shown].filter((name) => name?.startsWith("names_"));
+  expect(own.filter((name) => !documented.includes(name))).toEqual([]);
+}
+
 test("a range of blocks ends as completed, which is never in real time", async () => {
   world.start();
   const watch = watchStatus(world.url, ["root"]);
@@ -40,6 +54,7 @@ test("a range of blocks ends as completed, which is never in real time", async (
     },
     latestIndexedBlock: { timestamp: 1601449199, number: 300 },
   });
+  await expectDocumentedMetrics();
   const realtime = await fetch(`${world.url}/amirealtime`);
   expect(realtime.status).toBe(503);
   expect(await realtime.json()).toEqual({

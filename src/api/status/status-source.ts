@@ -178,7 +178,7 @@ export function openStatus(options: StatusOptions): StatusSource {
         read: () => readSavedSnapshot(database, AbortSignal.timeout(statementMs)),
         log,
       });
-  if (registry !== undefined) showStaleness(registry, status);
+  if (registry !== undefined) showStatus(registry, status);
   status.start(refreshMs);
   process.onStop(status.stop);
   return status;
@@ -197,20 +197,41 @@ type StatusOptions = {
   registry?: Registry | undefined;
 };
 
-const staleSeconds = "names_index_stale_seconds";
+const nowSeconds = () => Math.floor(Date.now() / 1_000);
 
-function showStaleness(registry: Registry, { current }: StatusSource): void {
-  // A hot reload loads this module again over the same registry.
-  registry.removeSingleMetric(staleSeconds);
-  new Gauge({
-    name: staleSeconds,
-    help: "Seconds for which the index has been stale; 0 if it is not",
-    registers: [registry],
-    collect() {
-      const since = current()?.stale?.since;
-      this.set(since === undefined ? 0 : Math.floor(Date.now() / 1_000) - since);
-    },
-  });
+/** Adds the status to the metrics; what is not known yet has no value. */
+function showStatus(registry: Registry, { current }: StatusSource): void {
+  const show = (
+    name: string,
+    help: string,
+    read: (status: CurrentStatus | undefined) => number | undefined,
+  ) => {
+    // A hot reload loads this module again over the same registry.
+    registry.removeSingleMetric(name);
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.remove();
+        const value = read(current());
+        if (value !== undefined) this.set(value);
+      },
+    });
+  };
+  show("names_index_stale_seconds", "Seconds for which the index has been stale; 0 if it is not", (status) =>
+    status?.stale === undefined ? 0 : nowSeconds() - status.stale.since,
+  );
+  show(
+    "names_index_distance_seconds",
+    "Seconds from the time up to which every chain is indexed until now",
+    (status) => status && Math.max(0, nowSeconds() - status.snapshot.slowestChainIndexingCursor),
+  );
+  show(
+    "names_index_is_backfilled",
+    "1 once the backfill is complete",
+    (status) => status && Number(isBackfilled(status.snapshot)),
+  );
 }
 
 function indexerReader({ process, database, clients, chains, log }: StatusOptions) {
