@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEndpoint, createLoadedDatabase } from "../../../test/support/subgraph/endpoint.ts";
 import { type Entity, readDump } from "../../../test/support/subgraph/entities.ts";
+import { exampleQueries } from "./routes.ts";
 import { entityTypes } from "./schema/entities.ts";
 
 const dump = readDump(new URL("../../../test/fixtures/chain-a-entities.json.gz", import.meta.url));
@@ -40,4 +41,11 @@ test.each(Object.keys(dump))("returns every %s as the original has it", async (n
     name === "Resolver" && !known.has(String(entity["domain"])) ? { ...entity, domain: null } : entity,
   );
   expect(plain).toEqual(expected);
+});
+
+test.each(exampleQueries(1_600_000_000))("GraphiQL's example %s finds something", async (query) => {
+  const { data, errors } = await createEndpoint(client).ask(query);
+  expect(errors).toBeUndefined();
+  const [rows] = Object.values(data ?? {});
+  expect(rows?.length).toBeGreaterThan(0);
 });

@@ -78,6 +78,8 @@ test("shows GraphiQL to browsers, from the server alone", async () => {
   expect(response.headers.get("content-type")).toBe("text/html; charset=UTF-8");
   const page = await response.text();
   expect(page).toContain('"endpoint":"/"');
+  const queries = ["LatestNames", "Records", "NamesOfAddress", "History", "ExpiringSoon"];
+  expect(queries.filter((name) => !page.includes(`query ${name} {`))).toEqual([]);
   // Nothing of the page is loaded from elsewhere.
   expect(page.match(/<script[^>]+src=|<link[^>]+href="(?!data:)|url\(["']?https?:|@import/g)).toBeNull();
 });

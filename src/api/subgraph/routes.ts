@@ -109,8 +109,6 @@ const compressFrom = 4_096;
 /** The endpoint of the subgraph at `path`: POST and GET run queries, browsers get GraphiQL. */
 export function subgraphRoutes(subgraph: Subgraph, path = "/") {
   const send = createSender();
-  const page = pages.get(path) ?? graphiqlPage(path);
-  pages.set(path, page);
   return new Hono()
     .use(async (c, next) => {
       await next();
@@ -139,7 +137,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
       const accept = c.req.header("Accept") ?? "*/*";
       const isRun = url.searchParams.has("query");
       if (accept.includes("text/html") || (!isRun && accept.includes("*/*")))
-        return sendPage(c, await page, send);
+        return sendPage(c, await pageOfToday(path), send);
       if (url.search.length > subgraph.limits.bodyBytes)
         throw new RequestError("The query string is too long");
       if (url.search.length > shortRequest) await letOthersWork();
@@ -229,13 +227,24 @@ async function respond(
 
 type GraphiqlPackage = typeof import("@graphql-yoga/render-graphiql");
 type Page = { text: Uint8Array; packed: Uint8Array };
-const pages = new Map<string, Promise<Page>>();
+const pages = new Map<string, { day: number; page: Promise<Page> }>();
+const secondsOfDay = 86_400;
 
-// The page is large: it is packed once, and every browser is sent the same bytes.
-async function graphiqlPage(endpoint: string): Promise<Page> {
+// The page is large: it is packed once a day, and every browser is sent the same bytes.
+function pageOfToday(endpoint: string): Promise<Page> {
+  const day = Math.floor(Date.now() / 1_000 / secondsOfDay);
+  const known = pages.get(endpoint);
+  if (known?.day === day) return known.page;
+  const page = graphiqlPage(endpoint, day * secondsOfDay);
+  pages.set(endpoint, { day, page });
+  return page;
+}
+
+async function graphiqlPage(endpoint: string, now: number): Promise<Page> {
   // ponder: its loader would transform the package's megabytes for a second; Node's does not.
   const { renderGraphiQL }: GraphiqlPackage = createRequire(import.meta.url)("@graphql-yoga/render-graphiql");
-  const text = Buffer.from(renderGraphiQL({ endpoint, title: "Subgraph", defaultQuery }));
+  const defaultTabs = exampleQueries(now).map((query) => ({ query }));
+  const text = Buffer.from(renderGraphiQL({ endpoint, title: "Subgraph", defaultTabs }));
   return { text, packed: await compress(text) };
 }
 
@@ -255,13 +264,52 @@ function acceptsGzip(c: Context): boolean {
   return /\bgzip\b/.test(c.req.header("Accept-Encoding") ?? "");
 }
 
-const defaultQuery = `{
-  domains(first: 5, orderBy: createdAt, orderDirection: desc) {
+/** The queries that GraphiQL opens with, one a tab. */
+export const exampleQueries = (now: number): string[] => [
+  `# The newest names
+query LatestNames {
+  domains(first: 10, orderBy: createdAt, orderDirection: desc) {
     name
     createdAt
-    owner {
-      id
-    }
+    owner { id }
+    registration { expiryDate registrant { id } }
   }
 }
-`;
+`,
+  `# Names with their records. One name: where: { name: "…" }
+query Records {
+  domains(first: 5, orderBy: createdAt, orderDirection: desc, where: { resolver_not: null }) {
+    name
+    resolvedAddress { id }
+    resolver { address texts coinTypes contentHash }
+  }
+}
+`,
+  `# Names of addresses, by role. One address: where: { id: "0x…" }, in lower case
+query NamesOfAddress {
+  accounts(first: 5) {
+    id
+    domains(first: 10) { name }
+    registrations(first: 10) { domain { name } expiryDate }
+    wrappedDomains(first: 10) { name expiryDate fuses }
+  }
+}
+`,
+  `# What happened to names: events of registry, registrar and wrapper
+query History {
+  registrations(first: 3, orderBy: registrationDate, orderDirection: desc) {
+    domain { name events(first: 20) { __typename blockNumber transactionID } }
+    events(first: 20) { __typename blockNumber transactionID }
+  }
+}
+`,
+  `# The next names to expire
+query ExpiringSoon {
+  registrations(first: 10, orderBy: expiryDate, orderDirection: asc, where: { expiryDate_gt: ${now} }) {
+    domain { name }
+    expiryDate
+    registrant { id }
+  }
+}
+`,
+];
