@@ -137,7 +137,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
       const accept = c.req.header("Accept") ?? "*/*";
       const isRun = url.searchParams.has("query");
       if (accept.includes("text/html") || (!isRun && accept.includes("*/*")))
-        return sendPage(c, await pageOfToday(path), send);
+        return sendPage(c, await pageOfToday(path, isRun), send);
       if (url.search.length > subgraph.limits.bodyBytes)
         throw new RequestError("The query string is too long");
       if (url.search.length > shortRequest) await letOthersWork();
@@ -231,20 +231,24 @@ const pages = new Map<string, { day: number; page: Promise<Page> }>();
 const secondsOfDay = 86_400;
 
 // The page is large: it is packed once a day, and every browser is sent the same bytes.
-function pageOfToday(endpoint: string): Promise<Page> {
+function pageOfToday(endpoint: string, hasQuery: boolean): Promise<Page> {
   const day = Math.floor(Date.now() / 1_000 / secondsOfDay);
-  const known = pages.get(endpoint);
+  const key = `${endpoint} ${hasQuery}`;
+  const known = pages.get(key);
   if (known?.day === day) return known.page;
-  const page = graphiqlPage(endpoint, day * secondsOfDay);
-  pages.set(endpoint, { day, page });
+  const page = graphiqlPage(endpoint, hasQuery, day * secondsOfDay);
+  pages.set(key, { day, page });
   return page;
 }
 
-async function graphiqlPage(endpoint: string, now: number): Promise<Page> {
+async function graphiqlPage(endpoint: string, hasQuery: boolean, now: number): Promise<Page> {
   // ponder: its loader would transform the package's megabytes for a second; Node's does not.
   const { renderGraphiQL }: GraphiqlPackage = createRequire(import.meta.url)("@graphql-yoga/render-graphiql");
-  const defaultTabs = exampleQueries(now).map((query) => ({ query }));
-  const text = Buffer.from(renderGraphiQL({ endpoint, title: "Subgraph", defaultTabs }));
+  const queries = exampleQueries(now);
+  // The page would take an option `query` rather than the one in its address.
+  const query = hasQuery ? {} : { query: queries[0] };
+  const options = { ...query, defaultTabs: queries.map((query) => ({ query })) };
+  const text = Buffer.from(renderGraphiQL({ endpoint, title: "Subgraph", ...options }));
   return { text, packed: await compress(text) };
 }
 
