@@ -28,7 +28,10 @@ export const leaseAbi = parseAbi([
   "event NameRenewed(uint256 indexed tokenId, string label, uint64 duration, uint64 newExpiry, address paymentToken, bytes32 indexed referrer, uint256 amount)",
 ]);
 
-/** Events of resolvers of the second generation beside the common ones: records under record ids, and aliases of names. */
+/**
+ * Events of resolvers of the second generation beside the common ones: records under record ids, aliases of names, and what the
+ * resources of roles stand for.
+ */
 export const resolverV2Abi = parseAbi([
   "event ResolverCreated()",
   "event Linked(uint256 indexed recordId, bytes32 indexed node, bytes name)",
@@ -41,4 +44,9 @@ export const resolverV2Abi = parseAbi([
   "event InterfaceUpdated(uint256 indexed recordId, bytes4 indexed interfaceId, address implementer)",
   "event NameUpdated(uint256 indexed recordId, string primaryName)",
   "event AliasChanged(bytes indexed fromHash, bytes indexed toHash, bytes fromName, bytes toName)",
+  "event NamedResource(uint256 indexed resource, bytes name)",
+  "event NamedTextResource(uint256 indexed resource, bytes name, bytes32 indexed keyHash, string key)",
+  "event NamedDataResource(uint256 indexed resource, bytes name, bytes32 indexed keyHash, string key)",
+  "event NamedAddrResource(uint256 indexed resource, bytes name, uint256 indexed coinType)",
+  "event ResourceArgument(uint256 indexed resource, bytes arg)",
 ]);

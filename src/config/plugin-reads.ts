@@ -32,7 +32,12 @@ export const crossingReads = {
     resolver: resolverRecordsAbi,
     reverseRegistrar: reverseRegistrarAbi,
   },
-  registrars: { baseRegistrar: "own", controller: "own", referrals: referralRenewalsAbi },
+  registrars: {
+    baseRegistrar: "own",
+    controller: "own",
+    referrals: referralRenewalsAbi,
+    v2Registrar: leaseAbi,
+  },
   tokenscope: {
     baseRegistrar: erc721TransferAbi,
     nameWrapper: erc1155TransferAbi,

@@ -165,7 +165,8 @@ function withAddress(plan: PlannedEntry, address: Children | undefined): Planned
 
 // `registrars` goes deployment by deployment, so that a registrar stands before its controllers; the others role by role.
 function crossingEntries(config: Config, plugin: PluginId): PlannedEntry[] {
-  const roles = rolesOf(plugin);
+  // What is sold in ENSv2 counts where its registries are indexed.
+  const roles = rolesOf(plugin).filter((role) => role !== "v2Registrar" || config.plugins.includes("ensv2"));
   return (plugin === "registrars" ? [roles] : roles.map((role) => [role])).flatMap((together) => {
     if (together.includes("resolver")) return everyResolver(config);
     return deployedContracts(config.datasources, together).flatMap((deployed) => {

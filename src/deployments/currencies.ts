@@ -1,5 +1,6 @@
 import type { Hex } from "viem";
 import type { Namespace } from "./deployment.ts";
+import { ensv2Datasources } from "./ensv2.ts";
 
 /** What a name can be paid in: ETH and WETH in wei, USDC with 6 decimals, DAI with 18. */
 export type Currency = "ETH" | "WETH" | "USDC" | "DAI";
@@ -43,18 +44,20 @@ const tokens: Record<number, Partial<Record<Currency, Hex>>> = {
 };
 
 /**
- * Look-up of the currencies of a namespace's chains. Contracts named WETH, USDC or DAI in the datasource `seaport`
- * replace the built-in addresses on its chain, for networks with their own tokens.
+ * Look-up of the currencies of a namespace's chains. Contracts named WETH, USDC or DAI in the datasource `seaport` or in a set of
+ * ENSv2 count too, for networks with their own tokens; those of `seaport` replace the built-in addresses on its chain.
  */
 export function currencies(namespace: Namespace): CurrencyOf {
   const byToken = new Map<string, Currency>();
   for (const [chainId, addresses] of Object.entries(tokens)) {
     for (const name of tokenNames) if (addresses[name]) byToken.set(`${chainId}:${addresses[name]}`, name);
   }
-  const seaport = namespace["seaport"];
-  for (const name of tokenNames) {
-    const address = seaport?.contracts[name]?.address;
-    if (seaport && address) byToken.set(`${seaport.chainId}:${address}`, name);
+  for (const datasourceId of [...ensv2Datasources, "seaport"]) {
+    const source = namespace[datasourceId];
+    for (const name of tokenNames) {
+      const address = source?.contracts[name]?.address;
+      if (source && address) byToken.set(`${source.chainId}:${address.toLowerCase()}`, name);
+    }
   }
   return (chainId, token) =>
     /^0x0{40}$/.test(token) ? "ETH" : byToken.get(`${chainId}:${token.toLowerCase()}`);

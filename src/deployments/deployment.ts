@@ -96,8 +96,8 @@ export type Contract =
   | { role: "v2Registry"; isRoot: boolean }
   /** Deploys registries and resolvers of users as proxies. */
   | { role: "v2Factory" }
-  /** Sells or renews names for a payment token. */
-  | { role: "v2Registrar" }
+  /** Sells names for a payment token, or renews those of the first generation (`isOfV1`). */
+  | { role: "v2Registrar"; isOfV1: boolean }
   /** Announces the text of labels. */
   | { role: "v2LabelStore" };
 

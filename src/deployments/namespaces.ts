@@ -12,7 +12,7 @@ import type {
 } from "./deployment.ts";
 import { deployments } from "./deployments.ts";
 import { rootDatasource } from "./ens.ts";
-import { ensv2Datasources, ethName } from "./ensv2.ts";
+import { ensv2, ensv2Datasources, ethName } from "./ensv2.ts";
 import { reverseRegistrars, seaport } from "./other-contracts.ts";
 
 const [root, ...others] = deployments;
@@ -141,12 +141,15 @@ export function tokenIssuers(namespace: Namespace): TokenIssuer[] {
   });
 }
 
-/** A base registrar: its CAIP-10 id, the node whose subnames it issues, and the plugin that indexes these names. */
+/** A contract that issues names: its CAIP-10 id, the node whose subnames it issues, and the plugin that indexes these names. */
 export type Subregistry = { subregistryId: string; chainId: number; node: Hex; namesPlugin: string };
 
-/** The base registrars of a namespace, which the plugin `registrars` indexes. */
-export function indexedSubregistries(namespace: Namespace): Subregistry[] {
-  return deployments.flatMap((deployment: Deployment) =>
+/**
+ * The base registrars of a namespace, which the plugin `registrars` indexes, and where the plugin `ensv2` is active the .eth
+ * registries of the second generation.
+ */
+export function indexedSubregistries(namespace: Namespace, plugins: readonly string[] = []): Subregistry[] {
+  const ofV1 = deployments.flatMap((deployment: Deployment) =>
     deployedContracts(namespace, ["baseRegistrar"], [deployment]).flatMap(
       ({ datasourceId, chainId, address }) =>
         address === undefined
@@ -161,6 +164,19 @@ export function indexedSubregistries(namespace: Namespace): Subregistry[] {
             ],
     ),
   );
+  return plugins.includes(ensv2.plugin) ? [...ofV1, ...v2Subregistries(namespace).values()] : ofV1;
+}
+
+/** The .eth registries of the second generation, by datasource: that of the set in use first. */
+export function v2Subregistries(namespace: Namespace): ReadonlyMap<string, Subregistry> {
+  const found = ensv2Datasources.flatMap((id): [string, Subregistry][] => {
+    const { chainId = 0, contracts } = namespace[id] ?? {};
+    const address = contracts?.["ETHRegistry"]?.address;
+    if (address === undefined) return [];
+    const subregistryId = accountId(chainId, address);
+    return [[id, { subregistryId, chainId, node: ethName.node, namesPlugin: ensv2.plugin }]];
+  });
+  return new Map(found);
 }
 
 /** Node of the name that a token stands for. */
@@ -175,6 +191,8 @@ export type V2KnownContracts = {
   migrators: ReadonlySet<Hex>;
   /** Implementations of registries of locked names. */
   wrapperImplementations: ReadonlySet<Hex>;
+  /** Where tokens of names lie that were brought over, or had expired. */
+  graveyards: ReadonlySet<string>;
   /** Nodes of the names in registries, for the .eth ones. */
   nodes: ReadonlyMap<Hex, Hex>;
 };
@@ -190,6 +208,7 @@ export function v2KnownContracts(namespace: Namespace): V2KnownContracts {
   return {
     migrators: new Set(named("UnlockedMigrationController", "LockedMigrationController")),
     wrapperImplementations: new Set(named("WrapperRegistryImpl")),
+    graveyards: new Set(named("Graveyard")),
     nodes: new Map(named("ETHRegistry").map((registry) => [registry, ethName.node])),
   };
 }

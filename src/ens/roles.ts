@@ -33,8 +33,24 @@ const resolverRoles: Names = {
   31: "CAN_UPGRADE",
 };
 
-/** The kinds of contracts of ENSv2 that have roles. */
-export type RoleHolder = "registry" | "resolver";
+// Of resolvers with record ids, as deployed since September 2026.
+const recordResolverRoles: Names = {
+  0: "CAN_SET_ADDR",
+  1: "CAN_SET_TEXT",
+  2: "CAN_SET_CONTENTHASH",
+  3: "CAN_SET_ABI",
+  4: "CAN_SET_INTERFACE",
+  5: "CAN_SET_NAME",
+  6: "CAN_SET_DATA",
+  7: "CAN_LINK",
+  30: "CAN_NAME",
+  31: "CAN_UPGRADE",
+};
+
+const rolesOf = { registry: registryRoles, resolver: resolverRoles, recordResolver: recordResolverRoles };
+
+/** The kinds of contracts of ENSv2 that have roles; resolvers with record ids have others than those keyed by nodes. */
+export type RoleHolder = keyof typeof rolesOf;
 
 /**
  * The names of the roles in a bitmap, the lowest first; the admin of a role may grant it. A role without a known name is
@@ -43,7 +59,7 @@ export type RoleHolder = "registry" | "resolver";
  * @example roleNames(`0x1${"0".repeat(39)}`, "registry") // ["CAN_TRANSFER_ADMIN"]
  */
 export function roleNames(bitmap: Hex, holder: RoleHolder): string[] {
-  const names = holder === "registry" ? registryRoles : resolverRoles;
+  const names = rolesOf[holder];
   const digits = bitmap.slice(2).padStart(64, "0");
   return Array.from({ length: 64 }, (_, place) => place)
     .filter((place) => digits[63 - place] !== "0")

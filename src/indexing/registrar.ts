@@ -174,13 +174,15 @@ function idsOf({ naming }: Scope, { managed, labelhash }: Registered) {
 
 type Named = { managed: ManagedName; labelhash: Hex };
 type ActionType = "registration" | "renewal";
+type ActionFacts = Partial<typeof registrarAction.$inferInsert>;
 type LifecycleRow = typeof registrationLifecycle.$inferSelect;
 
-/** Base registrar NameRegistered: opens a registration and a new lifecycle. */
+/** Base registrar NameRegistered: opens a registration and a new lifecycle. What the Graveyard of ENSv2 takes is no lease. */
 export async function applyRegistration(
   scope: Scope,
-  { managed, labelhash, expires }: Named & { expires: bigint },
+  { managed, labelhash, expires, isTaken }: Named & { expires: bigint; isTaken: boolean },
 ): Promise<void> {
+  if (isTaken) return;
   const subregistryId = accountId(scope.chainId, scope.emitter);
   const node = subnode(managed.node, labelhash);
   await scope.db.insert(subregistry).values({ subregistryId, node: managed.node }).onConflictDoNothing();
@@ -243,7 +245,8 @@ function actionReference(scope: Scope, duration: bigint) {
     : { actionId: scope.eventId, actionTransactionHash: scope.transactionHash };
 }
 
-async function openAction(
+/** Adds an action to the name of a node, with what its event tells beside (facts). */
+export async function openAction(
   scope: Scope,
   {
     type,
@@ -251,6 +254,7 @@ async function openAction(
     subregistryId,
     duration,
   }: { type: ActionType; node: Hex; subregistryId: string; duration: bigint },
+  facts: ActionFacts = {},
 ): Promise<void> {
   if (duration < 0n) {
     scope.report("negative-duration", scope);
@@ -261,6 +265,7 @@ async function openAction(
     type,
     subregistryId,
     node,
+    ...facts,
     incrementalDuration: duration,
     registrant: scope.sender,
     blockNumber: BigInt(scope.blockNumber),
@@ -270,11 +275,8 @@ async function openAction(
   });
 }
 
-async function completeAction(
-  scope: Scope,
-  node: Hex,
-  facts: Partial<typeof registrarAction.$inferInsert>,
-): Promise<void> {
+/** Adds facts to the newest action on the name of a node, if it is of the same transaction. */
+export async function completeAction(scope: Scope, node: Hex, facts: ActionFacts): Promise<void> {
   const lifecycle = await findLifecycle(scope, node);
   const id = lifecycle?.actionTransactionHash === scope.transactionHash ? lifecycle.actionId : null;
   const action = id ? await scope.db.find(registrarAction, { id }) : null;

@@ -41,7 +41,7 @@ export function registerEnsv2(logs: LogsOf, namespace: Namespace): void {
 function registerRegistries(logs: LogsOf, source: string, known: V2KnownContracts): void {
   const on = logs(source, registryV2Abi);
   on("LabelRegistered", (scope, args) => entries.applyLabelRegistered(scope, known, args));
-  on("LabelReserved", entries.applyLabelReserved);
+  on("LabelReserved", (scope, args) => entries.applyLabelReserved(scope, known, args));
   on("LabelUnregistered", entries.applyLabelUnregistered);
   on("ExpiryUpdated", entries.applyExpiryUpdated);
   on("SubregistryUpdated", (scope, args) => entries.applySubregistryUpdated(scope, known, args));
@@ -65,4 +65,15 @@ function registerRecords(logs: LogsOf, source: string): void {
   on("InterfaceUpdated", records.applyInterfaceUpdated);
   on("NameUpdated", records.applyNameUpdated);
   on("AliasChanged", records.applyAliasChanged);
+  on("NamedResource", (scope, args) => records.applyResource(scope, args, { kind: "name", key: "" }));
+  on("NamedTextResource", (scope, args) =>
+    records.applyResource(scope, args, { kind: "text", key: args.key }),
+  );
+  on("NamedDataResource", (scope, args) =>
+    records.applyResource(scope, args, { kind: "data", key: args.key }),
+  );
+  on("NamedAddrResource", (scope, args) =>
+    records.applyResource(scope, args, { kind: "address", key: String(args.coinType) }),
+  );
+  on("ResourceArgument", records.applyResourceArgument);
 }

@@ -19,7 +19,7 @@ import { handlers } from "../../test/support/registry.ts";
 import { parseEnvironment } from "../config/environment.ts";
 import { contractSources } from "../config/sources.ts";
 import { createSettings } from "../contracts/create-scope.ts";
-import { bindRules } from "../contracts/on.ts";
+import { bindRules, bindStrictRules } from "../contracts/on.ts";
 import { registerBaseRegistrars, registerControllers } from "../contracts/registrar.ts";
 import { registerNameWrappers, registerRegistries } from "../contracts/registry.ts";
 import { registerResolvers } from "../contracts/resolver.ts";
@@ -92,7 +92,11 @@ function createIndex() {
   registerNameWrappers(events, config.datasources, madeUp);
   registerResolvers(events, config.datasources, madeUp);
   registerProtocolAcceleration(events, config.datasources);
-  registerRegistrars(events, config.datasources);
+  registerRegistrars(
+    events,
+    config.datasources,
+    bindStrictRules(settings, (source) => source in sources),
+  );
   registerTokenscope(events, config.datasources);
   const registered = new Map(handlers);
 

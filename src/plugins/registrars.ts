@@ -1,9 +1,16 @@
+import { leaseAbi } from "../../abis/ensv2.ts";
 import { referralRenewalsAbi } from "../../abis/registrars.ts";
-import type { EventsOf } from "../contracts/on.ts";
+import type { EventsOf, LogsOf } from "../contracts/on.ts";
 import { onController, registrarAbi } from "../contracts/registrar.ts";
 import type { Namespace } from "../deployments/deployment.ts";
-import { deployedContracts, managedNameOf } from "../deployments/namespaces.ts";
+import {
+  deployedContracts,
+  managedNameOf,
+  v2KnownContracts,
+  v2Subregistries,
+} from "../deployments/namespaces.ts";
 import { tokenIdToHex } from "../ens/nodes.ts";
+import * as leases from "../indexing/ensv2/records.ts";
 import {
   applyControllerFacts,
   applyReferral,
@@ -12,7 +19,8 @@ import {
 } from "../indexing/registrar.ts";
 
 /** Registers the indexing functions of the plugin `registrars`: registrations and renewals of every deployment. */
-export function registerRegistrars(events: EventsOf, namespace: Namespace): void {
+export function registerRegistrars(events: EventsOf, namespace: Namespace, logs: LogsOf): void {
+  const { graveyards } = v2KnownContracts(namespace);
   const roles = ["baseRegistrar", "controller", "referrals"] as const;
   for (const { datasourceId, name, contract } of deployedContracts(namespace, roles)) {
     const source = `registrars/${datasourceId}/${name}`;
@@ -29,13 +37,28 @@ export function registerRegistrars(events: EventsOf, namespace: Namespace): void
     } else {
       const on = events(source, registrarAbi);
       for (const event of contract.registrations) {
-        on(event, (scope, { id, expires }) =>
-          applyRegistration(scope, { managed, labelhash: tokenIdToHex(id), expires }),
-        );
+        on(event, (scope, { id, owner, expires }) => {
+          const isTaken = graveyards.has(owner.toLowerCase());
+          return applyRegistration(scope, { managed, labelhash: tokenIdToHex(id), expires, isTaken });
+        });
       }
       on("NameRenewed", (scope, { id, expires }) =>
         applyRenewal(scope, { managed, labelhash: tokenIdToHex(id), expires }),
       );
+    }
+  }
+  registerSales(logs, namespace);
+}
+
+function registerSales(logs: LogsOf, namespace: Namespace): void {
+  const registries = v2Subregistries(namespace);
+  for (const { datasourceId, name, contract } of deployedContracts(namespace, ["v2Registrar"])) {
+    const on = logs(`registrars/${datasourceId}/${name}`, leaseAbi);
+    const registry = registries.get(datasourceId)?.subregistryId;
+    if (contract.isOfV1) on("NameRenewed", leases.applyV1RenewalSold);
+    else if (registry !== undefined) {
+      on("NameRegistered", (scope, sale) => leases.applyRegistrationSold(scope, registry, sale));
+      on("NameRenewed", (scope, sale) => leases.applyRenewalSold(scope, registry, sale));
     }
   }
 }

@@ -18,6 +18,8 @@ export const v2Entry = onchainTable(
     storageId: hex(t).notNull(),
     labelhash: hex(t).notNull(),
     label: hex(t).notNull(),
+    /** Node of the name, in a registry whose place is fixed: that of .eth; null in others. */
+    node: hex(t),
     tokenId: hex(t).notNull(),
     /** Resource of the roles while the entry is in force; an expired one already has the next version. */
     resource: hex(t).notNull(),
@@ -34,6 +36,7 @@ export const v2Entry = onchainTable(
   (table) => ({
     pk: primaryKey({ columns: [table.chainId, table.registry, table.storageId] }),
     byOwner: index().on(table.owner),
+    byNode: index().on(table.node),
     bySubregistry: index().on(table.subregistry),
   }),
 );
@@ -70,6 +73,27 @@ export const v2Role = onchainTable(
   (table) => ({
     pk: primaryKey({ columns: [table.chainId, table.address, table.resource, table.account] }),
     byAccount: index().on(table.account),
+  }),
+);
+
+/** What a resource of a resolver's roles stands for. Resource 0, the whole contract, has no row. */
+export const v2Resource = onchainTable(
+  "v2_resources",
+  (t) => ({
+    chainId: t.integer().notNull(),
+    resolver: hex(t).notNull(),
+    resource: hex(t).notNull(),
+    /** Node of the name that the roles are limited to; null where they hold for every name of the resolver. */
+    node: hex(t),
+    /** DNS wire format; null likewise. */
+    name: hex(t),
+    /** `name`: all records of it; `text`, `data`, `address`: one record; `argument`: what a setter's first argument is. */
+    kind: text(t).notNull(),
+    /** Key in hex, coin type in decimal digits, argument in hex; empty for `name`. */
+    key: text(t).notNull(),
+  }),
+  (table) => ({
+    pk: primaryKey({ columns: [table.chainId, table.resolver, table.resource] }),
   }),
 );
 

@@ -26,7 +26,10 @@ export const registrationLifecycle = onchainTable(
   (table) => ({ bySubregistry: index().on(table.subregistryId) }),
 );
 
-/** One row per registration or renewal, created by the base registrar's event and completed by its transaction. Amounts in wei. */
+/**
+ * One row per registration or renewal, created by the base registrar's event and completed by its transaction; in ENSv2 by the
+ * event of the contract that sold it. Amounts in wei, or in units of the payment token.
+ */
 export const registrarAction = onchainTable(
   "registrar_actions",
   (t) => ({
@@ -41,6 +44,8 @@ export const registrarAction = onchainTable(
     baseCost: t.bigint(),
     premium: t.bigint(),
     total: t.bigint(),
+    /** What was paid with, as the event of ENSv2 names it; null: ETH. */
+    paymentToken: hex(t),
     /** Sender of the transaction. */
     registrant: hex(t).notNull(),
     /** 32 bytes as emitted; null if no event carries a referrer. */

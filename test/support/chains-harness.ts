@@ -2,7 +2,7 @@ import { type AbiEvent, decodeFunctionData, encodeFunctionResult, type Hex } fro
 import { threednsMetadataAbi } from "../../abis/threedns.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
 import { contractSources } from "../../src/config/sources.ts";
-import { bindRules } from "../../src/contracts/on.ts";
+import { bindRules, bindStrictRules } from "../../src/contracts/on.ts";
 import type { Namespace } from "../../src/deployments/deployment.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { labelhashOf } from "../../src/ens/labels.ts";
@@ -114,7 +114,11 @@ export function createChainsHarness({
   registerBasenames(events, namespace);
   registerLineanames(events, namespace);
   registerThreedns(events, namespace);
-  registerRegistrars(events, namespace);
+  registerRegistrars(
+    events,
+    namespace,
+    bindStrictRules(settings, () => true),
+  );
   const registered = new Map(handlers);
   let played = 0;
 

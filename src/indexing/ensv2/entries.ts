@@ -23,19 +23,21 @@ function storageIdOf(id: bigint): Hex {
 /** LabelRegistered: replaces the whole entry. `sender` is a migration controller for a name of the first generation. */
 export async function applyLabelRegistered(
   scope: Scope,
-  { migrators }: V2KnownContracts,
+  { migrators, nodes }: V2KnownContracts,
   { owner, expiry, sender, ...label }: Label & { owner: Hex; expiry: bigint; sender: Hex },
 ): Promise<void> {
   const isMigrated = migrators.has(sender) || sender === scope.emitter;
-  await replaceEntry(scope, label, { owner, expiry, migratedAt: isMigrated ? scope.timestamp : null });
+  const migratedAt = isMigrated ? scope.timestamp : null;
+  await replaceEntry(scope, nodes, label, { owner, expiry, migratedAt });
 }
 
 /** LabelReserved: replaces the whole entry; it has no owner. */
 export async function applyLabelReserved(
   scope: Scope,
-  { expiry, tokenId, labelHash, label }: Label & { expiry: bigint },
+  { nodes }: V2KnownContracts,
+  { expiry, ...label }: Label & { expiry: bigint },
 ): Promise<void> {
-  await replaceEntry(scope, { tokenId, labelHash, label }, { owner: zeroAddress, expiry, migratedAt: null });
+  await replaceEntry(scope, nodes, label, { owner: zeroAddress, expiry, migratedAt: null });
 }
 
 /** LabelUnregistered: the entry expires now. Its pointers stay in storage, where a renewal finds them. */
@@ -136,6 +138,7 @@ function nextVersion(id: Hex): Hex {
 
 async function replaceEntry(
   scope: Scope,
+  nodes: V2KnownContracts["nodes"],
   { tokenId, labelHash, label }: Label,
   values: Pick<Row, "owner" | "expiry" | "migratedAt">,
 ): Promise<void> {
@@ -146,10 +149,12 @@ async function replaceEntry(
     scope.report("malformed-label", scope);
     return;
   }
+  const parent = nodes.get(scope.emitter);
   const replaced = {
     ...values,
     labelhash: labelHash,
     label,
+    node: parent ? subnode(parent, labelHash) : null,
     tokenId: tokenIdToHex(tokenId),
     resolver: zeroAddress,
     subregistry: zeroAddress,

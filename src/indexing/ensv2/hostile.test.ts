@@ -7,6 +7,7 @@ import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
 import type { PlayedLog } from "../../../test/support/ensv2/recorded-index.ts";
 import { v2Addresses } from "../../../test/support/ensv2/recording.ts";
 import { createScopes } from "../../../test/support/scope.ts";
+import { v2KnownContracts } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/nodes.ts";
 import { v2Entry, v2Role } from "../../schema/ensv2.ts";
 import { applyLabelReserved, applyRolesChanged, applyTokens } from "./entries.ts";
@@ -81,6 +82,7 @@ test("a registry that goes mad stops nothing", async () => {
   expect(index.anomalies.get("contradictory-entry")).toBeGreaterThan(0);
 });
 
+const known = v2KnownContracts({});
 const label = stringToHex("moonlamp");
 const labelHash = keccak256(label);
 const tokenId = BigInt(labelHash) & ~0xffff_ffffn;
@@ -88,7 +90,7 @@ const owner: Hex = `0x${"a1".repeat(20)}`;
 
 async function reserved() {
   const scopes = createScopes();
-  await applyLabelReserved(scopes.next(), { tokenId, labelHash, label, expiry: 2n ** 64n - 1n });
+  await applyLabelReserved(scopes.next(), known, { tokenId, labelHash, label, expiry: 2n ** 64n - 1n });
   return scopes;
 }
 
@@ -104,7 +106,7 @@ test.each<[string, { tokenId: bigint; labelHash: Hex; label: Hex }]>([
   ],
 ])("%s makes no entry", async (_, given) => {
   const { next, store, anomalies } = createScopes();
-  await applyLabelReserved(next(), { ...given, expiry: 5n });
+  await applyLabelReserved(next(), known, { ...given, expiry: 5n });
   expect([store.rows(v2Entry), anomalies]).toEqual([[], ["malformed-label"]]);
 });
 

@@ -1,9 +1,20 @@
 import { type Hex, hexToBytes } from "viem";
 import { ethName } from "../../deployments/ensv2.ts";
 import { keccak256 } from "../../ens/keccak.ts";
-import { tokenIdToHex } from "../../ens/nodes.ts";
-import { v2Alias, v2Label, v2Lease, v2Record, v2RecordGeneration, v2RecordLink } from "../../schema/ensv2.ts";
-import { applyProvenLabel } from "../registrar.ts";
+import { dnsLabels } from "../../ens/names.ts";
+import { rootNode, subnode, tokenIdToHex } from "../../ens/nodes.ts";
+import { decodedReferrer } from "../../ens/registrations.ts";
+import {
+  v2Alias,
+  v2Label,
+  v2Lease,
+  v2Record,
+  v2RecordGeneration,
+  v2RecordLink,
+  v2Resource,
+} from "../../schema/ensv2.ts";
+import { subregistry } from "../../schema/registrars.ts";
+import { applyProvenLabel, completeAction, openAction } from "../registrar.ts";
 import type { Scope } from "../scope.ts";
 
 // Records of the resolvers of the second generation that the common events do not carry: those under record ids, which names
@@ -91,6 +102,37 @@ export async function applyAliasChanged(
     .onConflictDoUpdate({ target });
 }
 
+/** NamedResource and its like: roles on the resource are limited to a name, or to one record of it. */
+export async function applyResource(
+  scope: Scope,
+  { resource, name }: { resource: bigint; name: Hex },
+  { kind, key }: { kind: "name" | "text" | "data" | "address"; key: string },
+): Promise<void> {
+  const labels = dnsLabels(name);
+  if (labels === undefined) return scope.report("malformed-name", scope);
+  const node = labels.reduceRight<Hex>((parent, label) => subnode(parent, keccak256(label)), rootNode);
+  await saveResource(scope, resource, { node, name, kind, key });
+}
+
+/** ResourceArgument: roles on the resource are limited to one key, coin type or interface, of any name. */
+export async function applyResourceArgument(
+  scope: Scope,
+  { resource, arg: key }: { resource: bigint; arg: Hex },
+): Promise<void> {
+  await saveResource(scope, resource, { node: null, name: null, kind: "argument", key });
+}
+
+async function saveResource(
+  scope: Scope,
+  resource: bigint,
+  meaning: Pick<typeof v2Resource.$inferInsert, "node" | "name" | "kind" | "key">,
+): Promise<void> {
+  await scope.db
+    .insert(v2Resource)
+    .values({ ...placeOf(scope), resource: tokenIdToHex(resource), ...meaning })
+    .onConflictDoUpdate(meaning);
+}
+
 async function setRecord(
   scope: Scope,
   recordId: bigint,
@@ -124,6 +166,60 @@ export function applyLeaseRenewed(
   { newExpiry: expiry, amount: base, ...lease }: Lease & { newExpiry: bigint; amount: bigint },
 ) {
   return addLease(scope, lease, { type: "renewal", expiry, base, premium: 0n });
+}
+
+type Sale = { label: Hex; duration: bigint; paymentToken: Hex; referrer: Hex };
+
+/** NameRegistered of the .eth registrar, as an action: the name becomes one of the registry (a CAIP-10 id). */
+export function applyRegistrationSold(
+  scope: Scope,
+  subregistryId: string,
+  { base, premium, ...sale }: Sale & { base: bigint; premium: bigint },
+): Promise<void> {
+  return addSale(scope, subregistryId, sale, { type: "registration", base, premium });
+}
+
+/** NameRenewed of the .eth registrar, as an action. */
+export function applyRenewalSold(
+  scope: Scope,
+  subregistryId: string,
+  { amount: base, ...sale }: Sale & { amount: bigint },
+): Promise<void> {
+  return addSale(scope, subregistryId, sale, { type: "renewal", base, premium: 0n });
+}
+
+/** NameRenewed of the contract that renews names of the first generation: completes the base registrar's action. */
+export function applyV1RenewalSold(
+  scope: Scope,
+  { amount, ...sale }: Sale & { amount: bigint },
+): Promise<void> {
+  return completeAction(scope, nodeOf(sale), factsOf(sale, { base: amount, premium: 0n }));
+}
+
+async function addSale(
+  scope: Scope,
+  subregistryId: string,
+  sale: Sale,
+  { type, ...price }: { type: "registration" | "renewal"; base: bigint; premium: bigint },
+): Promise<void> {
+  await scope.db.insert(subregistry).values({ subregistryId, node: ethName.node }).onConflictDoNothing();
+  const action = { type, node: nodeOf(sale), subregistryId, duration: sale.duration };
+  await openAction(scope, action, factsOf(sale, price));
+}
+
+function nodeOf({ label }: Sale): Hex {
+  return subnode(ethName.node, keccak256(hexToBytes(label)));
+}
+
+function factsOf({ paymentToken, referrer }: Sale, { base, premium }: { base: bigint; premium: bigint }) {
+  return {
+    baseCost: base,
+    premium,
+    total: base + premium,
+    paymentToken,
+    encodedReferrer: referrer,
+    decodedReferrer: decodedReferrer(referrer),
+  };
 }
 
 /**

@@ -1,7 +1,9 @@
 import { readRecording } from "../../../devnet/recording.ts";
 import { registerEnsv2 } from "../../../src/plugins/ensv2.ts";
 import { registerProtocolAcceleration } from "../../../src/plugins/protocol-acceleration.ts";
+import { registerRegistrars } from "../../../src/plugins/registrars.ts";
 import { registerSubgraph } from "../../../src/plugins/subgraph.ts";
+import { registerTokenscope } from "../../../src/plugins/tokenscope.ts";
 import { createRecordedIndex } from "./recorded-index.ts";
 import { v2ChainId, v2DatasourcesFile, v2Environment, v2Folder } from "./recording.ts";
 
@@ -18,6 +20,8 @@ export function createV2Index() {
       registerSubgraph(events, datasources);
       registerEnsv2(logs, datasources);
       registerProtocolAcceleration(events, datasources);
+      registerRegistrars(events, datasources, logs);
+      registerTokenscope(events, datasources);
     },
   });
 }

@@ -1,4 +1,4 @@
-import { type Abi, type AbiEvent, decodeEventLog, type Hex, toEventSelector } from "viem";
+import { type Abi, type AbiEvent, decodeEventLog, type Hex, isAddress, toEventSelector } from "viem";
 import type { Recording } from "../../../devnet/recording.ts";
 import { type Config, parseEnvironment } from "../../../src/config/environment.ts";
 import { type ContractEntry, contractSources } from "../../../src/config/sources.ts";
@@ -134,10 +134,14 @@ function nameIn(abi: Abi, { name, inputs }: AbiEvent): string {
   return `${name}(${inputs.map((input) => `${input.type}${input.indexed ? " indexed" : ""} ${input.name}`).join(", ")})`;
 }
 
-// Ponder leaves out the logs that its decoder refuses.
+// Ponder leaves out the logs that its decoder refuses, and has addresses in lower case.
 function argsOf(item: AbiEvent, { topics, data }: PlayedLog): object | undefined {
   try {
-    return decodeEventLog({ abi: [item], topics: topics as [Hex, ...Hex[]], data }).args ?? {};
+    const { args = {} } = decodeEventLog({ abi: [item], topics: topics as [Hex, ...Hex[]], data });
+    const lower = Object.entries(args).map(([name, value]: [string, unknown]) => {
+      return [name, typeof value === "string" && isAddress(value) ? value.toLowerCase() : value];
+    });
+    return Object.fromEntries(lower);
   } catch {
     return undefined;
   }

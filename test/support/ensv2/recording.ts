@@ -113,7 +113,13 @@ export function v2DatasourcesFile(): string {
       },
     },
     ensv2: {
-      [v2ChainId]: { contracts: Object.fromEntries(contractsOfV2.map((name) => [name, source(name)])) },
+      [v2ChainId]: {
+        contracts: {
+          ...Object.fromEntries(contractsOfV2.map((name) => [name, source(name)])),
+          USDC: source("MockUSDC"),
+          DAI: source("MockDAI"),
+        },
+      },
     },
   };
   return JSON.stringify({ "ens-test-env": table });
@@ -122,5 +128,5 @@ export function v2DatasourcesFile(): string {
 /** Settings of an index of the recorded chain with the plugins that answers about names need. */
 export const v2Environment = {
   NAMESPACE: "ens-test-env",
-  PLUGINS: "subgraph,ensv2,protocol-acceleration",
+  PLUGINS: "subgraph,ensv2,protocol-acceleration,registrars,tokenscope",
 };

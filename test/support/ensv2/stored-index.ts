@@ -17,8 +17,7 @@ export async function createStoredIndex(): Promise<{
     database: createDatabase(client),
     async store({ store }) {
       for (const [name, table] of tables) {
-        if (!/^(v2_|resolver_|domain|registration$|wrapped_domain$)/.test(name) || name.endsWith("_event"))
-          continue;
+        if (/_event$|^(account|resolver|name_sales)$/.test(name)) continue;
         const columns = Object.entries(getTableColumns(table));
         const rows = store
           .rows(table)
