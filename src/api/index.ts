@@ -60,6 +60,8 @@ const status = openStatus({
   registry: metricsRegistry(),
 });
 
+const v2 = v2ContractsOf(config.datasources);
+
 const labels = openLabels({ url: config.labelsUrl, ...config.labelSet, log });
 const labelsVersion = watchLabelsVersion({
   describe: async () => (await labels).describe(),
@@ -80,9 +82,9 @@ export default createApi({
     status,
     database,
     clock: Date.now,
-    subregistries: indexedSubregistries(config.datasources),
+    subregistries: indexedSubregistries(config.datasources, config.plugins),
     names: namesContext(config.datasources, config.plugins),
-    ensv2: v2ContractsOf(config.datasources),
+    ensv2: v2,
     resolution: {
       known: knownContracts(config.datasources),
       clientOf: createChainClients(config.chains),
@@ -131,6 +133,7 @@ function openSubgraph(): Hono {
     chainId: config.rootChainId,
     deployment: versions.nsIndexer,
     limits: config.subgraphLimits,
+    v2: config.plugins.includes("ensv2") ? v2 : undefined,
     endBlock: () => endOfChain(rootChain, status.current()?.snapshot),
     hasErrors: () => status.current()?.stale !== undefined,
     blockOf: async (number) => {

@@ -62,6 +62,15 @@ export function headSql(chainId: number): string {
   );
 }
 
+/** SQL expression for the time (Unix seconds) of the last indexed block of a chain; null as `indexedBlock` is undefined. */
+export function headTimeSql(chainId: number): string {
+  const isHead = `coalesce(${isReadySql}, false) OR c.latest_checkpoint <= c.safe_checkpoint`;
+  return (
+    `(SELECT left(CASE WHEN ${isHead} THEN c.latest_checkpoint ELSE c.safe_checkpoint END, 10)::numeric` +
+    ` FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`
+  );
+}
+
 /** The last indexed block, from the text that `headSql` reads. Undefined as in `indexedBlock`, and for a chain without a row. */
 export function parseHead(text: string | null): BlockRef | undefined {
   if (text === null) return undefined;

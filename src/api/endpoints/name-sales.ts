@@ -3,8 +3,7 @@ import { z } from "zod/v4";
 import { nodeOfName } from "../../ens/names.ts";
 import type { Database } from "../database/client.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { pageContextSchema, pagedRefusal, pageOf } from "../rest/page.ts";
-import { pagedQuery, pagingOf } from "../rest/paging.ts";
+import { pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../rest/paging.ts";
 import {
   addressSchema,
   amountSchema,
@@ -16,7 +15,7 @@ import {
   readingOf,
   secondsSchema,
 } from "../rest/values.ts";
-import { tokenFields } from "./name-tokens.ts";
+import { tokenFields } from "./name-token-rows.ts";
 
 const query = pagedQuery({
   domainId: bytes32Parameter("domainId").optional().meta({ description: "Node (namehash) of the name" }),

@@ -31,6 +31,7 @@ function endpoint({
     database: createDatabase(client),
     status: { current: () => (status === "" ? undefined : currentStatus(status)) },
     plugins,
+    ensv2: undefined,
     subregistries: [{ namesPlugin: "subgraph" }, { namesPlugin: "basenames" }],
     names: {
       managedNames: ["eth", "base.eth"],

@@ -5,24 +5,19 @@ import { deployments } from "../../deployments/deployments.ts";
 import { rootDatasource } from "../../deployments/ens.ts";
 import { tokenIssuers } from "../../deployments/namespaces.ts";
 import { nodeOfName, parentName } from "../../ens/names.ts";
-import { tokenIdToHex, zeroAddress } from "../../ens/nodes.ts";
+import { zeroAddress } from "../../ens/nodes.ts";
 import type { Database } from "../database/client.ts";
+import type { V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { envelope } from "../rest/envelope.ts";
-import {
-  addressSchema,
-  bytes32Parameter,
-  chainIdSchema,
-  field,
-  hashSchema,
-  nameParameter,
-  readingOf,
-  secondsSchema,
-} from "../rest/values.ts";
+import { bytes32Parameter, hashSchema, nameParameter, secondsSchema } from "../rest/values.ts";
+import { type FoundTokens, readTokens, readV2Tokens, type Token, token } from "./name-token-rows.ts";
 
-/** What the endpoint responds from, besides the gate's part. */
+/** What the endpoint responds from; `ensv2` is undefined where the namespace has no contracts of ENSv2. */
 export type NameTokensContext = {
   database: Database;
+  plugins: readonly string[];
+  ensv2: V2Contracts | undefined;
   /** The base registrars that are indexed, each with the plugin that indexes its names. */
   subregistries: readonly { namesPlugin: string }[];
   names: {
@@ -51,43 +46,6 @@ export function namesContext(namespace: Namespace, plugins: readonly string[]): 
   const nameWrappers = tokenIssuers(namespace).filter(({ isNameWrapper }) => isNameWrapper);
   const rootManagedName = namespace[rootDatasource]?.managedName ?? "eth";
   return { managedNames, inactiveNames, rootManagedName, nameWrappers };
-}
-
-/** The fields of a token, from a table that has them under the alias `table`. */
-export function tokenFields(table: string) {
-  return {
-    assetNamespace: field(`${table}.asset_namespace`, z.enum(["erc721", "erc1155"])),
-    contract: {
-      chainId: field(`${table}.chain_id`, chainIdSchema),
-      address: field(`${table}.contract_address`, addressSchema),
-    },
-    tokenId: field(`${table}.token_id::text`, hashSchema, (decimal) => tokenIdToHex(BigInt(decimal))),
-  };
-}
-
-const token = readingOf({
-  token: tokenFields("t"),
-  owner: { chainId: field("t.chain_id", chainIdSchema), address: field("t.owner", addressSchema) },
-  mintStatus: field("t.mint_status", z.enum(["minted", "burned"])),
-});
-type Token = z.output<typeof token.schema>;
-
-const statement = `
-SELECT d.name, l.expires_at::text, (
-  SELECT json_agg(${token.sql} ORDER BY t.first_seen, t.id) FROM name_tokens t WHERE t.domain_id = l.node
-)::text
-FROM registration_lifecycles l JOIN domain d ON d.id = l.node
-WHERE l.node = $1 AND d.name IS NOT NULL`;
-
-/**
- * A registered name with its expiry (Unix seconds) and its tokens in the order of their first events; undefined unless
- * a base registrar registered the name and a token of it was seen.
- */
-export async function readTokens(database: Database, node: Hex, signal: AbortSignal) {
-  const [name, expiresAt, tokens] = await database.row(statement, [node], signal);
-  if (typeof name !== "string" || typeof tokens !== "string") return undefined;
-  const rows = JSON.parse(tokens) as unknown[];
-  return { name, expiresAt: Number(expiresAt), tokens: rows.map(token.read) };
 }
 
 const query = z
@@ -131,6 +89,14 @@ const schema = z.strictObject({
       )
       .min(1),
     expiresAt: secondsSchema,
+    version: z.enum(["v1", "v2"]).optional().meta({
+      description: "Generation of ENS in force; absent where neither is, and where ENSv2 is not indexed",
+    }),
+    reserved: z
+      .boolean()
+      .optional()
+      .meta({ description: "Whether ENSv2 holds the name for its owner in the first generation" }),
+    isExpired: z.boolean().optional().meta({ description: "Where ENSv2 is indexed" }),
     accurateAsOf: secondsSchema,
   }),
 });
@@ -141,7 +107,7 @@ export const nameTokens = endpoint({
   tag: "Explore",
   summary: "Tokens of a name",
   description:
-    "Every token that ever stood for a registered name, burned ones too, oldest first. Give exactly one of `domainId` and `name`. " +
+    "Every token that ever stood for a registered name, burned ones too, oldest first, those of ENSv2 last. Give exactly one of `domainId` and `name`. " +
     "The owner in the `fully-onchain` entry controls the name now; a gateway or a newer registration may contradict an owner marked `unknown`.",
   query,
   needs: {
@@ -167,27 +133,35 @@ export const nameTokens = endpoint({
     },
   },
   handle:
-    ({ database, names }: NameTokensContext) =>
+    ({ database, names, plugins, ensv2 }: NameTokensContext) =>
     async ({ query: { domainId, name }, current, request }) => {
+      const { signal } = request.raw;
+      const time = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
+      const v2 = ensv2 && plugins.includes("ensv2") ? { contracts: ensv2, time } : undefined;
       const outside = name === undefined ? undefined : outsideScope(name, names);
-      if (outside !== undefined) return { status: 404, body: notIndexed(outside) };
-
       const node = domainId ?? nodeOfName(name ?? "");
-      const found = await readTokens(database, node, request.raw.signal);
-      if (found === undefined) {
+      const found =
+        outside === undefined
+          ? await readTokens(database, node, signal, v2)
+          : v2 && name && (await readV2Tokens(database, name, v2, signal));
+      if (!found) {
         const details = [
-          `No token of ${name ?? node} was seen on the indexed chains.`,
+          outside ?? `No token of ${name ?? node} was seen on the indexed chains.`,
           // The node does not say what it is below.
           ...(name === undefined ? names.inactiveNames.map(notActive) : []),
         ];
         return { status: 404, body: notIndexed(details.join(" ")) };
       }
+      const { expiresAt } = found;
+      const { version, reserved } = found.v2 ?? {};
       const registeredNameTokens = {
         domainId: node,
         name: found.name,
-        tokens: withOwnership(found.name, found.tokens, names),
-        expiresAt: found.expiresAt,
-        accurateAsOf: current.snapshot.omnichainSnapshot.omnichainIndexingCursor,
+        tokens: withOwnership(found, names, ensv2?.graveyard),
+        expiresAt,
+        ...(version === undefined ? {} : { version }),
+        ...(reserved === undefined ? {} : { reserved, isExpired: expiresAt <= time }),
+        accurateAsOf: time,
       };
       return { status: 200, body: { responseCode: "ok" as const, registeredNameTokens } };
     },
@@ -215,9 +189,15 @@ function notIndexed(details: string): z.output<typeof errorSchema> {
   return { responseCode: "error", errorCode: "name-tokens-not-indexed", error };
 }
 
-function withOwnership(name: string, tokens: readonly Token[], names: NameTokensContext["names"]) {
+function withOwnership(
+  { name, tokens, v2 }: FoundTokens,
+  names: NameTokensContext["names"],
+  graveyard: Hex | undefined,
+) {
   const isWrapper = ({ owner }: Token) =>
     names.nameWrappers.some(({ chainId, address }) => chainId === owner.chainId && address === owner.address);
+  // What ENSv2 has taken over, or what lies in its Graveyard, controls nothing any more.
+  const isHistory = ({ owner }: Token) => v2 !== undefined && (v2.isEntry || owner.address === graveyard);
   const isLastWord = parentName(name) === names.rootManagedName;
   // A new registration after a wrapped one has expired leaves the wrapper's token behind, which is then meaningless.
   const registrarToken = tokens.find(({ token }) => token.assetNamespace === "erc721");
@@ -227,11 +207,16 @@ function withOwnership(name: string, tokens: readonly Token[], names: NameTokens
   const ownershipOf = (token: Token): z.output<typeof ownershipType> => {
     if (isWrapper(token)) return "namewrapper";
     if (token.owner.address === zeroAddress) return "burned";
-    return isLastWord && !isLeftBehind(token) ? "fully-onchain" : "unknown";
+    return isLastWord && !isLeftBehind(token) && !isHistory(token) ? "fully-onchain" : "unknown";
   };
-  return tokens.map((entry) => ({
+  const ownershipInV2 = ({ mintStatus }: Token) => {
+    if (mintStatus === "burned") return "burned" as const;
+    return v2?.version === "v2" ? ("fully-onchain" as const) : ("unknown" as const);
+  };
+  const described = (describe: (token: Token) => z.output<typeof ownershipType>) => (entry: Token) => ({
     token: entry.token,
-    ownership: { ownershipType: ownershipOf(entry), owner: entry.owner },
+    ownership: { ownershipType: describe(entry), owner: entry.owner },
     mintStatus: entry.mintStatus,
-  }));
+  });
+  return [...tokens.map(described(ownershipOf)), ...(v2?.tokens ?? []).map(described(ownershipInV2))];
 }

@@ -1,15 +1,22 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
+import { keccak256 } from "../../ens/keccak.ts";
 import { labelhashOf } from "../../ens/labels.ts";
-import { nodeOfName } from "../../ens/names.ts";
+import { dnsLabels, nodeOfName } from "../../ens/names.ts";
 import { interpretedLabel } from "../../ens/normalization.ts";
 import { type RoleHolder, roleNames } from "../../ens/roles.ts";
 import type { Database } from "../database/client.ts";
-import { pathOf, readV2Names, type V2Contracts, type V2Name } from "../resolution/v2-names.ts";
+import { pathOf, readV2Names, storedLabel, type V2Contracts, type V2Name } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError } from "../rest/errors.ts";
-import { pageContextSchema, pagedRefusal, pageOf } from "../rest/page.ts";
-import { type Paging, pagedQuery, pagingOf } from "../rest/paging.ts";
+import {
+  type Paging,
+  pageContextSchema,
+  pagedQuery,
+  pagedRefusal,
+  pageOf,
+  pagingOf,
+} from "../rest/paging.ts";
 import {
   addressParameter,
   addressSchema,
@@ -29,6 +36,21 @@ export type PermissionsContext = {
 };
 
 const none: Hex = `0x${"0".repeat(64)}`;
+const mostLevels = 32;
+
+// The way up from a registry (p.address) to the root ($8), labels as they are stored; circles end at a depth.
+const placeSql = `
+  WITH RECURSIVE up AS (
+    SELECT p.address AS registry, ARRAY[p.address] AS path, NULL::text COLLATE "C" AS labels, 0 AS level
+    UNION ALL
+    SELECT e.registry, e.registry || up.path, concat_ws(' ', up.labels, e.labelhash || e.label), up.level + 1
+    FROM up
+    JOIN v2_contracts c ON c.chain_id = $2::int AND c.address = up.registry
+    JOIN v2_entries e ON e.chain_id = $2::int AND e.subregistry = up.registry AND e.registry = c.parent
+      AND e.label = c.parent_label AND e.expiry > $5::numeric
+    WHERE up.registry <> $8 AND up.level < ${mostLevels}
+  )
+  SELECT up.path, up.labels FROM up WHERE up.registry = $8 LIMIT 1`;
 
 const query = pagedQuery({
   name: nameParameter("name").optional().meta({ description: "A normalized name", example: "moonlamp.eth" }),
@@ -42,26 +64,52 @@ const query = pagedQuery({
   },
 );
 
+const recordKind = z.enum(["text", "data", "address", "argument"]);
+const record = z.strictObject({ kind: recordKind, key: z.string() }).optional().meta({
+  description:
+    "The one record that the roles are limited to: `argument` is the first argument of a setter, in hex",
+});
+
 const permission = readingOf({
   contract: { chainId: field("p.chain_id", chainIdSchema), address: field("p.address", addressSchema) },
-  kind: field("p.kind", z.enum(["registry", "resolver"])),
+  kind: field(
+    "CASE p.kind WHEN 'registry' THEN 'registry' ELSE 'resolver' END",
+    z.enum(["registry", "resolver"]),
+  ),
   resource: field("p.resource", hashSchema.meta({ description: "Zero for the whole contract" })),
   label: field(
     "p.label",
     z.string().optional().meta({ description: "Label of the registry's entry that the resource is" }),
-    labelOf,
+    storedLabel,
   ),
+  name: field(
+    "CASE WHEN p.kind <> 'registry' THEN 'dns ' || m.name WHEN t.path IS NOT NULL THEN concat_ws(' ', p.label, t.labels) END",
+    z.string().optional().meta({
+      description:
+        "Canonical name of the entry, or of the registry for the whole contract; of a resolver, the name that the roles are limited to",
+    }),
+    nameOf,
+  ),
+  registryPath: field(
+    "t.path",
+    z
+      .array(addressSchema)
+      .optional()
+      .meta({ description: "Registries from the root to this one, where it has a place" }),
+  ),
+  record: field("m.kind || ' ' || m.key", record, recordOf),
   account: field("p.account", addressSchema),
   roles: field("p.kind || ' ' || p.roles", z.array(z.string()), rolesOf),
   bitmap: field("p.roles", hashSchema),
 });
 
 // Rows count for contracts that the deployment itself, or its factory, put on the chain; and for entries, while these are in
-// force, those of their present resource.
+// force, those of their present resource. The place of a registry is what it claims, if its parent points back.
 const statement = (filter: string) => `
 WITH found AS (
   SELECT p.*, e.labelhash || e.label AS label,
-    CASE WHEN c.implementation = ANY ($4::text[]) THEN 'resolver' ELSE 'registry' END AS kind
+    CASE WHEN c.has_record_ids THEN 'recordResolver' WHEN c.implementation = ANY ($4::text[]) THEN 'resolver'
+      ELSE 'registry' END AS kind
   FROM v2_roles p
   LEFT JOIN v2_contracts c ON c.chain_id = p.chain_id AND c.address = p.address
   LEFT JOIN v2_entries e
@@ -73,13 +121,19 @@ WITH found AS (
 SELECT (SELECT count(*) FROM found)::text, (
   SELECT coalesce(json_agg(${permission.sql} ORDER BY p.address, p.resource, p.account), '[]')
   FROM (SELECT * FROM found ORDER BY address, resource, account LIMIT $6::int OFFSET $7::bigint) p
+  LEFT JOIN v2_resources m ON m.chain_id = p.chain_id AND m.resolver = p.address AND m.resource = p.resource AND p.kind <> 'registry'
+  LEFT JOIN LATERAL (${placeSql}) t ON p.kind = 'registry'
 )::text`;
 
 const statements = {
   account: statement("p.account = $1"),
   registry: statement("p.address = $1"),
-  name: statement(`p.address = $1 AND p.resource IN ('${none}', $8)`),
+  name: statement(`(p.address = $1 AND p.resource IN ('${none}', $9)
+    OR p.address = $10 AND (p.resource = '${none}' OR EXISTS (SELECT FROM v2_resources m WHERE m.chain_id = p.chain_id
+      AND m.resolver = p.address AND m.resource = p.resource AND coalesce(m.node, $11) = $11)))`),
 };
+
+const seconds = z.string().regex(/^\d+$/).meta({ description: "Unix seconds; may be beyond any date" });
 
 const nameSchema = z.strictObject({
   name: z.string(),
@@ -97,11 +151,26 @@ const nameSchema = z.strictObject({
   registry: addressSchema.nullable().meta({ description: "Null where a name above it has no registry" }),
   tokenId: hashSchema.optional(),
   owner: addressSchema.nullable().meta({ description: "Null where only the chain knows it" }),
-  expiry: z.string().regex(/^\d+$/).optional().meta({ description: "Unix seconds; may be beyond any date" }),
+  expiry: seconds.optional(),
   resolver: addressSchema.meta({
     description: "The one that answers, of the name or the nearest above; zero: none",
   }),
   subregistry: addressSchema,
+  registryPath: z
+    .array(addressSchema)
+    .nullable()
+    .meta({ description: "Registries from the root to the one that would hold the name" }),
+  effective: z
+    .strictObject({
+      owner: addressSchema.nullable(),
+      resolver: addressSchema.nullable(),
+      expiry: seconds.nullable(),
+      graceEnds: seconds.nullable(),
+    })
+    .meta({
+      description:
+        "What the generation in force says: in the first, its own owner, resolver and expiry. Where neither is, the expiry that passed. Null: none, or only the chain knows",
+    }),
 });
 
 /** GET /api/permissions. */
@@ -111,7 +180,7 @@ export const permissions = endpoint({
   summary: "Roles in ENSv2",
   description:
     "Who may do what now: roles of accounts on names, registries and resolvers of ENSv2. Give exactly one of `name`, `registry` and `account`. " +
-    "A name has the roles of its entry and those of the whole registry (resource zero), which count for every entry.",
+    "A name has the roles of its entry, those of the whole registry (resource zero), which count for every entry, and on its resolver those of the whole contract, of the name, of its records, and of arguments that count for every name.",
   query,
   needs: { plugins: ["ensv2"], index: "complete" },
   answers: {
@@ -152,11 +221,15 @@ export const permissions = endpoint({
 
 type Subject = { by: keyof typeof statements; values: Hex[] };
 
-function subjectOf({ registry, account }: z.output<typeof query>, name: V2Name | undefined): Subject {
+function subjectOf(
+  { registry, account, name: given }: z.output<typeof query>,
+  name: V2Name | undefined,
+): Subject {
   if (account !== undefined) return { by: "account", values: [account] };
   if (name === undefined) return { by: "registry", values: [registry ?? none] };
-  const resource = name.entry && name.entry.status !== "available" ? name.entry.resource : none;
-  return { by: "name", values: [name.registry ?? none, resource] };
+  const { entry, resolver } = name;
+  const resource = entry && entry.status !== "available" ? entry.resource : none;
+  return { by: "name", values: [name.registry ?? none, resource, resolver, nodeOfName(given ?? "")] };
 }
 
 function reader(
@@ -165,7 +238,7 @@ function reader(
   { time, paging: { page, recordsPerPage } }: { time: number; paging: Paging },
   signal: AbortSignal,
 ) {
-  const { chainId, registries, resolvers } = ensv2;
+  const { chainId, registries, resolvers, root } = ensv2;
   return {
     async name(name: string, hasV1: boolean): Promise<V2Name | undefined> {
       const path = pathOf(name === "" ? [] : name.split(".").map(labelhashOf));
@@ -181,6 +254,7 @@ function reader(
         String(time),
         String(recordsPerPage),
         String((page - 1) * recordsPerPage),
+        root,
         ...more,
       ];
       const [total, rows] = await database.row(statements[by], values, signal);
@@ -190,28 +264,39 @@ function reader(
 }
 
 function describe(name: string, { entry, ...found }: V2Name): z.output<typeof nameSchema> {
-  const { authority, registry, owner, resolver, subregistry, isCanonical } = found;
-  const isInV2 = authority === "v2" || (authority === null && entry !== null && entry.status !== "available");
+  const { authority, version, registry, owner, resolver, subregistry, isCanonical, registryPath, effective } =
+    found;
   return {
     name,
     node: nodeOfName(name),
-    version: isInV2 ? "v2" : authority === "reserved" || authority === "v1" ? "v1" : null,
+    version,
     reserved: authority === "reserved",
     ...(entry?.migratedAt ? { migratedAt: Number(entry.migratedAt) } : {}),
     status: entry?.status ?? "available",
     isCanonical,
     registry,
+    registryPath,
     ...(entry === null ? {} : { tokenId: entry.tokenId, expiry: entry.expiry }),
     owner,
     resolver,
     subregistry,
+    effective,
   };
 }
 
-// Labelhash and label in hex, one after the other.
-function labelOf(stored: string): string {
-  const [labelhash, label] = [stored.slice(0, 66) as Hex, stored.slice(68)];
-  return interpretedLabel(labelhash, Buffer.from(label, "hex").toString("utf8"));
+// Of `dns` and a name in DNS wire format, or of labels as they are stored, the first one first; the root has none.
+function nameOf(stored: string): string {
+  if (!stored.startsWith("dns ")) return stored === "" ? "" : stored.split(" ").map(storedLabel).join(".");
+  const labels = dnsLabels(stored.slice(4) as Hex) ?? [];
+  return labels.map((label) => interpretedLabel(keccak256(label), label.toString("utf8"))).join(".");
+}
+
+function recordOf(stored: string): z.output<typeof record> {
+  const [kind, key = ""] = stored.split(" ");
+  const known = recordKind.safeParse(kind).data;
+  if (known === undefined) return undefined;
+  const isText = known === "text" || known === "data";
+  return { kind: known, key: isText ? Buffer.from(key.slice(2), "hex").toString("utf8") : key };
 }
 
 function rolesOf(stored: string): string[] {

@@ -57,6 +57,7 @@ function createRoutes({
     subregistries,
     status: { current: () => (status === "none" ? undefined : currentStatus(status)) },
     database,
+    ensv2: undefined,
   });
   const get = async (path: string) => {
     const { status, headers, body } = await ask(`/api/registrar-actions${path.replace(/^\/(?=\?|$)/, "")}`);

@@ -3,10 +3,10 @@ import { z } from "zod/v4";
 import type { Subregistry } from "../../deployments/namespaces.ts";
 import { nodeOfInterpretedName } from "../../ens/names.ts";
 import type { Database } from "../database/client.ts";
+import type { V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { envelope } from "../rest/envelope.ts";
-import { pageContextSchema, pagedRefusal, pageOf } from "../rest/page.ts";
-import { pagedQuery, pagingOf } from "../rest/paging.ts";
+import { pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../rest/paging.ts";
 import {
   addressParameter,
   booleanParameter,
@@ -19,14 +19,20 @@ import type { Snapshot } from "../status/snapshot.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 import {
   type ActionFilter,
-  actionReading,
+  actionsIn,
   countActions,
   createActionCounts,
+  createActionReading,
   readActions,
 } from "./registrar-action-pages.ts";
 
-/** What the endpoints respond from, besides the gate's part. */
-export type RegistrarActionsContext = { database: Database; subregistries: readonly Subregistry[] };
+/** What the endpoints respond from; `ensv2` is undefined where the namespace has no contracts of ENSv2. */
+export type RegistrarActionsContext = {
+  database: Database;
+  plugins: readonly string[];
+  subregistries: readonly Subregistry[];
+  ensv2: V2Contracts | undefined;
+};
 
 const orderBy = "orderBy[timestamp]=desc";
 
@@ -97,7 +103,7 @@ const common = {
       description: "A page of actions, perhaps empty",
       schema: z.strictObject({
         responseCode: z.literal("ok"),
-        registrarActions: z.array(actionReading.schema),
+        registrarActions: z.array(createActionReading(undefined).schema),
         pageContext: pageContextSchema,
         accurateAsOf: secondsSchema,
       }),
@@ -139,7 +145,8 @@ export const registrarActions = [
 
 type RequestOfClient = { url: string; raw: Pick<Request, "signal"> };
 
-function createResponder({ database, subregistries }: RegistrarActionsContext) {
+function createResponder({ database, plugins, subregistries, ensv2 }: RegistrarActionsContext) {
+  const actions = actionsIn(database, plugins.includes("ensv2") ? ensv2 : undefined);
   // Later requests use a count too: it goes on when the client of the first has gone.
   const { signal } = new AbortController();
   const countOf = createActionCounts((filter, before) => countActions(database, filter, before, signal));
@@ -153,9 +160,9 @@ function createResponder({ database, subregistries }: RegistrarActionsContext) {
     const paging = pagingOf(query);
     const totalRecords = await countOf(filter, headOf(snapshot));
     const { pageContext, headers } = pageOf(request.url, paging, totalRecords);
-    const page = { ...paging, totalRecords };
-    const registrarActions = await readActions(database, filter, page, request.raw.signal);
     const accurateAsOf = snapshot.slowestChainIndexingCursor;
+    const page = { ...paging, totalRecords, time: accurateAsOf };
+    const registrarActions = await readActions(actions, filter, page, request.raw.signal);
     const body = { responseCode: "ok" as const, registrarActions, pageContext, accurateAsOf };
     return { status: 200 as const, headers, body };
   };

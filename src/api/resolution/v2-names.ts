@@ -1,8 +1,12 @@
 import type { Hex } from "viem";
+import { type CurrencyOf, currencies } from "../../deployments/currencies.ts";
 import type { Namespace } from "../../deployments/deployment.ts";
-import { ensv2Datasources } from "../../deployments/ensv2.ts";
-import { rootNode, subnode, zeroAddress } from "../../ens/nodes.ts";
+import { ensv2Datasources, ethName } from "../../deployments/ensv2.ts";
+import { tokenIssuers, v2Subregistries } from "../../deployments/namespaces.ts";
+import { rootNode, subnode, tokenIdToHex, zeroAddress } from "../../ens/nodes.ts";
+import { interpretedLabel } from "../../ens/normalization.ts";
 import type { Database } from "../database/client.ts";
+import { walkSql } from "../database/v2-walk.ts";
 
 /** The contracts by which names of the second generation are read: one set, all on the root chain. Addresses in lower case. */
 export type V2Contracts = {
@@ -11,6 +15,9 @@ export type V2Contracts = {
   /** Registries besides those that the factory deployed, whose tokens are followed too. */
   registries: readonly Hex[];
   ethRegistry: Hex;
+  /** CAIP-10 ids of the .eth registries, that of a former set included. */
+  ethRegistryIds: readonly string[];
+  currencyOf: CurrencyOf;
   /** Where tokens of migrated names lie. */
   graveyard: Hex;
   /** Implementations of the resolvers that the factory deploys. */
@@ -18,6 +25,8 @@ export type V2Contracts = {
   /** Resolves what the first generation knows. */
   v1Resolver: Hex;
   publicResolver: Hex;
+  /** Name wrappers of the first generation. */
+  wrappers: readonly Hex[];
   /** Whether the Universal Resolver of the chain answers from these registries. */
   isInForce: boolean;
 };
@@ -33,11 +42,14 @@ export function v2ContractsOf(namespace: Namespace): V2Contracts | undefined {
     chainId: set.chainId,
     root,
     ethRegistry,
+    ethRegistryIds: [...v2Subregistries(namespace).values()].map(({ subregistryId }) => subregistryId),
+    currencyOf: currencies(namespace),
     registries: [root, ethRegistry],
     graveyard: named("Graveyard"),
     resolvers: Object.keys(set.contracts).filter(isResolverCode).map(named),
     v1Resolver: named("ENSV1Resolver"),
     publicResolver: named("PublicResolverV2"),
+    wrappers: tokenIssuers(namespace).flatMap(({ isNameWrapper, address }) => (isNameWrapper ? address : [])),
     isInForce: named("UniversalResolverV2") !== zeroAddress,
   };
 }
@@ -51,11 +63,15 @@ type Authority = "v2" | "reserved" | "v1" | "none" | null;
 export type V2Name = {
   /** Registry that would hold the name; null where a name above it has none. */
   registry: Hex | null;
+  /** The registries from the root to it; null likewise. */
+  registryPath: Hex[] | null;
   /** Null where no entry was ever made. */
   entry: {
     status: "available" | "reserved" | "registered";
     expiry: string;
     tokenId: Hex;
+    /** Holder of the token, expired or not; zero: nobody; null where only the chain knows. */
+    holder: Hex | null;
     /** Of the roles, now: an expired entry has the next one. */
     resource: Hex;
     label: Hex;
@@ -72,10 +88,25 @@ export type V2Name = {
   /** Whether each registry on the way claims the place at which it was found. */
   isCanonical: boolean;
   authority: Authority;
+  /** Generation whose data count for the name; null: neither, or the index cannot tell. */
+  version: "v1" | "v2" | null;
+  /** Of the generation in force: who holds the token, or owns the name where there is none; Unix seconds. Null: none, or unknown. */
+  effective: { owner: Hex | null; resolver: Hex | null; expiry: string | null; graceEnds: string | null };
 };
 
 /** A name as its labels, the top one first: their hashes and the nodes of the names that they end. */
 export type NamePath = { labelhashes: readonly Hex[]; nodes: readonly Hex[] };
+
+/** The label, as names have it, of labelhash and label in hex, one after the other. */
+export function storedLabel(stored: string): string {
+  const [labelhash, label] = [stored.slice(0, 66) as Hex, stored.slice(68)];
+  return interpretedLabel(labelhash, Buffer.from(label, "hex").toString("utf8"));
+}
+
+/** A name, or that of an entry in the .eth registry: a space, then labelhash and label in hex. */
+export function nameOfStored(stored: string): string {
+  return stored.startsWith(" ") ? `${storedLabel(stored.slice(1))}.${ethName.name}` : stored;
+}
 
 /** The path of a name of these labelhashes, the name's own first. */
 export function pathOf(labelhashes: readonly Hex[]): NamePath {
@@ -88,73 +119,36 @@ export function pathOf(labelhashes: readonly Hex[]): NamePath {
   return { labelhashes: fromTop, nodes };
 }
 
-const graceOfV1 = 90 * 86_400;
-const parentCannotControl = 1 << 16;
-const isDotEth = 1 << 17;
-
-// One row per label on the way down. A path is as long as its name, so cycles of registries end.
-const walkSql = `
-WITH RECURSIVE asked AS (
+const askedSql = `
   SELECT n.place, n.value->'ids' AS ids, n.value->'nodes' AS nodes, jsonb_array_length(n.value->'ids') AS depth
-  FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY n(value, place)
-), walk AS (
-  SELECT place, 0 AS level, NULL::text COLLATE "C" AS holder, $3::text COLLATE "C" AS registry, NULL::text COLLATE "C" AS storage_id, false AS is_live,
-    '${zeroAddress}'::text COLLATE "C" AS resolver, 0 AS resolver_level, NULL::boolean AS is_canonical, true AS is_claimed,
-    NULL::text COLLATE "C" AS eth_status
-  FROM asked
-  UNION ALL
-  SELECT w.place, w.level + 1, w.registry,
-    CASE WHEN e.expiry > $4::numeric AND e.subregistry <> '${zeroAddress}' THEN e.subregistry END,
-    e.storage_id, coalesce(e.expiry > $4::numeric, false),
-    CASE WHEN e.expiry > $4::numeric AND e.resolver <> '${zeroAddress}' THEN e.resolver WHEN wrapped.id IS NOT NULL THEN $6
-      ELSE w.resolver END,
-    CASE WHEN (e.expiry > $4::numeric AND e.resolver <> '${zeroAddress}') OR wrapped.id IS NOT NULL THEN w.level + 1
-      ELSE w.resolver_level END,
-    w.is_claimed, w.is_claimed AND coalesce(c.parent = w.registry AND c.parent_label = e.label, false),
-    CASE WHEN w.registry <> $5 OR w.level <> 1 THEN w.eth_status WHEN coalesce(e.expiry, 0) <= $4::numeric THEN 'available'
-      WHEN e.owner = '${zeroAddress}' THEN 'reserved' ELSE 'v2' END
-  FROM walk w JOIN asked a USING (place)
-  LEFT JOIN v2_entries e
-    ON e.chain_id = $2::int AND e.registry = w.registry AND e.storage_id = a.ids->>w.level
-  LEFT JOIN v2_contracts c ON c.chain_id = $2::int AND c.address = e.subregistry
-  LEFT JOIN v2_contracts h ON h.chain_id = $2::int AND h.address = w.registry AND h.node = a.nodes->>(w.level - 1)
-  LEFT JOIN (wrapped_domain wrapped JOIN domain d ON d.id = wrapped.id AND d.owner_id <> '${zeroAddress}')
-    ON e.storage_id IS NULL AND h.node IS NOT NULL AND wrapped.id = a.nodes->>w.level
-    AND wrapped.fuses & ${parentCannotControl | isDotEth} = ${parentCannotControl} AND wrapped.expiry_date >= $4::numeric
-  WHERE w.registry IS NOT NULL AND w.level < a.depth
-), found AS (
-  SELECT DISTINCT ON (place) * FROM walk ORDER BY place, level DESC
-)
-SELECT json_agg(json_build_object(
-  'registry', CASE WHEN f.level = a.depth THEN f.holder END,
-  'entry', CASE WHEN f.level = a.depth AND e.storage_id IS NOT NULL THEN json_build_object(
-    'status', CASE WHEN NOT f.is_live THEN 'available' WHEN e.owner = '${zeroAddress}' THEN 'reserved' ELSE 'registered' END,
-    'expiry', e.expiry::text, 'tokenId', e.token_id, 'resource', e.resource, 'label', e.label,
-    'createdAt', e.created_at::text, 'migratedAt', e.migrated_at::text) END,
-  'owner', CASE WHEN f.level < a.depth OR NOT f.is_live THEN '${zeroAddress}'
-    WHEN f.holder = ANY ($7::text[]) OR h.implementation IS NOT NULL THEN e.owner END,
-  'subregistry', CASE WHEN f.level = a.depth THEN f.registry END,
-  'resolver', f.resolver, 'resolverLevel', f.resolver_level, 'isCanonical', f.level = a.depth AND f.is_canonical,
-  'implementation', r.implementation, 'hasRecordIds', r.has_record_ids, 'ethStatus', f.eth_status,
-  'v1', CASE WHEN $9::text = 'true' AND a.nodes->>0 = $8 AND a.depth > 1 THEN
-    CASE WHEN v1.expiry_date + ${graceOfV1} < $4::numeric OR v1.id IS NULL THEN 'none'
-      WHEN v1.registrant_id = $10 AND v1.expiry_date >= $4::numeric THEN 'none' ELSE 'v1' END END
-) ORDER BY f.place)::text
-FROM found f JOIN asked a USING (place)
-LEFT JOIN v2_entries e ON e.chain_id = $2::int AND e.registry = f.holder AND e.storage_id = f.storage_id
-LEFT JOIN v2_contracts h ON h.chain_id = $2::int AND h.address = f.holder
-LEFT JOIN v2_contracts r ON r.chain_id = $2::int AND r.address = f.resolver
-LEFT JOIN registration v1 ON v1.id = a.nodes->>1`;
+  FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY n(value, place)`;
 
-type Row = Omit<V2Name, "resolverKind" | "authority" | "subregistry"> & {
+const statement = `
+SELECT json_agg(json_build_object('registry', registry, 'registryPath', registry_path,
+  'entry', CASE WHEN storage_id IS NOT NULL THEN json_build_object('status', status, 'expiry', expiry::text, 'tokenId', token_id,
+    'holder', holder, 'resource', resource, 'label', label, 'createdAt', created_at::text, 'migratedAt', migrated_at::text) END,
+  'owner', owner, 'subregistry', subregistry, 'resolver', resolver, 'resolverLevel', resolver_level, 'isCanonical', is_canonical,
+  'implementation', implementation, 'hasRecordIds', has_record_ids, 'authority', authority, 'version', version,
+  'effective', json_build_object('owner', effective_owner, 'resolver', effective_resolver, 'expiry', effective_expiry::text,
+    'graceEnds', grace_ends::text)
+) ORDER BY place)::text
+FROM (${walkSql(askedSql, {
+  chainId: "$2::int",
+  root: "$3",
+  time: "$4::numeric",
+  ethRegistry: "$5",
+  v1Resolver: "$6",
+  registries: "$7::text[]",
+  hasV1: "($8::text = 'true')",
+  graveyard: "$9",
+  wrappers: "$10::text[]",
+})}) name`;
+
+type Row = Omit<V2Name, "resolverKind" | "subregistry"> & {
   subregistry: Hex | null;
   implementation: Hex | null;
   hasRecordIds: boolean | null;
-  ethStatus: "available" | "reserved" | "v2" | null;
-  v1: "v1" | "none" | null;
 };
-
-const ethNode = "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae";
 
 /**
  * Names at a time (Unix seconds), read by walking from the root in one statement. `hasV1`: whether the index has the names of
@@ -170,9 +164,9 @@ export async function readV2Names(
     ids: labelhashes.map((hash) => `${hash.slice(0, -8)}00000000`),
     nodes,
   }));
-  const { chainId, root, ethRegistry, v1Resolver, registries, graveyard } = contracts;
+  const { chainId, root, ethRegistry, v1Resolver, registries, graveyard, wrappers } = contracts;
   const [text] = await database.row(
-    walkSql,
+    statement,
     [
       JSON.stringify(asked),
       String(chainId),
@@ -181,26 +175,43 @@ export async function readV2Names(
       ethRegistry,
       v1Resolver,
       `{${registries.join(",")}}`,
-      ethNode,
       String(hasV1),
       graveyard,
+      `{${wrappers.join(",")}}`,
     ],
     signal,
   );
   return (JSON.parse(text ?? "[]") as Row[]).map((row) => nameOf(row, contracts));
 }
 
-function nameOf(
-  { implementation, hasRecordIds, ethStatus, v1, ...row }: Row,
-  contracts: V2Contracts,
-): V2Name {
+function nameOf({ implementation, hasRecordIds, ...row }: Row, contracts: V2Contracts): V2Name {
   return {
     ...row,
     entry: row.entry && { ...row.entry, resource: resourceOf(row.entry) },
     subregistry: row.subregistry ?? zeroAddress,
     resolverKind: kindOf(row.resolver, { implementation, hasRecordIds }, contracts),
-    authority: ethStatus === "v2" || ethStatus === "reserved" ? ethStatus : v1,
   };
+}
+
+/** A token of a registry that stands, or stood, for a name. */
+export type V2Token = { tokenId: Hex; owner: Hex; mintStatus: "minted" | "burned" };
+
+const mostFormerTokens = 100;
+const versions = 0xffff_ffffn;
+
+/**
+ * The tokens of an entry, oldest first. A token id ends in its version, which rises with each burn: former ones were burned. Of
+ * these at most the latest hundred.
+ */
+export function tokensOfEntry({ tokenId, holder }: { tokenId: Hex; holder: Hex }): V2Token[] {
+  const id = BigInt(tokenId);
+  const version = Number(id & versions);
+  const first = Math.max(0, version - mostFormerTokens);
+  const former = Array.from({ length: version - first }, (_, place): V2Token => {
+    const number = (id & ~versions) | BigInt(first + place);
+    return { tokenId: tokenIdToHex(number), owner: zeroAddress, mintStatus: "burned" };
+  });
+  return holder === zeroAddress ? former : [...former, { tokenId, owner: holder, mintStatus: "minted" }];
 }
 
 function resourceOf({ status, resource }: NonNullable<V2Name["entry"]>): Hex {

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod/v4";
 import { ApiError } from "./errors.ts";
-import { pageOf } from "./page.ts";
-import { pagedQuery, pagingOf } from "./paging.ts";
+import { pagedQuery, pageOf, pagingOf } from "./paging.ts";
 
 const schema = pagedQuery({ type: z.string().optional() });
 const pageContext = (paging: { page: number; recordsPerPage: number }, total: number) =>

@@ -4,9 +4,10 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { type Context, Hono } from "hono";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.ts";
-import { type Head, headSql } from "../../ponder/checkpoints.ts";
+import { type Head, headSql, headTimeSql } from "../../ponder/checkpoints.ts";
 import type { ColumnReader } from "../database/client.ts";
 import { BusyError, shareRows } from "../database/queue.ts";
+import { domainWalkSql, type WalkContracts } from "../database/v2-walk.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile-request.ts";
 import type { BlockHashes } from "./request/block-constraint.ts";
 import { createDocumentReader } from "./request/document.ts";
@@ -32,6 +33,8 @@ export type SubgraphOptions = {
   /** Shown as `_meta.hasIndexingErrors`; false unless given. */
   hasErrors?: () => boolean;
   limits?: Partial<SubgraphLimits>;
+  /** The contracts of ENSv2, where that is indexed. */
+  v2?: WalkContracts | undefined;
 };
 
 /** Runs GraphQL requests. */
@@ -56,10 +59,12 @@ export function createSubgraph({
   blockOf,
   hasErrors = () => false,
   limits: given,
+  v2,
 }: SubgraphOptions): Subgraph {
   const limits = { ...defaultSubgraphLimits, ...given };
   const readDocument = createDocumentReader(limits);
-  const introspect = createIntrospection();
+  const introspect = createIntrospection({ hasV2: v2 !== undefined });
+  const walkOf = v2 && ((alias: string) => domainWalkSql(alias, v2, timeSql(chainId, endBlock()?.timestamp)));
   const hashes = createBlockHashes(blockOf);
   const options = {
     columns: shareRows(database.columns),
@@ -78,7 +83,7 @@ export function createSubgraph({
     hashesOf: hashes.peek,
     async answer(request, signal) {
       try {
-        const compiled = await compileRequest(request, { limits, readDocument, introspect });
+        const compiled = await compileRequest(request, { limits, readDocument, introspect, walkOf });
         return await executeRequest(compiled, options, signal);
       } catch (error) {
         if (error instanceof QueryError)
@@ -96,6 +101,11 @@ export function createSubgraph({
       return (await this.answer(empty, signal)).head;
     },
   };
+}
+
+// The time of the last indexed block, so that what has expired by then says so.
+function timeSql(chainId: number, end: number | undefined): string {
+  return end === undefined ? headTimeSql(chainId) : `least(${headTimeSql(chainId)}, ${end})`;
 }
 
 type Send = ReturnType<typeof createSender>;

@@ -59,6 +59,7 @@ export type Compiler = {
   limits: SubgraphLimits;
   readDocument: ReturnType<typeof createDocumentReader>;
   introspect: ReturnType<typeof createIntrospection>;
+  walkOf?: CompileContext["walkOf"];
 };
 
 /**
@@ -77,6 +78,7 @@ export async function compileRequest(request: QueryRequest, compiler: Compiler):
     limits,
     budget: new Budget(limits),
     statement: createStatement(),
+    walkOf: compiler.walkOf,
   };
   const selections = collectFields(context, "Query", "Query", [operation.node.selectionSet]);
   if (selections.length > mostRootFields) {

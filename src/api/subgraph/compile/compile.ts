@@ -14,24 +14,31 @@ import { QueryError } from "../schema/errors.ts";
 import { orderSql } from "./order.ts";
 import {
   bytesOf,
+  columnOf,
+  columnOfField,
   joinOnce,
   joinPieces,
   objectOfId,
   type Piece,
+  type Scope,
   type SqlPiece,
   scalarPieces,
+  typenamePieces,
+  walkJoin,
+  walkPrice,
   zeroAddress,
 } from "./statement.ts";
 import { all, typeSql, type WhereContext, whereSql } from "./where.ts";
 
 /** What the parts of one statement have in common. */
-export type CompileContext = SelectionContext & WhereContext;
+export type CompileContext = SelectionContext &
+  WhereContext & {
+    /** SQL that reads a domain's row under an alias from ENSv2, where that is indexed. */
+    walkOf?: ((alias: string) => string) | undefined;
+  };
 
 /** Marks a non-null relation that points nowhere. JSON text never contains it. */
 export const danglingMark = "\u0001";
-
-/** A part of the query that reads rows of one table: its alias, and the columns that it needs. */
-type Scope = { type: EntityType; alias: string; columns: Set<string>; depth: number; rows: number };
 
 /** SQL of a root field for one entity: JSON text, or null. */
 export function singleSql(
@@ -46,7 +53,7 @@ export function singleSql(
   if (object === undefined) return undefined;
   context.budget.spend("rows", 1);
   const found = id.includes("\0") ? "FALSE" : `${alias}.id = ${context.statement.bind(id)}`;
-  return `(SELECT ${object} FROM ${type.table} ${alias} WHERE ${all([found, ...typeSql(context.statement, type, alias)])})`;
+  return `(SELECT ${object} FROM ${type.table} ${alias}${walkJoin(context.walkOf, scope)} WHERE ${all([found, ...typeSql(context.statement, type, alias)])})`;
 }
 
 /** SQL of a root field for a list: JSON text. */
@@ -91,7 +98,7 @@ function listOf(
   const page =
     `SELECT ${columns} FROM ${[`${type.table} ${alias}`, ...order.joins].join(" ")} WHERE ${all(where)} ` +
     `ORDER BY ${order.by.join(", ")} LIMIT ${first}${skip === 0 ? "" : ` OFFSET ${skip}`}`;
-  return `(SELECT concat('[', string_agg(${object}, ','), ']') FROM (${page}) ${alias})`;
+  return `(SELECT concat('[', string_agg(${object}, ','), ']') FROM (${page}) ${alias}${walkJoin(context.walkOf, scope)})`;
 }
 
 // subgraph: an object without a selection is left out of the response.
@@ -200,15 +207,17 @@ function fieldPieces(context: CompileContext, scope: Scope, selected: Selected):
   if (selected.name === "__typename") return typenamePieces(scope);
   const field = scope.type.fields.get(selected.name);
   if (field === undefined) throw new Error(`${scope.type.name} has no field ${selected.name}.`);
-  if (field.kind === "scalar") return scalarPieces(field, columnOf(scope, field.column));
+  if (field.kind === "scalar") {
+    if (field.isWalked && context.walkOf === undefined)
+      throw new QueryError(`Type \`${scope.type.name}\` has no field \`${field.name}\``, {
+        node: selected.nodes[0],
+      });
+    if (field.isWalked && !scope.isWalked) context.budget.spend("rows", scope.rows * walkPrice);
+    return scalarPieces(field, columnOfField(scope, field));
+  }
   if (field.kind === "relation") return relationPieces(context, scope, field, selected);
   const sql = derivedSql(context, scope, field, selected);
   return sql === undefined ? undefined : [{ sql }];
-}
-
-function typenamePieces(scope: Scope): Piece[] {
-  if (scope.type.kind === "entity") return [{ text: `"${scope.type.name}"` }];
-  return [{ text: '"' }, { sql: columnOf(scope, "type") }, { text: '"' }];
 }
 
 function relationPieces(
@@ -231,7 +240,7 @@ function relationPieces(
   const object = objectSql(context, inner, nodes);
   if (object === undefined) return undefined;
   context.budget.spend("rows", scope.rows);
-  const found = `(SELECT ${object} FROM ${target.table} ${alias} WHERE ${alias}.id = ${id})`;
+  const found = `(SELECT ${object} FROM ${target.table} ${alias}${walkJoin(context.walkOf, inner)} WHERE ${alias}.id = ${id})`;
   if (field.nullable) return [{ sql: `coalesce(${found}, 'null')` }];
   const missing = statement.bind(`${danglingMark}${field.name}${danglingMark}`);
   if (target.name !== "Resolver") return [{ sql: `coalesce(${found}, ${missing})` }];
@@ -281,17 +290,9 @@ function derivedSql(
     });
   }
   const alias = context.statement.alias();
-  const object = objectSql(
-    context,
-    { type: target, alias, columns: new Set(), depth, rows: scope.rows },
-    nodes,
-  );
+  const inner: Scope = { type: target, alias, columns: new Set(), depth, rows: scope.rows };
+  const object = objectSql(context, inner, nodes);
   if (object === undefined) return undefined;
   context.budget.spend("rows", scope.rows);
-  return `coalesce((SELECT ${object} FROM ${target.table} ${alias} WHERE ${alias}.${field.by} = ${id} LIMIT 1), 'null')`;
-}
-
-function columnOf(scope: Scope, name: string): string {
-  scope.columns.add(name);
-  return `${scope.alias}.${name}`;
+  return `coalesce((SELECT ${object} FROM ${target.table} ${alias}${walkJoin(context.walkOf, inner)} WHERE ${alias}.${field.by} = ${id} LIMIT 1), 'null')`;
 }

@@ -94,6 +94,49 @@ export function arrayLiteral(values: readonly string[]): string {
   return `{${values.map((value) => `"${value.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
 }
 
+/** A part of the query that reads rows of one table: its alias, and the columns that it needs. */
+export type Scope = {
+  type: EntityType;
+  alias: string;
+  columns: Set<string>;
+  depth: number;
+  rows: number;
+  /** Whether a field is read from ENSv2. */
+  isWalked?: boolean;
+};
+
+/** A column of the scope's rows. */
+export function columnOf(scope: Scope, name: string): string {
+  scope.columns.add(name);
+  return `${scope.alias}.${name}`;
+}
+
+/** Pieces of the name of the type of the scope's rows. */
+export function typenamePieces(scope: Scope): Piece[] {
+  if (scope.type.kind === "entity") return [{ text: `"${scope.type.name}"` }];
+  return [{ text: '"' }, { sql: columnOf(scope, "type") }, { text: '"' }];
+}
+
+/** What a row costs that is read from ENSv2 too, in rows. */
+export const walkPrice = 9;
+
+/** The column of a field; one that is read from ENSv2 needs `walkJoin`. */
+export function columnOfField(scope: Scope, { column, isWalked, nullable }: ScalarField): string {
+  if (!isWalked) return columnOf(scope, column);
+  scope.isWalked = true;
+  scope.columns.add("id");
+  const walked = `${scope.alias}v.${column}`;
+  return nullable ? walked : `coalesce(${walked}, FALSE)`;
+}
+
+/** The join by which rows are read from ENSv2, if a field is. */
+export function walkJoin(
+  walkOf: ((alias: string) => string) | undefined,
+  { alias, isWalked }: Scope,
+): string {
+  return isWalked && walkOf ? ` LEFT JOIN LATERAL (${walkOf(alias)}) ${alias}v ON TRUE` : "";
+}
+
 /** An SQL expression of type text. */
 export type SqlPiece = { sql: string };
 /** A part of a JSON text: fixed text, or an SQL expression. */

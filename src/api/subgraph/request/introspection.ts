@@ -48,12 +48,12 @@ const usualSizes: Sizes = {
 };
 type Sizes = { readonly [list: string]: number };
 
-let built: GraphQLSchema | undefined;
+const built = new Map<boolean, GraphQLSchema>();
 
 /** Resolves `__schema` and `__type`. The schema is built here, before the first request; responses are cached. */
-export function createIntrospection() {
-  built ??= createSchema();
-  const schema = built;
+export function createIntrospection({ hasV2 }: { hasV2: boolean } = { hasV2: false }) {
+  const schema = built.get(hasV2) ?? createSchema({ hasV2 });
+  built.set(hasV2, schema);
   const answers = new LRUCache<string, Record<string, string>>({
     maxSize: 16_000_000,
     sizeCalculation: (answer, key) =>

@@ -1,5 +1,6 @@
 // The entities of the ENS subgraph as data. A field is written as its GraphQL type; `by <field>` marks one
-// that has no column and is found through that field of the other entity, `extra` one that the original lacks.
+// that has no column and is found through that field of the other entity, `extra` one that the original lacks,
+// `walked` an extra one that is read from ENSv2.
 
 /** Types of scalar fields. */
 export type Scalar = "ID" | "String" | "Bytes" | "BigInt" | "Int" | "Boolean";
@@ -16,6 +17,8 @@ export type ScalarField = {
   extra: boolean;
   /** Holds an id, which has no character that JSON escapes. */
   isId: boolean;
+  /** Offered where ENSv2 is indexed: a column of the row's walk (src/api/database/v2-walk.ts). No filter or order has it. */
+  isWalked: boolean;
 };
 
 /** A stored relation: the column holds the target's id, which may point nowhere. */
@@ -102,6 +105,15 @@ const declarations: Record<string, Declaration> = {
       registration: "Registration by domain",
       wrappedDomain: "WrappedDomain by domain",
       events: "[DomainEvent!]! by domain",
+      version: "String walked",
+      reserved: "Boolean! walked",
+      migratedAt: "BigInt walked",
+      registry: "Bytes walked",
+      registryPath: "[Bytes!] walked",
+      effectiveOwner: "Bytes walked",
+      effectiveResolver: "Bytes walked",
+      effectiveExpiryDate: "BigInt walked",
+      graceEndDate: "BigInt walked",
     },
   },
   DomainEvent: { table: "domain_event", fields: { id: "ID!", ...domainEvent } },
@@ -232,14 +244,16 @@ function readFields(fields: Record<string, string>): Map<string, Field> {
         column,
         extra: true,
         isId: true,
+        isWalked: false,
       }),
     );
   return new Map([...stored, ...ids].map((field) => [field.name, field]));
 }
 
 function readField(name: string, text: string): Field {
-  const extra = text.endsWith(" extra");
-  const [type = "", by] = text.replace(/ extra$/, "").split(" by ");
+  const isWalked = text.endsWith(" walked");
+  const extra = isWalked || text.endsWith(" extra");
+  const [type = "", by] = text.replace(/ (extra|walked)$/, "").split(" by ");
   const target = type.replace(/[[\]!]/g, "");
   const list = type.startsWith("[");
   const nullable = !type.endsWith("!");
@@ -257,6 +271,7 @@ function readField(name: string, text: string): Field {
     column: snakeCase(name),
     extra,
     isId: target === "ID",
+    isWalked,
   };
 }
 

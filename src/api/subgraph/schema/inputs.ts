@@ -74,6 +74,7 @@ export function filterKeys(type: EntityType): ReadonlyMap<string, FilterKey> {
 }
 
 function fieldKeys(field: Field): [string, KeyMeaning][] {
+  if (field.kind === "scalar" && field.isWalked) return [];
   if (field.kind === "scalar")
     return field.list ? listKeys(field) : columnKeys(field, field.scalar, operators[field.scalar]);
   const child: [string, KeyMeaning] = [
@@ -123,6 +124,7 @@ export function sortKeys(type: EntityType): ReadonlyMap<string, SortKey> {
   if (known !== undefined) return known;
   const found = new Map<string, SortKey>();
   for (const field of type.fields.values()) {
+    if (field.kind === "scalar" && field.isWalked) continue;
     const extra = field.kind !== "relation" && field.extra;
     found.set(field.name, { key: field.name, field, child: undefined, extra });
     if (field.kind === "scalar" || (field.kind === "derived" && field.many)) continue;

@@ -24,16 +24,16 @@ import {
 import { type EntityType, entityTypes, type Field } from "./entities.ts";
 import { filterKeys, sortKeys } from "./inputs.ts";
 
-/** The GraphQL schema that introspection shows. It resolves nothing: responses are built by SQL. */
-export function createSchema(): GraphQLSchema {
-  const named = namedTypes();
+/** The GraphQL schema that introspection shows, `hasV2`: with the fields of ENSv2. It resolves nothing: responses are built by SQL. */
+export function createSchema({ hasV2 }: { hasV2: boolean } = { hasV2: false }): GraphQLSchema {
+  const named = namedTypes(hasV2);
   const query = new GraphQLObjectType({ name: "Query", fields: () => rootFields(named) });
   return new GraphQLSchema({ query, types: [...named.values()], directives: directives() });
 }
 
 type Named = Map<string, GraphQLNamedType>;
 
-function namedTypes(): Named {
+function namedTypes(hasV2: boolean): Named {
   const named: Named = new Map();
   const add = (...types: GraphQLNamedType[]) => {
     for (const type of types) named.set(type.name, type);
@@ -50,7 +50,7 @@ function namedTypes(): Named {
   add(outputs(named, "_Block_", { hash: "Bytes", number: "Int!", timestamp: "Int", parentHash: "Bytes" }));
   add(outputs(named, "_Meta_", { block: "_Block_!", deployment: "String!", hasIndexingErrors: "Boolean!" }));
   for (const type of entityTypes.values()) {
-    add(entity(named, type));
+    add(entity(named, type, hasV2));
     add(inputs(named, `${type.name}_filter`, () => filterInputs(type)));
     add(enumeration(`${type.name}_orderBy`, [...sortKeys(type).keys()]));
   }
@@ -61,13 +61,15 @@ function filterInputs(type: EntityType): Record<string, string> {
   return Object.fromEntries([...filterKeys(type)].map(([key, { input }]) => [key, input]));
 }
 
-function entity(named: Named, type: EntityType): GraphQLNamedType {
+function entity(named: Named, type: EntityType, hasV2: boolean): GraphQLNamedType {
   const config = {
     name: type.name,
     description: describe(type.name),
     fields: () =>
       Object.fromEntries(
-        [...type.fields.values()].map((field) => [field.name, entityField(named, type, field)]),
+        [...type.fields.values()]
+          .filter((field) => hasV2 || field.kind !== "scalar" || !field.isWalked)
+          .map((field) => [field.name, entityField(named, type, field)]),
       ),
   };
   if (type.kind === "interface") return new GraphQLInterfaceType({ ...config, resolveType: () => undefined });
@@ -131,41 +133,26 @@ function enumeration(name: string, values: string[]): GraphQLEnumType {
   return new GraphQLEnumType({ name, description: describe(name), values: Object.fromEntries(entries) });
 }
 
-function inputs(named: Named, name: string, fields: Record<string, string> | (() => Record<string, string>)) {
-  return new GraphQLInputObjectType({
-    name,
-    description: describe(name),
-    fields: () =>
-      Object.fromEntries(
-        Object.entries(typeof fields === "function" ? fields() : fields).map(([key, text]) => [
-          key,
-          { type: inputType(named, text), description: describe(`${name}.${key}`) },
-        ]),
-      ),
+function inputs(named: Named, name: string, given: Record<string, string> | (() => Record<string, string>)) {
+  const fields = () =>
+    typed(name, typeof given === "function" ? given() : given, (text) => inputType(named, text));
+  return new GraphQLInputObjectType({ name, description: describe(name), fields });
+}
+
+function outputs(named: Named, name: string, all: Record<string, string>) {
+  const fields = () => typed(name, all, (text) => outputType(named, text));
+  return new GraphQLObjectType({ name, description: describe(name), fields });
+}
+
+function typed<T>(name: string, fields: Record<string, string>, typeOf: (text: string) => T) {
+  const entries = Object.entries(fields).map(([key, text]) => {
+    return [key, { type: typeOf(text), description: describe(`${name}.${key}`) }] as const;
   });
+  return Object.fromEntries(entries);
 }
 
-function outputs(named: Named, name: string, fields: Record<string, string>): GraphQLObjectType {
-  return new GraphQLObjectType({
-    name,
-    description: describe(name),
-    fields: () =>
-      Object.fromEntries(
-        Object.entries(fields).map(([key, text]) => [
-          key,
-          { type: outputType(named, text), description: describe(`${name}.${key}`) },
-        ]),
-      ),
-  });
-}
-
-function inputType(named: Named, text: string): GraphQLInputType {
-  return wrap(named, text) as GraphQLInputType;
-}
-
-function outputType(named: Named, text: string): GraphQLOutputType {
-  return wrap(named, text) as GraphQLOutputType;
-}
+const inputType = (named: Named, text: string) => wrap(named, text) as GraphQLInputType;
+const outputType = (named: Named, text: string) => wrap(named, text) as GraphQLOutputType;
 
 /** The type that a text like `[Domain!]!` names. */
 function wrap(named: Named, text: string): unknown {
@@ -241,6 +228,19 @@ const descriptions: { [name: string]: string } = {
   "Domain.registration": "Registration of a second-level .eth name.",
   "Domain.wrappedDomain": "The name in the name wrapper.",
   "Domain.events": "Events of the name.",
+  "Domain.version":
+    "Generation of ENS in force for the name, v1 or v2; null where neither is, or the index cannot tell.",
+  "Domain.reserved": "Whether ENSv2 holds the name for its owner in the first generation.",
+  "Domain.migratedAt": "Unix seconds.",
+  "Domain.registry":
+    "Registry of ENSv2 that holds the name, or would: the last of `registryPath`, which begins at the root.",
+  "Domain.effectiveOwner": "Holder in the generation in force; null if nobody, or only the chain knows.",
+  "Domain.effectiveResolver":
+    "Resolver in the generation in force; in ENSv2 the nearest from the name upwards.",
+  "Domain.effectiveExpiryDate":
+    "Unix seconds, without grace, in the generation in force; where neither is, the one that passed.",
+  "Domain.graceEndDate":
+    "Unix seconds at which the grace period after that expiry ends: 90 days, in ENSv2 28.",
   DomainEvent: "An event of a name.",
   Transfer: "The registry's owner changed.",
   NewOwner: "A subname was created or given a new owner.",

@@ -1,0 +1,188 @@
+import type { Hex } from "viem";
+import { keccak256 } from "../../ens/keccak.ts";
+import { rootNode, subnode, zeroAddress } from "../../ens/nodes.ts";
+
+// Names of the second generation are read by walking from the root registry: one statement, or a part of one. An entry counts
+// while its expiry has not been reached; see docs/data-model.md.
+
+/** What a walk depends on, as SQL: texts but for the chain's id, the time (numeric) and two lists of texts. */
+export type WalkInputs = {
+  chainId: string;
+  time: string;
+  root: string;
+  ethRegistry: string;
+  /** Registries besides those that the factory deployed, whose tokens are followed too. */
+  registries: string;
+  /** Resolves what the first generation knows. */
+  v1Resolver: string;
+  graveyard: string;
+  /** Name wrappers of the first generation. */
+  wrappers: string;
+  /** Whether the index has the names of the first generation. */
+  hasV1: string;
+};
+
+const day = 86_400;
+const graceOfV1 = 90 * day;
+const graceOfV2 = 28 * day;
+const parentCannotControl = 1 << 16;
+const isDotEth = 1 << 17;
+const nobody = `'${zeroAddress}'`;
+const ethNode = subnode(rootNode, keccak256("eth"));
+
+/**
+ * SQL: which generation is in force for a name directly under .eth (`g.generation`), and whether the expiry that counts is its
+ * entry's (`k.is_entry`): where neither is in force, that of the later one. Of rows that may be all null: `e` of `v2_entries`,
+ * `v1` of `registration`, `l` of `registration_lifecycles`.
+ */
+export function generationSql({ time, graveyard }: Pick<WalkInputs, "time" | "graveyard">): string {
+  return `
+    CROSS JOIN LATERAL (SELECT CASE
+      WHEN e.expiry > ${time} THEN CASE WHEN e.owner = ${nobody} THEN 'reserved' ELSE 'v2' END
+      ELSE ${firstGenerationSql({ time, graveyard })} END AS generation OFFSET 0) g
+    CROSS JOIN LATERAL (SELECT CASE
+      WHEN e.storage_id IS NULL THEN false WHEN l.node IS NULL OR g.generation = 'v2' THEN true
+      WHEN g.generation = 'none' THEN e.owner <> ${nobody} OR coalesce(v1.registrant_id = ${graveyard}, false)
+      ELSE false END AS is_entry OFFSET 0) k`;
+}
+
+/** SQL: the generation whose data count, by `g.generation`; null where neither is in force. */
+export const versionSql = "CASE g.generation WHEN 'v2' THEN 'v2' WHEN 'none' THEN NULL ELSE 'v1' END";
+
+function firstGenerationSql({ time, graveyard }: Pick<WalkInputs, "time" | "graveyard">): string {
+  return `CASE WHEN v1.expiry_date + ${graceOfV1} < ${time} OR v1.id IS NULL THEN 'none'
+    WHEN v1.registrant_id = ${graveyard} AND v1.expiry_date >= ${time} THEN 'none' ELSE 'v1' END`;
+}
+
+/**
+ * SQL: a row for each name of `asked`, a query with the columns `place`, `ids` (storage ids of its labels, the top one first,
+ * as a JSON list), `nodes` (of the names that they end, likewise) and `depth`.
+ */
+export function walkSql(asked: string, inputs: WalkInputs): string {
+  const { chainId, time, root, ethRegistry, registries, v1Resolver } = inputs;
+  const isLive = `e.expiry > ${time}`;
+  // One row per label on the way down. A path is as long as its name, so cycles of registries end.
+  return `
+WITH RECURSIVE asked AS (${asked}), walk AS (
+  SELECT place, 0 AS level, NULL::text COLLATE "C" AS holder, ${root}::text COLLATE "C" AS registry, NULL::text COLLATE "C" AS storage_id,
+    false AS is_live, ${nobody}::text COLLATE "C" AS resolver, 0 AS resolver_level, NULL::boolean AS is_canonical, true AS is_claimed,
+    NULL::text COLLATE "C" AS eth_status, false AS is_in_v1, ARRAY[]::text[] COLLATE "C" AS path
+  FROM asked
+  UNION ALL
+  SELECT w.place, w.level + 1, w.registry,
+    CASE WHEN ${isLive} AND e.subregistry <> ${nobody} THEN e.subregistry END,
+    e.storage_id, coalesce(${isLive}, false),
+    CASE WHEN ${isLive} AND e.resolver <> ${nobody} THEN e.resolver WHEN wrapped.id IS NOT NULL THEN ${v1Resolver}
+      ELSE w.resolver END,
+    CASE WHEN (${isLive} AND e.resolver <> ${nobody}) OR wrapped.id IS NOT NULL THEN w.level + 1 ELSE w.resolver_level END,
+    w.is_claimed, w.is_claimed AND coalesce(c.parent = w.registry AND c.parent_label = e.label, false),
+    CASE WHEN w.registry <> ${ethRegistry} OR w.level <> 1 THEN w.eth_status WHEN coalesce(e.expiry, 0) <= ${time} THEN 'available'
+      WHEN e.owner = ${nobody} THEN 'reserved' ELSE 'v2' END,
+    wrapped.id IS NOT NULL, w.path || w.registry
+  FROM walk w JOIN asked a USING (place)
+  LEFT JOIN v2_entries e ON e.chain_id = ${chainId} AND e.registry = w.registry AND e.storage_id = a.ids->>w.level
+  LEFT JOIN v2_contracts c ON c.chain_id = ${chainId} AND c.address = e.subregistry
+  LEFT JOIN v2_contracts h ON h.chain_id = ${chainId} AND h.address = w.registry AND h.node = a.nodes->>(w.level - 1)
+  LEFT JOIN (wrapped_domain wrapped JOIN domain d ON d.id = wrapped.id AND d.owner_id <> ${nobody})
+    ON e.storage_id IS NULL AND h.node IS NOT NULL AND wrapped.id = a.nodes->>w.level
+    AND wrapped.fuses & ${parentCannotControl | isDotEth} = ${parentCannotControl} AND wrapped.expiry_date >= ${time}
+  WHERE w.registry IS NOT NULL AND w.level < a.depth
+), found AS (
+  SELECT DISTINCT ON (place) * FROM walk ORDER BY place, level DESC
+)
+SELECT f.place,
+  CASE WHEN f.level = a.depth THEN f.holder END AS registry,
+  CASE WHEN f.level = a.depth THEN f.path END AS registry_path,
+  e.storage_id, e.label, e.token_id, e.resource, e.expiry, e.created_at, e.migrated_at,
+  CASE WHEN NOT f.is_live THEN 'available' WHEN e.owner = ${nobody} THEN 'reserved' ELSE 'registered' END AS status,
+  CASE WHEN o.is_proven THEN e.owner END AS holder, o.owner,
+  CASE WHEN f.level = a.depth THEN f.registry END AS subregistry,
+  f.resolver, f.resolver_level, f.level = a.depth AND f.is_canonical AS is_canonical, r.implementation, r.has_record_ids,
+  u.authority, n.version, coalesce(u.authority = 'reserved', false) AS is_reserved,
+${effectiveColumns(inputs)}
+${foundTables(inputs, registries)}`;
+}
+
+// What the walk ended at (f, e), who proves it (h, r), and the first generation's rows of the name (d, v1) and of its name under
+// .eth (top).
+function foundTables(
+  { chainId, time, graveyard, v1Resolver, hasV1 }: WalkInputs,
+  registries: string,
+): string {
+  return `FROM found f JOIN asked a USING (place)
+LEFT JOIN v2_entries e
+  ON f.level = a.depth AND e.chain_id = ${chainId} AND e.registry = f.holder AND e.storage_id = f.storage_id
+LEFT JOIN v2_contracts h ON h.chain_id = ${chainId} AND h.address = f.holder
+LEFT JOIN v2_contracts r ON r.chain_id = ${chainId} AND r.address = f.resolver
+LEFT JOIN domain d ON ${hasV1} AND d.id = a.nodes->>(a.depth - 1)
+LEFT JOIN registration own ON ${hasV1} AND own.id = d.id
+LEFT JOIN wrapped_domain w ON w.id = d.id
+LEFT JOIN registration v1 ON v1.id = a.nodes->>1
+CROSS JOIN LATERAL (SELECT f.holder = ANY (${registries}) OR h.implementation IS NOT NULL AS is_proven) p
+CROSS JOIN LATERAL (SELECT p.is_proven, CASE WHEN f.level < a.depth OR NOT f.is_live THEN ${nobody} WHEN p.is_proven THEN e.owner END
+  AS owner OFFSET 0) o
+CROSS JOIN LATERAL (SELECT CASE WHEN f.eth_status IN ('v2', 'reserved') THEN f.eth_status
+  WHEN ${hasV1} AND a.nodes->>0 = '${ethNode}' AND a.depth > 1 THEN ${firstGenerationSql({ time, graveyard })} END
+  AS authority OFFSET 0) u
+CROSS JOIN LATERAL (SELECT CASE WHEN f.is_in_v1 AND f.level = a.depth THEN 'v1' WHEN u.authority = 'v2' THEN 'v2'
+  WHEN u.authority IN ('reserved', 'v1') THEN 'v1' WHEN u.authority IS NOT NULL THEN NULL
+  WHEN f.resolver = ${v1Resolver} THEN 'v1' WHEN f.is_live AND f.level = a.depth THEN 'v2' END AS version OFFSET 0) n`;
+}
+
+// Owner, resolver and expiry of the generation in force. Where neither is, the expiry that passed last.
+function effectiveColumns({ wrappers, graveyard, ethRegistry }: WalkInputs): string {
+  const isWrapped = `w.id IS NOT NULL AND d.owner_id = ANY (${wrappers}) AND (own.id IS NULL OR own.registrant_id = ANY (${wrappers}))`;
+  const ownerInV1 = `CASE WHEN ${isWrapped} THEN w.owner_id WHEN own.id IS NOT NULL THEN own.registrant_id ELSE d.owner_id END`;
+  const expiryInV1 = `CASE WHEN own.id IS NOT NULL THEN CASE WHEN own.registrant_id IS DISTINCT FROM ${graveyard} THEN own.expiry_date END
+    WHEN ${isWrapped} AND w.fuses & ${parentCannotControl} <> 0 THEN w.expiry_date END`;
+  const isEntry = `(n.version = 'v2' OR n.version IS NULL AND (e.owner <> ${nobody} OR own.id IS NULL OR own.registrant_id = ${graveyard}))`;
+  return `  CASE n.version WHEN 'v2' THEN nullif(o.owner, ${nobody}) WHEN 'v1' THEN nullif(${ownerInV1}, ${nobody}) END AS effective_owner,
+  CASE n.version WHEN 'v2' THEN nullif(f.resolver, ${nobody})
+    WHEN 'v1' THEN nullif(split_part(d.resolver_id, '-', 2), ${nobody}) END AS effective_resolver,
+  CASE WHEN ${isEntry} THEN e.expiry ELSE ${expiryInV1} END AS effective_expiry,
+  CASE WHEN ${isEntry} THEN CASE WHEN f.holder = ${ethRegistry} AND e.owner <> ${nobody} THEN e.expiry + ${graceOfV2} END
+    WHEN own.id IS NOT NULL THEN ${expiryInV1} + ${graceOfV1} END AS grace_ends`;
+}
+
+/** The contracts that a domain's row is read with: one set, all on the root chain. Addresses in lower case. */
+export type WalkContracts = {
+  chainId: number;
+  root: Hex;
+  ethRegistry: Hex;
+  registries: readonly Hex[];
+  v1Resolver: Hex;
+  graveyard: Hex;
+  wrappers: readonly Hex[];
+};
+
+const mostLevels = 64;
+
+/** SQL: what ENSv2 makes of the row of `domain` under an alias, at a time (SQL too). No row where the names above it are unknown. */
+export function domainWalkSql(alias: string, contracts: WalkContracts, time: string): string {
+  const text = (value: Hex) => `'${value}'`;
+  const list = (values: readonly Hex[]) => `ARRAY[${values.map(text).join(", ")}]::text[]`;
+  const asked = `
+  SELECT 1 AS place, jsonb_agg(left(u.labelhash, 58) || '00000000' ORDER BY u.level DESC) AS ids,
+    jsonb_agg(u.id ORDER BY u.level DESC) AS nodes, count(*)::int AS depth
+  FROM (WITH RECURSIVE up AS (
+    SELECT d.id, d.labelhash, d.parent_id, 0 AS level FROM domain d WHERE d.id = ${alias}.id
+    UNION ALL
+    SELECT d.id, d.labelhash, d.parent_id, up.level + 1 FROM up JOIN domain d ON d.id = up.parent_id
+    WHERE up.parent_id <> '${rootNode}' AND up.level < ${mostLevels}
+  ) SELECT * FROM up WHERE up.id <> '${rootNode}') u
+  HAVING bool_or(u.parent_id = '${rootNode}') AND bool_and(u.labelhash IS NOT NULL)`;
+  const inputs: WalkInputs = {
+    chainId: String(Math.trunc(contracts.chainId)),
+    time,
+    root: text(contracts.root),
+    ethRegistry: text(contracts.ethRegistry),
+    registries: list(contracts.registries),
+    v1Resolver: text(contracts.v1Resolver),
+    graveyard: text(contracts.graveyard),
+    wrappers: list(contracts.wrappers),
+    hasV1: "true",
+  };
+  return `SELECT n.version, n.is_reserved AS reserved, n.migrated_at, n.registry, n.registry_path, n.effective_owner,
+    n.effective_resolver, n.effective_expiry AS effective_expiry_date, n.grace_ends AS grace_end_date
+    FROM (${walkSql(asked, inputs)}) n`;
+}
