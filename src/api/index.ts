@@ -9,7 +9,7 @@ import { openLabels } from "../labels/open-labels.ts";
 import { isBackfillComplete, restoreHeads } from "../ponder/checkpoints.ts";
 import { createChainWatch } from "../ponder/finalized-blocks.ts";
 import { createProgress, guardNextServer } from "../ponder/http-server.ts";
-import { mapOwnStacksOnly, metricsRegistry, ponderProcess, processLog } from "../ponder/process.ts";
+import { countsOf, mapOwnStacksOnly, metricsRegistry, ponderProcess, processLog } from "../ponder/process.ts";
 import { sqlClientOf } from "../ponder/sql-client.ts";
 import { commonHeaders, createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
@@ -82,6 +82,7 @@ export default createApi({
     status,
     database,
     clock: Date.now,
+    anomalies: () => countsOf("names_anomalies_total", "anomaly"),
     subregistries: indexedSubregistries(config.datasources, config.plugins),
     names: namesContext(config.datasources, config.plugins),
     ensv2: v2,

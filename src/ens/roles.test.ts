@@ -2,6 +2,17 @@ import type { Hex } from "viem";
 import { expect, test } from "vitest";
 import { type RoleHolder, roleNames } from "./roles.ts";
 
+const recordRoles = [
+  "CAN_SET_ADDR",
+  "CAN_SET_TEXT",
+  "CAN_SET_CONTENTHASH",
+  "CAN_SET_ABI",
+  "CAN_SET_INTERFACE",
+  "CAN_SET_NAME",
+  "CAN_SET_DATA",
+  "CAN_LINK",
+];
+
 // RegistryRolesLib and PermissionedResolver of contracts-v2: a role is the lowest bit of a nybble, its admin 128 bits higher.
 test.each<[Hex, RoleHolder, string[]]>([
   ["0x0", "registry", []],
@@ -23,6 +34,8 @@ test.each<[Hex, RoleHolder, string[]]>([
   ["0x11", "resolver", ["CAN_SET_ADDR", "CAN_SET_TEXT"]],
   [`0x1${"0".repeat(31)}`, "resolver", ["CAN_UPGRADE"]],
   ["0x10000000000", "resolver", ["ROLE_10"]],
+  // The resolver with record ids, as deployed in October 2026.
+  ["0x11111111", "recordResolver", recordRoles],
 ])("%s of a %s", (bitmap, holder, names) => {
   expect(roleNames(bitmap, holder)).toEqual(names);
 });

@@ -121,6 +121,16 @@ export function metricsRegistry(scope: object = globalThis): Registry | undefine
   return commonOf(scope)?.metrics.registry;
 }
 
+/** The counts of a metric by the value of its only label; undefined where it is not, or has counted nothing. */
+export async function countsOf(metric: string, label: string): Promise<Record<string, number> | undefined> {
+  const { values } = (await metricsRegistry()?.getSingleMetric(metric)?.get()) ?? { values: [] };
+  const counts = values.flatMap(({ labels, value }) => {
+    const kind = labels[label];
+    return typeof kind === "string" ? [[kind, value] as const] : [];
+  });
+  return counts.length === 0 ? undefined : Object.fromEntries(counts);
+}
+
 function commonOf(scope: object) {
   return "PONDER_COMMON" in scope ? expectOfPonder(common, scope.PONDER_COMMON, "PONDER_COMMON") : undefined;
 }

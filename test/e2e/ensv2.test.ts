@@ -7,6 +7,7 @@ import { readRecording } from "../../devnet/recording.ts";
 import { normalizedName } from "../../src/ens/normalization.ts";
 import {
   readTruth,
+  v2Addresses,
   v2ChainId,
   v2DatasourcesFile,
   v2Environment,
@@ -55,6 +56,17 @@ async function ask(query: string): Promise<Body> {
   return (await response.json()) as Body;
 }
 
+async function read(path: string, init?: RequestInit) {
+  const response = await fetch(`${indexer.url}${path}`, {
+    ...init,
+    headers: { ...init?.headers, connection: "close" },
+  });
+  expect(response.status, path).toBe(200);
+  return response.json();
+}
+
+const versionOf = { v2: "v2", reserved: "v1", v1: "v1", none: undefined };
+
 async function bitmapsOf(registry: string): Promise<string[]> {
   const found: string[] = [];
   for (let page = 1; ; page++) {
@@ -102,9 +114,79 @@ test("every name that can be written has the owner, resolver and registry of the
   }
 });
 
+test("tokens of each .eth name that can be written are those in force", async () => {
+  const entries = new Map(
+    last?.registries[v2Addresses["ETHRegistry"] ?? "0x"]?.entries.map((one) => [one.raw, one]),
+  );
+  let seen = 0;
+  for (const { raw, label, authority } of last?.authority ?? []) {
+    const entry = entries.get(raw);
+    const result = normalizedName(`${label}.eth`);
+    if (authority !== "v2" || !("name" in result) || result.name !== `${label}.eth`) continue;
+    const { registeredNameTokens: found } = await read(
+      `/api/name-tokens?name=${encodeURIComponent(result.name)}`,
+    );
+    expect(found).toMatchObject({
+      version: "v2",
+      reserved: false,
+      isExpired: false,
+      expiresAt: Number(entry?.expiry),
+    });
+    expect(found.tokens.at(-1)).toMatchObject({
+      token: { assetNamespace: "erc1155", tokenId: entry?.tokenId },
+      ownership: { ownershipType: "fully-onchain", owner: { chainId: v2ChainId, address: entry?.owner } },
+      mintStatus: "minted",
+    });
+    seen += 1;
+  }
+  expect(seen).toBeGreaterThan(150);
+});
+
+test("actions of both generations are listed, with what was paid", async () => {
+  const authority = new Map((last?.authority ?? []).map((one) => [`${one.label}.eth`, one.authority]));
+  const versions = new Set<string>();
+  for (let page = 1, hasNext = true; hasNext; page++) {
+    const body = await read(`/api/registrar-actions?recordsPerPage=100&page=${page}`);
+    hasNext = body.pageContext.hasNext;
+    for (const { action, name } of body.registrarActions) {
+      versions.add(`${action.version} ${action.pricing.total?.currency}`);
+      const inForce = authority.get(name);
+      if (inForce) expect(action.registrationLifecycle.version, name).toBe(versionOf[inForce]);
+    }
+  }
+  expect([...versions]).toEqual(expect.arrayContaining(["v1 ETH", "v1 USDC", "v2 USDC", "v2 DAI"]));
+});
+
+test("domains say which generation is in force, in one query", async () => {
+  const query =
+    "{ domains(first: 1000) { name version reserved effectiveExpiryDate } _meta { block { timestamp } } }";
+  const headers = { "content-type": "application/json" };
+  const { data } = await read("/subgraph", { method: "POST", headers, body: JSON.stringify({ query }) });
+  expect(data._meta.block.timestamp).toBe(last?.timestamp);
+  const domains = new Map<string, Record<string, unknown>>(
+    data.domains.map((one: { name: string }) => [one.name, one]),
+  );
+  let seen = 0;
+  for (const { label, authority } of last?.authority ?? []) {
+    const domain = domains.get(`${label}.eth`);
+    if (domain === undefined) continue;
+    expect(domain, label).toMatchObject({
+      version: versionOf[authority] ?? null,
+      reserved: authority === "reserved",
+    });
+    seen += 1;
+  }
+  expect(seen).toBeGreaterThan(20);
+});
+
 test("odd logs were counted, and nothing stopped", async () => {
   const metrics = await (await fetch(`${indexer.url}/metrics`)).text();
   expect(metrics).toMatch(/names_anomalies_total\{anomaly="malformed-log"\} [1-9]/);
   expect(metrics).toMatch(/names_anomalies_total\{anomaly="unknown-entry"\} [1-9]/);
+  const { anomalies } = await read("/api/indexing-status");
+  expect(anomalies).toMatchObject({
+    "malformed-log": expect.any(Number),
+    "unknown-entry": expect.any(Number),
+  });
   indexer.expectRunning();
 });

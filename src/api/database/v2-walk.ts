@@ -18,8 +18,8 @@ export type WalkInputs = {
   graveyard: string;
   /** Name wrappers of the first generation. */
   wrappers: string;
-  /** Whether the index has the names of the first generation. */
-  hasV1: string;
+  /** Whether the index has the names of the first generation, and what is in force is wanted too. */
+  hasV1: boolean;
 };
 
 const day = 86_400;
@@ -28,6 +28,8 @@ const graceOfV2 = 28 * day;
 const parentCannotControl = 1 << 16;
 const isDotEth = 1 << 17;
 const nobody = `'${zeroAddress}'`;
+// A burn, which ends a registration, raises the version in the token id; a reservation has no owner.
+const wasRegistered = `(e.owner <> ${nobody} OR right(e.token_id, 8) <> '00000000')`;
 const ethNode = subnode(rootNode, keccak256("eth"));
 
 /**
@@ -42,8 +44,7 @@ export function generationSql({ time, graveyard }: Pick<WalkInputs, "time" | "gr
       ELSE ${firstGenerationSql({ time, graveyard })} END AS generation OFFSET 0) g
     CROSS JOIN LATERAL (SELECT CASE
       WHEN e.storage_id IS NULL THEN false WHEN l.node IS NULL OR g.generation = 'v2' THEN true
-      WHEN g.generation = 'none' THEN e.owner <> ${nobody} OR coalesce(v1.registrant_id = ${graveyard}, false)
-      ELSE false END AS is_entry OFFSET 0) k`;
+      WHEN g.generation = 'none' THEN ${wasRegistered} ELSE false END AS is_entry OFFSET 0) k`;
 }
 
 /** SQL: the generation whose data count, by `g.generation`; null where neither is in force. */
@@ -59,7 +60,7 @@ function firstGenerationSql({ time, graveyard }: Pick<WalkInputs, "time" | "grav
  * as a JSON list), `nodes` (of the names that they end, likewise) and `depth`.
  */
 export function walkSql(asked: string, inputs: WalkInputs): string {
-  const { chainId, time, root, ethRegistry, registries, v1Resolver } = inputs;
+  const { chainId, time, root, ethRegistry, v1Resolver } = inputs;
   const isLive = `e.expiry > ${time}`;
   // One row per label on the way down. A path is as long as its name, so cycles of registries end.
   return `
@@ -95,47 +96,48 @@ SELECT f.place,
   CASE WHEN f.level = a.depth THEN f.path END AS registry_path,
   e.storage_id, e.label, e.token_id, e.resource, e.expiry, e.created_at, e.migrated_at,
   CASE WHEN NOT f.is_live THEN 'available' WHEN e.owner = ${nobody} THEN 'reserved' ELSE 'registered' END AS status,
-  CASE WHEN o.is_proven THEN e.owner END AS holder, o.owner,
+  CASE WHEN p.is_proven THEN e.owner END AS holder, o.owner,
   CASE WHEN f.level = a.depth THEN f.registry END AS subregistry,
   f.resolver, f.resolver_level, f.level = a.depth AND f.is_canonical AS is_canonical, r.implementation, r.has_record_ids,
   u.authority, n.version, coalesce(u.authority = 'reserved', false) AS is_reserved,
 ${effectiveColumns(inputs)}
-${foundTables(inputs, registries)}`;
+${foundTables(inputs)}`;
 }
 
-// What the walk ended at (f, e), who proves it (h, r), and the first generation's rows of the name (d, v1) and of its name under
-// .eth (top).
-function foundTables(
-  { chainId, time, graveyard, v1Resolver, hasV1 }: WalkInputs,
-  registries: string,
-): string {
+// What the walk ended at (f, e), who proves it (h, r), and the first generation's rows of the name (d, own, w) and of its name
+// under .eth (v1).
+function foundTables({ chainId, time, graveyard, v1Resolver, hasV1, registries }: WalkInputs): string {
+  const ofV1 = `
+LEFT JOIN domain d ON d.id = a.nodes->>(a.depth - 1)
+LEFT JOIN registration own ON own.id = d.id
+LEFT JOIN wrapped_domain w ON w.id = d.id
+LEFT JOIN registration v1 ON v1.id = a.nodes->>1`;
+  // Evaluated once where several columns need them.
+  const fence = hasV1 ? " OFFSET 0" : "";
+  const firstGeneration = `WHEN a.nodes->>0 = '${ethNode}' AND a.depth > 1 THEN ${firstGenerationSql({ time, graveyard })}`;
   return `FROM found f JOIN asked a USING (place)
 LEFT JOIN v2_entries e
   ON f.level = a.depth AND e.chain_id = ${chainId} AND e.registry = f.holder AND e.storage_id = f.storage_id
 LEFT JOIN v2_contracts h ON h.chain_id = ${chainId} AND h.address = f.holder
-LEFT JOIN v2_contracts r ON r.chain_id = ${chainId} AND r.address = f.resolver
-LEFT JOIN domain d ON ${hasV1} AND d.id = a.nodes->>(a.depth - 1)
-LEFT JOIN registration own ON ${hasV1} AND own.id = d.id
-LEFT JOIN wrapped_domain w ON w.id = d.id
-LEFT JOIN registration v1 ON v1.id = a.nodes->>1
+LEFT JOIN v2_contracts r ON r.chain_id = ${chainId} AND r.address = f.resolver${hasV1 ? ofV1 : ""}
 CROSS JOIN LATERAL (SELECT f.holder = ANY (${registries}) OR h.implementation IS NOT NULL AS is_proven) p
-CROSS JOIN LATERAL (SELECT p.is_proven, CASE WHEN f.level < a.depth OR NOT f.is_live THEN ${nobody} WHEN p.is_proven THEN e.owner END
-  AS owner OFFSET 0) o
+CROSS JOIN LATERAL (SELECT CASE WHEN f.level < a.depth OR NOT f.is_live THEN ${nobody} WHEN p.is_proven THEN e.owner END AS owner) o
 CROSS JOIN LATERAL (SELECT CASE WHEN f.eth_status IN ('v2', 'reserved') THEN f.eth_status
-  WHEN ${hasV1} AND a.nodes->>0 = '${ethNode}' AND a.depth > 1 THEN ${firstGenerationSql({ time, graveyard })} END
-  AS authority OFFSET 0) u
+  ${hasV1 ? firstGeneration : ""} END AS authority${fence}) u
 CROSS JOIN LATERAL (SELECT CASE WHEN f.is_in_v1 AND f.level = a.depth THEN 'v1' WHEN u.authority = 'v2' THEN 'v2'
   WHEN u.authority IN ('reserved', 'v1') THEN 'v1' WHEN u.authority IS NOT NULL THEN NULL
-  WHEN f.resolver = ${v1Resolver} THEN 'v1' WHEN f.is_live AND f.level = a.depth THEN 'v2' END AS version OFFSET 0) n`;
+  WHEN f.resolver = ${v1Resolver} THEN 'v1' WHEN f.is_live AND f.level = a.depth THEN 'v2' END AS version${fence}) n`;
 }
 
 // Owner, resolver and expiry of the generation in force. Where neither is, the expiry that passed last.
-function effectiveColumns({ wrappers, graveyard, ethRegistry }: WalkInputs): string {
+function effectiveColumns({ wrappers, graveyard, ethRegistry, hasV1 }: WalkInputs): string {
+  if (!hasV1)
+    return "  NULL AS effective_owner, NULL AS effective_resolver, NULL AS effective_expiry, NULL AS grace_ends";
   const isWrapped = `w.id IS NOT NULL AND d.owner_id = ANY (${wrappers}) AND (own.id IS NULL OR own.registrant_id = ANY (${wrappers}))`;
   const ownerInV1 = `CASE WHEN ${isWrapped} THEN w.owner_id WHEN own.id IS NOT NULL THEN own.registrant_id ELSE d.owner_id END`;
   const expiryInV1 = `CASE WHEN own.id IS NOT NULL THEN CASE WHEN own.registrant_id IS DISTINCT FROM ${graveyard} THEN own.expiry_date END
     WHEN ${isWrapped} AND w.fuses & ${parentCannotControl} <> 0 THEN w.expiry_date END`;
-  const isEntry = `(n.version = 'v2' OR n.version IS NULL AND (e.owner <> ${nobody} OR own.id IS NULL OR own.registrant_id = ${graveyard}))`;
+  const isEntry = `(n.version = 'v2' OR n.version IS NULL AND (${wasRegistered} OR own.id IS NULL))`;
   return `  CASE n.version WHEN 'v2' THEN nullif(o.owner, ${nobody}) WHEN 'v1' THEN nullif(${ownerInV1}, ${nobody}) END AS effective_owner,
   CASE n.version WHEN 'v2' THEN nullif(f.resolver, ${nobody})
     WHEN 'v1' THEN nullif(split_part(d.resolver_id, '-', 2), ${nobody}) END AS effective_resolver,
@@ -180,7 +182,7 @@ export function domainWalkSql(alias: string, contracts: WalkContracts, time: str
     v1Resolver: text(contracts.v1Resolver),
     graveyard: text(contracts.graveyard),
     wrappers: list(contracts.wrappers),
-    hasV1: "true",
+    hasV1: true,
   };
   return `SELECT n.version, n.is_reserved AS reserved, n.migrated_at, n.registry, n.registry_path, n.effective_owner,
     n.effective_resolver, n.effective_expiry AS effective_expiry_date, n.grace_ends AS grace_end_date

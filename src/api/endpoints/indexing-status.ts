@@ -62,9 +62,19 @@ const schema = z.strictObject({
     description:
       "Only while the indexing process does not report, and the snapshot is the last it left, or while the chain contradicts the index",
   }),
+  anomalies: z.record(z.string(), countSchema).optional().meta({
+    description:
+      "Odd events that were skipped or repaired, by kind, since the process started; from the indexing process only, once it has met one",
+  }),
 });
 
-/** GET /api/indexing-status: the newest snapshot, projected to the moment of the request. `clock` gives milliseconds. */
+/** What the endpoint responds from: `clock` gives milliseconds, `anomalies` how often each kind of odd event was met. */
+export type StatusContext = {
+  clock: () => number;
+  anomalies?: () => Promise<Readonly<Record<string, number>> | undefined>;
+};
+
+/** GET /api/indexing-status: the newest snapshot, projected to the moment of the request. */
 export const indexingStatus = endpoint({
   path: "/api/indexing-status",
   tag: "Meta",
@@ -76,14 +86,19 @@ export const indexingStatus = endpoint({
   })),
   answers: { 200: { description: "The status", schema } },
   handle:
-    ({ clock }: { clock: () => number }) =>
-    ({ current: { snapshot, json, stale } }) => {
+    ({ clock, anomalies }: StatusContext) =>
+    async ({ current: { snapshot, json, stale } }) => {
+      const counted = await anomalies?.();
       // The text is built once per snapshot, so that the cost of a response does not depend on the number of chains.
       const { projectedAt, worstCaseDistance } = project(snapshot, Math.floor(clock() / 1000));
-      const text = `{"responseCode":"ok","realtimeProjection":{"projectedAt":${projectedAt},"worstCaseDistance":${worstCaseDistance},"snapshot":${json}}${stale === undefined ? "" : `,"stale":${JSON.stringify(stale)}`}}`;
+      const text = `{"responseCode":"ok","realtimeProjection":{"projectedAt":${projectedAt},"worstCaseDistance":${worstCaseDistance},"snapshot":${json}}${memberOf("stale", stale)}${memberOf("anomalies", counted)}}`;
       return { status: 200, text };
     },
 });
+
+function memberOf(name: string, value: unknown): string {
+  return value === undefined ? "" : `,"${name}":${JSON.stringify(value)}`;
+}
 
 /** Default number of seconds by which the index may lag. */
 const AMIREALTIME_DEFAULT_MAX_WORST_CASE_DISTANCE = 60;

@@ -1,9 +1,10 @@
-import type { Hex } from "viem";
+import { type Hex, toEventSelector } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
-import { readTruth } from "../../../test/support/ensv2/recording.ts";
+import { readTruth, v2Addresses, v2ChainId } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
+import { dnsLabels } from "../../ens/names.ts";
 import { v2ContractsOf } from "../resolution/v2-names.ts";
 import { permissions } from "./permissions.ts";
 
@@ -11,6 +12,7 @@ import { permissions } from "./permissions.ts";
 
 type Permission = { resource: Hex; account: Hex; roles: string[]; bitmap: Hex; label?: string; kind: string };
 
+const rolesChanged = toEventSelector("EACRolesChanged(uint256,address,uint256,uint256)");
 const snapshots = readTruth();
 const last = snapshots[snapshots.length - 1];
 const index = createV2Index();
@@ -98,6 +100,88 @@ test.each([
 ])("%s", async (name, expected) => {
   const { body } = await open()(`/api/permissions?name=${name}`);
   expect(body.name).toMatchObject(expected);
+});
+
+type OfResolver = Permission & { name?: string; record?: object; contract: { address: Hex } };
+
+// Who may set what on a resolver, by the last EACRolesChanged of each resource.
+function announcedOf(resolver: Hex, resource: Hex) {
+  const changed = index.logs.filter(
+    ({ address, topics }) => address === resolver && topics[0] === rolesChanged && topics[1] === resource,
+  );
+  const latest = new Map(
+    changed.map(({ topics, data }) => [`0x${topics[2]?.slice(26)}`, `0x${data.slice(66)}`]),
+  );
+  return [...latest].filter(([, bitmap]) => BigInt(bitmap) !== 0n);
+}
+
+test.each<[string, Hex, object]>([
+  [
+    "jadecotton.eth",
+    "0xd38597ad34992252221009d8deb48382902d4603edd4b3af358df924db057249",
+    { name: "jadecotton.eth" },
+  ],
+  [
+    "cedar730.eth",
+    "0x5a35bd1cc1a5076da6f7ae249b8fc0446f8a4fcd58963ba1cde3d9abbe60f419",
+    { name: "cedar730.eth", record: { kind: "text", key: "avatar" } },
+  ],
+  // With record ids, a setter's argument counts for every name of the resolver.
+  [
+    "recordlinked.eth",
+    "0xd1f86c93d831119ad98fe983e643a7431e4ac992e3ead6e3007f4dd1adf66343",
+    { record: { kind: "argument", key: "0x617661746172" } },
+  ],
+])("%s has the roles on its resolver that were limited to it", async (name, resource, meaning) => {
+  const { body } = await open()(`/api/permissions?name=${name}`);
+  const found = await everyPermission(`name=${name}`);
+  const ofResolver = (found as OfResolver[]).filter(({ kind }) => kind === "resolver");
+  const granted = announcedOf(body.name.resolver, resource);
+  expect(granted.length).toBeGreaterThan(0);
+  expect(ofResolver.filter((one) => one.resource === resource)).toEqual(
+    granted.map(([account, bitmap]) => ({
+      contract: { chainId: v2ChainId, address: body.name.resolver },
+      kind: "resolver",
+      resource,
+      ...meaning,
+      account,
+      roles: ["CAN_SET_TEXT"],
+      bitmap,
+    })),
+  );
+  const others = ofResolver.filter((one) => one.resource !== resource && BigInt(one.resource) !== 0n);
+  expect(others.filter((one) => one.name !== name)).toEqual([]);
+  expect(ofResolver.some((one) => BigInt(one.resource) === 0n)).toBe(true);
+});
+
+test("registries are named by their place in the tree", async () => {
+  let named = 0;
+  for (const [address, { hostile, canonicalName }] of Object.entries(last?.registries ?? {})) {
+    if (hostile) continue;
+    const found = await everyPermission(`registry=${address}`);
+    const places = new Set(
+      (found as OfResolver[]).filter(({ resource }) => BigInt(resource) === 0n).map(({ name }) => name),
+    );
+    if (places.size === 0) continue;
+    const labels = canonicalName === null ? undefined : dnsLabels(canonicalName);
+    expect([...places], address).toEqual([labels?.map(String).join(".")]);
+    named += labels === undefined ? 0 : 1;
+  }
+  expect(named).toBeGreaterThan(5);
+});
+
+test("a name has the path of its registries, and what is in force for it", async () => {
+  const ask = open();
+  const ofName = async (name: string) => (await ask(`/api/permissions?name=${name}`)).body.name;
+  const { registryPath, registry } = await ofName("wallet.linked.parent.eth");
+  expect(registryPath.slice(0, 2)).toEqual([v2Addresses["RootRegistry"], v2Addresses["ETHRegistry"]]);
+  expect([registryPath.length, registryPath.at(-1)]).toEqual([4, registry]);
+  expect((await ofName("renewedwhilereserved.eth")).effective).toEqual({
+    owner: "0x23fba34cae93c3a3c15952953ed5bb35b7b55c3c",
+    resolver: "0xf78bd7acc5d3829b63d4a749e65175330bced316",
+    expiry: "1810438385",
+    graceEnds: String(1_810_438_385 + 90 * 86_400),
+  });
 });
 
 test("an account has no roles by the word of contracts that the factory did not deploy", async () => {

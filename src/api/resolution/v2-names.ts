@@ -123,7 +123,7 @@ const askedSql = `
   SELECT n.place, n.value->'ids' AS ids, n.value->'nodes' AS nodes, jsonb_array_length(n.value->'ids') AS depth
   FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY n(value, place)`;
 
-const statement = `
+const statementOf = (hasV1: boolean) => `
 SELECT json_agg(json_build_object('registry', registry, 'registryPath', registry_path,
   'entry', CASE WHEN storage_id IS NOT NULL THEN json_build_object('status', status, 'expiry', expiry::text, 'tokenId', token_id,
     'holder', holder, 'resource', resource, 'label', label, 'createdAt', created_at::text, 'migratedAt', migrated_at::text) END,
@@ -139,10 +139,11 @@ FROM (${walkSql(askedSql, {
   ethRegistry: "$5",
   v1Resolver: "$6",
   registries: "$7::text[]",
-  hasV1: "($8::text = 'true')",
-  graveyard: "$9",
-  wrappers: "$10::text[]",
+  graveyard: "$8",
+  wrappers: "$9::text[]",
+  hasV1,
 })}) name`;
+const statements = { both: statementOf(true), onlyV2: statementOf(false) };
 
 type Row = Omit<V2Name, "resolverKind" | "subregistry"> & {
   subregistry: Hex | null;
@@ -166,7 +167,7 @@ export async function readV2Names(
   }));
   const { chainId, root, ethRegistry, v1Resolver, registries, graveyard, wrappers } = contracts;
   const [text] = await database.row(
-    statement,
+    hasV1 ? statements.both : statements.onlyV2,
     [
       JSON.stringify(asked),
       String(chainId),
@@ -175,9 +176,7 @@ export async function readV2Names(
       ethRegistry,
       v1Resolver,
       `{${registries.join(",")}}`,
-      String(hasV1),
-      graveyard,
-      `{${wrappers.join(",")}}`,
+      ...(hasV1 ? [graveyard, `{${wrappers.join(",")}}`] : []),
     ],
     signal,
   );

@@ -1,0 +1,262 @@
+import { type Hex, hexToBytes } from "viem";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
+import { readTruth, type Snapshot, v2Addresses, v2ChainId } from "../../../test/support/ensv2/recording.ts";
+import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
+import { checkpointOf } from "../../../test/support/subgraph/endpoint.ts";
+import { keccak256 } from "../../ens/keccak.ts";
+import { zeroAddress } from "../../ens/nodes.ts";
+import { pathOf, v2ContractsOf } from "../resolution/v2-names.ts";
+import { createSubgraph } from "./routes.ts";
+
+// What domains have of ENSv2, against what calls returned of the recorded chain.
+
+type Domain = {
+  id: Hex;
+  name: string;
+  version: "v1" | "v2" | null;
+  reserved: boolean;
+  migratedAt: string | null;
+  registry: Hex | null;
+  registryPath: Hex[] | null;
+  effectiveOwner: Hex | null;
+  effectiveResolver: Hex | null;
+  effectiveExpiryDate: string | null;
+  graceEndDate: string | null;
+};
+const fields =
+  "id name version reserved migratedAt registry registryPath effectiveOwner effectiveResolver effectiveExpiryDate graceEndDate";
+
+const index = createV2Index();
+let stored: Awaited<ReturnType<typeof createStoredIndex>>;
+beforeAll(async () => {
+  stored = await createStoredIndex();
+});
+afterAll(() => stored.client.close());
+
+const contracts = v2ContractsOf(index.config.datasources);
+const { RootRegistry = "0x", ETHRegistry = "0x" } = v2Addresses as Record<string, Hex>;
+
+function open(v2 = contracts) {
+  const subgraph = createSubgraph({
+    database: stored.database,
+    chainId: v2ChainId,
+    deployment: "test",
+    blockOf: async () => undefined,
+    v2,
+  });
+  return async (query: string, variables = {}) => {
+    const request = {
+      query,
+      variables,
+      operationName: undefined,
+      extensions: { counts: false, truncated: false },
+    };
+    const { body } = await subgraph.answer(request, AbortSignal.timeout(60_000));
+    return JSON.parse(
+      typeof body === "string" ? body : Buffer.concat(body.map((part) => Buffer.from(part))).toString(),
+    );
+  };
+}
+
+async function moveTo({ block, timestamp }: Snapshot) {
+  await index.playTo(block);
+  await stored.store(index);
+  const checkpoint = checkpointOf({ number: block, timestamp }, v2ChainId);
+  await stored.client.exec("DELETE FROM _ponder_checkpoint");
+  await stored.client.query("INSERT INTO _ponder_checkpoint VALUES ('v2-a', $1, $2, $2, $2)", [
+    v2ChainId,
+    checkpoint,
+  ]);
+}
+
+async function everyDomain(): Promise<Map<Hex, Domain>> {
+  const ask = open();
+  const found = new Map<Hex, Domain>();
+  for (let last = ""; ; ) {
+    const { data, errors } = await ask(
+      `query($last: ID!) { domains(first: 200, where: { id_gt: $last }) { ${fields} } }`,
+      { last },
+    );
+    expect(errors).toBeUndefined();
+    for (const domain of data.domains as Domain[]) found.set(domain.id, domain);
+    if (data.domains.length < 200) return found;
+    last = data.domains.at(-1).id;
+  }
+}
+
+const nodeOf = (labels: readonly Hex[]) =>
+  pathOf(labels.map((raw) => keccak256(hexToBytes(raw)))).nodes.at(-1) ?? "0x";
+const unlessZero = (address: Hex | null | undefined) => (address === zeroAddress ? null : (address ?? null));
+
+const blocks = [150, 350, 550, 750, 877, 878, 879];
+
+describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at block $block", (snapshot) => {
+  let domains: Map<Hex, Domain>;
+  beforeAll(async () => {
+    await moveTo(snapshot);
+    domains = await everyDomain();
+  });
+
+  test("version, expiry and resolver of each name under .eth are those in force", () => {
+    const entries = new Map(
+      (snapshot.registries[ETHRegistry]?.entries ?? []).map((entry) => [entry.raw, entry]),
+    );
+    let seen = 0;
+    for (const { raw, label, authority, v1 } of snapshot.authority) {
+      const domain = domains.get(nodeOf([raw, "0x657468"]));
+      if (domain === undefined) {
+        // Names that the second generation alone knows are no domains.
+        expect(v1, label).toBeNull();
+        continue;
+      }
+      seen += 1;
+      const entry = entries.get(raw);
+      const version = authority === "v2" ? "v2" : authority === "none" ? null : "v1";
+      expect(domain, label).toMatchObject({ version, reserved: authority === "reserved" });
+      if (version === "v2")
+        expect(domain, label).toMatchObject({
+          effectiveOwner: entry?.owner,
+          effectiveExpiryDate: entry?.expiry,
+          graceEndDate: String(BigInt(entry?.expiry ?? 0) + 28n * 86_400n),
+          registryPath: [RootRegistry, ETHRegistry],
+        });
+      if (version === "v1" && v1 !== null && !v1.graveyard)
+        expect(domain, label).toMatchObject({
+          effectiveExpiryDate: v1.expires,
+          effectiveResolver: unlessZero(v1.resolver),
+          graceEndDate: String(BigInt(v1.expires) + 90n * 86_400n),
+        });
+      // The holder of the token of an unwrapped name; the name wrapper holds those of wrapped ones.
+      if (version === "v1" && v1?.holder && v1.holder !== v2Addresses["NameWrapper"])
+        expect(domain.effectiveOwner, label).toBe(v1.holder);
+      if (version === null)
+        expect([domain.effectiveOwner, domain.effectiveResolver], label).toEqual([null, null]);
+    }
+    expect(seen).toBeGreaterThan(10);
+  });
+
+  test("owner, resolver and registry of each name in the second generation are those of the chain", () => {
+    const hostile = new Set(
+      Object.entries(snapshot.registries).flatMap(([address, one]) => (one.hostile ? [address] : [])),
+    );
+    for (const { name, labels, registry, owner, resolver } of snapshot.names) {
+      const domain = domains.get(nodeOf(labels));
+      // The Universal Resolver has no registry of top-level names.
+      if (labels.length < 2) continue;
+      if (domain?.version !== "v2" || (registry !== null && hostile.has(registry))) continue;
+      expect(domain, name).toMatchObject({
+        registry,
+        effectiveOwner: unlessZero(owner),
+        effectiveResolver: unlessZero(resolver?.address),
+      });
+      expect(domain.registryPath?.at(-1) ?? null, name).toBe(registry);
+    }
+  });
+});
+
+describe("at the last block", () => {
+  const ofName = async (name: string, v2 = contracts) => {
+    const { data } = await open(v2)(`{ domains(where: { name: "${name}" }) { ${fields} } }`);
+    return data.domains[0] as Domain;
+  };
+
+  test("a name that was brought over says when", async () => {
+    const { migratedAt, version } = await ofName("migrateme.eth");
+    expect(version).toBe("v2");
+    // LabelRegistered over the reservation, sent by the migration controller.
+    const times = new Set(readTruth().map(({ timestamp }) => timestamp));
+    expect(Number(migratedAt)).toBeGreaterThan(Math.min(...times));
+    expect(Number(migratedAt)).toBeLessThan(Math.max(...times));
+  });
+
+  test("an emancipated name that stays behind is the first generation's", async () => {
+    expect(await ofName("vault.wrapfrozen.eth")).toMatchObject({ version: "v1" });
+    expect(await ofName("wrapfrozen.eth")).toMatchObject({ version: "v2" });
+  });
+
+  test("what the Graveyard took for ever is in force nowhere, and has no expiry", async () => {
+    expect(await ofName("lapsed.eth")).toMatchObject({
+      version: null,
+      effectiveOwner: null,
+      effectiveExpiryDate: null,
+    });
+  });
+
+  test("the fields are found through relations, aliases and fragments, in one statement", async () => {
+    let statements = 0;
+    const { columns } = stored.database;
+    const database = {
+      ...stored.database,
+      columns: (...given: Parameters<typeof columns>) => {
+        statements += 1;
+        return columns(...given);
+      },
+    };
+    const subgraph = createSubgraph({
+      database,
+      chainId: v2ChainId,
+      deployment: "test",
+      blockOf: async () => undefined,
+      v2: contracts,
+    });
+    const query = `
+      query { eth: domain(id: "${nodeOf(["0x657468"])}") { version subdomains(first: 3, where: { name: "migrateme.eth" }) { ...F } }
+        registrations(first: 2) { domain { version reserved } } _meta { block { number } } }
+      fragment F on Domain { name v: version parent { version registry } wrappedDomain { domain { version } } }`;
+    const request = {
+      query,
+      variables: {},
+      operationName: undefined,
+      extensions: { counts: false, truncated: false },
+    };
+    const { body } = await subgraph.answer(request, AbortSignal.timeout(60_000));
+    const { data, errors } = JSON.parse(String(body));
+    expect(errors).toBeUndefined();
+    expect(data.eth).toMatchObject({
+      version: "v2",
+      subdomains: [{ name: "migrateme.eth", v: "v2", parent: { version: "v2", registry: RootRegistry } }],
+    });
+    expect(data.registrations).toHaveLength(2);
+    expect(statements).toBe(1);
+  });
+
+  test("they are neither filters nor orders", async () => {
+    const ask = open();
+    const { errors } = await ask('{ domains(where: { version: "v2" }) { id } }');
+    expect(errors[0].message).toContain("has no field `version`");
+    expect((await ask("{ domains(orderBy: version) { id } }")).errors).toHaveLength(1);
+  });
+
+  test("a row that is read from ENSv2 costs as much as ten", async () => {
+    const { errors } = await open()(
+      "{ domains(first: 1000) { version subdomains(first: 1000) { version } } }",
+    );
+    expect(errors[0].message).toContain("entities");
+  });
+
+  test("without the plugin there are no such fields, in queries and in the schema", async () => {
+    const without = createSubgraph({
+      database: stored.database,
+      chainId: v2ChainId,
+      deployment: "test",
+      blockOf: async () => undefined,
+    });
+    const answer = async (subgraph: typeof without, query: string) => {
+      const request = {
+        query,
+        variables: {},
+        operationName: undefined,
+        extensions: { counts: false, truncated: false },
+      };
+      return JSON.parse(String((await subgraph.answer(request, AbortSignal.timeout(60_000))).body));
+    };
+    const { errors } = await answer(without, "{ domains { id version } }");
+    expect(errors[0].message).toBe("Type `Domain` has no field `version`");
+    const introspection = '{ __type(name: "Domain") { fields { name } } }';
+    const names = (body: { data: { __type: { fields: { name: string }[] } } }) =>
+      body.data.__type.fields.map(({ name }) => name);
+    expect(names(await answer(without, introspection))).not.toContain("version");
+    expect(names(await open()(introspection))).toEqual(expect.arrayContaining(fields.split(" ")));
+  });
+});
