@@ -323,7 +323,11 @@ describe("at the last block", () => {
   test.each(["silent.liar.eth", "loud.liar.eth", "x.trap.eth", "absent.test.eth"])(
     "%s has no token by the word of a registry that the factory did not deploy",
     async (name) => {
-      expect((await open(time)(`/api/name-tokens?name=${name}`)).status).toBe(404);
+      const { status, body } = await open(time)(`/api/name-tokens?name=${name}`);
+      expect(status).toBe(404);
+      expect(body.error.details).toContain(
+        `No registry of ENSv2 that is known to be one has a token of ${name}.`,
+      );
     },
   );
 

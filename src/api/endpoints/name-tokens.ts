@@ -146,6 +146,7 @@ export const nameTokens = endpoint({
           : v2 && name && (await readV2Tokens(database, name, v2, signal));
       if (!found) {
         const details = [
+          ...(outside && v2 ? [`No registry of ENSv2 that is known to be one has a token of ${name}.`] : []),
           outside ?? `No token of ${name ?? node} was seen on the indexed chains.`,
           // The node does not say what it is below.
           ...(name === undefined ? names.inactiveNames.map(notActive) : []),
