@@ -29,10 +29,11 @@ export const leaseAbi = parseAbi([
 ]);
 
 /**
- * Events of resolvers of the second generation beside the common ones: records under record ids, aliases of names, and what the
- * resources of roles stand for.
+ * Events of the factory's proxies: new code; of resolvers beside the common ones: records under record ids, aliases of names, and
+ * what the resources of roles stand for.
  */
 export const resolverV2Abi = parseAbi([
+  "event Upgraded(address indexed implementation)",
   "event ResolverCreated()",
   "event Linked(uint256 indexed recordId, bytes32 indexed node, bytes name)",
   "event Cleared(uint256 indexed recordId)",

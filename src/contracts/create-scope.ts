@@ -11,7 +11,7 @@ export function createSettings(
     isSubgraphCompatible,
     report,
     ...services
-  }: Pick<Settings, "rootChainId" | "nodes" | "isConfigured"> & {
+  }: Pick<Settings, "rootChainId" | "nodes" | "isConfigured" | "hasLabelStore"> & {
     isSubgraphCompatible: boolean;
     report: (report: AnomalyReport) => void;
   },
@@ -46,6 +46,7 @@ export function scopeOf(
     naming: settings.naming,
     rootChainId: settings.rootChainId,
     heal: settings.heal,
+    hasLabelStore: settings.hasLabelStore ?? false,
     report: settings.report,
     nodes: settings.nodes,
     isConfigured: settings.isConfigured,

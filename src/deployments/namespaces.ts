@@ -189,6 +189,8 @@ export function nodeOfToken({ managedNode }: TokenIssuer, tokenId: bigint): Hex 
 export type V2KnownContracts = {
   /** Contracts that register names which were brought over. */
   migrators: ReadonlySet<Hex>;
+  /** Those of them that deploy registries of locked names. */
+  lockedMigrators: ReadonlySet<Hex>;
   /** Implementations of registries of locked names. */
   wrapperImplementations: ReadonlySet<Hex>;
   /** Where tokens of names lie that were brought over, or had expired. */
@@ -207,6 +209,7 @@ export function v2KnownContracts(namespace: Namespace): V2KnownContracts {
     );
   return {
     migrators: new Set(named("UnlockedMigrationController", "LockedMigrationController")),
+    lockedMigrators: new Set(named("LockedMigrationController")),
     wrapperImplementations: new Set(named("WrapperRegistryImpl")),
     graveyards: new Set(named("Graveyard")),
     nodes: new Map(named("ETHRegistry").map((registry) => [registry, ethName.node])),

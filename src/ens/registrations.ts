@@ -26,6 +26,18 @@ export function isParentCannotControlBurned(fuses: number): boolean {
   return (fuses & parentCannotControl) !== 0;
 }
 
+/** Fuses that tell a subname, which its parent cannot control, from a name of the registrar. */
+export const emancipation = { mask: parentCannotControl | 0x20000, value: parentCannotControl };
+
+/**
+ * Whether a wrapped name is a subname that its parent cannot control.
+ * @example isEmancipated(0x10001) // true
+ * @example isEmancipated(0x30001) // false
+ */
+export function isEmancipated(fuses: number): boolean {
+  return (fuses & emancipation.mask) === emancipation.value;
+}
+
 /**
  * subgraph: a uint32 as the signed 32-bit number that GraphQL's Int carries.
  * @example toSignedFuses(0x80010000) // -2147418112

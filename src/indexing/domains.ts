@@ -1,6 +1,8 @@
 import type { Hex } from "viem";
+import { labelhashOf } from "../ens/labels.ts";
 import { rootNode, zeroAddress } from "../ens/nodes.ts";
 import { unlessMissing } from "../ponder/store.ts";
+import { v2Label } from "../schema/ensv2.ts";
 import { domain } from "../schema/subgraph.ts";
 import type { Scope } from "./scope.ts";
 
@@ -120,4 +122,15 @@ function isEmpty({ resolverId, ownerId, subdomainCount }: DomainRow): boolean {
 // subgraph: the root counts as migrated from the start, so that the old registry cannot change it.
 function rootDomain(scope: Scope): DomainRow {
   return { ...bareDomain(scope, rootNode, true), name: scope.naming.rootName, createdAt: 0n };
+}
+
+/** The label of a labelhash: of the source of labels, else one that ENSv2's store announced before; undefined if neither has it. */
+export async function healedLabel(scope: Scope, labelhash: Hex): Promise<string | undefined> {
+  const label = await scope.heal(labelhash);
+  if (label !== undefined || !scope.hasLabelStore) return label;
+  const announced = await scope.db.find(v2Label, { labelhash });
+  if (announced === null) return undefined;
+  const text = Buffer.from(announced.label.slice(2), "hex").toString("utf8");
+  // Not if the bytes are no UTF-8.
+  return labelhashOf(text) === labelhash ? text : undefined;
 }

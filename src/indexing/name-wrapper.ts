@@ -2,7 +2,8 @@ import type { Hex } from "viem";
 import { keccak256 } from "../ens/keccak.ts";
 import { encodedLabel } from "../ens/labels.ts";
 import { dnsLabels } from "../ens/names.ts";
-import { isParentCannotControlBurned, toSignedFuses } from "../ens/registrations.ts";
+import { isEmancipated, isParentCannotControlBurned, toSignedFuses } from "../ens/registrations.ts";
+import { v2KeptFuses } from "../schema/ensv2.ts";
 import { wrappedDomain } from "../schema/subgraph.ts";
 import { type DomainRow, expectDomain, findDomain, saveDomain, updateDomain } from "./domains.ts";
 import { addDomainEvent, ensureAccount } from "./events.ts";
@@ -63,7 +64,23 @@ export async function applyNameUnwrapped(
   const keepsExpiry = before.parentId === managedNode;
   await saveDomain(scope, before, { wrappedOwnerId: null, ...(keepsExpiry ? {} : { expiryDate: null }) });
   await addDomainEvent(scope, { type: "NameUnwrapped", domainId: node, ownerId: owner });
+  await keepFuses(scope, node);
   await scope.db.delete(wrappedDomain, { id: node });
+}
+
+// The wrapper keeps fuses and expiry of what it unwraps, and no later event repeats them.
+async function keepFuses({ db, naming, chainId, rootChainId }: Scope, node: Hex): Promise<void> {
+  if (naming.isSubgraphCompatible || chainId !== rootChainId) return;
+  const wrapped = await db.find(wrappedDomain, { id: node });
+  if (!wrapped || !isEmancipated(wrapped.fuses)) return;
+  const { fuses, expiryDate } = wrapped;
+  await db
+    .insert(v2KeptFuses)
+    .values({ node, fuses, expiryDate })
+    .onConflictDoUpdate(({ expiryDate: kept }) => ({
+      fuses,
+      expiryDate: kept > expiryDate ? kept : expiryDate,
+    }));
 }
 
 /** FusesSet: fuses of a wrapped name were burned. */

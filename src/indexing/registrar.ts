@@ -6,7 +6,7 @@ import { decodedReferrer, gracePeriod } from "../ens/registrations.ts";
 import { storedList, unlessMissing } from "../ponder/store.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
 import { registration, wrappedDomain } from "../schema/subgraph.ts";
-import { type DomainRow, findDomain, updateDomain, updateDomainIfStored } from "./domains.ts";
+import { type DomainRow, findDomain, healedLabel, updateDomain, updateDomainIfStored } from "./domains.ts";
 import { addRegistrationEvent, ensureAccount, isOwnedBy } from "./events.ts";
 import { childName, type StoredLabel } from "./naming.ts";
 import { applyNewOwner } from "./registry.ts";
@@ -21,7 +21,7 @@ export async function applyNameRegistered(
 ): Promise<void> {
   const { db, naming, blockNumber, timestamp } = scope;
   const node = subnode(managed.node, labelhash);
-  const known = naming.proven(labelhash, await scope.heal(labelhash));
+  const known = naming.proven(labelhash, await healedLabel(scope, labelhash));
   // subgraph: a name that lapsed while it was wrapped and is registered anew is no longer wrapped (since June 2026).
   let leavesWrapper = false;
   const changes = (before: DomainRow | undefined) => {

@@ -7,6 +7,7 @@ import {
   discountIfEmpty,
   expectDomain,
   findDomain,
+  healedLabel,
   insertDomain,
   saveDomain,
   updateDomain,
@@ -71,7 +72,7 @@ type NameInput = {
 async function nameOf(scope: Scope, { parent, parentNode, labelhash, owner, before }: NameInput) {
   const { naming } = scope;
   const reverse = await reverseLabel(scope, { parentNode, labelhash, owner });
-  const known = naming.proven(labelhash, reverse ?? (await scope.heal(labelhash)));
+  const known = naming.proven(labelhash, reverse ?? (await healedLabel(scope, labelhash)));
   const { labelName, part } = known ?? naming.unknown(labelhash);
   const name = parentNode === rootNode ? part : childName(part, parent.name);
   // subgraph: the empty string is stored as null.

@@ -54,6 +54,7 @@ function registerRegistries(logs: LogsOf, source: string, known: V2KnownContract
 
 function registerRecords(logs: LogsOf, source: string): void {
   const on = logs(source, resolverV2Abi);
+  on("Upgraded", contracts.applyUpgraded);
   on("ResolverCreated", contracts.applyResolverCreated);
   on("Linked", records.applyLinked);
   on("Cleared", records.applyCleared);

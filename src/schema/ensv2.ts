@@ -41,7 +41,7 @@ export const v2Entry = onchainTable(
   }),
 );
 
-/** One row per proxy of the factory, and per contract that claims a parent or was made a registry of a migrated name. */
+/** One row per proxy of the factory, and per contract that claims a parent. */
 export const v2Contract = onchainTable(
   "v2_contracts",
   (t) => ({
@@ -49,6 +49,10 @@ export const v2Contract = onchainTable(
     address: hex(t).notNull(),
     /** First implementation of a proxy of the factory; null for other contracts. */
     implementation: hex(t),
+    /** Who had the factory deploy it; null for other contracts. */
+    deployer: hex(t),
+    /** Whether a proxy announced another implementation since. */
+    isUpgraded: t.boolean().notNull(),
     /** Whether it announced itself as a resolver with record ids. */
     hasRecordIds: t.boolean().notNull(),
     /** Registry and label (bytes) that it claims to be under; only SubregistryUpdated of that entry makes it true. */
@@ -59,6 +63,18 @@ export const v2Contract = onchainTable(
   }),
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address] }) }),
 );
+
+/**
+ * What the name wrapper keeps of an unwrapped name that its parent could not control: one row per name ever unwrapped so.
+ * A registry of the parent's migrated name still leaves such a name to the first generation.
+ */
+export const v2KeptFuses = onchainTable("v2_kept_fuses", (t) => ({
+  node: hex(t).primaryKey(),
+  /** Signed, as in `wrapped_domain`. */
+  fuses: t.integer().notNull(),
+  /** Unix seconds; in force up to it. */
+  expiryDate: t.bigint().notNull(),
+}));
 
 /** Roles of an account on a resource of a contract, as a bitmap in hex; zero when they were taken away. Resource 0: the whole contract. */
 export const v2Role = onchainTable(

@@ -1,10 +1,24 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { getTableColumns, getTableName, type Table } from "drizzle-orm";
 import type { Hex } from "viem";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { serveRecording } from "../../devnet/chain/served-block.ts";
+import type { EmittedLog } from "../../devnet/events.ts";
 import { type DevNode, startNode } from "../../devnet/node.ts";
 import { readRecording } from "../../devnet/recording.ts";
+import { createDatabase } from "../../src/api/database/client.ts";
+import { parseEnvironment } from "../../src/config/environment.ts";
 import { normalizedName } from "../../src/ens/normalization.ts";
+import type { SqlClient } from "../../src/ponder/sql-client.ts";
+import { v2Entry, v2Role } from "../../src/schema/ensv2.ts";
+import {
+  answerDifferences,
+  authorityDifferences,
+  entryDifferences,
+  nameDifferences,
+} from "../support/ensv2/differences.ts";
 import {
   readTruth,
   v2Addresses,
@@ -13,9 +27,11 @@ import {
   v2Environment,
   v2Folder,
 } from "../support/ensv2/recording.ts";
+import { createPool } from "../support/postgres.ts";
 import { createIndexer } from "../support/world.ts";
 
-// The recorded chain with the contracts of both generations, indexed by the real process to its end, the last blocks live.
+// The recorded chain with the contracts of both generations, indexed by the real process: killed in the backfill and while it
+// follows the chain, and led onto other branches around the blocks at which calls said what the contracts hold.
 
 type Body = {
   name: Record<string, unknown>;
@@ -23,38 +39,153 @@ type Body = {
   pageContext: { hasNext: boolean };
 };
 
-const last = readTruth().at(-1);
+const recording = readRecording(v2Folder);
+const served = serveRecording(recording);
+const truth = readTruth();
+const last = truth.at(-1);
+const firstLive = 745;
 let node: DevNode;
 let indexer: Awaited<ReturnType<typeof createIndexer>>;
 
 beforeAll(async () => {
-  node = await startNode({ recording: readRecording(v2Folder) });
+  node = await startNode({ recording });
+  node.chain.setHead(firstLive);
   indexer = await createIndexer({
     labels: ["eth"],
     environment: { ...v2Environment, [`RPC_URL_${v2ChainId}`]: node.url },
   });
-  const path = join(indexer.folder, "datasources.json");
-  writeFileSync(path, v2DatasourcesFile());
-  indexer.start({ DATASOURCES_FILE: path });
-  await indexer.waitFor("the last block", async () => {
-    const snapshot = await indexer.snapshot();
-    const cursor = snapshot?.omnichainSnapshot.omnichainIndexingCursor;
-    return cursor === last?.timestamp ? { done: cursor } : { state: `the cursor is ${cursor}` };
-  });
+  writeFileSync(join(indexer.folder, "datasources.json"), v2DatasourcesFile());
 });
 afterAll(async () => {
   await indexer?.close();
   await node?.close();
 });
 
-async function ask(query: string): Promise<Body> {
-  // A connection of its own: the server ends each after some hundred requests.
-  const response = await fetch(`${indexer.url}/api/permissions?${query}`, {
-    headers: { connection: "close" },
+const start = () => indexer.start({ DATASOURCES_FILE: join(indexer.folder, "datasources.json") });
+
+// The head is indexed.
+async function waitForHead() {
+  const wanted = node.chain.block(node.chain.head())?.timestamp;
+  await indexer.waitFor("the head", async () => {
+    const snapshot = await indexer.snapshot();
+    const cursor = snapshot?.omnichainSnapshot.omnichainIndexingCursor;
+    return cursor === wanted ? { done: cursor } : { state: `the cursor is ${cursor} of ${wanted}` };
   });
-  expect(response.status, query).toBe(200);
-  return (await response.json()) as Body;
 }
+
+// Puts the recorded blocks up to `block` on the head, whatever branch was there.
+function follow(from: number, block: number) {
+  node.chain.setHead(from);
+  for (const one of served) if (one.number > from && one.number <= block) node.chain.append(one);
+}
+
+// What another branch holds: what the same contracts emit in the recording later on, too early.
+const logsFrom = (block: number): EmittedLog[] =>
+  recording.receipts
+    .filter(({ blockNumber }) => Number(blockNumber) === block)
+    .flatMap(({ logs }) => logs as EmittedLog[])
+    .map(({ address, topics, data }) => ({ address, topics, data }));
+const from = privateKeyToAccount(`0x${"11".repeat(32)}`);
+let nonce = 0;
+
+async function branchOff(depth: number) {
+  const fork = node.chain.head() - depth;
+  node.chain.setHead(fork);
+  for (let position = 1; position <= depth + 1; position++) {
+    const transactions = [0, 40, 80, 120].map((ahead) => {
+      const logs = logsFrom(((fork + ahead + position) % 760) + 90);
+      return { from, nonce: nonce++, to: from.address, input: "0x" as Hex, value: 0n, logs };
+    });
+    const { timestamp = 0 } = node.chain.block(node.chain.head()) ?? {};
+    await node.mineBlock({ timestamp: timestamp + 1 + (position % 3) * 86_400, transactions });
+  }
+  return fork;
+}
+
+describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", () => {
+  let pool: ReturnType<typeof createPool>;
+  beforeAll(() => {
+    pool = createPool("DATABASE_URL" in indexer.environment ? indexer.environment.DATABASE_URL : "", 4);
+  });
+  afterAll(() => pool.end());
+  const environment = { ...v2Environment, LABELS_URL: "file:labels", DATASOURCES_FILE: "file" };
+  const config = parseEnvironment({ ...environment, [`RPC_URL_${v2ChainId}`]: "http://localhost" }, () =>
+    v2DatasourcesFile(),
+  );
+
+  async function rowsOf(table: Table): Promise<Record<string, unknown>[]> {
+    const { rows } = await pool.query(`SELECT * FROM ${getTableName(table)}`);
+    const columns = Object.entries(getTableColumns(table));
+    const inCode = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return rows.map((row) =>
+      Object.fromEntries(
+        columns.map(([name, column]) => {
+          const value = row[inCode(name)];
+          return [name, value === null ? null : column.mapFromDriverValue(value)];
+        }),
+      ),
+    );
+  }
+
+  async function differences(block: number): Promise<string[]> {
+    const snapshot = truth.find((one) => one.block === block);
+    if (snapshot === undefined) throw new Error(`Nobody asked the contracts at block ${block}.`);
+    const stored = { database: createDatabase(pool as unknown as SqlClient) };
+    const tables = new Map<unknown, Record<string, unknown>[]>();
+    for (const table of [v2Entry, v2Role]) tables.set(table, await rowsOf(table));
+    const store = { rows: (table: Table) => tables.get(table) ?? [] };
+    indexer.expectRunning();
+    return [
+      ...entryDifferences({ store }, snapshot),
+      ...(await nameDifferences({ config }, stored, snapshot)),
+      ...(await authorityDifferences({ config }, stored, snapshot)),
+      ...(await answerDifferences({ config }, stored, snapshot)).differences,
+    ];
+  }
+
+  test("after a kill in the backfill, and another while following the chain", async () => {
+    node.faults.set({ delayMs: 10 });
+    start();
+    await indexer.waitFor("the backfill to be in its middle", async () => {
+      const blocks = node.counts()["eth_getBlockByNumber"] ?? 0;
+      return blocks > 300 ? { done: blocks } : { state: `${blocks} blocks were fetched` };
+    });
+    await indexer.crash();
+    node.faults.set({ delayMs: 0 });
+    start();
+    await waitForHead();
+    follow(firstLive, 750);
+    await waitForHead();
+    expect(await differences(750)).toEqual([]);
+
+    for (let head = 752; head <= 790; head += 2) {
+      follow(head - 2, head);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await indexer.crash();
+    start();
+    follow(790, 800);
+    await waitForHead();
+    expect(await differences(800)).toEqual([]);
+  });
+
+  test.each([
+    [800, 1],
+    [850, 20],
+    [877, 5],
+    [879, 2],
+  ])("after block %i was left for another branch, %i blocks deep, and taken again", async (block, depth) => {
+    follow(node.chain.head(), block);
+    await waitForHead();
+    expect(await differences(block)).toEqual([]);
+    const fork = await branchOff(depth);
+    await waitForHead();
+    expect(await differences(block)).not.toEqual([]);
+    follow(fork, block);
+    await waitForHead();
+    expect(await differences(block)).toEqual([]);
+  });
+});
 
 async function read(path: string, init?: RequestInit) {
   const response = await fetch(`${indexer.url}${path}`, {
@@ -67,126 +198,144 @@ async function read(path: string, init?: RequestInit) {
 
 const versionOf = { v2: "v2", reserved: "v1", v1: "v1", none: undefined };
 
-async function bitmapsOf(registry: string): Promise<string[]> {
-  const found: string[] = [];
-  for (let page = 1; ; page++) {
-    const { permissions, pageContext } = await ask(`registry=${registry}&recordsPerPage=100&page=${page}`);
-    for (const { resource, account, bitmap } of permissions)
-      found.push([resource, account, bitmap].join(" "));
-    if (!pageContext.hasNext) return found.sort();
-  }
-}
-
-const bitmap = (roles: Hex) => `0x${roles.slice(2).padStart(64, "0")}`;
-
-test("every role of every registry is as on the chain", async () => {
-  for (const [address, { hostile, entries, rootRoles }] of Object.entries(last?.registries ?? {})) {
-    const ofRoot = Object.entries(rootRoles).map(([account, roles]) => [
-      bitmap("0x0"),
-      account,
-      bitmap(roles),
-    ]);
-    const ofEntries = entries.flatMap(({ resource, roles }) =>
-      Object.entries(roles).map(([account, one]) => [resource, account, bitmap(one)]),
-    );
-    const expected = hostile ? [] : [...ofRoot, ...ofEntries].map((one) => one.join(" ")).sort();
-    expect(await bitmapsOf(address), address).toEqual(expected);
-  }
-});
-
-test("every name that can be written has the owner, resolver and registry of the chain", async () => {
-  const registries = last?.registries ?? {};
-  const names = (last?.names ?? []).filter(({ name, registry }) => {
-    const result = normalizedName(name);
-    return "name" in result && result.name === name && registry !== null && !registries[registry]?.hostile;
+describe("the API says at the end what the contracts say", () => {
+  beforeAll(async () => {
+    // Where no Postgres is installed nothing ran before.
+    if (inject("postgresUrl") === "") start();
+    follow(node.chain.head(), 879);
+    await waitForHead();
   });
-  expect(names.length).toBeGreaterThan(400);
-  for (const { name, node: id, registry, owner, resolver, subregistry, exists } of names) {
-    const { name: found } = await ask(`name=${encodeURIComponent(name)}`);
-    expect(found, name).toMatchObject({
-      node: id,
-      registry,
-      owner,
-      resolver: resolver?.address,
-      subregistry,
-      status: ["available", "reserved", "registered"][exists ?? 0],
-    });
-  }
-});
 
-test("tokens of each .eth name that can be written are those in force", async () => {
-  const entries = new Map(
-    last?.registries[v2Addresses["ETHRegistry"] ?? "0x"]?.entries.map((one) => [one.raw, one]),
-  );
-  let seen = 0;
-  for (const { raw, label, authority } of last?.authority ?? []) {
-    const entry = entries.get(raw);
-    const result = normalizedName(`${label}.eth`);
-    if (authority !== "v2" || !("name" in result) || result.name !== `${label}.eth`) continue;
-    const { registeredNameTokens: found } = await read(
-      `/api/name-tokens?name=${encodeURIComponent(result.name)}`,
-    );
-    expect(found).toMatchObject({
-      version: "v2",
-      reserved: false,
-      isExpired: false,
-      expiresAt: Number(entry?.expiry),
+  async function ask(query: string): Promise<Body> {
+    // A connection of its own: the server ends each after some hundred requests.
+    const response = await fetch(`${indexer.url}/api/permissions?${query}`, {
+      headers: { connection: "close" },
     });
-    expect(found.tokens.at(-1)).toMatchObject({
-      token: { assetNamespace: "erc1155", tokenId: entry?.tokenId },
-      ownership: { ownershipType: "fully-onchain", owner: { chainId: v2ChainId, address: entry?.owner } },
-      mintStatus: "minted",
-    });
-    seen += 1;
+    expect(response.status, query).toBe(200);
+    return (await response.json()) as Body;
   }
-  expect(seen).toBeGreaterThan(150);
-});
 
-test("actions of both generations are listed, with what was paid", async () => {
-  const authority = new Map((last?.authority ?? []).map((one) => [`${one.label}.eth`, one.authority]));
-  const versions = new Set<string>();
-  for (let page = 1, hasNext = true; hasNext; page++) {
-    const body = await read(`/api/registrar-actions?recordsPerPage=100&page=${page}`);
-    hasNext = body.pageContext.hasNext;
-    for (const { action, name } of body.registrarActions) {
-      versions.add(`${action.version} ${action.pricing.total?.currency}`);
-      const inForce = authority.get(name);
-      if (inForce) expect(action.registrationLifecycle.version, name).toBe(versionOf[inForce]);
+  async function bitmapsOf(registry: string): Promise<string[]> {
+    const found: string[] = [];
+    for (let page = 1; ; page++) {
+      const { permissions, pageContext } = await ask(`registry=${registry}&recordsPerPage=100&page=${page}`);
+      for (const { resource, account, bitmap } of permissions)
+        found.push([resource, account, bitmap].join(" "));
+      if (!pageContext.hasNext) return found.sort();
     }
   }
-  expect([...versions]).toEqual(expect.arrayContaining(["v1 ETH", "v1 USDC", "v2 USDC", "v2 DAI"]));
-});
 
-test("domains say which generation is in force, in one query", async () => {
-  const query =
-    "{ domains(first: 1000) { name version reserved effectiveExpiryDate } _meta { block { timestamp } } }";
-  const headers = { "content-type": "application/json" };
-  const { data } = await read("/subgraph", { method: "POST", headers, body: JSON.stringify({ query }) });
-  expect(data._meta.block.timestamp).toBe(last?.timestamp);
-  const domains = new Map<string, Record<string, unknown>>(
-    data.domains.map((one: { name: string }) => [one.name, one]),
-  );
-  let seen = 0;
-  for (const { label, authority } of last?.authority ?? []) {
-    const domain = domains.get(`${label}.eth`);
-    if (domain === undefined) continue;
-    expect(domain, label).toMatchObject({
-      version: versionOf[authority] ?? null,
-      reserved: authority === "reserved",
-    });
-    seen += 1;
-  }
-  expect(seen).toBeGreaterThan(20);
-});
+  const bitmap = (roles: Hex) => `0x${roles.slice(2).padStart(64, "0")}`;
 
-test("odd logs were counted, and nothing stopped", async () => {
-  const metrics = await (await fetch(`${indexer.url}/metrics`)).text();
-  expect(metrics).toMatch(/names_anomalies_total\{anomaly="malformed-log"\} [1-9]/);
-  expect(metrics).toMatch(/names_anomalies_total\{anomaly="unknown-entry"\} [1-9]/);
-  const { anomalies } = await read("/api/indexing-status");
-  expect(anomalies).toMatchObject({
-    "malformed-log": expect.any(Number),
-    "unknown-entry": expect.any(Number),
+  test("every role of every registry is as on the chain", async () => {
+    for (const [address, { hostile, entries, rootRoles }] of Object.entries(last?.registries ?? {})) {
+      const ofRoot = Object.entries(rootRoles).map(([account, roles]) => [
+        bitmap("0x0"),
+        account,
+        bitmap(roles),
+      ]);
+      const ofEntries = entries.flatMap(({ resource, roles }) =>
+        Object.entries(roles).map(([account, one]) => [resource, account, bitmap(one)]),
+      );
+      const expected = hostile ? [] : [...ofRoot, ...ofEntries].map((one) => one.join(" ")).sort();
+      expect(await bitmapsOf(address), address).toEqual(expected);
+    }
   });
-  indexer.expectRunning();
+
+  test("every name that can be written has the owner, resolver and registry of the chain", async () => {
+    const registries = last?.registries ?? {};
+    const names = (last?.names ?? []).filter(({ name, registry }) => {
+      const result = normalizedName(name);
+      return "name" in result && result.name === name && registry !== null && !registries[registry]?.hostile;
+    });
+    expect(names.length).toBeGreaterThan(400);
+    for (const { name, node: id, registry, owner, resolver, subregistry, exists } of names) {
+      const { name: found } = await ask(`name=${encodeURIComponent(name)}`);
+      expect(found, name).toMatchObject({
+        node: id,
+        registry,
+        owner,
+        resolver: resolver?.address,
+        subregistry,
+        status: ["available", "reserved", "registered"][exists ?? 0],
+      });
+    }
+  });
+
+  test("tokens of each .eth name that can be written are those in force", async () => {
+    const entries = new Map(
+      last?.registries[v2Addresses["ETHRegistry"] ?? "0x"]?.entries.map((one) => [one.raw, one]),
+    );
+    let seen = 0;
+    for (const { raw, label, authority } of last?.authority ?? []) {
+      const entry = entries.get(raw);
+      const result = normalizedName(`${label}.eth`);
+      if (authority !== "v2" || !("name" in result) || result.name !== `${label}.eth`) continue;
+      const { registeredNameTokens: found } = await read(
+        `/api/name-tokens?name=${encodeURIComponent(result.name)}`,
+      );
+      expect(found).toMatchObject({
+        version: "v2",
+        reserved: false,
+        isExpired: false,
+        expiresAt: Number(entry?.expiry),
+      });
+      expect(found.tokens.at(-1)).toMatchObject({
+        token: { assetNamespace: "erc1155", tokenId: entry?.tokenId },
+        ownership: { ownershipType: "fully-onchain", owner: { chainId: v2ChainId, address: entry?.owner } },
+        mintStatus: "minted",
+      });
+      seen += 1;
+    }
+    expect(seen).toBeGreaterThan(150);
+  });
+
+  test("actions of both generations are listed, with what was paid", async () => {
+    const authority = new Map((last?.authority ?? []).map((one) => [`${one.label}.eth`, one.authority]));
+    const versions = new Set<string>();
+    for (let page = 1, hasNext = true; hasNext; page++) {
+      const body = await read(`/api/registrar-actions?recordsPerPage=100&page=${page}`);
+      hasNext = body.pageContext.hasNext;
+      for (const { action, name } of body.registrarActions) {
+        versions.add(`${action.version} ${action.pricing.total?.currency}`);
+        const inForce = authority.get(name);
+        if (inForce) expect(action.registrationLifecycle.version, name).toBe(versionOf[inForce]);
+      }
+    }
+    expect([...versions]).toEqual(expect.arrayContaining(["v1 ETH", "v1 USDC", "v2 USDC", "v2 DAI"]));
+  });
+
+  test("domains say which generation is in force, in one query", async () => {
+    const query =
+      "{ domains(first: 1000) { name version reserved effectiveExpiryDate } _meta { block { timestamp } } }";
+    const headers = { "content-type": "application/json" };
+    const { data } = await read("/subgraph", { method: "POST", headers, body: JSON.stringify({ query }) });
+    expect(data._meta.block.timestamp).toBe(last?.timestamp);
+    const domains = new Map<string, Record<string, unknown>>(
+      data.domains.map((one: { name: string }) => [one.name, one]),
+    );
+    let seen = 0;
+    for (const { label, authority } of last?.authority ?? []) {
+      const domain = domains.get(`${label}.eth`);
+      if (domain === undefined) continue;
+      expect(domain, label).toMatchObject({
+        version: versionOf[authority] ?? null,
+        reserved: authority === "reserved",
+      });
+      seen += 1;
+    }
+    expect(seen).toBeGreaterThan(20);
+  });
+
+  test("odd logs were counted, and nothing stopped", async () => {
+    const metrics = await (await fetch(`${indexer.url}/metrics`)).text();
+    expect(metrics).toMatch(/names_anomalies_total\{anomaly="malformed-log"\} [1-9]/);
+    expect(metrics).toMatch(/names_anomalies_total\{anomaly="unknown-entry"\} [1-9]/);
+    const { anomalies } = await read("/api/indexing-status");
+    expect(anomalies).toMatchObject({
+      "malformed-log": expect.any(Number),
+      "unknown-entry": expect.any(Number),
+    });
+    indexer.expectRunning();
+  });
 });

@@ -1,6 +1,7 @@
 import type { Hex } from "viem";
 import { keccak256 } from "../../ens/keccak.ts";
 import { rootNode, subnode, zeroAddress } from "../../ens/nodes.ts";
+import { emancipation } from "../../ens/registrations.ts";
 
 // Names of the second generation are read by walking from the root registry: one statement, or a part of one. An entry counts
 // while its expiry has not been reached; see docs/data-model.md.
@@ -18,6 +19,8 @@ export type WalkInputs = {
   graveyard: string;
   /** Name wrappers of the first generation. */
   wrappers: string;
+  /** Implementations of the registries of locked names. */
+  wrapperRegistries: string;
   /** Whether the index has the names of the first generation, and what is in force is wanted too. */
   hasV1: boolean;
 };
@@ -26,7 +29,6 @@ const day = 86_400;
 const graceOfV1 = 90 * day;
 const graceOfV2 = 28 * day;
 const parentCannotControl = 1 << 16;
-const isDotEth = 1 << 17;
 const nobody = `'${zeroAddress}'`;
 // A burn, which ends a registration, raises the version in the token id; a reservation has no owner.
 const wasRegistered = `(e.owner <> ${nobody} OR right(e.token_id, 8) <> '00000000')`;
@@ -55,38 +57,52 @@ function firstGenerationSql({ time, graveyard }: Pick<WalkInputs, "time" | "grav
     WHEN v1.registrant_id = ${graveyard} AND v1.expiry_date >= ${time} THEN 'none' ELSE 'v1' END`;
 }
 
+const isEmancipated = (fuses: string) => `${fuses} & ${emancipation.mask} = ${emancipation.value}`;
+
+// The registry of a migrated, locked name leaves the subnames to the first generation that are beyond the reach of their
+// parent there, and that it never had itself. It does so for the name that it was made for, wherever else it is put.
+const leftToV1Sql = (time: string) => `
+SELECT true AS is_left FROM domain d
+WHERE e.storage_id IS NULL AND h.node IS NOT NULL AND d.owner_id <> ${nobody}
+  AND d.id = CASE WHEN h.node = a.nodes->>(w.level - 1) THEN a.nodes->>w.level
+    ELSE (SELECT c.id FROM domain c WHERE c.parent_id = h.node AND c.labelhash = a.labels->>w.level LIMIT 1) END
+  AND (EXISTS (SELECT FROM wrapped_domain f
+      WHERE f.id = d.id AND ${isEmancipated("f.fuses")} AND f.expiry_date >= ${time})
+    OR EXISTS (SELECT FROM v2_kept_fuses f
+      WHERE f.node = d.id AND ${isEmancipated("f.fuses")} AND f.expiry_date >= ${time}))`;
+
 /**
  * SQL: a row for each name of `asked`, a query with the columns `place`, `ids` (storage ids of its labels, the top one first,
- * as a JSON list), `nodes` (of the names that they end, likewise) and `depth`.
+ * as a JSON list), `labels` (their labelhashes), `nodes` (of the names that they end, likewise) and `depth`.
  */
 export function walkSql(asked: string, inputs: WalkInputs): string {
-  const { chainId, time, root, ethRegistry, v1Resolver } = inputs;
+  const { chainId, time, root, ethRegistry, registries, v1Resolver, wrapperRegistries } = inputs;
   const isLive = `e.expiry > ${time}`;
   // One row per label on the way down. A path is as long as its name, so cycles of registries end.
   return `
 WITH RECURSIVE asked AS (${asked}), walk AS (
   SELECT place, 0 AS level, NULL::text COLLATE "C" AS holder, ${root}::text COLLATE "C" AS registry, NULL::text COLLATE "C" AS storage_id,
     false AS is_live, ${nobody}::text COLLATE "C" AS resolver, 0 AS resolver_level, NULL::boolean AS is_canonical, true AS is_claimed,
-    NULL::text COLLATE "C" AS eth_status, false AS is_in_v1, ARRAY[]::text[] COLLATE "C" AS path
+    true AS is_proven, NULL::text COLLATE "C" AS eth_status, false AS is_in_v1, ARRAY[]::text[] COLLATE "C" AS path
   FROM asked
   UNION ALL
   SELECT w.place, w.level + 1, w.registry,
     CASE WHEN ${isLive} AND e.subregistry <> ${nobody} THEN e.subregistry END,
     e.storage_id, coalesce(${isLive}, false),
-    CASE WHEN ${isLive} AND e.resolver <> ${nobody} THEN e.resolver WHEN wrapped.id IS NOT NULL THEN ${v1Resolver}
-      ELSE w.resolver END,
-    CASE WHEN (${isLive} AND e.resolver <> ${nobody}) OR wrapped.id IS NOT NULL THEN w.level + 1 ELSE w.resolver_level END,
-    w.is_claimed, w.is_claimed AND coalesce(c.parent = w.registry AND c.parent_label = e.label, false),
+    CASE WHEN ${isLive} AND e.resolver <> ${nobody} THEN e.resolver WHEN v1.is_left THEN ${v1Resolver} ELSE w.resolver END,
+    CASE WHEN (${isLive} AND e.resolver <> ${nobody}) OR v1.is_left THEN w.level + 1 ELSE w.resolver_level END,
+    w.is_claimed,
+    w.is_claimed AND e.subregistry <> ${root} AND coalesce(c.parent = w.registry AND c.parent_label = e.label, false),
+    w.is_proven AND (w.registry = ANY (${registries}) OR coalesce(h.implementation <> ALL (${wrapperRegistries})
+      OR h.implementation IS NOT NULL AND (h.node IS NOT NULL OR e.storage_id IS NOT NULL), false)),
     CASE WHEN w.registry <> ${ethRegistry} OR w.level <> 1 THEN w.eth_status WHEN coalesce(e.expiry, 0) <= ${time} THEN 'available'
       WHEN e.owner = ${nobody} THEN 'reserved' ELSE 'v2' END,
-    wrapped.id IS NOT NULL, w.path || w.registry
+    v1.is_left IS TRUE, w.path || w.registry
   FROM walk w JOIN asked a USING (place)
   LEFT JOIN v2_entries e ON e.chain_id = ${chainId} AND e.registry = w.registry AND e.storage_id = a.ids->>w.level
   LEFT JOIN v2_contracts c ON c.chain_id = ${chainId} AND c.address = e.subregistry
-  LEFT JOIN v2_contracts h ON h.chain_id = ${chainId} AND h.address = w.registry AND h.node = a.nodes->>(w.level - 1)
-  LEFT JOIN (wrapped_domain wrapped JOIN domain d ON d.id = wrapped.id AND d.owner_id <> ${nobody})
-    ON e.storage_id IS NULL AND h.node IS NOT NULL AND wrapped.id = a.nodes->>w.level
-    AND wrapped.fuses & ${parentCannotControl | isDotEth} = ${parentCannotControl} AND wrapped.expiry_date >= ${time}
+  LEFT JOIN v2_contracts h ON h.chain_id = ${chainId} AND h.address = w.registry
+  LEFT JOIN LATERAL (${leftToV1Sql(time)}) v1 ON true
   WHERE w.registry IS NOT NULL AND w.level < a.depth
 ), found AS (
   SELECT DISTINCT ON (place) * FROM walk ORDER BY place, level DESC
@@ -98,7 +114,8 @@ SELECT f.place,
   CASE WHEN NOT f.is_live THEN 'available' WHEN e.owner = ${nobody} THEN 'reserved' ELSE 'registered' END AS status,
   CASE WHEN p.is_proven THEN e.owner END AS holder, o.owner,
   CASE WHEN f.level = a.depth THEN f.registry END AS subregistry,
-  f.resolver, f.resolver_level, f.level = a.depth AND f.is_canonical AS is_canonical, r.implementation, r.has_record_ids,
+  f.resolver, f.resolver_level, f.level = a.depth AND f.is_canonical AS is_canonical, f.is_proven,
+  r.implementation, r.has_record_ids, r.is_upgraded,
   u.authority, n.version, coalesce(u.authority = 'reserved', false) AS is_reserved,
 ${effectiveColumns(inputs)}
 ${foundTables(inputs)}`;
@@ -155,6 +172,7 @@ export type WalkContracts = {
   v1Resolver: Hex;
   graveyard: Hex;
   wrappers: readonly Hex[];
+  wrapperRegistries: readonly Hex[];
 };
 
 const mostLevels = 64;
@@ -165,7 +183,7 @@ export function domainWalkSql(alias: string, contracts: WalkContracts, time: str
   const list = (values: readonly Hex[]) => `ARRAY[${values.map(text).join(", ")}]::text[]`;
   const asked = `
   SELECT 1 AS place, jsonb_agg(left(u.labelhash, 58) || '00000000' ORDER BY u.level DESC) AS ids,
-    jsonb_agg(u.id ORDER BY u.level DESC) AS nodes, count(*)::int AS depth
+    jsonb_agg(u.labelhash ORDER BY u.level DESC) AS labels, jsonb_agg(u.id ORDER BY u.level DESC) AS nodes, count(*)::int AS depth
   FROM (WITH RECURSIVE up AS (
     SELECT d.id, d.labelhash, d.parent_id, 0 AS level FROM domain d WHERE d.id = ${alias}.id
     UNION ALL
@@ -182,6 +200,7 @@ export function domainWalkSql(alias: string, contracts: WalkContracts, time: str
     v1Resolver: text(contracts.v1Resolver),
     graveyard: text(contracts.graveyard),
     wrappers: list(contracts.wrappers),
+    wrapperRegistries: list(contracts.wrapperRegistries),
     hasV1: true,
   };
   return `SELECT n.version, n.is_reserved AS reserved, n.migrated_at, n.registry, n.registry_path, n.effective_owner,

@@ -175,15 +175,15 @@ const mostAliases = 20;
 
 /**
  * The labels of the name that a resolver reads for a name: the longest suffix with an alias is replaced, again and again until
- * none has one or the same target comes back.
+ * none has one or the same target comes back. Undefined where the resolver may fail: aliases without end, malformed targets.
  */
 export async function aliasedLabels(
   database: Database,
   { chainId, resolver, labels }: { chainId: number; resolver: Hex; labels: readonly Buffer[] },
   signal: AbortSignal,
-): Promise<readonly Buffer[]> {
+): Promise<readonly Buffer[] | undefined> {
   let current = labels;
-  let last: Hex | undefined;
+  let last: string | undefined;
   for (let round = 0; round < mostAliases; round++) {
     const hashes = [...current.keys(), current.length].map((place) =>
       keccak256(wireForm(current.slice(place))),
@@ -193,12 +193,13 @@ export async function aliasedLabels(
       [String(chainId), resolver, arrayOf(hashes)],
       signal,
     );
-    const replaced = typeof target === "string" ? dnsLabels(target as Hex) : undefined;
-    if (replaced === undefined || target === last) break;
+    if (typeof target !== "string" || target === last) return current;
+    const replaced = dnsLabels(target as Hex);
+    if (replaced === undefined || wireForm(replaced).length !== target.length / 2 - 1) return undefined;
     current = [...current.slice(0, Number(place) - 1), ...replaced];
-    last = target as Hex;
+    last = target;
   }
-  return current;
+  return undefined;
 }
 
 function wireForm(labels: readonly Buffer[]): Buffer {

@@ -70,10 +70,14 @@ async function resolveInV2(
       { paths, time: ensv2.time, hasV1: false },
       signal,
     );
-    within.result(answer?.resolver ?? null);
-    return answer === undefined || answer.resolverKind === "none" ? undefined : answer;
+    within.result(answer?.isProven ? answer.resolver : null);
+    return answer;
   });
-  if (!(await isThere(found, tracer)) || found === undefined) return unsetRecords(selection);
+  // Only the chain knows what a registry of unknown code returns.
+  if (found?.isProven === false) return resolveLive(resolution, request, tracer);
+  const hasResolver = found !== undefined && found.resolverKind !== "none";
+  if (!(await isThere(hasResolver ? found : undefined, tracer)) || !hasResolver)
+    return unsetRecords(selection);
 
   const { resolver, resolverKind: kind } = found;
   const { chainId } = ensv2.contracts;
@@ -84,6 +88,7 @@ async function resolveInV2(
   return tracer.span(forwardProtocol, "accelerate-ensv2-resolver", { resolver }, async (within) => {
     if (target.isWildcard && kind === "public") return unsetRecords(selection);
     const records = await recordsInV2(resolution, { resolver, kind, labels }, selection);
+    if (records === undefined) return execute(reader, target, selection, within);
     const rest = liveSelection(selection);
     const live = isEmptySelection(rest) ? {} : await execute(reader, target, rest, within);
     return { ...indexedRecords(records, selection, { hasDefaultAddress: true }), ...live };
@@ -103,6 +108,7 @@ async function recordsInV2(
   const bytes = labels.map((label) => Buffer.from(label));
   const read =
     kind === "nodes" ? await aliasedLabels(database, { chainId, resolver, labels: bytes }, signal) : bytes;
+  if (read === undefined) return undefined;
   const node = pathOf(read.map((label) => keccak256(label))).nodes.at(-1) ?? rootNode;
   const selected = { chainId, resolver, node, coinTypes: [...addresses, defaultEvmCoinType], textKeys };
   return kind === "records"

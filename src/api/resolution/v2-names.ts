@@ -22,6 +22,8 @@ export type V2Contracts = {
   graveyard: Hex;
   /** Implementations of the resolvers that the factory deploys. */
   resolvers: readonly Hex[];
+  /** Implementations of the registries of locked names. */
+  wrapperRegistries: readonly Hex[];
   /** Resolves what the first generation knows. */
   v1Resolver: Hex;
   publicResolver: Hex;
@@ -47,6 +49,7 @@ export function v2ContractsOf(namespace: Namespace): V2Contracts | undefined {
     registries: [root, ethRegistry],
     graveyard: named("Graveyard"),
     resolvers: Object.keys(set.contracts).filter(isResolverCode).map(named),
+    wrapperRegistries: [named("WrapperRegistryImpl")],
     v1Resolver: named("ENSV1Resolver"),
     publicResolver: named("PublicResolverV2"),
     wrappers: tokenIssuers(namespace).flatMap(({ isNameWrapper, address }) => (isNameWrapper ? address : [])),
@@ -87,6 +90,8 @@ export type V2Name = {
   resolverKind: "none" | "v1" | "public" | "nodes" | "records" | "unknown";
   /** Whether each registry on the way claims the place at which it was found. */
   isCanonical: boolean;
+  /** Whether each registry on the way is of code whose events tell all. Otherwise the chain may have another resolver. */
+  isProven: boolean;
   authority: Authority;
   /** Generation whose data count for the name; null: neither, or the index cannot tell. */
   version: "v1" | "v2" | null;
@@ -120,7 +125,8 @@ export function pathOf(labelhashes: readonly Hex[]): NamePath {
 }
 
 const askedSql = `
-  SELECT n.place, n.value->'ids' AS ids, n.value->'nodes' AS nodes, jsonb_array_length(n.value->'ids') AS depth
+  SELECT n.place, n.value->'ids' AS ids, n.value->'labels' AS labels, n.value->'nodes' AS nodes,
+    jsonb_array_length(n.value->'ids') AS depth
   FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY n(value, place)`;
 
 const statementOf = (hasV1: boolean) => `
@@ -128,7 +134,8 @@ SELECT json_agg(json_build_object('registry', registry, 'registryPath', registry
   'entry', CASE WHEN storage_id IS NOT NULL THEN json_build_object('status', status, 'expiry', expiry::text, 'tokenId', token_id,
     'holder', holder, 'resource', resource, 'label', label, 'createdAt', created_at::text, 'migratedAt', migrated_at::text) END,
   'owner', owner, 'subregistry', subregistry, 'resolver', resolver, 'resolverLevel', resolver_level, 'isCanonical', is_canonical,
-  'implementation', implementation, 'hasRecordIds', has_record_ids, 'authority', authority, 'version', version,
+  'isProven', is_proven,
+  'implementation', implementation, 'hasRecordIds', has_record_ids, 'isUpgraded', is_upgraded, 'authority', authority, 'version', version,
   'effective', json_build_object('owner', effective_owner, 'resolver', effective_resolver, 'expiry', effective_expiry::text,
     'graceEnds', grace_ends::text)
 ) ORDER BY place)::text
@@ -139,8 +146,9 @@ FROM (${walkSql(askedSql, {
   ethRegistry: "$5",
   v1Resolver: "$6",
   registries: "$7::text[]",
-  graveyard: "$8",
-  wrappers: "$9::text[]",
+  wrapperRegistries: "$8::text[]",
+  graveyard: "$9",
+  wrappers: "$10::text[]",
   hasV1,
 })}) name`;
 const statements = { both: statementOf(true), onlyV2: statementOf(false) };
@@ -149,6 +157,7 @@ type Row = Omit<V2Name, "resolverKind" | "subregistry"> & {
   subregistry: Hex | null;
   implementation: Hex | null;
   hasRecordIds: boolean | null;
+  isUpgraded: boolean | null;
 };
 
 /**
@@ -163,9 +172,11 @@ export async function readV2Names(
 ): Promise<V2Name[]> {
   const asked = paths.map(({ labelhashes, nodes }) => ({
     ids: labelhashes.map((hash) => `${hash.slice(0, -8)}00000000`),
+    labels: labelhashes,
     nodes,
   }));
-  const { chainId, root, ethRegistry, v1Resolver, registries, graveyard, wrappers } = contracts;
+  const { chainId, root, ethRegistry, v1Resolver, registries, graveyard, wrappers, wrapperRegistries } =
+    contracts;
   const [text] = await database.row(
     hasV1 ? statements.both : statements.onlyV2,
     [
@@ -176,6 +187,7 @@ export async function readV2Names(
       ethRegistry,
       v1Resolver,
       `{${registries.join(",")}}`,
+      `{${wrapperRegistries.join(",")}}`,
       ...(hasV1 ? [graveyard, `{${wrappers.join(",")}}`] : []),
     ],
     signal,
@@ -183,12 +195,12 @@ export async function readV2Names(
   return (JSON.parse(text ?? "[]") as Row[]).map((row) => nameOf(row, contracts));
 }
 
-function nameOf({ implementation, hasRecordIds, ...row }: Row, contracts: V2Contracts): V2Name {
+function nameOf({ implementation, hasRecordIds, isUpgraded, ...row }: Row, contracts: V2Contracts): V2Name {
   return {
     ...row,
     entry: row.entry && { ...row.entry, resource: resourceOf(row.entry) },
     subregistry: row.subregistry ?? zeroAddress,
-    resolverKind: kindOf(row.resolver, { implementation, hasRecordIds }, contracts),
+    resolverKind: kindOf(row.resolver, { implementation, hasRecordIds, isUpgraded }, contracts),
   };
 }
 
@@ -221,12 +233,12 @@ function resourceOf({ status, resource }: NonNullable<V2Name["entry"]>): Hex {
 // What events tell of a resolver's responses: only those of known code are sure.
 function kindOf(
   resolver: Hex,
-  { implementation, hasRecordIds }: Pick<Row, "implementation" | "hasRecordIds">,
+  { implementation, hasRecordIds, isUpgraded }: Pick<Row, "implementation" | "hasRecordIds" | "isUpgraded">,
   { v1Resolver, publicResolver, resolvers }: V2Contracts,
 ): V2Name["resolverKind"] {
   if (resolver === zeroAddress) return "none";
   if (resolver === v1Resolver) return "v1";
   if (resolver === publicResolver) return "public";
-  if (implementation === null || !resolvers.includes(implementation)) return "unknown";
+  if (implementation === null || isUpgraded || !resolvers.includes(implementation)) return "unknown";
   return hasRecordIds ? "records" : "nodes";
 }

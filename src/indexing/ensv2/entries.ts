@@ -23,12 +23,23 @@ function storageIdOf(id: bigint): Hex {
 /** LabelRegistered: replaces the whole entry. `sender` is a migration controller for a name of the first generation. */
 export async function applyLabelRegistered(
   scope: Scope,
-  { migrators, nodes }: V2KnownContracts,
+  known: V2KnownContracts,
   { owner, expiry, sender, ...label }: Label & { owner: Hex; expiry: bigint; sender: Hex },
 ): Promise<void> {
-  const isMigrated = migrators.has(sender) || sender === scope.emitter;
+  const isMigrated = await isMigration(scope, known, sender);
   const migratedAt = isMigrated ? scope.timestamp : null;
-  await replaceEntry(scope, nodes, label, { owner, expiry, migratedAt });
+  await replaceEntry(scope, known.nodes, label, { owner, expiry, migratedAt });
+}
+
+// The controllers bring names under .eth; the registry of a locked name brings its subnames itself.
+async function isMigration(
+  { db, chainId, emitter }: Scope,
+  { migrators, nodes }: V2KnownContracts,
+  sender: Hex,
+): Promise<boolean> {
+  if (sender !== emitter) return migrators.has(sender) && nodes.has(emitter);
+  const registry = await db.find(v2Contract, { chainId, address: emitter });
+  return registry !== null && registry.node !== null;
 }
 
 /** LabelReserved: replaces the whole entry; it has no owner. */
@@ -41,7 +52,7 @@ export async function applyLabelReserved(
 }
 
 /** LabelUnregistered: the entry expires now. Its pointers stay in storage, where a renewal finds them. */
-export function applyLabelUnregistered(scope: Scope, { tokenId }: { tokenId: bigint }): Promise<void> {
+export function applyLabelUnregistered(scope: Scope, { tokenId }: { tokenId: bigint }): Promise<boolean> {
   return change(scope, tokenId, () => ({ expiry: scope.timestamp }));
 }
 
@@ -49,7 +60,7 @@ export function applyLabelUnregistered(scope: Scope, { tokenId }: { tokenId: big
 export function applyExpiryUpdated(
   scope: Scope,
   { tokenId, newExpiry: expiry }: { tokenId: bigint; newExpiry: bigint },
-): Promise<void> {
+): Promise<boolean> {
   return change(scope, tokenId, () => ({ expiry }));
 }
 
@@ -57,7 +68,7 @@ export function applyExpiryUpdated(
 export function applyResolverUpdated(
   scope: Scope,
   { tokenId, resolver }: { tokenId: bigint; resolver: Hex },
-): Promise<void> {
+): Promise<boolean> {
   return change(scope, tokenId, () => ({ resolver }));
 }
 
@@ -79,7 +90,7 @@ export async function applySubregistryUpdated(
 export function applyTokenRegenerated(
   scope: Scope,
   { oldTokenId, newTokenId }: { oldTokenId: bigint; newTokenId: bigint },
-): Promise<void> {
+): Promise<boolean> {
   return change(scope, oldTokenId, ({ storageId, tokenId }) =>
     storageIdOf(newTokenId) === storageId && tokenIdToHex(oldTokenId) === tokenId
       ? { tokenId: tokenIdToHex(newTokenId) }
@@ -91,7 +102,7 @@ export function applyTokenRegenerated(
 export function applyTokenResource(
   scope: Scope,
   { tokenId, resource }: { tokenId: bigint; resource: bigint },
-): Promise<void> {
+): Promise<boolean> {
   return change(scope, tokenId, ({ storageId }) =>
     storageIdOf(resource) === storageId ? { resource: tokenIdToHex(resource) } : undefined,
   );
@@ -105,19 +116,15 @@ export async function applyTokens(
   scope: Scope,
   { ids, values, from, to }: { ids: readonly bigint[]; values: readonly bigint[]; from: Hex; to: Hex },
 ): Promise<void> {
-  if (ids.length !== values.length || ids.length > mostTokensAtOnce)
-    return scope.report("odd-token-batch", scope);
+  if (ids.length !== values.length) return scope.report("odd-token-batch", scope);
   for (const [place, tokenId] of ids.entries()) {
-    if (values[place] === 0n) continue;
-    if (values[place] !== 1n) {
-      scope.report("odd-token-amount", scope);
-      continue;
-    }
-    await change(scope, tokenId, (entry) => moved(scope, entry, { tokenId, from, to }));
+    const value = values[place];
+    if (value === 0n) continue;
+    if (value !== 1n) return scope.report("odd-token-amount", scope);
+    // A registry that moves what it does not have is none: the rest of its list, of any length, costs nothing.
+    if (!(await change(scope, tokenId, (entry) => moved(scope, entry, { tokenId, from, to })))) return;
   }
 }
-
-const mostTokensAtOnce = 500;
 
 function moved(
   { timestamp }: Scope,
@@ -166,12 +173,12 @@ async function replaceEntry(
     .onConflictDoUpdate(replaced);
 }
 
-// Reports an unknown entry, and a change that contradicts the stored one: `changes` gives undefined for it.
+// Whether the entry could change. Reports an unknown one, and a change that contradicts it: `changes` gives undefined for it.
 async function change(
   scope: Scope,
   id: bigint,
   changes: (entry: Row) => Partial<Omit<Row, "chainId" | "registry" | "storageId">> | undefined,
-): Promise<void> {
+): Promise<boolean> {
   let isContradictory = false;
   const updated = await unlessMissing(
     scope.db.update(v2Entry, keyOf(scope, storageIdOf(id))).set((entry) => {
@@ -182,6 +189,7 @@ async function change(
   );
   if (updated === undefined) scope.report("unknown-entry", scope);
   else if (isContradictory) scope.report("contradictory-entry", scope);
+  return updated !== undefined && !isContradictory;
 }
 
 function keyOf({ chainId, emitter: registry }: Scope, storageId: Hex) {
@@ -191,9 +199,19 @@ function keyOf({ chainId, emitter: registry }: Scope, storageId: Hex) {
 /** ProxyDeployed: the factory deployed a registry or a resolver. The proxy's own logs came before. */
 export function applyProxyDeployed(
   scope: Scope,
-  { proxyAddress, implementation }: { proxyAddress: Hex; implementation: Hex },
+  { sender: deployer, proxyAddress, implementation }: { sender: Hex; proxyAddress: Hex; implementation: Hex },
 ) {
-  return save(scope, proxyAddress, { implementation });
+  return save(scope, proxyAddress, { implementation, deployer });
+}
+
+/** Upgraded: a proxy announces its code, first when it is deployed and before the factory's event. */
+export async function applyUpgraded(
+  scope: Scope,
+  { implementation }: { implementation: Hex },
+): Promise<void> {
+  const row = await scope.db.find(v2Contract, { chainId: scope.chainId, address: scope.emitter });
+  const isOther = row?.implementation && row.implementation !== implementation;
+  if (isOther) await save(scope, scope.emitter, { isUpgraded: true });
 }
 
 /** ResolverCreated: the emitter keeps records under record ids. */
@@ -207,18 +225,21 @@ export function applyParentUpdated(scope: Scope, { parent, label }: { parent: He
   return save(scope, scope.emitter, { parent: isNone ? null : parent, parentLabel: isNone ? null : label });
 }
 
-/** A registry of a locked name does not announce its parent: it is the entry that first points at it, at migration. */
+// A registry of a locked name does not announce its parent: it is under the registry for which it was deployed, by a
+// controller or by that registry itself. Others can deploy one too, for any name; nobody knows which.
 async function adoptWrapperRegistry(
   scope: Scope,
-  { wrapperImplementations, nodes }: V2KnownContracts,
-  { subregistry: address, entry }: { subregistry: Hex; entry: typeof v2Entry.$inferSelect },
+  { wrapperImplementations, lockedMigrators, nodes }: V2KnownContracts,
+  { subregistry: address, entry }: { subregistry: Hex; entry: Row },
 ): Promise<void> {
   const { db, chainId } = scope;
   const row = address === zeroAddress ? null : await db.find(v2Contract, { chainId, address });
-  if (!row?.implementation || !wrapperImplementations.has(row.implementation) || row.parent !== null) return;
+  if (!row?.implementation || !wrapperImplementations.has(row.implementation) || row.node !== null) return;
   const { registry: parent, label: parentLabel, labelhash } = entry;
+  if (row.deployer === null) return;
+  if (lockedMigrators.has(row.deployer) ? !nodes.has(parent) : row.deployer !== parent) return;
   const above = nodes.get(parent) ?? (await db.find(v2Contract, { chainId, address: parent }))?.node;
-  await save(scope, address, { parent, parentLabel, node: above ? subnode(above, labelhash) : null });
+  if (above) await save(scope, address, { parent, parentLabel, node: subnode(above, labelhash) });
 }
 
 /** EACRolesChanged: the roles of an account on a resource, of a registry or any other contract, are now these. */
@@ -241,6 +262,6 @@ const everyRole = BigInt(`0x${"1".repeat(64)}`);
 function save({ db, chainId }: Scope, address: Hex, set: Partial<typeof v2Contract.$inferInsert>) {
   return db
     .insert(v2Contract)
-    .values({ chainId, address, hasRecordIds: false, ...set })
+    .values({ chainId, address, hasRecordIds: false, isUpgraded: false, ...set })
     .onConflictDoUpdate(set);
 }

@@ -1,16 +1,32 @@
 import { encodeAbiParameters, type Hex, keccak256, padHex, stringToHex, toEventSelector } from "viem";
 import { expect, test } from "vitest";
-import { registryV2Abi, resolverV2Abi } from "../../../abis/ensv2.ts";
+import {
+  labelStoreAbi,
+  leaseAbi,
+  proxyFactoryAbi,
+  registryV2Abi,
+  resolverV2Abi,
+} from "../../../abis/ensv2.ts";
 import { erc1155TransferAbi } from "../../../abis/tokens.ts";
 import { createRandom, type Random } from "../../../devnet/random.ts";
+import { entryDifferences } from "../../../test/support/ensv2/differences.ts";
 import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
 import type { PlayedLog } from "../../../test/support/ensv2/recorded-index.ts";
-import { v2Addresses } from "../../../test/support/ensv2/recording.ts";
+import { readTruth, v2Addresses } from "../../../test/support/ensv2/recording.ts";
 import { createScopes } from "../../../test/support/scope.ts";
-import { v2KnownContracts } from "../../deployments/namespaces.ts";
+import { type V2KnownContracts, v2KnownContracts } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/nodes.ts";
-import { v2Entry, v2Role } from "../../schema/ensv2.ts";
-import { applyLabelReserved, applyRolesChanged, applyTokens } from "./entries.ts";
+import {
+  v2Alias,
+  v2Contract,
+  v2Entry,
+  v2Label,
+  v2Lease,
+  v2Record,
+  v2RecordLink,
+  v2Role,
+} from "../../schema/ensv2.ts";
+import { applyLabelRegistered, applyLabelReserved, applyRolesChanged, applyTokens } from "./entries.ts";
 import { applyLabel } from "./records.ts";
 
 const events = [...registryV2Abi, ...resolverV2Abi, ...erc1155TransferAbi].map((item) =>
@@ -49,24 +65,53 @@ function fuzzedLog(random: Random, ids: readonly Hex[], emitters: readonly Hex[]
   };
 }
 
-test("100,000 fuzzed logs of strangers change no entry and no role of a registry in the tree", async () => {
+const last = readTruth().at(-1);
+const inTheTree = Object.entries(last?.registries ?? {}).flatMap(([address, { hostile, contract }]) =>
+  hostile || !contract ? [address as Hex] : [],
+);
+
+// What names are read from: rows of contracts of which events tell all.
+function rowsOf(index: ReturnType<typeof createV2Index>, except: readonly Hex[]) {
+  const isKnown = (row: Record<string, unknown>) =>
+    !except.includes((row["registry"] ?? row["address"] ?? row["resolver"]) as Hex);
+  return [v2Entry, v2Role, v2Contract, v2RecordLink, v2Record, v2Alias, v2Label, v2Lease].map((table) =>
+    index.store
+      .rows(table)
+      .filter(isKnown)
+      .map((row) => Object.values(row).join(" ")),
+  );
+}
+
+test("100,000 fuzzed logs of strangers and of hostile registries in the tree change no row of another contract", async () => {
+  expect(inTheTree).toHaveLength(4);
   const index = createV2Index();
   await index.playTo(879);
-  const isKnown = (row: Record<string, unknown>) =>
-    !strangers.includes((row["registry"] ?? row["address"]) as Hex);
-  const rows = () =>
-    [v2Entry, v2Role].map((table) =>
-      index.store
-        .rows(table)
-        .filter(isKnown)
-        .map((row) => Object.values(row).join(" ")),
-    );
-  const before = rows();
+  const hostile = [...strangers, ...inTheTree];
+  const before = rowsOf(index, hostile);
   const ids = index.store.rows(v2Entry).flatMap((row) => [row["tokenId"] as Hex, row["labelhash"] as Hex]);
   const random = createRandom(15);
-  for (let i = 0; i < 100_000; i++) await index.play(fuzzedLog(random, ids, strangers));
-  expect(rows()).toEqual(before);
+  for (let i = 0; i < 100_000; i++) await index.play(fuzzedLog(random, ids, hostile));
+  expect(rowsOf(index, hostile)).toEqual(before);
+  expect(last && entryDifferences(index, last)).toEqual([]);
   expect(index.anomalies.get("malformed-log")).toBeGreaterThan(10_000);
+});
+
+test("floods of tokens, records and announcements by others than the factory's contracts reach no handler", async () => {
+  const index = createV2Index();
+  const filtered = [
+    ...erc1155TransferAbi,
+    ...resolverV2Abi,
+    ...proxyFactoryAbi,
+    ...labelStoreAbi,
+    ...leaseAbi,
+  ].map((item) => toEventSelector(item));
+  const random = createRandom(17);
+  for (const topic of filtered) {
+    for (const emitter of [...strangers, ...inTheTree]) {
+      const log = fuzzedLog(random, [labelHash], [emitter]);
+      expect(await index.play({ ...log, topics: [topic, ...log.topics.slice(1)] }), topic).toBe(0);
+    }
+  }
 });
 
 test("a registry that goes mad stops nothing", async () => {
@@ -87,6 +132,12 @@ const label = stringToHex("moonlamp");
 const labelHash = keccak256(label);
 const tokenId = BigInt(labelHash) & ~0xffff_ffffn;
 const owner: Hex = `0x${"a1".repeat(20)}`;
+const nothingKnown: V2KnownContracts = {
+  migrators: new Set(),
+  lockedMigrators: new Set(),
+  wrapperImplementations: new Set(),
+  nodes: new Map(),
+};
 
 async function reserved() {
   const scopes = createScopes();
@@ -114,9 +165,13 @@ test.each<[string, { ids: bigint[]; values: bigint[]; from: Hex }, string[]]>([
   ["an amount of seven", { ids: [tokenId], values: [7n], from: zeroAddress }, ["odd-token-amount"]],
   ["lists of different lengths", { ids: [tokenId], values: [], from: zeroAddress }, ["odd-token-batch"]],
   [
-    "a thousand tokens at once",
-    { ids: Array(1000).fill(tokenId), values: Array(1000).fill(1n), from: zeroAddress },
-    ["odd-token-batch"],
+    "a thousand tokens that do not exist",
+    {
+      ids: Array.from({ length: 1000 }, (_, place) => BigInt(place) << 32n),
+      values: Array(1000).fill(1n),
+      from: zeroAddress,
+    },
+    ["unknown-entry"],
   ],
   ["an unknown token", { ids: [5n], values: [1n], from: zeroAddress }, ["unknown-entry"]],
   [
@@ -130,6 +185,22 @@ test.each<[string, { ids: bigint[]; values: bigint[]; from: Hex }, string[]]>([
   const { next, store, anomalies } = await reserved();
   await applyTokens(next(), { ...transfer, to: owner });
   expect([store.rows(v2Entry)[0]?.["owner"], anomalies]).toEqual([zeroAddress, reported]);
+});
+
+test("a batch of any length moves each of its tokens, and those of amount zero not", async () => {
+  const { next, store, anomalies } = createScopes();
+  const other: Hex = `0x${"c3".repeat(20)}`;
+  const bytes = Array.from({ length: 601 }, (_, place) => stringToHex(`moon${place}`));
+  const ids = bytes.map((one) => BigInt(keccak256(one)) & ~0xffff_ffffn);
+  for (const [place, id] of ids.entries()) {
+    const one = bytes[place] ?? "0x";
+    const entry = { tokenId: id, labelHash: keccak256(one), label: one, owner, expiry: 2n ** 64n - 1n };
+    await applyLabelRegistered(next(), nothingKnown, { ...entry, sender: other });
+  }
+  const values = ids.map((_, place) => (place === 300 ? 0n : 1n));
+  await applyTokens(next(), { ids, values, from: owner, to: other });
+  const owners = store.rows(v2Entry).map((row) => row["owner"]);
+  expect([owners.filter((one) => one === other).length, owners[300], anomalies]).toEqual([600, owner, []]);
 });
 
 test.each<[string, { account: Hex; newRoleBitmap: bigint }]>([

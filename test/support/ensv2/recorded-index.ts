@@ -44,6 +44,7 @@ export function createRecordedIndex(
     {
       isSubgraphCompatible: config.isSubgraphCompatible,
       rootChainId: chainId,
+      hasLabelStore: config.plugins.includes("ensv2"),
       nodes: async () => undefined,
       isConfigured: () => true,
       report: ({ anomaly }) => anomalies.set(anomaly, (anomalies.get(anomaly) ?? 0) + 1),
@@ -61,7 +62,9 @@ export function createRecordedIndex(
   const routes = Object.entries(sources).flatMap(([source, entry]) => routesOf(source, entry, logs));
   const byTopic = Map.groupBy(routes, ({ topic }) => topic);
 
-  async function play(log: PlayedLog & { sender?: Hex }): Promise<void> {
+  /** Plays a log; says how many handlers it reached. */
+  async function play(log: PlayedLog & { sender?: Hex }): Promise<number> {
+    let reached = 0;
     const block = Number(log.blockNumber);
     const topics: readonly (Hex | null)[] = [...log.topics, null, null, null, null].slice(0, 4);
     for (const { item, key, matches } of byTopic.get(log.topics[0] ?? "0x") ?? []) {
@@ -69,6 +72,7 @@ export function createRecordedIndex(
       // Strict rules read the log themselves; here they see also what Ponder's decoder would leave out.
       const args = handler && (key.startsWith("ensv2/") ? {} : argsOf(item, log));
       if (handler === undefined || args === undefined) continue;
+      reached += 1;
       await handler({
         event: {
           id: `${String(block).padStart(60, "0")}${String(Number(log.logIndex)).padStart(15, "0")}`,
@@ -80,6 +84,7 @@ export function createRecordedIndex(
         context: { db: store.db, chain: { id: chainId }, client: {} },
       });
     }
+    return reached;
   }
 
   let played = 0;

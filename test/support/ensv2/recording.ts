@@ -52,6 +52,8 @@ export type Snapshot = {
     owner: Hex;
     resolver: { address: Hex; offset: number } | null;
     subregistry: Hex | null;
+    /** Of made-up histories: no event tells what the chain would return. */
+    isUnsure?: true;
     answers: Record<"addr" | "coin80000001" | "description" | "avatar" | "contenthash", Hex | null>;
   }[];
   authority: {
@@ -96,9 +98,9 @@ const contractsOfV2 = [
   "Graveyard",
 ];
 
-/** A datasources file for the recorded chain. */
-export function v2DatasourcesFile(): string {
-  const source = (name: string) => ({ address: v2Addresses[name], startBlock: 0 });
+/** A datasources file for the recorded chain, or for one with other addresses. */
+export function v2DatasourcesFile(addresses: Readonly<Record<string, Hex>> = v2Addresses): string {
+  const source = (name: string) => ({ address: addresses[name], startBlock: 0 });
   const root = Object.entries(contractsOfRoot).map(([name, recorded]) => [name, source(recorded)]);
   const table = {
     ensroot: {
