@@ -6,7 +6,7 @@
 //   node scripts/with-node.mjs bench/backfill.ts --against CHECKOUT [--logs 500000] [--rounds 3]
 //   node scripts/with-node.mjs bench/backfill.ts --chains [--logs 300000] [--rounds 3] [--pglite]
 //
-//   node scripts/with-node.mjs bench/backfill.ts --ensv2 [--logs 200000] [--rounds 3]
+//   node scripts/with-node.mjs bench/backfill.ts --ensv2 added|logs [--logs 200000] [--rounds 3]
 //
 // Needs a Postgres server's programs (it starts one for the run), or DATABASE_URL. The RPC cache is filled by a first
 // run, whose time is printed too; the figures that count come from runs over the warm cache.
@@ -23,7 +23,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { createDatabases } from "./backfill/databases.ts";
-import { measureEnsv2 } from "./backfill/ensv2.ts";
+import { measureAddedCost, measureEnsv2Logs } from "./backfill/ensv2.ts";
 import { measureManyChains } from "./backfill/many-chains.ts";
 import { measureOneChain } from "./backfill/one-chain.ts";
 import { startBenchPostgres } from "./postgres.ts";
@@ -31,7 +31,7 @@ import { startBenchPostgres } from "./postgres.ts";
 const { values: options } = parseArgs({
   options: {
     chains: { type: "boolean", default: false },
-    ensv2: { type: "boolean", default: false },
+    ensv2: { type: "string" },
     recordings: { type: "boolean", default: false },
     logs: { type: "string" },
     rounds: { type: "string", default: "3" },
@@ -52,7 +52,8 @@ const database = databaseUrl ? (postgres?.version ?? "Postgres at DATABASE_URL")
 const rounds = Number(options.rounds);
 try {
   if (options.ensv2) {
-    await measureEnsv2({ logs: Number(options.logs ?? 200_000), rounds, folder, databaseUrl });
+    const measure = options.ensv2 === "added" ? measureAddedCost : measureEnsv2Logs;
+    await measure({ logs: Number(options.logs ?? 200_000), rounds, folder, databaseUrl });
   } else if (options.chains) {
     const databases = createDatabases(databaseUrl, folder);
     await measureManyChains({ logs: Number(options.logs ?? 300_000), rounds, folder, database, databases });
