@@ -14,6 +14,7 @@ import {
   v2Resource,
 } from "../../schema/ensv2.ts";
 import { subregistry } from "../../schema/registrars.ts";
+import { findDomain } from "../domains.ts";
 import { applyProvenLabel, completeAction, openAction } from "../registrar.ts";
 import type { Scope } from "../scope.ts";
 
@@ -233,6 +234,8 @@ export async function applyLabel(
   const bytes = hexToBytes(label);
   if (keccak256(bytes) !== labelhash) return scope.report("malformed-label", scope);
   await scope.db.insert(v2Label).values({ labelhash, label }).onConflictDoNothing();
+  // Most are of the second generation only.
+  if ((await findDomain(scope, subnode(ethName.node, labelhash))) === undefined) return;
   await applyProvenLabel(scope, ethName, { labelhash, label: Buffer.from(bytes).toString("utf8") });
 }
 
