@@ -41,15 +41,6 @@ const contracts: V2Contracts = {
 const postgres = await startBenchPostgres();
 const pool = new pg.Pool({ connectionString: postgres.url, max: 18 });
 pool.on("error", () => undefined).on("connect", (client) => client.on("error", () => undefined));
-try {
-  await fill();
-  const asked = askedNames();
-  await measure(asked);
-  await measurePaths();
-} finally {
-  await pool.end();
-  await postgres.stop();
-}
 
 // Half of the names are under .eth, a third in one registry, the rest in chains of registries eight levels deep. The label of
 // name i is `name<i>`.
@@ -243,4 +234,14 @@ async function measurePaths() {
   console.log(
     `  renewal of the name above the wide registry: ${rowCount?.toLocaleString("en")} rows rewritten in ${seconds.toFixed(2)} s; in the entries: 1 row`,
   );
+}
+
+try {
+  await fill();
+  const asked = askedNames();
+  await measure(asked);
+  await measurePaths();
+} finally {
+  await pool.end();
+  await postgres.stop();
 }
