@@ -29,12 +29,15 @@ const contracts: V2Contracts = {
   chainId: 1,
   root,
   ethRegistry: eth,
+  ethRegistryIds: [],
   registries: [root, eth],
   graveyard: address(5),
   resolvers: [code],
   wrapperRegistries: [address(6)],
   v1Resolver: address(7),
   publicResolver: address(8),
+  wrappers: [],
+  currencyOf: () => undefined,
   isInForce: true,
 };
 

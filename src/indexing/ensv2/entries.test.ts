@@ -28,6 +28,7 @@ const [ethRegistry, unlocked, locked, wrapperCode, user] = ["e0", "a0", "a1", "b
 ];
 const known: V2KnownContracts = {
   migrators: new Set([unlocked, locked]),
+  graveyards: new Set(),
   lockedMigrators: new Set([locked]),
   wrapperImplementations: new Set([wrapperCode]),
   nodes: new Map([[ethRegistry, namehash("eth")]]),

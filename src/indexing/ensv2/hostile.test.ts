@@ -134,6 +134,7 @@ const tokenId = BigInt(labelHash) & ~0xffff_ffffn;
 const owner: Hex = `0x${"a1".repeat(20)}`;
 const nothingKnown: V2KnownContracts = {
   migrators: new Set(),
+  graveyards: new Set(),
   lockedMigrators: new Set(),
   wrapperImplementations: new Set(),
   nodes: new Map(),

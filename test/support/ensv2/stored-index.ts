@@ -1,6 +1,6 @@
 import { PGlite } from "@electric-sql/pglite";
 import { getTableColumns } from "drizzle-orm";
-import { createDatabase, type Database } from "../../../src/api/database/client.ts";
+import { createDatabase, type QueuedDatabase } from "../../../src/api/database/client.ts";
 import { keccak256 } from "../../../src/ens/keccak.ts";
 import { indexStatements, tableStatements, tables } from "../create-tables.ts";
 import type { createRecordedIndex } from "./recorded-index.ts";
@@ -12,7 +12,7 @@ type Store = Pick<ReturnType<typeof createRecordedIndex>, "store">["store"];
  * What was read of a resolver's records is read again only when one of the resolver's rows changed.
  */
 export async function createStoredIndex(): Promise<{
-  database: Database;
+  database: QueuedDatabase;
   client: PGlite;
   store: (index: Pick<ReturnType<typeof createRecordedIndex>, "store">) => Promise<void>;
 }> {
@@ -24,6 +24,7 @@ export async function createStoredIndex(): Promise<{
   return {
     client,
     database: {
+      ...reader,
       async row(sql, values, signal) {
         const resolver = values.findLast((value) => digests.has(value));
         if (resolver === undefined || !readsOneResolver(sql)) return reader.row(sql, values, signal);
