@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { type Abi, type AbiEvent, decodeEventLog, type Hex, isAddress, toEventSelector } from "viem";
 import type { Recording } from "../../../devnet/recording.ts";
 import { type Config, parseEnvironment } from "../../../src/config/environment.ts";
@@ -62,9 +63,12 @@ export function createRecordedIndex(
   const routes = Object.entries(sources).flatMap(([source, entry]) => routesOf(source, entry, logs));
   const byTopic = Map.groupBy(routes, ({ topic }) => topic);
 
+  let turns = 0;
   /** Plays a log; says how many handlers it reached. */
   async function play(log: PlayedLog & { sender?: Hex }): Promise<number> {
     let reached = 0;
+    // The store never waits: without a pause the test runner would think that the worker is dead.
+    if (turns++ % 1000 === 0) await setImmediate();
     const block = Number(log.blockNumber);
     const topics: readonly (Hex | null)[] = [...log.topics, null, null, null, null].slice(0, 4);
     for (const { item, key, matches } of byTopic.get(log.topics[0] ?? "0x") ?? []) {

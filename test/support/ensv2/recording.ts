@@ -118,8 +118,7 @@ export function v2DatasourcesFile(addresses: Readonly<Record<string, Hex>> = v2A
       [v2ChainId]: {
         contracts: {
           ...Object.fromEntries(contractsOfV2.map((name) => [name, source(name)])),
-          USDC: source("MockUSDC"),
-          DAI: source("MockDAI"),
+          ...("MockUSDC" in addresses ? { USDC: source("MockUSDC"), DAI: source("MockDAI") } : {}),
         },
       },
     },
