@@ -90,7 +90,7 @@ export function entryDifferences(
 const hashesOf = (labels: readonly Hex[]) => labels.map((raw) => keccak256(hexToBytes(raw)));
 
 /** Names by their labels as bytes, as the stored index has them at a time. */
-export function readNames(
+function readNames(
   { config }: Index,
   { database }: Stored,
   { labels, time }: { labels: readonly (readonly Hex[])[]; time: number },

@@ -178,4 +178,4 @@ export function createFirstGeneration(chain: PlayedChain, contracts: FirstContra
 }
 
 /** A model of the first generation. */
-export type FirstGenerationModel = ReturnType<typeof createFirstGeneration>;
+type FirstGenerationModel = ReturnType<typeof createFirstGeneration>;

@@ -14,7 +14,7 @@ import type { Recording } from "../../../devnet/recording.ts";
 // A chain of emitted logs: what the models of the contracts in this folder write to. Blocks have a time; there is no gas.
 
 /** 32 bytes of an address, a number or a hash, as a topic. */
-export function topic(value: Hex | bigint): Hex {
+function topic(value: Hex | bigint): Hex {
   return typeof value === "bigint" ? numberToHex(value, { size: 32 }) : padHex(value, { size: 32 });
 }
 
