@@ -178,4 +178,3 @@ export function createFirstGeneration(chain: PlayedChain, contracts: FirstContra
 }
 
 /** A model of the first generation. */
-type FirstGenerationModel = ReturnType<typeof createFirstGeneration>;
