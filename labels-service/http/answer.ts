@@ -154,7 +154,9 @@ async function writeAnswer(
     // A long text is encoded once, for its length and for the connection.
     const bytes = typeof body === "string" && body.length > writeSize ? Buffer.from(body) : body;
     const length = Buffer.byteLength(bytes);
-    response.writeHead(status, [...head, "content-length", String(length)]).end(bytes);
+    head.push("content-length", String(length));
+    // Plain ASCII needs no conversion.
+    response.writeHead(status, head).end(bytes, length === bytes.length ? "latin1" : "utf8");
     if (length <= writeSize) return;
   } else response.writeHead(status, head);
   response.setTimeout(patience.stalledMs);
