@@ -2,6 +2,7 @@ import { createConfig } from "ponder";
 import { entriesForRate } from "./src/config/chains.ts";
 import { readConfig } from "./src/config/environment.ts";
 import { type ContractSources, contractSources } from "./src/config/sources.ts";
+import { sharedDoubts } from "./src/ponder/cache.ts";
 import { processLog } from "./src/ponder/process.ts";
 import { checkedUrls } from "./src/rpc/checked-rpc.ts";
 import { openAnswerCount } from "./src/rpc/nodes.ts";
@@ -17,9 +18,11 @@ const chains = Object.fromEntries(
       id,
       rpc: checkedUrls(entriesForRate(rpc.http, config.rpcRequestsPerSecond), {
         chain: name,
+        chainId: id,
         crossCheckShare: config.rpcCrossCheckPercent / 100,
         log,
         count,
+        doubt: (ranges) => void sharedDoubts().set(id, ranges),
         random: Math.random,
         now: Date.now,
       }),

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { keepDoubts } from "../src/ponder/cache.ts";
 import {
   addBlocks,
   addIndex,
@@ -105,4 +106,15 @@ test("a test chain that is shorter was recreated", async () => {
 test("nodes that do not respond do not hold up the start", async () => {
   await check(["http://127.0.0.1:1"]);
   expect(messages).toEqual([expect.stringContaining("Could not compare chain 1 with the index")]);
+});
+
+test("an embedded index with blocks in doubt starts over without them", async () => {
+  const database = await PGlite.create(directory);
+  await keepDoubts((text, values) => database.query(text, values), 1, [{ from: 50, to: 70 }]);
+  await database.close();
+  await check([await startNode({ fork: 100, head: 100 })]);
+  expect(messages).toEqual([
+    "The index starts over: an RPC URL left out or invented logs; the blocks in doubt were purged from the cache.",
+  ]);
+  expect(await cached()).toEqual([40]);
 });

@@ -1,6 +1,13 @@
 import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
-import { orphanedBy, purgeCache } from "../src/ponder/cache.ts";
+import {
+  type CachedRange,
+  doubtSection,
+  orphanedBy,
+  purgeCache,
+  purgeCommands,
+  readDoubts,
+} from "../src/ponder/cache.ts";
 import { type Contradiction, findContradiction, requestHash } from "../src/ponder/finalized-blocks.ts";
 import { isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
 import { nameOfUrl, type OpenDatabase, openDatabase, PreflightError } from "./preflight.ts";
@@ -61,9 +68,14 @@ async function compareWith(run: Statement, config: Settings, tools: Tools): Prom
     found.push(contradiction);
   }
   const orphan = await orphanedBy(run, config.databaseSchema);
-  if (found.length === 0 && orphan === undefined) return undefined;
-  if (config.databaseUrl !== undefined) throw refusal(config.databaseSchema, found, orphan);
-  await startOver(run, config.databaseSchema, found, tools);
+  const doubts = await readDoubts(
+    run,
+    config.chains.map(({ id }) => id),
+  );
+  if (found.length === 0 && orphan === undefined && doubts.length === 0) return undefined;
+  if (config.databaseUrl === undefined) await startOver(run, config.databaseSchema, { found, doubts }, tools);
+  else if (found.length > 0 || doubts.length === 0) throw refusal(config.databaseSchema, found, orphan);
+  else throw doubtRefusal(config.databaseSchema, doubts);
   return undefined;
 }
 
@@ -91,12 +103,15 @@ class SilentNodesError extends Error {
 const describe = ({ chainId, block, ours, theirs }: Contradiction) =>
   `block ${block} of chain ${chainId} is ${ours} in the index, ${theirs === undefined ? "and the node has no such block" : `${theirs} at the node`}`;
 
+const newIndexOf = (schema: string) =>
+  `Set a new DATABASE_SCHEMA, or drop the old index: DROP SCHEMA ${quoted(schema)} CASCADE.`;
+
 function refusal(
   schema: string,
   found: readonly Contradiction[],
   orphan: { chainId: number; from: number } | undefined,
 ): PreflightError {
-  const newIndex = `Set a new DATABASE_SCHEMA, or drop the old index: DROP SCHEMA ${quoted(schema)} CASCADE.`;
+  const newIndex = newIndexOf(schema);
   if (found.length === 0) {
     return new PreflightError(
       `The index in schema "${schema}" rests on blocks of chain ${orphan?.chainId} from ${orphan?.from} on, which were purged. ${newIndex} ${section}`,
@@ -112,20 +127,31 @@ function refusal(
   );
 }
 
+function doubtRefusal(schema: string, doubts: readonly Required<CachedRange>[]): PreflightError {
+  return new PreflightError(
+    `An RPC URL left out or invented logs, and what it returned before may be in the cache and in the index. Take the URL out ` +
+      `of RPC_URL_<chainId>, or add one of another provider. Then remove the blocks in doubt:\n\n` +
+      `  ${purgeCommands(doubts, "\n  ")}\n\nThen build a new index. ${newIndexOf(schema)} ${doubtSection}`,
+  );
+}
+
 /** Purges the cache of an embedded database and drops its index: its test chains are often recreated. */
 async function startOver(
   run: Statement,
   schema: string,
-  found: readonly Contradiction[],
+  { found, doubts }: { found: readonly Contradiction[]; doubts: readonly Required<CachedRange>[] },
   { log, now }: Tools,
 ) {
   for (const { chainId, from } of found) await purgeCache(run, { chainId, from }, now());
+  for (const range of doubts) await purgeCache(run, range, now());
   await run(`DROP SCHEMA IF EXISTS ${quoted(schema)} CASCADE`);
   await run(`CREATE SCHEMA ${quoted(schema)}`);
   const purged = found.map(({ chainId, from }) => `chain ${chainId} from block ${from} on`).join(", ");
   const reason =
     found.length === 0
-      ? "blocks that it rests on were purged from the cache"
+      ? doubts.length > 0
+        ? "an RPC URL left out or invented logs; the blocks in doubt were purged from the cache"
+        : "blocks that it rests on were purged from the cache"
       : `${found.map(describe).join("; ")}. Purged from the cache: ${purged}`;
   log(`The index starts over: ${reason}.`);
 }

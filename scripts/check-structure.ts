@@ -121,7 +121,11 @@ export const rooms: readonly Room[] = [
     ],
   },
   { path: "labels-service", imports: [...forLabels, "labels-service/formats", "labels-service/commands"] },
-  { path: "scripts", imports: ["src/log", "src/labels", "src/config", "src/ponder"], packages: ["pg"] },
+  {
+    path: "scripts",
+    imports: ["src/log", "src/labels", "src/config", "src/ponder", "src/rpc"],
+    packages: ["pg"],
+  },
   { path: "", imports: ["src/schema", "src/config", "src/ponder", "src/rpc"], packages: ["ponder"] },
   { path: "devnet", imports: ["abis", "src/deployments", "labels-service/store"] },
   { path: "test", imports: "everything" },

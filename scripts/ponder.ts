@@ -91,7 +91,7 @@ async function main([command, ...options]: string[]): Promise<number> {
     const pause = isDiskFull ? fullDiskPause : restartPause;
     const reason = isDiskFull
       ? 'The disk of the database is full. Free space on it: see "When the disk is full" in docs/operations.md'
-      : "A dependency failed for too long";
+      : 'A dependency failed for too long: see "While something is away" in docs/operations.md';
     log(`${reason}; restarting in ${pause / 1000} s.`);
     await wait(pause);
   }
@@ -161,10 +161,16 @@ try {
   // Errors of configuration and environment are one message; anything else is a bug, shown with its stack.
   const isExpected =
     error instanceof ConfigurationError || error instanceof PreflightError || isLabelFault(error);
-  console.error(isExpected ? (error as Error).message : error);
+  console.error(isExpected ? withSection((error as Error).message) : error);
   process.exitCode = 1;
 }
 
 function isLabelFault(error: unknown): boolean {
   return error instanceof Error && ["LabelSourceError", "LabelFileError"].includes(error.name);
+}
+
+/** The message, with the section that operators read on in. */
+function withSection(message: string): string {
+  if (message.includes("docs/operations.md")) return message;
+  return `${message}\nSee "When the start is refused" in docs/operations.md.`;
 }

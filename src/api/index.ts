@@ -6,6 +6,7 @@ import { contractSources } from "../config/sources.ts";
 import { indexedSubregistries } from "../deployments/namespaces.ts";
 import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
+import { createDoubtWatch, sharedDoubts } from "../ponder/cache.ts";
 import { isBackfillComplete, restoreHeads } from "../ponder/checkpoints.ts";
 import { createChainWatch } from "../ponder/finalized-blocks.ts";
 import { createProgress, guardNextServer } from "../ponder/http-server.ts";
@@ -22,10 +23,9 @@ import { knownContracts } from "./resolution/known-contracts.ts";
 import { v2ContractsOf } from "./resolution/v2-names.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
 import { endOfChain, statusChains } from "./status/facts.ts";
-import { watchLabelsVersion } from "./status/labels-version.ts";
 import { isBackfilled } from "./status/snapshot.ts";
 import { openStatus } from "./status/status-source.ts";
-import { readVersions } from "./status/versions.ts";
+import { readVersions, watchLabelsVersion } from "./status/versions.ts";
 import { createSubgraph, subgraphRoutes } from "./subgraph/routes.ts";
 
 const config = readConfig();
@@ -47,6 +47,11 @@ if (chainWatch !== undefined) {
   chainWatch.start();
   ponder.onStop(chainWatch.stop);
 }
+const doubtWatch = createDoubtWatch({ run: ponder.write, log, doubts: sharedDoubts() });
+if (ponder.isIndexer) {
+  doubtWatch.start();
+  ponder.onStop(doubtWatch.stop);
+}
 
 const chains = statusChains(config.chains, Object.values(contractSources(config)));
 
@@ -56,7 +61,7 @@ const status = openStatus({
   database,
   clients: publicClients,
   chains,
-  fault: chainWatch?.fault,
+  fault: () => chainWatch?.fault() ?? doubtWatch.fault(),
   registry: metricsRegistry(),
 });
 

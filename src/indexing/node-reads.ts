@@ -3,7 +3,7 @@ import { type Abi, decodeFunctionResult, encodeFunctionData, getAddress, type He
 import { textRecordAbi } from "../../abis/resolver.ts";
 import { threednsMetadataAbi } from "../../abis/threedns.ts";
 import { isContractRefusal, isRefusal } from "../ens/contract-refusals.ts";
-import { isReadGranted } from "./read-allowances.ts";
+import { readAllowance } from "../schema/protocol-acceleration.ts";
 import type { AskNodes, NodeRequest, Scope } from "./scope.ts";
 
 type Timing = { firstWaitMs: number; longestWaitMs: number; repeatMs: number; probeMs: number };
@@ -15,9 +15,8 @@ const tries = { failed: 3, slow: 2, unwell: 8, throttled: 8 };
 const longestRepeatMs = 1_000;
 
 /**
- * Reads of indexing functions whose subject an attacker can choose. They do not go through Ponder's client: it would
- * follow OffchainLookup, try ten times over a minute, and read responses of any size. The price is that a new index
- * reads them again. `onOutage` is called when a read starts to wait for a chain.
+ * Reads of indexing functions whose subject an attacker can choose, not through Ponder's client: it would follow OffchainLookup, try
+ * ten times, and read responses of any size. A new index reads them again. `onOutage`: a read starts to wait for a chain.
  */
 export function createNodes(
   chains: readonly { id: number; rpc: { http: readonly string[] } }[],
@@ -77,8 +76,8 @@ type Patience = ReturnType<typeof createPatience>;
 const patienceWindowMs = 60_000;
 const fruitlessRepeats = 3;
 
-// Retries are for temporary failures. While none of the latest was temporary, the next ones get one short attempt:
-// whoever can cause a failure can cause any number, and together they must not stall the index.
+// Retries are for temporary failures. While none of the latest was temporary, the next ones get one short attempt: whoever can
+// cause a failure can cause any number, and together they must not stall the index.
 function createPatience() {
   let fruitless: number[] = [];
   return {
@@ -267,4 +266,35 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
     clearTimeout(timer);
     work.catch(() => undefined); // It may fail later, when nobody waits for it.
   }
+}
+
+// How much of the chain's time a read costs, and how much may be spent ahead. Events that cause reads cost a few
+// thousand gas: without this, one full block of them would stall the index for minutes.
+const prices = {
+  // Text records of unconfigured contracts: 100 at once, then one a second. Transactions with accounts: 30, then one in ten seconds.
+  text: { costMs: 1_000n, aheadMs: 100_000n },
+  transaction: { costMs: 10_000n, aheadMs: 300_000n },
+};
+
+/**
+ * Whether the event may cause a read, and accounts for it; an anomaly if not. It depends on the chain alone, so that every
+ * index of the same blocks reads the same. Of one transaction, a read of its addresses counts once.
+ */
+export async function isReadGranted(scope: Scope, kind: keyof typeof prices): Promise<boolean> {
+  const { db, chainId, transactionHash } = scope;
+  const { costMs, aheadMs } = prices[kind];
+  const row = await db.find(readAllowance, { chainId, kind });
+  if (kind === "transaction" && row?.transactionHash === transactionHash) return true;
+  const now = scope.timestamp * 1_000n;
+  const paidAt = (row !== null && row.paidAt > now ? row.paidAt : now) + costMs;
+  if (paidAt > now + aheadMs) {
+    scope.report("too-many-reads", scope);
+    return false;
+  }
+  const spent = { paidAt, transactionHash };
+  await db
+    .insert(readAllowance)
+    .values({ chainId, kind, ...spent })
+    .onConflictDoUpdate(spent);
+  return true;
 }

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { labelhashOf } from "../ens/labels.ts";
 import { addrReverseNode } from "../ens/nodes.ts";
-import { isReadGranted } from "./read-allowances.ts";
+import { isReadGranted } from "./node-reads.ts";
 import type { AskNodes, Scope } from "./scope.ts";
 
 /**

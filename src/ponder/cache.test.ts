@@ -2,7 +2,16 @@ import type { PGlite } from "@electric-sql/pglite";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { addBlocks, addIndex, openPonderCache, resetPonderCache } from "../../test/support/ponder/cache.ts";
-import { CacheInUseError, orphanedBy, purgeCache } from "./cache.ts";
+import {
+  CacheInUseError,
+  createDoubtWatch,
+  type Doubts,
+  keepDoubts,
+  mergeRanges,
+  orphanedBy,
+  purgeCache,
+  readDoubts,
+} from "./cache.ts";
 import type { Statement } from "./sql-client.ts";
 
 let database: PGlite;
@@ -144,4 +153,62 @@ test("a database without a cache has nothing to remove", async () => {
     removed: {},
     orphaned: [],
   });
+});
+
+// --- Ranges in doubt ---
+
+test("ranges that overlap or touch are one; beyond five, what spans them all", () => {
+  expect(
+    mergeRanges([
+      { from: 8, to: 9 },
+      { from: 1, to: 4 },
+      { from: 5, to: 6 },
+      { from: 2, to: 3 },
+    ]),
+  ).toEqual([
+    { from: 1, to: 6 },
+    { from: 8, to: 9 },
+  ]);
+  const many = Array.from({ length: 6 }, (_, i) => ({ from: i * 10, to: i * 10 + 1 }));
+  expect(mergeRanges(many)).toEqual([{ from: 0, to: 51 }]);
+  expect(mergeRanges([])).toEqual([]);
+});
+
+test("ranges in doubt are kept by chain until they are purged", async () => {
+  await keepDoubts(run, 1, [{ from: 20, to: 29 }]);
+  await keepDoubts(run, 2, [{ from: 5, to: 9 }]);
+  await keepDoubts(run, 1, [
+    { from: 20, to: 25 },
+    { from: 40, to: 41 },
+  ]);
+  expect(await readDoubts(run, [1, 2])).toEqual([
+    { chainId: 1, from: 20, to: 25 },
+    { chainId: 1, from: 40, to: 41 },
+    { chainId: 2, from: 5, to: 9 },
+  ]);
+  await purgeCache(run, { chainId: 1, from: 20, to: 25 }, now);
+  expect(await readDoubts(run, [1])).toEqual([{ chainId: 1, from: 40, to: 41 }]);
+});
+
+test("a watch stores ranges in doubt as they come and go, and says what to run", async () => {
+  const doubts: Doubts = new Map();
+  const said: string[] = [];
+  const watch = createDoubtWatch({ run, doubts, log: (_level, message) => void said.push(message) });
+  await watch.look();
+  expect(watch.fault()).toBeUndefined();
+  doubts.set(1, [
+    { from: 20, to: 29 },
+    { from: 25, to: 35 },
+  ]);
+  await watch.look();
+  await watch.look();
+  expect(await readDoubts(run, [1])).toEqual([{ chainId: 1, from: 20, to: 35 }]);
+  expect(said).toEqual([
+    expect.stringContaining('run "npm run cache -- purge --chain 1 --from 20 --to 35" and build a new index'),
+  ]);
+  expect(watch.fault()?.reason).toBe(said[0]);
+  doubts.set(1, []);
+  await watch.look();
+  expect(watch.fault()).toBeUndefined();
+  expect(await readDoubts(run, [1])).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import type { Log } from "../log/json-log.ts";
 import { parseCheckpoint } from "./checkpoints.ts";
 import { hasTable, quoted, type Statement } from "./sql-client.ts";
 
@@ -22,6 +23,7 @@ const tables = {
   rpc_request_results: "coalesce(block_number, $2)",
   factory_addresses: "block_number",
   finalized_hashes: "number",
+  doubtful_ranges: "from_block",
 };
 
 /**
@@ -141,3 +143,125 @@ export async function orphanedBy(
   const [row] = rows;
   return row && { chainId: Number(row["chain"]), from: Number(row["block"]) };
 }
+
+// --- Ranges that a node returned before it was proven wrong ---
+
+/** Ranges in doubt, by chain. */
+export type Doubts = Map<number, readonly { from: number; to: number }[]>;
+
+const doubtsKey = Symbol.for("names.doubtful-ranges");
+
+/** The ranges in doubt of this process: the checks of RPC answers write them, the API reads them. */
+export function sharedDoubts(scope: object = globalThis): Doubts {
+  // ponder: loads the configuration and the API apart, so that they share no module.
+  const shared = scope as { [doubtsKey]?: Doubts };
+  shared[doubtsKey] ??= new Map();
+  return shared[doubtsKey];
+}
+
+/** The union of ranges, ascending: those that overlap or touch are one. */
+export function unionOf(ranges: readonly { from: number; to: number }[]): { from: number; to: number }[] {
+  const union: { from: number; to: number }[] = [];
+  for (const { from, to } of [...ranges].sort((a, b) => a.from - b.from)) {
+    const last = union.at(-1);
+    if (last !== undefined && from <= last.to + 1) last.to = Math.max(last.to, to);
+    else union.push({ from, to });
+  }
+  return union;
+}
+
+/** The union of ranges, or beyond five of them what spans them all. */
+export function mergeRanges(ranges: readonly { from: number; to: number }[]): { from: number; to: number }[] {
+  const union = unionOf(ranges);
+  const [first, last] = [union[0], union.at(-1)];
+  if (union.length <= 5 || first === undefined || last === undefined) return union;
+  return [{ from: first.from, to: last.to }];
+}
+
+const createDoubts = `CREATE TABLE IF NOT EXISTS ponder_sync.doubtful_ranges
+  (chain_id bigint NOT NULL, from_block bigint NOT NULL, to_block bigint NOT NULL)`;
+
+/** Replaces the stored ranges in doubt of a chain. */
+export async function keepDoubts(
+  run: Statement,
+  chainId: number,
+  ranges: readonly { from: number; to: number }[],
+): Promise<void> {
+  await run(createDoubts);
+  await run(
+    `WITH gone AS (DELETE FROM ponder_sync.doubtful_ranges WHERE chain_id = $1)
+    INSERT INTO ponder_sync.doubtful_ranges SELECT $1, * FROM unnest($2::bigint[], $3::bigint[])`,
+    [chainId, ranges.map(({ from }) => from), ranges.map(({ to }) => to)],
+  );
+}
+
+/** The stored ranges in doubt of some chains. */
+export async function readDoubts(
+  run: Statement,
+  chainIds: readonly number[],
+): Promise<Required<CachedRange>[]> {
+  if (!(await hasTable(run, "ponder_sync.doubtful_ranges"))) return [];
+  const { rows } = await run(
+    "SELECT chain_id, from_block, to_block FROM ponder_sync.doubtful_ranges WHERE chain_id = ANY($1::bigint[]) ORDER BY 1, 2",
+    [chainIds],
+  );
+  return rows.map((row) => ({
+    chainId: Number(row["chain_id"]),
+    from: Number(row["from_block"]),
+    to: Number(row["to_block"]),
+  }));
+}
+
+/** The commands that remove ranges from the cache, separated by `separator`. */
+export const purgeCommands = (ranges: readonly Required<CachedRange>[], separator: string) =>
+  ranges
+    .map(({ chainId, from, to }) => `npm run cache -- purge --chain ${chainId} --from ${from} --to ${to}`)
+    .join(separator);
+
+const lookEveryMs = 1_000;
+
+/**
+ * Stores the ranges in doubt as they become known, so that the next start refuses the index. `fault` is for clients: since when
+ * there are some (Unix seconds), and a sentence.
+ */
+export function createDoubtWatch({ run, log, doubts }: { run: Statement; log: Log; doubts: Doubts }) {
+  let stored = "[]";
+  let since = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const current = () =>
+    [...doubts].flatMap(([chainId, ranges]) => mergeRanges(ranges).map((range) => ({ chainId, ...range })));
+  const fault = () => {
+    const ranges = current();
+    since = ranges.length === 0 ? 0 : since || Math.floor(Date.now() / 1000);
+    if (ranges.length === 0) return undefined;
+    const blocks = ranges.map(({ chainId, from, to }) => `${from} to ${to} of chain ${chainId}`).join(", ");
+    const reason =
+      `An RPC URL left out or invented logs, and what it returned before may be indexed: blocks ${blocks}. Unless this ends by ` +
+      `itself, stop the index, run "${purgeCommands(ranges, '" and "')}" and build a new index. ${doubtSection}`;
+    return { since, reason };
+  };
+  const look = async () => {
+    const text = JSON.stringify(current());
+    if (text === stored) return;
+    try {
+      for (const [chainId, ranges] of doubts) await keepDoubts(run, chainId, mergeRanges(ranges));
+      stored = text;
+      const found = fault();
+      if (found !== undefined) log("error", found.reason, {});
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      log("warn", `Could not store which blocks are in doubt, will try again: ${reason}`, {});
+    }
+  };
+  return {
+    fault,
+    look,
+    start: () => {
+      timer = setInterval(() => void look(), lookEveryMs).unref();
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+/** Where operators read on. */
+export const doubtSection = 'See "When a node leaves out logs" in docs/operations.md.';

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type DevNode, startNode } from "../../devnet/node.ts";
 import { type Answer, readRecording } from "../../devnet/recording.ts";
 import { checkedUrls } from "./checked-rpc.ts";
+import { bloomOf } from "./log-answers.ts";
 import type { RpcRequest } from "./nodes.ts";
 
 type Request = (body: RpcRequest) => Promise<unknown>;
@@ -31,12 +32,13 @@ const changing =
     body.method === method ? change((await honest(body)) as never) : honest(body);
 
 /** The checked clients of hosts, as Ponder creates them, and what they report. */
-function checked(byHost: Record<string, Request>, crossCheckShare = 0) {
+function checked(byHost: Record<string, Request>, crossCheckShare = 0, chainId = 0) {
   const log = vi.fn();
   const count = vi.fn();
+  const doubt = vi.fn();
   const urls = checkedUrls(
     Object.keys(byHost).map((host) => `http://${host}/secret`),
-    { chain: "base", crossCheckShare, log, count, random: () => 0.5, now: () => 1_000 },
+    { chain: "base", chainId, crossCheckShare, log, count, doubt, random: () => 0.5, now: () => 1_000 },
   );
   // What Ponder does with the entries.
   const backends = (urls as unknown[]).map((url) => {
@@ -46,6 +48,7 @@ function checked(byHost: Record<string, Request>, crossCheckShare = 0) {
   const kinds = () => count.mock.calls.map(([{ host, kind }]) => `${host} ${kind}`);
   return {
     log,
+    doubt,
     kinds,
     hosts: backends.map(({ hostname }) => hostname),
     request: backends[0]!.request,
@@ -232,4 +235,155 @@ test("a URL with three refused answers in a row is put aside where there is anot
   for (let i = 0; i < 3; i++) await expect(request(getLogs())).rejects.toThrow("not a list");
   expect(await request(getLogs())).toEqual(all);
   expect(kinds()).toEqual(["liar refused", "liar refused", "liar refused", "liar put-aside"]);
+});
+
+// --- Settling differences, and what was returned before ---
+
+const withoutLogsIn = (receipts: Answer[]) => receipts.map((receipt) => ({ ...receipt, logs: [] }));
+
+test("two URLs that differ: receipts of single transactions decide where blocks' receipts are not served", async () => {
+  const older =
+    (request: Request): Request =>
+    async (body) => {
+      if (body.method === "eth_getBlockReceipts") throw new Error("method not found");
+      return request(body);
+    };
+  const liar = older(changing("eth_getLogs", withoutFirst));
+  const { request, kinds } = checked({ liar, honest: older(honest) }, 1);
+  expect(await request(getLogs())).toEqual(all);
+  expect(kinds()).toContain("liar missing-logs");
+});
+
+test("two URLs that differ in logs and receipts: a third decides, and the wrong one is named", async () => {
+  const liar: Request = async (body) => {
+    const answer = (await honest(body)) as Answer[];
+    if (body.method === "eth_getLogs") return withoutFirst(answer);
+    return body.method === "eth_getBlockReceipts" ? withoutLogsIn(answer) : answer;
+  };
+  const { request, kinds, log } = checked({ liar, honest, third: honest }, 1);
+  expect(await request(getLogs())).toEqual(all);
+  expect(kinds()).toContain("liar put-aside");
+  expect(kinds()).not.toContain("honest missing-logs");
+  expect(log).toHaveBeenCalledWith(
+    "error",
+    expect.stringContaining("left out or invented logs"),
+    expect.objectContaining({ hostname: "liar", witness: "honest and third" }),
+  );
+});
+
+test("two URLs that differ where none serves receipts: the logs of a third decide", async () => {
+  const bare =
+    (request: Request): Request =>
+    async (body) => {
+      if (/Receipt/.test(body.method)) throw new Error("method not found");
+      return request(body);
+    };
+  const liar = bare(changing("eth_getLogs", withoutFirst));
+  const { request, kinds } = checked({ liar, honest: bare(honest), third: bare(honest) }, 1);
+  expect(await request(getLogs())).toEqual(all);
+  expect(kinds()).toContain("liar missing-logs");
+});
+
+test("a single URL is asked twice: what it left out the first time is found", async () => {
+  let asked = 0;
+  const moody = changing("eth_getLogs", (logs: Answer[]) => (asked++ === 0 ? withoutFirst(logs) : logs));
+  const { request, kinds } = checked({ moody }, 1);
+  expect(await request(getLogs())).toEqual(all);
+  expect(kinds()).toContain("moody missing-logs");
+});
+
+test("an answer without logs is refused if the header of a block in the range shows some", async () => {
+  const { request } = checked({ one: changing("eth_getLogs", () => []) }, 1);
+  const { blockNumber } = all[0]!;
+  await expect(
+    request(getLogs({ fromBlock: blockNumber, toBlock: blockNumber, topics: [all[0]!["topics"]] })),
+  ).rejects.toThrow(`the logs of block ${Number(blockNumber)} differ from the receipts of one`);
+});
+
+test("one block with as many logs as a limit is compared with its receipts", async () => {
+  const { blockNumber } = all[0]!;
+  const many = Array.from({ length: 1_001 }, (_, i) => ({ ...all[0]!, logIndex: `0x${i.toString(16)}` }));
+  const one: Request = async (body) => {
+    if (body.method === "eth_getLogs") return many.slice(0, 1_000);
+    return body.method === "eth_getBlockReceipts" ? [{ logs: many }] : honest(body);
+  };
+  const filter = { fromBlock: blockNumber, toBlock: blockNumber };
+  await expect(checked({ one }).request(getLogs(filter))).rejects.toThrow(/differ from the receipts of one/);
+});
+
+test("ranges that a URL returned before it was found wrong are asked for again; those that differ stay in doubt", async () => {
+  let lies = "first";
+  const liar = changing("eth_getLogs", (logs: Answer[]) => (lies === "none" ? logs : withoutFirst(logs)));
+  const { request, backends, doubt, kinds } = checked({ liar, honest }, 0.4);
+  // Its first three ranges are always compared: they must be right to go unnoticed later.
+  lies = "none";
+  const part = (from: number, to: number) => ({
+    fromBlock: `0x${from.toString(16)}`,
+    toBlock: `0x${to.toString(16)}`,
+  });
+  for (let i = 0; i < 3; i++) await request(getLogs(part(0, 60)));
+  lies = "some";
+  expect(await request(getLogs(part(61, 120)))).toHaveLength(
+    all.filter(({ blockNumber }) => Number(blockNumber) > 60 && Number(blockNumber) <= 120).length - 1,
+  );
+  const block = crowded();
+  await expect(backends[0]!.request(getLogs({ blockHash: block }))).rejects.toThrow(
+    /differ from the receipts/,
+  );
+  await vi.waitFor(() => expect(doubt).toHaveBeenCalledTimes(2));
+  expect(doubt.mock.lastCall?.[0]).toEqual([expect.objectContaining({ from: 61, to: 120 })]);
+  expect(kinds()).toContain("liar in-doubt");
+  // Ponder asks for a range again only if it did not store it.
+  await request(getLogs(part(61, 120)));
+  await request(getLogs(part(0, 60)));
+});
+
+test("a share of the live answers that fit their header is compared with the receipts too", async () => {
+  const ofBlock = [...Map.groupBy(all, (log) => log["blockHash"]).values()].find((logs) => logs.length > 1)!;
+  const { blockHash } = ofBlock[0]!;
+  const items = new Set(
+    ofBlock.slice(0, -1).flatMap((log) => [log["address"], ...(log["topics"] as string[])]),
+  );
+  const last = { ...ofBlock.at(-1)!, address: [...items][0], topics: [[...items][1]] };
+  const whole = [...ofBlock.slice(0, -1), last] as never;
+  const one: Request = async (body) => {
+    if (body.method === "eth_getLogs") return ofBlock.slice(0, -1);
+    if (body.method === "eth_getBlockReceipts") return [{ logs: whole }];
+    const answer = (await honest(body)) as Answer;
+    return body.method === "eth_getBlockByHash" ? { ...answer, logsBloom: bloomOf(whole) } : answer;
+  };
+  const body = { method: "eth_getBlockByHash", params: [blockHash, true] };
+  const careless = checked({ one });
+  await careless.request(body);
+  expect(await careless.request(getLogs({ blockHash }))).toHaveLength(ofBlock.length - 1);
+  const careful = checked({ one }, 1);
+  await careful.request(body);
+  await expect(careful.request(getLogs({ blockHash }))).rejects.toThrow(/differ from the receipts of one/);
+});
+
+test("a URL that serves another chain is refused, and put aside where there is another", async () => {
+  const id = Number(await honest({ method: "eth_chainId" }));
+  const stranger = changing("eth_chainId", () => "0x1");
+  const { backends, kinds } = checked({ stranger, honest }, 0, id);
+  await expect(backends[0]!.request(getLogs())).rejects.toThrow(
+    `Refused an answer of stranger: it answers for chain 1, not for chain ${id}.`,
+  );
+  expect(await backends[0]!.request(getLogs())).toEqual(all);
+  expect(kinds()).toContain("stranger wrong-chain");
+  expect(kinds()).toContain("stranger put-aside");
+});
+
+test("all that a single URL returned stays in doubt once it was found wrong: nobody can confirm it", async () => {
+  let isHonest = true;
+  const liar = changing("eth_getLogs", (logs: Answer[]) => (isHonest ? logs : withoutFirst(logs)));
+  const { request, doubt } = checked({ liar }, 0.4);
+  await request(getLogs({ fromBlock: "0x0", toBlock: "0x3c" }));
+  isHonest = false;
+  await expect(request(getLogs({ blockHash: crowded() }))).rejects.toThrow(/differ from the receipts/);
+  isHonest = true;
+  await request(getLogs({ fromBlock: "0x3d", toBlock: "0x50" }));
+  expect(doubt.mock.lastCall?.[0]).toEqual([
+    expect.objectContaining({ from: 0, to: 0x3c }),
+    expect.objectContaining({ from: 0x3d, to: 0x50 }),
+  ]);
 });

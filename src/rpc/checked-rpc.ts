@@ -1,29 +1,43 @@
 import {
+  type AnsweredLogs,
+  addCredit,
+  checkBlock,
+  createAnsweredLogs,
+  crossChecked,
+  isCheckDue,
+  type NodeAnswer,
+  remember,
+  type ServedRange,
+  spendCredit,
+} from "./compared-logs.ts";
+import {
   bloomOf,
   differingBlocks,
+  digestOfLogs,
+  type Header,
   type LogsFilter,
-  type LogsQuery,
   matches,
-  mayContain,
   mayHaveMore,
   queryOf,
   type RpcLog,
+  silentBlock,
 } from "./log-answers.ts";
 import {
   anotherThan,
   askMore,
-  crossChecked,
   inPlaceOf,
   type LogsRequest,
   logsOfReceipts,
   missingLogs,
   type Node,
-  type NodeAnswer,
   type Nodes,
   type NodesOptions,
+  newNode,
   type RpcRequest,
   refusal,
+  requireSameChain,
   soundLogs,
+  toHex,
 } from "./nodes.ts";
 
 /** What Ponder creates from an entry of its list of RPC URLs. */
@@ -33,6 +47,8 @@ type CheckedChain = {
   nodes: Nodes;
   answered: AnsweredLogs;
   headers: Map<string, Promise<Header | undefined>>;
+  /** URLs that were wrong, and whose earlier answers were asked for again. */
+  rechecked: Set<Node>;
 };
 
 /**
@@ -56,7 +72,7 @@ function checkedBackends(
   const byUrl = new Map<string, Node>();
   const nodes = urls.map((url) => {
     const { hostname, request } = toBackend(url);
-    const node = byUrl.get(url) ?? { host: hostname, request, refused: 0, asideUntil: 0 };
+    const node = byUrl.get(url) ?? newNode(hostname, request);
     byUrl.set(url, node);
     return node;
   });
@@ -64,6 +80,7 @@ function checkedBackends(
     nodes: { ...options, all: [...byUrl.values()] },
     answered: createAnsweredLogs(),
     headers: new Map(),
+    rechecked: new Set(),
   };
   return nodes.map((node) => ({
     hostname: node.host,
@@ -71,7 +88,18 @@ function checkedBackends(
   }));
 }
 
-function checkedRequest(chain: CheckedChain, node: Node, body: RpcRequest): Promise<unknown> {
+async function checkedRequest(chain: CheckedChain, node: Node, body: RpcRequest): Promise<unknown> {
+  await requireSameChain(chain.nodes, node);
+  try {
+    return await checkedAnswer(chain, node, body);
+  } finally {
+    for (const one of chain.nodes.all) {
+      if (one.hasLied && !chain.rechecked.has(one)) recheck(chain, one);
+    }
+  }
+}
+
+function checkedAnswer(chain: CheckedChain, node: Node, body: RpcRequest): Promise<unknown> {
   const { method, params } = body;
   const [first] = Array.isArray(params) ? params : [];
   if (method === "eth_getBlockByNumber" || method === "eth_getBlockByHash") {
@@ -93,9 +121,84 @@ async function requestLogs(chain: CheckedChain, node: Node, request: LogsRequest
     await checkLiveLogs(chain, node, { logs, blockHash: request.query.blockHash, filter: request.filter });
     return logs;
   }
-  const answer = await crossChecked(nodes, { node, logs }, request);
-  remember(answered, answer, request);
+  const isDue = isCheckDue(nodes, node, logs);
+  const answer = isDue ? await crossChecked(nodes, { node, logs }, request) : { node, logs };
+  addCredit(answered);
+  if (isDue && spendCredit(answered)) await checkSilentBlock(chain, answer, request);
+  const served = remember(answered, answer, request);
+  if (hasNoWitness(nodes)) {
+    answered.doubtful.push(served);
+    nodes.doubt(answered.doubtful);
+  }
   return answer.logs;
+}
+
+/** Whether every URL was wrong before: no other can confirm what it returns. */
+const hasNoWitness = ({ all }: Nodes) => all.every(({ hasLied }) => hasLied);
+
+const tries = 5;
+
+/**
+ * Looks at the header of a block of which an answer has no logs, in half of the cases the one after its last log: there an
+ * answer that was cut off lacks some. Throws if the block has logs that were asked for.
+ */
+async function checkSilentBlock({ nodes }: CheckedChain, { node, logs }: NodeAnswer, { query }: LogsRequest) {
+  const silent = silentBlock(logs, query, nodes.random);
+  const witness = anotherThan(nodes, node) ?? node;
+  if (silent === undefined) return;
+  const body = { method: "eth_getBlockByNumber", params: [toHex(silent), false] };
+  const header = headerIn(await askMore(nodes, witness, body));
+  if (header === undefined || !mayHaveMore(header.logsBloom, [], query)) return;
+  const all = await logsOfReceipts(nodes, witness, header.hash);
+  if (all?.some((log) => matches(log, query)))
+    throw missingLogs(nodes, node, { block: silent, witness: witness.host });
+}
+
+// --- What a URL returned before it was found wrong ---
+
+/**
+ * Asks again for all ranges that a URL returned before. Those that differ, and all until they are asked for, are in doubt:
+ * they may be stored. So are all if there is no other URL to ask. Runs beside other requests.
+ */
+function recheck(chain: CheckedChain, node: Node): void {
+  const { nodes, answered, rechecked } = chain;
+  rechecked.add(node);
+  const suspects = answered.served.filter((range) => range.node === node);
+  if (suspects.length === 0) return;
+  answered.served = answered.served.filter((range) => range.node !== node);
+  answered.doubtful.push(...suspects);
+  nodes.doubt(answered.doubtful);
+  if (hasNoWitness(nodes)) return;
+  const confirmed = async () => {
+    for (const range of suspects) {
+      if (!answered.doubtful.includes(range)) continue;
+      const isSame = await isConfirmed(chain, range);
+      if (isSame) answered.doubtful = answered.doubtful.filter((one) => one !== range);
+      else nodes.count({ chain: nodes.chain, host: node.host, kind: "in-doubt" });
+    }
+  };
+  void confirmed().finally(() => nodes.doubt(answered.doubtful));
+}
+
+async function isConfirmed({ nodes }: CheckedChain, range: ServedRange): Promise<boolean> {
+  const { from, to, selection, digest } = range;
+  const [address, topics] = JSON.parse(selection) as [LogsFilter["address"], LogsFilter["topics"]];
+  const filter: LogsFilter = { fromBlock: toHex(from), toBlock: toHex(to) };
+  if (address) filter.address = address;
+  if (topics) filter.topics = topics;
+  const query = queryOf(filter);
+  if (query === undefined) return false;
+  for (let i = 0; i < tries; i++) {
+    try {
+      const node = inPlaceOf(nodes, range.node);
+      const logs = await soundLogs(nodes, node, { filter, query });
+      const answer = await crossChecked(nodes, { node, logs }, { filter, query });
+      return digestOfLogs(answer.logs) === digest;
+    } catch {
+      // A failed request says nothing about the range: it stays in doubt if the next ones fail too.
+    }
+  }
+  return false;
 }
 
 /**
@@ -117,10 +220,13 @@ async function checkLiveLogs(
     throw refusal(nodes, node, `logs of block ${number} carry another number`);
   const bloom = header.logsBloom.toLowerCase();
   const isGapless = logs.length === 0 || Number(logs.at(-1)?.logIndex) === logs.length - 1;
-  if (isGapless && bloomOf(logs) === bloom) return;
+  const isSound = isGapless && bloomOf(logs) === bloom;
+  // A last log whose contract and topics other logs have too is missing unseen.
+  if (isSound && (nodes.crossCheckShare === 0 || nodes.random() >= nodes.crossCheckShare)) return;
   const witness = anotherThan(nodes, node) ?? node;
   const truth = await logsOfReceipts(nodes, witness, blockHash);
   const isProven = truth !== undefined && (witness !== node || bloomOf(truth) === bloom);
+  if (!isProven && isSound) return;
   if (!isProven) {
     nodes.count({ chain: nodes.chain, host: node.host, kind: "unverified" });
     // Some chains have headers with other blooms, or none: a node that agrees with itself must not stop them.
@@ -178,122 +284,4 @@ async function headerOf({ nodes, headers }: CheckedChain, node: Node, hash: stri
   const known = await headers.get(hash);
   if (known !== undefined) return known;
   return headerIn(await askMore(nodes, node, { method: "eth_getBlockByHash", params: [hash, false] }));
-}
-
-// --- Logs that wait for their blocks ---
-
-/** What the checks read of a block. */
-type Header = { number: string; hash: string; logsBloom: string };
-
-/** Ranges of logs that Ponder received, and their logs by block until Ponder fetches the block. */
-type AnsweredLogs = {
-  ranges: { query: LogsQuery; node: Node }[];
-  /** By block number and by the text of the filter, so that an answer replaces the one before it. */
-  byBlock: Map<number, Map<string, RpcLog[]>>;
-  /** Receipts that may be requested now: a share of the blocks before; all once a URL was wrong. */
-  credit: number;
-};
-
-const mostCredit = 5;
-const creditOfBlock = 0.01;
-const mostRanges = 4_000;
-const mostBlocks = 100_000;
-
-function createAnsweredLogs(): AnsweredLogs {
-  return { ranges: [], byBlock: new Map(), credit: mostCredit };
-}
-
-/** Keeps an answer for the check of its blocks. */
-function remember(
-  { ranges, byBlock }: AnsweredLogs,
-  { node, logs }: NodeAnswer,
-  { filter, query }: LogsRequest,
-) {
-  const selection = JSON.stringify([filter.address, filter.topics]);
-  ranges.push({ query, node });
-  if (ranges.length > mostRanges) ranges.splice(0, mostRanges / 4);
-  let start = 0;
-  for (let i = 1; i <= logs.length; i++) {
-    if (i < logs.length && logs[i]?.blockNumber === logs[start]?.blockNumber) continue;
-    const block = Number(logs[start]?.blockNumber);
-    const slice = logs.slice(start, i);
-    const known = byBlock.get(block);
-    if (known === undefined) byBlock.set(block, new Map([[selection, slice]]));
-    else known.set(selection, slice);
-    start = i;
-  }
-  for (const oldest of byBlock.keys()) {
-    if (byBlock.size <= mostBlocks) break;
-    byBlock.delete(oldest);
-  }
-}
-
-/**
- * Checks a block of the backfill against the logs that were returned for it. Throws if they are of another block or not in its
- * bloom. Where the bloom may contain more than they have, the receipts of a share of such blocks are compared with them.
- * ponder: a failed block makes Ponder fetch the range again, logs included, ten times at most; then the process ends.
- */
-async function checkBlock(
-  nodes: Nodes,
-  answered: AnsweredLogs,
-  { node, block }: { node: Node; block: Header },
-) {
-  answered.credit = Math.min(answered.credit + creditOfBlock, Math.max(answered.credit, mostCredit));
-  const number = Number(block.number);
-  const known = answered.byBlock.get(number);
-  if (known === undefined) return;
-  const logs = [...known.values()].flat();
-  const ranges = answered.ranges.filter(({ query }) => query.from <= number && number <= query.to);
-  try {
-    const problem = headerProblem(block, logs);
-    if (problem !== undefined) throw refusal(nodes, node, problem, { isFinal: true });
-    const isDoubtful = ranges.some(({ query }) => mayHaveMore(block.logsBloom, logs, query));
-    if (isDoubtful && answered.credit >= 1) {
-      answered.credit -= 1;
-      await compareWithReceipts(nodes, { block, logs, ranges });
-    }
-  } catch (error) {
-    answered.credit = Number.POSITIVE_INFINITY;
-    answered.ranges = [];
-    answered.byBlock.clear();
-    throw error;
-  }
-  answered.byBlock.delete(number);
-}
-
-function headerProblem({ number, hash, logsBloom }: Header, logs: readonly RpcLog[]): string | undefined {
-  for (const { blockHash, address, topics, logIndex } of logs) {
-    const name = `log ${Number(logIndex)} of block ${Number(number)}`;
-    if (blockHash !== hash) return `${name} has block hash ${blockHash}, but the block has ${hash}`;
-    const [topic0] = topics;
-    if (!mayContain(logsBloom, address) || (topic0 !== undefined && !mayContain(logsBloom, topic0)))
-      return `${name} is not in the block's bloom`;
-  }
-  return undefined;
-}
-
-async function compareWithReceipts(
-  nodes: Nodes,
-  { block, logs, ranges }: { block: Header; logs: readonly RpcLog[]; ranges: AnsweredLogs["ranges"] },
-) {
-  const [first] = ranges;
-  if (first === undefined) return;
-  const witness = anotherThan(nodes, first.node) ?? first.node;
-  const all = await logsOfReceipts(nodes, witness, block.hash);
-  if (all === undefined) {
-    nodes.count({ chain: nodes.chain, host: witness.host, kind: "unverified" });
-    return;
-  }
-  const known = new Set(logs.map(({ logIndex }) => Number(logIndex)));
-  const missing = all.filter(
-    ({ logIndex, address }) => !known.has(Number(logIndex)) && mayContain(block.logsBloom, address),
-  );
-  const lacking = ranges.find(({ query }) => missing.some((log) => matches(log, query)));
-  if (lacking === undefined) return;
-  // Ponder has the logs already: only a failure of the block keeps it from storing them.
-  throw missingLogs(nodes, lacking.node, {
-    block: Number(block.number),
-    witness: witness.host,
-    isFinal: true,
-  });
 }

@@ -124,19 +124,49 @@ export function mayBeCutOff(count: number): boolean {
   return count > 0 && count % 1_000 === 0;
 }
 
+/** Logs that only one of two answers has. */
+export function differingLogs(one: readonly RpcLog[], other: readonly RpcLog[]): RpcLog[] {
+  const textsOf = (logs: readonly RpcLog[]) => new Map(logs.map((log) => [logText(log), log]));
+  const [ones, others] = [textsOf(one), textsOf(other)];
+  const only = (these: Map<string, RpcLog>, those: Map<string, RpcLog>) =>
+    [...these].flatMap(([text, log]) => (those.has(text) ? [] : [log]));
+  return [...only(ones, others), ...only(others, ones)];
+}
+
 /** Numbers of the blocks in which two answers to one query differ, ascending. */
 export function differingBlocks(one: readonly RpcLog[], other: readonly RpcLog[]): number[] {
-  const textsOf = (logs: readonly RpcLog[]) =>
-    new Map(logs.map((log) => [logText(log), Number(log.blockNumber)]));
-  const [ones, others] = [textsOf(one), textsOf(other)];
-  const only = (these: Map<string, number>, those: Map<string, number>) =>
-    [...these].flatMap(([text, block]) => (those.has(text) ? [] : [block]));
-  return [...new Set([...only(ones, others), ...only(others, ones)])].sort((a, b) => a - b);
+  const blocks = differingLogs(one, other).map(({ blockNumber }) => Number(blockNumber));
+  return [...new Set(blocks)].sort((a, b) => a - b);
 }
 
 /** All that a log says, as one text: equal for equal logs of different nodes. */
 function logText({ blockHash, logIndex, transactionHash, address, topics, data }: RpcLog): string {
   return [blockHash, Number(logIndex), transactionHash, address, ...topics, data].join(" ").toLowerCase();
+}
+
+/** Differs, most likely, between two lists of logs of which one lacks some. */
+export function digestOfLogs(logs: readonly RpcLog[]): number {
+  let digest = logs.length;
+  for (const { blockNumber, logIndex } of logs) {
+    digest = (Math.imul(digest, 31) + Number(blockNumber) * 65_537 + Number(logIndex)) | 0;
+  }
+  return digest;
+}
+
+/** A block of a range without logs, in half of the cases the one after the last log; undefined if none is found at once. */
+export function silentBlock(
+  logs: readonly RpcLog[],
+  { from, to }: Pick<LogsQuery, "from" | "to">,
+  random: () => number,
+): number | undefined {
+  const known = new Set(logs.map(({ blockNumber }) => Number(blockNumber)));
+  const next = Number(logs.at(-1)?.blockNumber ?? from - 1) + 1;
+  if (next <= to && random() < 0.5) return next;
+  for (let i = 0; i < 5; i++) {
+    const block = from + Math.floor(random() * (to - from + 1));
+    if (!known.has(block)) return block;
+  }
+  return undefined;
 }
 
 // --- Blooms (Ethereum yellow paper, 4.3.1: three bits of 2,048 for each address and topic) ---
@@ -198,4 +228,22 @@ export function bloomOf(logs: readonly RpcLog[]): string {
     for (const topic of topics) add(topic);
   }
   return `0x${bloom.toString("hex")}`;
+}
+
+/** What the checks read of a block. */
+export type Header = { number: string; hash: string; logsBloom: string };
+
+/** What contradicts the header of a block in logs of it; undefined if nothing does. */
+export function headerProblem(
+  { number, hash, logsBloom }: Header,
+  logs: readonly RpcLog[],
+): string | undefined {
+  for (const { blockHash, address, topics, logIndex } of logs) {
+    const name = `log ${Number(logIndex)} of block ${Number(number)}`;
+    if (blockHash !== hash) return `${name} has block hash ${blockHash}, but the block has ${hash}`;
+    const [topic0] = topics;
+    if (!mayContain(logsBloom, address) || (topic0 !== undefined && !mayContain(logsBloom, topic0)))
+      return `${name} is not in the block's bloom`;
+  }
+  return undefined;
 }

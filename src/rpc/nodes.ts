@@ -2,7 +2,6 @@ import { Counter } from "prom-client";
 import type { Log } from "../log/json-log.ts";
 import { metricsRegistry } from "../ponder/process.ts";
 import {
-  differingBlocks,
   type LogsFilter,
   type LogsQuery,
   logsProblem,
@@ -20,6 +19,12 @@ export type Node = {
   request: (body: RpcRequest) => Promise<unknown>;
   /** Answers in a row that were refused. */
   refused: number;
+  /** Ranges of its logs that were compared; the first few always are. */
+  compared: number;
+  /** Whether it left out or invented logs: from then on every range of it is compared. */
+  hasLied: boolean;
+  /** Requests until its chain id is asked for again. */
+  trusted: number;
   /** Until when the other URLs answer in its place, in milliseconds since 1970. */
   asideUntil: number;
 };
@@ -27,16 +32,31 @@ export type Node = {
 /** What the checks of one chain need. */
 export type NodesOptions = {
   chain: string;
-  /** Share of the ranges of logs, from 0 to 1, that a second URL is asked for too. */
+  /** Share of the ranges of logs, from 0 to 1, that are asked for twice: of a second URL, if there is one. */
   crossCheckShare: number;
+  /** Id of the chain; 0 does not compare it. */
+  chainId: number;
   log: Log;
   count: CountAnswer;
+  /** Takes the block ranges that may have been stored with wrong logs: all that are known now. */
+  doubt: (ranges: readonly BlockRange[]) => void;
   random: () => number;
   now: () => number;
 };
 
+/** Blocks from `from` to `to`, both included. */
+export type BlockRange = { from: number; to: number };
+
 // Kinds of answers and checks that are counted.
-type AnswerKind = "refused" | "missing-logs" | "put-aside" | "cut-off" | "extra-request" | "unverified";
+type AnswerKind =
+  | "refused"
+  | "missing-logs"
+  | "put-aside"
+  | "cut-off"
+  | "extra-request"
+  | "unverified"
+  | "in-doubt"
+  | "wrong-chain";
 
 /** Counts an answer or a check by chain and host. */
 export type CountAnswer = (fact: { chain: string; host: string; kind: AnswerKind }) => void;
@@ -57,6 +77,17 @@ export function openAnswerCount(): CountAnswer {
   });
   return (fact) => counter.inc(fact);
 }
+
+/** A URL that nothing is known of yet. */
+export const newNode = (host: string, request: Node["request"]): Node => ({
+  host,
+  request,
+  refused: 0,
+  asideUntil: 0,
+  compared: 0,
+  hasLied: false,
+  trusted: 0,
+});
 
 /** The URLs of one chain. */
 export type Nodes = NodesOptions & { all: Node[] };
@@ -90,7 +121,8 @@ export function anotherThan(nodes: Nodes, node: Node): Node | undefined {
   return nodes.all.find((other) => other !== node && !isAside(nodes, other));
 }
 
-const isAside = (nodes: Nodes, { asideUntil }: Node) => asideUntil > nodes.now();
+/** Whether the other URLs answer in the place of a node. */
+export const isAside = (nodes: Nodes, { asideUntil }: Node) => asideUntil > nodes.now();
 
 /** The error for an answer that breaks the rules of its method; a URL with several in a row is put aside. */
 export function refusal(
@@ -113,14 +145,32 @@ export function missingLogs(
 ): WrongAnswerError {
   const problem = `the logs of block ${block} differ from the receipts of ${witness}`;
   nodes.count({ chain: nodes.chain, host: node.host, kind: "missing-logs" });
-  nodes.log("error", "An RPC URL left out or invented logs; what it returned before may be wrong too", {
+  nodes.log("error", "An RPC URL left out or invented logs. What it returned before is compared", {
     chain: nodes.chain,
     hostname: node.host,
     block,
     witness,
+    section: "When a node leaves out logs (docs/operations.md)",
   });
   putAside(nodes, node, problem);
+  node.hasLied = true;
   return new WrongAnswerError(`Refused logs of ${node.host}: ${problem}.`, { isFinal });
+}
+
+/** The error for a URL that answers for another chain; puts it aside if there is another. */
+function wrongChain(nodes: Nodes, node: Node, chainId: number): WrongAnswerError {
+  const problem = `it answers for chain ${chainId}, not for chain ${nodes.chainId}`;
+  nodes.count({ chain: nodes.chain, host: node.host, kind: "wrong-chain" });
+  nodes.log("error", "An RPC URL serves another chain now. What it returned before is compared", {
+    chain: nodes.chain,
+    hostname: node.host,
+    expected: nodes.chainId,
+    found: chainId,
+    section: "When a node leaves out logs (docs/operations.md)",
+  });
+  putAside(nodes, node, problem);
+  node.hasLied = true;
+  return new WrongAnswerError(`Refused an answer of ${node.host}: ${problem}.`);
 }
 
 function putAside(nodes: Nodes, node: Node, reason: string) {
@@ -149,13 +199,45 @@ export async function askMore(nodes: Nodes, node: Node, body: RpcRequest): Promi
   }
 }
 
-/** The logs of a block (hash or hex number) by the receipts of its transactions, in order; undefined if the node has none. */
-export async function logsOfReceipts(nodes: Nodes, node: Node, block: string): Promise<RpcLog[] | undefined> {
-  const receipts = await askMore(nodes, node, { method: "eth_getBlockReceipts", params: [block] });
-  if (!Array.isArray(receipts)) return undefined;
-  const logs = (receipts as { logs?: RpcLog[] }[]).flatMap((receipt) => receipt.logs ?? []);
-  return logs.sort((a, b) => Number(a.logIndex) - Number(b.logIndex));
+const requestsOfTrust = 200;
+
+/** Asks a URL for its chain id now and then: its provider may have come to serve another chain. */
+export async function requireSameChain(nodes: Nodes, node: Node): Promise<void> {
+  if (nodes.chainId === 0 || node.trusted-- > 0) return;
+  node.trusted = requestsOfTrust;
+  const answer = await askMore(nodes, node, { method: "eth_chainId" });
+  if (typeof answer !== "string" || Number(answer) === nodes.chainId) return;
+  node.trusted = 0;
+  throw wrongChain(nodes, node, Number(answer));
 }
+
+/**
+ * The logs of a block (hash or hex number) by the receipts of its transactions, or of those given, in order; undefined if the
+ * node has none.
+ */
+export async function logsOfReceipts(
+  nodes: Nodes,
+  node: Node,
+  block: string,
+  transactions?: ReadonlySet<string>,
+): Promise<RpcLog[] | undefined> {
+  let receipts = await askMore(nodes, node, { method: "eth_getBlockReceipts", params: [block] });
+  if (!Array.isArray(receipts) && transactions !== undefined && transactions.size <= mostReceipts) {
+    // Not every node knows the receipts of a whole block.
+    receipts = await Promise.all(
+      [...transactions].map((hash) =>
+        askMore(nodes, node, { method: "eth_getTransactionReceipt", params: [hash] }),
+      ),
+    );
+  }
+  if (!Array.isArray(receipts) || receipts.includes(undefined)) return undefined;
+  const logs = (receipts as { logs?: RpcLog[] }[]).flatMap((receipt) => receipt.logs ?? []);
+  return logs
+    .filter(({ transactionHash }) => transactions?.has(transactionHash) ?? true)
+    .sort((a, b) => Number(a.logIndex) - Number(b.logIndex));
+}
+
+const mostReceipts = 20;
 
 /** A request for logs: the filter as it is sent, and as answers are tested against it. */
 export type LogsRequest = { filter: LogsFilter; query: LogsQuery };
@@ -167,8 +249,8 @@ export async function soundLogs(nodes: Nodes, node: Node, { filter, query }: Log
   if (problem !== undefined) throw refusal(nodes, node, problem);
   node.refused = 0;
   const { from, to } = query;
-  if (!(from < to) || query.blockHash !== undefined || !mayBeCutOff((logs as RpcLog[]).length))
-    return logs as RpcLog[];
+  if (query.blockHash !== undefined || !mayBeCutOff((logs as RpcLog[]).length)) return logs as RpcLog[];
+  if (!(from < to)) return wholeBlock(nodes, node, { logs: logs as RpcLog[], query });
   nodes.count({ chain: nodes.chain, host: node.host, kind: "cut-off" });
   const middle = Math.floor((from + to) / 2);
   const half = (first: number, last: number) =>
@@ -179,62 +261,26 @@ export async function soundLogs(nodes: Nodes, node: Node, { filter, query }: Log
   return [...(await half(from, middle)), ...(await half(middle + 1, to))];
 }
 
-/** The answer, or a share of the time the one that holds when a second URL is asked too. */
-export async function crossChecked(
+/** The logs of one block whose number may be a limit: more than that only receipts can show. */
+async function wholeBlock(
   nodes: Nodes,
-  answer: NodeAnswer,
-  request: LogsRequest,
-): Promise<NodeAnswer> {
-  const another = nodes.all.length > 1 ? anotherThan(nodes, answer.node) : undefined;
-  if (another === undefined || nodes.random() >= nodes.crossCheckShare) return answer;
-  nodes.count({ chain: nodes.chain, host: another.host, kind: "extra-request" });
-  // An outage of the second URL says nothing about the first.
-  const logs = await soundLogs(nodes, another, request).catch(() => undefined);
-  if (logs === undefined) return answer;
-  return decide(nodes, request.query, [answer, { node: another, logs }]);
+  node: Node,
+  { logs, query }: { logs: RpcLog[]; query: LogsQuery },
+): Promise<RpcLog[]> {
+  nodes.count({ chain: nodes.chain, host: node.host, kind: "cut-off" });
+  const all = await logsOfReceipts(nodes, node, toHex(query.from));
+  const missing = all?.some(
+    (log) => matches(log, query) && !logs.some((one) => one.logIndex === log.logIndex),
+  );
+  if (missing) throw missingLogs(nodes, node, { block: query.from, witness: node.host });
+  return logs;
 }
 
-/** Blocks of a difference that are decided by receipts; the first few show who is wrong. */
-const mostDecided = 5;
+/** The same request for one block of its range. */
+export const ofBlock = ({ filter, query }: LogsRequest, block: number): LogsRequest => ({
+  filter: { ...filter, fromBlock: toHex(block), toBlock: toHex(block) },
+  query: { ...query, from: block, to: block },
+});
 
-/**
- * Decides between two answers to one query, by the receipts of both nodes. Returns the right answer with its node, and
- * puts the other node aside. Throws if both are wrong, or if the answer that lacks logs cannot be proven right.
- */
-async function decide(
-  nodes: Nodes,
-  query: LogsQuery,
-  [one, other]: readonly [NodeAnswer, NodeAnswer],
-): Promise<NodeAnswer> {
-  const wrong = new Set<NodeAnswer>();
-  let problem: WrongAnswerError | undefined;
-  for (const block of differingBlocks(one.logs, other.logs).slice(0, mostDecided)) {
-    const [ones, others] = await Promise.all([
-      logsOfReceipts(nodes, one.node, toHex(block)),
-      logsOfReceipts(nodes, other.node, toHex(block)),
-    ]);
-    // A node that does not know the block yet is behind, not wrong.
-    if (others === undefined && logsIn(one, block).length >= logsIn(other, block).length) continue;
-    const truth = (ones ?? others)?.filter((log) => matches(log, query));
-    const witness = [ones && one.node.host, others && other.node.host].filter(Boolean).join(" and ");
-    if (truth === undefined || (ones && others && differingBlocks(ones, others).length > 0)) {
-      throw refusal(nodes, one.node, `${other.node.host} has other logs in block ${block}`);
-    }
-    for (const answer of [one, other]) {
-      if (wrong.has(answer) || differingBlocks(logsIn(answer, block), truth).length === 0) continue;
-      wrong.add(answer);
-      problem = missingLogs(nodes, answer.node, { block, witness });
-    }
-  }
-  if (!wrong.has(one)) return one;
-  if (!wrong.has(other)) return other;
-  throw problem;
-}
-
-/** An answer to `eth_getLogs`, and the node that gave it. */
-export type NodeAnswer = { node: Node; logs: RpcLog[] };
-
-const logsIn = ({ logs }: NodeAnswer, block: number) =>
-  logs.filter((log) => Number(log.blockNumber) === block);
-
-const toHex = (number: number) => `0x${number.toString(16)}`;
+/** A number as JSON-RPC writes it. */
+export const toHex = (number: number) => `0x${number.toString(16)}`;

@@ -1,7 +1,12 @@
-import { afterEach, expect, test } from "vitest";
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, inject, test } from "vitest";
+import { projectRoot } from "../../devnet/indexing-service.ts";
 import { type Liar, type Lying, startLiar } from "../../devnet/rpc/liar.ts";
 import { waitFor } from "../../devnet/wait.ts";
-import { chainIds } from "../support/recordings.ts";
+import { createPool } from "../support/postgres.ts";
+import { chainIds, recordingOf, sepolia, sepoliaDatasources } from "../support/recordings.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 const open: { close(): Promise<void> }[] = [];
@@ -71,3 +76,118 @@ test("a single URL that leaves out logs of the backfill holds the index back, an
   expect((await checks(world)).some((line) => /host="localhost",kind="missing-logs"/.test(line))).toBe(true);
   expect((await fetch(`${world.url}/ready`)).status).toBe(503);
 });
+
+/** An index of the recording as if it were sepolia, so that its logs are cached, on Postgres; and `npm run cache` for it. */
+async function startCached(head: number) {
+  const world = await startWorld({
+    node: { recording: { ...recordingOf("root"), chainId: sepolia } },
+    head,
+    environment: { NAMESPACE: "sepolia" },
+  });
+  open.push(world);
+  const datasources = join(world.folder, "datasources.json");
+  writeFileSync(datasources, sepoliaDatasources());
+  const environment = { DATASOURCES_FILE: datasources, DATABASE_SCHEMA: "names_v1" };
+  const rpc = (urls: string) => ({ ...environment, [`RPC_URL_${sepolia}`]: urls });
+  const cache = (args: string, urls: string) =>
+    new Promise<{ code: unknown; stdout: string }>((resolve) => {
+      const env = { ...world.environment, ...rpc(urls) };
+      execFile(
+        process.execPath,
+        [join(projectRoot, "scripts/cache.ts"), ...args.split(" ")],
+        { cwd: world.folder, env },
+        (error, stdout) => resolve({ code: error?.code ?? 0, stdout }),
+      );
+    });
+  return { world, rpc, cache };
+}
+
+const postgres = inject("postgresUrl");
+
+test.runIf(postgres !== "")(
+  "a check of the cache finds the logs that it lacks, and names the command that repairs it",
+  async () => {
+    const { world, rpc, cache } = await startCached(900);
+    const urls = world.node.url;
+    world.start(rpc(urls));
+    await world.waitForIndex();
+    const args = `check --chain ${sepolia} --samples 40 --seed 5`;
+    const sound = await cache(args, urls);
+    expect(sound.stdout).toMatch(
+      /0 of 40 ranges differ: at most 7\.22 % of them are wrong, at 95 % confidence/,
+    );
+    expect(sound.code).toBe(0);
+    const before = await world.entities();
+    await world.stop();
+
+    const pool = createPool("DATABASE_URL" in world.environment ? world.environment.DATABASE_URL : "", 1);
+    const gone = await pool.query<{ block: number }>(
+      `DELETE FROM ponder_sync.logs WHERE block_number = (SELECT max(block_number) FROM ponder_sync.logs WHERE block_number < 500)
+    RETURNING block_number::int AS block, log_index`,
+    );
+    await pool.end();
+    const [{ block } = { block: 0 }] = gone.rows;
+    const narrow = `${args} --from ${block - 20} --to ${block + 20}`;
+    const wrong = await cache(narrow, urls);
+    expect(wrong.code).toBe(1);
+    expect(wrong.stdout).toContain(`block ${block}: log`);
+    expect(wrong.stdout).toContain("is missing in the cache");
+    const command = /npm run cache -- (purge --chain \d+ --from \d+ --to \d+)/.exec(wrong.stdout)?.[1];
+    expect((await cache(command ?? "", urls)).stdout).toContain(
+      'The index in schema "names_v1" rests on removed blocks',
+    );
+    world.start({ ...rpc(urls), DATABASE_SCHEMA: "names_v2" });
+    await world.waitForIndex();
+    expect(await world.entities()).toEqual(before);
+    expect((await cache(narrow, urls)).code).toBe(0);
+  },
+);
+
+test.runIf(postgres !== "")(
+  "what a URL returned before it was found wrong is in doubt: the start is refused until it is purged",
+  async () => {
+    const { world, rpc, cache } = await startCached(1_600);
+    // It tells the truth at first, so that what it leaves out later is stored before it is found.
+    const liar = await startLiar({
+      target: world.node.url,
+      lying: { kinds: [], rate: 0, of: "both" },
+      seed: 3,
+    });
+    open.push(liar);
+    world.start(rpc(liar.url));
+    await world.waitFor("the first ranges", async () => {
+      const asked = world.node.counts()["eth_getLogs"] ?? 0;
+      return asked > 12 ? { done: asked } : { state: `${asked} ranges` };
+    });
+    liar.lie({ kinds: ["dropBlock"], rate: 0.5, of: "ranges" });
+    await world.waitForIndex();
+    liar.lie({ kinds: ["empty"], rate: 1, of: "blocks" });
+    world.node.chain.setHead(1_610);
+    const reason = await world.waitFor("the doubt", async () => {
+      const body = (await (await fetch(`${world.url}/api/indexing-status`)).json()) as {
+        stale?: { reason: string };
+      };
+      return body.stale === undefined ? { state: "not stale" } : { done: body.stale.reason };
+    });
+    expect(reason).toMatch(
+      /left out or invented logs.* run "npm run cache -- purge --chain 11155111 --from \d+ --to \d+"/,
+    );
+    expect((await fetch(`${world.url}/amirealtime`)).status).toBe(503);
+    expect((await world.query<{ _meta: object }>("{ _meta { hasIndexingErrors } }"))._meta).toEqual({
+      hasIndexingErrors: true,
+    });
+    await world.stop();
+    liar.lie({ kinds: [], rate: 0, of: "both" });
+
+    world.start(rpc(liar.url));
+    expect(await world.running().ended).toEqual({ code: 1, signal: undefined });
+    const said = world.running().lastLines().join("\n");
+    expect(said).toContain("When a node leaves out logs");
+    for (const [, command] of said.matchAll(/npm run cache -- (purge --chain \d+ --from \d+ --to \d+)/g))
+      await cache(command as string, world.node.url);
+    world.start({ ...rpc(world.node.url), DATABASE_SCHEMA: "names_v2" });
+    world.node.chain.setHead(1_666);
+    await world.waitForIndex();
+    expect((await world.compareWithRecording()).differences).toEqual([]);
+  },
+);

@@ -130,3 +130,15 @@ export function datasourcesFile(ranges: Partial<Record<ChainName, Range>> = {}):
   };
   return JSON.stringify({ "ens-test-env": table });
 }
+
+/** A chain with 65 blocks to finality, and whose logs are cached: neither holds for the test network. */
+export const sepolia = 11_155_111;
+
+/** A datasources file for the recording of the root chain as if it were sepolia. */
+export function sepoliaDatasources(): string {
+  const { ensroot } = (JSON.parse(datasourcesFile()) as Record<string, Record<string, object>>)[
+    "ens-test-env"
+  ]!;
+  const [contracts] = Object.values(ensroot!);
+  return JSON.stringify({ sepolia: { ensroot: { [sepolia]: contracts } } });
+}

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type LabelsVersion, watchLabelsVersion } from "./labels-version.ts";
-import { readVersions } from "./versions.ts";
+import { type LabelsVersion, readVersions, watchLabelsVersion } from "./versions.ts";
 
 test("reads the versions of what is installed", () => {
   const versions = readVersions();

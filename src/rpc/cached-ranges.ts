@@ -1,0 +1,242 @@
+import { unionOf } from "../ponder/cache.ts";
+import { hasTable, type Statement } from "../ponder/sql-client.ts";
+import { crossChecked } from "./compared-logs.ts";
+import { differingLogs, type LogsQuery, matches, queryOf, type RpcLog } from "./log-answers.ts";
+import { type BlockRange, type LogsRequest, logsOfReceipts, type Nodes, soundLogs, toHex } from "./nodes.ts";
+
+/** A log that cache and chain do not share. */
+type CacheDifference = { block: number; kind: "missing" | "too many"; log: RpcLog };
+
+/** What a comparison of the cache with the chain found. */
+export type CacheCheck = {
+  ranges: number;
+  /** Ranges that no node answered for. */
+  unanswered: number;
+  differingRanges: BlockRange[];
+  blocks: number;
+  cachedBlocks: number;
+  logs: number;
+  differences: CacheDifference[];
+};
+
+/** Which cached blocks are compared; `samples` ranges of at most `longestRange` blocks. */
+export type CacheSample = { chainId: number; from: number; to: number; samples: number };
+
+const longestRange = 100;
+const tries = 3;
+
+/**
+ * Compares random ranges of a chain's cached logs with the nodes: the logs of each range, of which two answers are compared,
+ * and the receipts of one of its blocks. `progress` is told after each range.
+ */
+export async function checkCache(
+  run: Statement,
+  nodes: Nodes,
+  { chainId, from, to, samples, progress }: CacheSample & { progress: (done: number) => void },
+): Promise<CacheCheck> {
+  const filters = await cachedFilters(run, chainId);
+  const ranges = unionOf(filters.flatMap((filter) => filter.ranges)).flatMap((range) => {
+    const clipped = { from: Math.max(range.from, from), to: Math.min(range.to, to) };
+    return clipped.from <= clipped.to ? [clipped] : [];
+  });
+  const cachedBlocks = ranges.reduce((sum, range) => sum + sizeOf(range), 0);
+  const found: CacheCheck = {
+    ranges: 0,
+    unanswered: 0,
+    differingRanges: [],
+    blocks: 0,
+    cachedBlocks,
+    logs: 0,
+    differences: [],
+  };
+  for (let done = 1; done <= samples && cachedBlocks > 0; done++) {
+    const range = pickRange(ranges, Math.floor(nodes.random() * cachedBlocks));
+    const chosen = filters.filter((filter) => filter.ranges.some((one) => isWithin(range, one)));
+    const cached = await cachedLogs(run, chainId, range, chosen);
+    const answers = await logsOfChain(nodes, range, chosen, cached);
+    progress(done);
+    if (answers === undefined) {
+      found.unanswered += 1;
+      continue;
+    }
+    found.ranges += 1;
+    found.blocks += sizeOf(range);
+    found.logs += cached.length;
+    const differences = differencesOf(cached, answers);
+    if (differences.length === 0) continue;
+    found.differingRanges.push(range);
+    found.differences.push(...differences);
+  }
+  return found;
+}
+
+const sizeOf = ({ from, to }: BlockRange) => to - from + 1;
+const isWithin = (inner: BlockRange, outer: BlockRange) => outer.from <= inner.from && inner.to <= outer.to;
+
+/** The range that begins with the block at this place among all cached blocks. */
+function pickRange(ranges: readonly BlockRange[], place: number): BlockRange {
+  let left = place;
+  for (const range of ranges) {
+    if (left < sizeOf(range)) {
+      const from = range.from + left;
+      return { from, to: Math.min(from + longestRange - 1, range.to) };
+    }
+    left -= sizeOf(range);
+  }
+  throw new Error("There is no such block.");
+}
+
+// --- What is cached ---
+
+/** What Ponder fetched: logs of one event of a contract, of any, or of those that a factory deployed; and for which blocks. */
+type CachedFilter = {
+  address: string | undefined;
+  query: LogsQuery;
+  /** Contracts of a factory by the block of their deployment. */
+  children: ReadonlyMap<string, number> | undefined;
+  event: string | undefined;
+  ranges: BlockRange[];
+};
+
+// ponder: a filter is stored as "log_<chain>_<address>_<four topics>_<receipts>", its blocks a to b as [a, b + 1].
+async function cachedFilters(run: Statement, chainId: number): Promise<CachedFilter[]> {
+  if (!(await hasTable(run, "ponder_sync.intervals"))) return [];
+  const { rows } = await run(
+    "SELECT fragment_id AS id, blocks::text FROM ponder_sync.intervals WHERE chain_id = $1 AND starts_with(fragment_id, 'log_')",
+    [chainId],
+  );
+  return Promise.all(
+    rows.map(async ({ id, blocks }) => {
+      const parts = String(id).split("_");
+      const topics = parts.slice(-5, -1).map((topic) => (topic === "null" ? null : topic));
+      const [first, factoryEvent] = parts.slice(2, -5);
+      const children = factoryEvent === undefined ? undefined : await childrenOf(run, chainId, factoryEvent);
+      const address = children !== undefined || first === "null" ? undefined : first;
+      const query = queryOf({ address: address ?? null, topics, fromBlock: "0x0", toBlock: "0x0" });
+      if (query === undefined) throw new Error(`The cached filter ${String(id)} cannot be read.`);
+      const ranges = (JSON.parse(`[${String(blocks).slice(1, -1)}]`) as [number, number][]).map(
+        ([from, end]) => ({ from, to: end - 1 }),
+      );
+      return { address, children, query, event: topics[0] ?? undefined, ranges };
+    }),
+  );
+}
+
+async function childrenOf(run: Statement, chainId: number, event: string): Promise<Map<string, number>> {
+  const { rows } = await run(
+    `SELECT address, min(block_number)::text AS block FROM ponder_sync.factory_addresses child
+    JOIN ponder_sync.factories ON factories.id = child.factory_id
+    WHERE child.chain_id = $1 AND factory ->> 'eventSelector' = $2 GROUP BY address`,
+    [chainId, event],
+  );
+  return new Map(rows.map(({ address, block }) => [String(address).toLowerCase(), Number(block)]));
+}
+
+async function cachedLogs(
+  run: Statement,
+  chainId: number,
+  { from, to }: BlockRange,
+  filters: readonly CachedFilter[],
+): Promise<RpcLog[]> {
+  const { rows } = await run(
+    `SELECT block_number::text AS block, log_index, block_hash, transaction_hash, address, data,
+      array_remove(ARRAY[topic0, topic1, topic2, topic3], NULL) AS topics
+    FROM ponder_sync.logs WHERE chain_id = $1 AND block_number BETWEEN $2 AND $3 ORDER BY block_number, log_index`,
+    [chainId, from, to],
+  );
+  const logs = rows.map((row) => ({
+    blockNumber: toHex(Number(row["block"])),
+    logIndex: toHex(Number(row["log_index"])),
+    blockHash: String(row["block_hash"]),
+    transactionHash: String(row["transaction_hash"]),
+    address: String(row["address"]),
+    data: String(row["data"]),
+    topics: row["topics"] as string[],
+  }));
+  return logs.filter((log) => filters.some((filter) => isOf(filter, log)));
+}
+
+function isOf({ children, query }: CachedFilter, log: RpcLog): boolean {
+  if (!matches(log, query)) return false;
+  if (children === undefined) return true;
+  const since = children.get(log.address.toLowerCase());
+  return since !== undefined && since <= Number(log.blockNumber);
+}
+
+// --- What the chain has ---
+
+/** The logs of a range for these filters by the nodes; undefined if they do not answer. */
+async function logsOfChain(
+  nodes: Nodes,
+  range: BlockRange,
+  filters: readonly CachedFilter[],
+  cached: readonly RpcLog[],
+): Promise<RpcLog[] | undefined> {
+  for (let i = 0; i < tries; i++) {
+    try {
+      const logs = (await Promise.all(requestsOf(range, filters).map((one) => askTwice(nodes, one)))).flat();
+      const unique = new Map(logs.map((log) => [`${Number(log.blockNumber)}.${Number(log.logIndex)}`, log]));
+      const all = [...unique.values()].filter((log) => filters.some((filter) => isOf(filter, log)));
+      return await withReceipts(nodes, { range, filters, cached, all });
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 500 * 2 ** i));
+    }
+  }
+  return undefined;
+}
+
+/** One request for all contracts with an address, and one for events of any contract. */
+function requestsOf({ from, to }: BlockRange, filters: readonly CachedFilter[]): LogsRequest[] {
+  const range = { fromBlock: toHex(from), toBlock: toHex(to) };
+  const [known, any] = [filters.filter(({ address }) => address), filters.filter(({ address }) => !address)];
+  return [known, any].flatMap((some) => {
+    if (some.length === 0) return [];
+    const events = [...new Set(some.map(({ event }) => event))];
+    const isAnyEvent = events.includes(undefined);
+    const filter = {
+      ...range,
+      ...(some === known ? { address: [...new Set(some.map(({ address }) => address ?? ""))] } : {}),
+      ...(isAnyEvent ? {} : { topics: [events.flatMap((event) => event ?? [])] }),
+    };
+    const query = queryOf(filter);
+    return query === undefined ? [] : [{ filter, query }];
+  });
+}
+
+async function askTwice(nodes: Nodes, request: LogsRequest): Promise<RpcLog[]> {
+  const [node] = nodes.all;
+  if (node === undefined) throw new Error("There is no RPC URL.");
+  const logs = await soundLogs(nodes, node, request);
+  return (await crossChecked(nodes, { node, logs }, request)).logs;
+}
+
+/** The logs, corrected by the receipts of blocks in which cache and answer differ, and of one more. */
+async function withReceipts(
+  nodes: Nodes,
+  {
+    range,
+    filters,
+    cached,
+    all,
+  }: { range: BlockRange; filters: readonly CachedFilter[]; cached: readonly RpcLog[]; all: RpcLog[] },
+): Promise<RpcLog[]> {
+  const [node] = nodes.all;
+  if (node === undefined) return all;
+  const random = range.from + Math.floor(nodes.random() * sizeOf(range));
+  const differing = differingLogs(cached, all).map(({ blockNumber }) => Number(blockNumber));
+  let corrected = all;
+  for (const block of new Set([...differing.slice(0, 5), random])) {
+    const logs = await logsOfReceipts(nodes, node, toHex(block));
+    if (logs === undefined) continue;
+    const ours = logs.filter((log) => filters.some((filter) => isOf(filter, log)));
+    corrected = [...corrected.filter(({ blockNumber }) => Number(blockNumber) !== block), ...ours];
+  }
+  return corrected;
+}
+
+function differencesOf(cached: readonly RpcLog[], chain: readonly RpcLog[]): CacheDifference[] {
+  const different = new Set(differingLogs(cached, chain));
+  const of = (logs: readonly RpcLog[], kind: CacheDifference["kind"]) =>
+    logs.filter((log) => different.has(log)).map((log) => ({ block: Number(log.blockNumber), kind, log }));
+  return [...of(chain, "missing"), ...of(cached, "too many")].sort((a, b) => a.block - b.block);
+}

@@ -1,0 +1,289 @@
+import {
+  differingBlocks,
+  differingLogs,
+  digestOfLogs,
+  type Header,
+  headerProblem,
+  type LogsQuery,
+  matches,
+  mayContain,
+  mayHaveMore,
+  type RpcLog,
+} from "./log-answers.ts";
+import {
+  anotherThan,
+  isAside,
+  type LogsRequest,
+  logsOfReceipts,
+  missingLogs,
+  type Node,
+  type Nodes,
+  ofBlock,
+  refusal,
+  soundLogs,
+  toHex,
+  type WrongAnswerError,
+} from "./nodes.ts";
+
+const alwaysCompared = 3;
+
+/** Whether an answer is to be compared: a share is, and in any case the first of a URL and those of one that was wrong. */
+export function isCheckDue(nodes: Nodes, node: Node, logs: readonly RpcLog[]): boolean {
+  if (nodes.crossCheckShare === 0) return false;
+  const isNew = logs.length > 0 && node.compared < alwaysCompared;
+  return node.hasLied || isNew || nodes.random() < nodes.crossCheckShare;
+}
+
+/** The answer, or the one that holds when a second URL is asked; without one the same is asked again: providers have several nodes. */
+export async function crossChecked(
+  nodes: Nodes,
+  answer: NodeAnswer,
+  request: LogsRequest,
+): Promise<NodeAnswer> {
+  const { node } = answer;
+  node.compared += 1;
+  const another = anotherThan(nodes, node) ?? node;
+  nodes.count({ chain: nodes.chain, host: another.host, kind: "extra-request" });
+  // An outage of the second URL says nothing about the first.
+  const others = await soundLogs(nodes, another, request).catch(() => undefined);
+  if (others === undefined) return answer;
+  return decide(nodes, request, [answer, { node: another, logs: others }]);
+}
+
+/** Blocks of a difference that are decided by receipts; the first few show who is wrong. */
+const mostDecided = 5;
+
+/**
+ * Decides between two answers to one query, by receipts and a third URL. Returns the right answer with its node, and puts the
+ * other node aside. Throws if both are wrong, or if the answer that lacks logs cannot be proven right.
+ */
+async function decide(
+  nodes: Nodes,
+  request: LogsRequest,
+  answers: readonly [NodeAnswer, NodeAnswer],
+): Promise<NodeAnswer> {
+  const [one, other] = answers;
+  const wrong = new Set<NodeAnswer>();
+  let problem: WrongAnswerError | undefined;
+  for (const block of differingBlocks(one.logs, other.logs).slice(0, mostDecided)) {
+    const found = await truthOf(nodes, request, { block, answers });
+    // A node that does not know the block yet is behind, not wrong.
+    if (found === "behind") continue;
+    if (found === undefined) {
+      throw refusal(nodes, one.node, `${other.node.host} has other logs in block ${block}`);
+    }
+    for (const answer of answers) {
+      if (wrong.has(answer)) continue;
+      const logs = logsIn(answer, block).filter(({ transactionHash }) => found.disputed.has(transactionHash));
+      if (differingBlocks(logs, found.logs).length === 0) continue;
+      wrong.add(answer);
+      problem = missingLogs(nodes, answer.node, { block, witness: found.witness });
+    }
+  }
+  if (!wrong.has(one)) return one;
+  if (!wrong.has(other)) return other;
+  throw problem;
+}
+
+/**
+ * The logs of a block that two answers differ in, of the transactions that they differ in: what the receipts of most nodes
+ * say, a third node among them if there is one, or its logs. Undefined if they do not agree, and if there are no receipts.
+ */
+async function truthOf(
+  nodes: Nodes,
+  request: LogsRequest,
+  { block, answers }: { block: number; answers: readonly [NodeAnswer, NodeAnswer] },
+) {
+  const [ones, others] = answers.map((answer) => logsIn(answer, block)) as [RpcLog[], RpcLog[]];
+  const disputed = new Set(differingLogs(ones, others).map(({ transactionHash }) => transactionHash));
+  const known = new Set(answers.map(({ node }) => node));
+  const third = nodes.all.find((node) => !known.has(node) && !isAside(nodes, node));
+  const asked = third === undefined ? [...known] : [...known, third];
+  const accounts = await Promise.all(
+    asked.map(async (node) => {
+      const all =
+        (await logsOfReceipts(nodes, node, toHex(block), disputed)) ??
+        (node === third
+          ? await soundLogs(nodes, node, ofBlock(request, block)).catch(() => undefined)
+          : undefined);
+      const logs = all?.filter((log) => disputed.has(log.transactionHash) && matches(log, request.query));
+      return { node, logs };
+    }),
+  );
+  const [, second] = accounts;
+  if (third === undefined && known.size > 1 && second?.logs === undefined && ones.length >= others.length)
+    return "behind";
+  const groups = Map.groupBy(
+    accounts.filter(({ logs }) => logs !== undefined),
+    ({ logs = [] }) =>
+      logs
+        .map(({ logIndex, topics, data }) => [Number(logIndex), ...topics, data].join())
+        .join(" ")
+        .toLowerCase(),
+  );
+  const [most = [], next = []] = [...groups.values()].sort((a, b) => b.length - a.length);
+  if (most.length === next.length) return undefined;
+  return { disputed, logs: most[0]?.logs ?? [], witness: most.map(({ node }) => node.host).join(" and ") };
+}
+
+/** An answer to `eth_getLogs`, and the node that gave it. */
+export type NodeAnswer = { node: Node; logs: RpcLog[] };
+
+const logsIn = ({ logs }: NodeAnswer, block: number) =>
+  logs.filter((log) => Number(log.blockNumber) === block);
+
+// --- Logs that wait for their blocks ---
+
+/** A range of logs that Ponder received: its filter as text, and what tells its logs from others. */
+export type ServedRange = { from: number; to: number; node: Node; selection: string; digest: number };
+
+/** Ranges of logs that Ponder received, and their logs by block until Ponder fetches the block. */
+export type AnsweredLogs = {
+  ranges: { query: LogsQuery; node: Node }[];
+  /** The same for longer, so that they can be asked for again. */
+  served: ServedRange[];
+  /** Those of them that were wrong, or may be. */
+  doubtful: ServedRange[];
+  selections: Map<string, string>;
+  /** By block number and by the text of the filter, so that an answer replaces the one before it. */
+  byBlock: Map<number, Map<string, RpcLog[]>>;
+  /** Receipts and headers that may be requested now: a share of the blocks before; all once a URL was wrong. */
+  credit: number;
+};
+
+const mostCredit = 10;
+const creditOfRequest = 0.01;
+const mostRanges = 4_000;
+const mostServed = 50_000;
+const mostBlocks = 100_000;
+
+/** No answers yet. */
+export function createAnsweredLogs(): AnsweredLogs {
+  return {
+    ranges: [],
+    served: [],
+    doubtful: [],
+    selections: new Map(),
+    byBlock: new Map(),
+    credit: mostCredit,
+  };
+}
+
+/** Keeps an answer for the check of its blocks. Whoever asks for a range again has not stored what it got before. */
+export function remember(
+  answered: AnsweredLogs,
+  { node, logs }: NodeAnswer,
+  { filter, query }: LogsRequest,
+): ServedRange {
+  const { ranges, served, byBlock, selections } = answered;
+  const text = JSON.stringify([filter.address, filter.topics]);
+  const selection = selections.get(text) ?? text;
+  selections.set(text, selection);
+  const { from, to } = query;
+  ranges.push({ query, node });
+  if (ranges.length > mostRanges) ranges.splice(0, mostRanges / 4);
+  const range = { from, to, node, selection, digest: digestOfLogs(logs) };
+  served.push(range);
+  if (served.length > mostServed) served.splice(0, mostServed / 4);
+  answered.doubtful = answered.doubtful.filter(
+    (range) => range.selection !== selection || range.from < from || range.to > to,
+  );
+  let start = 0;
+  for (let i = 1; i <= logs.length; i++) {
+    if (i < logs.length && logs[i]?.blockNumber === logs[start]?.blockNumber) continue;
+    const block = Number(logs[start]?.blockNumber);
+    const slice = logs.slice(start, i);
+    const known = byBlock.get(block);
+    if (known === undefined) byBlock.set(block, new Map([[selection, slice]]));
+    else known.set(selection, slice);
+    start = i;
+  }
+  for (const oldest of byBlock.keys()) {
+    if (byBlock.size <= mostBlocks) break;
+    byBlock.delete(oldest);
+  }
+  return range;
+}
+
+/** Whether a receipt or header may be requested for a check, and accounts for it. */
+export function spendCredit(answered: AnsweredLogs): boolean {
+  if (answered.credit < 1) return false;
+  answered.credit -= 1;
+  return true;
+}
+
+/** Accounts for a request of Ponder's, a share of which may be checked. */
+export function addCredit(answered: AnsweredLogs): void {
+  answered.credit = Math.min(answered.credit + creditOfRequest, Math.max(answered.credit, mostCredit));
+}
+
+/** Forgets what was answered for the ranges of a block, because Ponder asks for them again. */
+function forget(answered: AnsweredLogs, block: number, ranges: AnsweredLogs["ranges"]): void {
+  const from = Math.min(block, ...ranges.map(({ query }) => query.from));
+  const to = Math.max(block, ...ranges.map(({ query }) => query.to));
+  const isOther = (range: { from: number; to: number }) => range.to < from || range.from > to;
+  answered.credit = Number.POSITIVE_INFINITY;
+  answered.ranges = answered.ranges.filter(({ query }) => isOther(query));
+  answered.served = answered.served.filter(isOther);
+  for (const number of answered.byBlock.keys()) {
+    if (number >= from && number <= to) answered.byBlock.delete(number);
+  }
+}
+
+/**
+ * Checks a block of the backfill against the logs that were returned for it. Throws if they are of another block or not in its
+ * bloom. Where the bloom may contain more than they have, the receipts of a share of such blocks are compared with them.
+ * ponder: a failed block makes Ponder fetch the range again, logs included, ten times at most; then the process ends.
+ */
+export async function checkBlock(
+  nodes: Nodes,
+  answered: AnsweredLogs,
+  { node, block }: { node: Node; block: Header },
+) {
+  addCredit(answered);
+  const number = Number(block.number);
+  const known = answered.byBlock.get(number);
+  if (known === undefined) return;
+  const logs = [...known.values()].flat();
+  const ranges = answered.ranges.filter(({ query }) => query.from <= number && number <= query.to);
+  try {
+    const problem = headerProblem(block, logs);
+    if (problem !== undefined) throw refusal(nodes, node, problem, { isFinal: true });
+    const isDoubtful = ranges.some(
+      (range) => range.node.hasLied || mayHaveMore(block.logsBloom, logs, range.query),
+    );
+    if (isDoubtful && spendCredit(answered)) {
+      await compareWithReceipts(nodes, { block, logs, ranges });
+    }
+  } catch (error) {
+    forget(answered, number, ranges);
+    throw error;
+  }
+  answered.byBlock.delete(number);
+}
+
+async function compareWithReceipts(
+  nodes: Nodes,
+  { block, logs, ranges }: { block: Header; logs: readonly RpcLog[]; ranges: AnsweredLogs["ranges"] },
+) {
+  const [first] = ranges;
+  if (first === undefined) return;
+  const witness = anotherThan(nodes, first.node) ?? first.node;
+  const all = await logsOfReceipts(nodes, witness, block.hash);
+  if (all === undefined) {
+    nodes.count({ chain: nodes.chain, host: witness.host, kind: "unverified" });
+    return;
+  }
+  const known = new Set(logs.map(({ logIndex }) => Number(logIndex)));
+  const missing = all.filter(
+    ({ logIndex, address }) => !known.has(Number(logIndex)) && mayContain(block.logsBloom, address),
+  );
+  const lacking = ranges.find(({ query }) => missing.some((log) => matches(log, query)));
+  if (lacking === undefined) return;
+  // Ponder has the logs already: only a failure of the block keeps it from storing them.
+  throw missingLogs(nodes, lacking.node, {
+    block: Number(block.number),
+    witness: witness.host,
+    isFinal: true,
+  });
+}
