@@ -1,0 +1,93 @@
+// Faults: what an index does while nodes lie, processes are killed and chains are reorganised. Every run ends equal to an index
+// that saw none of it, or says what is wrong and is equal after the command that it names; else the exit code is 1.
+//
+//   node scripts/with-node.mjs bench/faults.ts [--lies all|none|<name>] [--seeds 3] [--kills 12] [--reorgs 64] [--jobs 2]
+//
+// FAULTS_LOGS names a folder for the log of each index. Needs a Postgres server's programs (it starts one for the run), or DATABASE_URL. --kills 60 --seeds 3 is the whole campaign.
+
+import { rmSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { recordedEntities } from "../test/support/recordings.ts";
+import { createDatabases } from "./backfill/databases.ts";
+import { killAndCompare } from "./faults/kills.ts";
+import { cases, runCase } from "./faults/lies.ts";
+import { reorganiseAndCompare } from "./faults/reorgs.ts";
+import { createSubject, startRecordedNode, writeInputs } from "./faults/subject.ts";
+import { startBenchPostgres } from "./postgres.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    lies: { type: "string", default: "all" },
+    seeds: { type: "string", default: "3" },
+    kills: { type: "string", default: "12" },
+    reorgs: { type: "string", default: "64" },
+    jobs: { type: "string", default: "2" },
+  },
+});
+const given = process.env["DATABASE_URL"];
+const postgres = given ? undefined : await startBenchPostgres();
+const inputs = writeInputs();
+const databases = createDatabases(given ?? postgres?.url, inputs);
+let failures = 0;
+
+async function honestEntities(head: number, name: string) {
+  const node = await startRecordedNode(head);
+  const subject = await createSubject(databases, inputs, name);
+  try {
+    subject.start(node.url);
+    if (!(await subject.reaches(head, 120_000))) throw new Error(subject.lines().slice(-20).join("\n"));
+    const entities = await subject.entities();
+    const expected = recordedEntities();
+    const count = (all: typeof expected) => Object.values(all).reduce((sum, list) => sum + list.length, 0);
+    console.log(`An honest index at block ${head} has ${count(entities)} of ${count(expected)} entities.`);
+    return entities;
+  } finally {
+    await subject.stop();
+    await node.close();
+  }
+}
+
+try {
+  if (options.lies !== "none") {
+    const expected = {
+      at1600: await honestEntities(1_600, "honest_1600"),
+      atEnd: await honestEntities(1_666, "honest_1666"),
+    };
+    const names = options.lies.split(",");
+    const chosen = cases.filter(
+      ({ name, liars, honest }) =>
+        names.includes("all") || names.includes(name) || names.includes(`${name}:${liars}+${honest}`),
+    );
+    console.log(
+      "| Lie | URLs (lying + honest) | Seed | Told | Backfill | Live | Checks |\n|---|---|---|---|---|---|---|",
+    );
+    const runs = chosen.flatMap((one) =>
+      Array.from({ length: Number(options.seeds) }, (_, place) => ({ one, seed: place + 1 })),
+    );
+    const work = async () => {
+      for (let next = runs.shift(); next !== undefined; next = runs.shift()) {
+        const { one, seed } = next;
+        const { backfill, live, told, checks, isRight } = await runCase(one, seed, {
+          databases,
+          inputs,
+          expected,
+        });
+        if (!isRight) failures += 1;
+        console.log(
+          `| ${one.name} | ${one.liars} + ${one.honest} | ${seed} | ${told} | ${backfill} | ${live} | ${checks} |`,
+        );
+      }
+    };
+    await Promise.all(Array.from({ length: Number(options.jobs) }, work));
+  }
+  if (Number(options.kills) > 0)
+    failures += await killAndCompare(Number(options.kills), { databases, inputs });
+  if (Number(options.reorgs) > 0)
+    failures += await reorganiseAndCompare(Number(options.reorgs), { databases, inputs });
+  console.log(failures === 0 ? "All as they should be." : `${failures} were not as they should be.`);
+  process.exitCode = failures === 0 ? 0 : 1;
+} finally {
+  await databases.close();
+  await postgres?.stop();
+  rmSync(inputs, { recursive: true, force: true });
+}

@@ -1,0 +1,186 @@
+import { execFile } from "node:child_process";
+import { appendFileSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { compareEntities, type Entities, readEntities } from "../../devnet/entities.ts";
+import { projectRoot, startIndexingService } from "../../devnet/indexing-service.ts";
+import { writeLabelsFile } from "../../devnet/labels-file.ts";
+import { startNode } from "../../devnet/node.ts";
+import { freePort } from "../../devnet/ports.ts";
+import { readAddresses } from "../../devnet/recording.ts";
+import type { ServiceProcess } from "../../devnet/service-process.ts";
+import { childrenOf } from "../../test/support/process-tree.ts";
+import {
+  recordedEntities,
+  recordedLabels,
+  recordingFolder,
+  recordingOf,
+  sepolia,
+  sepoliaDatasources,
+} from "../../test/support/recordings.ts";
+import type { Databases } from "../backfill/databases.ts";
+
+/** A node over the recording of the root chain, as if it were sepolia. */
+export function startRecordedNode(head?: number) {
+  const node = startNode({
+    recording: { ...recordingOf("root"), chainId: sepolia },
+    contracts: readAddresses(recordingFolder("root")),
+  });
+  return node.then((started) => {
+    if (head !== undefined) started.chain.setHead(head);
+    return started;
+  });
+}
+
+/** Files that all runs share: labels and contracts. */
+export function writeInputs() {
+  const folder = mkdtempSync(join(tmpdir(), "bench-faults-"));
+  writeLabelsFile(join(folder, "labels.sqlite"), recordedLabels(["root"]));
+  writeFileSync(join(folder, "datasources.json"), sepoliaDatasources());
+  return folder;
+}
+
+// Ponder has sent a request eight times, the last after 16 seconds.
+const refusedOften = /Refused .*retry_count=[89]|retry_count=[89].*Refused/;
+
+/** An index of the chain in a database of its own, whose process is started, killed and repaired. */
+export type Subject = Awaited<ReturnType<typeof createSubject>>;
+
+export async function createSubject(databases: Databases, inputs: string, name: string) {
+  const database = await databases.create(name);
+  const port = await freePort();
+  let service: ServiceProcess | undefined;
+  let lines: string[] = [];
+  let schema = 1;
+  const environment = (rpcUrls: string) => ({
+    PATH: process.env["PATH"],
+    HOME: process.env["HOME"],
+    NODE_COMPILE_CACHE: join(inputs, "compiled"),
+    NAMESPACE: "sepolia",
+    PLUGINS: "subgraph",
+    SUBGRAPH_COMPAT: "true",
+    LABELS_URL: `file:${join(inputs, "labels.sqlite")}`,
+    DATASOURCES_FILE: join(inputs, "datasources.json"),
+    PORT: String(port),
+    ...database,
+    DATABASE_SCHEMA: `names_v${schema}`,
+    [`RPC_URL_${sepolia}`]: rpcUrls,
+  });
+  const running = () => {
+    if (service === undefined) throw new Error("The index was not started.");
+    return service;
+  };
+
+  return {
+    ...reader(
+      `http://127.0.0.1:${port}`,
+      () => running().ending() === undefined,
+      () => lines.filter((line) => refusedOften.test(line)).length > 0,
+    ),
+    databaseUrl: database["DATABASE_URL"] ?? "",
+    running,
+    lines: () => lines,
+    /** Runs `npm run cache` with these arguments on the database. */
+    runCommand: (args: readonly string[], rpcUrls: string) => runCache(args, inputs, environment(rpcUrls)),
+    start(rpcUrls: string, more: Record<string, string> = {}) {
+      lines = [];
+      service = startIndexingService({
+        cwd: inputs,
+        env: { ...environment(rpcUrls), ...more },
+        onLine(line) {
+          lines.push(line);
+          const folder = process.env["FAULTS_LOGS"];
+          if (folder !== undefined) appendFileSync(join(folder, `${name}.log`), `${line}\n`);
+        },
+      });
+    },
+    newSchema() {
+      schema += 1;
+    },
+    async stop() {
+      await service?.stop("SIGINT");
+    },
+    async kill() {
+      await killProcess(running());
+      await expireLock(database["DATABASE_URL"], `names_v${schema}`);
+    },
+    waitForExit: () => running().ended,
+  };
+}
+
+async function killProcess(service: ServiceProcess) {
+  const [ponder] = await childrenOf(service.pid);
+  if (ponder !== undefined) process.kill(ponder, "SIGKILL");
+  service.kill();
+  await service.ended;
+}
+
+/** Lets the lock of a killed process expire at once instead of after 25 seconds. */
+async function expireLock(databaseUrl: string | undefined, schema: string) {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client
+    .query(
+      `UPDATE ${schema}._ponder_meta SET value = jsonb_set(value, '{heartbeat_at}', '0') WHERE key = 'app'`,
+    )
+    .catch(() => undefined);
+  await client.end();
+}
+
+function runCache(args: readonly string[], cwd: string, env: Record<string, string | undefined>) {
+  return new Promise<{ code: number; output: string }>((resolve) => {
+    const program = join(projectRoot, "scripts/cache.ts");
+    execFile(process.execPath, [program, ...args], { cwd, env }, (error, stdout, stderr) =>
+      resolve({ code: typeof error?.code === "number" ? error.code : 0, output: stdout + stderr }),
+    );
+  });
+}
+
+function reader(url: string, isRunning: () => boolean, isStuck: () => boolean) {
+  const get = (path: string) => fetch(`${url}${path}`, { signal: AbortSignal.timeout(5_000) });
+  const entities = () => readEntities(`${url}/subgraph`, recordedEntities());
+  /** Newest indexed block while /ready succeeds; undefined before. */
+  async function block(): Promise<number | undefined> {
+    const ready = await get("/ready").catch(() => undefined);
+    if (ready?.status !== 200) return undefined;
+    const chains = Object.values(
+      (await (await get("/status")).json()) as Record<string, { block: { number: number } }>,
+    );
+    return Math.max(...chains.map((chain) => chain.block.number));
+  }
+  return {
+    url,
+    block,
+    entities,
+    /** Waits for a block; false if it is not reached in time, or if the process ends before. */
+    async reaches(wanted: number, timeoutMs: number): Promise<boolean> {
+      const until = Date.now() + timeoutMs;
+      while (Date.now() < until && isRunning() && !isStuck()) {
+        const found = await block().catch(() => undefined);
+        if (found !== undefined && found >= wanted) return true;
+        await new Promise((resolve) => setTimeout(resolve, 150));
+      }
+      return false;
+    },
+    /** Why the index says that it is not right; undefined if it does not. */
+    async fault(): Promise<string | undefined> {
+      const text = await (await get("/api/indexing-status")).text();
+      const found = /"reason":("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
+      return found === undefined ? undefined : (JSON.parse(found) as string);
+    },
+    /** Counts of the checks of RPC answers by kind, over all URLs. */
+    async checks(): Promise<string> {
+      const text = await (await get("/metrics")).text();
+      const counts = new Map<string, number>();
+      for (const [, kind, value] of text.matchAll(/^names_rpc_checks_total\{.*kind="([^"]+)".*\} (\d+)$/gm)) {
+        counts.set(kind as string, (counts.get(kind as string) ?? 0) + Number(value));
+      }
+      return [...counts].map(([kind, count]) => `${count} ${kind}`).join(", ");
+    },
+    /** Differences from other entities. */
+    async differences(expected: Entities): Promise<string[]> {
+      return compareEntities(expected, await entities()).differences;
+    },
+  };
+}
