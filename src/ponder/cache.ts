@@ -227,6 +227,7 @@ const lookEveryMs = 1_000;
 export function createDoubtWatch({ run, log, doubts }: { run: Statement; log: Log; doubts: Doubts }) {
   let stored = "[]";
   let since = 0;
+  let isSaid = false;
   let timer: NodeJS.Timeout | undefined;
   const current = () =>
     [...doubts].flatMap(([chainId, ranges]) => mergeRanges(ranges).map((range) => ({ chainId, ...range })));
@@ -247,7 +248,9 @@ export function createDoubtWatch({ run, log, doubts }: { run: Statement; log: Lo
       for (const [chainId, ranges] of doubts) await keepDoubts(run, chainId, mergeRanges(ranges));
       stored = text;
       const found = fault();
-      if (found !== undefined) log("error", found.reason, {});
+      if (found !== undefined && !isSaid) log("error", found.reason, {});
+      if (found === undefined && isSaid) log("info", "Nothing is in doubt any more", {});
+      isSaid = found !== undefined;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       log("warn", `Could not store which blocks are in doubt, will try again: ${reason}`, {});

@@ -387,3 +387,24 @@ test("all that a single URL returned stays in doubt once it was found wrong: nob
     expect.objectContaining({ from: 0x3d, to: 0x50 }),
   ]);
 });
+
+test("a block that is checked while its ranges are answered again accuses nobody", async () => {
+  const topicsOf = (logs: Answer[]) => [...new Set(logs.map((log) => (log["topics"] as string[])[0]!))];
+  const ofBlock = [...Map.groupBy(all, (log) => log["blockHash"]).values()].find(
+    (logs) => topicsOf(logs).length > 1,
+  )!;
+  const [one, ...others] = topicsOf(ofBlock);
+  const number = ofBlock[0]!["blockNumber"] as string;
+  const range = (topics: unknown[]) => getLogs({ fromBlock: number, toBlock: number, topics: [topics] });
+  const block = { method: "eth_getBlockByNumber", params: [number, true] };
+  const { request, kinds } = checked({ one: honest });
+  await request(range([one]));
+  await request(range(others));
+  await request(block);
+  // A transaction that failed: one of its ranges is there again when a worker of before asks for the block.
+  await request(range([one]));
+  await request(block);
+  await request(range(others));
+  await request(block);
+  expect(kinds().filter((kind) => kind !== "one extra-request")).toEqual([]);
+});

@@ -5,6 +5,7 @@ import {
   type Header,
   headerProblem,
   type LogsQuery,
+  limitSize,
   matches,
   mayContain,
   mayHaveMore,
@@ -139,7 +140,7 @@ export type ServedRange = { from: number; to: number; node: Node; selection: str
 
 /** Ranges of logs that Ponder received, and their logs by block until Ponder fetches the block. */
 export type AnsweredLogs = {
-  ranges: { query: LogsQuery; node: Node }[];
+  ranges: { query: LogsQuery; node: Node; turn: number }[];
   /** The same for longer, so that they can be asked for again. */
   served: ServedRange[];
   /** Those of them that were wrong, or may be. */
@@ -147,6 +148,9 @@ export type AnsweredLogs = {
   selections: Map<string, string>;
   /** By block number and by the text of the filter, so that an answer replaces the one before it. */
   byBlock: Map<number, Map<string, RpcLog[]>>;
+  /** The turn in which a block was checked and its logs dropped. ponder: it may be checked while its ranges are answered again. */
+  checked: Map<number, number>;
+  turn: number;
   /** Receipts and headers that may be requested now: a share of the blocks before; all once a URL was wrong. */
   credit: number;
 };
@@ -165,6 +169,8 @@ export function createAnsweredLogs(): AnsweredLogs {
     doubtful: [],
     selections: new Map(),
     byBlock: new Map(),
+    checked: new Map(),
+    turn: 0,
     credit: mostCredit,
   };
 }
@@ -180,7 +186,7 @@ export function remember(
   const selection = selections.get(text) ?? text;
   selections.set(text, selection);
   const { from, to } = query;
-  ranges.push({ query, node });
+  ranges.push({ query, node, turn: ++answered.turn });
   if (ranges.length > mostRanges) ranges.splice(0, mostRanges / 4);
   const range = { from, to, node, selection, digest: digestOfLogs(logs) };
   served.push(range);
@@ -198,10 +204,7 @@ export function remember(
     else known.set(selection, slice);
     start = i;
   }
-  for (const oldest of byBlock.keys()) {
-    if (byBlock.size <= mostBlocks) break;
-    byBlock.delete(oldest);
-  }
+  limitSize(byBlock, mostBlocks);
   return range;
 }
 
@@ -245,7 +248,10 @@ export async function checkBlock(
   const known = answered.byBlock.get(number);
   if (known === undefined) return;
   const logs = [...known.values()].flat();
-  const ranges = answered.ranges.filter(({ query }) => query.from <= number && number <= query.to);
+  const { turn } = answered;
+  const since = answered.checked.get(number) ?? 0;
+  const isIn = ({ query }: { query: LogsQuery }) => query.from <= number && number <= query.to;
+  const ranges = answered.ranges.filter((range) => range.turn > since && isIn(range));
   try {
     const problem = headerProblem(block, logs);
     if (problem !== undefined) throw refusal(nodes, node, problem, { isFinal: true });
@@ -259,7 +265,12 @@ export async function checkBlock(
     forget(answered, number, ranges);
     throw error;
   }
+  // What was answered meanwhile is checked with the block's next request.
+  if (answered.turn > turn && answered.ranges.some((range) => range.turn > turn && isIn(range))) return;
   answered.byBlock.delete(number);
+  answered.checked.delete(number);
+  answered.checked.set(number, answered.turn);
+  limitSize(answered.checked, mostBlocks);
 }
 
 async function compareWithReceipts(

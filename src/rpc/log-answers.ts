@@ -169,6 +169,14 @@ export function silentBlock(
   return undefined;
 }
 
+/** Drops the oldest entries of a map that has more than `most`. */
+export function limitSize(map: Map<unknown, unknown>, most: number): void {
+  for (const oldest of map.keys()) {
+    if (map.size <= most) return;
+    map.delete(oldest);
+  }
+}
+
 // --- Blooms (Ethereum yellow paper, 4.3.1: three bits of 2,048 for each address and topic) ---
 
 const bitsByItem = new Map<string, readonly [number, number, number]>();

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, inject, test } from "vitest";
 import { projectRoot } from "../../devnet/indexing-service.ts";
+import { startNode } from "../../devnet/node.ts";
 import { type Liar, type Lying, startLiar } from "../../devnet/rpc/liar.ts";
 import { waitFor } from "../../devnet/wait.ts";
 import { createPool } from "../support/postgres.ts";
@@ -75,6 +76,46 @@ test("a single URL that leaves out logs of the backfill holds the index back, an
   });
   expect((await checks(world)).some((line) => /host="localhost",kind="missing-logs"/.test(line))).toBe(true);
   expect((await fetch(`${world.url}/ready`)).status).toBe(503);
+});
+
+test("blocks that change or are missing, a height that goes back and forth and broken answers do no harm", async () => {
+  const kinds = ["flap", "hashChange", "nullBlock", "malformed", "cutBody", "tooMany"] as const;
+  const [world, liar] = await startWithLiar(
+    { kinds: [], rate: 0, of: "both", faults: { kinds, rate: 0.05 } },
+    { isAlone: true },
+  );
+  await world.waitForIndex();
+  for (let head = 1_600; head <= 1_666; head += 6) {
+    world.node.chain.setHead(head);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  await world.waitForIndex();
+  expect(liar.told()).toBeGreaterThan(20);
+  expect((await world.compareWithRecording()).differences).toEqual([]);
+});
+
+test("a URL that comes to serve another chain is put aside, and named", async () => {
+  const [world, liar] = await startWithLiar(
+    { kinds: [], rate: 0, of: "both" },
+    { isAlone: false, head: 900 },
+  );
+  const stranger = await startNode({ recording: recordingOf("base") });
+  open.push(stranger);
+  await world.waitForIndex();
+  liar.pointAt(stranger.url);
+  // One URL of two: the other one keeps answering.
+  const named = /An RPC URL serves another chain now.* hostname=localhost expected=15658733 found=15658734/;
+  await world.waitFor("the refusal", async () => {
+    world.node.chain.setHead(Math.min(1_660, world.node.chain.head() + 2));
+    const line = world
+      .running()
+      .lastLines(400)
+      .find((one) => named.test(one));
+    return line === undefined ? { state: `head ${world.node.chain.head()}` } : { done: line };
+  });
+  world.node.chain.setHead(1_666);
+  await world.waitForIndex();
+  expect((await world.compareWithRecording()).differences).toEqual([]);
 });
 
 /** An index of the recording as if it were sepolia, so that its logs are cached, on Postgres; and `npm run cache` for it. */
