@@ -1,7 +1,7 @@
 import { createConfig } from "ponder";
 import { entriesForRate } from "./src/config/chains.ts";
 import { readConfig } from "./src/config/environment.ts";
-import { type ContractSources, contractSources } from "./src/config/sources.ts";
+import { type ContractSources, contractSources, ownLogs } from "./src/config/sources.ts";
 import { sharedDoubts } from "./src/ponder/cache.ts";
 import { processLog } from "./src/ponder/process.ts";
 import { checkedUrls } from "./src/rpc/checked-rpc.ts";
@@ -10,6 +10,7 @@ import { openAnswerCount } from "./src/rpc/nodes.ts";
 const config = readConfig();
 const log = processLog();
 const count = openAnswerCount();
+const sources = contractSources(config);
 
 const chains = Object.fromEntries(
   config.chains.map(({ id, name, rpc }) => [
@@ -22,6 +23,7 @@ const chains = Object.fromEntries(
         crossCheckShare: config.rpcCrossCheckPercent / 100,
         log,
         count,
+        isOurs: ownLogs(sources, name),
         doubt: (ranges) => void sharedDoubts().set(id, ranges),
         random: Math.random,
         now: Date.now,
@@ -41,7 +43,7 @@ export default createConfig({
       : { kind: "postgres", connectionString: config.databaseUrl },
   ordering: "omnichain",
   chains,
-  contracts: contractSources(config) as never,
+  contracts: sources as never,
 }) as unknown as {
   chains: Record<string, { id: number }>;
   contracts: ContractSources;

@@ -71,7 +71,9 @@ try {
           databases,
           inputs,
           expected,
-        });
+        }).catch((error: unknown) => ({
+          ...{ backfill: `FAILED: ${String(error)}`, live: "", told: 0, checks: "", isRight: false },
+        }));
         if (!isRight) failures += 1;
         console.log(
           `| ${one.name} | ${one.liars} + ${one.honest} | ${seed} | ${told} | ${backfill} | ${live} | ${checks} |`,

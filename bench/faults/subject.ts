@@ -139,7 +139,13 @@ function runCache(args: readonly string[], cwd: string, env: Record<string, stri
 
 function reader(url: string, isRunning: () => boolean, isStuck: () => boolean) {
   const get = (path: string) => fetch(`${url}${path}`, { signal: AbortSignal.timeout(5_000) });
-  const entities = () => readEntities(`${url}/subgraph`, recordedEntities());
+  // On a busy machine a page may be refused for once.
+  const entities = async (tries = 5): Promise<Entities> =>
+    readEntities(`${url}/subgraph`, recordedEntities()).catch(async (error) => {
+      if (tries <= 1) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      return entities(tries - 1);
+    });
   /** Newest indexed block while /ready succeeds; undefined before. */
   async function block(): Promise<number | undefined> {
     const ready = await get("/ready").catch(() => undefined);

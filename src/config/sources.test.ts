@@ -6,6 +6,7 @@ import { defaultSubgraphLimits } from "./limits.ts";
 import {
   type ContractEntry,
   contractSources,
+  ownLogs,
   type PlannedEntry,
   withoutRepeatedResolvers,
   withSharedFilters,
@@ -284,4 +285,19 @@ test("it keeps its address on chains that acceleration does not read", () => {
     ["protocol-acceleration/Resolver", "every", entry({ mainnet: { startBlock: 5 } })],
   ]);
   expect(withSharedFilters(entries)).toEqual(entries);
+});
+
+test("knows which logs may be its own, by contract and event", () => {
+  const isOwn = ownLogs(contractSources(config), "mainnet");
+  // ERC-721 Transfer(address,address,uint256) of the .eth registrar, which ERC-20 tokens emit too.
+  const transfer = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+  expect(isOwn({ address: "0x57f1887a8BF19b14fC0dF6Fd9B2acc9Af147eA85", topics: [transfer] })).toBe(true);
+  expect(isOwn({ address: "0x6B175474E89094C44Da98b954EedeAC495271d0F", topics: [transfer] })).toBe(false);
+  // TextChanged(bytes32,string,string,string) of any resolver.
+  const text = "0x448bc014f1536726cf8d54ff3d6481ed3cbc683c2591ca204274009afa09b1a1";
+  expect(isOwn({ address: `0x${"12".repeat(20)}`, topics: [text] })).toBe(true);
+  expect(isOwn({ address: `0x${"12".repeat(20)}`, topics: [] })).toBe(false);
+  expect(ownLogs(contractSources(config), "base")({ address: `0x${"12".repeat(20)}`, topics: [text] })).toBe(
+    false,
+  );
 });

@@ -1,4 +1,4 @@
-import type { Abi, Hex } from "viem";
+import { type Abi, type Hex, toEventSelector } from "viem";
 import { proxyFactoryAbi, registryV2Abi, resolverV2Abi } from "../../abis/ensv2.ts";
 import { resolverRecordsAbi } from "../../abis/resolver.ts";
 import { erc1155TransferAbi } from "../../abis/tokens.ts";
@@ -100,6 +100,22 @@ export function contractSources(config: Config): ContractSources {
     });
   const fitted = withSharedFilters(withoutRepeatedResolvers(planned));
   return Object.fromEntries(fitted.map(({ key, entry }) => [key, entry]));
+}
+
+/** Whether a log on the chain of this name may be of one of the entries, by contract and event. */
+export function ownLogs(sources: ContractSources, chain: string) {
+  const ofAny = new Set<string>();
+  const byAddress = new Map<string, Set<string>>();
+  for (const { abi, chain: places } of Object.values(sources)) {
+    const place = places[chain];
+    if (place === undefined) continue;
+    const address = typeof place.address === "string" ? place.address.toLowerCase() : undefined;
+    const events = address === undefined ? ofAny : (byAddress.get(address) ?? new Set());
+    if (address !== undefined) byAddress.set(address, events);
+    for (const item of abi) if (item.type === "event") events.add(toEventSelector(item));
+  }
+  return ({ address, topics: [event = ""] }: { address: string; topics: readonly string[] }): boolean =>
+    ofAny.has(event) || (byAddress.get(address.toLowerCase())?.has(event) ?? false);
 }
 
 // A deployment's own plugin: contract by contract.

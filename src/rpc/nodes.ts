@@ -36,6 +36,8 @@ export type NodesOptions = {
   crossCheckShare: number;
   /** Id of the chain; 0 does not compare it. */
   chainId: number;
+  /** Whether a log may be indexed, by contract and event. */
+  isOurs: (log: RpcLog) => boolean;
   log: Log;
   count: CountAnswer;
   /** Takes the block ranges that may have been stored with wrong logs: all that are known now. */
