@@ -170,6 +170,20 @@ export function unionOf(ranges: readonly { from: number; to: number }[]): { from
   return union;
 }
 
+/** The part of ranges, at most `longest` blocks, that begins with the block at this place among all of theirs. */
+export function rangeAt(
+  ranges: readonly { from: number; to: number }[],
+  place: number,
+  longest: number,
+): { from: number; to: number } {
+  let left = place;
+  for (const { from, to } of ranges) {
+    if (left <= to - from) return { from: from + left, to: Math.min(from + left + longest - 1, to) };
+    left -= to - from + 1;
+  }
+  throw new Error("There is no such block.");
+}
+
 /** The union of ranges, or beyond five of them what spans them all. */
 export function mergeRanges(ranges: readonly { from: number; to: number }[]): { from: number; to: number }[] {
   const union = unionOf(ranges);

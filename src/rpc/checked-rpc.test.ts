@@ -83,7 +83,6 @@ test("passes sound answers on unchanged, and other methods untouched", async () 
   expect(hosts).toEqual(["one"]);
   expect(await request(getLogs())).toEqual(all);
   expect(await request({ method: "eth_chainId" })).toBe(await honest({ method: "eth_chainId" }));
-  expect(await request({ method: "eth_getBlockByNumber", params: ["0xffff", true] })).toBeNull();
   expect(kinds()).toEqual([]);
 });
 
@@ -418,4 +417,24 @@ test("a block that is checked while its ranges are answered again accuses nobody
   await request(range(others));
   await request(block);
   expect(kinds().filter((kind) => kind !== "one extra-request")).toEqual([]);
+});
+
+test("a block that a node does not have is asked for again", async () => {
+  const { request, kinds } = checked({ one: honest });
+  const body = { method: "eth_getBlockByNumber", params: ["0xffff", true] };
+  await expect(request(body)).rejects.toThrow("Refused an answer of one: it has no block 0xffff.");
+  expect(kinds()).toEqual(["one refused"]);
+});
+
+test("a block with another hash than its logs is asked for once more", async () => {
+  let asked = 0;
+  const { blockNumber } = all[0]!;
+  const moody = changing("eth_getBlockByNumber", (answer: Answer) =>
+    asked++ === 0 ? { ...answer, hash: `0x${"5".repeat(64)}` } : answer,
+  );
+  const { request, kinds } = checked({ moody });
+  await request(getLogs({ fromBlock: blockNumber, toBlock: blockNumber }));
+  const block = { method: "eth_getBlockByNumber", params: [blockNumber, true] };
+  expect(await request(block)).toEqual(await honest(block));
+  expect(kinds()).toContain("moody refused");
 });

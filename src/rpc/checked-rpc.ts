@@ -1,3 +1,4 @@
+import { hasNoWitness, recheck } from "./cached-ranges.ts";
 import {
   type AnsweredLogs,
   addCredit,
@@ -7,14 +8,13 @@ import {
   isCheckDue,
   type NodeAnswer,
   remember,
-  type ServedRange,
   spendCredit,
 } from "./compared-logs.ts";
 import {
   bloomOf,
   differingBlocks,
-  digestOfLogs,
   type Header,
+  headerProblem,
   type LogsFilter,
   matches,
   mayHaveMore,
@@ -133,11 +133,6 @@ async function requestLogs(chain: CheckedChain, node: Node, request: LogsRequest
   return answer.logs;
 }
 
-/** Whether every URL was wrong before: no other can confirm what it returns. */
-const hasNoWitness = ({ all }: Nodes) => all.every(({ hasLied }) => hasLied);
-
-const tries = 5;
-
 /**
  * Looks at the header of a block of which an answer has no logs, in half of the cases the one after its last log: there an
  * answer that was cut off lacks some. Throws if the block has logs that were asked for.
@@ -152,53 +147,6 @@ async function checkSilentBlock({ nodes }: CheckedChain, { node, logs }: NodeAns
   const all = await logsOfReceipts(nodes, witness, header.hash);
   if (all?.some((log) => matches(log, query)))
     throw missingLogs(nodes, node, { block: silent, witness: witness.host });
-}
-
-// --- What a URL returned before it was found wrong ---
-
-/**
- * Asks again for all ranges that a URL returned before. Those that differ, and all until they are asked for, are in doubt:
- * they may be stored. So are all if there is no other URL to ask. Runs beside other requests.
- */
-function recheck(chain: CheckedChain, node: Node): void {
-  const { nodes, answered, rechecked } = chain;
-  rechecked.add(node);
-  const suspects = answered.served.filter((range) => range.node === node);
-  if (suspects.length === 0) return;
-  answered.served = answered.served.filter((range) => range.node !== node);
-  answered.doubtful.push(...suspects);
-  nodes.doubt(answered.doubtful);
-  if (hasNoWitness(nodes)) return;
-  const confirmed = async () => {
-    for (const range of suspects) {
-      if (!answered.doubtful.includes(range)) continue;
-      const isSame = await isConfirmed(chain, range);
-      if (isSame) answered.doubtful = answered.doubtful.filter((one) => one !== range);
-      else nodes.count({ chain: nodes.chain, host: node.host, kind: "in-doubt" });
-    }
-  };
-  void confirmed().finally(() => nodes.doubt(answered.doubtful));
-}
-
-async function isConfirmed({ nodes }: CheckedChain, range: ServedRange): Promise<boolean> {
-  const { from, to, selection, digest } = range;
-  const [address, topics] = JSON.parse(selection) as [LogsFilter["address"], LogsFilter["topics"]];
-  const filter: LogsFilter = { fromBlock: toHex(from), toBlock: toHex(to) };
-  if (address) filter.address = address;
-  if (topics) filter.topics = topics;
-  const query = queryOf(filter);
-  if (query === undefined) return false;
-  for (let i = 0; i < tries; i++) {
-    try {
-      const node = inPlaceOf(nodes, range.node);
-      const logs = await soundLogs(nodes, node, { filter, query });
-      const answer = await crossChecked(nodes, { node, logs }, { filter, query });
-      return digestOfLogs(answer.logs) === digest;
-    } catch {
-      // A failed request says nothing about the range: it stays in doubt if the next ones fail too.
-    }
-  }
-  return false;
 }
 
 /**
@@ -260,14 +208,46 @@ async function requestBlock(chain: CheckedChain, node: Node, body: RpcRequest): 
       answer.then(headerIn, () => undefined),
     );
   const response = await answer;
+  const isNumber = typeof wanted === "string" && wanted.startsWith("0x") && !isByHash;
+  // ponder: would give up a whole range for a block that a node does not know yet, or for once.
+  if (response === null && (isNumber || isByHash)) throw refusal(nodes, node, `it has no block ${wanted}`);
   const block = headerIn(response);
   if (block === undefined) return response;
-  const isNumber = typeof wanted === "string" && wanted.startsWith("0x") && !isByHash;
   if ((isByHash && block.hash !== wanted) || (isNumber && Number(block.number) !== Number(wanted))) {
     throw refusal(nodes, node, `block ${block.hash} was not asked for`);
   }
+  node.refused = 0;
+  if (isNumber && isFull === true) return checkedBlock(chain, node, { body, response, block });
   keepHeader(chain, block.hash, Promise.resolve(block));
-  if (isNumber && isFull === true) await checkBlock(nodes, chain.answered, { node, block });
+  return response;
+}
+
+/** Whether a block is not the one that the answered logs name. */
+function contradictsLogs({ byBlock }: AnsweredLogs, block: Header): boolean {
+  const logs = [...(byBlock.get(Number(block.number))?.values() ?? [])].flat();
+  return headerProblem(block, logs) !== undefined;
+}
+
+type BlockAnswer = { body: RpcRequest; response: unknown; block: Header };
+
+/** A block of the backfill, checked. One that does not fit its logs is asked for once more: either may be wrong. */
+async function checkedBlock(
+  chain: CheckedChain,
+  node: Node,
+  { body, response, block }: BlockAnswer,
+): Promise<unknown> {
+  const { nodes, answered } = chain;
+  if (contradictsLogs(answered, block)) {
+    const witness = anotherThan(nodes, node) ?? node;
+    const again = await askMore(nodes, witness, body);
+    const other = headerIn(again);
+    if (other !== undefined && !contradictsLogs(answered, other)) {
+      nodes.count({ chain: nodes.chain, host: node.host, kind: "refused" });
+      return checkedBlock(chain, witness, { body, response: again, block: other });
+    }
+  }
+  keepHeader(chain, block.hash, Promise.resolve(block));
+  await checkBlock(nodes, answered, { node, block });
   return response;
 }
 

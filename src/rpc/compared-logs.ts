@@ -156,7 +156,7 @@ export type AnsweredLogs = {
 };
 
 const mostCredit = 10;
-const creditOfRequest = 0.01;
+const creditOfRequest = 0.005;
 const mostRanges = 4_000;
 const mostServed = 50_000;
 const mostBlocks = 100_000;

@@ -204,7 +204,7 @@ export async function askMore(nodes: Nodes, node: Node, body: RpcRequest): Promi
   }
 }
 
-const requestsOfTrust = 200;
+const requestsOfTrust = 400;
 
 /** Asks a URL for its chain id now and then: its provider may have come to serve another chain. */
 export async function requireSameChain(nodes: Nodes, node: Node): Promise<void> {
