@@ -135,6 +135,8 @@ export function refusal(
 ): WrongAnswerError {
   nodes.count({ chain: nodes.chain, host: node.host, kind: "refused" });
   node.refused += 1;
+  // It may have come to serve another chain.
+  node.trusted = 0;
   if (node.refused >= refusalsUntilAside) putAside(nodes, node, problem);
   return new WrongAnswerError(`Refused an answer of ${node.host}: ${problem}.`, options);
 }
