@@ -25,6 +25,8 @@ export type Node = {
   hasLied: boolean;
   /** Requests until its chain id is asked for again. */
   trusted: number;
+  /** And until when, in milliseconds. */
+  trustedUntil: number;
   /** Until when the other URLs answer in its place, in milliseconds since 1970. */
   asideUntil: number;
 };
@@ -89,6 +91,7 @@ export const newNode = (host: string, request: Node["request"]): Node => ({
   compared: 0,
   hasLied: false,
   trusted: 0,
+  trustedUntil: 0,
 });
 
 /** The URLs of one chain. */
@@ -206,12 +209,15 @@ export async function askMore(nodes: Nodes, node: Node, body: RpcRequest): Promi
   }
 }
 
-const requestsOfTrust = 400;
+// While a chain is followed, a minute has some sixty requests.
+const [requestsOfTrust, msOfTrust] = [400, 60_000];
 
 /** Asks a URL for its chain id now and then: its provider may have come to serve another chain. */
 export async function requireSameChain(nodes: Nodes, node: Node): Promise<void> {
-  if (nodes.chainId === 0 || node.trusted-- > 0) return;
+  const now = nodes.now();
+  if (nodes.chainId === 0 || (node.trusted-- > 0 && now < node.trustedUntil)) return;
   node.trusted = requestsOfTrust;
+  node.trustedUntil = now + msOfTrust;
   const answer = await askMore(nodes, node, { method: "eth_chainId" });
   if (typeof answer !== "string" || Number(answer) === nodes.chainId) return;
   node.trusted = 0;
