@@ -3,7 +3,6 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, inject, test } from "vitest";
 import { projectRoot } from "../../devnet/indexing-service.ts";
-import { startNode } from "../../devnet/node.ts";
 import { type Liar, type Lying, startLiar } from "../../devnet/rpc/liar.ts";
 import { waitFor } from "../../devnet/wait.ts";
 import { createPool } from "../support/postgres.ts";
@@ -91,30 +90,6 @@ test("blocks that change or are missing, a height that goes back and forth and b
   }
   await world.waitForIndex();
   expect(liar.told()).toBeGreaterThan(20);
-  expect((await world.compareWithRecording()).differences).toEqual([]);
-});
-
-test("a URL that comes to serve another chain is put aside, and named", async () => {
-  const [world, liar] = await startWithLiar(
-    { kinds: [], rate: 0, of: "both" },
-    { isAlone: false, head: 900 },
-  );
-  const stranger = await startNode({ recording: recordingOf("base") });
-  open.push(stranger);
-  await world.waitForIndex();
-  liar.pointAt(stranger.url);
-  // One URL of two: the other one keeps answering.
-  const named = /An RPC URL serves another chain now.* hostname=localhost expected=15658733 found=15658734/;
-  await world.waitFor("the refusal", async () => {
-    world.node.chain.setHead(Math.min(1_660, world.node.chain.head() + 2));
-    const line = world
-      .running()
-      .lastLines(400)
-      .find((one) => named.test(one));
-    return line === undefined ? { state: `head ${world.node.chain.head()}` } : { done: line };
-  });
-  world.node.chain.setHead(1_666);
-  await world.waitForIndex();
   expect((await world.compareWithRecording()).differences).toEqual([]);
 });
 
