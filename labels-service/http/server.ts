@@ -199,7 +199,7 @@ function createHandler(
   const send = createSender({ metrics, line, log, logsRequests, failed, write });
 
   const answerWithBody = async (incoming: IncomingMessage, exchange: Exchange) => {
-    // Not for all requests: a timer for each is a fiftieth of a heal's cost.
+    // Only where a body is awaited: a server's timeout would set a timer for every heal.
     incoming.setTimeout(limits.stalledMs);
     const borrowed = database.borrow();
     const memory = shareOfMemory();
