@@ -17,6 +17,7 @@ const alone = ["test/e2e/subgraph-protection.test.ts", "test/e2e/database-outage
 // Files that take longest, in this order. Vitest begins with the largest files.
 const longest = [
   // Unit tests.
+  "v2-names",
   "preflight",
   "chain-check",
   "labels-files",
@@ -86,6 +87,7 @@ export default defineConfig({
             "labels-service/**/*.test.ts",
             "deploy/**/*.test.ts",
             "devnet/**/*.test.ts",
+            "examples/**/*.test.ts",
             "scripts/**/*.test.ts",
             inProcess,
           ],

@@ -3,7 +3,7 @@ import pg from "pg";
 import { type Hex, keccak256, namehash, stringToHex } from "viem";
 import { createDatabase } from "../src/api/database/client.ts";
 import { pathOf, readV2Names, type V2Contracts } from "../src/api/resolution/v2-names.ts";
-import { zeroAddress } from "../src/ens/nodes.ts";
+import { zeroAddress } from "../src/ens/ids.ts";
 import type { SqlClient } from "../src/ponder/sql-client.ts";
 import { indexStatements, tableStatements } from "../test/support/create-tables.ts";
 import { startBenchPostgres } from "./postgres.ts";
@@ -34,6 +34,7 @@ const contracts: V2Contracts = {
   graveyard: address(5),
   resolvers: [code],
   wrapperRegistries: [address(6)],
+  userRegistries: [code],
   v1Resolver: address(7),
   publicResolver: address(8),
   wrappers: [],
@@ -117,7 +118,7 @@ async function fill() {
      SELECT 1, a, '${code}', false, true FROM unnest($1::text[]) a`,
     [[...registries, resolver]],
   );
-  for (const text of indexStatements()) if (/ON v2_/.test(text)) await pool.query(text);
+  for (const text of indexStatements()) if (/ON "public"\.v2_/.test(text)) await pool.query(text);
   await pool.query("VACUUM ANALYZE");
 }
 

@@ -14,11 +14,12 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { startNode } from "../devnet/node.ts";
 import { freePort } from "../devnet/ports.ts";
+import { chainIds } from "../devnet/recorded-chains.ts";
 import { readLabels, readRecording } from "../devnet/recording.ts";
 import { startServiceProcess } from "../devnet/service-process.ts";
 import { WaitError, waitFor } from "../devnet/wait.ts";
-import { batchOf, createLabelDatabase } from "../labels-service/store/database-writer.ts";
-import { chainIds, datasourcesFile, lastBlocks } from "../test/support/recordings.ts";
+import { batchOf, createLabelDatabase } from "../labels-service/store/database.ts";
+import { datasourcesFile, lastBlocks } from "../test/support/recordings.ts";
 import { pluginSets } from "./plugin-sets.ts";
 import { startBenchPostgres } from "./postgres.ts";
 

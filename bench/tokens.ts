@@ -93,7 +93,7 @@ async function fill() {
     );
   }
   for (const text of indexStatements()) {
-    if (/ON (name_tokens|domain_resolver_relations) /.test(text)) await pool.query(text);
+    if (/\.(name_tokens|domain_resolver_relations) /.test(text)) await pool.query(text);
   }
   await pool.query("VACUUM ANALYZE");
 }

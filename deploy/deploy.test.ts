@@ -84,6 +84,7 @@ const composeFile = z.object({
     z.object({
       image: z.string(),
       command: z.array(z.string()).optional(),
+      environment: z.record(z.string(), z.string()).default({}),
       volumes: z.array(z.string()).default([]),
     }),
   ),
@@ -105,6 +106,15 @@ describe("containers", () => {
       // A tag that moves would change a running system.
       else expect(image).toMatch(/:v?\d/);
     }
+  });
+
+  test("containers listen on addresses that published ports reach, whatever .env.local says", () => {
+    const scripts = Object.values(compose.services).filter(
+      ({ command }) => command?.[0] === "scripts/ponder.ts",
+    );
+    expect(scripts).toHaveLength(3);
+    // An empty variable counts as unset: all addresses.
+    for (const { environment } of scripts) expect(environment).toMatchObject({ API_HOST: "", PORT: "42069" });
   });
 
   test("Prometheus asks services of compose", () => {

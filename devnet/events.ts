@@ -10,10 +10,9 @@ import {
   stringToHex,
   toEventSelector,
 } from "viem";
+import { nameWrapperAbi, registryAbi } from "../abis/names.ts";
 import { baseRegistrarAbi, reverseRegistrarAbi, unwrappedControllerAbi } from "../abis/registrars.ts";
-import { registryAbi } from "../abis/registry.ts";
 import { resolverAbi } from "../abis/resolver.ts";
-import { nameWrapperAbi } from "../abis/tokens.ts";
 
 /** A log as a contract emits it. */
 export type EmittedLog = { address: Hex; topics: Hex[]; data: Hex };

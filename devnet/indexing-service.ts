@@ -14,7 +14,7 @@ type IndexingServiceOptions = {
   command?: "start" | "serve";
   /** Options of Ponder. */
   options?: readonly string[];
-  onLine?: (line: string) => void;
+  onLine?: ((line: string) => void) | undefined;
 };
 
 /** Starts the indexing service as `npm start` or `npm run serve` does, with exactly this environment. */

@@ -1,4 +1,4 @@
-import { batchOf, createLabelDatabase } from "../labels-service/store/database-writer.ts";
+import { batchOf, createLabelDatabase } from "../labels-service/store/database.ts";
 
 /** Writes a label database with these labels as version 0 of the set; returns how many it holds. */
 export function writeLabelsFile(path: string, labels: readonly string[], labelSetId = "subgraph"): number {

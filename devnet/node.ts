@@ -1,5 +1,7 @@
 import type { Hex } from "viem";
-import { createChain } from "./chain/chain.ts";
+import type { ContractCalls } from "./calls/contracts.ts";
+import type { PlannedTransaction } from "./chain/block-builder.ts";
+import { type Chain, createChain } from "./chain/chain.ts";
 import { createMiner } from "./chain/miner.ts";
 import { serveRecording } from "./chain/served-block.ts";
 import type { Contracts } from "./life/actions.ts";
@@ -28,6 +30,10 @@ export type NodeOptions = {
   seed?: number | undefined;
   /** Unix seconds. */
   clock?: (() => number) | undefined;
+  /** What happens in a mined block at a time (Unix seconds), instead of the scenario of `contracts`. */
+  plan?: ((time: number) => PlannedTransaction[]) | undefined;
+  /** What contracts of the chain return for calls that were not recorded. */
+  calls?: ((chain: Chain) => ContractCalls) | undefined;
 };
 
 /** Serves a recording over JSON-RPC and mines blocks on top of it. Rejects when the port is taken. */
@@ -39,14 +45,17 @@ export async function startNode({
   standIns,
   seed = 1,
   clock = () => Math.floor(Date.now() / 1000),
+  plan,
+  calls,
 }: NodeOptions) {
   const { chainId } = recording;
   const chain = createChain({ chainId, blocks: serveRecording(recording), finality, standIns });
   const faults = createFaults();
   const scenario = contracts && scenarioOf(recording, contracts as Contracts, seed);
-  const miner = createMiner({ chain, plan: (time) => scenario?.next(time) ?? [], seed, clock });
+  const happens = plan ?? ((time: number) => scenario?.next(time) ?? []);
+  const miner = createMiner({ chain, plan: happens, seed, clock });
   const rpc = await serveRpc({
-    methods: createMethods(chain, recording),
+    methods: createMethods(chain, recording, calls?.(chain)),
     faults,
     port,
     control({ head, mine = 0 }) {

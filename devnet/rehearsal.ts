@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { batchOf, createLabelDatabase } from "../labels-service/store/database-writer.ts";
+import { batchOf, createLabelDatabase } from "../labels-service/store/database.ts";
 import { namespaceIds } from "../src/deployments/deployment.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
 import { type Accepted, compareEntities, readEntities, readEntityDump } from "./entities.ts";

@@ -1,5 +1,6 @@
-// The demo: `npm run demo`. Needs no keys, no network, no database; PORT and LABELS_PORT choose the ports.
-import { DemoError, runDemo } from "./demo.ts";
+// The demo: `npm run demo [-- --subgraph]`. Needs no keys, no network, no database; PORT and LABELS_PORT choose the ports.
+import { parseArgs } from "node:util";
+import { DemoError, runDemo } from "./demo/demo.ts";
 import { WaitError } from "./wait.ts";
 
 const stop = new AbortController();
@@ -23,8 +24,17 @@ const port = (name: string, usual: number): number => {
   return number;
 };
 
+const isSubgraph = (): boolean => {
+  try {
+    return parseArgs({ options: { subgraph: { type: "boolean", default: false } } }).values.subgraph;
+  } catch {
+    throw new DemoError(`usage: npm run demo [-- --subgraph]`);
+  }
+};
+
 try {
   await runDemo({
+    isSubgraph: isSubgraph(),
     port: port("PORT", 42_069),
     labelsPort: port("LABELS_PORT", 3223),
     environment: process.env,

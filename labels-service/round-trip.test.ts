@@ -8,7 +8,7 @@ import { openLabelFile } from "../src/labels/label-file.ts";
 import { digestsOf } from "../test/support/digests.ts";
 import { validate } from "./commands/validation.ts";
 import { exportVersion } from "./ingest/export-version.ts";
-import { openDatabaseReader } from "./store/database-reader.ts";
+import { openDatabaseReader } from "./store/database.ts";
 import { ingestBytes, noProgress } from "./test-support/ingest-text.ts";
 
 let folder: string;

@@ -15,7 +15,7 @@ import {
   purgeCache,
   purgeCommands,
 } from "../src/ponder/cache.ts";
-import { requestResult } from "../src/ponder/finalized-blocks.ts";
+import { requestResult } from "../src/ponder/rpc-request.ts";
 import type { Statement } from "../src/ponder/sql-client.ts";
 import { type CacheCheck, checkCache } from "../src/rpc/cached-ranges.ts";
 import { type Nodes, newNode, type RpcRequest } from "../src/rpc/nodes.ts";
@@ -34,10 +34,12 @@ check asks the chain's RPC URLs again for a random sample of the cached ranges (
 logs, prints each difference and what to purge, and exits with code 1 if there is one. Indexers may run meanwhile.`;
 
 const numbers = ["chain", "from", "to", "samples", "seed"] as const;
-type NumberName = (typeof numbers)[number];
 
 /** The numbers that the arguments of a command give. Throws a PreflightError that lists every fault of them. */
-function parseNumbers(args: string[], allowed: readonly NumberName[], required: readonly NumberName[]) {
+export function parseNumbers<Name extends string>(
+  args: string[],
+  { allowed, required, usage }: { allowed: readonly Name[]; required: readonly Name[]; usage: string },
+) {
   const options = Object.fromEntries(allowed.map((name) => [name, { type: "string" as const }]));
   const { tokens } = parseArgs({ args, options, strict: false, tokens: true });
   const given = new Map<string, string>();
@@ -57,12 +59,12 @@ function parseNumbers(args: string[], allowed: readonly NumberName[], required: 
   }
   if (Number(given.get("to")) < Number(given.get("from"))) faults.push("--to is before --from.");
   if (faults.length > 0) throw new PreflightError(`${faults.join("\n")}\n\n${usage}`);
-  return (name: NumberName) => (given.has(name) ? Number(given.get(name)) : undefined);
+  return (name: Name) => (given.has(name) ? Number(given.get(name)) : undefined);
 }
 
 /** The blocks that the arguments after `purge` name. Throws a PreflightError that lists every fault of them. */
 export function parsePurge(args: string[]): CachedRange {
-  const number = parseNumbers(args, ["chain", "from", "to"], ["chain", "from"]);
+  const number = parseNumbers(args, { allowed: ["chain", "from", "to"], required: ["chain", "from"], usage });
   const range = { chainId: number("chain") ?? 0, from: number("from") ?? 0 };
   const to = number("to");
   return to === undefined ? range : { ...range, to };
@@ -70,7 +72,7 @@ export function parsePurge(args: string[]): CachedRange {
 
 /** What the arguments after `check` ask for. Throws a PreflightError that lists every fault of them. */
 export function parseCheck(args: string[]) {
-  const number = parseNumbers(args, numbers, ["chain"]);
+  const number = parseNumbers(args, { allowed: numbers, required: ["chain"], usage });
   return {
     chainId: number("chain") ?? 0,
     from: number("from") ?? 0,
@@ -103,7 +105,7 @@ async function main([command, ...args]: string[]): Promise<string> {
 }
 
 /** Numbers from 0 to 1 that depend on the seed alone (the generator "mulberry32"). */
-function randomOf(seed: number): () => number {
+export function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -154,6 +156,10 @@ function report({ chainId, from, to }: CachedRange, { removed, orphaned }: Purge
   ].join("\n");
 }
 
+/** Percent of a whole that may be wrong at 95 % confidence if none of `samples` is. Exact for independent samples. */
+export const mostWrong = (samples: number) =>
+  (samples === 0 ? 100 : (1 - 0.05 ** (1 / samples)) * 100).toFixed(2);
+
 const shownDifferences = 20;
 
 /** What a check found as text, with what to do; unsound if the cache differs from the chain. */
@@ -176,10 +182,8 @@ export function reportCheck(found: CacheCheck, { chainId, samples, seed }: Retur
   if (found.unanswered > 0)
     lines.push(`${found.unanswered} ranges could not be compared: the nodes do not answer.`);
   if (differingRanges.length === 0) {
-    // Exact for independent samples; "rule of three" for many.
-    const most = ranges === 0 ? 100 : (1 - 0.05 ** (1 / ranges)) * 100;
     lines.push(
-      `0 of ${ranges} ranges differ: at most ${most.toFixed(2)} % of them are wrong, at 95 % confidence.`,
+      `0 of ${ranges} ranges differ: at most ${mostWrong(ranges)} % of them are wrong, at 95 % confidence.`,
     );
     return { text: lines.join("\n"), isSound: ranges > 0 };
   }

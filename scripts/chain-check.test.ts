@@ -69,7 +69,7 @@ test("an embedded index on another branch starts over from a purged cache", asyn
   await check([await startNode({ fork: 50, head: 100 })]);
   expect(messages).toEqual([
     `The index starts over: block 60 of chain 1 is ${hashOn("a", 60)} in the index, ${hashOn("b", 60)} at the node. ` +
-      "Purged from the cache: chain 1 from block 41 on.",
+      'Purged from the cache: chain 1 from block 41 on. See "When the chain contradicts the index" in docs/operations.md.',
   ]);
   expect(await cached()).toEqual([40]);
 });
@@ -93,7 +93,7 @@ test("a node that lags behind is waited for", async () => {
   };
   await check([await startNode(chain)], { wait });
   expect(messages).toEqual([
-    "The node of chain 1 has no block 60 yet, which the index rests on; trying again in 10 s.",
+    'The node of chain 1 has no block 60 yet, which the index rests on; trying again in 10 s. See "When the chain contradicts the index" in docs/operations.md.',
   ]);
 });
 
@@ -114,7 +114,8 @@ test("an embedded index with blocks in doubt starts over without them", async ()
   await database.close();
   await check([await startNode({ fork: 100, head: 100 })]);
   expect(messages).toEqual([
-    "The index starts over: an RPC URL left out or invented logs; the blocks in doubt were purged from the cache.",
+    "The index starts over: an RPC URL left out or invented logs; the blocks in doubt were purged from the cache. " +
+      'See "When a node leaves out logs" in docs/operations.md.',
   ]);
   expect(await cached()).toEqual([40]);
 });

@@ -1,5 +1,6 @@
 import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
+import { seeOperations } from "../src/log/json-log.ts";
 import {
   type CachedRange,
   doubtSection,
@@ -8,7 +9,8 @@ import {
   purgeCommands,
   readDoubts,
 } from "../src/ponder/cache.ts";
-import { type Contradiction, findContradiction, requestHash } from "../src/ponder/finalized-blocks.ts";
+import { type Contradiction, findContradiction } from "../src/ponder/finalized-blocks.ts";
+import { requestHash } from "../src/ponder/rpc-request.ts";
 import { isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
 import { nameOfUrl, type OpenDatabase, openDatabase, PreflightError } from "./preflight.ts";
 
@@ -20,7 +22,8 @@ type Settings = Pick<Config, "namespace" | "chains" | "databaseUrl" | "pgliteDir
 type Tools = { log(message: string): void; wait(milliseconds: number): Promise<void>; now(): number };
 
 const pause = 10_000;
-const section = 'See "When the chain contradicts the index" in docs/operations.md.';
+const databaseAway = "The database does not respond";
+const section = seeOperations("When the chain contradicts the index");
 
 /**
  * Compares the blocks that index and cache rest on with the nodes. On a difference Postgres is left as it is and a
@@ -30,7 +33,8 @@ export async function requireSameChains(config: Settings, tools: Tools): Promise
   for (;;) {
     const reason = await compare(config, tools);
     if (reason === undefined) return;
-    tools.log(`${reason}; trying again in ${pause / 1000} s.`);
+    const see = reason === databaseAway ? seeOperations("While something is away") : section;
+    tools.log(`${reason}; trying again in ${pause / 1000} s. ${see}`);
     await tools.wait(pause);
   }
 }
@@ -44,7 +48,7 @@ async function compare(config: Settings, tools: Tools): Promise<string | undefin
     return await compareWith(database.run, config, tools);
   } catch (error) {
     if (!isDatabaseAway(error)) throw error;
-    return "The database does not respond";
+    return databaseAway;
   } finally {
     await database?.close();
   }
@@ -56,7 +60,8 @@ async function compareWith(run: Statement, config: Settings, tools: Tools): Prom
     const contradiction = await findContradiction(run, chain.id, hashReader(chain)).catch((error) => {
       if (!(error instanceof SilentNodesError)) throw error;
       tools.log(
-        `Could not compare chain ${chain.id} with the index: no node responds. It is compared again while live.`,
+        `Could not compare chain ${chain.id} with the index: no node responds. It is compared again while live. ` +
+          seeOperations("While something is away"),
       );
       return undefined;
     });
@@ -153,5 +158,7 @@ async function startOver(
         ? "an RPC URL left out or invented logs; the blocks in doubt were purged from the cache"
         : "blocks that it rests on were purged from the cache"
       : `${found.map(describe).join("; ")}. Purged from the cache: ${purged}`;
-  log(`The index starts over: ${reason}.`);
+  log(
+    `The index starts over: ${reason}. ${found.length === 0 && doubts.length > 0 ? doubtSection : section}`,
+  );
 }

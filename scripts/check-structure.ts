@@ -33,7 +33,7 @@ export const rooms: readonly Room[] = [
   { path: "abis", imports: [] },
   { path: "src/log", imports: [] },
   { path: "src/ens", imports: [] },
-  { path: "src/schema", imports: [], packages: ["ponder"] },
+  { path: "src/schema", imports: [], packages: ["ponder", "drizzle-orm"] },
   { path: "src/labels", imports: ["src/log", "src/ens"] },
   { path: "src/deployments", imports: ["abis", "src/ens"] },
   { path: "src/config", imports: [...facts, "src/labels"] },
@@ -76,6 +76,11 @@ export const rooms: readonly Room[] = [
     imports: [...facts, "src/labels", "src/config", "src/ponder", ...apiRooms, "src/api/resolution"],
   },
   {
+    path: "src/api/pages",
+    imports: ["src/log", "src/ens", "src/ponder", ...apiRooms, "src/api/endpoints"],
+    packages: ["hono"],
+  },
+  {
     path: "src/api",
     imports: [
       "src/log",
@@ -87,6 +92,7 @@ export const rooms: readonly Room[] = [
       "src/api/resolution",
       "src/api/subgraph",
       "src/api/endpoints",
+      "src/api/pages",
     ],
     packages: ["hono", "ponder:api"],
   },
@@ -109,7 +115,7 @@ export const rooms: readonly Room[] = [
     path: "labels-service/ingest",
     imports: [...forLabels, "labels-service/store", "labels-service/formats"],
   },
-  { path: "labels-service/http", imports: [...forLabels, "labels-service/store"] },
+  { path: "labels-service/http", imports: [...forLabels, "labels-service/store"], packages: ["hono"] },
   {
     path: "labels-service/commands",
     imports: [
@@ -123,11 +129,13 @@ export const rooms: readonly Room[] = [
   { path: "labels-service", imports: [...forLabels, "labels-service/formats", "labels-service/commands"] },
   {
     path: "scripts",
-    imports: ["src/log", "src/labels", "src/config", "src/ponder", "src/rpc"],
+    imports: ["src/log", "src/labels", "src/deployments", "src/config", "src/ponder", "src/rpc"],
     packages: ["pg"],
   },
   { path: "", imports: ["src/schema", "src/config", "src/ponder", "src/rpc"], packages: ["ponder"] },
   { path: "devnet", imports: ["abis", "src/deployments", "labels-service/store"] },
+  // Programs of their own: they know the services by HTTP alone.
+  { path: "examples", imports: [], packages: ["graphql"] },
   { path: "test", imports: "everything" },
   { path: "bench", imports: "everything" },
 ];

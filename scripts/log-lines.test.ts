@@ -35,6 +35,13 @@ describe("an entry of Ponder's log", () => {
     expect(JSON.parse(line)).toEqual({ level: 30, path: "/\u009b31m\n", url: secrets[0][1] });
   });
 
+  test("names a host once, however often its URL is repeated", async () => {
+    const line = (hosts: string) =>
+      `12:00:00.123 INFO  Connected to JSON-RPC chain=local chain_id=1 hostnames=${hosts} (3ms)`;
+    const given = JSON.stringify(["a.example", ...Array<string>(25).fill("localhost")]);
+    expect(await render([entry(line(given))])).toBe(`${line('["a.example","localhost"]')}\n`);
+  });
+
   test("comes from one call of console.log", async () => {
     const preload = new URL("preload.mjs", import.meta.url).href;
     const script = "console.log('a %s\\nb', 'x', { c: 1 }); console.log('next'); process.exit()";
@@ -85,6 +92,7 @@ describe("secrets of the configuration", () => {
           http: [
             "https://eth.example/v2/k3yk3yk3yk3yk3y9",
             "https://user:pa55@rpc.example",
+            "https://us3rk3yus3rk3y99@node.example",
             "http://localhost:8545",
           ],
           ws: "wss://eth.example/v2/k3yk3yk3yk3yk3y9",
@@ -100,6 +108,8 @@ describe("secrets of the configuration", () => {
     ["wss://eth.example/v2/k3yk3yk3yk3yk3y9", "wss://eth.example/…"],
     ["path /v2/k3yk3yk3yk3yk3y9?", "path /v2/…?"],
     ["https://user:pa55@rpc.example/", "https://rpc.example/…"],
+    ["https://us3rk3yus3rk3y99@node.example/", "https://node.example/…"],
+    ["user us3rk3yus3rk3y99", "user …"],
     ["connect postgresql://names:p%40ss@db.example:5432/names", "connect postgresql://db.example:5432/…"],
     ['password "p@ss"', 'password "…"'],
   ])("hides the secret in %j", (line, expected) => {

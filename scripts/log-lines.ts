@@ -48,13 +48,24 @@ function render(line: string, secrets: Secrets, { isLog, isTerminal }: LogStyle)
   const entry = isLog ? parse(line) : undefined;
   if (typeof entry === "string") {
     const [first = "", ...later] = redact(entry, secrets).split("\n", mostLines);
-    const head = escapeControls(cut(first, mostCharacters));
+    const head = escapeControls(cut(withHostsOnce(first), mostCharacters));
     const below = later.map((text) => `\n  ${escapeControls(cut(text, mostOfLaterLine))}`);
     return `${isTerminal ? painted(head) : head}${below.join("")}`;
   }
   if (typeof entry !== "object" || entry === null) return escapeControls(shorten(line));
   const shortened = (_: string, value: unknown) => (typeof value === "string" ? shorten(value) : value);
   return escapeControls(JSON.stringify(entry, shortened));
+}
+
+// ponder: names the host of every entry of its list of RPC URLs, in which a URL is repeated (`entriesForRate`).
+function withHostsOnce(line: string): string {
+  return line.replace(
+    /^([\d:.]+ INFO +Connected to JSON-RPC\b.*\bhostnames=)(\["[^\]]*"\])/,
+    (_, head, hosts) => {
+      const names = parse(hosts);
+      return head + (Array.isArray(names) ? JSON.stringify([...new Set(names)]) : hosts);
+    },
+  );
 }
 
 function parse(line: string): unknown {
@@ -106,7 +117,7 @@ function secretsOfUrl(text: string): [string, string][] {
   const url = new URL(text);
   const hidden = `${url.protocol}//${url.host}/…`;
   const isDatabase = url.protocol.startsWith("postgres");
-  const keys = [...url.pathname.split("/"), ...url.searchParams.values()].filter(
+  const keys = [url.username, ...url.pathname.split("/"), ...url.searchParams.values()].filter(
     ({ length }) => length >= shortestKey,
   );
   const whole: [string, string][] = [
@@ -115,7 +126,7 @@ function secretsOfUrl(text: string): [string, string][] {
   ];
   const holdsMore = url.pathname.length > 1 || url.search !== "";
   return [
-    ...(url.password !== "" || (holdsMore && !isDatabase) ? whole : []),
+    ...(url.password !== "" || ((holdsMore || url.username !== "") && !isDatabase) ? whole : []),
     ...(url.password === ""
       ? []
       : [url.password, decodeURIComponent(url.password)].map((part): [string, string] => [part, "…"])),

@@ -11,14 +11,14 @@ import { fileURLToPath } from "node:url";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { contractSources } from "../src/config/sources.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
-import { escapeControls } from "../src/log/json-log.ts";
+import { escapeControls, seeOperations } from "../src/log/json-log.ts";
+import { requestChainId } from "../src/ponder/rpc-request.ts";
 import { requireSameChains } from "./chain-check.ts";
 import { logLines, secretsOf, watchForFullDisk } from "./log-lines.ts";
 import {
   holdEmbeddedDatabase,
   PreflightError,
   repairEmbeddedDatabase,
-  requestChainId,
   requireChains,
   requireFreePort,
   requireLogin,
@@ -90,9 +90,9 @@ async function main([command, ...options]: string[]): Promise<number> {
     if (isStopping || (code !== retryableExitCode && !isDiskFull)) return code;
     const pause = isDiskFull ? fullDiskPause : restartPause;
     const reason = isDiskFull
-      ? 'The disk of the database is full. Free space on it: see "When the disk is full" in docs/operations.md'
-      : 'A dependency failed for too long: see "While something is away" in docs/operations.md';
-    log(`${reason}; restarting in ${pause / 1000} s.`);
+      ? `The disk of the database is full. Free space on it. ${seeOperations("When the disk is full")}`
+      : `A dependency failed for too long. ${seeOperations("While something is away")}`;
+    log(`${reason} Restarting in ${pause / 1000} s.`);
     await wait(pause);
   }
 }
@@ -172,5 +172,5 @@ function isLabelFault(error: unknown): boolean {
 /** The message, with the section that operators read on in. */
 function withSection(message: string): string {
   if (message.includes("docs/operations.md")) return message;
-  return `${message}\nSee "When the start is refused" in docs/operations.md.`;
+  return `${message}\n${seeOperations("When the start is refused")}`;
 }

@@ -27,6 +27,8 @@ function check(answers: Record<string, (number | "silent")[]>) {
   };
 }
 
+const away = 'See "While something is away" in docs/operations.md.';
+
 test("accepts a URL that serves the chain", async () => {
   const run = check({ "http://a.example/key": [1] });
   await requireChains([chain(["http://a.example/key"])], run);
@@ -45,13 +47,15 @@ test("waits longer and longer, half a minute at most, until an RPC responds", as
   const run = check({ "http://a.example": [...Array(7).fill("silent"), 1] });
   await requireChains([chain(["http://a.example"])], run);
   expect(run.pauses).toEqual([1000, 2000, 4000, 8000, 16000, 30000, 30000]);
-  expect(run.messages[0]).toBe("No answer from RPC_URL_1 (a.example); trying again in 1 s.");
+  expect(run.messages[0]).toBe(`No answer from RPC_URL_1 (a.example); trying again in 1 s. ${away}`);
 });
 
 test("continues when one of several URLs responds", async () => {
   const run = check({ "http://a.example": ["silent"], "http://b.example": [1] });
   await requireChains([chain(["http://a.example", "http://b.example"])], run);
-  expect(run.messages).toEqual(["No answer from RPC_URL_1 entry 1 (a.example); going on with the others."]);
+  expect(run.messages).toEqual([
+    `No answer from RPC_URL_1 entry 1 (a.example); going on with the others. ${away}`,
+  ]);
 });
 
 test("rejects a port in use, and accepts it once it is free", async () => {

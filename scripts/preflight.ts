@@ -6,8 +6,8 @@ import Database from "better-sqlite3";
 import pg from "pg";
 import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
+import { seeOperations } from "../src/log/json-log.ts";
 import { heartbeatTimeout } from "../src/ponder/cache.ts";
-import { requestResult } from "../src/ponder/finalized-blocks.ts";
 import { hasTable, isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
 
 // Checks before Ponder starts: Ponder itself would switch to another port, only warn about a wrong chain, and give up
@@ -36,6 +36,7 @@ type RpcCheck = {
   request(url: string): Promise<number>;
 };
 
+const away = seeOperations("While something is away");
 const firstPause = 1_000;
 const longestPause = 30_000;
 
@@ -60,10 +61,10 @@ async function requireChain({ id, rpc }: IndexedChain, { log, wait, request }: R
       answer.status === "rejected" ? [nameOfUrl(id, rpc.http, place)] : [],
     );
     if (silent.length < answers.length) {
-      if (silent.length > 0) log(`No answer from ${silent.join(", ")}; going on with the others.`);
+      if (silent.length > 0) log(`No answer from ${silent.join(", ")}; going on with the others. ${away}`);
       return;
     }
-    log(`No answer from ${silent.join(", ")}; trying again in ${pause / 1000} s.`);
+    log(`No answer from ${silent.join(", ")}; trying again in ${pause / 1000} s. ${away}`);
     await wait(pause);
   }
 }
@@ -74,14 +75,6 @@ export function nameOfUrl(chainId: number, urls: readonly string[], place: numbe
   return urls.length === 1
     ? `RPC_URL_${chainId} (${host})`
     : `RPC_URL_${chainId} entry ${place + 1} (${host})`;
-}
-
-/** The chain id that an RPC URL serves; throws without a valid response within 10 seconds. */
-export async function requestChainId(url: string): Promise<number> {
-  const result = await requestResult(url, "eth_chainId", []);
-  if (typeof result !== "string" || !/^0x[0-9a-fA-F]+$/.test(result))
-    throw new Error("no chain id in the response");
-  return Number(result);
 }
 
 /** The service cannot start as configured; the message says what to change. */
@@ -132,7 +125,9 @@ export async function repairEmbeddedDatabase(directory: string, schema: string, 
   const expiry = seen.heartbeat_at + heartbeatTimeout - tools.now();
   if (expiry <= 0) return;
   // Whoever holds the lock renews its heartbeat within ten seconds; a killed process never does.
-  tools.log(`The embedded database is locked; waiting ${Math.ceil(expiry / 1000)} s for the lock to expire.`);
+  tools.log(
+    `The embedded database is locked; waiting ${Math.ceil(expiry / 1000)} s for the lock to expire. ${seeOperations("After a kill")}`,
+  );
   await tools.wait(expiry + 100);
   const later = await inspect(directory, schema, tools);
   if (later?.is_locked === 1 && later.heartbeat_at > seen.heartbeat_at) {
@@ -158,7 +153,7 @@ async function inspect(directory: string, schema: string, tools: RepairTools): P
     await database.exec(`DROP SCHEMA ${quoted(schema)} CASCADE; CREATE SCHEMA ${quoted(schema)}`);
     tools.log(
       "PGlite cannot resume a backfill that was interrupted: restarting it. " +
-        "With Postgres (DATABASE_URL) a backfill resumes where it stopped.",
+        `With Postgres (DATABASE_URL) a backfill resumes where it stopped. ${seeOperations("After a kill")}`,
     );
     return undefined;
   } finally {
@@ -176,7 +171,7 @@ async function open(directory: string, { log, now }: RepairTools): Promise<PGlit
     const aside = `${directory}.unusable-${now()}`;
     renameSync(directory, aside);
     log(
-      `The embedded database in ${directory} cannot be opened (${error}). It was moved to ${aside}; creating a new one.`,
+      `The embedded database in ${directory} cannot be opened (${error}). It was moved to ${aside}; creating a new one. ${seeOperations("After a kill")}`,
     );
     return undefined;
   }
@@ -259,14 +254,16 @@ export async function requireUnlockedSchema(config: SchemaSettings, tools: Schem
       tools.log(
         `Another indexer holds schema ${quoted(config.databaseSchema)}${holder.from}; it was active ` +
           `${Math.round((heartbeatTimeout - holder.expiry) / 1000)} s ago. Waiting until it stops ` +
-          `(${heartbeatTimeout / 1000} s after a kill). For an index of its own, set another DATABASE_SCHEMA.`,
+          `(${heartbeatTimeout / 1000} s after a kill). For an index of its own, set another DATABASE_SCHEMA. ` +
+          seeOperations("When another indexer holds the schema"),
       );
     }
     await tools.wait(Math.min(lookAgainMs, holder.expiry + 100));
   }
 }
 
-async function schemaHolder({ databaseSchema: schema, ...config }: SchemaSettings, now: number) {
+/** The indexer that holds the configured schema: where it is connected from, milliseconds until its lock expires. */
+export async function schemaHolder({ databaseSchema: schema, ...config }: SchemaSettings, now: number) {
   const database = await openIfThere(config);
   if (database === undefined) return undefined;
   try {

@@ -1,13 +1,13 @@
 import { readConfig } from "./config/environment.ts";
 import type { PluginId } from "./config/plugins.ts";
 import { contractSources } from "./config/sources.ts";
-import { createSettings } from "./contracts/create-scope.ts";
-import { bindRules, bindStrictRules, type EventsOf, type LogsOf } from "./contracts/on.ts";
+import { bindRules, bindStrictRules, createSettings, type EventsOf, type LogsOf } from "./contracts/on.ts";
 import type { Namespace } from "./deployments/deployment.ts";
 import { isContractOf } from "./deployments/namespaces.ts";
 import { createAnomalyLog } from "./indexing/anomalies.ts";
 import { createNodes } from "./indexing/node-reads.ts";
 import { openLabels } from "./labels/open-labels.ts";
+import { seeOperations } from "./log/json-log.ts";
 import { openMetrics } from "./metrics.ts";
 import { registerBasenames } from "./plugins/basenames.ts";
 import { registerEnsv2 } from "./plugins/ensv2.ts";
@@ -17,7 +17,7 @@ import { registerRegistrars } from "./plugins/registrars.ts";
 import { registerSubgraph } from "./plugins/subgraph.ts";
 import { registerThreedns } from "./plugins/threedns.ts";
 import { registerTokenscope } from "./plugins/tokenscope.ts";
-import { processLog } from "./ponder/process.ts";
+import { processLog, sharedExamples } from "./ponder/process.ts";
 
 // The one file with side effects on load: opens the labels and registers the indexing functions of the active plugins.
 
@@ -35,7 +35,7 @@ const register: Record<PluginId, (events: EventsOf, namespace: Namespace, logs: 
 const config = readConfig();
 const sources = contractSources(config);
 const log = processLog();
-const logAnomaly = createAnomalyLog(log);
+const logAnomaly = createAnomalyLog(log, sharedExamples());
 const metrics = openMetrics();
 const labels = await openLabels({ url: config.labelsUrl, ...config.labelSet, log });
 const settings = createSettings(labels, {
@@ -44,7 +44,10 @@ const settings = createSettings(labels, {
   hasLabelStore: config.plugins.includes("ensv2"),
   nodes: createNodes(config.chains, {
     onOutage: (chainId) =>
-      log("warn", "No node of the chain responds; indexing waits for one", { chain_id: chainId }),
+      log("warn", "No node of the chain responds; indexing waits for one", {
+        chain_id: chainId,
+        section: seeOperations("While something is away"),
+      }),
   }),
   isConfigured: isContractOf(config.datasources),
   report: (report) => {

@@ -1,6 +1,6 @@
 import { type Hex, keccak256, namehash, stringToHex } from "viem";
 import { labelStoreAbi, leaseAbi, proxyFactoryAbi, registryV2Abi, resolverV2Abi } from "../../abis/ensv2.ts";
-import { erc1155TransferAbi } from "../../abis/tokens.ts";
+import { erc1155TransferAbi } from "../../abis/names.ts";
 import { type EmittedLog, logsOf } from "../../devnet/events.ts";
 import { createRandom } from "../../devnet/random.ts";
 import { accountOf, type History, subnodeOf, type Transaction, zero } from "./made-up.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { batchOf, createLabelDatabase } from "../../labels-service/store/database-writer.ts";
+import { batchOf, createLabelDatabase } from "../../labels-service/store/database.ts";
 
 /** Writes every second label into a database, like an outdated label set; returns its LABELS_URL. */
 export function labelsFile(folder: string, labels: readonly string[]): string {

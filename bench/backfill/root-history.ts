@@ -1,4 +1,5 @@
 import { encodeFunctionData, encodeFunctionResult, type Hex, namehash, parseAbi } from "viem";
+import { seaportAbi } from "../../abis/names.ts";
 import {
   legacyControllerAbi,
   referralRenewalsAbi,
@@ -6,7 +7,6 @@ import {
   wrappedControllerAbi,
 } from "../../abis/registrars.ts";
 import { textRecordAbi } from "../../abis/resolver.ts";
-import { seaportAbi } from "../../abis/tokens.ts";
 import { type EmittedLog, emits, logsOf } from "../../devnet/events.ts";
 import { createRandom, type Random } from "../../devnet/random.ts";
 import {

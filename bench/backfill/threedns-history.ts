@@ -1,5 +1,5 @@
 import { encodeFunctionData, encodeFunctionResult, type Hex, namehash } from "viem";
-import { threednsDnsResolverAbi, threednsMetadataAbi, threednsTokenAbi } from "../../abis/threedns.ts";
+import { threednsDnsResolverAbi, threednsMetadataAbi, threednsTokenAbi } from "../../abis/names.ts";
 import { emits, logsOf } from "../../devnet/events.ts";
 import { createRandom, type Random } from "../../devnet/random.ts";
 import { dnsName, textKeys } from "./deployment.ts";

@@ -2,19 +2,19 @@ import { execFile } from "node:child_process";
 import { appendFileSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
 import { compareEntities, type Entities, readEntities } from "../../devnet/entities.ts";
 import { projectRoot, startIndexingService } from "../../devnet/indexing-service.ts";
 import { writeLabelsFile } from "../../devnet/labels-file.ts";
 import { startNode } from "../../devnet/node.ts";
 import { freePort } from "../../devnet/ports.ts";
+import { recordingFolder } from "../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../devnet/recording.ts";
 import type { ServiceProcess } from "../../devnet/service-process.ts";
+import { expireLock } from "../../test/support/postgres.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
 import {
   recordedEntities,
   recordedLabels,
-  recordingFolder,
   recordingOf,
   sepolia,
   sepoliaDatasources,
@@ -103,7 +103,7 @@ export async function createSubject(databases: Databases, inputs: string, name: 
     },
     async kill() {
       await killProcess(running());
-      await expireLock(database["DATABASE_URL"], `names_v${schema}`);
+      await expireLock(database["DATABASE_URL"] ?? "", `names_v${schema}`);
     },
     waitForExit: () => running().ended,
   };
@@ -114,18 +114,6 @@ async function killProcess(service: ServiceProcess) {
   if (ponder !== undefined) process.kill(ponder, "SIGKILL");
   service.kill();
   await service.ended;
-}
-
-/** Lets the lock of a killed process expire at once instead of after 25 seconds. */
-async function expireLock(databaseUrl: string | undefined, schema: string) {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client
-    .query(
-      `UPDATE ${schema}._ponder_meta SET value = jsonb_set(value, '{heartbeat_at}', '0') WHERE key = 'app'`,
-    )
-    .catch(() => undefined);
-  await client.end();
 }
 
 function runCache(args: readonly string[], cwd: string, env: Record<string, string | undefined>) {

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
-import { chainIds } from "../../test/support/recordings.ts";
+import { chainIds } from "../../devnet/recorded-chains.ts";
 import { clientQueries } from "../subgraph-queries.ts";
 import type { Attack } from "./attack.ts";
 import type { AttackJob, AttackResult } from "./attack-process.ts";

@@ -1,5 +1,5 @@
 import { createRandom } from "../../devnet/random.ts";
-import { chainIds } from "../../test/support/recordings.ts";
+import { chainIds } from "../../devnet/recorded-chains.ts";
 import type { Attack } from "./attack.ts";
 import { largest, startGauges } from "./gauges.ts";
 import { runAttack, startWatcher, type Watch, watchedIndexer } from "./measure.ts";

@@ -1,9 +1,8 @@
 import { decodeEventLog, type Hex } from "viem";
 import { expect, test } from "vitest";
+import { nameWrapperAbi, registryAbi } from "../../abis/names.ts";
 import { baseRegistrarAbi, unwrappedControllerAbi } from "../../abis/registrars.ts";
-import { registryAbi } from "../../abis/registry.ts";
 import { resolverAbi } from "../../abis/resolver.ts";
-import { nameWrapperAbi } from "../../abis/tokens.ts";
 import type { PlannedTransaction } from "../chain/block-builder.ts";
 import { readAddresses } from "../recording.ts";
 import type { Contracts } from "./actions.ts";

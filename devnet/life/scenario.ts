@@ -14,8 +14,8 @@ import {
   transferToken,
   wrap,
 } from "./actions.ts";
+import { newLabel, someRecords } from "./made-up.ts";
 import type { RecordedName } from "./recorded-names.ts";
-import type { RecordChange } from "./records.ts";
 
 /** The accounts and names of a live chain: everything that the next step depends on. */
 type State = {
@@ -73,8 +73,6 @@ export function createScenario({
     taken: new Set(renewable.keys()),
   };
   return {
-    /** Labels of subnames: no event reveals those of unwrapped names, only a label service knows them. */
-    subnameLabels,
     /** Transactions of the next block; about half of the blocks stay empty. `now` in Unix seconds. */
     next(now: number): PlannedTransaction[] {
       const count = state.random.pick([0, 0, 1, 1, 2]);
@@ -96,42 +94,22 @@ function account({ accounts }: State, index: number): LocalAccount {
   return found;
 }
 
+const addressOf = (state: State, index: number) => account(state, index).address.toLowerCase() as Hex;
+
 function send({ nonces }: State, sender: number, action: Action): PlannedTransaction {
   const nonce = nonces[sender] ?? 0;
   nonces[sender] = nonce + 1;
   return { ...action, nonce };
 }
 
-function newLabel({ random, taken }: State): string {
-  for (;;) {
-    const parts = Array.from({ length: 2 + random.below(3) }, () => random.pick(syllables));
-    const label = random.below(4) === 0 ? `${parts.join("")}${random.below(1000)}` : parts.join("");
-    if (taken.has(label) || label.length < 5) continue;
-    return label;
-  }
-}
-
-function someRecords(state: State, owner: number): RecordChange[] {
-  const { random } = state;
-  const all: RecordChange[] = [
-    { type: "addr", coinType: 60n, address: account(state, owner).address.toLowerCase() as Hex },
-    { type: "addr", coinType: 0n, address: `0x0014${random.hexDigits(20)}` },
-    { type: "text", key: "url", value: `https://example.org/${random.hexDigits(3)}` },
-    { type: "text", key: "description", value: random.pick(descriptions) },
-    { type: "text", key: "avatar", value: `ipfs://bafybei${random.hexDigits(8)}` },
-    { type: "contenthash", hash: `0xe3010170122${random.hexDigits(33).slice(0, 65)}` },
-  ];
-  return all.filter(() => random.below(2) === 0);
-}
-
 function registerName(state: State, now: number, given: GivenName = {}): PlannedTransaction[] {
   const { contracts, random, claimed, names, taken } = state;
-  const label = given.label ?? newLabel(state);
+  const label = given.label ?? newLabel(random, taken);
   const owner = given.owner ?? random.below(accountCount);
   const plain = given.plain ?? random.below(4) === 0;
   const duration = BigInt(1 + random.below(3)) * year;
   const expires = BigInt(now) + duration;
-  const records = plain ? undefined : someRecords(state, owner);
+  const records = plain ? undefined : someRecords(random, addressOf(state, owner));
   const reverse = plain || random.below(2) === 0 ? "none" : claimed.has(owner) ? "again" : "first";
   if (reverse !== "none") claimed.add(owner);
   taken.add(label);
@@ -168,7 +146,7 @@ function renewName(state: State, now: number): PlannedTransaction[] {
 function changeRecords(state: State, now: number): PlannedTransaction[] {
   const name = state.random.pick(state.names.filter(({ hasResolver }) => hasResolver));
   if (name === undefined) return registerName(state, now);
-  const records = someRecords(state, name.owner);
+  const records = someRecords(state.random, addressOf(state, name.owner));
   if (records.length === 0) records.push({ type: "text", key: "status", value: `block time ${now}` });
   const target = { name: `${name.label}.eth`, owner: account(state, name.owner), records };
   return [send(state, name.owner, setRecords(state.contracts, target))];
@@ -228,15 +206,5 @@ function price(label: string, duration: bigint): bigint {
 const accountCount = 12;
 const year = 31_536_000n;
 const gracePeriod = 7_776_000n;
-const subnameLabels = ["pay", "vault", "mail", "blog", "shop", "team"];
-const descriptions = [
-  "Weaver of wool",
-  "Keeper of bees",
-  "Maker of maps",
-  "🦉 up at night",
-  "Sells good tea",
-];
-const syllables =
-  "ba be bo da de do fa fe ga go ha he ja ka ke ki la le li lo ma me mi mo na ne ni no pa pe po ra re ri ro sa se si so ta te to va vi wa ya zu".split(
-    " ",
-  );
+/** Labels of subnames: no event reveals those of unwrapped names, only a label service knows them. */
+export const subnameLabels = ["pay", "vault", "mail", "blog", "shop", "team"];

@@ -1,3 +1,5 @@
+import type { Hex } from "viem";
+import type { ContractCalls } from "../calls/contracts.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { ServedBlock } from "../chain/served-block.ts";
 import type { Recording } from "../recording.ts";
@@ -8,12 +10,13 @@ import { invalidParams, RpcError } from "./rpc-error.ts";
 export type RpcMethod = (params: unknown[]) => string;
 
 /**
- * The Ethereum JSON-RPC methods that the node serves from the chain, and from the recorded calls and traces.
- * It executes nothing: a call that was not recorded reverts, as it would in an account without code.
+ * The Ethereum JSON-RPC methods that the node serves from the chain, and from the recorded calls and traces. It executes
+ * nothing: a call that was not recorded is answered by `contracts`, or reverts as in an account without code.
  */
 export function createMethods(
   chain: Chain,
   { calls, traces }: Pick<Recording, "calls" | "traces">,
+  contracts: ContractCalls = new Map(),
 ): ReadonlyMap<string, RpcMethod> {
   return new Map<string, RpcMethod>([
     ["eth_chainId", () => JSON.stringify(toHex(chain.chainId))],
@@ -27,7 +30,7 @@ export function createMethods(
     ["eth_blockNumber", () => JSON.stringify(toHex(chain.head()))],
     ...blockMethods(chain),
     ["eth_getLogs", ([filter]) => `[${filterLogs(chain, filter).join(",")}]`],
-    ["eth_call", callMethod(chain, calls)],
+    ["eth_call", callMethod(chain, calls, contracts)],
     ["debug_traceTransaction", traceMethod(traces)],
   ]);
 }
@@ -57,15 +60,17 @@ function blockMethods(chain: Chain): [name: string, method: RpcMethod][] {
   ];
 }
 
-function callMethod(chain: Chain, calls: Recording["calls"]): RpcMethod {
+function callMethod(chain: Chain, calls: Recording["calls"], contracts: ContractCalls): RpcMethod {
   const recorded = new Map(calls.map((call) => [callKey(call.to, call.data, call.block), call]));
   return ([call, tag]) => {
     const { to, data, input } = record("the call", call);
-    const block = toHex(numberOf(chain, tag));
-    const found = recorded.get(callKey(String(to), String(data ?? input ?? "0x"), block));
+    const block = numberOf(chain, tag);
+    const callData = String(data ?? input ?? "0x") as Hex;
+    const found = recorded.get(callKey(String(to), callData, toHex(block)));
     if (found?.error !== undefined) throw new RpcError(found.error);
-    if (found?.result === undefined) throw new RpcError({ code: 3, message: "execution reverted" });
-    return JSON.stringify(found.result);
+    const result = found?.result ?? contracts.get(String(to).toLowerCase())?.(callData, block);
+    if (result === undefined) throw new RpcError({ code: 3, message: "execution reverted" });
+    return JSON.stringify(result);
   };
 }
 

@@ -4,7 +4,7 @@ import { escapeControls } from "../../src/log/json-log.ts";
 import { labelSetVersions } from "../formats/ensrainbow.ts";
 import { exportVersion } from "../ingest/export-version.ts";
 import { createProgress } from "../ingest/progress.ts";
-import { openDatabaseReader } from "../store/database-reader.ts";
+import { openDatabaseReader } from "../store/database.ts";
 import type { Command } from "./command.ts";
 import { parseCommandLine, UsageError, wholeNumber } from "./command-line.ts";
 

@@ -94,7 +94,7 @@ describe("serve", () => {
     const old = ["eth", "", "a.b", undefined, undefined];
     expect([await answers(base, 0), await answers(`file:${databasePath}`, 0)]).toEqual([old, old]);
     await expect(answers(base, 1)).rejects.toThrow(
-      /Version 1 of label set "ens-test-env" is configured, but http/,
+      /Version 1 of label set "ens-test-env" is configured \(LABEL_SET_VERSION\), but http/,
     );
 
     const next = join(folder, "next.sqlite");

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { setFlagsFromString } from "node:v8";
 import { createJsonLog } from "../../src/log/json-log.ts";
 import { createLabelsServer } from "../http/server.ts";
-import { createLiveDatabase } from "../store/database-reader.ts";
+import { createLiveDatabase } from "../store/live-database.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { parseCommandLine, UsageError, wholeNumber } from "./command-line.ts";
 

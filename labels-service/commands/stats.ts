@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
 import { escapeControls } from "../../src/log/json-log.ts";
-import { openDatabaseReader } from "../store/database-reader.ts";
+import { openDatabaseReader } from "../store/database.ts";
 import type { Command } from "./command.ts";
 import { parseCommandLine } from "./command-line.ts";
 

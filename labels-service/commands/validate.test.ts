@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openDatabaseReader } from "../store/database-reader.ts";
+import { openDatabaseReader } from "../store/database.ts";
 import { ingestBytes, noProgress } from "../test-support/ingest-text.ts";
 import { labelSet, runCommand } from "../test-support/run-command.ts";
 import { validate } from "./validation.ts";

@@ -1,5 +1,5 @@
 import { createProgress } from "../ingest/progress.ts";
-import { openDatabaseReader } from "../store/database-reader.ts";
+import { openDatabaseReader } from "../store/database.ts";
 import type { Command } from "./command.ts";
 import { parseCommandLine } from "./command-line.ts";
 import { validate } from "./validation.ts";

@@ -1,7 +1,7 @@
 import { digestOfText } from "../../src/ens/keccak.ts";
 import { labelKey } from "../../src/labels/digests.ts";
 import type { Progress } from "../ingest/progress.ts";
-import type { DatabaseReader } from "../store/database-reader.ts";
+import type { DatabaseReader } from "../store/database.ts";
 
 /** What a full check found: all faults are counted, the first ones described. */
 export type Validation = { labels: number; faults: number; descriptions: string[] };

@@ -8,6 +8,8 @@ export type Answer = {
   body: string | Uint8Array | Iterable<string | Uint8Array>;
   /** For metrics: how the request went, in one word. */
   outcome: Outcome;
+  /** Further headers: names and values in turn. */
+  headers?: readonly string[];
 };
 
 /** How a request went. */
@@ -138,10 +140,10 @@ const isBytes = (body: Answer["body"]) => body instanceof Uint8Array;
 
 async function writeAnswer(
   response: ServerResponse,
-  { status, contentType, body }: Answer,
+  { status, contentType, body, headers: own = [] }: Answer,
   { isHead, headers, patience }: { isHead: boolean; headers: string[]; patience: Patience },
 ): Promise<void> {
-  const head = ["content-type", contentType, "x-content-type-options", "nosniff", ...headers];
+  const head = ["content-type", contentType, "x-content-type-options", "nosniff", ...headers, ...own];
   if (status === 503) head.push("retry-after", "1");
   // The rest of a body that is too large is not read.
   if (status === 413 && !response.req.complete) head.push("connection", "close");

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { labelhashOf } from "../../src/ens/labels.ts";
 import { type LabelFile, openLabelFile } from "../../src/labels/label-file.ts";
 import { digestsOf } from "../../test/support/digests.ts";
-import { batchOf, createLabelDatabase } from "../store/database-writer.ts";
+import { batchOf, createLabelDatabase } from "../store/database.ts";
 import { errorReply, jsonReply, startServer } from "../test-support/running-server.ts";
 import { parseBatchBody } from "./batch.ts";
 import { healList } from "./heal.ts";

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { LiveDatabase } from "../store/database-reader.ts";
+import type { LiveDatabase } from "../store/live-database.ts";
 import type { Outcome } from "./answer.ts";
 
 /** What the service counts, and the text that shows it. */

@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { createJsonLog } from "../../src/log/json-log.ts";
-import { createLiveDatabase } from "../store/database-reader.ts";
+import { createLiveDatabase } from "../store/live-database.ts";
 import { createLabelsServer } from "./server.ts";
 
 test("logs one line for each request when asked to, control characters escaped", async () => {

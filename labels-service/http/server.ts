@@ -10,7 +10,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import type { LabelFile } from "../../src/labels/label-file.ts";
 import { labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
 import type { Log } from "../../src/log/json-log.ts";
-import type { LiveDatabase } from "../store/database-reader.ts";
+import type { LiveDatabase } from "../store/live-database.ts";
 import {
   type Answer,
   createSharedMemory,
@@ -48,7 +48,7 @@ function createRouter(database: LiveDatabase, metrics: Metrics, now: () => Date)
     return file === undefined ? notReady : answer(file);
   };
 
-  return ({ method, path, query }: LabelsRequest): Routed => {
+  return ({ method, path, query, headers }: LabelsRequest): Routed => {
     const isReading = method === "GET" || method === "HEAD";
     if (isReading && path.startsWith(healPrefix) && !path.includes("/", healPrefix.length)) {
       return { route: "heal", answer: heal(database.current(), path.slice(healPrefix.length), query) };
@@ -73,7 +73,8 @@ function createRouter(database: LiveDatabase, metrics: Metrics, now: () => Date)
       case "/metrics":
         return { route: "metrics", answer: metricsAnswer(metrics) };
       default:
-        return unrouted;
+        if (!isPage(path, headers.accept)) return unrouted;
+        return { route: "page", answer: pageAnswer(path, query, database.current()) };
     }
   };
 }
@@ -109,10 +110,15 @@ function versionAnswer({ facts: { labelSetId, highestLabelSetVersion } }: LabelF
 }
 
 // Few ask for the document, and loading its library would be a good part of the server's start.
-async function openApiAnswer(): Promise<Answer> {
-  const { openApiDocument } = await import("./openapi.ts");
-  return jsonAnswer(JSON.stringify(openApiDocument(packageJson.version)));
-}
+const openApiAnswer = async (): Promise<Answer> =>
+  jsonAnswer(JSON.stringify((await import("./openapi.ts")).openApiDocument(packageJson.version)));
+
+// Other clients than browsers find nothing at "/".
+const isPage = (path: string, accept = "") =>
+  path === "/docs" || path.startsWith("/assets/") || (path === "/" && accept.includes("text/html"));
+
+const pageAnswer = async (path: string, query: string, file: LabelFile | undefined): Promise<Answer> =>
+  (await import("./pages.ts")).pageOf(path, query, file);
 
 function once<T>(make: () => T): () => T {
   let value: T | undefined;

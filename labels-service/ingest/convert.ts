@@ -1,7 +1,7 @@
 import { copyFileSync, linkSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { openLabelFile } from "../../src/labels/label-file.ts";
-import { openDatabaseReader } from "../store/database-reader.ts";
+import { openDatabaseReader } from "../store/database.ts";
 import { exportVersion } from "./export-version.ts";
 import { type IngestOptions, type IngestReport, ingest } from "./ingest.ts";
 

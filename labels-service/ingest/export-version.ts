@@ -1,7 +1,6 @@
 import { closeSync, renameSync, rmSync, writeSync } from "node:fs";
 import { encodeHeader, encodeRecord } from "../formats/ensrainbow.ts";
-import type { DatabaseReader } from "../store/database-reader.ts";
-import { createFile, flush } from "../store/database-writer.ts";
+import { createFile, type DatabaseReader, flush } from "../store/database.ts";
 import type { Progress } from "./progress.ts";
 
 /**

@@ -7,7 +7,7 @@ import { labelhashOf } from "../../src/ens/labels.ts";
 import { openLabelFile } from "../../src/labels/label-file.ts";
 import { digestsOf } from "../../test/support/digests.ts";
 import { validate } from "../commands/validation.ts";
-import { openDatabaseReader } from "../store/database-reader.ts";
+import { openDatabaseReader } from "../store/database.ts";
 import { ingestBytes, ingestDefaults, noProgress } from "../test-support/ingest-text.ts";
 import { ingest, ingestFolder, lockFolder } from "./ingest.ts";
 import { type Input, openInput } from "./read-input.ts";

@@ -15,7 +15,7 @@ import {
   extendLabelDatabase,
   flush,
   type LabelDatabaseWriter,
-} from "../store/database-writer.ts";
+} from "../store/database.ts";
 import type { Progress } from "./progress.ts";
 import { type Input, peek, type ReadRows, readInput } from "./read-input.ts";
 import type { Remark, RowCounts } from "./verify-rows.ts";

@@ -1,5 +1,5 @@
 import { closeSync, fdatasyncSync, ftruncateSync, readSync, writeSync } from "node:fs";
-import { createFile, type LabelBatch, reopenFile } from "../store/database-writer.ts";
+import { createFile, type LabelBatch, reopenFile } from "../store/database.ts";
 
 /**
  * Sorts labels by key on their way into a database, with little memory: they are written to one file, in 1024 parts by

@@ -17,7 +17,7 @@ import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { type FormatName, formatOf } from "../formats/formats.ts";
 import { type Checkpoint, InputError, startOfInput } from "../formats/parser.ts";
-import { createFile, reopenFile } from "../store/database-writer.ts";
+import { createFile, reopenFile } from "../store/database.ts";
 import { type LabelSorter, openLabelSorter, type SorterState } from "./label-sorter.ts";
 import type { Progress } from "./progress.ts";
 import { createRowVerifier, noRows, type Remark, type RowCounts } from "./verify-rows.ts";

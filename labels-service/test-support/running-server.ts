@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLabelsServer, type ServerLimits } from "../http/server.ts";
-import { createLiveDatabase } from "../store/database-reader.ts";
+import { createLiveDatabase } from "../store/live-database.ts";
 import { ingestBytes } from "./ingest-text.ts";
 
 /** Labels of version 0 that are hard to carry. */

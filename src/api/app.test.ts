@@ -87,7 +87,17 @@ function api({
       admit: createAdmission(resolutionLimits),
     },
   };
-  const app = createApi({ context, subgraph, log: (_, message) => logged.push(message) });
+  const pages = {
+    ...context,
+    registry: undefined,
+    examples: new Map(),
+    process: { isIndexer: true, isEmbedded: false },
+    indexes: () => undefined,
+    hashOf: async () => undefined,
+    log: () => undefined,
+    onStop: () => undefined,
+  };
+  const app = createApi({ context, subgraph, pages, log: (_, message) => logged.push(message) });
   const get = async (path: string, init?: RequestInit) => {
     const response = await app.request(path, init);
     return { status: response.status, headers: response.headers, text: await response.text() };
@@ -307,24 +317,22 @@ describe("every path", () => {
     expect(logged[0]).not.toMatch(/[\0-\x1f]/);
   });
 
-  test("/ is a page that lists the endpoints", async () => {
-    const { status, text, headers } = await api({ subgraph }).get("/");
+  test("/ is a page for browsers, with links to what is served and nothing secret", async () => {
+    const accept = "text/html,application/xhtml+xml,*/*;q=0.8";
+    const { status, text, headers } = await api({ subgraph }).get("/", { headers: { accept } });
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("text/html; charset=UTF-8");
-    for (const path of [
-      "/subgraph",
-      "/api/config",
-      "/amirealtime",
-      "/docs",
-      "/health",
-      "/ready",
-      "/metrics",
-    ]) {
-      expect(text).toContain(`href="${path}"`);
-    }
-    for (const { path } of endpoints) expect(text).toContain(`<code>${path}</code>`);
+    expect(headers.get("vary")).toBe("Accept");
+    for (const path of ["/subgraph", "/docs", "/metrics"]) expect(text).toContain(`href="${path}"`);
     expect(text).not.toContain("hunter2");
-    expect((await api().get("/")).text).not.toContain("/subgraph");
+    expect((await api().get("/", { headers: { accept } })).text).not.toContain("/subgraph");
+  });
+
+  test("/ is JSON for others, with nothing secret", async () => {
+    const { status, text, headers } = await api().get("/");
+    expect([status, headers.get("content-type")]).toEqual([200, "application/json"]);
+    expect(JSON.parse(text)).toMatchObject({ phase: "live", configuration: { namespace: "mainnet" } });
+    expect(text).not.toContain("hunter2");
   });
 
   test.each(endpoints.map(({ path }) => path))("%s is served and documented", async (path) => {

@@ -1,13 +1,18 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type Context, Hono } from "hono";
 import type { Log } from "../log/json-log.ts";
 import { clientOf } from "./client-address.ts";
 import type { QueuedDatabase } from "./database/client.ts";
 import { type ApiContext, endpoints } from "./endpoints/endpoints.ts";
-import { docsRoutes, openApiDocument } from "./rest/docs.ts";
+import { type NameSources, nameRoutes } from "./pages/name-page.ts";
+import { type StatusSources, statusRoutes } from "./pages/status-page.ts";
+import { addAssets, docsRoutes, openApiDocument } from "./rest/docs.ts";
 import { mount } from "./rest/endpoint.ts";
 import { errorResponse, notFound } from "./rest/errors.ts";
 import type { GateContext } from "./rest/gate.ts";
-import { welcomePage } from "./welcome-page.ts";
 
 /** The headers of every response: the version, and which of our headers browsers expose to pages. */
 export function commonHeaders(version: string) {
@@ -17,18 +22,43 @@ export function commonHeaders(version: string) {
   };
 }
 
+type PageSources = StatusSources & NameSources;
+
+const assetNames = ["page.css", "page.js"];
+
+function addPages(app: Hono, sources: PageSources, hasSubgraph: boolean): void {
+  const folder = fileURLToPath(new URL("pages/assets/", import.meta.url));
+  const tag = createHash("sha256");
+  for (const name of assetNames) tag.update(readFileSync(join(folder, name)));
+  const assets = `/assets/${tag.digest("hex").slice(0, 16)}`;
+  addAssets(app, assets, folder, assetNames);
+  const graphiql = [["/subgraph", "GraphiQL"]] as const;
+  const links = [
+    ["/", "Status"],
+    ...(hasSubgraph ? graphiql : []),
+    ["/docs", "REST API"],
+    ["/metrics", "Metrics"],
+  ] as const;
+  const frame = { assets, links };
+  app.route("/", statusRoutes(sources, frame));
+  app.route("/", nameRoutes(sources, frame));
+}
+
 /**
- * The HTTP interface as a whole: REST endpoints, their documents, the subgraph if it is active, welcome page, JSON
+ * The HTTP interface as a whole: REST endpoints, their documents, the subgraph if it is active, pages, JSON
  * errors, version header. CORS headers, HEAD and OPTIONS are the server's part.
  */
 export function createApi({
   context,
   subgraph,
+  pages,
   clients,
   log,
 }: {
   context: ApiContext & GateContext;
   subgraph?: Hono | undefined;
+  /** What the pages for browsers are made of; none: there are no pages. */
+  pages?: PageSources;
   /** Who queues statements by client, and how many proxies there are before the service; none: all are one client. */
   clients?: Pick<QueuedDatabase, "forClient"> & { trustedProxies: number };
   log: Log;
@@ -48,8 +78,7 @@ export function createApi({
     else await clients.forClient(client, next);
   });
   app.onError((error, c) => errorResponse(error, c, log));
-  const welcome = welcomePage(version, context.config.namespace, subgraph !== undefined);
-  app.get("/", (c) => c.html(welcome));
+  if (pages) addPages(app, pages, subgraph !== undefined);
   for (const endpoint of endpoints) mount(app, endpoint, context, log);
   app.route("/", docsRoutes(openApiDocument({ version, endpoints })));
   if (subgraph) app.route("/subgraph", subgraph);

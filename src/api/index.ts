@@ -9,12 +9,20 @@ import { openLabels } from "../labels/open-labels.ts";
 import { createDoubtWatch, sharedDoubts } from "../ponder/cache.ts";
 import { isBackfillComplete, restoreHeads } from "../ponder/checkpoints.ts";
 import { createChainWatch } from "../ponder/finalized-blocks.ts";
-import { createProgress, guardNextServer } from "../ponder/http-server.ts";
-import { countsOf, mapOwnStacksOnly, metricsRegistry, ponderProcess, processLog } from "../ponder/process.ts";
+import { guardNextServer } from "../ponder/http-server.ts";
+import {
+  countsOf,
+  mapOwnStacksOnly,
+  metricsRegistry,
+  ponderProcess,
+  processLog,
+  sharedExamples,
+} from "../ponder/process.ts";
+import { createProgress } from "../ponder/progress.ts";
 import { sqlClientOf } from "../ponder/sql-client.ts";
 import { commonHeaders, createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
-import { createSearchIndexesWhenReady } from "./database/search-indexes.ts";
+import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/indexes.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
 import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
 import { createChainClients } from "./resolution/chain-clients.ts";
@@ -23,9 +31,10 @@ import { knownContracts } from "./resolution/known-contracts.ts";
 import { v2ContractsOf } from "./resolution/v2-names.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
 import { endOfChain, statusChains } from "./status/facts.ts";
+import { watchLabelsVersion } from "./status/labels-version.ts";
 import { isBackfilled } from "./status/snapshot.ts";
 import { openStatus } from "./status/status-source.ts";
-import { readVersions, watchLabelsVersion } from "./status/versions.ts";
+import { readVersions } from "./status/versions.ts";
 import { createSubgraph, subgraphRoutes } from "./subgraph/routes.ts";
 
 const config = readConfig();
@@ -65,6 +74,17 @@ const status = openStatus({
   registry: metricsRegistry(),
 });
 
+const indexBuild = ponder.isIndexer
+  ? buildIndexes({
+      isBackfilled: () => isBackfillComplete(database, AbortSignal.timeout(30_000)),
+      run: ponder.writeSlowly,
+      schema: ponder.schema,
+      isEmbedded: ponder.isEmbedded,
+      log,
+    })
+  : undefined;
+if (indexBuild !== undefined) ponder.onStop(indexBuild.stop);
+
 const v2 = v2ContractsOf(config.datasources);
 
 const labels = openLabels({ url: config.labelsUrl, ...config.labelSet, log });
@@ -78,15 +98,20 @@ ponder.onStop(() => {
   labels.then((source) => source.close()).catch(() => undefined); // An unopened source has nothing to close.
 });
 
+const common = {
+  config: { ...config, indexedChainIds: config.chains.map(({ id }) => id) },
+  plugins: config.plugins,
+  versions,
+  labelSource: labelsVersion.current,
+  status,
+  database,
+  indexes: () => indexBuild?.progress(),
+  clock: Date.now,
+};
+
 export default createApi({
   context: {
-    config: { ...config, indexedChainIds: config.chains.map(({ id }) => id) },
-    plugins: config.plugins,
-    versions,
-    labelSource: labelsVersion.current,
-    status,
-    database,
-    clock: Date.now,
+    ...common,
     anomalies: () => countsOf("names_anomalies_total", "anomaly"),
     subregistries: indexedSubregistries(config.datasources, config.plugins),
     names: namesContext(config.datasources, config.plugins),
@@ -99,6 +124,16 @@ export default createApi({
     },
   },
   subgraph: config.plugins.includes("subgraph") ? openSubgraph() : undefined,
+  pages: {
+    ...common,
+    registry: metricsRegistry(),
+    examples: sharedExamples(),
+    process: ponder,
+    hashOf: async (chainId, block) =>
+      (await clientOf(chainId)?.getBlock({ blockNumber: BigInt(block) }))?.hash,
+    log,
+    onStop: ponder.onStop,
+  },
   clients: { forClient: database.forClient, trustedProxies: config.subgraphLimits.trustedProxies },
   log,
 });
@@ -109,13 +144,18 @@ const bodyOfSubgraph = {
   refusal: { error: `GraphQL server error (client error): The body has more than ${bodyBytes} bytes` },
 };
 guardNextServer(http, {
-  ...createProgress(sqlClient, { isBackfilling, headers: commonHeaders(versions.nsIndexer) }),
+  ...createProgress(sqlClient, {
+    isBackfilling,
+    indexes: { sql: builtIndexesSql(ponder.schema), areBuilt: areIndexesBuilt },
+    headers: commonHeaders(versions.nsIndexer),
+  }),
   bodyLimitOf: (path) => (path.startsWith("/subgraph") ? bodyOfSubgraph : bodyOfRest),
 });
 
+// Until the status is known, too.
 function isBackfilling(): boolean {
   const current = status.current();
-  return current !== undefined && !isBackfilled(current.snapshot);
+  return current === undefined || !isBackfilled(current.snapshot);
 }
 
 function clientOf(chainId: number) {
@@ -124,15 +164,6 @@ function clientOf(chainId: number) {
 
 function openSubgraph(): Hono {
   const client = clientOf(config.rootChainId);
-  if (ponder.isIndexer && !ponder.isEmbedded) {
-    const stopWaiting = createSearchIndexesWhenReady({
-      isReady: () => isBackfillComplete(database, AbortSignal.timeout(30_000)),
-      connection: { query: (text) => ponder.write(text, []) },
-      schema: config.databaseSchema,
-      log,
-    });
-    ponder.onStop(stopWaiting);
-  }
   const rootChain = chains.find(({ chainId }) => chainId === config.rootChainId);
   const subgraph = createSubgraph({
     database,

@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { applyDatasourcesFile } from "./datasources-file.ts";
+import { applyDatasourcesFile, knownNames } from "./datasources-file.ts";
 
 const table = {
   ensroot: {
@@ -84,7 +85,7 @@ test.each([
   ],
   [
     "a new contract without address",
-    { ensroot: { 5: { contracts: { Another: { startBlock: 1 } } } } },
+    { ensroot: { 5: { contracts: { Resolver: {}, Another: { startBlock: 1 } } } } },
     "Another has no address",
   ],
   [
@@ -112,14 +113,42 @@ test.each([
     { basenames: { 7: { contracts: { registry: { address: other } } } } },
     'unknown contract of basenames "registry"; the nearest is "Registry"',
   ],
+  [
+    { ensroot: { 5: { contracts: { Registry: { address: other } } } } },
+    'unknown contract of ensroot "Registry"; the nearest is "ENSv1RegistryOld"',
+  ],
+  [
+    { ensroot: { 5: { contracts: { Multicall: { address: other } } } } },
+    "it names no known contract of ensroot; there are ENSv1RegistryOld, ENSv1Registry,",
+  ],
+  [
+    { otherService: { 5: { contracts: { Registry: { address: other } } } } },
+    "it names no known datasource; there are ensroot,",
+  ],
 ])("refuses a misspelt name: %j", (file, message) => {
   expect(() => apply(file)).toThrow(message);
 });
 
+test("refuses a misspelt namespace", () => {
+  const text = JSON.stringify({ mainet: { ensroot: { 1: { contracts: {} } } } });
+  expect(() => applyDatasourcesFile("mainnet", table, text)).toThrow(
+    'unknown namespace "mainet"; the nearest is "mainnet"',
+  );
+});
+
+const registry = { ENSv1Registry: { address: other } };
+
 test.each([
-  { otherService: { 5: { contracts: { Registry: { address: other } } } } },
-  { ensroot: { 5: { contracts: { DefaultPublicResolver9: { address: other } } } } },
-  { ensroot: { 5: { contracts: { Multicall: { address: other } } } } },
+  { ensroot: { 5: { contracts: registry } }, otherService: { 5: { contracts: registry } } },
+  { ensroot: { 5: { contracts: { ...registry, DefaultPublicResolver9: { address: other } } } } },
+  { ensroot: { 5: { contracts: { ...registry, Multicall: { address: other } } } } },
 ])("accepts names of others: %j", (file) => {
   expect(() => apply(file)).not.toThrow();
+});
+
+test("docs/datasources.md lists the names that count", () => {
+  const text = readFileSync(new URL("../../docs/datasources.md", import.meta.url), "utf8");
+  const rows = text.matchAll(/^\| `(\w+)` \| [^|]*\| (`[^|]+`) \|$/gm);
+  const listed = [...rows].map(([, id, names]) => [id, names?.replaceAll("`", "").split(", ")]);
+  expect(listed).toEqual([...knownNames()]);
 });

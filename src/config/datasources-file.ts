@@ -1,9 +1,15 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
-import type { ContractSource, Datasource, Deployment, Namespace } from "../deployments/deployment.ts";
+import {
+  type ContractSource,
+  type Datasource,
+  type Deployment,
+  type Namespace,
+  namespaceIds,
+} from "../deployments/deployment.ts";
 import { deployments } from "../deployments/deployments.ts";
 import { contractGroups, namespaces } from "../deployments/namespaces.ts";
-import { zeroAddress } from "../ens/nodes.ts";
+import { zeroAddress } from "../ens/ids.ts";
 
 const blockNumber = z.int().min(0);
 
@@ -39,7 +45,10 @@ export function applyDatasourcesFile(namespaceId: string, table: Namespace, text
   const parsed = datasourcesFile.safeParse(withoutComments(JSON.parse(text)));
   if (!parsed.success) throw new Error(faultsOf(parsed.error));
   const result: Namespace = { ...table };
-  const misspelt = misspeltNames(parsed.data[namespaceId] ?? {});
+  const misspelt = [
+    ...Object.keys(parsed.data).flatMap((id) => misspelling("namespace", id, namespaceIds)),
+    ...misspeltNames(parsed.data[namespaceId] ?? {}),
+  ];
   if (misspelt.length > 0) throw new Error(misspelt.join("; "));
   for (const [id, chains] of Object.entries(parsed.data[namespaceId] ?? {})) {
     const entries = Object.entries(chains);
@@ -54,28 +63,55 @@ export function applyDatasourcesFile(namespaceId: string, table: Namespace, text
 
 type Patches = z.infer<typeof datasourcesFile>[string];
 
-// A name that nobody reads would be ignored without a word. Others than near misses may be there for other programs.
-function misspeltNames(patches: Patches): string[] {
-  const known = contractGroups.flatMap(({ datasources }) => datasources);
-  return Object.entries(patches).flatMap(([id, chains]) => {
-    if (!known.includes(id)) return misspelling("datasource", id, known);
-    const names = contractNamesOf(id);
-    return Object.values(chains).flatMap(({ contracts }) =>
-      Object.keys(contracts).flatMap((name) => misspelling(`contract of ${id}`, name, names)),
-    );
-  });
+/** The names that a datasources file may use: contracts by datasource, as in docs/datasources.md. */
+export function knownNames(): Map<string, string[]> {
+  return new Map(
+    contractGroups.flatMap(({ datasources, contracts }) =>
+      datasources.map((id) => {
+        const tables = Object.values(namespaces).map((table) => table[id]?.contracts ?? {});
+        return [id, [...new Set([contracts, ...tables].flatMap((names) => Object.keys(names)))]] as const;
+      }),
+    ),
+  );
 }
 
-function contractNamesOf(datasourceId: string): string[] {
-  const group = contractGroups.find(({ datasources }) => datasources.includes(datasourceId));
-  const tables = Object.values(namespaces).map((table) => table[datasourceId]?.contracts ?? {});
-  return [group?.contracts ?? {}, ...tables].flatMap((contracts) => Object.keys(contracts));
+// A name that nobody reads would be ignored without a word. Others than near misses may be there for other programs, unless there
+// is nothing else.
+function misspeltNames(patches: Patches): string[] {
+  const known = knownNames();
+  const ids = [...known.keys()];
+  const given = Object.entries(patches);
+  const faults = given.flatMap(([id, chains]) => {
+    const names = known.get(id);
+    if (names === undefined) return misspelling("datasource", id, ids);
+    return Object.values(chains).flatMap(({ contracts }) => {
+      const others = Object.keys(contracts);
+      const near = others.flatMap((name) => misspelling(`contract of ${id}`, name, names));
+      if (
+        near.length > 0 ||
+        others.length === 0 ||
+        others.some((name) => names.includes(name) || isCurrency(name))
+      )
+        return near;
+      return [`it names no known contract of ${id}; there are ${names.join(", ")}`];
+    });
+  });
+  if (given.length === 0 || faults.length > 0 || given.some(([id]) => known.has(id))) return faults;
+  return [`it names no known datasource; there are ${ids.join(", ")}`];
 }
 
 function misspelling(kind: string, name: string, known: readonly string[]): string[] {
   if (known.includes(name)) return [];
-  const near = known.find((other) => isNear(name, other));
+  const near = known.find((other) => isNear(name, other)) ?? known.find((other) => isPartOf(name, other));
   return near === undefined ? [] : [`unknown ${kind} "${name}"; the nearest is "${near}"`];
+}
+
+// Of the marketplace: docs/compatibility.md.
+const isCurrency = (name: string) => /^(USDC|DAI|WETH)$/.test(name);
+
+/** Whether a name is a large part of another: `Registry` of `ENSv1Registry`. */
+function isPartOf(part: string, name: string): boolean {
+  return part.length >= 6 && name.toLowerCase().includes(part.toLowerCase());
 }
 
 /** Whether one text becomes the other by changing, adding or leaving out a letter or two; numbers may differ. */

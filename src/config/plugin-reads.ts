@@ -1,10 +1,17 @@
 import type { Abi } from "viem";
 import { labelStoreAbi, leaseAbi, proxyFactoryAbi } from "../../abis/ensv2.ts";
+import {
+  erc721TransferAbi,
+  erc1155TransferAbi,
+  nameWrapperAbi,
+  registryAbi,
+  registryResolverAbi,
+  seaportAbi,
+  threednsNamesAbi,
+  threednsTokenAbi,
+} from "../../abis/names.ts";
 import { referralRenewalsAbi, reverseRegistrarAbi } from "../../abis/registrars.ts";
-import { registryAbi, registryResolverAbi } from "../../abis/registry.ts";
 import { resolverAbi, resolverRecordsAbi } from "../../abis/resolver.ts";
-import { threednsNamesAbi, threednsTokenAbi } from "../../abis/threedns.ts";
-import { erc721TransferAbi, erc1155TransferAbi, nameWrapperAbi, seaportAbi } from "../../abis/tokens.ts";
 import type { Role } from "../deployments/deployment.ts";
 
 /** The ABI by which a plugin reads contracts of a role; `own` is the one in the contract's description. */

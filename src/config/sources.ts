@@ -1,7 +1,7 @@
 import { type Abi, type Hex, toEventSelector } from "viem";
 import { proxyFactoryAbi, registryV2Abi, resolverV2Abi } from "../../abis/ensv2.ts";
+import { erc1155TransferAbi } from "../../abis/names.ts";
 import { resolverRecordsAbi } from "../../abis/resolver.ts";
-import { erc1155TransferAbi } from "../../abis/tokens.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import type { Datasource, Deployment } from "../deployments/deployment.ts";
 import { type Deployed, deployedContracts, namesKey } from "../deployments/namespaces.ts";
@@ -116,6 +116,29 @@ export function ownLogs(sources: ContractSources, chain: string) {
   }
   return ({ address, topics: [event = ""] }: { address: string; topics: readonly string[] }): boolean =>
     ofAny.has(event) || (byAddress.get(address.toLowerCase())?.has(event) ?? false);
+}
+
+/** The blocks of a chain that are indexed, the filters by which their logs can be read, and which of those logs count. */
+export function logFilters(sources: ContractSources, chain: string) {
+  const places = Object.values(sources).flatMap(({ abi, chain: { [chain]: place } }) => {
+    const topics = abi.flatMap((item) => (item.type === "event" ? [toEventSelector(item)] : []));
+    return place === undefined ? [] : [{ ...place, topics }];
+  });
+  const filter = (of: typeof places, more: object) =>
+    of.length === 0 ? [] : [{ ...more, topics: [[...new Set(of.flatMap(({ topics }) => topics))]] }];
+  const known = places.filter(({ address }) => typeof address === "string");
+  return {
+    first: Math.min(...places.map(({ startBlock }) => startBlock)),
+    last: Math.max(...places.map(({ endBlock }) => endBlock ?? Number.POSITIVE_INFINITY)),
+    filters: [
+      ...filter(known, { address: [...new Set(known.map(({ address }) => address))] }),
+      ...filter(
+        places.filter(({ address }) => address === undefined),
+        {},
+      ),
+    ],
+    isOurs: ownLogs(sources, chain),
+  };
 }
 
 // A deployment's own plugin: contract by contract.

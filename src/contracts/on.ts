@@ -1,9 +1,12 @@
 import { ponder } from "ponder:registry";
 import { type Abi, type AbiEvent, type Hex, type ParseAbiItem, parseAbiItem } from "viem";
 import type { EventArgs, EventName, EventOf } from "../deployments/deployment.ts";
-import { type Args, argumentReader, type PlacedString, withEmittedStrings } from "../ens/event-strings.ts";
-import type { Scope, Settings } from "../indexing/scope.ts";
-import { type PonderContext, type PonderEvent, scopeOf } from "./create-scope.ts";
+import { argumentReader } from "../ens/event-arguments.ts";
+import { type Args, type PlacedString, withEmittedStrings } from "../ens/event-strings.ts";
+import type { Anomaly, AnomalyReport } from "../indexing/anomalies.ts";
+import { multichainNaming, subgraphNaming } from "../indexing/naming.ts";
+import type { Client, Database, Scope, Settings } from "../indexing/scope.ts";
+import type { LabelSource } from "../labels/source.ts";
 
 /** An event of an ABI: its name, or where several have that name its full signature with `indexed` and argument names. */
 type EventKey<A extends Abi> = EventName<A> | `${EventName<A>}(${string})`;
@@ -35,6 +38,65 @@ export type LogsOf = <const A extends Abi>(
   event: Name,
   rule: (scope: Scope, args: RawArgs<EventArgs<EventOf<A, Name>>>) => unknown,
 ) => void;
+
+/** The settings of the rules for a label source, the chains' nodes and a mode. */
+export function createSettings(
+  labels: Pick<LabelSource, "heal">,
+  {
+    isSubgraphCompatible,
+    report,
+    ...services
+  }: Pick<Settings, "rootChainId" | "nodes" | "isConfigured" | "hasLabelStore"> & {
+    isSubgraphCompatible: boolean;
+    report: (report: AnomalyReport) => void;
+  },
+): Settings {
+  return {
+    naming: isSubgraphCompatible ? subgraphNaming : multichainNaming,
+    ...services,
+    heal: (labelhash) => labels.heal(labelhash),
+    report: (anomaly: Anomaly, { chainId, transactionHash, logIndex }: Scope) =>
+      report({ anomaly, chainId, transactionHash, logIndex }),
+  };
+}
+
+// The parts of Ponder's event and context that a scope is made of.
+type PonderEvent = {
+  id: string;
+  block: { number: bigint; timestamp: bigint };
+  transaction: { hash: Hex; from: Hex };
+  log: { address: Hex; logIndex: number };
+};
+
+type PonderContext = { db: Database; chain: { id: number }; client: Client };
+
+// The scope of an event. Values are copied: Ponder reuses event and context for the next event.
+function scopeOf(
+  settings: Settings,
+  context: PonderContext,
+  { id, block, transaction, log }: PonderEvent,
+): Scope {
+  return {
+    naming: settings.naming,
+    rootChainId: settings.rootChainId,
+    heal: settings.heal,
+    hasLabelStore: settings.hasLabelStore ?? false,
+    report: settings.report,
+    nodes: settings.nodes,
+    isConfigured: settings.isConfigured,
+    db: context.db,
+    chainId: context.chain.id,
+    eventId: id,
+    blockNumber: Number(block.number),
+    timestamp: block.timestamp,
+    transactionHash: transaction.hash,
+    sender: transaction.from,
+    logIndex: log.logIndex,
+    emitter: log.address.toLowerCase() as Hex,
+    client: context.client,
+  };
+}
+
 type Input = {
   context: PonderContext;
   event: PonderEvent & { args: Args; log: { topics: Topics; data: Hex } };

@@ -1,7 +1,7 @@
 import { basenamesBaseRegistrarAbi } from "../../abis/registrars.ts";
 import type { Controller, ControllerFacts, Deployment, Namespace } from "../deployments/deployment.ts";
 import { deployedContracts, managedNameOf, namesKey } from "../deployments/namespaces.ts";
-import { tokenIdToHex } from "../ens/nodes.ts";
+import { tokenIdToHex } from "../ens/ids.ts";
 import {
   applyControllerLabel,
   applyNameRegistered,

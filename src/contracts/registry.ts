@@ -1,8 +1,7 @@
-import { registryAbi } from "../../abis/registry.ts";
-import { nameWrapperAbi } from "../../abis/tokens.ts";
+import { nameWrapperAbi, registryAbi } from "../../abis/names.ts";
 import type { Deployment, Namespace } from "../deployments/deployment.ts";
 import { deployedContracts, managedNameOf, namesKey } from "../deployments/namespaces.ts";
-import { tokenIdToHex } from "../ens/nodes.ts";
+import { tokenIdToHex } from "../ens/ids.ts";
 import {
   applyExpiryExtended,
   applyFusesSet,

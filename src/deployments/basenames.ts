@@ -1,17 +1,17 @@
+import type { Hex } from "viem";
 import {
   basenamesBaseRegistrarAbi,
   basenamesControllerAbi,
   earlyAccessControllerAbi,
 } from "../../abis/registrars.ts";
 import { dnsResolverAbi } from "../../abis/resolver.ts";
-import { type Controller, controller, type Deployment } from "./deployment.ts";
+import { at, type Controller, controller, type Deployment } from "./deployment.ts";
 
 // The argument `name` is the label and `label` its hash. No event carries a price: it is in a payment event of the same
 // transaction that names no name.
-const registrarController: Controller = controller(basenamesControllerAbi, {
-  NameRegistered: ({ name: label, label: labelhash }) => ({ label, labelhash }),
-  NameRenewed: ({ name: label, label: labelhash }) => ({ label, labelhash }),
-});
+const named = ({ name, label }: { name: string; label: Hex }) => ({ label: name, labelhash: label });
+const events = { NameRegistered: named, NameRenewed: named };
+const registrarController: Controller = controller(basenamesControllerAbi, events);
 
 /** The names under base.eth, on Base. */
 export const basenames: Deployment<"basenames"> = {
@@ -26,9 +26,7 @@ export const basenames: Deployment<"basenames"> = {
       abi: basenamesBaseRegistrarAbi,
       registrations: ["NameRegistered", "NameRegisteredWithRecord"],
     },
-    EARegistrarController: controller(earlyAccessControllerAbi, {
-      NameRegistered: ({ name: label, label: labelhash }) => ({ label, labelhash }),
-    }),
+    EARegistrarController: controller(earlyAccessControllerAbi, { NameRegistered: named }),
     RegistrarController: registrarController,
     UpgradeableRegistrarController: registrarController,
     L2Resolver1: { role: "staticResolver", isExtended: true, hasDefaultAddress: false },
@@ -40,24 +38,14 @@ export const basenames: Deployment<"basenames"> = {
         chainId: 8453,
         managedName: "base.eth",
         contracts: {
-          Registry: { address: "0xb94704422c2a1e396835a571837aa5ae53285a95", startBlock: 17_571_480 },
+          Registry: at("0xb94704422c2a1e396835a571837aa5ae53285a95", 17_571_480),
           Resolver: { startBlock: 17_571_480 },
-          BaseRegistrar: { address: "0x03c4738ee98ae44591e1a4a4f3cab6641d95dd9a", startBlock: 17_571_486 },
-          EARegistrarController: {
-            address: "0xd3e6775ed9b7dc12b205c8e608dc3767b9e5efda",
-            startBlock: 17_575_699,
-          },
-          RegistrarController: {
-            address: "0x4ccb0bb02fcaba27e82a56646e81d8c5bc4119a5",
-            startBlock: 18_619_035,
-            endBlock: 35_936_564,
-          },
-          UpgradeableRegistrarController: {
-            address: "0xa7d2607c6bd39ae9521e514026cbb078405ab322",
-            startBlock: 35_286_620,
-          },
-          L2Resolver1: { address: "0xc6d566a56a1aff6508b41f6c90ff131615583bcd", startBlock: 17_575_714 },
-          L2Resolver2: { address: "0x426fa03fb86e510d0dd9f70335cf102a98b10875", startBlock: 35_286_620 },
+          BaseRegistrar: at("0x03c4738ee98ae44591e1a4a4f3cab6641d95dd9a", 17_571_486),
+          EARegistrarController: at("0xd3e6775ed9b7dc12b205c8e608dc3767b9e5efda", 17_575_699),
+          RegistrarController: at("0x4ccb0bb02fcaba27e82a56646e81d8c5bc4119a5", 18_619_035, 35_936_564),
+          UpgradeableRegistrarController: at("0xa7d2607c6bd39ae9521e514026cbb078405ab322", 35_286_620),
+          L2Resolver1: at("0xc6d566a56a1aff6508b41f6c90ff131615583bcd", 17_575_714),
+          L2Resolver2: at("0x426fa03fb86e510d0dd9f70335cf102a98b10875", 35_286_620),
         },
       },
     },
@@ -66,31 +54,22 @@ export const basenames: Deployment<"basenames"> = {
         chainId: 84532,
         managedName: "basetest.eth",
         contracts: {
-          Registry: { address: "0x1493b2567056c2181630115660963e13a8e32735", startBlock: 13_012_458 },
+          Registry: at("0x1493b2567056c2181630115660963e13a8e32735", 13_012_458),
           Resolver: { startBlock: 13_012_458 },
-          BaseRegistrar: { address: "0xa0c70ec36c010b55e3c434d6c6ebeec50c705794", startBlock: 13_012_465 },
-          EARegistrarController: {
-            address: "0x3a0e8c2a0a28f396a5e5b69edb2e630311f1517a",
-            startBlock: 13_041_164,
-          },
-          RegistrarController: {
-            address: "0x49ae3cc2e3aa768b1e5654f5d3c6002144a59581",
-            startBlock: 13_298_580,
-          },
-          UpgradeableRegistrarController: {
-            address: "0x82c858cdf64b3d893fe54962680edfddc37e94c8",
-            startBlock: 29_896_051,
-          },
+          BaseRegistrar: at("0xa0c70ec36c010b55e3c434d6c6ebeec50c705794", 13_012_465),
+          EARegistrarController: at("0x3a0e8c2a0a28f396a5e5b69edb2e630311f1517a", 13_041_164),
+          RegistrarController: at("0x49ae3cc2e3aa768b1e5654f5d3c6002144a59581", 13_298_580),
+          UpgradeableRegistrarController: at("0x82c858cdf64b3d893fe54962680edfddc37e94c8", 29_896_051),
         },
       },
     },
   },
   bridges: {
     mainnet: {
-      BasenamesL1Resolver: { address: "0xde9049636f4a1dfe0a64d1bfe3155c0a14c54f31", startBlock: 20_420_641 },
+      BasenamesL1Resolver: at("0xde9049636f4a1dfe0a64d1bfe3155c0a14c54f31", 20_420_641),
     },
     sepolia: {
-      BasenamesL1Resolver: { address: "0x084d10c07efeecd9ffc73deb38ecb72f9eeb65ab", startBlock: 6_501_252 },
+      BasenamesL1Resolver: at("0x084d10c07efeecd9ffc73deb38ecb72f9eeb65ab", 6_501_252),
     },
   },
 };

@@ -19,6 +19,11 @@ export type NamespaceId = (typeof namespaceIds)[number];
 /** Location of a contract: without an address, every contract of the chain that emits one of the events counts. */
 export type ContractSource = { address?: Hex; startBlock: number; endBlock?: number };
 
+/** A contract at an address, from its start block on. */
+export function at(address: Hex, startBlock: number, endBlock?: number): ContractSource {
+  return { address, startBlock, ...(endBlock === undefined ? {} : { endBlock }) };
+}
+
 /** Contracts of one deployment on one chain, by name, and the name whose subnames its registrar issues. */
 export type Datasource = {
   chainId: number;

@@ -36,6 +36,7 @@ export const ensv2: Deployment<"ensv2"> = {
           VerifiableFactory: "0xda70306c98e97ece36f997a21368e53298572991",
           LabelStore: "0xed8246ff02203a4d4cb262bd78beaa7408a57cae",
           PermissionedResolverImpl: "0x115eb53f0c60696633855f90b138178fb40b2b2c",
+          UserRegistryImpl: "0x9bd8a88719068d09ecee662f36c0e3856708366a",
           WrapperRegistryImpl: "0xbe768b63e5fbbfbb0ae97e9064e0002df8001880",
           PublicResolverV2: "0xdc4a563d00f5c3012b699794eb9e13a561be386f",
           UniversalResolverV2: "0x24e1d8e068620b647ca097f961a61055f4f42d72",

@@ -1,8 +1,13 @@
+import type { Hex } from "viem";
 import { baseRegistrarAbi, lineaControllerAbi } from "../../abis/registrars.ts";
 import { dnsResolverAbi } from "../../abis/resolver.ts";
-import { controller, type Deployment } from "./deployment.ts";
+import { at, controller, type Deployment } from "./deployment.ts";
 
-const free = { baseCost: 0n, premium: 0n };
+// The argument `name` is the label and `label` its hash. Registrations by the owner and for a proof of humanity are free.
+type Named = { name: string; label: Hex };
+const priced = ({ name, label }: Named, baseCost = 0n, premium = 0n) => {
+  return { label: name, labelhash: label, price: { baseCost, premium } };
+};
 
 /** The names under linea.eth, on Linea. */
 export const lineanames: Deployment<"lineanames"> = {
@@ -13,20 +18,11 @@ export const lineanames: Deployment<"lineanames"> = {
     Registry: { role: "registry", generation: "only" },
     Resolver: { role: "resolver", dnsAbi: dnsResolverAbi },
     BaseRegistrar: { role: "baseRegistrar", abi: baseRegistrarAbi, registrations: ["NameRegistered"] },
-    // The argument `name` is the label and `label` its hash. Registrations by the owner and for a proof of humanity are free.
     EthRegistrarController: controller(lineaControllerAbi, {
-      NameRegistered: ({ name: label, label: labelhash, baseCost, premium }) => ({
-        label,
-        labelhash,
-        price: { baseCost, premium },
-      }),
-      NameRenewed: ({ name: label, label: labelhash, cost }) => ({
-        label,
-        labelhash,
-        price: { baseCost: cost, premium: 0n },
-      }),
-      OwnerNameRegistered: ({ name: label, label: labelhash }) => ({ label, labelhash, price: free }),
-      PohNameRegistered: ({ name: label, label: labelhash }) => ({ label, labelhash, price: free }),
+      NameRegistered: (args) => priced(args, args.baseCost, args.premium),
+      NameRenewed: (args) => priced(args, args.cost),
+      OwnerNameRegistered: (args) => priced(args),
+      PohNameRegistered: (args) => priced(args),
     }),
     NameWrapper: { role: "nameWrapper" },
     DefaultPublicResolver: { role: "staticResolver", isExtended: false, hasDefaultAddress: false },
@@ -37,18 +33,12 @@ export const lineanames: Deployment<"lineanames"> = {
         chainId: 59144,
         managedName: "linea.eth",
         contracts: {
-          Registry: { address: "0x50130b669b28c339991d8676fa73cf122a121267", startBlock: 6_682_888 },
+          Registry: at("0x50130b669b28c339991d8676fa73cf122a121267", 6_682_888),
           Resolver: { startBlock: 6_682_888 },
-          BaseRegistrar: { address: "0x6e84390dcc5195414ec91a8c56a5c91021b95704", startBlock: 6_682_892 },
-          EthRegistrarController: {
-            address: "0xdb75db974b1f2bd3b5916d503036208064d18295",
-            startBlock: 6_682_978,
-          },
-          NameWrapper: { address: "0xa53cca02f98d590819141aa85c891e2af713c223", startBlock: 6_682_956 },
-          DefaultPublicResolver: {
-            address: "0x86c5aed9f27837074612288610fb98ccc1733126",
-            startBlock: 6_682_994,
-          },
+          BaseRegistrar: at("0x6e84390dcc5195414ec91a8c56a5c91021b95704", 6_682_892),
+          EthRegistrarController: at("0xdb75db974b1f2bd3b5916d503036208064d18295", 6_682_978),
+          NameWrapper: at("0xa53cca02f98d590819141aa85c891e2af713c223", 6_682_956),
+          DefaultPublicResolver: at("0x86c5aed9f27837074612288610fb98ccc1733126", 6_682_994),
         },
       },
     },
@@ -57,14 +47,11 @@ export const lineanames: Deployment<"lineanames"> = {
         chainId: 59141,
         managedName: "linea-sepolia.eth",
         contracts: {
-          Registry: { address: "0x5b2636f0f2137b4ae722c01dd5122d7d3e9541f7", startBlock: 2_395_094 },
+          Registry: at("0x5b2636f0f2137b4ae722c01dd5122d7d3e9541f7", 2_395_094),
           Resolver: { startBlock: 2_395_094 },
-          BaseRegistrar: { address: "0x83475a84c0ea834f06c8e636a62631e7d2e07a44", startBlock: 2_395_099 },
-          EthRegistrarController: {
-            address: "0x0f81e3b3a32dfe1b8a08d3c0061d852337a09338",
-            startBlock: 2_395_231,
-          },
-          NameWrapper: { address: "0xf127de9e039a789806fed4c6b1c0f3affea9425e", startBlock: 2_395_202 },
+          BaseRegistrar: at("0x83475a84c0ea834f06c8e636a62631e7d2e07a44", 2_395_099),
+          EthRegistrarController: at("0x0f81e3b3a32dfe1b8a08d3c0061d852337a09338", 2_395_231),
+          NameWrapper: at("0xf127de9e039a789806fed4c6b1c0f3affea9425e", 2_395_202),
         },
       },
     },
@@ -72,14 +59,11 @@ export const lineanames: Deployment<"lineanames"> = {
   // The first was replaced in 2026; names may still be set to it.
   bridges: {
     mainnet: {
-      LineanamesL1Resolver: { address: "0xde16ee87b0c019499cebdde29c9f7686560f679a", startBlock: 20_410_692 },
-      LineanamesL1Resolver2: {
-        address: "0x1507ce9421232fdbd302f5ebe4590f8d77febbff",
-        startBlock: 24_640_923,
-      },
+      LineanamesL1Resolver: at("0xde16ee87b0c019499cebdde29c9f7686560f679a", 20_410_692),
+      LineanamesL1Resolver2: at("0x1507ce9421232fdbd302f5ebe4590f8d77febbff", 24_640_923),
     },
     sepolia: {
-      LineanamesL1Resolver: { address: "0xb4b2748f543265e7e0d471f5d1bda81da4e74624", startBlock: 10_415_742 },
+      LineanamesL1Resolver: at("0xb4b2748f543265e7e0d471f5d1bda81da4e74624", 10_415_742),
     },
   },
 };

@@ -1,6 +1,5 @@
 import { type Hex, namehash } from "viem";
-import { accountId } from "../ens/caip-ids.ts";
-import { subnode, tokenIdToHex } from "../ens/nodes.ts";
+import { accountId, subnode, tokenIdToHex } from "../ens/ids.ts";
 import type {
   ContractGroup,
   ContractOf,

@@ -1,5 +1,5 @@
-import { threednsDnsResolverAbi } from "../../abis/threedns.ts";
-import type { Deployment } from "./deployment.ts";
+import { threednsDnsResolverAbi } from "../../abis/names.ts";
+import { at, type Deployment } from "./deployment.ts";
 
 /** The names of 3DNS (.box and others), on Optimism and on Base: one token contract and one resolver on each. */
 export const threedns: Deployment<"threedns"> = {
@@ -18,15 +18,15 @@ export const threedns: Deployment<"threedns"> = {
       threednsOptimism: {
         chainId: 10,
         contracts: {
-          ThreeDNSToken: { address: "0xbb7b805b257d7c76ca9435b3ffe780355e4c4b17", startBlock: 110_393_959 },
-          Resolver: { address: "0xf97aac6c8dbaebcb54ff166d79706e3af7a813c8", startBlock: 110_393_959 },
+          ThreeDNSToken: at("0xbb7b805b257d7c76ca9435b3ffe780355e4c4b17", 110_393_959),
+          Resolver: at("0xf97aac6c8dbaebcb54ff166d79706e3af7a813c8", 110_393_959),
         },
       },
       threednsBase: {
         chainId: 8453,
         contracts: {
-          ThreeDNSToken: { address: "0xbb7b805b257d7c76ca9435b3ffe780355e4c4b17", startBlock: 17_522_624 },
-          Resolver: { address: "0xf97aac6c8dbaebcb54ff166d79706e3af7a813c8", startBlock: 17_522_624 },
+          ThreeDNSToken: at("0xbb7b805b257d7c76ca9435b3ffe780355e4c4b17", 17_522_624),
+          Resolver: at("0xf97aac6c8dbaebcb54ff166d79706e3af7a813c8", 17_522_624),
         },
       },
     },

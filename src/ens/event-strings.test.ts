@@ -1,6 +1,7 @@
 import { encodeAbiParameters, type Hex, parseAbi, stringToHex } from "viem";
 import { describe, expect, test } from "vitest";
-import { argumentReader, emittedString } from "./event-strings.ts";
+import { argumentReader } from "./event-arguments.ts";
+import { emittedString } from "./event-strings.ts";
 
 const bytesOf = (...values: Hex[]) =>
   encodeAbiParameters([...values.map(() => ({ type: "bytes" }) as const)], values as never);

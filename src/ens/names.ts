@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
+import { rootNode, subnode } from "./ids.ts";
 import { labelhashOf } from "./labels.ts";
-import { rootNode, subnode } from "./nodes.ts";
 import { isEncodedLabel, isNormalizedLabel } from "./normalization.ts";
 
 /**

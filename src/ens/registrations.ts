@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { zeroAddress } from "./nodes.ts";
+import { zeroAddress } from "./ids.ts";
 
 /** Seconds after a registration's expiry in which only its holder may renew it: 90 days. */
 export const gracePeriod = 7_776_000n;

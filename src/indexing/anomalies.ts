@@ -1,14 +1,21 @@
 import type { Log } from "../log/json-log.ts";
+import type { sharedExamples } from "../ponder/process.ts";
 
 const loggedOfEachKind = 20;
+const examplesOfEachKind = 3;
 
 /**
  * Logs the first 20 anomalies of each kind with the place of the event; all further ones are only counted, since a
- * chain can contain any number of them.
+ * chain can contain any number of them. The last three of each kind are kept in `examples`.
  */
-export function createAnomalyLog(log: Log): (report: AnomalyReport) => void {
+export function createAnomalyLog(
+  log: Log,
+  examples: ReturnType<typeof sharedExamples>,
+): (report: AnomalyReport) => void {
   const seen = new Map<string, number>();
   return (report) => {
+    const { anomaly, ...place } = report;
+    examples.set(anomaly, [place, ...(examples.get(anomaly) ?? [])].slice(0, examplesOfEachKind));
     const count = (seen.get(report.anomaly) ?? 0) + 1;
     seen.set(report.anomaly, count);
     if (count > loggedOfEachKind) return;

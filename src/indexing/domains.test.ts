@@ -1,7 +1,7 @@
 import { type Hex, namehash } from "viem";
 import { describe, expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
-import { rootNode, zeroAddress } from "../ens/nodes.ts";
+import { rootNode, zeroAddress } from "../ens/ids.ts";
 import { domain } from "../schema/subgraph.ts";
 import {
   bareDomain,

@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
+import { rootNode, zeroAddress } from "../ens/ids.ts";
 import { labelhashOf } from "../ens/labels.ts";
-import { rootNode, zeroAddress } from "../ens/nodes.ts";
 import { unlessMissing } from "../ponder/store.ts";
 import { v2Label } from "../schema/ensv2.ts";
 import { domain } from "../schema/subgraph.ts";

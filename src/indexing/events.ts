@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { zeroAddress } from "../ens/nodes.ts";
+import { zeroAddress } from "../ens/ids.ts";
 import { account, domainEvent, registrationEvent, resolverEvent } from "../schema/subgraph.ts";
 import type { Scope } from "./scope.ts";
 

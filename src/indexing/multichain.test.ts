@@ -1,10 +1,10 @@
 import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
 import { createRulesHarness } from "../../test/support/rules-harness.ts";
+import { addrReverseNode, rootNode, subnode } from "../ens/ids.ts";
 import { labelhashOf } from "../ens/labels.ts";
-import { addrReverseNode, rootNode, subnode } from "../ens/nodes.ts";
 import { multichainNaming } from "./naming.ts";
-import { addressesIn } from "./reverse-labels.ts";
+import { addressesIn } from "./traced-addresses.ts";
 
 // Outside subgraph mode: ids prefixed with the chain, interpreted names, reverse labels healed.
 

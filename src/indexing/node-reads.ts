@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Abi, decodeFunctionResult, encodeFunctionData, getAddress, type Hex, toHex } from "viem";
+import { threednsMetadataAbi } from "../../abis/names.ts";
 import { textRecordAbi } from "../../abis/resolver.ts";
-import { threednsMetadataAbi } from "../../abis/threedns.ts";
 import { isContractRefusal, isRefusal } from "../ens/contract-refusals.ts";
+import { postRpc } from "../ponder/rpc-request.ts";
 import { readAllowance } from "../schema/protocol-acceleration.ts";
 import type { AskNodes, NodeRequest, Scope } from "./scope.ts";
 
@@ -111,12 +112,7 @@ async function post(
 ): Promise<Reply> {
   const signal = AbortSignal.timeout(timeoutMs);
   try {
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-      signal,
-    });
+    const response = await postRpc(url, { method, params }, signal);
     const body = await textUpTo(maxBytes, response);
     if (response.status === tooManyRequests) return { kind: "throttled" };
     if (body === undefined) return { kind: "refused" };

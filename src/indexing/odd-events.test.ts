@@ -1,8 +1,8 @@
 import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
 import { createRulesHarness } from "../../test/support/rules-harness.ts";
+import { rootNode, zeroAddress } from "../ens/ids.ts";
 import { labelhashOf } from "../ens/labels.ts";
-import { rootNode, zeroAddress } from "../ens/nodes.ts";
 
 // Situations that the public chains do not show, or that stop the original mapping. Its results for the first kind were
 // found by feeding it such events; the second kind must not stop this index.

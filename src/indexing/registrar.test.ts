@@ -1,8 +1,8 @@
 import { type Hex, namehash } from "viem";
 import { describe, expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
+import { rootNode } from "../ens/ids.ts";
 import { labelhashOf } from "../ens/labels.ts";
-import { rootNode } from "../ens/nodes.ts";
 import { account, domain, registration, registrationEvent, wrappedDomain } from "../schema/subgraph.ts";
 import { applyWrappedTransfer } from "./name-wrapper.ts";
 import { multichainNaming, type Naming, subgraphNaming } from "./naming.ts";

@@ -1,7 +1,6 @@
 import type { Hex } from "viem";
 import type { ControllerFacts, ManagedName } from "../deployments/deployment.ts";
-import { accountId } from "../ens/caip-ids.ts";
-import { subnode } from "../ens/nodes.ts";
+import { accountId, subnode } from "../ens/ids.ts";
 import { decodedReferrer, gracePeriod } from "../ens/registrations.ts";
 import { storedList, unlessMissing } from "../ponder/store.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";

@@ -1,8 +1,8 @@
 import { type Hex, namehash } from "viem";
 import { describe, expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
+import { rootNode, zeroAddress } from "../ens/ids.ts";
 import { labelhashOf } from "../ens/labels.ts";
-import { rootNode, zeroAddress } from "../ens/nodes.ts";
 import { account, domain, domainEvent, resolver } from "../schema/subgraph.ts";
 import { subgraphNaming } from "./naming.ts";
 import { applyNewOwner, applyNewResolver, applyNewTtl, applyRegistryTransfer } from "./registry.ts";

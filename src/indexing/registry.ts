@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { rootNode, subnode, zeroAddress } from "../ens/nodes.ts";
+import { rootNode, subnode, zeroAddress } from "../ens/ids.ts";
 import { resolver } from "../schema/subgraph.ts";
 import {
   bareDomain,

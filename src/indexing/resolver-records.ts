@@ -1,8 +1,7 @@
 import type { Hex } from "viem";
-import { accountId } from "../ens/caip-ids.ts";
 import type { DnsTextRecord } from "../ens/dns-records.ts";
+import { accountId, subnode, zeroAddress } from "../ens/ids.ts";
 import { keccak256 } from "../ens/keccak.ts";
-import { subnode, zeroAddress } from "../ens/nodes.ts";
 import { bytesValue, isTextKey, nameValue, pubkeyValue, textValue } from "../ens/record-values.ts";
 import { storedList } from "../ponder/store.ts";
 import {

@@ -1,8 +1,8 @@
 import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
 import { createRulesHarness } from "../../test/support/rules-harness.ts";
+import { rootNode, zeroAddress } from "../ens/ids.ts";
 import { labelhashOf } from "../ens/labels.ts";
-import { rootNode, zeroAddress } from "../ens/nodes.ts";
 import { account, domain } from "../schema/subgraph.ts";
 
 const owner: Hex = `0x${"a1".repeat(20)}`;

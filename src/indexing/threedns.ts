@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
+import { rootNode, subnode } from "../ens/ids.ts";
 import { keccak256 } from "../ens/keccak.ts";
 import { dnsLabels } from "../ens/names.ts";
-import { rootNode, subnode } from "../ens/nodes.ts";
 import { registration, resolver } from "../schema/subgraph.ts";
 import { bareDomain, expectDomain, findDomain, saveDomain, updateDomain } from "./domains.ts";
 import { addDomainEvent, addRegistrationEvent, ensureAccount } from "./events.ts";

@@ -1,8 +1,7 @@
 import type { Hex } from "viem";
 import type { Currency, CurrencyOf } from "../deployments/currencies.ts";
 import { nodeOfToken, type TokenIssuer } from "../deployments/namespaces.ts";
-import { assetId } from "../ens/caip-ids.ts";
-import { zeroAddress } from "../ens/nodes.ts";
+import { assetId, zeroAddress } from "../ens/ids.ts";
 import { nameSale, nameToken } from "../schema/tokenscope.ts";
 import { ensureAccount } from "./events.ts";
 import type { Scope } from "./scope.ts";

@@ -3,7 +3,7 @@ import pRetry from "p-retry";
 import type { Hex } from "viem";
 import { z } from "zod";
 import { labelhashOf } from "../ens/labels.ts";
-import { escapeControls, type Log } from "../log/json-log.ts";
+import { escapeControls, type Log, seeOperations } from "../log/json-log.ts";
 import { createHttpClient, type Reply } from "./http-client.ts";
 import {
   counted,
@@ -153,7 +153,7 @@ const cacheCostOfEntry = 200;
  */
 export async function openHttpSource(
   url: URL,
-  { labelSetId, labelSetVersion, log }: LabelSourceOptions,
+  { labelSetId, labelSetVersion, log, signal }: LabelSourceOptions,
   limits: HttpSourceLimits = productionLimits,
 ): Promise<LabelSource> {
   const client = createHttpClient(url, limits.timeoutMs);
@@ -162,7 +162,7 @@ export async function openHttpSource(
     (path) => client.get(path),
     createOutageLog(withoutSecrets(url.href), log),
     limits,
-    closing.signal,
+    signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal]),
   );
   const pin = `label_set_id=${labelSetId}&label_set_version=${labelSetVersion}`;
   const cache = new LRUCache<Hex, Answer>({
@@ -258,7 +258,11 @@ function createOutageLog(url: string, log: Log) {
       if (since !== undefined) return;
       since = performance.now();
       labelCounters.outages++;
-      log("warn", "label service cannot be used, waiting for it", { url, reason });
+      log("warn", "label service cannot be used, waiting for it", {
+        url,
+        reason,
+        section: seeOperations("While something is away"),
+      });
     },
     ended: () => {
       if (since === undefined) return;

@@ -4,11 +4,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { type Hex, hexToBytes } from "viem";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import {
-  batchOf,
-  createLabelDatabase,
-  extendLabelDatabase,
-} from "../../labels-service/store/database-writer.ts";
+import { batchOf, createLabelDatabase, extendLabelDatabase } from "../../labels-service/store/database.ts";
 import { digestsOf } from "../../test/support/digests.ts";
 import { labelhashOf } from "../ens/labels.ts";
 import { labelKey } from "./digests.ts";

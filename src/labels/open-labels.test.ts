@@ -3,11 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  batchOf,
-  createLabelDatabase,
-  extendLabelDatabase,
-} from "../../labels-service/store/database-writer.ts";
+import { batchOf, createLabelDatabase, extendLabelDatabase } from "../../labels-service/store/database.ts";
 import { labelhashOf } from "../ens/labels.ts";
 import { openLabels } from "./open-labels.ts";
 import { LabelSourceError } from "./source.ts";
@@ -74,12 +70,12 @@ describe("label source of a file", () => {
     [
       "another label set",
       { labelSetId: "subgraph" },
-      /Label set "subgraph" is configured, but file:.* holds "ens-test-env"\./,
+      /Label set "subgraph" is configured \(LABEL_SET_ID\), but file:.* holds "ens-test-env"\. Set LABEL_SET_ID=ens-test-env,/,
     ],
     [
       "a higher version",
       { labelSetVersion: 2 },
-      /Version 2 of label set "ens-test-env" is configured, but .* up to 1\./,
+      /Version 2 of label set "ens-test-env" is configured \(LABEL_SET_VERSION\), but .* up to 1\. Set LABEL_SET_VERSION=1,/,
     ],
     ["a malformed id", { labelSetId: "Set 1" }, /"Set 1" is not a label set id/],
     ["not a URL", { url: "/data/labels.sqlite" }, /"\/data\/labels.sqlite" is not a URL/],

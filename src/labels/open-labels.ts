@@ -12,16 +12,15 @@ import {
 } from "./source.ts";
 
 /**
- * Opens the label source and checks that it holds the pinned label set. Waits without limit for a service that cannot be
- * reached. Throws `LabelSourceError` for a bad URL or another or too old label set, and `LabelFileError` for a file that
+ * Opens the label source and checks that it holds the pinned label set. Waits for a service that cannot be reached, until
+ * `signal` is aborted. Throws `LabelSourceError` for a bad URL or another or too old label set, and `LabelFileError` for a file that
  * is not a label database.
  * @example (await openLabels({ url: "file:./data/labels.sqlite", labelSetId: "subgraph", labelSetVersion: 0, log })).heal("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0") // "eth"
  */
 export async function openLabels(options: LabelSourceOptions): Promise<LabelSource> {
   if (!isLabelSetId(options.labelSetId)) {
-    throw new LabelSourceError(
-      `"${escapeControls(options.labelSetId)}" is not a label set id: it has ${labelSetIdRule}.`,
-    );
+    const text = escapeControls(options.labelSetId);
+    throw new LabelSourceError(`"${text}" is not a label set id: it has ${labelSetIdRule}.`);
   }
   const source = await openUnchecked(options);
   const problem = mismatchMessage(options, await source.describe());
@@ -32,25 +31,22 @@ export async function openLabels(options: LabelSourceOptions): Promise<LabelSour
 
 function openUnchecked(options: LabelSourceOptions): LabelSource | Promise<LabelSource> {
   if (!URL.canParse(options.url)) {
-    throw new LabelSourceError(
-      `"${escapeControls(options.url)}" is not a URL; expected http://…, https://… or file:/….`,
-    );
+    const text = escapeControls(options.url);
+    throw new LabelSourceError(`"${text}" is not a URL; expected http://…, https://… or file:/….`);
   }
   const url = new URL(options.url);
-  if (url.protocol === "file:") return openFileSource(pathOf(url), options.labelSetVersion);
-  if (url.protocol === "http:" || url.protocol === "https:") return openHttpSource(url, options);
-  throw new LabelSourceError(
-    `Labels cannot be read from "${url.protocol}"; expected http:, https: or file:.`,
-  );
+  const { protocol } = url;
+  if (protocol === "file:") return openFileSource(pathOf(url), options.labelSetVersion);
+  if (protocol === "http:" || protocol === "https:") return openHttpSource(url, options);
+  throw new LabelSourceError(`Labels cannot be read from "${protocol}"; expected http:, https: or file:.`);
 }
 
 function pathOf(url: URL): string {
   try {
     return fileURLToPath(url);
   } catch (error) {
-    throw new LabelSourceError(`"${url.href}" is not the path of a file: ${(error as Error).message}.`, {
-      cause: error,
-    });
+    const reason = (error as Error).message;
+    throw new LabelSourceError(`"${url.href}" is not the path of a file: ${reason}.`, { cause: error });
   }
 }
 
@@ -58,7 +54,16 @@ function mismatchMessage(pin: LabelSourceOptions, facts: LabelSourceFacts): stri
   const mismatch = pinMismatch(pin, facts);
   if (mismatch === undefined) return undefined;
   const [{ labelSetId, labelSetVersion }, source] = [pin, withoutSecrets(pin.url)];
-  return mismatch === "id"
-    ? `Label set "${labelSetId}" is configured, but ${source} holds "${escapeControls(facts.labelSetId.slice(0, 50))}".`
-    : `Version ${labelSetVersion} of label set "${labelSetId}" is configured, but ${source} holds only versions up to ${facts.highestLabelSetVersion}.`;
+  if (mismatch === "id") {
+    const held = escapeControls(facts.labelSetId.slice(0, 50));
+    return (
+      `Label set "${labelSetId}" is configured (LABEL_SET_ID), but ${source} holds "${held}". ` +
+      `Set LABEL_SET_ID=${held}, or ingest label set "${labelSetId}".`
+    );
+  }
+  const held = facts.highestLabelSetVersion;
+  return (
+    `Version ${labelSetVersion} of label set "${labelSetId}" is configured (LABEL_SET_VERSION), but ${source} holds only ` +
+    `versions up to ${held}. Set LABEL_SET_VERSION=${held}, or ingest the versions from ${held + 1} on.`
+  );
 }

@@ -26,20 +26,15 @@ export type LabelSourceOptions = LabelSetPin & {
   /** `http(s)://…` of a label service, or `file:/…` of a label database. */
   url: string;
   log: Log;
+  /** Ends every wait for a service that cannot be reached. */
+  signal?: AbortSignal;
 };
 
 /**
  * What the label sources of this process have done so far, for a metrics endpoint to show.
  * Counters only rise; `waiting` is the number of heals that an outage holds up right now.
  */
-export const labelCounters = {
-  healed: 0,
-  unknown: 0,
-  cacheHits: 0,
-  retries: 0,
-  outages: 0,
-  waiting: 0,
-};
+export const labelCounters = { healed: 0, unknown: 0, cacheHits: 0, retries: 0, outages: 0, waiting: 0 };
 
 /**
  * Counts the outcome of a heal and returns it.

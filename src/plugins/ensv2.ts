@@ -1,25 +1,17 @@
 import { labelStoreAbi, leaseAbi, proxyFactoryAbi, registryV2Abi, resolverV2Abi } from "../../abis/ensv2.ts";
-import { erc1155TransferAbi } from "../../abis/tokens.ts";
+import { erc1155TransferAbi } from "../../abis/names.ts";
 import type { LogsOf } from "../contracts/on.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { ensv2, ensv2Datasources } from "../deployments/ensv2.ts";
-import {
-  deployedContracts,
-  namesKey,
-  type V2KnownContracts,
-  v2KnownContracts,
-} from "../deployments/namespaces.ts";
-import * as contracts from "../indexing/ensv2/entries.ts";
+import { deployedContracts, namesKey, v2KnownContracts } from "../deployments/namespaces.ts";
 import * as entries from "../indexing/ensv2/entries.ts";
-import * as leases from "../indexing/ensv2/records.ts";
 import * as records from "../indexing/ensv2/records.ts";
 
 /** Registers the indexing functions of the plugin `ensv2`: registries in registries, their roles, leases and records. */
 export function registerEnsv2(logs: LogsOf, namespace: Namespace): void {
-  const known = v2KnownContracts(namespace);
   for (const datasourceId of ensv2Datasources) {
     const source = (name: string) => namesKey(ensv2, datasourceId, name);
-    registerRegistries(logs, source("Registries"), known);
+    registerRegistries(logs, source("Registries"), namespace);
     registerRecords(logs, source("ProxyRecords"));
     for (const name of ["RootRegistry", "ETHRegistry", "ProxyTokens"]) {
       const on = logs(source(name), erc1155TransferAbi);
@@ -28,17 +20,18 @@ export function registerEnsv2(logs: LogsOf, namespace: Namespace): void {
       );
       on("TransferBatch", entries.applyTokens);
     }
-    logs(source("VerifiableFactory"), proxyFactoryAbi)("ProxyDeployed", contracts.applyProxyDeployed);
-    logs(source("LabelStore"), labelStoreAbi)("Label", leases.applyLabel);
+    logs(source("VerifiableFactory"), proxyFactoryAbi)("ProxyDeployed", entries.applyProxyDeployed);
+    logs(source("LabelStore"), labelStoreAbi)("Label", records.applyLabel);
   }
   for (const { datasourceId, name } of deployedContracts(namespace, ["v2Registrar"], [ensv2])) {
     const on = logs(namesKey(ensv2, datasourceId, name), leaseAbi);
-    on("NameRegistered", leases.applyLeaseStarted);
-    on("NameRenewed", leases.applyLeaseRenewed);
+    on("NameRegistered", records.applyLeaseStarted);
+    on("NameRenewed", records.applyLeaseRenewed);
   }
 }
 
-function registerRegistries(logs: LogsOf, source: string, known: V2KnownContracts): void {
+function registerRegistries(logs: LogsOf, source: string, namespace: Namespace): void {
+  const known = v2KnownContracts(namespace);
   const on = logs(source, registryV2Abi);
   on("LabelRegistered", (scope, args) => entries.applyLabelRegistered(scope, known, args));
   on("LabelReserved", (scope, args) => entries.applyLabelReserved(scope, known, args));
@@ -48,14 +41,14 @@ function registerRegistries(logs: LogsOf, source: string, known: V2KnownContract
   on("ResolverUpdated", entries.applyResolverUpdated);
   on("TokenRegenerated", entries.applyTokenRegenerated);
   on("TokenResource", entries.applyTokenResource);
-  on("ParentUpdated", contracts.applyParentUpdated);
-  on("EACRolesChanged", contracts.applyRolesChanged);
+  on("ParentUpdated", entries.applyParentUpdated);
+  on("EACRolesChanged", entries.applyRolesChanged);
 }
 
 function registerRecords(logs: LogsOf, source: string): void {
   const on = logs(source, resolverV2Abi);
-  on("Upgraded", contracts.applyUpgraded);
-  on("ResolverCreated", contracts.applyResolverCreated);
+  on("Upgraded", entries.applyUpgraded);
+  on("ResolverCreated", entries.applyResolverCreated);
   on("Linked", records.applyLinked);
   on("Cleared", records.applyCleared);
   on("AddressUpdated", records.applyAddressUpdated);
@@ -66,15 +59,11 @@ function registerRecords(logs: LogsOf, source: string): void {
   on("InterfaceUpdated", records.applyInterfaceUpdated);
   on("NameUpdated", records.applyNameUpdated);
   on("AliasChanged", records.applyAliasChanged);
-  on("NamedResource", (scope, args) => records.applyResource(scope, args, { kind: "name", key: "" }));
-  on("NamedTextResource", (scope, args) =>
-    records.applyResource(scope, args, { kind: "text", key: args.key }),
-  );
-  on("NamedDataResource", (scope, args) =>
-    records.applyResource(scope, args, { kind: "data", key: args.key }),
-  );
+  on("NamedResource", (scope, args) => records.applyResource(scope, args, "name", ""));
+  on("NamedTextResource", (scope, args) => records.applyResource(scope, args, "text", args.key));
+  on("NamedDataResource", (scope, args) => records.applyResource(scope, args, "data", args.key));
   on("NamedAddrResource", (scope, args) =>
-    records.applyResource(scope, args, { kind: "address", key: String(args.coinType) }),
+    records.applyResource(scope, args, "address", String(args.coinType)),
   );
   on("ResourceArgument", records.applyResourceArgument);
 }

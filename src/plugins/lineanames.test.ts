@@ -1,8 +1,8 @@
 import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
 import { createChainsHarness } from "../../test/support/chains-harness.ts";
+import { rootNode } from "../ens/ids.ts";
 import { labelhashOf } from "../ens/labels.ts";
-import { rootNode } from "../ens/nodes.ts";
 import { domain, registration, wrappedDomain } from "../schema/subgraph.ts";
 
 const owner: Hex = `0x${"a1".repeat(20)}`;

@@ -10,22 +10,20 @@ import {
   toEventSelector,
 } from "viem";
 import { expect, test, vi } from "vitest";
-import { registryAbi } from "../../abis/registry.ts";
+import { nameWrapperAbi, registryAbi } from "../../abis/names.ts";
 import { resolverAbi } from "../../abis/resolver.ts";
-import { nameWrapperAbi } from "../../abis/tokens.ts";
 import { madeUp, madeUpAddresses, shopAbi } from "../../test/support/made-up-deployment.ts";
 import { createMemoryStore } from "../../test/support/memory-store.ts";
 import { handlers } from "../../test/support/registry.ts";
 import { parseEnvironment } from "../config/environment.ts";
 import { contractSources } from "../config/sources.ts";
-import { createSettings } from "../contracts/create-scope.ts";
-import { bindRules, bindStrictRules } from "../contracts/on.ts";
+import { bindRules, bindStrictRules, createSettings } from "../contracts/on.ts";
 import { registerBaseRegistrars, registerControllers } from "../contracts/registrar.ts";
 import { registerNameWrappers, registerRegistries } from "../contracts/registry.ts";
 import { registerResolvers } from "../contracts/resolver.ts";
 import { indexedSubregistries, tokenIssuers } from "../deployments/namespaces.ts";
+import { rootNode } from "../ens/ids.ts";
 import { labelhashOf } from "../ens/labels.ts";
-import { rootNode } from "../ens/nodes.ts";
 import { domainResolverRelation, resolverTextRecord } from "../schema/protocol-acceleration.ts";
 import { registrarAction } from "../schema/registrars.ts";
 import { domain, registration, wrappedDomain } from "../schema/subgraph.ts";

@@ -1,14 +1,13 @@
+import { registryResolverAbi, threednsNamesAbi } from "../../abis/names.ts";
 import { reverseRegistrarAbi } from "../../abis/registrars.ts";
-import { registryResolverAbi } from "../../abis/registry.ts";
 import { resolverRecordsAbi } from "../../abis/resolver.ts";
-import { threednsNamesAbi } from "../../abis/threedns.ts";
 import type { EventsOf, On } from "../contracts/on.ts";
 import { dnsRecordEvents, textChanged, textChangedWithValue } from "../contracts/resolver.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { rootDatasource, rootRegistry } from "../deployments/ens.ts";
 import { deployedContracts } from "../deployments/namespaces.ts";
 import { dnsTextRecord } from "../ens/dns-records.ts";
-import { subnode, zeroAddress } from "../ens/nodes.ts";
+import { subnode, zeroAddress } from "../ens/ids.ts";
 import { coinTypeOfChain, defaultEvmCoinType } from "../ens/reverse-names.ts";
 import { readText } from "../indexing/node-reads.ts";
 import {

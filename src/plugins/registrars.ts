@@ -9,7 +9,7 @@ import {
   v2KnownContracts,
   v2Subregistries,
 } from "../deployments/namespaces.ts";
-import { tokenIdToHex } from "../ens/nodes.ts";
+import { tokenIdToHex } from "../ens/ids.ts";
 import * as leases from "../indexing/ensv2/records.ts";
 import {
   applyControllerFacts,

@@ -1,8 +1,8 @@
 import { ContractFunctionZeroDataError, encodeAbiParameters, type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
 import { createChainsHarness, threednsResolver } from "../../test/support/chains-harness.ts";
+import { rootNode, zeroAddress } from "../ens/ids.ts";
 import { labelhashOf } from "../ens/labels.ts";
-import { rootNode, zeroAddress } from "../ens/nodes.ts";
 import type { AskNodes, NodeRequest } from "../indexing/scope.ts";
 import {
   domain,

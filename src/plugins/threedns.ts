@@ -1,5 +1,5 @@
+import { threednsDnsResolverAbi, threednsTokenAbi } from "../../abis/names.ts";
 import { resolverAbi } from "../../abis/resolver.ts";
-import { threednsDnsResolverAbi, threednsTokenAbi } from "../../abis/threedns.ts";
 import type { EventsOf } from "../contracts/on.ts";
 import { registerRecords } from "../contracts/resolver.ts";
 import type { Namespace } from "../deployments/deployment.ts";

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { erc721TransferAbi, erc1155TransferAbi, seaportAbi } from "../../abis/tokens.ts";
+import { erc721TransferAbi, erc1155TransferAbi, seaportAbi } from "../../abis/names.ts";
 import type { EventsOf } from "../contracts/on.ts";
 import { currencies } from "../deployments/currencies.ts";
 import type { Namespace } from "../deployments/deployment.ts";

@@ -1,4 +1,4 @@
-import type { Log } from "../log/json-log.ts";
+import { type Log, seeOperations } from "../log/json-log.ts";
 import { parseCheckpoint } from "./checkpoints.ts";
 import { hasTable, quoted, type Statement } from "./sql-client.ts";
 
@@ -267,7 +267,11 @@ export function createDoubtWatch({ run, log, doubts }: { run: Statement; log: Lo
       isSaid = found !== undefined;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      log("warn", `Could not store which blocks are in doubt, will try again: ${reason}`, {});
+      log(
+        "warn",
+        `Could not store which blocks are in doubt, will try again: ${reason}. ${seeOperations("While something is away")}`,
+        {},
+      );
     }
   };
   return {
@@ -281,4 +285,4 @@ export function createDoubtWatch({ run, log, doubts }: { run: Statement; log: Lo
 }
 
 /** Where operators read on. */
-export const doubtSection = 'See "When a node leaves out logs" in docs/operations.md.';
+export const doubtSection = seeOperations("When a node leaves out logs");

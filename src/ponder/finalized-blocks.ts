@@ -1,8 +1,9 @@
 import { Gauge } from "prom-client";
 import type { IndexedChain } from "../config/chains.ts";
-import type { Log } from "../log/json-log.ts";
+import { type Log, seeOperations } from "../log/json-log.ts";
 import { parseCheckpoint } from "./checkpoints.ts";
 import { metricsRegistry } from "./process.ts";
+import { requestHash } from "./rpc-request.ts";
 import { hasTable, quoted, type Statement } from "./sql-client.ts";
 
 /** The node's hash of a block; undefined if it has no such block. Rejects if no node responds. */
@@ -133,27 +134,6 @@ export async function keepHash(run: Statement, chainId: number, { number, hash }
   );
 }
 
-/** The result of a JSON-RPC request, as the node gives it. Rejects without a response in JSON within 10 seconds. */
-export async function requestResult(url: string, method: string, params: unknown[]): Promise<unknown> {
-  const response = await fetch(url, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-    signal: AbortSignal.timeout(10_000),
-  });
-  return ((await response.json()) as { result?: unknown }).result;
-}
-
-/** The hash of a block at an RPC URL; undefined if it has no such block. Rejects without a valid response in 10 seconds. */
-export async function requestHash(url: string, number: number): Promise<string | undefined> {
-  const result = await requestResult(url, "eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);
-  if (result === null) return undefined;
-  const hash = (result as { hash?: unknown } | undefined)?.hash;
-  if (typeof hash !== "string" || !/^0x[0-9a-fA-F]{64}$/.test(hash))
-    throw new Error("no block hash in the response");
-  return hash.toLowerCase();
-}
-
 const firstPause = 2_000;
 // At most three requests for each chain: fewer than one a minute.
 const longestPause = 200_000;
@@ -235,6 +215,7 @@ function watchChain(chain: IndexedChain, { run, schema, log }: Options) {
         const reason = error instanceof Error ? error.message : String(error);
         log("warn", `Could not compare the chain with the index, will try again: ${reason}`, {
           chain_id: chainId,
+          section: seeOperations("While something is away"),
         });
       }
     },
@@ -277,7 +258,7 @@ function messageOf(contradiction: Contradiction): string {
   return (
     `${sentenceOf(contradiction)} Stop the index, run ` +
     `"npm run cache -- purge --chain ${chainId} --from ${from}" and build a new index. ` +
-    'See "When the chain contradicts the index" in docs/operations.md.'
+    seeOperations("When the chain contradicts the index")
   );
 }
 

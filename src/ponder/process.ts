@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import { z } from "zod/v4";
 import type { Log } from "../log/json-log.ts";
 import { expectOfPonder } from "./expected.ts";
-import type { Statement } from "./sql-client.ts";
+import { ownConnections, type Pool, type Statement } from "./sql-client.ts";
 
 type Gauge = { get(): Promise<{ values: { value: number; labels: Record<string, unknown> }[] }> };
 
@@ -50,7 +50,7 @@ const apiGlobals = z.object({
   PONDER_INDEXING_BUILD: z.object({ chains: z.array(z.object({ id: z.number(), name: z.string() })) }),
   PONDER_DATABASE: z.object({
     driver: z.discriminatedUnion("dialect", [
-      z.object({ dialect: z.literal("postgres"), admin: connection }),
+      z.object({ dialect: z.literal("postgres"), admin: withMethods<Pool & { query: Statement }>("query") }),
       z.object({ dialect: z.literal("pglite"), instance: connection }),
     ]),
   }),
@@ -66,6 +66,9 @@ export type SyncMetrics = {
   isComplete: boolean;
 };
 
+// Building an index of a hundred million rows takes an hour on a slow disk.
+const slowConnections = { max: 3, idleTimeoutMillis: 10_000, statement_timeout: 86_400_000 };
+
 /** What the API may know of the Ponder process it runs in. */
 export type PonderProcess = {
   /** False under `ponder serve`, where another process indexes. */
@@ -80,6 +83,8 @@ export type PonderProcess = {
   readMetrics(): Promise<ReadonlyMap<number, SyncMetrics>>;
   /** Runs SQL with the right to write. */
   write: Statement;
+  /** Runs SQL that may take hours, with the right to write: on a server up to three statements at a time, on connections of their own. */
+  writeSlowly: Statement;
   /** Calls `stop` when the process ends and when `ponder dev` reloads the API. */
   onStop(stop: () => void): void;
 };
@@ -96,6 +101,8 @@ export function ponderProcess(scope: unknown): PonderProcess {
   const names = new Map(chains.map(({ id, name }) => [id, name]));
   const writable = driver.dialect === "postgres" ? driver.admin : driver.instance;
 
+  let slow: { query: Statement } | undefined;
+
   return {
     isIndexer: options.command !== "serve",
     isEmbedded: driver.dialect === "pglite",
@@ -104,6 +111,11 @@ export function ponderProcess(scope: unknown): PonderProcess {
     ofChain: (byName, chainId) => byName[names.get(chainId) ?? ""],
     readMetrics: () => readSyncMetrics(metrics, chains),
     write: (text, values) => writable.query(text, values),
+    writeSlowly: (text, values) => {
+      slow ??=
+        driver.dialect === "postgres" ? ownConnections(driver.admin, slowConnections) : driver.instance;
+      return slow.query(text, values);
+    },
     onStop: (stop) => {
       PONDER_COMMON.shutdown.add(stop);
       PONDER_COMMON.apiShutdown.add(stop);
@@ -129,6 +141,19 @@ export async function countsOf(metric: string, label: string): Promise<Record<st
     return typeof kind === "string" ? [[kind, value] as const] : [];
   });
   return counts.length === 0 ? undefined : Object.fromEntries(counts);
+}
+
+/** Where an odd event is: enough to find it on any explorer. */
+type EventPlace = { chainId: number; transactionHash: string; logIndex: number };
+
+const examplesKey = Symbol.for("names.anomaly-examples");
+
+/** The last events of each kind that a rule skipped or repaired, newest first: the rules write them, the API reads them. */
+export function sharedExamples(scope: object = globalThis): Map<string, readonly EventPlace[]> {
+  // ponder: loads the indexing functions and the API apart, so that they share no module.
+  const shared = scope as { [examplesKey]?: Map<string, readonly EventPlace[]> };
+  shared[examplesKey] ??= new Map();
+  return shared[examplesKey];
 }
 
 function commonOf(scope: object) {

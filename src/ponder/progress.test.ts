@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { Socket } from "node:net";
 import { PGlite } from "@electric-sql/pglite";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createProgress } from "./http-server.ts";
+import { createProgress } from "./progress.ts";
 import type { Pool, SqlClient } from "./sql-client.ts";
 
 const away = { message: "The database does not respond.", details: "Try again in some seconds." };
@@ -11,7 +11,8 @@ const client = new PGlite();
 // The tables as Ponder 0.17.7 creates them (src/database/index.ts), of which only these columns are read.
 beforeAll(() =>
   client.exec(`create table _ponder_meta (key text primary key, value jsonb not null);
-    create table _ponder_checkpoint (chain_name text primary key, chain_id bigint not null, latest_checkpoint text)`),
+    create table _ponder_checkpoint (chain_name text primary key, chain_id bigint not null, latest_checkpoint text);
+    create table owners (owner text); create index by_owner on owners (owner)`),
 );
 beforeEach(() =>
   client.exec(
@@ -26,7 +27,11 @@ afterEach(() => {
 
 async function serve(sqlClient: SqlClient, isBackfilling = () => false) {
   const headers = { "x-nsnode-version": "1.5.1" };
-  const progress = createProgress(sqlClient, { isBackfilling, headers });
+  const indexes = {
+    sql: "(SELECT count(*)::text FROM pg_indexes WHERE indexname = 'by_owner')",
+    areBuilt: (built: string | null) => built === "1",
+  };
+  const progress = createProgress(sqlClient, { isBackfilling, indexes, headers });
   const server = http.createServer((incoming, outgoing) => {
     if (!progress.respond(incoming.url ?? "", outgoing)) outgoing.writeHead(404).end();
   });
@@ -66,6 +71,14 @@ describe("Ponder's own paths", () => {
     const { ask } = await serve(client);
     expect(await ask("/ready")).toEqual([503, text, "Historical indexing is not complete."]);
     await client.exec(`update _ponder_meta set value = '{"is_ready":1}'`);
+    expect(await ask("/ready")).toEqual([200, text, ""]);
+  });
+
+  test("/ready waits for the indexes for queries", async () => {
+    const { ask } = await serve(client);
+    await client.exec(`update _ponder_meta set value = '{"is_ready":1}'; drop index by_owner`);
+    expect(await ask("/ready")).toEqual([503, text, "The database's indexes are being built."]);
+    await client.exec("create index by_owner on owners (owner)");
     expect(await ask("/ready")).toEqual([200, text, ""]);
   });
 

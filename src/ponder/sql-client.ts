@@ -29,6 +29,8 @@ export type PoolClient = {
   /** What it sends and receives, after TLS. */
   readonly connection: { stream: Pick<Socket, "on" | "off" | "listeners"> };
   query(query: {
+    /** Statements of one name and text are parsed once for each connection, and planned once where one plan fits all values. */
+    name?: string | undefined;
     text: string;
     values?: unknown[];
     rowMode?: "array";
@@ -47,17 +49,19 @@ export type Pool = {
   readonly options: { max?: number | undefined; password?: unknown };
 };
 
-/** A pool of one connection to the database of another pool, opened when it is first needed and kept. */
-export function ownConnection(other: Pool): Pick<Pool, "query"> {
+/** A pool of connections to the database of another pool, opened when they are needed; `options` are those of node-postgres. */
+export function ownConnections<Own extends Pool>(
+  other: Own,
+  options: { max: number; idleTimeoutMillis: number; statement_timeout?: number },
+): Pick<Own, "query"> {
   // ponder: the driver is the framework's. Its pools hide their password from copies.
   const Same = other.constructor as new (
     options: object,
-  ) => Pool & { on(event: "error", listener: () => void): void };
+  ) => Own & { on(event: "error", listener: () => void): void };
   const pool = new Same({
     ...other.options,
     password: other.options.password,
-    max: 1,
-    idleTimeoutMillis: 0,
+    ...options,
     allowExitOnIdle: true,
   });
   // A connection that is lost while idle is opened again when it is needed.

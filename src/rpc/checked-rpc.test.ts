@@ -33,6 +33,7 @@ const changing =
 
 /** The checked clients of hosts, as Ponder creates them, and what they report. */
 function checked(byHost: Record<string, Request>, crossCheckShare = 0, chainId = 0, isOurs = false) {
+  const clock = { time: 1_000 };
   const log = vi.fn();
   const count = vi.fn();
   const doubt = vi.fn();
@@ -47,7 +48,7 @@ function checked(byHost: Record<string, Request>, crossCheckShare = 0, chainId =
       count,
       doubt,
       random: () => 0.5,
-      now: () => 1_000,
+      now: () => clock.time,
     },
   );
   // What Ponder does with the entries.
@@ -57,6 +58,7 @@ function checked(byHost: Record<string, Request>, crossCheckShare = 0, chainId =
   }) as { hostname: string; request: Request }[];
   const kinds = () => count.mock.calls.map(([{ host, kind }]) => `${host} ${kind}`);
   return {
+    clock,
     log,
     doubt,
     kinds,
@@ -381,6 +383,21 @@ test("a URL that serves another chain is refused, and put aside where there is a
   expect(await backends[0]!.request(getLogs())).toEqual(all);
   expect(kinds()).toContain("stranger wrong-chain");
   expect(kinds()).toContain("stranger put-aside");
+});
+
+test("a URL that keeps serving another chain is named once, then once a minute with a count", async () => {
+  const id = Number(await honest({ method: "eth_chainId" }));
+  const stranger = changing("eth_chainId", () => "0x1");
+  const { backends, clock, log } = checked({ stranger }, 0, id);
+  const lines = () => log.mock.calls.filter(([, message]) => message.includes("serves another chain"));
+  const ask = () => expect(backends[0]!.request(getLogs())).rejects.toThrow("it answers for chain 1");
+  for (let request = 0; request < 50; request++) await ask();
+  expect(lines()).toHaveLength(1);
+  expect(lines()[0]?.[2]).toMatchObject({ hostname: "stranger", expected: id, found: 1, refused: 1 });
+  clock.time += 60_000;
+  for (let request = 0; request < 50; request++) await ask();
+  expect(lines()).toHaveLength(2);
+  expect(lines()[1]?.[2]).toMatchObject({ refused: 50 });
 });
 
 test("all that a single URL returned stays in doubt once it was found wrong: nobody can confirm it", async () => {

@@ -1,3 +1,5 @@
+import { http } from "viem";
+import { hasCredentials, rpcTarget } from "../ponder/rpc-request.ts";
 import { hasNoWitness, recheck } from "./cached-ranges.ts";
 import {
   type AnsweredLogs,
@@ -71,7 +73,7 @@ function checkedBackends(
 ): Backend[] {
   const byUrl = new Map<string, Node>();
   const nodes = urls.map((url) => {
-    const { hostname, request } = toBackend(url);
+    const { hostname, request } = hasCredentials(url) ? backendWithCredentials(url) : toBackend(url);
     const node = byUrl.get(url) ?? newNode(hostname, request);
     byUrl.set(url, node);
     return node;
@@ -87,6 +89,19 @@ function checkedBackends(
     request: (body) => checkedRequest(chain, inPlaceOf(chain.nodes, node), body),
   }));
 }
+
+/**
+ * ponder: cannot send requests to a URL that holds a user name or password. The transport of its library can, and its errors are
+ * the same.
+ */
+function backendWithCredentials(text: string): Backend {
+  const { url, headers } = rpcTarget(text);
+  const limits = { timeout: 10_000, maxResponseBodySize: mostResponseBytes };
+  const { request } = http(url, { fetchOptions: { headers }, ...limits })({ retryCount: 0 });
+  return { hostname: new URL(url).hostname, request: (body) => request(body as never) };
+}
+
+const mostResponseBytes = 512 * 1024 * 1024;
 
 async function checkedRequest(chain: CheckedChain, node: Node, body: RpcRequest): Promise<unknown> {
   await requireSameChain(chain.nodes, node);

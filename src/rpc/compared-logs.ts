@@ -10,6 +10,7 @@ import {
   mayContain,
   mayHaveMore,
   type RpcLog,
+  type WrongAnswerError,
 } from "./log-answers.ts";
 import {
   anotherThan,
@@ -23,7 +24,6 @@ import {
   refusal,
   soundLogs,
   toHex,
-  type WrongAnswerError,
 } from "./nodes.ts";
 
 const alwaysCompared = 3;

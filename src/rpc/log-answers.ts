@@ -255,3 +255,19 @@ export function headerProblem(
   }
   return undefined;
 }
+
+/**
+ * An answer that is not passed on. Ponder sends the request again, to another URL if there is one. If `isFinal`, it fetches
+ * all logs of the block range again instead.
+ */
+export class WrongAnswerError extends Error {
+  override name = "WrongAnswerError";
+  /** ponder: requests that fail with this code (JSON-RPC: invalid answer) are not sent again. */
+  readonly code?: number;
+  constructor(message: string, { isFinal = false } = {}) {
+    super(message);
+    if (isFinal) this.code = -32_700;
+    // The place in this program says nothing about the node.
+    delete this.stack;
+  }
+}

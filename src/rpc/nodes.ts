@@ -1,5 +1,5 @@
 import { Counter } from "prom-client";
-import type { Log } from "../log/json-log.ts";
+import { type Log, seeOperations } from "../log/json-log.ts";
 import { metricsRegistry } from "../ponder/process.ts";
 import {
   type LogsFilter,
@@ -8,6 +8,7 @@ import {
   matches,
   mayBeCutOff,
   type RpcLog,
+  WrongAnswerError,
 } from "./log-answers.ts";
 
 /** A JSON-RPC request as Ponder passes it on. */
@@ -29,6 +30,8 @@ export type Node = {
   trustedUntil: number;
   /** Until when the other URLs answer in its place, in milliseconds since 1970. */
   asideUntil: number;
+  /** Answers of another chain since the last line about them, and when the next may be written. */
+  strange: { refused: number; silentUntil: number };
 };
 
 /** What the checks of one chain need. */
@@ -92,26 +95,11 @@ export const newNode = (host: string, request: Node["request"]): Node => ({
   hasLied: false,
   trusted: 0,
   trustedUntil: 0,
+  strange: { refused: 0, silentUntil: 0 },
 });
 
 /** The URLs of one chain. */
 export type Nodes = NodesOptions & { all: Node[] };
-
-/**
- * An answer that is not passed on. Ponder sends the request again, to another URL if there is one. If `isFinal`, it fetches
- * all logs of the block range again instead.
- */
-export class WrongAnswerError extends Error {
-  override name = "WrongAnswerError";
-  /** ponder: requests that fail with this code (JSON-RPC: invalid answer) are not sent again. */
-  readonly code?: number;
-  constructor(message: string, { isFinal = false } = {}) {
-    super(message);
-    if (isFinal) this.code = -32_700;
-    // The place in this program says nothing about the node.
-    delete this.stack;
-  }
-}
 
 const refusalsUntilAside = 3;
 const asideMinutes = 10;
@@ -159,7 +147,7 @@ export function missingLogs(
       hostname: node.host,
       block,
       witness,
-      section: "When a node leaves out logs (docs/operations.md)",
+      section: seeOperations("When a node leaves out logs"),
     });
   }
   putAside(nodes, node, problem);
@@ -171,13 +159,19 @@ export function missingLogs(
 function wrongChain(nodes: Nodes, node: Node, chainId: number): WrongAnswerError {
   const problem = `it answers for chain ${chainId}, not for chain ${nodes.chainId}`;
   nodes.count({ chain: nodes.chain, host: node.host, kind: "wrong-chain" });
-  nodes.log("error", "An RPC URL serves another chain now. What it returned before is compared", {
-    chain: nodes.chain,
-    hostname: node.host,
-    expected: nodes.chainId,
-    found: chainId,
-    section: "When a node leaves out logs (docs/operations.md)",
-  });
+  node.strange.refused += 1;
+  // It may be asked many times a second.
+  if (nodes.now() >= node.strange.silentUntil) {
+    nodes.log("error", "An RPC URL serves another chain now. What it returned before is compared", {
+      chain: nodes.chain,
+      hostname: node.host,
+      expected: nodes.chainId,
+      found: chainId,
+      refused: node.strange.refused,
+      section: seeOperations("When a node leaves out logs"),
+    });
+    node.strange = { refused: 0, silentUntil: nodes.now() + 60_000 };
+  }
   putAside(nodes, node, problem);
   node.hasLied = true;
   return new WrongAnswerError(`Refused an answer of ${node.host}: ${problem}.`);
@@ -195,6 +189,7 @@ function putAside(nodes: Nodes, node: Node, reason: string) {
     reason,
     minutes: asideMinutes,
     in_its_place: another.host,
+    section: seeOperations("When a node leaves out logs"),
   });
 }
 

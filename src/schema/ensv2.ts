@@ -1,5 +1,6 @@
-import { index, onchainTable, primaryKey } from "ponder";
+import { onchainTable, primaryKey } from "ponder";
 import { hex, text } from "./columns.ts";
+import { indexed } from "./indexes.ts";
 
 // The second generation of the name service: registries in registries. Rows are kept by emitting contract, whether the tree
 // holds it or not: names are read by walking from the root, so that rows of strangers are under no name. Label and name
@@ -9,35 +10,37 @@ import { hex, text } from "./columns.ts";
  * One row per label that a registry ever registered or reserved; a new registration or reservation replaces it. It says
  * what the contract stores: whether that is in force depends on the expiry (Unix seconds; reached means expired).
  */
-export const v2Entry = onchainTable(
-  "v2_entries",
-  (t) => ({
-    chainId: t.integer().notNull(),
-    registry: hex(t).notNull(),
-    /** Labelhash with its last four bytes zero. */
-    storageId: hex(t).notNull(),
-    labelhash: hex(t).notNull(),
-    label: hex(t).notNull(),
-    /** Node of the name, in a registry whose place is fixed: that of .eth; null in others. */
-    node: hex(t),
-    tokenId: hex(t).notNull(),
-    /** Resource of the roles while the entry is in force; an expired one already has the next version. */
-    resource: hex(t).notNull(),
-    /** Latest holder of the token, expired or not; zero for a reservation. */
-    owner: hex(t).notNull(),
-    expiry: t.bigint().notNull(),
-    resolver: hex(t).notNull(),
-    subregistry: hex(t).notNull(),
-    /** Unix seconds of the latest registration or reservation. */
-    createdAt: t.bigint().notNull(),
-    /** Unix seconds at which a name of the first generation was brought over; null for others. */
-    migratedAt: t.bigint(),
-  }),
+export const v2Entry = indexed(
+  onchainTable(
+    "v2_entries",
+    (t) => ({
+      chainId: t.integer().notNull(),
+      registry: hex(t).notNull(),
+      /** Labelhash with its last four bytes zero. */
+      storageId: hex(t).notNull(),
+      labelhash: hex(t).notNull(),
+      label: hex(t).notNull(),
+      /** Node of the name, in a registry whose place is fixed: that of .eth; null in others. */
+      node: hex(t),
+      tokenId: hex(t).notNull(),
+      /** Resource of the roles while the entry is in force; an expired one already has the next version. */
+      resource: hex(t).notNull(),
+      /** Latest holder of the token, expired or not; zero for a reservation. */
+      owner: hex(t).notNull(),
+      expiry: t.bigint().notNull(),
+      resolver: hex(t).notNull(),
+      subregistry: hex(t).notNull(),
+      /** Unix seconds of the latest registration or reservation. */
+      createdAt: t.bigint().notNull(),
+      /** Unix seconds at which a name of the first generation was brought over; null for others. */
+      migratedAt: t.bigint(),
+    }),
+    (table) => ({ pk: primaryKey({ columns: [table.chainId, table.registry, table.storageId] }) }),
+  ),
   (table) => ({
-    pk: primaryKey({ columns: [table.chainId, table.registry, table.storageId] }),
-    byOwner: index().on(table.owner),
-    byNode: index().on(table.node),
-    bySubregistry: index().on(table.subregistry),
+    byOwner: [table.owner],
+    byNode: [table.node],
+    bySubregistry: [table.subregistry],
   }),
 );
 
@@ -77,18 +80,22 @@ export const v2KeptFuses = onchainTable("v2_kept_fuses", (t) => ({
 }));
 
 /** Roles of an account on a resource of a contract, as a bitmap in hex; zero when they were taken away. Resource 0: the whole contract. */
-export const v2Role = onchainTable(
-  "v2_roles",
-  (t) => ({
-    chainId: t.integer().notNull(),
-    address: hex(t).notNull(),
-    resource: hex(t).notNull(),
-    account: hex(t).notNull(),
-    roles: hex(t).notNull(),
-  }),
+export const v2Role = indexed(
+  onchainTable(
+    "v2_roles",
+    (t) => ({
+      chainId: t.integer().notNull(),
+      address: hex(t).notNull(),
+      resource: hex(t).notNull(),
+      account: hex(t).notNull(),
+      roles: hex(t).notNull(),
+    }),
+    (table) => ({
+      pk: primaryKey({ columns: [table.chainId, table.address, table.resource, table.account] }),
+    }),
+  ),
   (table) => ({
-    pk: primaryKey({ columns: [table.chainId, table.address, table.resource, table.account] }),
-    byAccount: index().on(table.account),
+    byAccount: [table.account],
   }),
 );
 
@@ -114,9 +121,8 @@ export const v2Resource = onchainTable(
 );
 
 /** One row per paid registration or renewal. Id: Ponder's checkpoint. Amounts in units of the payment token. */
-export const v2Lease = onchainTable(
-  "v2_leases",
-  (t) => ({
+export const v2Lease = indexed(
+  onchainTable("v2_leases", (t) => ({
     id: text(t).primaryKey(),
     chainId: t.integer().notNull(),
     /** `registration` or `renewal`. */
@@ -142,8 +148,10 @@ export const v2Lease = onchainTable(
     blockNumber: t.bigint().notNull(),
     timestamp: t.bigint().notNull(),
     transactionHash: hex(t).notNull(),
+  })),
+  (table) => ({
+    byLabelhash: [table.labelhash, table.id],
   }),
-  (table) => ({ byLabelhash: index().on(table.labelhash, table.id) }),
 );
 
 /** Every label that the store of labels announced, as bytes. */

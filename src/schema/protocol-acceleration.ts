@@ -1,5 +1,6 @@
-import { index, onchainTable, primaryKey } from "ponder";
+import { onchainTable, primaryKey } from "ponder";
 import { hex, list, text } from "./columns.ts";
+import { indexed } from "./indexes.ts";
 
 // What is needed to resolve names from the index. An unset record has no row, or null in its column. Values are interpreted
 // (src/ens/record-values.ts) except for two that hide a default (ENSIP-19), which are stored as they are and interpreted when
@@ -16,17 +17,19 @@ export const reverseNameRecord = onchainTable(
  * Resolver that a registry has for a node; the row is deleted when the resolver is set to zero. `address` is the
  * registry: both registries of the root chain write under the newer one's.
  */
-export const domainResolverRelation = onchainTable(
-  "domain_resolver_relations",
-  (t) => ({
-    chainId: t.integer().notNull(),
-    address: hex(t).notNull(),
-    domainId: hex(t).notNull(),
-    resolver: hex(t).notNull(),
-  }),
+export const domainResolverRelation = indexed(
+  onchainTable(
+    "domain_resolver_relations",
+    (t) => ({
+      chainId: t.integer().notNull(),
+      address: hex(t).notNull(),
+      domainId: hex(t).notNull(),
+      resolver: hex(t).notNull(),
+    }),
+    (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address, table.domainId] }) }),
+  ),
   (table) => ({
-    pk: primaryKey({ columns: [table.chainId, table.address, table.domainId] }),
-    byDomain: index().on(table.domainId),
+    byDomain: [table.domainId],
   }),
 );
 

@@ -1,8 +1,9 @@
-import { index, onchainTable, sql } from "ponder";
+import { onchainTable } from "ponder";
 import { hex, list, text } from "./columns.ts";
+import { indexed } from "./indexes.ts";
 
 // Registrations and renewals as their users see them. Ids of actions and events are Ponder's checkpoints: 75 digits that
-// begin with the block's timestamp, so that their order is that of time and, within a second, of processing.
+// begin with the block's timestamp, so that their order is that of time and, within a second, of processing. Times are Unix seconds.
 
 /** One row per base registrar, from its first registration on. Id: CAIP-10 account of the contract. */
 export const subregistry = onchainTable("subregistries", (t) => ({
@@ -12,35 +13,29 @@ export const subregistry = onchainTable("subregistries", (t) => ({
 }));
 
 /** One row per name that a base registrar ever registered: its newest lifecycle; a new registration overwrites it. */
-export const registrationLifecycle = onchainTable(
-  "registration_lifecycles",
-  (t) => ({
+export const registrationLifecycle = indexed(
+  onchainTable("registration_lifecycles", (t) => ({
     node: hex(t).primaryKey(),
     subregistryId: text(t).notNull(),
-    /** Unix seconds, without the grace period. */
+    /** Without the grace period. */
     expiresAt: t.bigint().notNull(),
     /** Newest action on the name, to which later events of its transaction belong; null if that one was skipped. */
     actionId: text(t),
     actionTransactionHash: hex(t),
-  }),
-  (table) => ({ bySubregistry: index().on(table.subregistryId) }),
+  })),
+  (table) => ({ bySubregistry: [table.subregistryId] }),
 );
 
-/**
- * One row per registration or renewal, created by the base registrar's event and completed by its transaction; in ENSv2 by the
- * event of the contract that sold it. Amounts in wei, or in units of the payment token.
- */
-export const registrarAction = onchainTable(
-  "registrar_actions",
-  (t) => ({
+/** One row per registration or renewal, from the base registrar's event and its transaction; in ENSv2 from the seller's event. */
+export const registrarAction = indexed(
+  onchainTable("registrar_actions", (t) => ({
     id: text(t).primaryKey(),
-    /** `registration` or `renewal`. */
-    type: text(t).notNull(),
+    type: text(t).notNull(), // registration or renewal
     subregistryId: text(t).notNull(),
     node: hex(t).notNull(),
     /** Seconds by which the expiry moved; for a registration from the block's time on. */
     incrementalDuration: t.bigint().notNull(),
-    /** The three prices are all null if no controller event carried them. */
+    /** In wei or units of the payment token; the three prices are all null if no controller event carried them. */
     baseCost: t.bigint(),
     premium: t.bigint(),
     total: t.bigint(),
@@ -53,21 +48,21 @@ export const registrarAction = onchainTable(
     /** The zero address if the 32 bytes are not an address. */
     decodedReferrer: hex(t),
     blockNumber: t.bigint().notNull(),
-    /** Unix seconds. */
     timestamp: t.bigint().notNull(),
     transactionHash: hex(t).notNull(),
     /** All events that belong to the action, in log order. */
     eventIds: list(t.text().array().notNull()),
-  }),
+  })),
   (table) => ({
-    bySubregistry: index().on(table.subregistryId, table.id),
-    byNode: index().on(table.node, table.id),
-    byRegistrant: index().on(table.registrant, table.id),
-    byDecodedReferrer: index().on(table.decodedReferrer, table.id),
-    byType: index().on(table.type, table.id),
-    byTimestamp: index().on(table.timestamp),
-    withReferral: index("registrar_actions_with_referral")
-      .on(table.id)
-      .where(sql`encoded_referrer <> '0x0000000000000000000000000000000000000000000000000000000000000000'`),
+    bySubregistry: [table.subregistryId, table.id],
+    byNode: [table.node, table.id],
+    byRegistrant: [table.registrant, table.id],
+    byDecodedReferrer: [table.decodedReferrer, table.id],
+    byType: [table.type, table.id],
+    byTimestamp: [table.timestamp],
+    withReferral: {
+      on: [table.id],
+      where: "encoded_referrer <> '0x0000000000000000000000000000000000000000000000000000000000000000'",
+    },
   }),
 );

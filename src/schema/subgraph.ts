@@ -1,5 +1,6 @@
-import { index, onchainTable, sql } from "ponder";
+import { onchainTable } from "ponder";
 import { hex, list, text } from "./columns.ts";
+import { indexed, prefixOf } from "./indexes.ts";
 
 // Tables of the subgraph entities. Relations hold ids and may dangle, as in the original (no foreign keys).
 // `changeBlock` is the block of the row's last write: the subgraph filter `_change_block` reads it.
@@ -12,9 +13,8 @@ import { hex, list, text } from "./columns.ts";
  * One row per node that a registry ever named, and the root; rows never disappear.
  * Id: namehash. Timestamps in Unix seconds.
  */
-export const domain = onchainTable(
-  "domain",
-  (t) => ({
+export const domain = indexed(
+  onchainTable("domain", (t) => ({
     id: hex(t).primaryKey(),
     /** Full name, unknown labels as `[labelhash]`; null for the root in subgraph mode. */
     name: text(t),
@@ -38,32 +38,24 @@ export const domain = onchainTable(
     /** For direct subnames of a registrar's name: expiry of the registration and the grace period. */
     expiryDate: t.bigint(),
     changeBlock: t.integer().notNull(),
-  }),
+  })),
   (table) => ({
-    byName: index("domain_by_name").on(sql`left(${table.name}, 256)`, table.id),
-    byLabelName: index("domain_by_label_name").on(sql`left(${table.labelName}, 256)`, table.id),
-    byLabelhash: index().on(table.labelhash),
-    byCreatedAt: index().on(table.createdAt, table.id),
-    byExpiryDate: index().on(table.expiryDate, table.id),
-    byOwner: index().on(table.ownerId, table.id),
-    byRegistrant: index().on(table.registrantId, table.id),
-    byWrappedOwner: index().on(table.wrappedOwnerId, table.id),
-    byResolvedAddress: index().on(table.resolvedAddressId, table.id),
-    byResolver: index().on(table.resolverId),
-    byParent: index().on(table.parentId, table.id),
-    byParentAndName: index("domain_by_parent_and_name").on(
-      table.parentId,
-      sql`left(${table.name}, 256)`,
-      table.id,
-    ),
-    byParentAndLabelName: index("domain_by_parent_and_label_name").on(
-      table.parentId,
-      sql`left(${table.labelName}, 256)`,
-      table.id,
-    ),
-    byParentAndCreatedAt: index().on(table.parentId, table.createdAt, table.id),
-    byParentAndExpiryDate: index().on(table.parentId, table.expiryDate, table.id),
-    byChangeBlock: index().on(table.changeBlock),
+    byName: [prefixOf(table.name), table.id],
+    byLabelName: [prefixOf(table.labelName), table.id],
+    byLabelhash: [table.labelhash],
+    byCreatedAt: [table.createdAt, table.id],
+    byExpiryDate: [table.expiryDate, table.id],
+    byOwner: [table.ownerId, table.id],
+    byRegistrant: [table.registrantId, table.id],
+    byWrappedOwner: [table.wrappedOwnerId, table.id],
+    byResolvedAddress: [table.resolvedAddressId, table.id],
+    byResolver: [table.resolverId],
+    byParent: [table.parentId, table.id],
+    byParentAndName: [table.parentId, prefixOf(table.name), table.id],
+    byParentAndLabelName: [table.parentId, prefixOf(table.labelName), table.id],
+    byParentAndCreatedAt: [table.parentId, table.createdAt, table.id],
+    byParentAndExpiryDate: [table.parentId, table.expiryDate, table.id],
+    byChangeBlock: [table.changeBlock],
   }),
 );
 
@@ -77,9 +69,8 @@ export const account = onchainTable("account", (t) => ({
  * One row per name that a registrar ever registered. Id: labelhash in subgraph mode, else the node.
  * Amounts in wei.
  */
-export const registration = onchainTable(
-  "registration",
-  (t) => ({
+export const registration = indexed(
+  onchainTable("registration", (t) => ({
     id: hex(t).primaryKey(),
     domainId: hex(t).notNull(),
     registrationDate: t.bigint().notNull(),
@@ -90,21 +81,20 @@ export const registration = onchainTable(
     registrantId: hex(t).notNull(),
     labelName: text(t),
     changeBlock: t.integer().notNull(),
-  }),
+  })),
   (table) => ({
-    byDomain: index().on(table.domainId),
-    byRegistrant: index().on(table.registrantId, table.id),
-    byRegistrationDate: index().on(table.registrationDate, table.id),
-    byExpiryDate: index().on(table.expiryDate, table.id),
-    byLabelName: index("registration_by_label_name").on(sql`left(${table.labelName}, 256)`, table.id),
-    byChangeBlock: index().on(table.changeBlock),
+    byDomain: [table.domainId],
+    byRegistrant: [table.registrantId, table.id],
+    byRegistrationDate: [table.registrationDate, table.id],
+    byExpiryDate: [table.expiryDate, table.id],
+    byLabelName: [prefixOf(table.labelName), table.id],
+    byChangeBlock: [table.changeBlock],
   }),
 );
 
 /** One row per wrapped name: the only rows that disappear, at unwrapping. Id: namehash. */
-export const wrappedDomain = onchainTable(
-  "wrapped_domain",
-  (t) => ({
+export const wrappedDomain = indexed(
+  onchainTable("wrapped_domain", (t) => ({
     id: hex(t).primaryKey(),
     domainId: hex(t).notNull(),
     /** Zero between the token's mint and `NameWrapped`. */
@@ -114,20 +104,19 @@ export const wrappedDomain = onchainTable(
     ownerId: hex(t).notNull(),
     name: text(t),
     changeBlock: t.integer().notNull(),
-  }),
+  })),
   (table) => ({
-    byDomain: index().on(table.domainId),
-    byOwner: index().on(table.ownerId, table.id),
-    byExpiryDate: index().on(table.expiryDate, table.id),
-    byName: index("wrapped_domain_by_name").on(sql`left(${table.name}, 256)`, table.id),
-    byChangeBlock: index().on(table.changeBlock),
+    byDomain: [table.domainId],
+    byOwner: [table.ownerId, table.id],
+    byExpiryDate: [table.expiryDate, table.id],
+    byName: [prefixOf(table.name), table.id],
+    byChangeBlock: [table.changeBlock],
   }),
 );
 
 /** One row per (resolver contract, node) seen in an event. Id: address, `-`, node; chain id in front outside subgraph mode. */
-export const resolver = onchainTable(
-  "resolver",
-  (t) => ({
+export const resolver = indexed(
+  onchainTable("resolver", (t) => ({
     id: text(t).primaryKey(),
     /** The node, also where no such domain exists. */
     domainId: hex(t).notNull(),
@@ -139,12 +128,12 @@ export const resolver = onchainTable(
     texts: list(t.text().array()),
     coinTypes: list(t.bigint().array()),
     changeBlock: t.integer().notNull(),
-  }),
+  })),
   (table) => ({
-    byDomain: index().on(table.domainId),
-    byAddress: index().on(table.address, table.id),
-    byAddr: index().on(table.addrId),
-    byChangeBlock: index().on(table.changeBlock),
+    byDomain: [table.domainId],
+    byAddress: [table.address, table.id],
+    byAddr: [table.addrId],
+    byChangeBlock: [table.changeBlock],
   }),
 );
 
@@ -153,9 +142,8 @@ export const resolver = onchainTable(
 // Id: block number, `-`, log index; chain id in front outside subgraph mode; `-<place>` at the end for wrapper transfers.
 
 /** Events of a domain: interface DomainEvent. */
-export const domainEvent = onchainTable(
-  "domain_event",
-  (t) => ({
+export const domainEvent = indexed(
+  onchainTable("domain_event", (t) => ({
     id: text(t).primaryKey(),
     type: text(t).notNull(),
     blockNumber: t.integer().notNull(),
@@ -168,21 +156,20 @@ export const domainEvent = onchainTable(
     name: text(t),
     fuses: t.integer(),
     expiryDate: t.bigint(),
-  }),
+  })),
   (table) => ({
-    byDomain: index().on(table.domainId, table.id),
-    byType: index().on(table.type, table.id),
-    byTypeAndBlock: index().on(table.type, table.blockNumber, table.id),
-    byBlock: index().on(table.blockNumber, table.id),
-    byParentDomain: index().on(table.parentDomainId),
-    byOwner: index().on(table.ownerId),
+    byDomain: [table.domainId, table.id],
+    byType: [table.type, table.id],
+    byTypeAndBlock: [table.type, table.blockNumber, table.id],
+    byBlock: [table.blockNumber, table.id],
+    byParentDomain: [table.parentDomainId],
+    byOwner: [table.ownerId],
   }),
 );
 
 /** Events of a registration: interface RegistrationEvent. */
-export const registrationEvent = onchainTable(
-  "registration_event",
-  (t) => ({
+export const registrationEvent = indexed(
+  onchainTable("registration_event", (t) => ({
     id: text(t).primaryKey(),
     type: text(t).notNull(),
     blockNumber: t.integer().notNull(),
@@ -191,21 +178,20 @@ export const registrationEvent = onchainTable(
     registrantId: hex(t),
     newOwnerId: hex(t),
     expiryDate: t.bigint(),
-  }),
+  })),
   (table) => ({
-    byRegistration: index().on(table.registrationId, table.id),
-    byType: index().on(table.type, table.id),
-    byTypeAndBlock: index().on(table.type, table.blockNumber, table.id),
-    byBlock: index().on(table.blockNumber, table.id),
-    byRegistrant: index().on(table.registrantId),
-    byNewOwner: index().on(table.newOwnerId),
+    byRegistration: [table.registrationId, table.id],
+    byType: [table.type, table.id],
+    byTypeAndBlock: [table.type, table.blockNumber, table.id],
+    byBlock: [table.blockNumber, table.id],
+    byRegistrant: [table.registrantId],
+    byNewOwner: [table.newOwnerId],
   }),
 );
 
 /** Events of a resolver: interface ResolverEvent. */
-export const resolverEvent = onchainTable(
-  "resolver_event",
-  (t) => ({
+export const resolverEvent = indexed(
+  onchainTable("resolver_event", (t) => ({
     id: text(t).primaryKey(),
     type: text(t).notNull(),
     blockNumber: t.integer().notNull(),
@@ -229,13 +215,13 @@ export const resolverEvent = onchainTable(
     target: hex(t),
     isAuthorized: t.boolean(),
     version: t.bigint(),
-  }),
+  })),
   (table) => ({
-    byResolver: index().on(table.resolverId, table.id),
-    byType: index().on(table.type, table.id),
-    byTypeAndBlock: index().on(table.type, table.blockNumber, table.id),
-    byBlock: index().on(table.blockNumber, table.id),
-    byAddr: index().on(table.addrId),
-    byName: index("resolver_event_by_name").on(sql`left(${table.name}, 256)`),
+    byResolver: [table.resolverId, table.id],
+    byType: [table.type, table.id],
+    byTypeAndBlock: [table.type, table.blockNumber, table.id],
+    byBlock: [table.blockNumber, table.id],
+    byAddr: [table.addrId],
+    byName: [prefixOf(table.name)],
   }),
 );

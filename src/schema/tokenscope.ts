@@ -1,13 +1,13 @@
-import { index, onchainTable } from "ponder";
+import { onchainTable } from "ponder";
 import { hex, text } from "./columns.ts";
+import { indexed } from "./indexes.ts";
 
 /**
  * One row per token that ever stood for a name, created at its first transfer; burned ones stay.
  * Id: asset id (CAIP-19).
  */
-export const nameToken = onchainTable(
-  "name_tokens",
-  (t) => ({
+export const nameToken = indexed(
+  onchainTable("name_tokens", (t) => ({
     id: text(t).primaryKey(),
     /** Node of the name. */
     domainId: hex(t).notNull(),
@@ -22,17 +22,16 @@ export const nameToken = onchainTable(
     mintStatus: text(t).notNull(),
     /** Ponder's checkpoint of the token's first event: tokens are listed in its order. */
     firstSeen: text(t).notNull(),
-  }),
+  })),
   (table) => ({
-    byDomain: index().on(table.domainId, table.firstSeen),
-    byOwner: index().on(table.owner),
+    byDomain: [table.domainId, table.firstSeen],
+    byOwner: [table.owner],
   }),
 );
 
 /** One row per sale of a name token on a marketplace; rows never change. Id: chain id, `-`, block, `-`, log index. */
-export const nameSale = onchainTable(
-  "name_sales",
-  (t) => ({
+export const nameSale = indexed(
+  onchainTable("name_sales", (t) => ({
     id: text(t).primaryKey(),
     chainId: t.integer().notNull(),
     blockNumber: t.bigint().notNull(),
@@ -54,12 +53,12 @@ export const nameSale = onchainTable(
     amount: t.bigint().notNull(),
     /** Block time in Unix seconds. */
     timestamp: t.bigint().notNull(),
-  }),
+  })),
   (table) => ({
-    byDomain: index().on(table.domainId, table.timestamp, table.id),
-    byAsset: index().on(table.assetId),
-    byBuyer: index().on(table.buyer),
-    bySeller: index().on(table.seller),
-    byTimestamp: index().on(table.timestamp, table.id),
+    byDomain: [table.domainId, table.timestamp, table.id],
+    byAsset: [table.assetId],
+    byBuyer: [table.buyer],
+    bySeller: [table.seller],
+    byTimestamp: [table.timestamp, table.id],
   }),
 );

@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Entities, readEntities } from "../../devnet/entities.ts";
+import { chainIds, recordingFolder } from "../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../devnet/recording.ts";
 import { nodeOfName } from "../../src/ens/names.ts";
 import {
-  chainIds,
   datasourcesFile,
   lastBlocks,
   listedActions,
   readFixture,
   recordedActions,
-  recordingFolder,
 } from "../support/recordings.ts";
 import { watchStatus } from "../support/watch-status.ts";
 import { type ChainsWorld, startChainsWorld } from "../support/world.ts";

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type ChainName, listedActions, recordedActions } from "../support/recordings.ts";
+import type { ChainName } from "../../devnet/recorded-chains.ts";
+import { listedActions, recordedActions } from "../support/recordings.ts";
 import { watchStatus } from "../support/watch-status.ts";
 import { type ChainsWorld, startChainsWorld } from "../support/world.ts";
 

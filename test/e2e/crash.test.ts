@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { chainIds } from "../../devnet/recorded-chains.ts";
 import { waitFor } from "../../devnet/wait.ts";
-import { asRecorded, chainIds } from "../support/recordings.ts";
+import { asRecorded } from "../support/recordings.ts";
 import { watchStatus } from "../support/watch-status.ts";
 import { startWorld, type World } from "../support/world.ts";
 

@@ -4,10 +4,10 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type { Contracts } from "../../devnet/life/actions.ts";
 import { createScenario } from "../../devnet/life/scenario.ts";
+import { chainIds, recordingFolder } from "../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../devnet/recording.ts";
 import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
 import { createEmptyDatabase, createPool } from "../support/postgres.ts";
-import { chainIds, recordingFolder } from "../support/recordings.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

@@ -1,23 +1,28 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { promisify } from "node:util";
+import { namehash } from "viem";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../devnet/demo/folder.ts";
 import { freePort, isPortFree } from "../../devnet/ports.ts";
+import { chainIds } from "../../devnet/recorded-chains.ts";
 import { type ServiceProcess, startServiceProcess } from "../../devnet/service-process.ts";
 import { WaitError, waitFor } from "../../devnet/wait.ts";
 import { childrenOf } from "../support/process-tree.ts";
+import { listedActions, readFixture, recordedActions, recordedEntities } from "../support/recordings.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 let temporary: string;
 let ports: { PORT: string; LABELS_PORT: string };
 let demo: ServiceProcess;
 
-function startDemo(environment: Record<string, string> = {}) {
+function startDemo(environment: Record<string, string> = {}, options: string[] = []) {
   return startServiceProcess({
     name: "demo",
-    args: [join(root, "devnet/start.ts")],
+    args: [join(root, "devnet/start.ts"), ...options],
     cwd: root,
     env: {
       PATH: process.env["PATH"],
@@ -45,7 +50,7 @@ async function untilUp(service: ServiceProcess) {
 const folders = () => readdirSync(temporary).filter((name) => name.startsWith("name-index-demo-"));
 
 beforeAll(async () => {
-  temporary = mkdtempSync(join(tmpdir(), "demo-test-"));
+  temporary = mkdtempSync(join(temporaryFolder(process.env), "demo-test-"));
   ports = { PORT: String(await freePort()), LABELS_PORT: String(await freePort()) };
   demo = startDemo();
   await untilUp(demo);
@@ -55,30 +60,259 @@ afterAll(async () => {
   rmSync(temporary, { recursive: true, force: true });
 });
 
-test("each command on the screen works", async () => {
-  const commands = demo
-    .lastLines(100)
-    .map((line) => line.trim())
-    .filter((line) => line.startsWith("curl -s "));
-  expect(commands.length).toBe(6);
-  for (const command of commands) {
-    const [, url, body] = /^curl -s (\S+)(?: .* -d '(.*)')?$/.exec(command) ?? [];
-    const response = await fetch(url!, {
-      ...(body === undefined
-        ? {}
-        : { method: "POST", body, headers: { "content-type": "application/json" } }),
-    });
-    const answer = await response.text();
-    expect([url, response.status, answer.includes('"errors"')]).toEqual([url, 200, false]);
+const shell = promisify(execFile);
+
+/** What each command on the screen of a demo returns when it is run as it stands, by what it is said to show. */
+async function answersOf(service: ServiceProcess): Promise<Map<string, unknown>> {
+  const lines = service.lastLines(100).map((line) => line.trim());
+  const answers = new Map<string, unknown>();
+  for (const [place, command] of lines.entries()) {
+    if (!command.startsWith("curl ")) continue;
+    const { stdout } = await shell("sh", ["-c", command]);
+    answers.set(lines[place - 1]!, stdout.startsWith("{") ? JSON.parse(stdout) : stdout);
   }
+  return answers;
+}
+
+// Of both modes: the registrations of the recording and those of the last minute.
+function expectCommon(answers: Map<string, unknown>, chains: readonly string[]) {
+  expect(answers.get("How far the index is, chain by chain:")).toMatchObject({
+    responseCode: "ok",
+    realtimeProjection: {
+      snapshot: {
+        omnichainSnapshot: {
+          omnichainStatus: "omnichain-following",
+          chains: Object.fromEntries(chains.map((id) => [id, { chainStatus: "chain-following" }])),
+        },
+      },
+    },
+  });
+  expect(answers.get("Whether it is in real time:")).toMatchObject({ maxWorstCaseDistance: 60 });
+  expect(answers.get("Measurements:")).toMatch(/^names_index_is_backfilled 1$/m);
+  expect(answers.get(`The label behind a labelhash ("eth"):`)).toMatchObject({
+    status: "success",
+    label: "eth",
+  });
+}
+
+function expectNewest(answer: unknown, names: RegExp) {
+  const { data } = answer as { data: { registrations: { domain: { name: string }; expiryDate: string }[] } };
+  expect(data.registrations.length).toBe(3);
+  for (const { domain, expiryDate } of data.registrations) {
+    expect(domain.name).toMatch(names);
+    expect(Number(expiryDate)).toBeGreaterThan(Date.now() / 1000);
+  }
+}
+
+describe("each command on the screen shows what is said", () => {
+  const account = "0xe74cef90b6cf1a77fefad731713e6f53e575c183";
+  let answers: Map<string, unknown>;
+  beforeAll(async () => {
+    answers = await answersOf(demo);
+  });
+
+  test("all of them are tested", () => {
+    expect(answers.size).toBe(16);
+    expectCommon(answers, Object.values(chainIds));
+    expect(answers.get("What is indexed:")).toMatchObject({
+      indexedChainIds: Object.values(chainIds).map(Number),
+      isSubgraphCompatible: false,
+      plugins: [
+        "subgraph",
+        "basenames",
+        "lineanames",
+        "threedns",
+        "protocol-acceleration",
+        "registrars",
+        "tokenscope",
+      ],
+    });
+  });
+
+  test("names on three chains", () => {
+    expectNewest(
+      answers.get("The newest registrations on three chains:"),
+      /^[a-z0-9]+(\.base|\.linea)?\.eth$/,
+    );
+    const owned = ["demo.base.eth", "demo.eth", "demo.linea.eth"].map((name) => ({
+      name,
+      owner: { id: account },
+    }));
+    expect(answers.get("The names of an account on three chains:")).toMatchObject({
+      data: { domains: owned },
+    });
+    const onBase = answers.get("The newest names on Base:") as { data: { domains: { name: string }[] } };
+    expect(onBase.data.domains.map(({ name }) => name.endsWith(".base.eth"))).toEqual([true, true, true]);
+  });
+
+  test("registrar actions, those of the recordings among them", async () => {
+    type Actions = {
+      registrarActions: { action: { registrationLifecycle: { subregistry: { node: string } } } }[];
+      pageContext: { totalRecords: number };
+    };
+    const all = answers.get("The newest registrations and renewals, with prices and referrers:") as Actions;
+    const recorded = recordedActions();
+    expect(all.registrarActions.length).toBe(3);
+    expect(all.pageContext.totalRecords).toBeGreaterThan(recorded.length);
+    const linea = answers.get("Those under linea.eth:") as Actions;
+    for (const { action } of linea.registrarActions)
+      expect(action.registrationLifecycle.subregistry.node).toBe(namehash("linea.eth"));
+    const { timestamp } = recorded[0]!.action.block;
+    const ofRecordings = await listedActions(
+      `http://localhost:${ports.PORT}`,
+      "",
+      `&endTimestamp=${timestamp}`,
+    );
+    expect(ofRecordings.map(({ action }) => action.id)).toEqual(recorded.map(({ action }) => action.id));
+  });
+
+  test("tokens and sales", () => {
+    const { nameTokens, nameSales } = readFixture("name-tokens.json.gz") as {
+      nameTokens: { name: string; tokens?: string[][] }[];
+      nameSales: { id: string; buyer: string; seller: string; amount: string }[];
+    };
+    const { tokens = [] } = nameTokens.find(({ name }) => name === "deldel.eth") ?? {};
+    expect(answers.get("The tokens of a wrapped name:")).toMatchObject({
+      registeredNameTokens: {
+        name: "deldel.eth",
+        tokens: tokens.map(([assetNamespace, chainId, address, tokenId, ownershipType, owner]) => ({
+          token: { assetNamespace, contract: { chainId, address }, tokenId },
+          ownership: { ownershipType, owner: { address: owner } },
+        })),
+      },
+    });
+    expect(tokens.length).toBe(2);
+    const place = ({ id }: { id: string }) => Number(id.split("-")[1]) * 1e6 + Number(id.split("-")[2]);
+    const newest = nameSales.toSorted((a, b) => place(b) - place(a)).slice(0, 3);
+    expect(answers.get("The newest sales:")).toMatchObject({
+      nameSales: newest.map(({ id, buyer, seller, amount }) => ({ id, buyer, seller, price: { amount } })),
+      pageContext: { totalRecords: nameSales.length },
+    });
+  });
+
+  test("records and primary names, from the index and from the chains", () => {
+    const entities = recordedEntities();
+    const domain = entities["Domain"]!.find(({ name }) => name === "kagam.eth")!;
+    const texts = entities["TextChanged"]!.filter(({ resolver }) => resolver === domain["resolver"]);
+    expect(texts.length).toBe(2);
+    expect(answers.get("Records of a name, from the index:")).toMatchObject({
+      records: {
+        addresses: { "60": domain["resolvedAddress"] },
+        texts: Object.fromEntries(texts.map(({ key, value }) => [key, value])),
+      },
+      accelerationRequested: true,
+    });
+    expect(answers.get("Records of a name on Base, by asking the chains:")).toEqual({
+      records: {
+        addresses: { "60": account },
+        texts: { url: "https://example.org/demo", description: "One name on three chains" },
+        contenthash: `0xe30101701220${"d3".repeat(32)}`,
+      },
+      accelerationRequested: false,
+      accelerationAttempted: false,
+    });
+    expect(answers.get("The primary name of an account:")).toMatchObject({ name: "demo.eth" });
+    expect(answers.get("Its primary names on three chains, from the index:")).toMatchObject({
+      names: {
+        [chainIds.root]: "demo.eth",
+        [chainIds.base]: "demo.base.eth",
+        [chainIds.linea]: "demo.linea.eth",
+      },
+    });
+  });
 });
 
-test("browsers are shown GraphiQL", async () => {
-  const response = await fetch(`http://localhost:${ports.PORT}/subgraph`, {
-    headers: { accept: "text/html" },
+describe("examples", () => {
+  const account = "0xe74cef90b6cf1a77fefad731713e6f53e575c183";
+
+  async function example(program: string, ...options: string[]) {
+    const env = {
+      PATH: process.env["PATH"],
+      INDEX_URL: `http://localhost:${ports.PORT}`,
+      LABELS_URL: `http://localhost:${ports.LABELS_PORT}`,
+    };
+    const path = join(root, "examples", program);
+    const [command, flags] = path.endsWith(".sh")
+      ? ["sh", []]
+      : [process.execPath, ["--disable-warning=ExperimentalWarning"]];
+    const { stdout } = await shell(command, [...flags, path, ...options], { env });
+    return stdout;
+  }
+
+  test("viem and ensjs", async () => {
+    const lines = (await example("ensjs/names-of-account.ts", account, "kagam.eth")).trimEnd().split("\n");
+    const inAYear = String(new Date(Date.now() + 365 * 86_400_000).getUTCFullYear());
+    const owned = ["demo.base.eth", "demo.eth", "demo.linea.eth"];
+    expect(lines.slice(0, 3).map((line) => line.replace(/-.*/, ""))).toEqual(
+      owned.map((name) => `${name} ${inAYear}`),
+    );
+    expect(lines[3]).toMatch(
+      /^kagam.eth has texts (name, location|location, name) and addresses of coins 60$/,
+    );
   });
+
+  test("fetch with types of the OpenAPI document", async () => {
+    const [first, ...lines] = (await example("openapi/registrar-actions.ts")).trimEnd().split("\n");
+    expect(Number(first!.replace(" actions, the newest:", ""))).toBeGreaterThan(recordedActions().length);
+    expect(lines.length).toBe(5);
+    for (const line of lines)
+      expect(line).toMatch(
+        /^(registration|renewal) [a-z0-9-]+(\.base|\.linea)?\.eth (\d+ ETH|free or unknown)$/,
+      );
+  });
+
+  test("GraphQL code generation: the committed types are those of the index, and of the query's answer", async () => {
+    const path = join(root, "examples/graphql/names.generated.ts");
+    expect(await example("graphql/generate.ts")).toBe(readFileSync(path, "utf8"));
+    const lines = (await example("graphql/newest-names.ts", ".linea.eth")).trimEnd().split("\n");
+    expect(lines.length).toBe(5);
+    for (const line of lines) expect(line).toMatch(/^\S+Z [a-z0-9]+\.linea\.eth owned by 0x[0-9a-f]{40}$/);
+  });
+
+  test("a React hook", async () => {
+    const { TextChanged = [], Domain = [] } = recordedEntities();
+    const resolver = Domain.find(({ name }) => name === "kagam.eth")?.["resolver"];
+    const textOf = (key: string) =>
+      TextChanged.find((event) => event["resolver"] === resolver && event["key"] === key)?.["value"];
+    const page = await example("react/profile.ts", "kagam.eth", "location", "name", "avatar");
+    expect(page).toContain(
+      `<h1>kagam.eth</h1><ul><li>location: ${textOf("location")}</li><li>name: ${textOf("name")}</li><li>avatar: not set</li></ul>`,
+    );
+  });
+
+  test("a monitor", async () => {
+    expect((await example("monitor/monitor.sh")).match(/^ok /gm)?.length).toBe(5);
+  });
+});
+
+test("the node returns what the index returns, for recorded names of three chains", async () => {
+  const { Domain = [] } = recordedEntities();
+  const { Domain: others = [] }: Record<string, { name: string }[]> = readFixture("l2-entities.json.gz");
+  const plain = (name: unknown) => typeof name === "string" && /^[a-z]+(\.[a-z]+)+$/.test(name);
+  const names = [...Domain.filter(({ resolver }) => resolver !== null), ...others]
+    .map(({ name }) => name)
+    .filter(plain);
+  const sample = names.filter((_, place) => place % 8 === 0);
+  expect(sample.length).toBeGreaterThan(60);
+  const ask = async (name: unknown, accelerate: boolean) => {
+    const query = `addresses=60,0&texts=avatar,url,description&contenthash=true&pubkey=true&accelerate=${accelerate}`;
+    const response = await fetch(`http://localhost:${ports.PORT}/api/resolve/records/${name}?${query}`);
+    const { records } = (await response.json()) as { records: unknown };
+    return [name, response.status, records];
+  };
+  for (const name of sample) expect(await ask(name, false)).toEqual(await ask(name, true));
+});
+
+test.each([
+  ["Status", "/", "<title>"],
+  ["GraphiQL", "/subgraph", "<title>Subgraph</title>"],
+  ["Docs", "/docs", "swagger-ui"],
+])("the screen's address of %s is a page for browsers", async (what, path, text) => {
+  const url = `http://localhost:${ports.PORT}${path}`;
+  expect(demo.lastLines(100).map((line) => line.trim().split(/\s+/))).toContainEqual([what, url]);
+  const response = await fetch(url, { headers: { accept: "text/html" } });
   expect(response.headers.get("content-type")).toContain("text/html");
-  expect(await response.text()).toContain("<title>Subgraph</title>");
+  expect(await response.text()).toContain(text);
 });
 
 test("the index follows the live chain, in real time", async () => {
@@ -124,6 +358,12 @@ test("so is a label service port in use", async () => {
   other.close();
 });
 
+test("an unknown option is rejected", async () => {
+  const second = startDemo({}, ["--subgraphs"]);
+  expect(await second.ended).toEqual({ code: 1, signal: undefined });
+  expect(second.lastLines()).toEqual(["usage: npm run demo [-- --subgraph]"]);
+});
+
 test("an invalid port is rejected", async () => {
   const second = startDemo({ PORT: "http" });
   expect(await second.ended).toEqual({ code: 1, signal: undefined });
@@ -139,18 +379,48 @@ test("when the label service dies, the demo reports it, ends and leaves nothing 
   await nothingLeft();
 });
 
-test.each(["SIGINT", "SIGTERM"] as const)(
-  "%s ends the demo at any time and leaves nothing behind",
-  async (signal) => {
-    const early = startDemo();
-    await waitFor("the services to start", async () => {
-      const line = early.lastLines().find((text) => text.includes("label service is up"));
-      return line === undefined ? { state: early.lastLines().join(" ") } : { done: line };
-    });
-    expect(await early.stop(signal)).toEqual({ code: 0, signal: undefined });
-    await nothingLeft();
-  },
-);
+test("SIGINT ends the demo at any time and leaves nothing behind", async () => {
+  const early = startDemo();
+  await waitFor("the services to start", async () => {
+    const line = early.lastLines().find((text) => text.includes("label service is up"));
+    return line === undefined ? { state: early.lastLines().join(" ") } : { done: line };
+  });
+  expect(await early.stop("SIGINT")).toEqual({ code: 0, signal: undefined });
+  await nothingLeft();
+});
+
+test("the demo of subgraph mode shows what its screen says, until SIGTERM ends it", async () => {
+  const subgraph = startDemo({}, ["--subgraph"]);
+  await untilUp(subgraph);
+  const answers = await answersOf(subgraph);
+  expect(answers.size).toBe(8);
+  expectCommon(answers, [chainIds.root]);
+  expect(answers.get("What is indexed:")).toMatchObject({
+    isSubgraphCompatible: true,
+    plugins: ["subgraph"],
+  });
+  expectNewest(answers.get("The newest registrations:"), /^[a-z0-9-]+\.eth$/);
+  const { data } = answers.get("The newest names with text records, their owners and records:") as {
+    data: { domains: { resolver: { texts: string[] } }[] };
+  };
+  expect(data.domains.map(({ resolver }) => resolver.texts.length > 0)).toEqual([true, true, true]);
+  const { Domain, Resolver, Registration, ...events } = recordedEntities();
+  const { id } = Domain!.find(({ name }) => name === "juriras.eth")!;
+  const kinds = Object.entries(events).flatMap(([type, list]) =>
+    list
+      .filter((event) => event["domain"] === id && "transactionID" in event)
+      .map(({ blockNumber }) => ({ __typename: type, blockNumber })),
+  );
+  const history = answers.get("The history of a name that was wrapped for a while:") as {
+    data: { domains: { events: object[] }[] };
+  };
+  expect(history.data.domains[0]!.events.toSorted(byText)).toEqual(kinds.toSorted(byText));
+  expect(kinds.length).toBe(7);
+  expect(await subgraph.stop("SIGTERM")).toEqual({ code: 0, signal: undefined });
+  await nothingLeft();
+});
+
+const byText = (a: object, b: object) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
 
 async function nothingLeft() {
   expect(folders()).toEqual([]);

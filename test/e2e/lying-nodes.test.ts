@@ -3,10 +3,11 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, inject, test } from "vitest";
 import { projectRoot } from "../../devnet/indexing-service.ts";
+import { chainIds } from "../../devnet/recorded-chains.ts";
 import { type Liar, type Lying, startLiar } from "../../devnet/rpc/liar.ts";
 import { waitFor } from "../../devnet/wait.ts";
 import { createPool } from "../support/postgres.ts";
-import { chainIds, recordingOf, sepolia, sepoliaDatasources } from "../support/recordings.ts";
+import { recordingOf, sepolia, sepoliaDatasources } from "../support/recordings.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 const open: { close(): Promise<void> }[] = [];

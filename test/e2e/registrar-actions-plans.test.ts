@@ -67,7 +67,8 @@ beforeAll(async () => {
     await drop();
   };
   for (const text of [...tableStatements(), ...generate]) await pool.query(text);
-  for (const text of indexStatements()) if (text.includes("ON registrar_actions")) await pool.query(text);
+  for (const text of indexStatements())
+    if (text.includes('ON "public".registrar_actions')) await pool.query(text);
   const finalized = checkpointOf({ number: 1, timestamp: lastTimestamp - 500 });
   await pool.query("INSERT INTO _ponder_checkpoint VALUES ('main', 1, $1, $1, $1)", [finalized]);
   await pool.query("VACUUM ANALYZE");

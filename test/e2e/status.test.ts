@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { batchOf, createLabelDatabase } from "../../labels-service/store/database-writer.ts";
-import { chainIds } from "../support/recordings.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chainIds } from "../../devnet/recorded-chains.ts";
+import { batchOf, createLabelDatabase } from "../../labels-service/store/database.ts";
+import { startServer } from "../../labels-service/test-support/running-server.ts";
+import { labelhashOf } from "../../src/ens/labels.ts";
+import { chromiumPath, overflowOf, startBrowser } from "../support/browser/browser.ts";
 import { watchStatus } from "../support/watch-status.ts";
 import { startWorld, type World } from "../support/world.ts";
 
@@ -43,6 +46,7 @@ test("a range of blocks ends as completed, which is never in real time", async (
   });
   await watch.stop();
   expect([...watch.faults]).toEqual([]);
+  await world.waitForIndex({ block: 300 });
 
   const chain = watch.last()?.omnichainSnapshot.chains[chainIds.root];
   expect(chain).toEqual({
@@ -101,6 +105,126 @@ test("a range of blocks ends as completed, which is never in real time", async (
   const unknown = await fetch(`${world.url}/api/config/`);
   expect([unknown.status, await unknown.text()]).toEqual([404, '{"message":"Not Found"}']);
 });
+
+describe.skipIf(chromiumPath === undefined)(
+  "in a browser (skipped without Chromium: set CHROMIUM_PATH)",
+  () => {
+    let browser: Awaited<ReturnType<typeof startBrowser>>;
+    beforeAll(async () => {
+      browser = await startBrowser(chromiumPath ?? "");
+    });
+    afterAll(() => browser?.close());
+
+    const statusHeadings = [
+      "Progress",
+      "Chains",
+      "Newest names",
+      "Odd events",
+      "RPC requests",
+      "Labels",
+      "Database",
+      "Configuration",
+    ];
+
+    test.each([
+      [1280, "light", "rgb(255, 255, 255)"],
+      [360, "light", "rgb(255, 255, 255)"],
+      [360, "dark", "rgb(20, 24, 29)"],
+    ] as const)(
+      "the status page fits %i pixels, is %s, and has headings and tables",
+      async (width, colorScheme, ground) => {
+        const { page, complaints } = await browser.open(world.url, {
+          viewport: { width, height: 800 },
+          colorScheme,
+        });
+        expect(await page.getByRole("heading", { level: 1 }).allTextContents()).toEqual([
+          "Index of ens-test-env",
+        ]);
+        expect(await page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(statusHeadings);
+        const chains = page.getByRole("table", { name: "How far each chain is indexed" });
+        expect(await chains.getByRole("columnheader").allTextContents()).toContain("Indexed block");
+        expect(await chains.getByRole("rowheader").allTextContents()).toEqual(["ens-test-env 15658733"]);
+        expect(await chains.getByRole("row").nth(1).textContent()).toMatch(
+          /completed300300 100.00 %–0x427df820/,
+        );
+        const names = page.getByRole("table", { name: "Names registered last" });
+        expect(await names.getByRole("link", { name: ".eth" }).count()).toBeGreaterThan(5);
+        expect(await overflowOf(page)).toBe(0);
+        expect(await page.evaluate("getComputedStyle(document.body).backgroundColor")).toBe(ground);
+        expect(complaints).toEqual([]);
+        await page.context().close();
+      },
+    );
+
+    test("a name is looked up with the keyboard, and its page shows how to ask for it", async () => {
+      const { page, complaints } = await browser.open(world.url, { viewport: { width: 360, height: 800 } });
+      const name =
+        (await page
+          .getByRole("table", { name: "Names registered last" })
+          .getByRole("link")
+          .first()
+          .textContent()) ?? "";
+      await page.keyboard.press("Tab");
+      expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
+      await page.getByRole("textbox", { name: "Name or address" }).focus();
+      await page.keyboard.type(name);
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/\/name\//);
+      expect(await page.getByRole("heading", { level: 1 }).allTextContents()).toEqual([name]);
+      expect(
+        await page
+          .getByRole("table", { name: /^History/ })
+          .getByRole("row")
+          .count(),
+      ).toBeGreaterThan(2);
+      await page.getByText("GraphQL query").first().focus();
+      await page.keyboard.press("Enter");
+      expect(await page.locator("pre").first().isVisible()).toBe(true);
+      // Each query that the page shows gives an answer.
+      for (const query of await page.locator("pre").allTextContents()) {
+        if (query.startsWith("{")) expect(Object.values(await world.query(query))).not.toEqual([null]);
+      }
+      expect(await overflowOf(page)).toBe(0);
+      await page.getByRole("link", { name: /^0x/ }).first().click();
+      await page.waitForURL(/\/address\/0x/);
+      expect(await page.getByRole("link", { name }).count()).toBeGreaterThan(0);
+      expect(await overflowOf(page)).toBe(0);
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+
+    test("it is the same without scripts", async () => {
+      const { page } = await browser.open(world.url, { javaScriptEnabled: false });
+      expect(await page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(statusHeadings);
+      await page.context().close();
+    });
+
+    test("the page of the label service heals, and its documents can be read", async () => {
+      const labels = await startServer();
+      await labels.database.reload({ isForced: true });
+      const { page, complaints } = await browser.open(labels.base, { viewport: { width: 360, height: 800 } });
+      expect(await page.getByRole("heading", { level: 1 }).allTextContents()).toEqual(["Label service"]);
+      await page.getByRole("textbox", { name: "Labelhash" }).fill(labelhashOf("eth"));
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/labelhash=/);
+      expect(await page.getByRole("definition").allTextContents()).toContain("eth");
+      expect(await overflowOf(page)).toBe(0);
+      await page.goto(`${labels.base}/docs`);
+      await page.getByText("/v1/heal/{labelhash}").first().waitFor();
+      expect(complaints).toEqual([]);
+      await page.context().close();
+      await labels.stop();
+    });
+
+    test("it says so when the service has stopped", async () => {
+      const { page } = await browser.open(world.url);
+      await world.stop();
+      await page.getByRole("alert").filter({ hasText: "The service has not responded since" }).waitFor();
+      expect(await page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(statusHeadings);
+      await page.context().close();
+    });
+  },
+);
 
 test("a range that ends in blocks not yet final is ready when it is completed, and no block past its end is named", async () => {
   unfinal.start();

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Database } from "../../src/api/database/client.ts";
-import { createSearchIndexes } from "../../src/api/database/search-indexes.ts";
+import { createSearchIndexes } from "../../src/api/database/indexes.ts";
 import { createEndpoint } from "../support/subgraph/endpoint.ts";
 import { bigParent } from "../support/subgraph/generate.ts";
 import { createGeneratedDatabase } from "../support/subgraph/generated-database.ts";
@@ -93,8 +93,7 @@ test("keeps names that are longer than an index entry can be", async () => {
 });
 
 test("searches within names by index if the trigram extension is available", async ({ skip }) => {
-  const connection = { query: (text: string) => generated.run(text) };
-  const outcome = await createSearchIndexes(connection, "public");
+  const outcome = await createSearchIndexes(generated.run, "public");
   if (outcome.state === "unavailable") skip(outcome.reason);
   await generated.run("ANALYZE domain");
   const searches = ["name_contains: $part", "name_contains_nocase: $part", "labelName_contains: $part"];

@@ -46,6 +46,37 @@ describe("GraphQL", () => {
   });
 });
 
+describe("pages", () => {
+  const parameter = (name: string, example: string) => ({
+    parameters: [{ name, in: "path", schema: { type: "string" }, example }],
+    responses: {},
+  });
+  const pages: ApiDocument = {
+    paths: {
+      "/": { get: { responses: {} } },
+      "/name/{name}": { get: parameter("name", "eth") },
+      "/address/{address}": { get: parameter("address", `0x${"0".repeat(40)}`) },
+    },
+  };
+
+  test.each([1, 2])("show any name and address, escaped, seed %i", async (seed) => {
+    const random = createRandom(seed);
+    const statuses = new Set<number>();
+    for (let i = 0; i < 200; i++) {
+      const request = describedRequest(random, pages);
+      const response = await sendTo(api.app, request);
+      expect(wrongWith(request, response, mostMs), describeRequest(request)).toBeUndefined();
+      statuses.add(response.status);
+      if (response.contentType?.startsWith("text/html") !== true) continue;
+      // Neither control nor formatting characters but line feeds, and the page's own script only.
+      expect(response.body, describeRequest(request)).not.toMatch(/[^\P{C}\n]/u);
+      expect(response.body.match(/<script/g)?.length ?? 1, describeRequest(request)).toBe(1);
+    }
+    expect([...statuses]).toEqual(expect.arrayContaining([200, 400, 404]));
+    expect(api.logged).toEqual([]);
+  });
+});
+
 describe("REST", () => {
   test.each([1, 2, 3])("answers random requests to every described endpoint, seed %i", async (seed) => {
     const random = createRandom(seed);

@@ -1,12 +1,17 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import {
+  type Abi,
   concatHex,
   createTestClient,
+  encodeDeployData,
+  encodeFunctionData,
   type Hex,
   http,
+  labelhash,
+  namehash,
   numberToHex,
   publicActions,
   size,
@@ -106,4 +111,62 @@ const emitterCode: Hex =
 function record({ address, topics, data }: EmittedLog): Hex {
   const payload = concatHex([numberToHex(topics.length, { size: 1 }), ...topics, data]);
   return concatHex([address, numberToHex(size(payload), { size: 3 }), payload]);
+}
+
+// ENS' own contracts, as they were compiled for mainnet in 2020.
+const folder = new URL("../../node_modules/@ensdomains/ens-archived-contracts/abis/", import.meta.url);
+
+type Compiled = { abi: Abi; bytecode: Hex };
+
+const compiled = (path: string): Compiled =>
+  JSON.parse(readFileSync(fileURLToPath(new URL(path, folder)), "utf8")) as Compiled;
+
+/** The account that owns everything. */
+const deployer: Hex = "0x00000000000000000000000000000000000ad317";
+
+/** Deploys ENS' contracts and returns what sends transactions to them. */
+export async function deployEns(chain: EmittingChain) {
+  const { client, request } = chain;
+  let nonce = await client.getTransactionCount({ address: deployer });
+
+  async function send(transaction: { to?: Hex; data: Hex }) {
+    const fees = { gas: "0x7a1200", gasPrice: "0x0", nonce: numberToHex(nonce++) };
+    const hash = (await request("eth_sendTransaction", { from: deployer, ...transaction, ...fees })) as Hex;
+    await chain.mine();
+    const receipt = await client.getTransactionReceipt({ hash });
+    if (receipt.status !== "success")
+      throw new Error(`The transaction ${transaction.data.slice(0, 10)} failed.`);
+    return receipt;
+  }
+  async function deploy(path: string, args: readonly unknown[] = []) {
+    const { abi, bytecode } = compiled(path);
+    const { contractAddress } = await send({ data: encodeDeployData({ abi, bytecode, args }) });
+    if (!contractAddress) throw new Error(`${path} was not deployed.`);
+    const call = (functionName: string, ...values: unknown[]) =>
+      send({ to: contractAddress, data: encodeFunctionData({ abi, functionName, args: values }) });
+    return { address: contractAddress, call };
+  }
+
+  const registry = await deploy("ens/ENSRegistry.json");
+  const registrar = await deploy("ethregistrar/BaseRegistrarImplementation.json", [
+    registry.address,
+    namehash("eth"),
+  ]);
+  const resolver = await deploy("resolver/PublicResolver.json", [registry.address]);
+  await registry.call("setSubnodeOwner", numberToHex(0, { size: 32 }), labelhash("eth"), registrar.address);
+  await registrar.call("addController", deployer);
+  return {
+    addresses: { registry: registry.address, registrar: registrar.address, resolver: resolver.address },
+
+    /** Registers a name under .eth for a year, with resolver, TTL, address and content hash. */
+    async register(label: string, address: Hex) {
+      const node = namehash(`${label}.eth`);
+      await registrar.call("register", BigInt(labelhash(label)), deployer, 31_536_000n);
+      await registry.call("setResolver", node, resolver.address);
+      await registry.call("setTTL", node, 3_600n);
+      await resolver.call("setAddr", node, address);
+      await resolver.call("setContenthash", node, `0xe301${address.slice(2)}`);
+      return node;
+    },
+  };
 }

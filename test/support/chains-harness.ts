@@ -1,5 +1,5 @@
 import { type AbiEvent, decodeFunctionData, encodeFunctionResult, type Hex } from "viem";
-import { threednsMetadataAbi } from "../../abis/threedns.ts";
+import { threednsMetadataAbi } from "../../abis/names.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
 import { contractSources } from "../../src/config/sources.ts";
 import { bindRules, bindStrictRules } from "../../src/contracts/on.ts";

@@ -1,12 +1,12 @@
-import { is, SQL, Table } from "drizzle-orm";
-import { getTableConfig, type PgColumn, PgDialect, type PgTable } from "drizzle-orm/pg-core";
+import { is, Table } from "drizzle-orm";
+import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import { indexStatement } from "../../src/api/database/indexes.ts";
 import * as ensv2 from "../../src/schema/ensv2.ts";
+import { tableIndexes } from "../../src/schema/indexes.ts";
 import * as acceleration from "../../src/schema/protocol-acceleration.ts";
 import * as registrars from "../../src/schema/registrars.ts";
 import * as subgraph from "../../src/schema/subgraph.ts";
 import * as tokenscope from "../../src/schema/tokenscope.ts";
-
-const dialect = new PgDialect({ casing: "snake_case" });
 
 /** The tables of the schema by their SQL names. */
 export const tables = new Map(
@@ -47,18 +47,7 @@ function sqlName(column: { name: string }): string {
   return column.name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** CREATE INDEX statements for the schema's indexes, named as Ponder's own would not clash. */
+/** CREATE INDEX statements for the schema's indexes. */
 export function indexStatements(): string[] {
-  return [...tables.values()].flatMap((table) => {
-    const { name, indexes } = getTableConfig(table);
-    return indexes.map(({ config }, place) => {
-      const parts = config.columns.map((part) =>
-        is(part, SQL)
-          ? dialect.sqlToQuery(part).sql.replaceAll(`"${name}".`, "")
-          : `"${(part as PgColumn).name}"`,
-      );
-      const where = config.where ? ` WHERE ${dialect.sqlToQuery(config.where).sql}` : "";
-      return `CREATE INDEX ${name}_index_${place} ON ${name} USING ${config.method ?? "btree"} (${parts.join(", ")})${where}`;
-    });
-  });
+  return tableIndexes().map((one) => indexStatement(one, { schema: "public", isOnline: false }));
 }

@@ -10,8 +10,8 @@ import {
   toHex,
 } from "viem";
 import { packetToBytes } from "viem/ens";
+import { registryResolverAbi } from "../../abis/names.ts";
 import { reverseRegistrarAbi } from "../../abis/registrars.ts";
-import { registryResolverAbi } from "../../abis/registry.ts";
 import { registryReadAbi, resolverReadAbi, resolverRecordsAbi } from "../../abis/resolver.ts";
 import { labelhashOf } from "../../src/ens/labels.ts";
 import { nodeOfName, parentName } from "../../src/ens/names.ts";

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import type { Hex } from "viem";
 import {
   type Accepted,
   type Comparison,
@@ -11,19 +10,11 @@ import {
   readEntityDump,
 } from "../../devnet/entities.ts";
 import { projectRoot } from "../../devnet/indexing-service.ts";
-import { type Recording, readAddresses, readLabels, readRecording } from "../../devnet/recording.ts";
+import { type ChainName, recordedDatasources, recordingFolder } from "../../devnet/recorded-chains.ts";
+import { type Recording, readLabels, readRecording } from "../../devnet/recording.ts";
 
-/** The chains of the recordings: root chain, Base and Linea. */
-export type ChainName = "root" | "base" | "linea";
-
-/** Chain ids and last blocks of the recordings. */
-export const chainIds: Record<ChainName, string> = { root: "15658733", base: "15658734", linea: "15658735" };
+/** Last blocks of the recordings. */
 export const lastBlocks: Record<ChainName, number> = { root: 1666, base: 194, linea: 158 };
-
-const folders: Record<ChainName, string> = { root: "a", base: "a-base", linea: "a-linea" };
-
-/** Folder of a chain's recording. */
-export const recordingFolder = (chain: ChainName) => join(projectRoot, "devnet/recording", folders[chain]);
 
 const recordings = new Map<ChainName, Recording>();
 
@@ -59,77 +50,28 @@ export async function compareWithRecording(endpoint: string): Promise<Comparison
 }
 
 /** A registrar action as `/api/registrar-actions` lists it. */
-export type ListedAction = { action: { id: string }; name: string };
+export type ListedAction = { action: { id: string; block: { timestamp: number } }; name: string };
 
 /** The registrar actions that ENSNode lists for the three recordings, newest first. */
 export const recordedActions = (): ListedAction[] => readFixture("registrar-actions.json.gz");
 
-/** All registrar actions that a service lists, newest first; `path` narrows them. */
-export async function listedActions(url: string, path = ""): Promise<ListedAction[]> {
+/** All registrar actions that a service lists, newest first; `path` and parameters (`&name=value`) narrow them. */
+export async function listedActions(url: string, path = "", more = ""): Promise<ListedAction[]> {
   type Page = { registrarActions: ListedAction[]; pageContext: { hasNext: boolean } };
   const found: ListedAction[] = [];
   for (let page = 1; ; page++) {
-    const response = await fetch(`${url}/api/registrar-actions${path}?page=${page}&recordsPerPage=100`);
+    const response = await fetch(
+      `${url}/api/registrar-actions${path}?page=${page}&recordsPerPage=100${more}`,
+    );
     const { registrarActions, pageContext } = (await response.json()) as Page;
     found.push(...registrarActions);
     if (!pageContext.hasNext) return found;
   }
 }
 
-type Range = { startBlock?: number; endBlock?: number };
-
-const contractNames = {
-  ensroot: [
-    "ENSv1RegistryOld",
-    "ENSv1Registry",
-    "Resolver",
-    "BaseRegistrar",
-    "LegacyEthRegistrarController",
-    "WrappedEthRegistrarController",
-    "UnwrappedEthRegistrarController",
-    "UniversalRegistrarRenewalWithReferrer",
-    "NameWrapper",
-  ],
-  basenames: [
-    "Registry",
-    "Resolver",
-    "BaseRegistrar",
-    "EARegistrarController",
-    "RegistrarController",
-    "UpgradeableRegistrarController",
-  ],
-  lineanames: ["Registry", "Resolver", "BaseRegistrar", "EthRegistrarController", "NameWrapper"],
-  threedns: ["ThreeDNSToken", "Resolver"],
-};
-
 /** A datasources file for the recordings; `ranges` sets the block range of all contracts of a chain. */
-export function datasourcesFile(ranges: Partial<Record<ChainName, Range>> = {}): string {
-  const of = (chain: ChainName, names: readonly string[]) => {
-    const addresses = readAddresses(recordingFolder(chain));
-    const renamed: Record<string, Hex | undefined> = {
-      Resolver: addresses["ThreeDNSResolver"],
-      Seaport1_5: addresses["Seaport"],
-    };
-    const range = { startBlock: 0, ...ranges[chain] };
-    const contracts = names.map((name) => {
-      const isAny = name === "Resolver" && !names.includes("ThreeDNSToken");
-      return [name, { ...(isAny ? {} : { address: renamed[name] ?? addresses[name] }), ...range }];
-    });
-    return { [chainIds[chain]]: { contracts: Object.fromEntries(contracts) } };
-  };
-  const table = {
-    ensroot: of("root", contractNames.ensroot),
-    basenames: of("base", contractNames.basenames),
-    lineanames: of("linea", contractNames.lineanames),
-    threednsOptimism: of("linea", contractNames.threedns),
-    threednsBase: of("base", contractNames.threedns),
-    rrRoot: of("root", ["DefaultReverseRegistrar"]),
-    rrBase: of("base", ["L2ReverseRegistrar"]),
-    rrLinea: of("linea", ["L2ReverseRegistrar"]),
-    seaport: of("root", ["Seaport1_5"]),
-  };
-  return JSON.stringify({ "ens-test-env": table });
-}
+export const datasourcesFile = (ranges: Parameters<typeof recordedDatasources>[0] = {}): string =>
+  JSON.stringify({ "ens-test-env": recordedDatasources(ranges) });
 
 /** A chain with 65 blocks to finality, and whose logs are cached: neither holds for the test network. */
 export const sepolia = 11_155_111;

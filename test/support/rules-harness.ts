@@ -1,13 +1,12 @@
 import { type Abi, type AbiEvent, type AbiParameter, encodeEventTopics, type Hex } from "viem";
+import { nameWrapperAbi, registryAbi } from "../../abis/names.ts";
 import {
   baseRegistrarAbi,
   legacyControllerAbi,
   unwrappedControllerAbi,
   wrappedControllerAbi,
 } from "../../abis/registrars.ts";
-import { registryAbi } from "../../abis/registry.ts";
 import { resolverAbi } from "../../abis/resolver.ts";
-import { nameWrapperAbi } from "../../abis/tokens.ts";
 import { entityTypes } from "../../src/api/subgraph/schema/entities.ts";
 import { bindRules } from "../../src/contracts/on.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";

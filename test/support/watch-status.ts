@@ -1,6 +1,6 @@
+import { type ChainName, chainIds } from "../../devnet/recorded-chains.ts";
 import type { Snapshot } from "../../src/api/status/snapshot.ts";
 import { brokenInvariants } from "../../src/api/status/snapshot.ts";
-import { type ChainName, chainIds } from "./recordings.ts";
 
 type Status = {
   realtimeProjection: { projectedAt: number; worstCaseDistance: number; snapshot: Snapshot };

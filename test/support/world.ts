@@ -12,19 +12,17 @@ import {
 import { writeLabelsFile } from "../../devnet/labels-file.ts";
 import { type DevNode, type NodeOptions, startNode } from "../../devnet/node.ts";
 import { freePort } from "../../devnet/ports.ts";
+import { type ChainName, chainIds, chainNames, recordingFolder } from "../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../devnet/recording.ts";
 import type { ServiceProcess } from "../../devnet/service-process.ts";
 import type { Snapshot } from "../../src/api/status/snapshot.ts";
-import { createEmptyDatabase } from "./postgres.ts";
+import { createEmptyDatabase, expireLock } from "./postgres.ts";
 import { childrenOf } from "./process-tree.ts";
 import {
-  type ChainName,
-  chainIds,
   compareWithRecording,
   datasourcesFile,
   recordedEntities,
   recordedLabels,
-  recordingFolder,
   recordingOf,
 } from "./recordings.ts";
 
@@ -110,12 +108,16 @@ export async function createIndexer({ labels, database = "server", environment }
       return body.realtimeProjection.snapshot;
     },
 
-    /** Kills the indexing process at once, like the OOM killer, and waits until it is gone. */
+    /**
+     * Kills the indexing process at once, like the OOM killer, and waits until it is gone. Its lock on a server's schema does not
+     * hold up the next start.
+     */
     async crash() {
       const [ponder] = await childrenOf(running().pid);
       if (ponder === undefined) throw new Error(endingOf(running()));
       process.kill(ponder, "SIGKILL");
       await running().ended;
+      if (stored) await expireLock(stored.url, "public");
     },
 
     /** Throws if the service has ended. */
@@ -230,8 +232,6 @@ export async function startWorld({
 
 /** Nodes over the three recordings, and an indexing service for all of them. */
 export type ChainsWorld = Awaited<ReturnType<typeof startChainsWorld>>;
-
-const chainNames = Object.keys(chainIds) as ChainName[];
 
 /** Starts a node for each of the three recordings and creates an indexing service with all plugins of names and registrars. */
 export async function startChainsWorld({

@@ -2,7 +2,7 @@ import { Socket } from "node:net";
 import { PGlite } from "@electric-sql/pglite";
 import { expect, test } from "vitest";
 import { defaultSubgraphLimits } from "../../config/limits.ts";
-import { createDatabase, type DatabaseLimits, queueStatements } from "./client.ts";
+import { createDatabase, type DatabaseLimits, planOnce, queueStatements } from "./client.ts";
 
 test("reads the tables of the index where a temporary table has the same name", async () => {
   const client = new PGlite();
@@ -20,6 +20,7 @@ test("reads the tables of the index where a temporary table has the same name", 
 const running = new Map<number, () => void>();
 let backends = 0;
 let most = 0;
+const names: (string | undefined)[] = [];
 
 /** A pool whose statements run until they are cancelled, but for "SELECT 1"; a connection of its own is a pool of one. */
 class StandInPool {
@@ -45,8 +46,9 @@ class StandInPool {
       if (next === undefined) this.free += 1;
       else next();
     };
-    const query = async ({ text }: { text: string }) => {
+    const query = async ({ text, name }: { text: string; name?: string | undefined }) => {
       if (text.startsWith("SET")) return { rows: [] };
+      names.push(name);
       if (text === "SELECT 1") return { rows: [["1"]] };
       return new Promise<{ rows: unknown[][] }>((_, reject) => {
         running.set(processID, () => reject(new Error("canceling statement due to user request")));
@@ -62,6 +64,16 @@ class StandInPool {
     release();
   }
 }
+
+test("a statement that is planned once has a name for each connection, others have none", async () => {
+  const database = createDatabase(new StandInPool({ max: 10 }));
+  const { signal } = new AbortController();
+  await database.row("SELECT 1", [], signal);
+  planOnce("SELECT 1");
+  await database.row("SELECT 1", [], signal);
+  await database.row("SELECT 1", [], signal);
+  expect(names).toEqual([undefined, expect.stringMatching(/^once_\d+$/), names[1]]);
+});
 
 test("statements aborted together leave the pool usable, and never take its last two connections", async () => {
   const database = createDatabase(new StandInPool({ max: 10 }), { concurrency: 50, slow: 0 });

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.ts";
+import { type Log, seeOperations } from "../../log/json-log.ts";
 import {
   type EmbeddedClient,
-  ownConnection,
+  ownConnections,
   type Pool,
   type PoolClient,
   type RowReader,
@@ -18,6 +19,18 @@ export type Database = RowReader;
 export type ColumnReader = {
   columns(sql: string, values: readonly string[], signal: AbortSignal): Promise<Column[]>;
 };
+
+// Names of the statements that connections plan once.
+const plannedOnce = new Map<string, string>();
+
+/**
+ * Has each connection to a server plan this statement once: planning a long one takes longer than it. For texts that never change
+ * and have one good plan whatever their values, such as look-ups by key; not for pages of lists. Returns the text.
+ */
+export function planOnce(sql: string): string {
+  plannedOnce.set(sql, `once_${plannedOnce.size}`);
+  return sql;
+}
 
 /** The limits of statements. */
 export type DatabaseLimits = Pick<
@@ -143,7 +156,7 @@ function createPooled(
   { timeoutMs, responseBytes }: Pick<DatabaseLimits, "timeoutMs" | "responseBytes">,
 ): ColumnReader["columns"] {
   const ready = new WeakMap<PoolClient, ReturnType<typeof takeLongRows>>();
-  const canceller = ownConnection(pool);
+  const canceller = ownConnections(pool, { max: 1, idleTimeoutMillis: 0 });
 
   async function open(client: PoolClient) {
     const found = ready.get(client);
@@ -169,7 +182,8 @@ function createPooled(
       signal.addEventListener("abort", cancel, { once: true });
       longRows.start(responseBytes);
       try {
-        const { rows } = await client.query({ text, values: [...values], rowMode: "array" });
+        const name = plannedOnce.get(text);
+        const { rows } = await client.query({ name, text, values: [...values], rowMode: "array" });
         return longRows.row() ?? (rows[0] ?? []).map(toText);
       } catch (error) {
         isBroken = longRows.isTooLong();
@@ -223,4 +237,56 @@ function createEmbedded(client: EmbeddedClient): ColumnReader["columns"] {
 
 function toText(value: unknown): string | null {
   return typeof value === "string" ? value : null;
+}
+
+/** Bytes of the database, of one schema and of the RPC cache. */
+export type DatabaseSize = { database: number; schema: number | null; cache: number | null };
+
+const sizeOf = (schema: string) => `(SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
+  JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = ${schema})`;
+const sizeSql = `SELECT json_build_object('database', pg_database_size(current_database()), 'schema', ${sizeOf("$1")},
+  'cache', ${sizeOf("'ponder_sync'")})::text`;
+
+/** How large the database is. */
+export async function readSize(
+  database: Database,
+  schema: string,
+  signal: AbortSignal,
+): Promise<DatabaseSize> {
+  const [text] = await database.row(sizeSql, [schema], signal);
+  return JSON.parse(text ?? "null");
+}
+
+// Of a shared reading: how long one who asks waits for it, and how long it may take.
+const patienceMs = 500;
+const readingMs = 5_000;
+
+/**
+ * Reads when it is asked, at most once in `everyMs`, and shares the value. One that is slow or fails leaves the value as it
+ * was; `isAway` after a failure.
+ */
+export function shared<T>(read: (signal: AbortSignal) => Promise<T>, everyMs: number, log: Log) {
+  const state: { value?: T; isAway: boolean } = { isAway: false };
+  let readAt = Number.NEGATIVE_INFINITY;
+  let reading = Promise.resolve();
+  const refresh = async () => {
+    try {
+      state.value = await read(AbortSignal.timeout(readingMs));
+      state.isAway = false;
+    } catch (error) {
+      if (!state.isAway)
+        log("warn", `A part of the status page could not be read: ${error}`, {
+          section: seeOperations("While something is away"),
+        });
+      state.isAway = true;
+    }
+  };
+  return async () => {
+    if (performance.now() - readAt >= everyMs) {
+      readAt = performance.now();
+      reading = refresh();
+    }
+    await Promise.race([reading, pause(patienceMs, undefined, { ref: false })]);
+    return state;
+  };
 }

@@ -1,12 +1,12 @@
 import type { Hex } from "viem";
+import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
-import { rootNode, subnode, zeroAddress } from "../../ens/nodes.ts";
 import { emancipation } from "../../ens/registrations.ts";
 
 // Names of the second generation are read by walking from the root registry: one statement, or a part of one. An entry counts
 // while its expiry has not been reached; see docs/data-model.md.
 
-/** What a walk depends on, as SQL: texts but for the chain's id, the time (numeric) and two lists of texts. */
+/** What a walk depends on, as SQL: texts but for the chain's id, the time (numeric) and lists of texts. */
 export type WalkInputs = {
   chainId: string;
   time: string;
@@ -21,6 +21,8 @@ export type WalkInputs = {
   wrappers: string;
   /** Implementations of the registries of locked names. */
   wrapperRegistries: string;
+  /** Implementations of other registries that users deploy. Where there are none, any that the factory deployed counts. */
+  userRegistries: string;
   /** Whether the index has the names of the first generation, and what is in force is wanted too. */
   hasV1: boolean;
 };
@@ -71,6 +73,11 @@ WHERE e.storage_id IS NULL AND h.node IS NOT NULL AND d.owner_id <> ${nobody}
     OR EXISTS (SELECT FROM v2_kept_fuses f
       WHERE f.node = d.id AND ${isEmancipated("f.fuses")} AND f.expiry_date >= ${time}))`;
 
+// Anyone may have the factory deploy a proxy of any code, which then emits what it likes.
+function isUserRegistry({ userRegistries, wrapperRegistries }: WalkInputs): string {
+  return `h.implementation <> ALL (${wrapperRegistries}) AND (cardinality(${userRegistries}) = 0 OR h.implementation = ANY (${userRegistries}))`;
+}
+
 /**
  * SQL: a row for each name of `asked`, a query with the columns `place`, `ids` (storage ids of its labels, the top one first,
  * as a JSON list), `labels` (their labelhashes), `nodes` (of the names that they end, likewise) and `depth`.
@@ -93,8 +100,8 @@ WITH RECURSIVE asked AS (${asked}), walk AS (
     CASE WHEN (${isLive} AND e.resolver <> ${nobody}) OR v1.is_left THEN w.level + 1 ELSE w.resolver_level END,
     w.is_claimed,
     w.is_claimed AND e.subregistry <> ${root} AND coalesce(c.parent = w.registry AND c.parent_label = e.label, false),
-    w.is_proven AND (w.registry = ANY (${registries}) OR coalesce(h.implementation <> ALL (${wrapperRegistries})
-      OR h.implementation IS NOT NULL AND (h.node IS NOT NULL OR e.storage_id IS NOT NULL), false)),
+    w.is_proven AND (w.registry = ANY (${registries}) OR coalesce(${isUserRegistry(inputs)}
+      OR h.implementation = ANY (${wrapperRegistries}) AND (h.node IS NOT NULL OR e.storage_id IS NOT NULL), false)),
     CASE WHEN w.registry <> ${ethRegistry} OR w.level <> 1 THEN w.eth_status WHEN coalesce(e.expiry, 0) <= ${time} THEN 'available'
       WHEN e.owner = ${nobody} THEN 'reserved' ELSE 'v2' END,
     v1.is_left IS TRUE, w.path || w.registry
@@ -123,7 +130,8 @@ ${foundTables(inputs)}`;
 
 // What the walk ended at (f, e), who proves it (h, r), and the first generation's rows of the name (d, own, w) and of its name
 // under .eth (v1).
-function foundTables({ chainId, time, graveyard, v1Resolver, hasV1, registries }: WalkInputs): string {
+function foundTables(inputs: WalkInputs): string {
+  const { chainId, time, graveyard, v1Resolver, hasV1, registries, wrapperRegistries } = inputs;
   const ofV1 = `
 LEFT JOIN domain d ON d.id = a.nodes->>(a.depth - 1)
 LEFT JOIN registration own ON own.id = d.id
@@ -137,7 +145,8 @@ LEFT JOIN v2_entries e
   ON f.level = a.depth AND e.chain_id = ${chainId} AND e.registry = f.holder AND e.storage_id = f.storage_id
 LEFT JOIN v2_contracts h ON h.chain_id = ${chainId} AND h.address = f.holder
 LEFT JOIN v2_contracts r ON r.chain_id = ${chainId} AND r.address = f.resolver${hasV1 ? ofV1 : ""}
-CROSS JOIN LATERAL (SELECT f.holder = ANY (${registries}) OR h.implementation IS NOT NULL AS is_proven) p
+CROSS JOIN LATERAL (SELECT f.holder = ANY (${registries})
+  OR coalesce(${isUserRegistry(inputs)} OR h.implementation = ANY (${wrapperRegistries}), false) AS is_proven) p
 CROSS JOIN LATERAL (SELECT CASE WHEN f.level < a.depth OR NOT f.is_live THEN ${nobody} WHEN p.is_proven THEN e.owner END AS owner) o
 CROSS JOIN LATERAL (SELECT CASE WHEN f.eth_status IN ('v2', 'reserved') THEN f.eth_status
   ${hasV1 ? firstGeneration : ""} END AS authority${fence}) u
@@ -173,6 +182,7 @@ export type WalkContracts = {
   graveyard: Hex;
   wrappers: readonly Hex[];
   wrapperRegistries: readonly Hex[];
+  userRegistries: readonly Hex[];
 };
 
 const mostLevels = 64;
@@ -201,6 +211,7 @@ export function domainWalkSql(alias: string, contracts: WalkContracts, time: str
     graveyard: text(contracts.graveyard),
     wrappers: list(contracts.wrappers),
     wrapperRegistries: list(contracts.wrapperRegistries),
+    userRegistries: list(contracts.userRegistries),
     hasV1: true,
   };
   return `SELECT n.version, n.is_reserved AS reserved, n.migrated_at, n.registry, n.registry_path, n.effective_owner,

@@ -1,7 +1,8 @@
 import { z } from "zod/v4";
 import { endpoint } from "../rest/endpoint.ts";
 import { chainIdSchema } from "../rest/values.ts";
-import type { LabelsVersion, Versions } from "../status/versions.ts";
+import type { LabelsVersion } from "../status/labels-version.ts";
+import type { Versions } from "../status/versions.ts";
 
 /** What `/api/config` responds from. Nothing else of `config` reaches a response than what `handle` names. */
 export type ConfigContext = {

@@ -29,5 +29,5 @@ type ContextOf<E> = (E extends Endpoint<infer C> ? (context: C) => void : never)
   ? All
   : never;
 
-/** Every REST endpoint: what the app serves, and what OpenAPI, `/docs` and the welcome page show, in this order. */
+/** Every REST endpoint: what the app serves, and what OpenAPI and `/docs` show, in this order. */
 export const endpoints: readonly Endpoint<ApiContext>[] = list;

@@ -62,15 +62,23 @@ const schema = z.strictObject({
     description:
       "Only while the indexing process does not report, and the snapshot is the last it left, or while the chain contradicts the index",
   }),
+  indexes: z.strictObject({ built: countSchema, total: countSchema }).optional().meta({
+    description:
+      "Only while the indexes for queries are being built, after the first backfill: until then queries are slow and /ready is 503",
+  }),
   anomalies: z.record(z.string(), countSchema).optional().meta({
     description:
       "Odd events that were skipped or repaired, by kind, since the process started; from the indexing process only, once it has met one",
   }),
 });
 
-/** What the endpoint responds from: `clock` gives milliseconds, `anomalies` how often each kind of odd event was met. */
+/**
+ * What the endpoint responds from: `clock` gives milliseconds, `indexes` how many of the indexes for queries are built, `anomalies`
+ * how often each kind of odd event was met.
+ */
 export type StatusContext = {
   clock: () => number;
+  indexes?: () => { built: number; total: number } | undefined;
   anomalies?: () => Promise<Readonly<Record<string, number>> | undefined>;
 };
 
@@ -86,12 +94,14 @@ export const indexingStatus = endpoint({
   })),
   answers: { 200: { description: "The status", schema } },
   handle:
-    ({ clock, anomalies }: StatusContext) =>
+    ({ clock, indexes, anomalies }: StatusContext) =>
     async ({ current: { snapshot, json, stale } }) => {
       const counted = await anomalies?.();
+      const found = indexes?.();
+      const building = found !== undefined && found.built < found.total ? found : undefined;
       // The text is built once per snapshot, so that the cost of a response does not depend on the number of chains.
       const { projectedAt, worstCaseDistance } = project(snapshot, Math.floor(clock() / 1000));
-      const text = `{"responseCode":"ok","realtimeProjection":{"projectedAt":${projectedAt},"worstCaseDistance":${worstCaseDistance},"snapshot":${json}}${memberOf("stale", stale)}${memberOf("anomalies", counted)}}`;
+      const text = `{"responseCode":"ok","realtimeProjection":{"projectedAt":${projectedAt},"worstCaseDistance":${worstCaseDistance},"snapshot":${json}}${memberOf("stale", stale)}${memberOf("indexes", building)}${memberOf("anomalies", counted)}}`;
       return { status: 200, text };
     },
 });

@@ -3,7 +3,6 @@ import { z } from "zod/v4";
 import { nodeOfName } from "../../ens/names.ts";
 import type { Database } from "../database/client.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../rest/paging.ts";
 import {
   addressSchema,
   amountSchema,
@@ -12,6 +11,11 @@ import {
   field,
   hashSchema,
   nameParameter,
+  pageContextSchema,
+  pagedQuery,
+  pagedRefusal,
+  pageOf,
+  pagingOf,
   readingOf,
   secondsSchema,
 } from "../rest/values.ts";

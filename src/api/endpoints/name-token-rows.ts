@@ -1,8 +1,8 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
+import { tokenIdToHex } from "../../ens/ids.ts";
 import { labelhashOf } from "../../ens/labels.ts";
-import { tokenIdToHex } from "../../ens/nodes.ts";
-import type { Database } from "../database/client.ts";
+import { type Database, planOnce } from "../database/client.ts";
 import { generationSql, versionSql } from "../database/v2-walk.ts";
 import {
   nameOfStored,
@@ -35,7 +35,7 @@ export const token = readingOf({
 export type Token = z.output<typeof token.schema>;
 
 // Both generations: where ENSv2 is not indexed, there are no entries and its columns stay unread.
-const statement = `
+const statement = planOnce(`
 SELECT coalesce(' ' || e.labelhash || e.label, d.name), CASE WHEN k.is_entry THEN e.expiry ELSE l.expires_at END::text, (
   SELECT json_agg(${token.sql} ORDER BY t.first_seen, t.id) FROM name_tokens t WHERE t.domain_id = q.node
 )::text, ${versionSql}, g.generation, k.is_entry::text, e.token_id, e.owner
@@ -45,7 +45,7 @@ LEFT JOIN domain d ON d.id = q.node
 LEFT JOIN registration v1 ON v1.id = q.node
 LEFT JOIN v2_entries e ON e.node = q.node AND e.chain_id = $2::int AND e.registry = $3
 ${generationSql({ time: "$4::numeric", graveyard: "$5" })}
-WHERE (l.node IS NOT NULL AND d.name IS NOT NULL) OR e.storage_id IS NOT NULL`;
+WHERE (l.node IS NOT NULL AND d.name IS NOT NULL) OR e.storage_id IS NOT NULL`);
 
 /** What names and tokens of ENSv2 are read with, and at which time (Unix seconds). */
 type V2 = { contracts: V2Contracts; time: number };

@@ -10,20 +10,18 @@ import { pathOf, readV2Names, storedLabel, type V2Contracts, type V2Name } from 
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError } from "../rest/errors.ts";
 import {
-  type Paging,
-  pageContextSchema,
-  pagedQuery,
-  pagedRefusal,
-  pageOf,
-  pagingOf,
-} from "../rest/paging.ts";
-import {
   addressParameter,
   addressSchema,
   chainIdSchema,
   field,
   hashSchema,
   nameParameter,
+  type Paging,
+  pageContextSchema,
+  pagedQuery,
+  pagedRefusal,
+  pageOf,
+  pagingOf,
   readingOf,
   secondsSchema,
 } from "../rest/values.ts";

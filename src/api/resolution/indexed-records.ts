@@ -1,10 +1,10 @@
 import type { Hex } from "viem";
+import { rootNode } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { dnsLabels } from "../../ens/names.ts";
-import { rootNode } from "../../ens/nodes.ts";
 import { addressValue, nameValue, textValue } from "../../ens/record-values.ts";
 import { defaultEvmCoinType, isEvmCoinType } from "../../ens/reverse-names.ts";
-import type { Database } from "../database/client.ts";
+import { type Database, planOnce } from "../database/client.ts";
 import { emptySelection, type Records, type Selection } from "./selection.ts";
 
 /** Raw values of a resolver's records; absent ones are unset. */
@@ -37,16 +37,18 @@ const recordsSql = `
     AND t.key_hash = ANY ($4::text[])
 )`;
 
-const resolverSql = `
+const resolverSql = planOnce(`
 SELECT json_build_object('resolver', active.resolver, 'place', active.place, ${recordsSql})::text
 FROM (
   SELECT d.resolver, n.place - 1 AS place
   FROM unnest($6::text[]) WITH ORDINALITY n(node, place)
   JOIN domain_resolver_relations d ON d.chain_id = $1::int AND d.address = $5 AND d.domain_id = n.node
   ORDER BY n.place LIMIT 1
-) active`;
+) active`);
 
-const nodeSql = `SELECT json_build_object(${recordsSql})::text FROM (SELECT $5::text AS resolver) active`;
+const nodeSql = planOnce(
+  `SELECT json_build_object(${recordsSql})::text FROM (SELECT $5::text AS resolver) active`,
+);
 
 type StoredRecords = {
   records: Omit<IndexedRecords, "addresses" | "texts"> | null;
@@ -118,7 +120,7 @@ function storedRecords({ records, addresses, texts }: StoredRecords): IndexedRec
 const noRecords = { name: null, contenthash: null, pubkeyX: null, pubkeyY: null, dnszonehash: null };
 
 // The record that a node is linked to, else the one that the root node is.
-const linkedSql = `
+const linkedSql = planOnce(`
 SELECT json_agg(json_build_array(r.kind, r.key, r.value))::text
 FROM v2_records r
 WHERE r.chain_id = $1::int AND r.resolver = $2 AND r.record_id = coalesce(
@@ -127,7 +129,7 @@ WHERE r.chain_id = $1::int AND r.resolver = $2 AND r.record_id = coalesce(
       WHERE l.chain_id = $1::int AND l.resolver = $2 AND l.node = '${rootNode}'))
   AND r.key_hash = ANY ($4::text[])
   AND r.generation = coalesce((SELECT g.generation FROM v2_record_generations g
-    WHERE g.chain_id = $1::int AND g.resolver = $2 AND g.record_id = r.record_id), 0)`;
+    WHERE g.chain_id = $1::int AND g.resolver = $2 AND g.record_id = r.record_id), 0)`);
 
 /** The selected records that a resolver with record ids holds for a node. */
 export async function recordsOfLink(
@@ -166,10 +168,10 @@ export async function recordsOfLink(
   };
 }
 
-const aliasSql = `
+const aliasSql = planOnce(`
 SELECT s.place::text, a.target FROM unnest($3::text[]) WITH ORDINALITY s(hash, place)
 JOIN v2_aliases a ON a.chain_id = $1::int AND a.resolver = $2 AND a.name_hash = s.hash AND a.target <> '0x'
-ORDER BY s.place LIMIT 1`;
+ORDER BY s.place LIMIT 1`);
 
 const mostAliases = 20;
 
@@ -246,9 +248,9 @@ export function indexedRecords(
   };
 }
 
-const reverseNameSql = `
+const reverseNameSql = planOnce(`
 SELECT value FROM reverse_name_records WHERE address = $1 AND coin_type = ANY ($2::numeric[])
-ORDER BY coin_type = $3::numeric DESC LIMIT 1`;
+ORDER BY coin_type = $3::numeric DESC LIMIT 1`);
 
 /** The name that an account gave itself for a coin type, else its default one (ENSIP-19); raw and unchecked. */
 export async function indexedReverseName(

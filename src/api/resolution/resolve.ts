@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
+import { rootNode } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { namesAbove, nodeOfName } from "../../ens/names.ts";
-import { rootNode } from "../../ens/nodes.ts";
 import { nameValue } from "../../ens/record-values.ts";
 import {
   coinTypeOfChain,

@@ -3,9 +3,9 @@ import { type CurrencyOf, currencies } from "../../deployments/currencies.ts";
 import type { Namespace } from "../../deployments/deployment.ts";
 import { ensv2Datasources, ethName } from "../../deployments/ensv2.ts";
 import { tokenIssuers, v2Subregistries } from "../../deployments/namespaces.ts";
-import { rootNode, subnode, tokenIdToHex, zeroAddress } from "../../ens/nodes.ts";
+import { rootNode, subnode, tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { interpretedLabel } from "../../ens/normalization.ts";
-import type { Database } from "../database/client.ts";
+import { type Database, planOnce } from "../database/client.ts";
 import { walkSql } from "../database/v2-walk.ts";
 
 /** The contracts by which names of the second generation are read: one set, all on the root chain. Addresses in lower case. */
@@ -24,6 +24,8 @@ export type V2Contracts = {
   resolvers: readonly Hex[];
   /** Implementations of the registries of locked names. */
   wrapperRegistries: readonly Hex[];
+  /** Implementations of other registries that users deploy. */
+  userRegistries: readonly Hex[];
   /** Resolves what the first generation knows. */
   v1Resolver: Hex;
   publicResolver: Hex;
@@ -50,6 +52,7 @@ export function v2ContractsOf(namespace: Namespace): V2Contracts | undefined {
     graveyard: named("Graveyard"),
     resolvers: Object.keys(set.contracts).filter(isResolverCode).map(named),
     wrapperRegistries: [named("WrapperRegistryImpl")],
+    userRegistries: Object.keys(set.contracts).filter(isUserRegistryCode).map(named),
     v1Resolver: named("ENSV1Resolver"),
     publicResolver: named("PublicResolverV2"),
     wrappers: tokenIssuers(namespace).flatMap(({ isNameWrapper, address }) => (isNameWrapper ? address : [])),
@@ -58,6 +61,7 @@ export function v2ContractsOf(namespace: Namespace): V2Contracts | undefined {
 }
 
 const isResolverCode = (name: string) => name.endsWith("ResolverImpl");
+const isUserRegistryCode = (name: string) => /^UserRegistryImpl\d*$/.test(name);
 
 /** Which generation's data are in force for a name under .eth: see docs/data-model.md. Null: the index cannot tell. */
 type Authority = "v2" | "reserved" | "v1" | "none" | null;
@@ -147,11 +151,12 @@ FROM (${walkSql(askedSql, {
   v1Resolver: "$6",
   registries: "$7::text[]",
   wrapperRegistries: "$8::text[]",
-  graveyard: "$9",
-  wrappers: "$10::text[]",
+  userRegistries: "$9::text[]",
+  graveyard: "$10",
+  wrappers: "$11::text[]",
   hasV1,
 })}) name`;
-const statements = { both: statementOf(true), onlyV2: statementOf(false) };
+const statements = { both: planOnce(statementOf(true)), onlyV2: planOnce(statementOf(false)) };
 
 type Row = Omit<V2Name, "resolverKind" | "subregistry"> & {
   subregistry: Hex | null;
@@ -175,8 +180,8 @@ export async function readV2Names(
     labels: labelhashes,
     nodes,
   }));
-  const { chainId, root, ethRegistry, v1Resolver, registries, graveyard, wrappers, wrapperRegistries } =
-    contracts;
+  const { chainId, root, ethRegistry, v1Resolver, graveyard } = contracts;
+  const list = (addresses: readonly Hex[]) => `{${addresses.join(",")}}`;
   const [text] = await database.row(
     hasV1 ? statements.both : statements.onlyV2,
     [
@@ -186,9 +191,10 @@ export async function readV2Names(
       String(time),
       ethRegistry,
       v1Resolver,
-      `{${registries.join(",")}}`,
-      `{${wrapperRegistries.join(",")}}`,
-      ...(hasV1 ? [graveyard, `{${wrappers.join(",")}}`] : []),
+      list(contracts.registries),
+      list(contracts.wrapperRegistries),
+      list(contracts.userRegistries),
+      ...(hasV1 ? [graveyard, list(contracts.wrappers)] : []),
     ],
     signal,
   );

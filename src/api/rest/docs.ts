@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { findPackageJSON } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 import { promisify } from "node:util";
 import { gunzipSync, gzip } from "node:zlib";
 import { type Context, Hono } from "hono";
@@ -100,24 +100,35 @@ function jsonSchemaOf(schema: z.ZodType, io: "input" | "output"): Json {
 
 const compress = promisify(gzip);
 
-const contentTypes = {
-  "swagger-ui.css": "text/css; charset=utf-8",
-  "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
-} as const;
-type Asset = keyof typeof contentTypes;
+const contentTypes: Readonly<Record<string, string>> = {
+  ".css": "text/css; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+};
 
-const start = `const dark = matchMedia("(prefers-color-scheme: dark)");
-const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
-dark.addEventListener("change", follow);
-follow();
-SwaggerUIBundle({
-  dom_id: "#docs",
-  url: "/openapi.json",
-  deepLinking: true,
-  displayRequestDuration: true,
-  tryItOutEnabled: true,
-  validatorUrl: null,
-});`;
+/**
+ * Serves the named files of a folder below `path`, which has to change when they do: clients keep them. A file is read when
+ * it is first asked for, and kept compressed.
+ */
+export function addAssets(app: Hono, path: string, folder: string, names: readonly string[]): void {
+  const compressed = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
+  const assetOf = (name: string) => {
+    const known = compressed.get(name);
+    if (known) return known;
+    const reading = readFile(join(folder, name)).then(async (bytes) =>
+      Uint8Array.from(await compress(bytes)),
+    );
+    compressed.set(name, reading);
+    reading.catch(() => compressed.delete(name));
+    return reading;
+  };
+  for (const name of names) {
+    const type = contentTypes[extname(name)] ?? "application/octet-stream";
+    app.get(`${path}/${name}`, async (c) => sendAsset(c, type, await assetOf(name)));
+  }
+}
+
+// The label service sends the same file.
+const start = readFileSync(new URL("../pages/assets/docs.js", import.meta.url), "utf8");
 
 const policy = [
   "default-src 'none'",
@@ -137,25 +148,10 @@ const policy = [
 export function docsRoutes(document: { info: { title: string } }): Hono {
   const { folder, version } = findPackage();
   const page = pageOf(document.info.title, `/docs/${version}`);
-  const compressed = new Map<Asset, Promise<Uint8Array<ArrayBuffer>>>();
-  // Large and rarely asked for: an asset is read when it is, and kept compressed.
-  const assetOf = (name: Asset) => {
-    const known = compressed.get(name);
-    if (known) return known;
-    const reading = readFile(join(folder, name)).then(async (bytes) =>
-      Uint8Array.from(await compress(bytes)),
-    );
-    compressed.set(name, reading);
-    reading.catch(() => compressed.delete(name));
-    return reading;
-  };
-
   const app = new Hono()
     .get("/openapi.json", (c) => c.json(document))
     .get("/docs", (c) => c.html(page, 200, { "content-security-policy": policy }));
-  for (const [name, type] of Object.entries(contentTypes)) {
-    app.get(`/docs/${version}/${name}`, async (c) => sendAsset(c, type, await assetOf(name as Asset)));
-  }
+  addAssets(app, `/docs/${version}`, folder, ["swagger-ui.css", "swagger-ui-bundle.js"]);
   return app;
 }
 

@@ -64,7 +64,7 @@ type Schemas<P, Q, B> = {
   body?: B;
 };
 
-/** A REST endpoint, as the app, the OpenAPI document, `/docs` and the welcome page read it. `C`: what it responds from. */
+/** A REST endpoint, as the app, the OpenAPI document and `/docs` read it. `C`: what it responds from. */
 export type Endpoint<C> = Required<Description> &
   Schemas<z.ZodObject | undefined, z.ZodObject | undefined, z.ZodType | undefined> & {
     needs: Needs<C, "known" | "complete" | undefined>;

@@ -247,6 +247,7 @@ function processOf(rest: Partial<PonderProcess>) {
         [1, { isRealtime: true, isComplete: false, syncBlock: 201, syncBlockTimestamp: 1_700_002_412 }],
       ]),
     write: (text, values) => client.query(text, values),
+    writeSlowly: (text, values) => client.query(text, values),
     onStop: (stop) => stops.push(stop),
     ...rest,
   };

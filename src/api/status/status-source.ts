@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from "prom-client";
-import type { Log } from "../../log/json-log.ts";
+import { type Log, seeOperations } from "../../log/json-log.ts";
 import { type BlockRef, readCheckpoints } from "../../ponder/checkpoints.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
 import type { RowReader } from "../../ponder/sql-client.ts";
@@ -134,7 +134,7 @@ function stalenessSince(since: number): Staleness {
 function createStalenessLogger(log: Log): (stale: Staleness | undefined) => void {
   let was: Staleness | undefined;
   return (stale) => {
-    if (stale !== undefined && was === undefined) log("error", stale.reason);
+    if (stale !== undefined && was === undefined) log("error", stale.reason, sectionOf(stale));
     if (stale === undefined && was !== undefined) log("info", "The index is no longer stale.");
     was = stale;
   };
@@ -279,3 +279,7 @@ function createSaver({ write, schema, viewsSchema }: PonderProcess) {
     hasView = true;
   };
 }
+
+// A chain that contradicts the index names its own section.
+const sectionOf = ({ reason }: Staleness) =>
+  reason.includes("docs/operations.md") ? {} : { section: seeOperations("While something is away") };

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type LabelsVersion, readVersions, watchLabelsVersion } from "./versions.ts";
+import { expect, test } from "vitest";
+import { readVersions } from "./versions.ts";
 
 test("reads the versions of what is installed", () => {
   const versions = readVersions();
@@ -9,76 +9,5 @@ test("reads the versions of what is installed", () => {
     nsDb: expect.stringMatching(/^\d+\.\d+\.\d+/),
     nsIndexer: expect.stringMatching(/^\d+\.\d+\.\d+/),
     nsNormalize: "1.11.1",
-  });
-});
-
-describe("the versions of the label source", () => {
-  beforeEach(() => void vi.useFakeTimers());
-  afterEach(() => void vi.useRealTimers());
-
-  function watch(answers: (LabelsVersion | Error)[]) {
-    const logged: string[] = [];
-    let asked = 0;
-    const source = watchLabelsVersion({
-      describe: async () => {
-        const answer = answers[Math.min(asked, answers.length - 1)];
-        asked += 1;
-        if (answer === undefined || answer instanceof Error) throw answer;
-        return answer;
-      },
-      expectedSchemaVersion: 3,
-      log: (_, message) => logged.push(message),
-    });
-    return { source, logged, asked: () => asked };
-  }
-
-  test("are unknown, with the schema this program is written for, until the source responds", async () => {
-    const { source } = watch([{ version: "1.5.1", schemaVersion: 4 }]);
-    expect(source.current()).toEqual({ version: "unknown", schemaVersion: 3 });
-    await vi.advanceTimersByTimeAsync(0);
-    expect(source.current()).toEqual({ version: "1.5.1", schemaVersion: 4 });
-    source.stop();
-  });
-
-  test("keeps the last response while the source is down, and logs it once", async () => {
-    const { source, logged, asked } = watch([
-      { version: "1.5.1", schemaVersion: 3 },
-      new Error("down"),
-      new Error("down"),
-      { version: "1.6.0", schemaVersion: 3 },
-    ]);
-    await vi.advanceTimersByTimeAsync(62_000);
-    expect(source.current().version).toBe("1.5.1");
-    expect(asked()).toBe(3);
-    expect(logged).toEqual(["The label source does not report its version: Error: down"]);
-    await vi.advanceTimersByTimeAsync(2_000);
-    expect(source.current().version).toBe("1.6.0");
-    source.stop();
-  });
-
-  test("retries a source that is down after 1, 2, 4 … and at most 60 seconds", async () => {
-    const { source, asked } = watch([new Error("down")]);
-    const counts: number[] = [];
-    for (const seconds of [0, 1, 2, 4, 8, 16, 32, 60, 60]) {
-      await vi.advanceTimersByTimeAsync(seconds * 1_000);
-      counts.push(asked());
-    }
-    expect(counts).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    source.stop();
-  });
-
-  test("sends no requests once stopped", async () => {
-    const { source, asked } = watch([{ version: "1.5.1", schemaVersion: 3 }]);
-    await vi.advanceTimersByTimeAsync(0);
-    source.stop();
-    await vi.advanceTimersByTimeAsync(600_000);
-    expect(asked()).toBe(1);
-  });
-
-  test("reports only version and schema, whatever else the source returns", async () => {
-    const { source } = watch([{ version: "1.5.1", schemaVersion: 3, recordsCount: 5 } as LabelsVersion]);
-    await vi.advanceTimersByTimeAsync(0);
-    expect(source.current()).toEqual({ version: "1.5.1", schemaVersion: 3 });
-    source.stop();
   });
 });

@@ -4,8 +4,8 @@ import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
 import { readTruth, type Snapshot, v2Addresses, v2ChainId } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { checkpointOf } from "../../../test/support/subgraph/endpoint.ts";
+import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
-import { zeroAddress } from "../../ens/nodes.ts";
 import { pathOf, v2ContractsOf } from "../resolution/v2-names.ts";
 import { createSubgraph } from "./routes.ts";
 

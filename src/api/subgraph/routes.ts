@@ -1,7 +1,4 @@
 import { createHash } from "node:crypto";
-import { createRequire } from "node:module";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import { type Context, Hono } from "hono";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.ts";
 import { type Head, headSql, headTimeSql } from "../../ponder/checkpoints.ts";
@@ -9,6 +6,7 @@ import type { ColumnReader } from "../database/client.ts";
 import { BusyError, shareRows } from "../database/queue.ts";
 import { domainWalkSql, type WalkContracts } from "../database/v2-walk.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile-request.ts";
+import { graphiqlOfToday, sendPage } from "./graphiql.ts";
 import type { BlockHashes } from "./request/block-constraint.ts";
 import { createDocumentReader } from "./request/document.ts";
 import { createIntrospection } from "./request/introspection.ts";
@@ -16,7 +14,7 @@ import { letOthersWork } from "./request/turns.ts";
 import { RequestError, readBody, readParameters } from "./request.ts";
 import { type Answer, executeRequest } from "./run/execute.ts";
 import { createBlockHashes, type RpcBlock } from "./run/meta.ts";
-import { createSender } from "./run/send.ts";
+import { acceptsGzip, compress, createSender, type Send } from "./run/send.ts";
 import { QueryError } from "./schema/errors.ts";
 
 /** What a subgraph reads from and how it presents itself. */
@@ -108,12 +106,9 @@ function timeSql(chainId: number, end: number | undefined): string {
   return end === undefined ? headTimeSql(chainId) : `least(${headTimeSql(chainId)}, ${end})`;
 }
 
-type Send = ReturnType<typeof createSender>;
-
 // Longer ones are parsed one a turn: parsing takes milliseconds, and many may arrive together.
 const shortRequest = 4_096;
 
-const compress = promisify(gzip);
 const compressFrom = 4_096;
 
 /** The endpoint of the subgraph at `path`: POST and GET run queries, browsers get GraphiQL. */
@@ -147,7 +142,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
       const accept = c.req.header("Accept") ?? "*/*";
       const isRun = url.searchParams.has("query");
       if (accept.includes("text/html") || (!isRun && accept.includes("*/*")))
-        return sendPage(c, await pageOfToday(path, isRun), send);
+        return sendPage(c, await graphiqlOfToday(path, isRun), send);
       if (url.search.length > subgraph.limits.bodyBytes)
         throw new RequestError("The query string is too long");
       if (url.search.length > shortRequest) await letOthersWork();
@@ -232,98 +227,5 @@ async function respond(
   const isPacked = acceptsGzip(c);
   if (isPacked) headers["Content-Encoding"] = "gzip";
   if (typeof body !== "string") return send(c, body, { headers, isPacked });
-  return c.body(isPacked ? await compress(body, { level: 1 }) : body, 200, headers);
+  return c.body(isPacked ? await compress(body) : body, 200, headers);
 }
-
-type GraphiqlPackage = typeof import("@graphql-yoga/render-graphiql");
-type Page = { text: Uint8Array; packed: Uint8Array };
-const pages = new Map<string, { day: number; page: Promise<Page> }>();
-const secondsOfDay = 86_400;
-
-// The page is large: it is packed once a day, and every browser is sent the same bytes.
-function pageOfToday(endpoint: string, hasQuery: boolean): Promise<Page> {
-  const day = Math.floor(Date.now() / 1_000 / secondsOfDay);
-  const key = `${endpoint} ${hasQuery}`;
-  const known = pages.get(key);
-  if (known?.day === day) return known.page;
-  const page = graphiqlPage(endpoint, hasQuery, day * secondsOfDay);
-  pages.set(key, { day, page });
-  return page;
-}
-
-async function graphiqlPage(endpoint: string, hasQuery: boolean, now: number): Promise<Page> {
-  // ponder: its loader would transform the package's megabytes for a second; Node's does not.
-  const { renderGraphiQL }: GraphiqlPackage = createRequire(import.meta.url)("@graphql-yoga/render-graphiql");
-  const queries = exampleQueries(now);
-  // The page would take an option `query` rather than the one in its address.
-  const query = hasQuery ? {} : { query: queries[0] };
-  const options = { ...query, defaultTabs: queries.map((query) => ({ query })) };
-  const text = Buffer.from(renderGraphiQL({ endpoint, title: "Subgraph", ...options }));
-  return { text, packed: await compress(text) };
-}
-
-function sendPage(c: Context, { text, packed }: Page, send: Send): Response {
-  const headers: Record<string, string> = {
-    "Content-Type": "text/html; charset=UTF-8",
-    "Cache-Control": "public, max-age=3600",
-    Vary: "Accept, Accept-Encoding",
-  };
-  const body = acceptsGzip(c) ? packed : text;
-  if (body === packed) headers["Content-Encoding"] = "gzip";
-  headers["Content-Length"] = `${body.length}`;
-  return send(c, [body], { headers, isPacked: false, isShared: true });
-}
-
-function acceptsGzip(c: Context): boolean {
-  return /\bgzip\b/.test(c.req.header("Accept-Encoding") ?? "");
-}
-
-/** The queries that GraphiQL opens with, one a tab. */
-export const exampleQueries = (now: number): string[] => [
-  `# The newest names
-query LatestNames {
-  domains(first: 10, orderBy: createdAt, orderDirection: desc) {
-    name
-    createdAt
-    owner { id }
-    registration { expiryDate registrant { id } }
-  }
-}
-`,
-  `# Names with their records. One name: where: { name: "…" }
-query Records {
-  domains(first: 5, orderBy: createdAt, orderDirection: desc, where: { resolver_not: null }) {
-    name
-    resolvedAddress { id }
-    resolver { address texts coinTypes contentHash }
-  }
-}
-`,
-  `# Names of addresses, by role. One address: where: { id: "0x…" }, in lower case
-query NamesOfAddress {
-  accounts(first: 5) {
-    id
-    domains(first: 10) { name }
-    registrations(first: 10) { domain { name } expiryDate }
-    wrappedDomains(first: 10) { name expiryDate fuses }
-  }
-}
-`,
-  `# What happened to names: events of registry, registrar and wrapper
-query History {
-  registrations(first: 3, orderBy: registrationDate, orderDirection: desc) {
-    domain { name events(first: 20) { __typename blockNumber transactionID } }
-    events(first: 20) { __typename blockNumber transactionID }
-  }
-}
-`,
-  `# The next names to expire
-query ExpiringSoon {
-  registrations(first: 10, orderBy: expiryDate, orderDirection: asc, where: { expiryDate_gt: ${now} }) {
-    domain { name }
-    expiryDate
-    registrant { id }
-  }
-}
-`,
-];

@@ -2,7 +2,7 @@ import { type Hex, keccak256, namehash, stringToHex } from "viem";
 import { expect, test } from "vitest";
 import { createScopes } from "../../../test/support/scope.ts";
 import type { V2KnownContracts } from "../../deployments/namespaces.ts";
-import { zeroAddress } from "../../ens/nodes.ts";
+import { zeroAddress } from "../../ens/ids.ts";
 import { v2Contract, v2Entry, v2KeptFuses } from "../../schema/ensv2.ts";
 import { domain } from "../../schema/subgraph.ts";
 import { applyNameUnwrapped, applyNameWrapped } from "../name-wrapper.ts";

@@ -1,7 +1,7 @@
 import { type Hex, hexToBytes } from "viem";
 import type { V2KnownContracts } from "../../deployments/namespaces.ts";
+import { subnode, tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
-import { subnode, tokenIdToHex, zeroAddress } from "../../ens/nodes.ts";
 import { unlessMissing } from "../../ponder/store.ts";
 import { v2Contract, v2Entry, v2Role } from "../../schema/ensv2.ts";
 import type { Scope } from "../scope.ts";

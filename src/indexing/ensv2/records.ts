@@ -1,8 +1,8 @@
 import { type Hex, hexToBytes } from "viem";
 import { ethName } from "../../deployments/ensv2.ts";
+import { rootNode, subnode, tokenIdToHex } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { dnsLabels } from "../../ens/names.ts";
-import { rootNode, subnode, tokenIdToHex } from "../../ens/nodes.ts";
 import { decodedReferrer } from "../../ens/registrations.ts";
 import {
   v2Alias,
@@ -107,7 +107,8 @@ export async function applyAliasChanged(
 export async function applyResource(
   scope: Scope,
   { resource, name }: { resource: bigint; name: Hex },
-  { kind, key }: { kind: "name" | "text" | "data" | "address"; key: string },
+  kind: "name" | "text" | "data" | "address",
+  key: string,
 ): Promise<void> {
   const labels = dnsLabels(name);
   if (labels === undefined) return scope.report("malformed-name", scope);

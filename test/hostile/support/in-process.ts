@@ -42,22 +42,27 @@ export async function createWholeApi() {
   } as unknown as Snapshot;
   const status = { current: () => ({ snapshot, json: JSON.stringify(snapshot) }) };
   const logged: string[] = [];
+  const log = (_level: string, message: string) => void logged.push(message);
+  const common = {
+    config: {
+      namespace: "mainnet",
+      plugins,
+      isSubgraphCompatible: false,
+      labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
+      databaseSchema: "public",
+      indexedChainIds: [1, 8453],
+      chains: [],
+    },
+    plugins,
+    versions: { runtime: "1", indexingFramework: "1", nsDb: "1", nsIndexer: "1", nsNormalize: "1" },
+    labelSource: () => ({ version: "1", schemaVersion: 3 }),
+    status,
+    database,
+    clock: () => now * 1000,
+  };
   const app = createApi({
     context: {
-      config: {
-        namespace: "mainnet",
-        plugins,
-        isSubgraphCompatible: false,
-        labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
-        databaseSchema: "public",
-        indexedChainIds: [1, 8453],
-      },
-      plugins,
-      versions: { runtime: "1", indexingFramework: "1", nsDb: "1", nsIndexer: "1", nsNormalize: "1" },
-      labelSource: () => ({ version: "1", schemaVersion: 3 }),
-      status,
-      database,
-      clock: () => now * 1000,
+      ...common,
       subregistries: indexedSubregistries(namespace),
       names: namesContext(namespace, plugins),
       ensv2: v2ContractsOf(namespaces["sepolia-v2"]),
@@ -69,7 +74,17 @@ export async function createWholeApi() {
       },
     },
     subgraph: createEndpoint(client).app,
-    log: (message) => logged.push(message),
+    pages: {
+      ...common,
+      registry: undefined,
+      examples: new Map(),
+      process: { isIndexer: true, isEmbedded: true },
+      indexes: () => undefined,
+      hashOf: async () => undefined,
+      log,
+      onStop: () => undefined,
+    },
+    log,
   });
   return { app, logged, close: () => client.close() };
 }

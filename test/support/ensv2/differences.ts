@@ -10,8 +10,8 @@ import { emptySelection, type Records } from "../../../src/api/resolution/select
 import { createTrace } from "../../../src/api/resolution/trace.ts";
 import { pathOf, readV2Names, type V2Name, v2ContractsOf } from "../../../src/api/resolution/v2-names.ts";
 import type { Config } from "../../../src/config/environment.ts";
+import { zeroAddress } from "../../../src/ens/ids.ts";
 import { keccak256 } from "../../../src/ens/keccak.ts";
-import { zeroAddress } from "../../../src/ens/nodes.ts";
 import { textValue } from "../../../src/ens/record-values.ts";
 import { v2Entry, v2Role } from "../../../src/schema/ensv2.ts";
 import type { Snapshot, TrueEntry } from "./recording.ts";

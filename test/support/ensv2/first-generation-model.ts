@@ -1,5 +1,5 @@
 import { concat, type Hex, keccak256 } from "viem";
-import { zeroAddress } from "../../../src/ens/nodes.ts";
+import { zeroAddress } from "../../../src/ens/ids.ts";
 import { nodeOf, type PlayedChain, wireName } from "./played-chain.ts";
 
 // A model of what the second generation reads of the first: the registry, leases under .eth, and the name wrapper's fuses,

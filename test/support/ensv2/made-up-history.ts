@@ -1,6 +1,6 @@
 import { concat, type Hex, keccak256, stringToHex } from "viem";
 import { createRandom } from "../../../devnet/random.ts";
-import { zeroAddress } from "../../../src/ens/nodes.ts";
+import { zeroAddress } from "../../../src/ens/ids.ts";
 import { createFirstGeneration, fuse } from "./first-generation-model.ts";
 import { createPlayedChain, nodeOf, wireName } from "./played-chain.ts";
 import { type Snapshot, v2ChainId } from "./recording.ts";

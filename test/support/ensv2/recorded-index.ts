@@ -3,8 +3,13 @@ import { type Abi, type AbiEvent, decodeEventLog, type Hex, isAddress, toEventSe
 import type { Recording } from "../../../devnet/recording.ts";
 import { type Config, parseEnvironment } from "../../../src/config/environment.ts";
 import { type ContractEntry, contractSources } from "../../../src/config/sources.ts";
-import { createSettings } from "../../../src/contracts/create-scope.ts";
-import { bindRules, bindStrictRules, type EventsOf, type LogsOf } from "../../../src/contracts/on.ts";
+import {
+  bindRules,
+  bindStrictRules,
+  createSettings,
+  type EventsOf,
+  type LogsOf,
+} from "../../../src/contracts/on.ts";
 import type { Anomaly } from "../../../src/indexing/anomalies.ts";
 import { createMemoryStore } from "../memory-store.ts";
 import { handlers } from "../registry.ts";

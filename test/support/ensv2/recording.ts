@@ -89,6 +89,8 @@ const contractsOfV2 = [
   "LabelStore",
   "PermissionedResolverImpl",
   "RecordResolverImpl",
+  "UserRegistryImpl",
+  "UserRegistryImpl2",
   "WrapperRegistryImpl",
   "PublicResolverV2",
   "UniversalResolverV2",
@@ -117,7 +119,9 @@ export function v2DatasourcesFile(addresses: Readonly<Record<string, Hex>> = v2A
     ensv2: {
       [v2ChainId]: {
         contracts: {
-          ...Object.fromEntries(contractsOfV2.map((name) => [name, source(name)])),
+          ...Object.fromEntries(
+            contractsOfV2.flatMap((name) => (name in addresses ? [[name, source(name)]] : [])),
+          ),
           ...("MockUSDC" in addresses ? { USDC: source("MockUSDC"), DAI: source("MockDAI") } : {}),
         },
       },

@@ -1,5 +1,5 @@
 import { type Hex, keccak256 } from "viem";
-import { zeroAddress } from "../../../src/ens/nodes.ts";
+import { zeroAddress } from "../../../src/ens/ids.ts";
 import type { PlayedChain } from "./played-chain.ts";
 import type { TrueEntry } from "./recording.ts";
 

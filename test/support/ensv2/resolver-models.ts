@@ -1,5 +1,5 @@
 import { type Hex, hexToBytes, keccak256, size, slice } from "viem";
-import { zeroAddress } from "../../../src/ens/nodes.ts";
+import { zeroAddress } from "../../../src/ens/ids.ts";
 import { nodeOf, type PlayedChain, wireName } from "./played-chain.ts";
 import type { Snapshot } from "./recording.ts";
 

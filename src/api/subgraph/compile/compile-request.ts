@@ -1,5 +1,6 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { type BlockConstraint, blockConstraint } from "../request/block-constraint.ts";
+import { Budget, type Priced, workAtOnce } from "../request/budget.ts";
 import {
   collectFields,
   type createDocumentReader,
@@ -8,7 +9,6 @@ import {
   textOf,
 } from "../request/document.ts";
 import type { createIntrospection } from "../request/introspection.ts";
-import { Budget, type Priced, workAtOnce } from "../request/price.ts";
 import { letOthersWork } from "../request/turns.ts";
 import { type EntityType, entityTypes } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";

@@ -1,4 +1,5 @@
 import type { FieldNode, SelectionSetNode } from "graphql";
+import type { Priced } from "../request/budget.ts";
 import {
   argument,
   collectFields,
@@ -8,7 +9,6 @@ import {
   type SelectionContext,
   textOf,
 } from "../request/document.ts";
-import type { Priced } from "../request/price.ts";
 import { type DerivedField, type EntityType, entityType, type RelationField } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
 import { orderSql } from "./order.ts";

@@ -1,5 +1,5 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
-import type { Budget } from "../request/price.ts";
+import type { Budget } from "../request/budget.ts";
 import { type EntityType, entityType, type Field, type Scalar } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
 import {

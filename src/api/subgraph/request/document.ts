@@ -15,7 +15,7 @@ import type { SubgraphLimits } from "../../../config/limits.ts";
 import { entityTypes } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
 import { coerce, readValue, show, type Value, type Variables } from "../schema/inputs.ts";
-import type { Budget } from "./price.ts";
+import type { Budget } from "./budget.ts";
 
 /** The fragments of a document by name. */
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;

@@ -24,8 +24,8 @@ import {
 import { LRUCache } from "lru-cache";
 import { QueryError } from "../schema/errors.ts";
 import { createSchema } from "../schema/schema.ts";
+import type { Budget } from "./budget.ts";
 import type { Fragments, Operation, Selected, SelectionContext } from "./document.ts";
-import type { Budget } from "./price.ts";
 import { letOthersWork } from "./turns.ts";
 
 // Lengths of the schema's lists: the mean of all types where all are read, and usual ones on the way from one type to others.

@@ -1,11 +1,24 @@
 import { pipeline, Readable } from "node:stream";
-import { createGzip } from "node:zlib";
+import { promisify } from "node:util";
+import { createGzip, gzip } from "node:zlib";
 import type { Context } from "hono";
 import { BusyError } from "../../database/queue.ts";
 import { letOthersWork } from "../request/turns.ts";
 
 /** A response in parts: texts, and pieces of UTF-8. */
 export type Parts = readonly (string | Uint8Array)[];
+
+const gzipInOne = promisify(gzip);
+
+/** Packs a short response at once. */
+export function compress(body: string | Uint8Array): Promise<Buffer<ArrayBuffer>> {
+  return gzipInOne(body, { level: 1 });
+}
+
+/** Whether the client takes packed responses. */
+export function acceptsGzip(c: Context): boolean {
+  return /\bgzip\b/.test(c.req.header("Accept-Encoding") ?? "");
+}
 
 /** What may wait for slow clients. */
 export type SendLimits = {
@@ -49,6 +62,9 @@ export function createSender({ patienceMs, heldBytes }: SendLimits = usualLimits
     return c.body(body, 200, headers);
   };
 }
+
+/** Sends a response in parts. */
+export type Send = ReturnType<typeof createSender>;
 
 // Lets go of parts once they are sent.
 function* sliced(parts: Parts): Generator<Uint8Array> {

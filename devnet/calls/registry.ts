@@ -1,0 +1,49 @@
+import {
+  concatHex,
+  decodeAbiParameters,
+  encodeEventTopics,
+  type Hex,
+  keccak256,
+  zeroAddress,
+  zeroHash,
+} from "viem";
+import { registryAbi } from "../../abis/names.ts";
+import type { ServedLog } from "../chain/served-block.ts";
+import { type Asked, newestLog } from "./emitted.ts";
+
+const [newOwnerTopic] = encodeEventTopics({ abi: registryAbi, eventName: "NewOwner" });
+const [transferTopic] = encodeEventTopics({ abi: registryAbi, eventName: "Transfer" });
+const [newResolverTopic] = encodeEventTopics({ abi: registryAbi, eventName: "NewResolver" });
+
+/** Resolver that a registry returns for a node. The newer registry of a chain falls back to the `older` one. */
+export function resolverOf(registry: Asked, node: Hex, older?: string): Hex {
+  const isOlder = older !== undefined && node !== zeroHash && ownerOf(registry, node) === zeroAddress;
+  const asked = isOlder ? { ...registry, address: older } : registry;
+  const found = newestLog(asked, ({ topics }) => topics[0] === newResolverTopic && topics[1] === node);
+  return found === undefined ? zeroAddress : addressIn(found.log);
+}
+
+/** Owner that a registry itself has for a node; the zero address where it has none. */
+function ownerOf(registry: Asked, node: Hex): Hex {
+  const found = newestLog(
+    registry,
+    (log) =>
+      (log.topics[0] === transferTopic && log.topics[1] === node) ||
+      (log.topics[0] === newOwnerTopic && createdNode(log) === node),
+  );
+  return found === undefined ? zeroAddress : addressIn(found.log);
+}
+
+// The node of each NewOwner, hashed once.
+const nodes = new WeakMap<ServedLog, Hex>();
+
+function createdNode(log: ServedLog): Hex {
+  const node = nodes.get(log) ?? keccak256(concatHex(log.topics.slice(1, 3) as Hex[]));
+  nodes.set(log, node);
+  return node;
+}
+
+function addressIn({ json }: ServedLog): Hex {
+  const { data } = JSON.parse(json) as { data: Hex };
+  return decodeAbiParameters([{ type: "address" }], data)[0].toLowerCase() as Hex;
+}

@@ -1,0 +1,94 @@
+import type { Hex } from "viem";
+import type { PlannedTransaction } from "../chain/block-builder.ts";
+import type { Contracts } from "../life/actions.ts";
+import { createSecondLayer } from "../life/second-layer.ts";
+import type { SecondLayer } from "../life/second-layer-actions.ts";
+import { type DevNode, startNode } from "../node.ts";
+import { type ChainName, chainIds, recordingFolder } from "../recorded-chains.ts";
+import { readAddresses, readRecording } from "../recording.ts";
+import { type DemoChain, ownCalls, rootCalls } from "./calls.ts";
+import { deployerAddress, rootShowcase, secondShowcase } from "./showcase.ts";
+
+// Ponder considers the last 30 blocks of these chains not final: with 31 new blocks all recorded ones are final.
+const recentBlocks = 31;
+const secondsPerBlock = 2;
+
+/** The chains of the demo, the root chain first; `begin` is what happens in the first block that they mine. */
+export type DemoChains = { name: ChainName; node: DevNode; begin: (now: number) => PlannedTransaction[] }[];
+
+/** Serves the recorded root chain alone, which is all that the ENS subgraph knows. */
+export async function openRootChain(): Promise<DemoChains> {
+  const { recording, addresses } = readChain("root");
+  const node = await startNode({ recording, contracts: addresses, seed: randomSeed() });
+  return [{ name: "root", node, begin: () => [] }];
+}
+
+/** Serves the three recorded chains, with contracts that answer calls and names that lead from one to the other. */
+export async function openThreeChains(): Promise<DemoChains> {
+  const [base, linea] = [await openSecondChain("base"), await openSecondChain("linea")];
+  const chain = readChain("root");
+  const { recording, addresses } = chain;
+  const node = await startNode({
+    recording,
+    contracts: addresses,
+    seed: randomSeed(),
+    calls: (own) => rootCalls(chain, own, { base, linea }),
+  });
+  const nonce = recording.transactions.filter(({ from }) => from === deployerAddress).length;
+  const begin = (now: number) => rootShowcase(addresses as Contracts, { now, nonce });
+  return [
+    { name: "root", node, begin },
+    { name: "base", node: base.node, begin: (now) => secondShowcase(base.layer, now) },
+    { name: "linea", node: linea.node, begin: (now) => secondShowcase(linea.layer, now) },
+  ];
+}
+
+/** Mines the blocks of the last minute on each chain, then one every two seconds. */
+export async function goLive(chains: DemoChains): Promise<void> {
+  await Promise.all(
+    chains.map(async ({ node, begin }) => {
+      const timestamp = Math.floor(Date.now() / 1000) - recentBlocks * secondsPerBlock;
+      await node.mineBlock({ timestamp, transactions: begin(timestamp) });
+      await node.mineUpToNow({ count: recentBlocks, seconds: secondsPerBlock });
+      node.startMining(secondsPerBlock);
+    }),
+  );
+}
+
+async function openSecondChain(name: "base" | "linea") {
+  const { recording, addresses } = readChain(name);
+  const layer = layerOf(name, addresses);
+  const { next: plan } = createSecondLayer(layer, randomSeed());
+  const node = await startNode({
+    recording,
+    plan,
+    calls: (chain) => ownCalls({ recording, addresses }, chain),
+  });
+  const contracts = ownCalls({ recording, addresses }, node.chain);
+  return { node, chain: node.chain, layer, addresses, contracts };
+}
+
+function readChain(name: ChainName): DemoChain {
+  const folder = recordingFolder(name);
+  return { recording: readRecording(folder), addresses: readAddresses(folder) };
+}
+
+function layerOf(name: "base" | "linea", addresses: Readonly<Record<string, Hex>>): SecondLayer {
+  const place = (contract: string) => {
+    const address = addresses[contract];
+    if (address === undefined) throw new Error(`The recording of ${name} lacks ${contract}.`);
+    return address;
+  };
+  const isBase = name === "base";
+  return {
+    parent: isBase ? "base.eth" : "linea.eth",
+    chainId: Number(chainIds[name]),
+    registry: place("Registry"),
+    registrar: place("BaseRegistrar"),
+    controller: place(isBase ? "UpgradeableRegistrarController" : "EthRegistrarController"),
+    resolver: place(isBase ? "L2Resolver2" : "DefaultPublicResolver"),
+    reverseRegistrar: place("L2ReverseRegistrar"),
+  };
+}
+
+const randomSeed = () => Math.floor(Math.random() * 2 ** 31);

@@ -1,0 +1,80 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Hex } from "viem";
+import { readAddresses } from "./recording.ts";
+
+/** The chains of the recordings: root chain, Base and Linea. */
+export type ChainName = "root" | "base" | "linea";
+
+/** Chain ids of the recordings. */
+export const chainIds: Record<ChainName, string> = { root: "15658733", base: "15658734", linea: "15658735" };
+
+/** All of them, the root chain first. */
+export const chainNames = Object.keys(chainIds) as ChainName[];
+
+const folders: Record<ChainName, string> = { root: "a", base: "a-base", linea: "a-linea" };
+
+/** Folder of a chain's recording. */
+export const recordingFolder = (chain: ChainName): string =>
+  fileURLToPath(new URL(join("recording", folders[chain]), import.meta.url));
+
+/** Blocks of a chain's contracts: from 0 to the head unless set. */
+export type BlockRange = { startBlock?: number; endBlock?: number };
+
+/** A contract in a datasources file. */
+type FileContract = BlockRange & { address?: Hex | null | undefined };
+
+/** A datasources file's table of one namespace: datasource, chain id, contracts by name. */
+export type FileTable = Record<string, Record<string, { contracts: Record<string, FileContract> }>>;
+
+const contractNames = {
+  ensroot: [
+    "ENSv1RegistryOld",
+    "ENSv1Registry",
+    "Resolver",
+    "BaseRegistrar",
+    "LegacyEthRegistrarController",
+    "WrappedEthRegistrarController",
+    "UnwrappedEthRegistrarController",
+    "UniversalRegistrarRenewalWithReferrer",
+    "NameWrapper",
+  ],
+  basenames: [
+    "Registry",
+    "Resolver",
+    "BaseRegistrar",
+    "EARegistrarController",
+    "RegistrarController",
+    "UpgradeableRegistrarController",
+  ],
+  lineanames: ["Registry", "Resolver", "BaseRegistrar", "EthRegistrarController", "NameWrapper"],
+  threedns: ["ThreeDNSToken", "Resolver"],
+};
+
+/** The datasources of the recordings; `ranges` sets the block range of all contracts of a chain. */
+export function recordedDatasources(ranges: Partial<Record<ChainName, BlockRange>> = {}): FileTable {
+  const of = (chain: ChainName, names: readonly string[]) => {
+    const addresses = readAddresses(recordingFolder(chain));
+    const renamed: Record<string, Hex | undefined> = {
+      Resolver: addresses["ThreeDNSResolver"],
+      Seaport1_5: addresses["Seaport"],
+    };
+    const range = { startBlock: 0, ...ranges[chain] };
+    const contracts = names.map((name): [string, FileContract] => {
+      const isAny = name === "Resolver" && !names.includes("ThreeDNSToken");
+      return [name, { ...(isAny ? {} : { address: renamed[name] ?? addresses[name] }), ...range }];
+    });
+    return { [chainIds[chain]]: { contracts: Object.fromEntries(contracts) } };
+  };
+  return {
+    ensroot: of("root", contractNames.ensroot),
+    basenames: of("base", contractNames.basenames),
+    lineanames: of("linea", contractNames.lineanames),
+    threednsOptimism: of("linea", contractNames.threedns),
+    threednsBase: of("base", contractNames.threedns),
+    rrRoot: of("root", ["DefaultReverseRegistrar"]),
+    rrBase: of("base", ["L2ReverseRegistrar"]),
+    rrLinea: of("linea", ["L2ReverseRegistrar"]),
+    seaport: of("root", ["Seaport1_5"]),
+  };
+}

@@ -1,0 +1,234 @@
+import { closeSync, constants, copyFileSync, fsyncSync, openSync, rmSync } from "node:fs";
+import Database from "better-sqlite3";
+import { digestOfText } from "../../src/ens/keccak.ts";
+import { labelKey } from "../../src/labels/digests.ts";
+import { labelDatabaseApplicationId, openLabelFile } from "../../src/labels/label-file.ts";
+import { type LabelSetFacts, labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
+
+// The layout is documented in docs/labels.md for those who open the file with other programs. Pages are small because a
+// look-up in a large label set mostly waits for memory, and touches less of it this way.
+const schema = `
+  PRAGMA page_size = 1024;
+  CREATE TABLE labels (key INTEGER PRIMARY KEY, version INTEGER NOT NULL, label TEXT NOT NULL) STRICT;
+  CREATE TABLE collisions (
+    labelhash BLOB PRIMARY KEY, version INTEGER NOT NULL, label TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE versions (
+    version INTEGER PRIMARY KEY, records_count INTEGER NOT NULL, ingested_at TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE label_set (
+    label_set_id TEXT NOT NULL, highest_label_set_version INTEGER NOT NULL, records_count INTEGER NOT NULL
+  ) STRICT;
+  PRAGMA application_id = ${labelDatabaseApplicationId};
+  PRAGMA user_version = ${labelDatabaseSchemaVersion};
+`;
+
+/** Labels and the keys they are stored under, in the same order. Ascending keys are written fastest. */
+export type LabelBatch = { keys: number[]; labels: string[] };
+
+/** A label database that is being built; readers refuse it until `finish` has been called. */
+export type LabelDatabaseWriter = {
+  /** Adds the labels that the database lacks; those it has keep their lower version. */
+  add(batch: LabelBatch): void;
+  /** Stores the counts, makes the file durable and closes it. */
+  finish(now: Date): LabelSetFacts;
+  /** Closes and deletes the file. */
+  abandon(): void;
+};
+
+/** Starts a label database with a label set's version 0 at `path`, replacing what is there. */
+export function createLabelDatabase(path: string, labelSetId: string): LabelDatabaseWriter {
+  rmSync(path, { force: true });
+  const database = new Database(path);
+  database.exec(schema);
+  return writer(database, path, { labelSetId, highestLabelSetVersion: 0, recordsCount: 0 });
+}
+
+/** Starts the next version at `path` from a copy of the label database `base`, which stays as it is. */
+export function extendLabelDatabase(path: string, base: string, facts: LabelSetFacts): LabelDatabaseWriter {
+  rmSync(path, { force: true });
+  copyFileSync(base, path, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+  const database = new Database(path);
+  return writer(database, path, { ...facts, highestLabelSetVersion: facts.highestLabelSetVersion + 1 });
+}
+
+function writer(database: Database.Database, path: string, facts: LabelSetFacts): LabelDatabaseWriter {
+  // Nothing to roll back to: after a crash the file is deleted, never read.
+  database.exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE");
+  database.exec("PRAGMA cache_size = -65536; BEGIN; DELETE FROM label_set");
+  const version = facts.highestLabelSetVersion;
+  const insert = createInserter(database, version);
+  let added = 0;
+
+  return {
+    add: (batch) => {
+      added += insert(batch);
+    },
+    finish: (now) => {
+      const finished = { ...facts, recordsCount: facts.recordsCount + added };
+      database.prepare("INSERT INTO versions VALUES (?, ?, ?)").run(version, added, now.toISOString());
+      database
+        .prepare("INSERT INTO label_set VALUES (?, ?, ?)")
+        .run(facts.labelSetId, version, finished.recordsCount);
+      database.exec("COMMIT");
+      database.close();
+      flush(path);
+      return finished;
+    },
+    abandon: () => {
+      database.close();
+      rmSync(path, { force: true });
+    },
+  };
+}
+
+const rowsWrittenAtOnce = 32;
+
+/** Inserts the labels of a batch that the database lacks, and returns how many they were. */
+function createInserter(database: Database.Database, version: number): (batch: LabelBatch) => number {
+  const insertRows = (count: number) =>
+    database.prepare<[(number | string)[]]>(
+      `INSERT INTO labels VALUES ${new Array(count).fill(`(?, ${version}, ?)`).join(", ")} ON CONFLICT DO NOTHING`,
+    );
+  const [insertOne, insertMany] = [insertRows(1), insertRows(rowsWrittenAtOnce)];
+  const labelAt = database.prepare<[number], string>("SELECT label FROM labels WHERE key = ?").pluck();
+  const insertCollision = database.prepare<[Buffer, number, string]>(
+    "INSERT INTO collisions VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+  );
+
+  const keepCollisions = ({ keys, labels }: LabelBatch, start: number, end: number) => {
+    let kept = 0;
+    for (let i = start; i < end; i++) {
+      const [key, label] = [keys[i] ?? 0, labels[i] ?? ""];
+      if (labelAt.get(key) === label) continue;
+      kept += insertCollision.run(Buffer.from(digestOfText(label)), version, label).changes;
+    }
+    return kept;
+  };
+
+  return (batch) => {
+    const { keys, labels } = batch;
+    const parameters = new Array<number | string>(2 * rowsWrittenAtOnce);
+    const whole = keys.length - (keys.length % rowsWrittenAtOnce);
+    let added = 0;
+    for (let start = 0; start < whole; start += rowsWrittenAtOnce) {
+      for (let i = 0; i < rowsWrittenAtOnce; i++) {
+        parameters[2 * i] = keys[start + i] ?? 0;
+        parameters[2 * i + 1] = labels[start + i] ?? "";
+      }
+      const { changes } = insertMany.run(parameters);
+      added += changes;
+      if (changes < rowsWrittenAtOnce) added += keepCollisions(batch, start, start + rowsWrittenAtOnce);
+    }
+    for (let i = whole; i < keys.length; i++) {
+      const { changes } = insertOne.run([keys[i] ?? 0, labels[i] ?? ""]);
+      added += changes;
+      if (changes === 0) added += keepCollisions(batch, i, i + 1);
+    }
+    return added;
+  };
+}
+
+/** The batch of `labels`, with their keys computed here. */
+export function batchOf(labels: string[]): LabelBatch {
+  const keys = labels.map((label) => labelKey(digestOfText(label)));
+  return { keys, labels };
+}
+
+/** A row of table `labels`; its key is the first 52 bits of the label's keccak-256. */
+type LabelRow = [key: number, label: string];
+/** A row of table `collisions`. */
+type CollisionRow = [labelhash: Buffer, label: string];
+/** A row of table `versions`. */
+type VersionRow = { version: number; recordsCount: number; ingestedAt: string };
+
+/** A label database, open to be read from end to end; single labels are healed by a `LabelFile`. */
+export type DatabaseReader = {
+  facts: LabelSetFacts;
+  versions: VersionRow[];
+  /** Rows in the order of their keys, in lists of some thousand; only those of `version` if it is given. */
+  labels(version?: number): Generator<LabelRow[]>;
+  collisions(version?: number): CollisionRow[];
+  /** How many rows (of both tables) a version has. */
+  countOf(version: number): number;
+  close(): void;
+};
+
+const rowsReadAtOnce = 4096;
+
+/** Opens the label database at `path`. Throws `LabelFileError` as `openLabelFile` does. */
+export function openDatabaseReader(path: string): DatabaseReader {
+  const { facts, close } = openLabelFile(path);
+  close();
+  const database = new Database(path, { readonly: true, fileMustExist: true });
+  database.pragma("mmap_size = 2147418112");
+  database.exec("BEGIN");
+  const page = database
+    .prepare<[number], LabelRow>(
+      `SELECT key, label FROM labels WHERE key > ? ORDER BY key LIMIT ${rowsReadAtOnce}`,
+    )
+    .raw();
+  const pageOfVersion = database
+    .prepare<[number, number], LabelRow>(
+      `SELECT key, label FROM labels WHERE key > ? AND version = ? ORDER BY key LIMIT ${rowsReadAtOnce}`,
+    )
+    .raw();
+  const countOf = database
+    .prepare<[{ version: number }], number>(
+      `SELECT (SELECT count(*) FROM labels WHERE version = @version)
+        + (SELECT count(*) FROM collisions WHERE version = @version)`,
+    )
+    .pluck();
+
+  return {
+    facts,
+    versions: database
+      .prepare<[], VersionRow>(
+        "SELECT version, records_count AS recordsCount, ingested_at AS ingestedAt FROM versions ORDER BY version",
+      )
+      .all(),
+    labels: function* (version) {
+      for (let last = -1; ; ) {
+        const rows = version === undefined ? page.all(last) : pageOfVersion.all(last, version);
+        const lastRow = rows.at(-1);
+        if (lastRow === undefined) return;
+        yield rows;
+        [last] = lastRow;
+      }
+    },
+    collisions: (version) =>
+      database
+        .prepare<[number | null], CollisionRow>(
+          "SELECT labelhash, label FROM collisions WHERE version = ifnull(?, version) ORDER BY labelhash",
+        )
+        .raw()
+        .all(version ?? null),
+    // Grouping would sort all rows; a scan for each of the few versions does not.
+    countOf: (version) => countOf.get({ version }) ?? 0,
+    close: () => void database.close(),
+  };
+}
+
+/**
+ * Creates the file for reading and writing, instead of what is at `path`: a symbolic link is removed, never followed. Throws
+ * if somebody else puts something there meanwhile. Returns its descriptor.
+ */
+export function createFile(path: string): number {
+  rmSync(path, { force: true });
+  return openSync(path, "wx+");
+}
+
+/** Opens a file that `createFile` created, for reading and writing; throws if it has become a symbolic link. */
+export function reopenFile(path: string): number {
+  return openSync(path, constants.O_RDWR | constants.O_NOFOLLOW);
+}
+
+/** Waits until the content of the file or folder is on disk. */
+export function flush(path: string): void {
+  const file = openSync(path, "r");
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

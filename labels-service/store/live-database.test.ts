@@ -1,0 +1,92 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { labelhashOf } from "../../src/ens/labels.ts";
+import { ingestBytes } from "../test-support/ingest-text.ts";
+import { createLiveDatabase } from "./live-database.ts";
+
+let folder: string;
+let path: string;
+let lines: string[];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "live-"));
+  path = join(folder, "labels.sqlite");
+  lines = [];
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const open = () => createLiveDatabase(path, (level, message) => void lines.push(`${level} ${message}`));
+const ingest = (text: string, labelSetVersion = 0) =>
+  ingestBytes(text, { databasePath: path, labelSetVersion });
+
+describe("live database", () => {
+  test("waits for the file and logs it once", async () => {
+    const database = open();
+    for (let i = 0; i < 3; i++) database.reload({ isForced: false });
+    expect(database.current()).toBeUndefined();
+    expect(database.borrow()).toBeUndefined();
+    await ingest("eth\n");
+    database.reload({ isForced: false });
+    expect(database.current()?.heal(labelhashOf("eth"), 0)).toBe("eth");
+    expect(lines).toEqual(["info waiting for the label database", "info label database attached"]);
+    database.close();
+  });
+
+  test("picks up the next version when an ingest has finished", async () => {
+    await ingest("eth\n");
+    const database = open();
+    database.reload({ isForced: false });
+    await ingest("new\n", 1);
+    expect(database.current()?.facts.highestLabelSetVersion).toBe(0);
+    database.reload({ isForced: false });
+    expect(database.current()?.facts.highestLabelSetVersion).toBe(1);
+    database.close();
+  });
+
+  test("reopens the same file only on request", async () => {
+    await ingest("eth\n");
+    const database = open();
+    database.reload({ isForced: false });
+    const first = database.current();
+    database.reload({ isForced: false });
+    expect(database.current()).toBe(first);
+    database.reload({ isForced: true });
+    expect(database.current()).not.toBe(first);
+    expect(database.counts).toEqual({ attached: 2, failed: 0 });
+    database.close();
+  });
+
+  test("keeps serving the old database when the new file is unusable or missing", async () => {
+    await ingest("eth\n");
+    const database = open();
+    database.reload({ isForced: false });
+    writeFileSync(join(folder, "bad"), "this is no database");
+    renameSync(join(folder, "bad"), path);
+    for (let i = 0; i < 3; i++) database.reload({ isForced: false });
+    expect(database.current()?.heal(labelhashOf("eth"), 0)).toBe("eth");
+    rmSync(path);
+    database.reload({ isForced: false });
+    expect(database.current()?.heal(labelhashOf("eth"), 0)).toBe("eth");
+    expect(database.counts).toEqual({ attached: 1, failed: 1 });
+    expect(lines).toEqual([
+      "info label database attached",
+      "error label database refused",
+      "warn label database is gone, serving the old one on",
+    ]);
+    database.close();
+  });
+
+  test("keeps a borrowed database open until it is released", async () => {
+    await ingest("eth\n");
+    const database = open();
+    database.reload({ isForced: false });
+    const borrowed = database.borrow();
+    database.reload({ isForced: true });
+    expect(borrowed?.file.heal(labelhashOf("eth"), 0)).toBe("eth");
+    borrowed?.release();
+    expect(() => borrowed?.file.heal(labelhashOf("eth"), 0)).toThrow("not open");
+    database.close();
+  });
+});

@@ -1,0 +1,186 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { writeLabelsFile } from "../devnet/labels-file.ts";
+import { type DevNode, startNode } from "../devnet/node.ts";
+import { freePort } from "../devnet/ports.ts";
+import { readRecording } from "../devnet/recording.ts";
+import { parseEnvironment } from "../src/config/environment.ts";
+import { examine, expectedOf } from "./doctor/checks.ts";
+import type { Finding } from "./doctor/machine.ts";
+import { tableOf } from "./doctor.ts";
+
+const chainId = 15658733;
+const path = fileURLToPath(new URL("../devnet/recording/a", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "doctor-"));
+let node: DevNode;
+const servers: Server[] = [];
+beforeAll(async () => {
+  node = await startNode({ recording: readRecording(path) });
+  await node.mineBlock({ transactions: [] });
+  writeLabelsFile(join(folder, "labels.sqlite"), ["eth", "test"]);
+});
+afterAll(async () => {
+  for (const server of servers) server.close();
+  await node.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function findingsOf(environment: Record<string, string>): Promise<Finding[]> {
+  const config = parseEnvironment(
+    {
+      NAMESPACE: "ens-test-env",
+      SUBGRAPH_COMPAT: "true",
+      LABELS_URL: `file:${join(folder, "labels.sqlite")}`,
+      PGLITE_DIRECTORY: join(folder, "new", "pglite"),
+      [`RPC_URL_${chainId}`]: node.url,
+      PORT: String(await freePort()),
+      ...environment,
+    },
+    () => "",
+  );
+  return examine(config);
+}
+
+/** A node behind a server that answers some requests itself. */
+async function behind(answer: (body: { method: string; params: unknown[] }) => unknown): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString();
+    const own = answer(JSON.parse(text));
+    const passed = own ?? (await (await fetch(node.url, { method: "POST", body: text })).json());
+    response.end(JSON.stringify(passed));
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const failure = (message: string) => ({ jsonrpc: "2.0", id: 1, error: { code: -32000, message } });
+const bad = (findings: readonly Finding[]) => findings.filter(({ state }) => state !== "ok");
+
+test("finds nothing wrong where a start would succeed, and leaves no folder behind", async () => {
+  const findings = await findingsOf({});
+  expect(bad(findings)).toEqual([]);
+  expect(findings.map(({ subject }) => subject)).toEqual([
+    ...Array<string>(3).fill(`RPC_URL_${chainId} (${new URL(node.url).host})`),
+    "clock",
+    "database",
+    "labels",
+    "port",
+    "first backfill",
+  ]);
+  expect(findings.find(({ subject }) => subject === "labels")?.found).toContain(
+    "set subgraph, versions 0 to 0, 2 labels",
+  );
+  expect(existsSync(join(folder, "new"))).toBe(false);
+});
+
+test("estimates the logs of the recording within a factor of two", async () => {
+  const found = (await findingsOf({})).at(-1)?.found ?? "";
+  const logs = Number(/about ([\d,]+) logs/.exec(found)?.[1]?.replaceAll(",", ""));
+  const { recording } = {
+    recording: readRecording(fileURLToPath(new URL("../devnet/recording/a", import.meta.url))),
+  };
+  const all = recording.receipts.reduce((sum, receipt) => sum + (receipt["logs"] as unknown[]).length, 0);
+  expect(logs).toBeGreaterThan(all / 2);
+  expect(logs).toBeLessThan(all * 2);
+});
+
+describe("a URL", () => {
+  const withNode = async (url: string, more = {}) =>
+    bad(await findingsOf({ [`RPC_URL_${chainId}`]: url, ...more }));
+
+  test("of another chain", async () => {
+    const url = await behind(({ method }) =>
+      method === "eth_chainId" ? { jsonrpc: "2.0", id: 1, result: "0x1" } : undefined,
+    );
+    expect(await withNode(url)).toMatchObject([
+      {
+        state: "fail",
+        found: `answers for chain 1, not for ${chainId}`,
+        remedy: `Correct or remove this URL of RPC_URL_${chainId}.`,
+      },
+    ]);
+  });
+
+  test("with short ranges, without receipts, traces and old state, and with a limited rate", async () => {
+    let latest = 0;
+    const url = await behind(({ method, params: [first, second] }) => {
+      const { fromBlock = "", toBlock = "" } = (first ?? {}) as Record<string, string>;
+      if (method === "eth_getLogs" && Number(toBlock) - Number(fromBlock) >= 100)
+        return failure("range too wide");
+      if (method === "eth_getBlockReceipts" || method === "debug_traceTransaction")
+        return failure("no such method");
+      if (method === "eth_getBalance") return failure(`missing trie node ${second}`);
+      if (method === "eth_getBlockByNumber" && first === "latest" && latest++ >= 11)
+        return failure("too many requests");
+      return undefined;
+    });
+    const found = await withNode(url, {
+      SUBGRAPH_COMPAT: "false",
+      PLUGINS: "subgraph,protocol-acceleration",
+    });
+    expect(found.map(({ state, found }) => `${state}: ${found.replace(/\d+ ms/, "n ms")}`)).toEqual([
+      "fail: no state of block 0: missing trie node 0x0",
+      "warning: no eth_getBlockReceipts: no such method",
+      "warning: eth_getLogs covers 100 blocks: range too wide",
+      "warning: no debug_traceTransaction: no such method",
+      "warning: 10 of 20 requests a second answered, median n ms; too many requests",
+    ]);
+    expect(found.at(-1)?.remedy).toContain("RPC_REQUESTS_PER_SECOND=5");
+  });
+
+  test("that does not answer is named without its key", async () => {
+    const found = await withNode(`${node.url},http://me:pa55@127.0.0.1:1/k3yk3yk3yk3yk3yk3y`);
+    expect(found).toMatchObject([{ subject: `RPC_URL_${chainId} entry 2 (127.0.0.1:1)`, state: "fail" }]);
+    expect(tableOf(found)).not.toMatch(/k3y|pa55/);
+  });
+});
+
+test("label sets, files, ports and databases that cannot be used", async () => {
+  const taken = createServer().listen(0);
+  servers.push(taken);
+  const { port } = taken.address() as AddressInfo;
+  const found = bad(
+    await findingsOf({
+      SUBGRAPH_COMPAT: "false",
+      PLUGINS: "registrars",
+      LABEL_SET_VERSION: "2",
+      PORT: String(port),
+      DATABASE_URL: "postgresql://names:pa55@127.0.0.1:1/names",
+      DATABASE_SCHEMA: "names_v1",
+    }),
+  ).filter(({ subject }) => !subject.startsWith("RPC"));
+  expect(found.map(({ subject, state }) => `${subject} ${state}`)).toEqual([
+    "database fail",
+    "labels fail",
+    "port fail",
+  ]);
+  expect(tableOf(found)).toMatch(/Set LABEL_SET_VERSION=0, or ingest/);
+  expect(tableOf(found)).not.toContain("pa55");
+});
+
+test("the cost of a backfill follows from the samples and docs/performance.md", () => {
+  const sample = {
+    blocks: 1_000_000,
+    sampled: 10_000,
+    logs: 20_000,
+    blocksWithLogs: 3_000,
+    range: 1_000,
+    requestsPerSecond: 20,
+  };
+  // 2 M logs; 300,000 blocks and 2,000 ranges with a tenth more, 20 a second; 0.61 + 0.77 kB for each log.
+  const names = expectedOf([sample], ["subgraph"]);
+  expect(names).toMatchObject({ logs: 2_000_000, requests: 332_200, bytes: 2.76e9 });
+  expect(names.hours).toBeCloseTo(332_200 / 20 / 3_600, 5);
+  // A fast node: 5,000 logs a second and 1.17 + 0.77 kB.
+  const all = expectedOf([{ ...sample, requestsPerSecond: 10_000 }], ["subgraph", "registrars"]);
+  expect(all.hours).toBeCloseTo(400 / 3_600, 5);
+  expect(all.bytes).toBe(3.88e9);
+});

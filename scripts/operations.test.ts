@@ -1,0 +1,103 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { describe, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const operations = read("docs/operations.md");
+const headings = [...operations.matchAll(/^## (.+)$/gm)].map(([, heading = ""]) => heading);
+const paths = globSync("{src,scripts}/**/*.ts", { cwd: root }).filter((path) => !path.endsWith(".test.ts"));
+const sources = paths.map((path) => ({ path, text: read(path) }));
+
+/** Warnings and errors that ask nobody to act: each says itself why. */
+const asksNothing = [
+  // Counted by kind; /api/indexing-status and docs/data-model.md explain the kinds.
+  "Skipped or repaired an odd event",
+  "Further events of this kind are only counted",
+  // Asked again within seconds.
+  "Could not fetch block",
+  "label service returned a label with a wrong hash",
+  // Names docs/subgraph.md.
+  "Searches within names read all names",
+  // A fault of the program, with its stack.
+  "} failed: ",
+];
+
+type Call = { path: string; text: string };
+
+/** Calls of a log: in `src` its warnings and errors, in `scripts`, whose log has no levels, all. */
+function logCalls({ path, text }: { path: string; text: string }): Call[] {
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const found: Call[] = [];
+  const visit = (node: ts.Node): void => {
+    if (
+      ts.isCallExpression(node) &&
+      /(^|\.)log$/.test(node.expression.getText()) &&
+      !node.getText().startsWith("console.")
+    ) {
+      const [first] = node.arguments;
+      const level = first !== undefined && ts.isStringLiteral(first) ? first.text : undefined;
+      if (level === "warn" || level === "error" || (path.startsWith("scripts/") && level === undefined))
+        found.push({ path, text: node.getText() });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+// What carries a section into a message.
+const carriers =
+  /seeOperations\(|\$\{see\}|sectionOf\(|\$\{away\}|\$\{reason\}|[Ss]ection\b|messageOf\(found\)|found\.reason|\$\{level\}/;
+
+describe("messages that ask an operator to act", () => {
+  const calls = sources.flatMap(logCalls);
+
+  test("are found", () => {
+    expect(calls.length).toBeGreaterThan(20);
+  });
+
+  test.each(calls)("$path: $text", ({ text }) => {
+    const isQuiet = asksNothing.some((message) => text.includes(message));
+    expect(carriers.test(text) || isQuiet).toBe(true);
+  });
+
+  test("name a section that docs/operations.md has", () => {
+    const named = sources.flatMap(({ text }) => [
+      ...[...text.matchAll(/seeOperations\("([^"]+)"\)/g)].map(([, section]) => section),
+      ...[...text.matchAll(/"([^"]+)" in docs\/operations\.md/g)].map(([, section]) => section),
+    ]);
+    const types =
+      /type Section =([^;]+);/.exec(read("src/log/json-log.ts"))?.[1]?.matchAll(/"([^"]+)"/g) ?? [];
+    const all = new Set(
+      [...named, ...[...types].map(([, section]) => section)].filter((name) => !name?.startsWith("$")),
+    );
+    expect(all.size).toBeGreaterThan(6);
+    for (const section of all) expect(headings).toContain(section);
+  });
+
+  test("alerts lead to a section that docs/operations.md has", () => {
+    const anchors = headings.map((heading) => heading.toLowerCase().replaceAll(" ", "-"));
+    const named = [...read("deploy/prometheus/rules.yaml").matchAll(/docs\/operations\.md#([\w-]+)/g)];
+    expect(named.length).toBeGreaterThan(10);
+    for (const [, anchor] of named) expect(anchors).toContain(anchor);
+  });
+});
+
+test("messages that docs/operations.md quotes are those of the program", () => {
+  // Without the marks between the parts of a text.
+  const plain = sources
+    .map(({ text }) => text.replace(/["`'] \+\s*["`']/g, "").replace(/\s+/g, " "))
+    .join("\n");
+  const quoted = [...operations.matchAll(/`([A-Z][a-z]+ [^`]+)`/g)].map(([, text = ""]) => text);
+  expect(quoted.length).toBeGreaterThan(15);
+  for (const text of quoted) {
+    const parts = text.split("…").map((part) => part.replace(/^[ .;,:]+|[ .;,:]+(RPC_URL_)?$/g, ""));
+    const [longest = ""] = parts.toSorted((one, other) => other.length - one.length);
+    // Of Postgres.
+    if (longest === "No space left on device") continue;
+    expect({ text, isThere: plain.includes(longest) }).toEqual({ text, isThere: true });
+  }
+});

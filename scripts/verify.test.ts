@@ -1,0 +1,169 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { PGlite } from "@electric-sql/pglite";
+import {
+  decodeFunctionData,
+  encodeAbiParameters,
+  type Hex,
+  namehash,
+  parseAbi,
+  parseAbiParameters,
+} from "viem";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseEnvironment } from "../src/config/environment.ts";
+import { createTables } from "../test/support/subgraph/endpoint.ts";
+import { questionsOf } from "./verify/questions.ts";
+import { compare, parseVerify } from "./verify.ts";
+
+const owner: Hex = `0x${"11".repeat(20)}`;
+const zero: Hex = `0x${"0".repeat(40)}`;
+const now = 1_700_000_000;
+const getData = parseAbi([
+  "function getData(uint256 id) view returns (address owner, uint32 fuses, uint64 expiry)",
+]);
+
+// The rule of NameWrapper.getData (ens-contracts, _clearOwnerAndFuses): once the expiry is past no fuses, and no owner if
+// PARENT_CANNOT_CONTROL (65536) is burned.
+const stored = new Map<Hex, { fuses: number; expiry: number }>([
+  [namehash("living.eth"), { fuses: 65_537, expiry: now + 1 }],
+  [namehash("lapsed.eth"), { fuses: 65_537, expiry: now - 1 }],
+  [namehash("parent.eth"), { fuses: 0, expiry: now - 1 }],
+]);
+const server = createServer(async (request, response) => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const { params } = JSON.parse(Buffer.concat(chunks).toString()) as { params: [{ data: Hex }] };
+  const { args } = decodeFunctionData({ abi: getData, data: params[0].data });
+  const { fuses = 0, expiry = 0 } = stored.get(`0x${args[0].toString(16).padStart(64, "0")}`) ?? {};
+  const isPast = expiry < now;
+  const shown = isPast && (fuses & 65_536) !== 0 ? zero : owner;
+  const result = encodeAbiParameters(parseAbiParameters("address, uint32, uint64"), [
+    shown,
+    isPast ? 0 : fuses,
+    BigInt(expiry),
+  ]);
+  response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result }));
+});
+let database: PGlite;
+let url: string;
+beforeAll(async () => {
+  database = await createTables();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  for (const [node, { fuses, expiry }] of stored)
+    await database.query(
+      "INSERT INTO wrapped_domain (id, domain_id, expiry_date, fuses, owner_id, change_block) VALUES ($1, $1, $2, $3, $4, 7)",
+      [node, expiry, fuses, owner],
+    );
+});
+afterAll(async () => {
+  server.close();
+  await database.close();
+});
+
+const config = () =>
+  parseEnvironment(
+    { NAMESPACE: "ens-test-env", SUBGRAPH_COMPAT: "true", LABELS_URL: "file:x", RPC_URL_15658733: url },
+    () => "",
+  );
+const wrapped = async (asked: { samples?: number; names?: string[]; block?: number; seed?: number }) => {
+  const run = (text: string, values?: unknown[]) => database.query<Record<string, unknown>>(text, values);
+  const all = await questionsOf(run, config(), { samples: 10, seed: 1, names: [], ...asked });
+  return all.filter(({ field }) => field === "getData");
+};
+const heads = new Map([[15658733, { number: 9, timestamp: now }]]);
+const compared = async (questions: Awaited<ReturnType<typeof wrapped>>) =>
+  compare(questions, { config: config(), heads, progress: () => {} });
+
+describe("name wrappers", () => {
+  test("hide owner and fuses of lapsed names, which is no difference", async () => {
+    expect(await compared(await wrapped({}))).toEqual({ compared: 3, unanswered: 0, differences: [] });
+  });
+
+  test("show other differences, lapsed or not", async () => {
+    await database.query(`UPDATE wrapped_domain SET fuses = 1 WHERE id = '${namehash("living.eth")}'`);
+    await database.query(
+      `UPDATE wrapped_domain SET expiry_date = expiry_date - 1 WHERE id = '${namehash("lapsed.eth")}'`,
+    );
+    const { differences } = await compared(await wrapped({}));
+    expect(differences.map(({ ours, theirs }) => [ours, theirs]).sort()).toEqual([
+      [`${owner}, 1, ${now + 1}`, `${owner}, 65537, ${now + 1}`],
+      [`${owner}, 65537, ${now - 2}`, `${zero}, 0, ${now - 1}`],
+    ]);
+  });
+});
+
+test("a seed repeats a choice; names are always compared, once; rows that changed after the block are not", async () => {
+  const ids = async (asked: Parameters<typeof wrapped>[0]) =>
+    (await wrapped(asked)).map(({ args }) => args[0]);
+  expect(await ids({ samples: 1, seed: 5 })).toEqual(await ids({ samples: 1, seed: 5 }));
+  expect(await ids({ samples: 0, names: ["lapsed.eth"] })).toEqual([BigInt(namehash("lapsed.eth"))]);
+  expect(await ids({ samples: 10, names: ["lapsed.eth"] })).toHaveLength(3);
+  expect(await ids({ block: 7 })).toHaveLength(3);
+  expect(await ids({ block: 6 })).toHaveLength(0);
+});
+
+test("with several chains, the registry that named a node last is asked, and none where several did", async () => {
+  const environment = {
+    NAMESPACE: "ens-test-env",
+    PLUGINS: "subgraph,lineanames",
+    DATASOURCES_FILE: "x",
+    LABELS_URL: "file:x",
+    RPC_URL_15658733: url,
+    RPC_URL_15658734: url,
+  };
+  const registry = { address: `0x${"22".repeat(20)}` };
+  const file = { "ens-test-env": { lineanames: { 15658734: { contracts: { Registry: registry } } } } };
+  const config = parseEnvironment(environment, () => JSON.stringify(file));
+  const [old, late, both] = ["old.eth", "late.linea.eth", "both.eth"].map((name) => namehash(name));
+  for (const [node, isMigrated] of [
+    [old, false],
+    [late, true],
+    [both, true],
+  ])
+    await database.query(
+      `INSERT INTO domain (id, subdomain_count, is_migrated, created_at, owner_id, change_block) VALUES ($1, 0, $2, 0, '${owner}', 7)`,
+      [node, isMigrated],
+    );
+  const events = [
+    [old, "15658733-5-1"],
+    [late, "15658734-5-1"],
+    [both, "15658733-6-1"],
+    [both, "15658734-6-1"],
+  ];
+  for (const [node, id] of events)
+    await database.query(
+      "INSERT INTO domain_event (id, type, block_number, transaction_id, domain_id) VALUES ($1, 'NewOwner', 5, '0x00', $2)",
+      [id, node],
+    );
+  const run = (text: string, values?: unknown[]) => database.query<Record<string, unknown>>(text, values);
+  const questions = await questionsOf(run, config, { samples: 10, seed: 1, names: [] });
+  const owners = questions.filter(({ field }) => field === "owner");
+  const { ENSv1RegistryOld } = config.datasources["ensroot"]?.contracts ?? {};
+  expect(new Map(owners.map(({ args, chainId, to }) => [args[0], `${chainId} ${to}`]))).toEqual(
+    new Map([
+      [old, `15658733 ${ENSv1RegistryOld?.address}`],
+      [late, `15658734 ${registry.address}`],
+    ]),
+  );
+  // Only the root chain's registry links names to resolvers.
+  expect(questions.filter(({ field }) => field === "resolver").map(({ args }) => args[0])).toEqual([old]);
+});
+
+describe("arguments", () => {
+  test("have defaults, and names as often as wanted", () => {
+    expect(parseVerify(["--name", "a.eth", "--name=b.eth", "--samples", "5", "--seed", "2"])).toEqual({
+      samples: 5,
+      seed: 2,
+      names: ["a.eth", "b.eth"],
+      block: undefined,
+    });
+    expect(parseVerify([])).toMatchObject({ samples: 200, names: [] });
+  });
+
+  test("are refused with all their faults", () => {
+    const faults = /^Unknown option --all\.\n--samples is "x"; expected a whole number from 0\.\n/;
+    expect(() => parseVerify(["--samples", "x", "--all"])).toThrow(faults);
+    expect(() => parseVerify(["--name"])).toThrow("--name needs a name.");
+  });
+});

@@ -1,0 +1,142 @@
+import { PGlite } from "@electric-sql/pglite";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { tableStatements } from "../../../test/support/create-tables.ts";
+import { tableIndexes } from "../../schema/indexes.ts";
+import {
+  areIndexesBuilt,
+  buildIndexes,
+  builtIndexesSql,
+  createSearchIndexes,
+  indexStatement,
+} from "./indexes.ts";
+
+test("names the schema in full, and builds online where the database can", () => {
+  const index = { name: "domain_by_owner", table: "domain", keys: "(owner_id, id)" };
+  expect(indexStatement(index, { schema: 'my"schema', isOnline: true })).toBe(
+    'CREATE INDEX CONCURRENTLY IF NOT EXISTS domain_by_owner ON "my""schema".domain USING btree (owner_id, id)',
+  );
+  expect(indexStatement(index, { schema: "s", isOnline: false, method: "gin" })).toBe(
+    'CREATE INDEX IF NOT EXISTS domain_by_owner ON "s".domain USING gin (owner_id, id)',
+  );
+});
+
+describe("over an index", () => {
+  let client: PGlite;
+  let statements: string[];
+  let lines: string[];
+  let failures: Error[];
+  beforeEach(async () => {
+    client = new PGlite();
+    for (const text of tableStatements()) await client.exec(text);
+    [statements, lines, failures] = [[], [], []];
+  });
+  afterEach(() => client.close());
+
+  const start = (states: (boolean | Error)[] = []) =>
+    buildIndexes({
+      isBackfilled: async () => {
+        const state = states.shift() ?? true;
+        if (state instanceof Error) throw state;
+        return state;
+      },
+      run: async (text, values) => {
+        const failure = text.startsWith("CREATE INDEX") ? failures.shift() : undefined;
+        if (failure) throw failure;
+        statements.push(text);
+        const { rows } = await client.query<Record<string, unknown>>(text, values);
+        return { rows };
+      },
+      schema: "public",
+      isEmbedded: true,
+      log: (level, line) => lines.push(`${level} ${line}`),
+      everyMs: 5,
+      retryMs: 5,
+    });
+  const built = async () => {
+    const { rows } = await client.query<{ built: string }>(`SELECT ${builtIndexesSql("public")} AS built`);
+    return rows[0]?.built;
+  };
+  const total = tableIndexes().length;
+
+  test("waits for the backfill, then builds all of them and says so", async () => {
+    expect(areIndexesBuilt(await built())).toBe(false);
+    const build = start([false, new Error("not yet"), false]);
+    expect(build.progress()).toBeUndefined();
+    await expect.poll(() => build.progress()?.built, { timeout: 15_000 }).toBe(total);
+    await expect
+      .poll(() => lines)
+      .toEqual([
+        `info Building ${total} indexes for queries; /ready waits for them.`,
+        expect.stringMatching(`^info Built ${total} indexes for queries in \\d+ s\\.$`),
+      ]);
+    expect(await built()).toBe(String(total));
+    expect(areIndexesBuilt(await built())).toBe(true);
+    build.stop();
+  });
+
+  test("after a restart builds only those that are missing", async () => {
+    const first = start();
+    await expect.poll(() => lines, { timeout: 15_000 }).toHaveLength(2);
+    first.stop();
+    await client.exec("DROP INDEX domain_by_owner; DROP INDEX name_tokens_by_owner");
+    expect(areIndexesBuilt(await built())).toBe(false);
+    statements = [];
+    const second = start();
+    await expect.poll(() => lines).toHaveLength(4);
+    expect(statements.filter((text) => text.startsWith("CREATE"))).toEqual([
+      'CREATE INDEX IF NOT EXISTS domain_by_owner ON "public".domain USING btree (owner_id, id)',
+      'CREATE INDEX IF NOT EXISTS name_tokens_by_owner ON "public".name_tokens USING btree (owner)',
+    ]);
+    second.stop();
+
+    statements = [];
+    const third = start();
+    await expect.poll(() => third.progress()).toEqual({ built: total, total });
+    expect(statements).toHaveLength(1);
+    expect(lines).toHaveLength(4);
+    third.stop();
+  });
+
+  test("goes on after an error", async () => {
+    failures = [new Error("no space left on device")];
+    const build = start();
+    await expect.poll(() => build.progress()?.built, { timeout: 15_000 }).toBe(total);
+    expect(lines.filter((line) => line.startsWith("warn"))).toEqual([
+      "warn An index for queries could not be built, trying again: no space left on device.",
+    ]);
+    build.stop();
+  });
+
+  test("tries again only when no other table is being built any more", async () => {
+    let [running, most, fails] = [0, 0, true];
+    const build = buildIndexes({
+      isBackfilled: async () => true,
+      run: async (text) => {
+        if (!text.startsWith("CREATE INDEX")) {
+          if (text.startsWith("SELECT")) most = Math.max(most, running);
+          return { rows: [] };
+        }
+        running += 1;
+        await new Promise((resolve) => setTimeout(resolve, fails ? 1 : 20));
+        running -= 1;
+        if (!fails) return { rows: [] };
+        fails = false;
+        throw new Error("deadlock detected");
+      },
+      schema: "public",
+      isEmbedded: false,
+      log: (level, line) => lines.push(`${level} ${line}`),
+      everyMs: 1,
+      retryMs: 1,
+    });
+    await expect.poll(() => build.progress()?.built, { timeout: 15_000 }).toBe(total);
+    expect(lines.filter((line) => line.startsWith("warn"))).toHaveLength(1);
+    expect(most).toBe(0);
+    build.stop();
+  });
+
+  test("searches go on without trigrams if the extension is not installed", async () => {
+    const run = (text: string) => client.query<Record<string, unknown>>(text);
+    expect((await createSearchIndexes(run, "public")).state).toBe("unavailable");
+  });
+});

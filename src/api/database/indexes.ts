@@ -1,0 +1,172 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { z } from "zod/v4";
+import { type Log, seeOperations } from "../../log/json-log.ts";
+import { quoted, type Statement } from "../../ponder/sql-client.ts";
+import { type TableIndex, tableIndexes } from "../../schema/indexes.ts";
+import "../../schema/ensv2.ts";
+import "../../schema/protocol-acceleration.ts";
+import "../../schema/registrars.ts";
+import "../../schema/subgraph.ts";
+import "../../schema/tokenscope.ts";
+
+/** How many of the indexes for queries there are, of how many. */
+export type IndexProgress = { built: number; total: number };
+
+const indexes = tableIndexes();
+const total = indexes.length;
+
+const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
+
+/** SQL expression: the number of indexes of this schema that queries can use, as a text. */
+export function builtIndexesSql(schema: string): string {
+  return `(SELECT count(*)::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = ${literal(schema)} AND i.indisvalid AND c.relname IN (${indexes.map(({ name }) => literal(name)).join(", ")}))`;
+}
+
+/** Whether that number, read as above, is all of them. */
+export const areIndexesBuilt = (built: string | null | undefined): boolean => Number(built) >= total;
+
+// An interrupted build leaves an index that is never used but keeps the name taken.
+function dropIfInvalid(schema: string, name: string): string {
+  const own = quoted(schema);
+  const found = `to_regclass(${literal(`${own}.${name}`)})`;
+  return (
+    `DO $$ BEGIN IF EXISTS (SELECT FROM pg_index WHERE indexrelid = ${found} AND NOT indisvalid) THEN ` +
+    `DROP INDEX ${own}.${name}; END IF; END $$`
+  );
+}
+
+/** The statement that builds an index; `isOnline` without blocking writes, which only a server can. */
+export function indexStatement(
+  { name, table, keys }: TableIndex,
+  { schema, isOnline, method = "btree" }: { schema: string; isOnline: boolean; method?: string },
+): string {
+  return `CREATE INDEX ${isOnline ? "CONCURRENTLY " : ""}IF NOT EXISTS ${name} ON ${quoted(schema)}.${table} USING ${method} ${keys}`;
+}
+
+type Options = {
+  /** Whether the backfill is complete: before, the indexes would slow it down. */
+  isBackfilled: () => Promise<boolean>;
+  /** Runs statements that may take hours, several at a time on a server. */
+  run: Statement;
+  schema: string;
+  isEmbedded: boolean;
+  log: Log;
+  everyMs?: number;
+  retryMs?: number;
+};
+
+/**
+ * Builds the indexes for queries once the backfill is complete, while the index follows the chains: those of three tables at a
+ * time. They last: after a restart only missing ones are built. `progress` is undefined until it begins.
+ */
+export function buildIndexes(options: Options): { progress(): IndexProgress | undefined; stop(): void } {
+  const { isBackfilled, log, everyMs = 1_000, retryMs = 10_000 } = options;
+  const stopped = new AbortController();
+  let progress: IndexProgress | undefined;
+  const wait = (ms: number) => pause(ms, undefined, { signal: stopped.signal, ref: false });
+
+  const work = async () => {
+    while (!(await isBackfilled().catch(() => false))) await wait(everyMs);
+    for (;;) {
+      try {
+        await buildMissing(options, stopped.signal, (now) => {
+          progress = now;
+        });
+        break;
+      } catch (error) {
+        if (stopped.signal.aborted) return;
+        log("warn", `An index for queries could not be built, trying again: ${messageOf(error)}.`, {
+          section: seeOperations("While indexes are built"),
+        });
+        await wait(retryMs);
+      }
+    }
+    if (options.isEmbedded) return;
+    const outcome = await createSearchIndexes(options.run, options.schema);
+    if (outcome.state === "ready") log("info", "Names can be searched by index.");
+    else log("warn", `Searches within names read all names: ${outcome.reason}. See docs/subgraph.md.`);
+  };
+  // Waiting ends with an error when it is stopped.
+  work().catch(() => undefined);
+  return { progress: () => progress, stop: () => stopped.abort() };
+}
+
+const tablesAtOnce = 3;
+
+const names = z.array(z.object({ relname: z.string() }));
+
+async function buildMissing(
+  { run, schema, isEmbedded, log }: Options,
+  signal: AbortSignal,
+  onProgress: (progress: IndexProgress) => void,
+): Promise<void> {
+  const { rows } = await run(
+    "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND i.indisvalid",
+    [schema],
+  );
+  const there = new Set(names.parse(rows).map(({ relname }) => relname));
+  const missing = indexes.filter(({ name }) => !there.has(name));
+  let built = total - missing.length;
+  onProgress({ built, total });
+  if (missing.length === 0) return;
+  log("info", `Building ${missing.length} indexes for queries; /ready waits for them.`);
+  const begun = Date.now();
+
+  // Building two indexes of one table at a time would wait for each other.
+  const tables = [...Map.groupBy(missing, ({ table }) => table)];
+  const worker = async () => {
+    for (let next = tables.shift(); next !== undefined && !signal.aborted; next = tables.shift()) {
+      const [table, ofTable] = next;
+      for (const index of ofTable) {
+        if (signal.aborted) return;
+        await run(dropIfInvalid(schema, index.name));
+        await run(indexStatement(index, { schema, isOnline: !isEmbedded }));
+        built += 1;
+        onProgress({ built, total });
+      }
+      await run(`ANALYZE ${quoted(schema)}.${table}`);
+    }
+  };
+  // All have ended before the next try: it takes an index that is still being built for one that was interrupted.
+  const workers = Array.from({ length: isEmbedded ? 1 : tablesAtOnce }, worker);
+  const failure = (await Promise.allSettled(workers)).find(({ status }) => status === "rejected");
+  if (failure?.status === "rejected") throw failure.reason;
+  if (!signal.aborted)
+    log(
+      "info",
+      `Built ${missing.length} indexes for queries in ${Math.round((Date.now() - begun) / 1000)} s.`,
+    );
+}
+
+const extensionRows = z.array(z.object({ schema: z.string() }));
+
+/** Whether the search indexes are there, or why not. */
+export type SearchIndexes = { state: "ready" } | { state: "unavailable"; reason: string };
+
+// Not in the index's own schema: the extension would go with it, and other indexes' search indexes with the extension.
+const createExtension = "CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA public";
+const findExtension =
+  "SELECT nspname AS schema FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'pg_trgm'";
+
+/**
+ * Creates the indexes that make substring and case-insensitive searches in names quick, without blocking writes. Where the
+ * extension is unavailable (in PGlite, or without the right to create it) searches go on without them.
+ */
+export async function createSearchIndexes(run: Statement, schema: string): Promise<SearchIndexes> {
+  try {
+    await run(createExtension);
+    const [extension] = extensionRows.parse((await run(findExtension)).rows);
+    const operators = `${quoted(extension?.schema ?? "public")}.gin_trgm_ops`;
+    for (const column of ["name", "label_name"]) {
+      const index = { name: `domain_${column}_search`, table: "domain", keys: `(${column} ${operators})` };
+      await run(dropIfInvalid(schema, index.name));
+      await run(indexStatement(index, { schema, isOnline: true, method: "gin" }));
+    }
+    return { state: "ready" };
+  } catch (error) {
+    return { state: "unavailable", reason: messageOf(error) };
+  }
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

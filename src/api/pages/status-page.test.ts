@@ -1,0 +1,350 @@
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Snapshot } from "../status/snapshot.ts";
+import type { CurrentStatus } from "../status/status-source.ts";
+import { type StatusSources, statusRoutes } from "./status-page.ts";
+
+const now = 1_768_400_400;
+const at = (secondsAgo: number, number: number) => ({ timestamp: now - secondsAgo, number });
+const config = { configType: "indefinite" as const, startBlock: at(100_000, 101) };
+
+function snapshotOf(
+  omnichainStatus: Snapshot["omnichainSnapshot"]["omnichainStatus"],
+  cursor: number,
+  chains: Snapshot["omnichainSnapshot"]["chains"],
+): Snapshot {
+  return {
+    strategy: "omnichain",
+    slowestChainIndexingCursor: cursor,
+    snapshotTime: now,
+    omnichainSnapshot: { omnichainStatus, chains, omnichainIndexingCursor: cursor },
+  };
+}
+
+const backfill = snapshotOf("omnichain-backfill", now - 75_000, {
+  "1": {
+    chainStatus: "chain-backfill",
+    config,
+    latestIndexedBlock: at(75_000, 150),
+    backfillEndBlock: at(0, 300),
+  },
+  "8453": { chainStatus: "chain-queued", config },
+});
+const following = (behind: number) =>
+  snapshotOf("omnichain-following", now - behind, {
+    "1": {
+      chainStatus: "chain-following",
+      config,
+      latestIndexedBlock: at(behind, 299),
+      latestKnownBlock: at(1, 300),
+    },
+  });
+
+const registryOf = () => {
+  const registry = new Registry();
+  const registers = [registry];
+  const gauge = (name: string, value: number, labels: Record<string, string> = {}) => {
+    const found = registry.getSingleMetric(name) as Gauge | undefined;
+    const metric = found ?? new Gauge({ name, help: name, labelNames: Object.keys(labels), registers });
+    metric.set(labels, value);
+  };
+  return { registry, registers, gauge };
+};
+
+type Given = Partial<StatusSources> & {
+  snapshot?: Snapshot;
+  stale?: CurrentStatus["stale"];
+  plugins?: string[];
+};
+
+let stop: () => void = () => undefined;
+afterEach(() => stop());
+
+function page({ snapshot, stale, plugins = ["subgraph"], ...given }: Given = {}) {
+  const statements: string[] = [];
+  const chains = [
+    { id: 1, name: "mainnet", rpc: { http: ["https://eth.example/v2/hunter2", "https://b.example"] } },
+    { id: 8453, name: "base", rpc: { http: ["https://user:hunter2@base.example"] } },
+  ];
+  const config = {
+    namespace: "mainnet",
+    plugins,
+    isSubgraphCompatible: false,
+    labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
+    databaseSchema: "names_v1",
+    indexedChainIds: [1, 8453],
+    chains,
+    databaseUrl: "postgresql://indexer:hunter2@db:5432/names",
+  };
+  const sources = {
+    config,
+    versions: {
+      runtime: "24.0.0",
+      indexingFramework: "0.17.7",
+      nsDb: "1",
+      nsIndexer: "1.2.3",
+      nsNormalize: "1",
+    },
+    labelSource: () => ({
+      version: "1.5.0",
+      schemaVersion: 1,
+      recordsCount: 12_345,
+      highestLabelSetVersion: 2,
+    }),
+    status: { current: () => snapshot && ({ snapshot, json: "", stale } satisfies CurrentStatus) },
+    database: {
+      row: async (sql: string) => {
+        statements.push(sql);
+        if (sql.includes("pg_database_size"))
+          return [JSON.stringify({ database: 3_221_225_472, schema: 1_048_576, cache: null })];
+        return [
+          JSON.stringify([
+            {
+              id: `0x${"ab".repeat(32)}`,
+              name: "<b>\u202e.eth",
+              since: "1700000000",
+              expiry: null,
+              registrant: `0x${"cd".repeat(20)}`,
+            },
+          ]),
+        ];
+      },
+    },
+    registry: undefined,
+    examples: new Map(),
+    process: { isIndexer: true, isEmbedded: false },
+    indexes: () => undefined as { built: number; total: number } | undefined,
+    hashOf: async () => `0x${"ef".repeat(32)}`,
+    clock: () => now * 1_000,
+    log: () => undefined,
+    onStop: (end: () => void) => {
+      stop = end;
+    },
+    ...given,
+  } satisfies StatusSources;
+  const app = statusRoutes(sources, { assets: "/assets/x", links: [["/", "Status"]] });
+  const ask = async (accept: string) => {
+    const response = await app.request("/", { headers: { accept } });
+    return { headers: response.headers, text: await response.text() };
+  };
+  return {
+    statements,
+    html: async () => (await ask("text/html")).text,
+    headers: async () => (await ask("text/html")).headers,
+    json: async () => JSON.parse((await ask("*/*")).text),
+  };
+}
+
+describe("what the service is doing", () => {
+  const counted = (events: number, blocks: number) => {
+    const { registry, gauge } = registryOf();
+    gauge("ponder_indexing_completed_events", events, { chain: "mainnet", event: "a" });
+    gauge("ponder_historical_total_blocks", 200, { chain: "mainnet" });
+    gauge("ponder_historical_cached_blocks", 50, { chain: "mainnet" });
+    gauge("ponder_historical_completed_blocks", blocks, { chain: "mainnet" });
+    return registry;
+  };
+
+  test.each([
+    ["starting", {}, "Starting"],
+    ["fetching", { snapshot: backfill, registry: counted(0, 100) }, "Fetching blocks"],
+    ["indexing", { snapshot: backfill, registry: counted(5, 100) }, "Indexing"],
+    ["indexing", { snapshot: backfill, registry: counted(0, 150) }, "Indexing"],
+    [
+      "building-indexes",
+      { snapshot: following(5), indexes: () => ({ built: 12, total: 70 }) },
+      "Building database indexes",
+    ],
+    ["live", { snapshot: following(5), indexes: () => ({ built: 70, total: 70 }) }, "Live"],
+    ["completed", { snapshot: snapshotOf("omnichain-completed", now - 9, {}) }, "Complete"],
+    ["stale", { snapshot: following(5), stale: { since: 1, reason: "The index is stale." } }, "Stale"],
+  ] as [string, Given, string][])("%s", async (phase, given, words) => {
+    const shown = page(given);
+    expect((await shown.json()).phase).toBe(phase);
+    const text = await shown.html();
+    expect(text).toContain(`<strong>${words}</strong>`);
+    expect(text.match(/<h1>/g)).toHaveLength(1);
+  });
+
+  test.each([
+    ["nothing while all is well", { snapshot: following(60) }, []],
+    ["a slow index", { snapshot: following(61) }, [/^The index is 1 min 1 s behind\./]],
+    [
+      "a deep reorganization",
+      { snapshot: following(5), stale: { since: 1, reason: "The chain contradicts the index: <b>" } },
+      [/^The chain contradicts the index/],
+    ],
+  ] as [string, Given, RegExp[]][])("says %s", async (_, given, expected) => {
+    const { problems } = await page(given).json();
+    expect(problems).toEqual(expected.map((text) => expect.stringMatching(text)));
+    const text = await page(given).html();
+    expect(text.match(/role="alert"/g) ?? []).toHaveLength(expected.length);
+    expect(text).not.toContain("<b>");
+  });
+
+  test("an outage of the label source", async () => {
+    const { registry, gauge } = registryOf();
+    gauge("names_labels_waiting", 7);
+    const { problems } = await page({ snapshot: backfill, registry }).json();
+    expect(problems).toEqual(["The label source does not respond. Indexing waits for 7 labels."]);
+  });
+
+  test("the database is away: the page is there within a second, and logs it once", async () => {
+    const logged: string[] = [];
+    const database = { row: () => Promise.reject(new Error("connect ECONNREFUSED")) };
+    const log = (_: string, message: string) => void logged.push(message);
+    const shown = page({ snapshot: following(5), database, log });
+    expect((await shown.json()).problems).toEqual([expect.stringMatching(/^The database does not respond/)]);
+    expect(await shown.html()).toContain("Live");
+    expect(new Set(logged).size).toBe(1);
+  });
+
+  test("a database or node that never answers does not hold up the page", async () => {
+    const never = () => new Promise<never>(() => undefined);
+    const shown = page({ snapshot: following(5), database: { row: never }, hashOf: never });
+    expect((await shown.json()).chains[0].head).toBeUndefined();
+  });
+});
+
+test("progress of each chain, with the hash of its head", async () => {
+  const { chains } = await page({ snapshot: backfill }).json();
+  // Blocks 101 to 150 of 101 to 300.
+  expect(chains[0]).toEqual({
+    id: 1,
+    name: "mainnet",
+    state: "backfill",
+    start: at(100_000, 101),
+    indexed: at(75_000, 150),
+    target: at(0, 300),
+    behind: 75_000,
+    percent: 25,
+    head: { block: 150, hash: `0x${"ef".repeat(32)}` },
+  });
+  expect(chains[1]).toMatchObject({ id: 8453, state: "queued", percent: 0 });
+});
+
+test("requests by chain and method, with failures and compute units", async () => {
+  const { registry, registers } = registryOf();
+  const labelNames = ["chain", "method"];
+  const answered = new Histogram({ name: "ponder_rpc_request_duration", help: "x", labelNames, registers });
+  const failed = new Counter({ name: "ponder_rpc_request_error_total", help: "x", labelNames, registers });
+  const logs = { chain: "mainnet", method: "eth_getLogs" };
+  for (let i = 0; i < 3; i++) answered.observe(logs, 12);
+  answered.observe({ chain: "mainnet", method: "eth_getBlockByNumber" }, 5);
+  answered.observe({ chain: "base", method: "eth_chainId" }, 5);
+  failed.inc(logs, 2);
+  const { rpc } = await page({ registry }).json();
+  expect(rpc).toEqual([
+    { chain: "base", method: "eth_chainId", answered: 1, failed: 0, units: 0 },
+    { ...logs, answered: 3, failed: 2, units: 180 },
+    { chain: "mainnet", method: "eth_getBlockByNumber", answered: 1, failed: 0, units: 20 },
+  ]);
+  expect(await page({ registry }).html()).toContain("200 compute units");
+});
+
+test("odd events by kind with the last ones; labels, database, configuration", async () => {
+  const { registry, registers, gauge } = registryOf();
+  const odd = new Counter({ name: "names_anomalies_total", help: "x", labelNames: ["anomaly"], registers });
+  odd.inc({ anomaly: "unknown-node" }, 1_234);
+  gauge("names_labels_healed", 3);
+  gauge("names_labels_unknown", 1);
+  const place = { chainId: 1, transactionHash: `0x${"77".repeat(32)}`, logIndex: 12 };
+  const shown = page({ registry, examples: new Map([["unknown-node", [place]]]) });
+  const facts = await shown.json();
+  expect(facts.anomalies).toEqual([{ kind: "unknown-node", count: 1_234, examples: [place] }]);
+  expect(facts.labels).toMatchObject({
+    labelSetId: "subgraph",
+    hitPercent: 75,
+    healed: 3,
+    recordsCount: 12_345,
+  });
+  expect(facts.database).toEqual({
+    kind: "Postgres",
+    schema: "names_v1",
+    schemaBytes: 1_048_576,
+    cacheBytes: null,
+    databaseBytes: 3_221_225_472,
+  });
+  const text = await shown.html();
+  expect(text).toContain("1,234");
+  expect(text).toContain("log 12 of");
+  expect(text).toContain("3 GiB");
+  expect(text).toContain("2 of mainnet, 1 of base");
+  expect(text + JSON.stringify(facts)).not.toContain("hunter2");
+});
+
+test("a reader shows what it does not count as such", async () => {
+  const shown = page({ snapshot: following(5), process: { isIndexer: false, isEmbedded: false } });
+  const facts = await shown.json();
+  expect([facts.rpc, facts.events, facts.labels.healed]).toEqual([undefined, undefined, undefined]);
+  expect(await shown.html()).toContain("The indexing process counts them");
+});
+
+test("many viewers share one statement for names and one for sizes", async () => {
+  const shown = page({ snapshot: following(5) });
+  const texts = await Promise.all(Array.from({ length: 20 }, () => shown.html()));
+  expect(shown.statements).toHaveLength(2);
+  for (const text of texts) {
+    expect(text).toContain(`<a href="/name/0x${"ab".repeat(32)}"><bdi>&lt;b&gt;\\u202e.eth</bdi></a>`);
+  }
+});
+
+test("names wait for the end of the backfill, whose tables have no indexes", async () => {
+  const shown = page({ snapshot: backfill });
+  expect(await shown.html()).toContain("Names are listed once the backfill is complete.");
+  expect(shown.statements).toHaveLength(1);
+});
+
+test.each([
+  [["subgraph"], "FROM registration r"],
+  [["registrars", "tokenscope"], "FROM registrar_actions a"],
+])("plugins %j list names by %s", async (plugins, table) => {
+  const shown = page({ snapshot: following(5), plugins });
+  await shown.html();
+  expect(shown.statements.some((sql) => sql.includes(table))).toBe(true);
+});
+
+test("its policy allows files of the service only, and caches keep nothing", async () => {
+  const headers = await page().headers();
+  expect(headers.get("content-security-policy")).toBe(
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  );
+  expect([headers.get("cache-control"), headers.get("vary")]).toEqual(["no-store", "Accept"]);
+});
+
+describe("rates", () => {
+  beforeEach(() => void vi.useFakeTimers({ now: now * 1_000, toFake: ["setInterval", "clearInterval"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  test("of events and chain time, and when the backfill ends by the latter", async () => {
+    const { registry, gauge } = registryOf();
+    let milliseconds = now * 1_000;
+    let cursor = now - 75_000;
+    const status = {
+      current: () => ({ snapshot: { ...backfill, slowestChainIndexingCursor: cursor }, json: "" }),
+    };
+    const shown = page({ status, registry, clock: () => milliseconds });
+    for (let sample = 0; sample < 3; sample++) {
+      gauge("ponder_indexing_completed_events", sample * 100);
+      await vi.advanceTimersByTimeAsync(5_000);
+      milliseconds += 5_000;
+      cursor += 2_500;
+    }
+    const { rate } = await shown.json();
+    // 200 events and 5,000 s of the chain in 10 s; 67,500 s of it are left.
+    expect(rate).toEqual({ seconds: 10, events: 20, fetchedBlocks: 0, chainSeconds: 500, expectedEnd: 135 });
+    expect(await shown.html()).toContain("in 2 min 15 s, by the chain time covered in the last 10 s");
+  });
+
+  test("a backfill in which nothing moves for a minute says so", async () => {
+    let milliseconds = now * 1_000;
+    const shown = page({ snapshot: backfill, clock: () => milliseconds });
+    for (let sample = 0; sample < 15; sample++) {
+      await vi.advanceTimersByTimeAsync(5_000);
+      milliseconds += 5_000;
+    }
+    expect((await shown.json()).problems).toEqual([
+      "Nothing was fetched or indexed for a minute. The log says what is waited for.",
+    ]);
+  });
+});

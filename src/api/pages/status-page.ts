@@ -1,0 +1,295 @@
+import { Hono } from "hono";
+import { html } from "hono/html";
+import type { Registry } from "prom-client";
+import type { Log } from "../../log/json-log.ts";
+import type { BlockRef } from "../../ponder/checkpoints.ts";
+import type { sharedExamples } from "../../ponder/process.ts";
+import { type Database, type DatabaseSize, readSize, shared } from "../database/client.ts";
+import type { ConfigContext } from "../endpoints/config.ts";
+import { isBackfilled, project, type Snapshot } from "../status/snapshot.ts";
+import type { StatusSource } from "../status/status-source.ts";
+import { chainFacts, indexedBlock, targetOf } from "./chain-facts.ts";
+import { type Counts, readCounts } from "./counts.ts";
+import { type Frame, facts, type Html, page, policy, section, table } from "./layout.ts";
+import { listOf, type Row } from "./name-page.ts";
+import { newestSql } from "./name-sql.ts";
+import { oddEvents, requests, values } from "./service-sections.ts";
+import { count, decimal, hash, shown, span } from "./text.ts";
+
+/** What the status page is made of. `clock` gives milliseconds. */
+export type StatusSources = ConfigContext & {
+  config: { chains: readonly { id: number; name: string; rpc: { http: readonly string[] } }[] };
+  status: Pick<StatusSource, "current">;
+  database: Database;
+  /** Metrics of this process. */
+  registry: Registry | undefined;
+  examples: ReturnType<typeof sharedExamples>;
+  process: { isIndexer: boolean; isEmbedded: boolean };
+  /** How many of the database's indexes for queries are built; undefined before their turn comes, and in readers. */
+  indexes: () => { built: number; total: number } | undefined;
+  /** Hash of a block; undefined if no node responds. */
+  hashOf: (chainId: number, block: number) => Promise<string | undefined>;
+  clock: () => number;
+  log: Log;
+  /** Calls `stop` when the process ends. */
+  onStop: (stop: () => void) => void;
+};
+
+/** What the service is doing. */
+type Phase = "starting" | "stale" | "fetching" | "indexing" | "building-indexes" | "live" | "completed";
+
+/** What was counted at a moment (milliseconds). */
+type Sample = { at: number; events: number; fetched: number; cursor: number };
+
+const sampleMs = 5_000;
+const mostSamples = 25;
+
+/** What was done a second over the last samples; undefined before the second one. */
+function rateOf(samples: readonly Sample[]) {
+  const [first, last] = [samples[0], samples.at(-1)];
+  if (first === undefined || last === undefined || last.at <= first.at) return undefined;
+  const seconds = (last.at - first.at) / 1_000;
+  const rate = (member: "events" | "fetched" | "cursor") =>
+    Math.max(0, last[member] - first[member]) / seconds;
+  return { seconds, events: rate("events"), fetchedBlocks: rate("fetched"), chainSeconds: rate("cursor") };
+}
+
+type StatusFacts = ReturnType<typeof describe>;
+
+/** Follows what the status page shows; what it returns reads it. */
+function createStatus(sources: StatusSources) {
+  const { config, status, database, registry, clock, log } = sources;
+  const samples: Sample[] = [];
+  const timer = setInterval(async () => {
+    const { events, blocks } = await readCounts(registry);
+    const snapshot = status.current()?.snapshot;
+    if (snapshot === undefined) return;
+    samples.push({
+      at: clock(),
+      events,
+      fetched: blocks.fetched,
+      cursor: snapshot.slowestChainIndexingCursor,
+    });
+    if (samples.length > mostSamples) samples.shift();
+  }, sampleMs).unref();
+  sources.onStop(() => clearInterval(timer));
+  const size = shared((signal) => readSize(database, config.databaseSchema, signal), 15_000, log);
+  const readNewest = async (signal: AbortSignal): Promise<Row[]> =>
+    JSON.parse((await database.row(newestSql(config.plugins), [], signal))[0] ?? "[]");
+  const newest = shared(readNewest, 2_000, log);
+  const heads = config.chains.map(({ id }) => {
+    const ask = async () => {
+      const block = indexedBlock(status.current()?.snapshot.omnichainSnapshot.chains[id]);
+      const found = block && (await sources.hashOf(id, block.number));
+      return block && found ? { block: block.number, hash: found } : undefined;
+    };
+    return shared(ask, 10_000, log);
+  });
+
+  return async () => {
+    const current = status.current();
+    const [counts, sized, names, ...found] = await Promise.all([
+      readCounts(registry),
+      size(),
+      current !== undefined && isBackfilled(current.snapshot) ? newest() : undefined,
+      ...heads.map((ask) => ask()),
+    ]);
+    const indexes = sources.indexes();
+    return describe(sources, {
+      building: indexes !== undefined && indexes.built < indexes.total ? indexes : undefined,
+      snapshot: current?.snapshot,
+      stale: current?.stale?.reason,
+      counts,
+      rate: rateOf(samples),
+      size: sized.value,
+      names: names?.value,
+      isAway: sized.isAway || names?.isAway === true,
+      heads: found.map(({ value }) => value),
+    });
+  };
+}
+
+type Found = {
+  building: { built: number; total: number } | undefined;
+  snapshot: Snapshot | undefined;
+  stale: string | undefined;
+  counts: Counts;
+  rate: ReturnType<typeof rateOf>;
+  size: DatabaseSize | undefined;
+  names: Row[] | undefined;
+  isAway: boolean;
+  heads: ({ block: number; hash: string } | undefined)[];
+};
+
+function describe({ config, versions, labelSource, examples, process, clock }: StatusSources, found: Found) {
+  const { snapshot, counts, rate, size, names, heads } = found;
+  const now = Math.floor(clock() / 1_000);
+  const distance = snapshot && project(snapshot, now).worstCaseDistance;
+  const phase = phaseOf(found);
+  const used = counts.labels;
+  const heals = used.healed + used.unknown;
+  const hitPercent = heals === 0 ? undefined : Math.round((1_000 * used.healed) / heals) / 10;
+  return {
+    phase,
+    problems: problemsOf(found, phase, distance),
+    distance,
+    rate: rate && { ...rate, expectedEnd: expectedEnd(found, phase) },
+    indexes: found.building,
+    events: process.isIndexer ? counts.events : undefined,
+    reorganizations: process.isIndexer ? counts.reorganizations : undefined,
+    chains: config.chains.map(({ id, name }, place) => {
+      const chain = snapshot?.omnichainSnapshot.chains[id];
+      return { ...chainFacts(chain, now), id, name, head: heads[place] };
+    }),
+    newestNames: names,
+    anomalies: counts.anomalies.map((one) => ({ ...one, examples: examples.get(one.kind) ?? [] })),
+    rpc: process.isIndexer ? counts.requests : undefined,
+    labels: { ...config.labelSet, ...labelSource(), hitPercent, ...(process.isIndexer ? used : {}) },
+    database: {
+      kind: process.isEmbedded ? "embedded" : "Postgres",
+      schema: config.databaseSchema,
+      schemaBytes: size?.schema,
+      cacheBytes: size?.cache,
+      databaseBytes: size?.database,
+    },
+    configuration: {
+      namespace: config.namespace,
+      mode: config.isSubgraphCompatible ? "subgraph" : "multichain",
+      plugins: [...config.plugins],
+      rpcUrls: config.chains.map(({ name, rpc }) => `${rpc.http.length} of ${name}`),
+      version: versions.nsIndexer,
+      ponder: versions.indexingFramework,
+      node: versions.runtime,
+    },
+  };
+}
+
+function phaseOf({ building, snapshot, stale, counts, rate }: Found): Phase {
+  if (snapshot === undefined) return "starting";
+  if (stale !== undefined) return "stale";
+  if (building !== undefined) return "building-indexes";
+  const { omnichainStatus } = snapshot.omnichainSnapshot;
+  if (omnichainStatus === "omnichain-following") return "live";
+  if (omnichainStatus === "omnichain-completed") return "completed";
+  const { blocks } = counts;
+  const isIdle = rate === undefined ? counts.events === 0 : rate.events === 0;
+  return isIdle && blocks.fetched < blocks.all ? "fetching" : "indexing";
+}
+
+/** Seconds to the end of the backfill at the present rate of chain time; undefined where that says nothing. */
+function expectedEnd({ snapshot, rate }: Found, phase: Phase): number | undefined {
+  if (snapshot === undefined || rate === undefined || rate.chainSeconds === 0) return undefined;
+  if (phase !== "fetching" && phase !== "indexing") return undefined;
+  const chains = Object.values(snapshot.omnichainSnapshot.chains);
+  const end = Math.max(...chains.map((chain) => targetOf(chain)?.timestamp ?? 0));
+  return Math.max(0, end - snapshot.slowestChainIndexingCursor) / rate.chainSeconds;
+}
+
+const patienceSeconds = 60;
+
+function problemsOf({ stale, counts, rate, isAway }: Found, phase: Phase, distance = 0): string[] {
+  const { waiting } = counts.labels;
+  const isBackfill = phase === "fetching" || phase === "indexing";
+  const stands =
+    isBackfill && rate?.events === 0 && rate.fetchedBlocks === 0 && rate.seconds > patienceSeconds;
+  const problems: [boolean, string][] = [
+    [stale !== undefined, stale ?? ""],
+    [isAway, "The database does not respond, or is too busy. Its figures are those of its last answer."],
+    [waiting > 0, `The label source does not respond. Indexing waits for ${count(waiting)} labels.`],
+    [
+      stands && waiting === 0,
+      "Nothing was fetched or indexed for a minute. The log says what is waited for.",
+    ],
+    [
+      phase === "live" && distance > patienceSeconds,
+      `The index is ${span(distance)} behind. A chain without new blocks, a slow node or a slow database holds it back.`,
+    ],
+  ];
+  return problems.filter(([holds]) => holds).map(([, text]) => text);
+}
+
+const phaseTexts: Record<Phase, string> = {
+  starting: "Starting",
+  stale: "Stale",
+  fetching: "Fetching blocks",
+  indexing: "Indexing",
+  "building-indexes": "Building database indexes",
+  live: "Live",
+  completed: "Complete",
+};
+
+function content(found: StatusFacts): Html {
+  const { phase, problems, distance } = found;
+  const behind =
+    (phase === "live" || phase === "building-indexes") && distance !== undefined
+      ? html`, <span data-distance>${span(distance)}</span> behind now`
+      : "";
+  return html`<p class="state ${problems.length > 0 ? "trouble" : phase}"><strong>${phaseTexts[phase]}</strong>${behind}</p>
+${problems.map((problem) => html`<p class="problem" role="alert">${shown(problem, 2_000)}</p>`)}
+${section("Progress", summary(found))}
+${section("Chains", chainsTable(found))}
+${section("Newest names", newestNames(found))}
+${oddEvents(found.anomalies)}
+${requests(found.rpc)}
+${values("Labels", found.labels)}
+${values("Database", found.database)}
+${values("Configuration", found.configuration)}`;
+}
+
+function summary({ phase, rate, events, reorganizations, distance, indexes }: StatusFacts): Html {
+  const end = rate?.expectedEnd;
+  return facts([
+    ["Behind now", distance === undefined ? undefined : html`<span data-distance>${span(distance)}</span>`],
+    ["Events indexed since the start", events === undefined ? undefined : count(events)],
+    ["Events a second", events === undefined ? undefined : rate && decimal(rate.events)],
+    [
+      "Expected end of the backfill",
+      end === undefined
+        ? undefined
+        : `in ${span(end)}, by the chain time covered in the last ${span(rate?.seconds ?? 0)}`,
+    ],
+    [
+      "Indexes built; until then queries are slow",
+      indexes && `${count(indexes.built)} of ${count(indexes.total)}`,
+    ],
+    [
+      "Reorganizations followed",
+      phase === "live" && reorganizations !== undefined ? count(reorganizations) : undefined,
+    ],
+  ]);
+}
+
+function chainsTable({ chains }: StatusFacts): Html {
+  const block = (one: BlockRef | undefined) => (one === undefined ? html`–` : html`${count(one.number)}`);
+  const rows = chains.map(({ id, name, state, head, ...chain }) => [
+    html`${name} <small>${id}</small>`,
+    html`<span class="state ${state}">${state}</span>`,
+    html`<span data-chain="${id}">${block(chain.indexed)}</span>`,
+    block(chain.target),
+    html`<progress max="1" value="${chain.percent / 100}" aria-label="${name}"></progress> ${chain.percent.toFixed(2)} %`,
+    html`${chain.behind === undefined ? "–" : span(chain.behind)}`,
+    head === undefined ? html`–` : html`${hash(head.hash)} <small>${count(head.block)}</small>`,
+  ]);
+  const head = ["Chain", "State", "Indexed block", "Of block", "Progress", "Age of block", "Hash of block"];
+  return table({ caption: "How far each chain is indexed", head, numeric: [2, 3, 5], rows });
+}
+
+function newestNames({ newestNames: names }: StatusFacts): Html {
+  const columns = "Name=name, Registered=since:time, Expires=expiry:time, By=registrant:address";
+  if (names?.length) return listOf("Names registered last", names, columns);
+  return html`<p class="note">${names ? "None yet." : "Names are listed once the backfill is complete."}</p>`;
+}
+
+/** GET /: the page for browsers, its facts as JSON for others. */
+export function statusRoutes(sources: StatusSources, frame: Frame): Hono {
+  const read = createStatus(sources);
+  return new Hono().get("/", async (c) => {
+    const found = await read();
+    const headers = { "cache-control": "no-store", vary: "Accept" };
+    if (!/\btext\/html\b/.test(c.req.header("accept") ?? "")) return c.json(found, 200, headers);
+    const { namespace } = found.configuration;
+    const title = `${phaseTexts[found.phase]} · ${namespace} · nsindex`;
+    const parts = { title, heading: html`Index of ${namespace}`, content: content(found), isLive: true };
+    return c.html(page(frame, parts), 200, { ...headers, "content-security-policy": policy });
+  });
+}

@@ -1,0 +1,69 @@
+import type { AbiEvent, Hex } from "viem";
+
+/** A value of an event as it was emitted: strings and bytes are their bytes in hex, those in a topic their hash. */
+type Emitted = Hex | bigint | readonly bigint[];
+
+/** Reads the arguments of a log, by name; undefined if its topics or its data are not exactly those of the event. */
+export type ArgumentReader = (
+  topics: readonly (Hex | null | undefined)[],
+  data: Hex,
+) => Record<string, Emitted> | undefined;
+
+/**
+ * The strict reader of an event. Libraries cut values that are too long for their type and take other numbers of topics;
+ * whatever a contract can't emit for this declaration is refused here. Types: uint, address, bytes, string, uint256[].
+ */
+export function argumentReader({ inputs }: AbiEvent): ArgumentReader {
+  const inTopics = inputs.filter(({ indexed }) => indexed);
+  const inData = inputs.filter(({ indexed }) => !indexed);
+  return (topics, data) => {
+    const args: Record<string, Emitted> = {};
+    if (topics.filter((topic) => topic !== null && topic !== undefined).length !== 1 + inTopics.length) {
+      return undefined;
+    }
+    if (data.length % 64 !== 2 || data.length < 2 + inData.length * 64) return undefined;
+    for (const [place, { name = "", type }] of inTopics.entries()) {
+      const word = topics[place + 1]?.slice(2) ?? "";
+      const value = isDynamic(type) ? (`0x${word}` as const) : staticValue(type, word);
+      if (value === undefined) return undefined;
+      args[name] = value;
+    }
+    for (const [place, { name = "", type }] of inData.entries()) {
+      const word = data.slice(2 + place * 64, 66 + place * 64);
+      const value = isDynamic(type) ? dynamicValue(type, word, data) : staticValue(type, word);
+      if (value === undefined) return undefined;
+      args[name] = value;
+    }
+    return args;
+  };
+}
+
+const isDynamic = (type: string) => type === "string" || type === "bytes" || type.endsWith("[]");
+
+function staticValue(type: string, word: string): Hex | bigint | undefined {
+  if (word.length !== 64) return undefined;
+  if (type === "address") return word.startsWith("0".repeat(24)) ? `0x${word.slice(24)}` : undefined;
+  if (type.startsWith("bytes")) {
+    const digits = Number(type.slice("bytes".length)) * 2;
+    return /^0*$/.test(word.slice(digits)) ? `0x${word.slice(0, digits)}` : undefined;
+  }
+  const value = BigInt(`0x${word}`);
+  return value >> BigInt(type.slice("uint".length)) === 0n ? value : undefined;
+}
+
+function dynamicValue(type: string, word: string, data: Hex): Hex | bigint[] | undefined {
+  const start = sizeAt(`0x${word}`, 0);
+  const length = start === undefined ? undefined : sizeAt(data, start);
+  if (start === undefined || length === undefined) return undefined;
+  const digits = length * (type.endsWith("[]") ? 64 : 2);
+  const values = data.slice(2 + (start + 32) * 2, 2 + (start + 32) * 2 + digits);
+  if (values.length !== digits) return undefined;
+  if (!type.endsWith("[]")) return `0x${values}`;
+  return Array.from({ length }, (_, place) => BigInt(`0x${values.slice(place * 64, place * 64 + 64)}`));
+}
+
+// An offset or a length of less than 4 GB; longer data do not fit into a block.
+function sizeAt(data: Hex, byteOffset: number): number | undefined {
+  const word = data.slice(2 + byteOffset * 2, 66 + byteOffset * 2);
+  return word.length === 64 && word.startsWith("0".repeat(56)) ? Number(`0x${word.slice(56)}`) : undefined;
+}

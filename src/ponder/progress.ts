@@ -1,0 +1,119 @@
+import type { ServerResponse } from "node:http";
+import { z } from "zod/v4";
+import { parseCheckpoint } from "./checkpoints.ts";
+import { expectOfPonder } from "./expected.ts";
+import type { Surface } from "./http-server.ts";
+import { databaseAway, isDatabaseAway, readText, type SqlClient } from "./sql-client.ts";
+
+const progress = z.object({
+  isReady: z.boolean().nullable(),
+  builtIndexes: z.string().nullable(),
+  chains: z.array(z.tuple([z.string(), z.number(), z.string()])).nullable(),
+});
+
+const progressSql = (builtIndexes: string) => `SELECT json_build_object(
+  'isReady', (SELECT (value ->> 'is_ready')::int = 1 FROM _ponder_meta LIMIT 1), 'builtIndexes', ${builtIndexes},
+  'chains', (SELECT json_agg(json_build_array(chain_name, chain_id, latest_checkpoint) ORDER BY chain_id)
+    FROM _ponder_checkpoint))::text`;
+
+const responseMs = 1_200;
+const probeMs = 600;
+
+/** What Ponder's own paths need to know of the API. */
+type ProgressOptions = {
+  /** True while the status says so, also of a range whose last blocks are not final yet. */
+  isBackfilling: () => boolean;
+  /** The indexes for queries: SQL for how many there are, as a text, and whether that is all. */
+  indexes: { sql: string; areBuilt: (built: string | null) => boolean };
+  /** The headers of every response. */
+  headers: Readonly<Record<string, string>>;
+};
+
+const ponderPaths = new Set(["/health", "/ready", "/status", "/metrics"]);
+
+/**
+ * Ponder's own paths: adds `headers` to all, and writes /ready and /status as Ponder does, but with 503 within two seconds
+ * while the database is away, where Ponder tries for a minute and then shows its stack, and /ready with 503 while
+ * `isBackfilling` or indexes are missing. All requests at a time share one statement.
+ */
+export function createProgress(
+  client: SqlClient,
+  { isBackfilling, indexes, headers }: ProgressOptions,
+): Pick<Surface, "respond" | "isDatabaseAway"> {
+  const sql = progressSql(indexes.sql);
+  let reading: Promise<z.infer<typeof progress>> | undefined;
+  const read = () => {
+    reading ??= readText(client, sql, responseMs)
+      .then((text) => expectOfPonder(progress, JSON.parse(String(text)), "_ponder_meta"))
+      .finally(() => {
+        reading = undefined;
+      });
+    return reading;
+  };
+  // An embedded database is a part of this process: it may be busy for long, but never away.
+  const within = "connect" in client ? settleWithin : <T>(work: Promise<T>) => work;
+
+  const writeReady = ({ isReady, builtIndexes }: Progress, outgoing: ServerResponse) => {
+    if (isReady !== true || isBackfilling()) writeText(outgoing, 503, "Historical indexing is not complete.");
+    else if (indexes.areBuilt(builtIndexes)) writeText(outgoing, 200, "");
+    else writeText(outgoing, 503, "The database's indexes are being built.");
+  };
+
+  return {
+    respond(path, outgoing) {
+      if (!ponderPaths.has(path)) return false;
+      for (const [name, value] of Object.entries(headers)) outgoing.setHeader(name, value);
+      const write = path === "/ready" ? writeReady : path === "/status" ? writeStatus : undefined;
+      if (write === undefined) return false;
+      within(read(), responseMs)
+        .then((found) => write(found, outgoing))
+        .catch(() => writeJson(outgoing, 503, databaseAway));
+      return true;
+    },
+    isDatabaseAway: () =>
+      within(read(), probeMs).then(
+        () => false,
+        (error) => error instanceof LateError || isDatabaseAway(error),
+      ),
+  };
+}
+
+type Progress = z.infer<typeof progress>;
+
+function writeStatus({ chains }: Progress, outgoing: ServerResponse): void {
+  const entries = (chains ?? []).map(([name, id, checkpoint]) => {
+    const { number, timestamp } = parseCheckpoint(checkpoint).block;
+    return [name, { id, block: { number, timestamp } }];
+  });
+  writeJson(outgoing, 200, Object.fromEntries(entries));
+}
+
+const writeJson = (outgoing: ServerResponse, status: number, body: object) =>
+  writeText(outgoing, status, JSON.stringify(body), "application/json");
+
+function writeText(
+  outgoing: ServerResponse,
+  status: number,
+  text: string,
+  type = "text/plain; charset=UTF-8",
+) {
+  outgoing
+    .writeHead(status, {
+      "content-type": type,
+      "content-length": Buffer.byteLength(text),
+      "access-control-allow-origin": "*",
+      ...(status === 503 ? { "retry-after": "5" } : {}),
+    })
+    .end(text);
+}
+
+async function settleWithin<T>(work: Promise<T>, milliseconds: number): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  // A response that came while the event loop was held is read before.
+  const timer = setTimeout(() => setImmediate(() => reject(new LateError())), milliseconds);
+  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
+}
+
+class LateError extends Error {
+  override name = "LateError";
+}

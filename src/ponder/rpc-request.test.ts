@@ -1,0 +1,60 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { checkedUrls } from "../rpc/checked-rpc.ts";
+import { requestResult, rpcTarget } from "./rpc-request.ts";
+
+// RFC 7617, section 2: its own example of user name and password.
+const example = "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==";
+
+// A node that wants them.
+const server = createServer((request, response) => {
+  const isKnown = request.headers.authorization === example;
+  response.statusCode = isKnown ? 200 : 401;
+  response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: isKnown ? "0x1" : undefined }));
+});
+let url: string;
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = `http://Aladdin:open%20sesame@127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => server.close());
+
+test("user name and password of a URL become a header", () => {
+  expect(rpcTarget("https://Aladdin:open%20sesame@node.example/v2/x?y=1")).toEqual({
+    url: "https://node.example/v2/x?y=1",
+    headers: { "content-type": "application/json", authorization: example },
+  });
+});
+
+test.each(["https://node.example/v2/x", "http://localhost:8545"])("%s stays as it is", (text) => {
+  expect(rpcTarget(text)).toEqual({ url: text, headers: { "content-type": "application/json" } });
+});
+
+test("a password with a lone percent sign is sent as it is", () => {
+  const { headers } = rpcTarget("https://a:50%@node.example");
+  expect(headers["authorization"]).toBe(`Basic ${btoa("a:50%")}`);
+});
+
+test("a node behind a password answers the checks before a start", async () => {
+  expect(await requestResult(url, "eth_chainId", [])).toBe("0x1");
+});
+
+test("and the framework, whose own client cannot reach it", async () => {
+  const urls = checkedUrls([url], {
+    chain: "mainnet",
+    chainId: 0,
+    crossCheckShare: 0,
+    isOurs: () => false,
+    log: () => {},
+    count: () => {},
+    doubt: () => {},
+    random: () => 0.5,
+    now: () => 0,
+  });
+  const [backend] = urls.map((text) => {
+    throw new Error(`created a client for ${text}`);
+  }) as unknown as { hostname: string; request(body: { method: string }): Promise<unknown> }[];
+  expect(backend?.hostname).toBe("127.0.0.1");
+  expect(await backend?.request({ method: "eth_blockNumber" })).toBe("0x1");
+});

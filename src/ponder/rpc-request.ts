@@ -1,0 +1,69 @@
+/**
+ * Where a request to an RPC URL goes, and with which headers: user name and password of the URL become one, since `fetch` takes
+ * no URL that holds them.
+ */
+export function rpcTarget(text: string): { url: string; headers: Record<string, string> } {
+  const headers = { "content-type": "application/json" };
+  const url = new URL(text);
+  if (!hasCredentials(text)) return { url: text, headers };
+  const credentials = `${decoded(url.username)}:${decoded(url.password)}`;
+  url.username = "";
+  url.password = "";
+  return {
+    url: url.href,
+    headers: { ...headers, authorization: `Basic ${Buffer.from(credentials).toString("base64")}` },
+  };
+}
+
+/** Whether a URL holds a user name or password. */
+export function hasCredentials(text: string): boolean {
+  const { username, password } = new URL(text);
+  return username !== "" || password !== "";
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // A lone percent sign stands for itself.
+  }
+}
+
+/** Sends a JSON-RPC request. Rejects without a response, and once `signal` is aborted. */
+export function postRpc(
+  text: string,
+  { method, params }: { method: string; params: readonly unknown[] },
+  signal: AbortSignal = AbortSignal.timeout(10_000),
+): Promise<Response> {
+  const { url, headers } = rpcTarget(text);
+  return fetch(url, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    signal,
+  });
+}
+
+/** The result of a JSON-RPC request, as the node gives it. Rejects without a response in JSON within 10 seconds. */
+export async function requestResult(url: string, method: string, params: unknown[]): Promise<unknown> {
+  const response = await postRpc(url, { method, params });
+  return ((await response.json()) as { result?: unknown }).result;
+}
+
+/** The chain id that an RPC URL serves; throws without a valid response within 10 seconds. */
+export async function requestChainId(url: string): Promise<number> {
+  const result = await requestResult(url, "eth_chainId", []);
+  if (typeof result !== "string" || !/^0x[0-9a-fA-F]+$/.test(result))
+    throw new Error("no chain id in the response");
+  return Number(result);
+}
+
+/** The hash of a block at an RPC URL; undefined if it has no such block. Rejects without a valid response in 10 seconds. */
+export async function requestHash(url: string, number: number): Promise<string | undefined> {
+  const result = await requestResult(url, "eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);
+  if (result === null) return undefined;
+  const hash = (result as { hash?: unknown } | undefined)?.hash;
+  if (typeof hash !== "string" || !/^0x[0-9a-fA-F]{64}$/.test(hash))
+    throw new Error("no block hash in the response");
+  return hash.toLowerCase();
+}

@@ -1,0 +1,48 @@
+import { getTableName, type Table } from "drizzle-orm";
+
+type Column = { name: string };
+
+/** What an index is sorted by: a column, or the first 256 characters of one whose values may be longer than an index entry. */
+type Key = Column | { prefixOf: Column };
+
+/** Keys of an index, or also the condition of the rows that it has, in SQL. */
+type Keys = readonly Key[] | { on: readonly Key[]; where: string };
+
+const definitions = new Map<Table, Record<string, Keys>>();
+
+/**
+ * The table, with indexes for queries, by what they are sorted by. Ponder would drop its own after each crash and build them again
+ * before it goes on: these are built once (src/api/database/indexes.ts).
+ */
+export function indexed<T extends Table>(table: T, define: (table: T) => Record<string, Keys>): T {
+  definitions.set(table, define(table));
+  return table;
+}
+
+export const prefixOf = (column: Column): Key => ({ prefixOf: column });
+
+/** An index: its name and its table's name in SQL, and what CREATE INDEX has behind the table. */
+export type TableIndex = { name: string; table: string; keys: string };
+
+/** The indexes of all tables whose modules are loaded. */
+export function tableIndexes(): TableIndex[] {
+  return [...definitions].flatMap(([one, indexes]) => {
+    const table = getTableName(one);
+    return Object.entries(indexes).map(([name, keys]) => ({
+      name: `${table}_${sqlName(name)}`,
+      table,
+      keys: "where" in keys ? `(${listOf(keys.on)}) WHERE ${keys.where}` : `(${listOf(keys)})`,
+    }));
+  });
+}
+
+function listOf(keys: readonly Key[]): string {
+  return keys
+    .map((key) => ("prefixOf" in key ? `left(${sqlName(key.prefixOf.name)}, 256)` : sqlName(key.name)))
+    .join(", ");
+}
+
+// ponder: columns are named in snake case after their keys.
+function sqlName(key: string): string {
+  return key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
