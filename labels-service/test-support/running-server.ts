@@ -1,5 +1,5 @@
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLabelsServer, type ServerLimits } from "../http/server.ts";
@@ -50,13 +50,16 @@ export async function startServer(limits: Partial<ServerLimits> = {}) {
     new Promise<number>((resolve, reject) => {
       server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
     });
+  const sockets: Socket[] = [];
+  server.on("connection", (socket) => sockets.push(socket));
+  const received = () => sockets.reduce((bytes, socket) => bytes + socket.bytesRead, 0);
   const stop = async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     database.close();
     rmSync(folder, { recursive: true });
   };
-  return { base, port, database, databasePath, older, logged, ask, post, connections, stop };
+  return { base, port, database, databasePath, older, logged, ask, post, connections, received, stop };
 }
 
 /** What `ask` gives for an error body. */
