@@ -132,6 +132,7 @@ async function check(run: Statement, chains: readonly IndexedChain[], asked: Ret
     log: (_level, message, fields) => console.error(`${message} ${JSON.stringify(fields)}`),
     count: () => {},
     doubt: () => {},
+    keepHead: () => {},
     isOurs: () => true,
     random: randomOf(asked.seed),
     now: Date.now,

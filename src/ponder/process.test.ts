@@ -1,6 +1,6 @@
 import { Gauge, Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { mapOwnStacksOnly, metricsRegistry, ponderLogger, ponderProcess } from "./process.ts";
+import { mapOwnStacksOnly, metricsRegistry, ponderLogger, ponderProcess, retriedHeads } from "./process.ts";
 
 const gaugeNames = [
   "ponder_historical_total_blocks",
@@ -24,7 +24,7 @@ function globalsOf({ command = "start", admin = undefined as unknown } = {}) {
   const scope = {
     PONDER_COMMON: {
       options: { command },
-      logger: { info: keep, warn: keep, error: keep },
+      logger: { info: keep, warn: keep as (line?: unknown) => void, error: keep },
       metrics: { ...metrics, registry: registers[0] },
       shutdown,
       apiShutdown: shutdown,
@@ -133,4 +133,21 @@ test("leaves Node's own stacks as they are", () => {
   const errors: Parameters<typeof mapOwnStacksOnly>[0] = {};
   mapOwnStacksOnly(errors);
   expect(errors?.prepareStackTrace).toBeUndefined();
+});
+
+test("a head that Ponder gave up is no longer taken for a duplicate of the same block", () => {
+  const { scope } = globalsOf();
+  const lines: unknown[] = [];
+  scope.PONDER_COMMON.logger.warn = (line?: unknown) => void lines.push(line);
+  const keep = retriedHeads(8453, scope);
+  const [failed, sameBlock, other] = [{ hash: "0xa" }, { hash: "0xa" }, { hash: "0xb" }];
+  for (const head of [failed, sameBlock, other]) keep(head);
+  const warn: (line: object) => void = scope.PONDER_COMMON.logger.warn;
+  const hashes = () => [failed, sameBlock, other].map(({ hash }) => hash);
+  warn({ msg: "Failed to fetch latest block", chain_id: 1, hash: "0xa" });
+  warn({ msg: "Received JSON-RPC error", chain_id: 8453, hash: "0xa" });
+  expect(hashes()).toEqual(["0xa", "0xa", "0xb"]);
+  warn({ msg: "Failed to fetch latest block", chain_id: 8453, hash: "0xa" });
+  expect(hashes()).toEqual(["", "", "0xb"]);
+  expect(lines).toHaveLength(3);
 });

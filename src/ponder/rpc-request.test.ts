@@ -49,6 +49,7 @@ test("and the framework, whose own client cannot reach it", async () => {
     log: () => {},
     count: () => {},
     doubt: () => {},
+    keepHead: () => {},
     random: () => 0.5,
     now: () => 0,
   });

@@ -1,3 +1,5 @@
+import { http } from "viem";
+
 /**
  * Where a request to an RPC URL goes, and with which headers: user name and password of the URL become one, since `fetch` takes
  * no URL that holds them.
@@ -20,6 +22,22 @@ export function hasCredentials(text: string): boolean {
   const { username, password } = new URL(text);
   return username !== "" || password !== "";
 }
+
+/**
+ * A client of a URL that holds a user name or password, in the form of Ponder's.
+ * ponder: cannot send requests to such a URL. The transport of its library can, and its errors are the same.
+ */
+export function backendWithCredentials(text: string) {
+  const { url, headers } = rpcTarget(text);
+  const limits = { timeout: 10_000, maxResponseBodySize: mostResponseBytes };
+  const { request } = http(url, { fetchOptions: { headers }, ...limits })({ retryCount: 0 });
+  return {
+    hostname: new URL(url).hostname,
+    request: (body: unknown): Promise<unknown> => request(body as never),
+  };
+}
+
+const mostResponseBytes = 512 * 1024 * 1024;
 
 function decoded(part: string): string {
   try {

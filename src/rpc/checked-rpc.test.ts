@@ -37,6 +37,7 @@ function checked(byHost: Record<string, Request>, crossCheckShare = 0, chainId =
   const log = vi.fn();
   const count = vi.fn();
   const doubt = vi.fn();
+  const keepHead = vi.fn();
   const urls = checkedUrls(
     Object.keys(byHost).map((host) => `http://${host}/secret`),
     {
@@ -47,6 +48,7 @@ function checked(byHost: Record<string, Request>, crossCheckShare = 0, chainId =
       log,
       count,
       doubt,
+      keepHead,
       random: () => 0.5,
       now: () => clock.time,
     },
@@ -61,6 +63,7 @@ function checked(byHost: Record<string, Request>, crossCheckShare = 0, chainId =
     clock,
     log,
     doubt,
+    keepHead,
     kinds,
     hosts: backends.map(({ hostname }) => hostname),
     request: backends[0]!.request,
@@ -454,4 +457,44 @@ test("a block with another hash than its logs is asked for once more", async () 
   const block = { method: "eth_getBlockByNumber", params: [blockNumber, true] };
   expect(await request(block)).toEqual(await honest(block));
   expect(kinds()).toContain("moody refused");
+});
+
+test("a block that a node named, but replaced, is given up at once: JSON-RPC's invalid answer is not asked for again", async () => {
+  const named = `0x${"5".repeat(64)}`;
+  const one: Request = async (body) => {
+    const answer = (await honest(body)) as Answer;
+    return body.method === "eth_getBlockByNumber" && body.params?.[0 as never] === "latest"
+      ? { ...answer, hash: named }
+      : answer;
+  };
+  const failing: Request = async (body) => {
+    if (body.method === "eth_getLogs") throw new Error("unknown block");
+    return one(body);
+  };
+  const { request, keepHead } = checked({ one: failing });
+  const head = (await request({ method: "eth_getBlockByNumber", params: ["latest", true] })) as Answer;
+  expect(keepHead.mock.calls).toEqual([[head]]);
+  const truth = (await honest({ method: "eth_getBlockByNumber", params: ["latest", false] })) as Answer;
+  const expected = {
+    message: `Gave up a block of one: block ${Number(head["number"])} is ${truth["hash"]} there, no longer ${named}.`,
+    code: -32_700,
+  };
+  await expect(request(getLogs({ blockHash: named }))).rejects.toMatchObject(expected);
+  await expect(request({ method: "eth_getBlockByHash", params: [named, true] })).rejects.toMatchObject(
+    expected,
+  );
+});
+
+test("a node that is behind is asked again for the logs of a block", async () => {
+  const head = (await honest({ method: "eth_getBlockByNumber", params: ["latest", true] })) as Answer;
+  let isBehind = false;
+  const one: Request = async (body) => {
+    if (!isBehind) return honest(body);
+    if (body.method === "eth_getLogs") throw new Error("unknown block");
+    return null;
+  };
+  const { request } = checked({ one });
+  await request({ method: "eth_getBlockByNumber", params: ["latest", true] });
+  isBehind = true;
+  await expect(request(getLogs({ blockHash: head["hash"] }))).rejects.toThrow(/^unknown block$/);
 });

@@ -1,5 +1,4 @@
-import { http } from "viem";
-import { hasCredentials, rpcTarget } from "../ponder/rpc-request.ts";
+import { backendWithCredentials, hasCredentials } from "../ponder/rpc-request.ts";
 import { hasNoWitness, recheck } from "./cached-ranges.ts";
 import {
   type AnsweredLogs,
@@ -16,6 +15,7 @@ import {
   bloomOf,
   differingBlocks,
   type Header,
+  headerIn,
   headerProblem,
   type LogsFilter,
   matches,
@@ -23,6 +23,7 @@ import {
   queryOf,
   type RpcLog,
   silentBlock,
+  WrongAnswerError,
 } from "./log-answers.ts";
 import {
   anotherThan,
@@ -90,19 +91,6 @@ function checkedBackends(
   }));
 }
 
-/**
- * ponder: cannot send requests to a URL that holds a user name or password. The transport of its library can, and its errors are
- * the same.
- */
-function backendWithCredentials(text: string): Backend {
-  const { url, headers } = rpcTarget(text);
-  const limits = { timeout: 10_000, maxResponseBodySize: mostResponseBytes };
-  const { request } = http(url, { fetchOptions: { headers }, ...limits })({ retryCount: 0 });
-  return { hostname: new URL(url).hostname, request: (body) => request(body as never) };
-}
-
-const mostResponseBytes = 512 * 1024 * 1024;
-
 async function checkedRequest(chain: CheckedChain, node: Node, body: RpcRequest): Promise<unknown> {
   await requireSameChain(chain.nodes, node);
   try {
@@ -131,11 +119,15 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
 
 async function requestLogs(chain: CheckedChain, node: Node, request: LogsRequest): Promise<RpcLog[]> {
   const { nodes, answered } = chain;
-  const logs = await soundLogs(nodes, node, request);
-  if (request.query.blockHash !== undefined) {
-    await checkLiveLogs(chain, node, { logs, blockHash: request.query.blockHash, filter: request.filter });
+  const { blockHash } = request.query;
+  if (blockHash !== undefined) {
+    const logs = await soundLogs(nodes, node, request).catch(async (error) => {
+      throw (await otherBlock(chain, node, blockHash)) ?? error;
+    });
+    await checkLiveLogs(chain, node, { logs, blockHash, filter: request.filter });
     return logs;
   }
+  const logs = await soundLogs(nodes, node, request);
   const isDue = isCheckDue(nodes, node, logs);
   const answer = isDue ? await crossChecked(nodes, { node, logs }, request) : { node, logs };
   addCredit(answered);
@@ -211,27 +203,32 @@ async function checkLiveLogs(
 const mostHeaders = 512;
 
 async function requestBlock(chain: CheckedChain, node: Node, body: RpcRequest): Promise<unknown> {
-  const { nodes } = chain;
+  const { nodes, headers } = chain;
   const [wanted, isFull] = body.params as [unknown, unknown];
   const answer = node.request(body);
   const isByHash = body.method === "eth_getBlockByHash" && typeof wanted === "string";
   // Its logs are requested at the same time: they are checked when the header is there.
-  if (isByHash)
+  if (isByHash) {
+    const known = headers.get(wanted);
+    const header = answer.then(headerIn, () => undefined);
     keepHeader(
       chain,
       wanted,
-      answer.then(headerIn, () => undefined),
+      header.then((found) => found ?? known),
     );
+  }
   const response = await answer;
   const isNumber = typeof wanted === "string" && wanted.startsWith("0x") && !isByHash;
   // ponder: would give up a whole range for a block that a node does not know yet, or for once.
-  if (response === null && (isNumber || isByHash)) throw refusal(nodes, node, `it has no block ${wanted}`);
+  if (response === null && (isNumber || isByHash))
+    throw (await otherBlock(chain, node, wanted)) ?? refusal(nodes, node, `it has no block ${wanted}`);
   const block = headerIn(response);
   if (block === undefined) return response;
   if ((isByHash && block.hash !== wanted) || (isNumber && Number(block.number) !== Number(wanted))) {
     throw refusal(nodes, node, `block ${block.hash} was not asked for`);
   }
   node.refused = 0;
+  if (wanted === "latest") nodes.keepHead(response as Header);
   if (isNumber && isFull === true) return checkedBlock(chain, node, { body, response, block });
   keepHeader(chain, block.hash, Promise.resolve(block));
   return response;
@@ -266,13 +263,6 @@ async function checkedBlock(
   return response;
 }
 
-/** What the checks read of a block; undefined for an answer that is not one, which Ponder refuses. */
-function headerIn(answer: unknown): Header | undefined {
-  const { number, hash, logsBloom } = isObject(answer) ? (answer as Partial<Header>) : {};
-  const isHeader = [number, hash, logsBloom].every((part) => typeof part === "string");
-  return isHeader ? ({ number, hash, logsBloom } as Header) : undefined;
-}
-
 function keepHeader({ headers }: CheckedChain, hash: string, header: Promise<Header | undefined>) {
   headers.set(hash, header);
   const [oldest] = headers.keys();
@@ -284,4 +274,19 @@ async function headerOf({ nodes, headers }: CheckedChain, node: Node, hash: stri
   const known = await headers.get(hash);
   if (known !== undefined) return known;
   return headerIn(await askMore(nodes, node, { method: "eth_getBlockByHash", params: [hash, false] }));
+}
+
+/**
+ * The error for a block that a node named, but does not have: the node has another one at its height, so that asking again, for
+ * a minute as Ponder does, can't help. Undefined if the node may only be behind.
+ */
+async function otherBlock({ nodes, headers }: CheckedChain, node: Node, hash: string) {
+  const number = (await headers.get(hash))?.number;
+  if (number === undefined) return undefined;
+  const now = headerIn(
+    await askMore(nodes, node, { method: "eth_getBlockByNumber", params: [number, false] }),
+  );
+  if (now === undefined || now.hash === hash) return undefined;
+  const problem = `block ${Number(number)} is ${now.hash} there, no longer ${hash}`;
+  return new WrongAnswerError(`Gave up a block of ${node.host}: ${problem}.`, { isFinal: true });
 }

@@ -241,6 +241,14 @@ export function bloomOf(logs: readonly RpcLog[]): string {
 /** What the checks read of a block. */
 export type Header = { number: string; hash: string; logsBloom: string };
 
+/** What the checks read of a block; undefined for an answer that is not one, which Ponder refuses. */
+export function headerIn(answer: unknown): Header | undefined {
+  const { number, hash, logsBloom } =
+    typeof answer === "object" && answer !== null ? (answer as Partial<Header>) : {};
+  const isHeader = [number, hash, logsBloom].every((part) => typeof part === "string");
+  return isHeader ? ({ number, hash, logsBloom } as Header) : undefined;
+}
+
 /** What contradicts the header of a block in logs of it; undefined if nothing does. */
 export function headerProblem(
   { number, hash, logsBloom }: Header,
@@ -257,8 +265,8 @@ export function headerProblem(
 }
 
 /**
- * An answer that is not passed on. Ponder sends the request again, to another URL if there is one. If `isFinal`, it fetches
- * all logs of the block range again instead.
+ * An answer that is not passed on. Ponder sends the request again, to another URL if there is one. If `isFinal`, it starts
+ * again with the block range, or with the newest block, instead.
  */
 export class WrongAnswerError extends Error {
   override name = "WrongAnswerError";

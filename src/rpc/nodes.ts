@@ -47,6 +47,8 @@ export type NodesOptions = {
   count: CountAnswer;
   /** Takes the block ranges that may have been stored with wrong logs: all that are known now. */
   doubt: (ranges: readonly BlockRange[]) => void;
+  /** Takes each answer to a request for the newest block. */
+  keepHead: (block: { hash: string }) => void;
   random: () => number;
   now: () => number;
 };
