@@ -67,13 +67,25 @@ export const rooms: readonly Room[] = [
   },
   { path: "src/api/resolution", imports: [...facts, "src/api/database", "src/api/rest"] },
   {
+    path: "src/api/lookup",
+    imports: [...facts, "src/config", ...apiRooms, "src/api/resolution"],
+  },
+  {
     path: "src/api/subgraph",
     imports: ["src/ens", "src/config", "src/ponder", "src/api/database", "src/api/status"],
     packages: ["hono", "graphql"],
   },
   {
     path: "src/api/endpoints",
-    imports: [...facts, "src/labels", "src/config", "src/ponder", ...apiRooms, "src/api/resolution"],
+    imports: [
+      ...facts,
+      "src/labels",
+      "src/config",
+      "src/ponder",
+      ...apiRooms,
+      "src/api/resolution",
+      "src/api/lookup",
+    ],
   },
   {
     path: "src/api/pages",
@@ -90,6 +102,7 @@ export const rooms: readonly Room[] = [
       "src/ponder",
       ...apiRooms,
       "src/api/resolution",
+      "src/api/lookup",
       "src/api/subgraph",
       "src/api/endpoints",
       "src/api/pages",

@@ -244,6 +244,166 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/lookup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Up to 1,000 names and addresses
+         * @description One result for each input, in order: a name's row, or the names that an address owns or manages, its primary name first. What is not found or no name is a result too.
+         */
+        post: operations["postV1Lookup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/names/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A name
+         * @description Who holds and who manages a name, until when, its wrapper state, resolver and records, as of the last indexed block.
+         */
+        get: operations["getV1NamesName"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/names/{name}/subnames": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Direct subnames of a name
+         * @description `total_count` is exact up to 10000, else null. Orders other than that by name read all subnames: of a name with a million they may take too long.
+         */
+        get: operations["getV1NamesNameSubnames"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/addresses/{address}/names": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Names of an address on all indexed chains
+         * @description By role: what it owns, manages, resolves to it, or what it held until it ended. `total_count` is exact up to 1000, else null. `is_primary` is the claim of the address, which is not checked forward.
+         */
+        get: operations["getV1AddressesAddressNames"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/names": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Names whose expiry or grace period ends in a window
+         * @description In the order of the deadline. Give a window of expiries or one of ends of grace. Names that have ended are included; names without a date are not.
+         */
+        get: operations["getV1Names"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Names that begin with a text, or contain it
+         * @description In the order of names, released ones included. A dot at the end of `q` is the end of a label; one at its begin, with `match=contains`, the start of one.
+         */
+        get: operations["getV1Search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How far each chain is indexed
+         * @description Never waits for a chain. Safe and finalized blocks are not known here: null.
+         */
+        get: operations["getV1Status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/namespaces/{namespace}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What is indexed of a namespace
+         * @description Its networks, and what is known of its names.
+         */
+        get: operations["getV1NamespacesNamespace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1649,6 +1809,1585 @@ export interface operations {
                 content: {
                     "application/json": {
                         message: string;
+                    };
+                };
+            };
+        };
+    };
+    postV1Lookup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Names and addresses: `{id?, name}` or `{id?, address, relation?, page_size?, cursor?}` */
+                    inputs: unknown[];
+                    /**
+                     * @default detail
+                     * @enum {string}
+                     */
+                    profile?: "feed" | "detail";
+                    namespace?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The results */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            input: {
+                                [key: string]: unknown;
+                            };
+                            /** @enum {string} */
+                            kind: "name" | "address";
+                            /** @enum {string} */
+                            status: "ok" | "not_found" | "invalid_name";
+                            normalization?: {
+                                changed: boolean;
+                                input_name: string;
+                                /** @enum {string} */
+                                reason: "case_normalized" | "invalid_normalized_name";
+                            };
+                            failure_reason?: string;
+                            record?: {
+                                name: string;
+                                display_name: string;
+                                namespace: string;
+                                /** @description 32 bytes of hex, lower case */
+                                namehash: string;
+                                /** @enum {string} */
+                                read_status?: "ok";
+                                /** @enum {string} */
+                                status?: "active" | "expired" | "released" | "unregistered";
+                                in_grace?: boolean;
+                                /** @description Address, lower case */
+                                owner?: string;
+                                /** @description Address, lower case */
+                                manager?: string;
+                                registered_at?: string;
+                                created_at?: string;
+                                expires_at?: string | null;
+                                grace_ends_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @enum {string} */
+                                authority?: "ens_v0" | "ens_v1" | "ens_v2";
+                                ens_v1?: {
+                                    expires_at: string | null;
+                                    resolver: {
+                                        chain_id: number;
+                                        /** @description Address, lower case */
+                                        address: string;
+                                    } | null;
+                                    /** @enum {string} */
+                                    wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                    wrapper_fuses?: {
+                                        fuses: number;
+                                        cannot_unwrap: boolean;
+                                        cannot_burn_fuses: boolean;
+                                        cannot_transfer: boolean;
+                                        cannot_set_resolver: boolean;
+                                        cannot_set_ttl: boolean;
+                                        cannot_create_subdomain: boolean;
+                                        cannot_approve: boolean;
+                                        parent_cannot_control: boolean;
+                                        is_dot_eth: boolean;
+                                        can_extend_expiry: boolean;
+                                    };
+                                    wrapper_expires_at?: string;
+                                };
+                                wrapper?: {
+                                    /** @enum {string} */
+                                    wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                    wrapper_fuses?: {
+                                        fuses: number;
+                                        cannot_unwrap: boolean;
+                                        cannot_burn_fuses: boolean;
+                                        cannot_transfer: boolean;
+                                        cannot_set_resolver: boolean;
+                                        cannot_set_ttl: boolean;
+                                        cannot_create_subdomain: boolean;
+                                        cannot_approve: boolean;
+                                        parent_cannot_control: boolean;
+                                        is_dot_eth: boolean;
+                                        can_extend_expiry: boolean;
+                                    };
+                                    wrapper_expires_at?: string;
+                                };
+                                lapsed_registration?: {
+                                    /** @description Address, lower case */
+                                    owner?: string;
+                                    /** @enum {string} */
+                                    held_through?: "registrar" | "wrapper" | "registry";
+                                    released_at?: string;
+                                    /** @enum {string} */
+                                    release_kind?: "expired" | "unregistered";
+                                };
+                                registration_id?: string;
+                                permission_resource_id?: string;
+                                token_id?: string;
+                                resolver?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                records?: {
+                                    seen_addresses: string[];
+                                    addresses: {
+                                        [key: string]: string | null;
+                                    };
+                                    seen_texts: string[];
+                                    texts: {
+                                        [key: string]: string | null;
+                                    };
+                                    seen_abis: string[];
+                                    abis: {
+                                        [key: string]: string;
+                                    };
+                                    seen_singletons: ("contenthash" | "name")[];
+                                    contenthash?: string | null;
+                                    name?: string | null;
+                                };
+                                /** @description Address, lower case */
+                                primary_address?: string;
+                                /** @description 32 bytes of hex, lower case */
+                                labelhash?: string;
+                                chain_id?: number;
+                                network?: string;
+                                subname_count?: number;
+                                record_count?: number;
+                                is_primary?: boolean;
+                                relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                                expires_window_index?: number;
+                                grace_ends_window_index?: number;
+                            };
+                            records?: {
+                                name: string;
+                                display_name: string;
+                                namespace: string;
+                                /** @description 32 bytes of hex, lower case */
+                                namehash: string;
+                                /** @enum {string} */
+                                read_status?: "ok";
+                                /** @enum {string} */
+                                status?: "active" | "expired" | "released" | "unregistered";
+                                in_grace?: boolean;
+                                /** @description Address, lower case */
+                                owner?: string;
+                                /** @description Address, lower case */
+                                manager?: string;
+                                registered_at?: string;
+                                created_at?: string;
+                                expires_at?: string | null;
+                                grace_ends_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @enum {string} */
+                                authority?: "ens_v0" | "ens_v1" | "ens_v2";
+                                ens_v1?: {
+                                    expires_at: string | null;
+                                    resolver: {
+                                        chain_id: number;
+                                        /** @description Address, lower case */
+                                        address: string;
+                                    } | null;
+                                    /** @enum {string} */
+                                    wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                    wrapper_fuses?: {
+                                        fuses: number;
+                                        cannot_unwrap: boolean;
+                                        cannot_burn_fuses: boolean;
+                                        cannot_transfer: boolean;
+                                        cannot_set_resolver: boolean;
+                                        cannot_set_ttl: boolean;
+                                        cannot_create_subdomain: boolean;
+                                        cannot_approve: boolean;
+                                        parent_cannot_control: boolean;
+                                        is_dot_eth: boolean;
+                                        can_extend_expiry: boolean;
+                                    };
+                                    wrapper_expires_at?: string;
+                                };
+                                wrapper?: {
+                                    /** @enum {string} */
+                                    wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                    wrapper_fuses?: {
+                                        fuses: number;
+                                        cannot_unwrap: boolean;
+                                        cannot_burn_fuses: boolean;
+                                        cannot_transfer: boolean;
+                                        cannot_set_resolver: boolean;
+                                        cannot_set_ttl: boolean;
+                                        cannot_create_subdomain: boolean;
+                                        cannot_approve: boolean;
+                                        parent_cannot_control: boolean;
+                                        is_dot_eth: boolean;
+                                        can_extend_expiry: boolean;
+                                    };
+                                    wrapper_expires_at?: string;
+                                };
+                                lapsed_registration?: {
+                                    /** @description Address, lower case */
+                                    owner?: string;
+                                    /** @enum {string} */
+                                    held_through?: "registrar" | "wrapper" | "registry";
+                                    released_at?: string;
+                                    /** @enum {string} */
+                                    release_kind?: "expired" | "unregistered";
+                                };
+                                registration_id?: string;
+                                permission_resource_id?: string;
+                                token_id?: string;
+                                resolver?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                records?: {
+                                    seen_addresses: string[];
+                                    addresses: {
+                                        [key: string]: string | null;
+                                    };
+                                    seen_texts: string[];
+                                    texts: {
+                                        [key: string]: string | null;
+                                    };
+                                    seen_abis: string[];
+                                    abis: {
+                                        [key: string]: string;
+                                    };
+                                    seen_singletons: ("contenthash" | "name")[];
+                                    contenthash?: string | null;
+                                    name?: string | null;
+                                };
+                                /** @description Address, lower case */
+                                primary_address?: string;
+                                /** @description 32 bytes of hex, lower case */
+                                labelhash?: string;
+                                chain_id?: number;
+                                network?: string;
+                                subname_count?: number;
+                                record_count?: number;
+                                is_primary?: boolean;
+                                relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                                expires_window_index?: number;
+                                grace_ends_window_index?: number;
+                            }[];
+                            page?: {
+                                cursor: string | null;
+                                next_cursor: string | null;
+                                page_size: number;
+                                total_count: number | null;
+                                has_more: boolean;
+                            };
+                        }[];
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            unsupported_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1NamesName: {
+        parameters: {
+            query?: {
+                /** @description `ens`, `basenames`, `lineanames` or `threedns` */
+                namespace?: string;
+                include?: "counts";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description A name; `[labelhash]` stands for an unknown label
+                 * @example vitalik.eth
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            name: string;
+                            display_name: string;
+                            namespace: string;
+                            /** @description 32 bytes of hex, lower case */
+                            namehash: string;
+                            /** @enum {string} */
+                            read_status?: "ok";
+                            /** @enum {string} */
+                            status?: "active" | "expired" | "released" | "unregistered";
+                            in_grace?: boolean;
+                            /** @description Address, lower case */
+                            owner?: string;
+                            /** @description Address, lower case */
+                            manager?: string;
+                            registered_at?: string;
+                            created_at?: string;
+                            expires_at?: string | null;
+                            grace_ends_at?: string | null;
+                            /** @enum {string} */
+                            expires_at_reason?: "no_expiry" | "not_set" | "released";
+                            /** @enum {string} */
+                            authority?: "ens_v0" | "ens_v1" | "ens_v2";
+                            ens_v1?: {
+                                expires_at: string | null;
+                                resolver: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                } | null;
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string;
+                            };
+                            wrapper?: {
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string;
+                            };
+                            lapsed_registration?: {
+                                /** @description Address, lower case */
+                                owner?: string;
+                                /** @enum {string} */
+                                held_through?: "registrar" | "wrapper" | "registry";
+                                released_at?: string;
+                                /** @enum {string} */
+                                release_kind?: "expired" | "unregistered";
+                            };
+                            registration_id?: string;
+                            permission_resource_id?: string;
+                            token_id?: string;
+                            resolver?: {
+                                chain_id: number;
+                                /** @description Address, lower case */
+                                address: string;
+                            };
+                            records?: {
+                                seen_addresses: string[];
+                                addresses: {
+                                    [key: string]: string | null;
+                                };
+                                seen_texts: string[];
+                                texts: {
+                                    [key: string]: string | null;
+                                };
+                                seen_abis: string[];
+                                abis: {
+                                    [key: string]: string;
+                                };
+                                seen_singletons: ("contenthash" | "name")[];
+                                contenthash?: string | null;
+                                name?: string | null;
+                            };
+                            /** @description Address, lower case */
+                            primary_address?: string;
+                            /** @description 32 bytes of hex, lower case */
+                            labelhash?: string;
+                            chain_id?: number;
+                            network?: string;
+                            subname_count?: number;
+                            record_count?: number;
+                            is_primary?: boolean;
+                            relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                            expires_window_index?: number;
+                            grace_ends_window_index?: number;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            unsupported_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1NamesNameSubnames: {
+        parameters: {
+            query?: {
+                /** @description Text in the name */
+                q?: string;
+                match?: "prefix" | "contains";
+                sort?: "name" | "expires_at" | "registered_at";
+                order?: "asc" | "desc";
+                include_expired?: "true" | "false";
+                cursor?: string;
+                page_size?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description A name; `[labelhash]` stands for an unknown label
+                 * @example vitalik.eth
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of names, perhaps empty */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            name: string;
+                            display_name: string;
+                            namespace: string;
+                            /** @description 32 bytes of hex, lower case */
+                            namehash: string;
+                            /** @enum {string} */
+                            read_status?: "ok";
+                            /** @enum {string} */
+                            status?: "active" | "expired" | "released" | "unregistered";
+                            in_grace?: boolean;
+                            /** @description Address, lower case */
+                            owner?: string;
+                            /** @description Address, lower case */
+                            manager?: string;
+                            registered_at?: string;
+                            created_at?: string;
+                            expires_at?: string | null;
+                            grace_ends_at?: string | null;
+                            /** @enum {string} */
+                            expires_at_reason?: "no_expiry" | "not_set" | "released";
+                            /** @enum {string} */
+                            authority?: "ens_v0" | "ens_v1" | "ens_v2";
+                            ens_v1?: {
+                                expires_at: string | null;
+                                resolver: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                } | null;
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string;
+                            };
+                            wrapper?: {
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string;
+                            };
+                            lapsed_registration?: {
+                                /** @description Address, lower case */
+                                owner?: string;
+                                /** @enum {string} */
+                                held_through?: "registrar" | "wrapper" | "registry";
+                                released_at?: string;
+                                /** @enum {string} */
+                                release_kind?: "expired" | "unregistered";
+                            };
+                            registration_id?: string;
+                            permission_resource_id?: string;
+                            token_id?: string;
+                            resolver?: {
+                                chain_id: number;
+                                /** @description Address, lower case */
+                                address: string;
+                            };
+                            records?: {
+                                seen_addresses: string[];
+                                addresses: {
+                                    [key: string]: string | null;
+                                };
+                                seen_texts: string[];
+                                texts: {
+                                    [key: string]: string | null;
+                                };
+                                seen_abis: string[];
+                                abis: {
+                                    [key: string]: string;
+                                };
+                                seen_singletons: ("contenthash" | "name")[];
+                                contenthash?: string | null;
+                                name?: string | null;
+                            };
+                            /** @description Address, lower case */
+                            primary_address?: string;
+                            /** @description 32 bytes of hex, lower case */
+                            labelhash?: string;
+                            chain_id?: number;
+                            network?: string;
+                            subname_count?: number;
+                            record_count?: number;
+                            is_primary?: boolean;
+                            relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                            expires_window_index?: number;
+                            grace_ends_window_index?: number;
+                        }[];
+                        page: {
+                            cursor: string | null;
+                            next_cursor: string | null;
+                            page_size: number;
+                            total_count: number | null;
+                            has_more: boolean;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            unsupported_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1AddressesAddressNames: {
+        parameters: {
+            query?: {
+                /** @description `ens`, `basenames`, `lineanames` or `threedns` */
+                namespace?: string;
+                relation?: "any" | "owner" | "manager" | "owner,manager" | "resolves_to" | "former_owner";
+                /** @description With `relation=resolves_to`: of which record; default 60 */
+                coin_type?: string;
+                /** @description Text in the name */
+                q?: string;
+                match?: "prefix" | "contains";
+                /** @description Only its direct subnames */
+                parent?: string;
+                /** @description Leaves out names that have ended */
+                status?: "active";
+                sort?: "name" | "expires_at" | "registered_at" | "created_at";
+                order?: "asc" | "desc";
+                cursor?: string;
+                page_size?: string;
+            };
+            header?: never;
+            path: {
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of names, perhaps empty */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            name: string;
+                            display_name: string;
+                            namespace: string;
+                            /** @description 32 bytes of hex, lower case */
+                            namehash: string;
+                            /** @enum {string} */
+                            read_status?: "ok";
+                            /** @enum {string} */
+                            status?: "active" | "expired" | "released" | "unregistered";
+                            in_grace?: boolean;
+                            /** @description Address, lower case */
+                            owner?: string;
+                            /** @description Address, lower case */
+                            manager?: string;
+                            registered_at?: string;
+                            created_at?: string;
+                            expires_at?: string | null;
+                            grace_ends_at?: string | null;
+                            /** @enum {string} */
+                            expires_at_reason?: "no_expiry" | "not_set" | "released";
+                            /** @enum {string} */
+                            authority?: "ens_v0" | "ens_v1" | "ens_v2";
+                            ens_v1?: {
+                                expires_at: string | null;
+                                resolver: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                } | null;
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string;
+                            };
+                            wrapper?: {
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string;
+                            };
+                            lapsed_registration?: {
+                                /** @description Address, lower case */
+                                owner?: string;
+                                /** @enum {string} */
+                                held_through?: "registrar" | "wrapper" | "registry";
+                                released_at?: string;
+                                /** @enum {string} */
+                                release_kind?: "expired" | "unregistered";
+                            };
+                            registration_id?: string;
+                            permission_resource_id?: string;
+                            token_id?: string;
+                            resolver?: {
+                                chain_id: number;
+                                /** @description Address, lower case */
+                                address: string;
+                            };
+                            records?: {
+                                seen_addresses: string[];
+                                addresses: {
+                                    [key: string]: string | null;
+                                };
+                                seen_texts: string[];
+                                texts: {
+                                    [key: string]: string | null;
+                                };
+                                seen_abis: string[];
+                                abis: {
+                                    [key: string]: string;
+                                };
+                                seen_singletons: ("contenthash" | "name")[];
+                                contenthash?: string | null;
+                                name?: string | null;
+                            };
+                            /** @description Address, lower case */
+                            primary_address?: string;
+                            /** @description 32 bytes of hex, lower case */
+                            labelhash?: string;
+                            chain_id?: number;
+                            network?: string;
+                            subname_count?: number;
+                            record_count?: number;
+                            is_primary?: boolean;
+                            relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                            expires_window_index?: number;
+                            grace_ends_window_index?: number;
+                        }[];
+                        page: {
+                            cursor: string | null;
+                            next_cursor: string | null;
+                            page_size: number;
+                            total_count: number | null;
+                            has_more: boolean;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            unsupported_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1Names: {
+        parameters: {
+            query: {
+                /** @description `ens`, `basenames`, `lineanames` or `threedns` */
+                namespace: string;
+                /** @description Unix seconds, included */
+                expires_after?: string;
+                /** @description Unix seconds, excluded */
+                expires_before?: string;
+                /** @description Unix seconds, included */
+                grace_ends_after?: string;
+                /** @description Unix seconds, excluded */
+                grace_ends_before?: string;
+                /** @description Only its direct subnames */
+                parent?: string;
+                order?: "asc" | "desc";
+                cursor?: string;
+                page_size?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of names, perhaps empty */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            name: string;
+                            display_name: string;
+                            namespace: string;
+                            /** @description 32 bytes of hex, lower case */
+                            namehash: string;
+                            /** @enum {string} */
+                            read_status?: "ok";
+                            /** @enum {string} */
+                            status?: "active" | "expired" | "released" | "unregistered";
+                            in_grace?: boolean;
+                            /** @description Address, lower case */
+                            owner?: string;
+                            /** @description Address, lower case */
+                            manager?: string;
+                            registered_at?: string;
+                            created_at?: string;
+                            expires_at?: string | null;
+                            grace_ends_at?: string | null;
+                            /** @enum {string} */
+                            expires_at_reason?: "no_expiry" | "not_set" | "released";
+                            /** @enum {string} */
+                            authority?: "ens_v0" | "ens_v1" | "ens_v2";
+                            ens_v1?: {
+                                expires_at: string | null;
+                                resolver: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                } | null;
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string;
+                            };
+                            wrapper?: {
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string;
+                            };
+                            lapsed_registration?: {
+                                /** @description Address, lower case */
+                                owner?: string;
+                                /** @enum {string} */
+                                held_through?: "registrar" | "wrapper" | "registry";
+                                released_at?: string;
+                                /** @enum {string} */
+                                release_kind?: "expired" | "unregistered";
+                            };
+                            registration_id?: string;
+                            permission_resource_id?: string;
+                            token_id?: string;
+                            resolver?: {
+                                chain_id: number;
+                                /** @description Address, lower case */
+                                address: string;
+                            };
+                            records?: {
+                                seen_addresses: string[];
+                                addresses: {
+                                    [key: string]: string | null;
+                                };
+                                seen_texts: string[];
+                                texts: {
+                                    [key: string]: string | null;
+                                };
+                                seen_abis: string[];
+                                abis: {
+                                    [key: string]: string;
+                                };
+                                seen_singletons: ("contenthash" | "name")[];
+                                contenthash?: string | null;
+                                name?: string | null;
+                            };
+                            /** @description Address, lower case */
+                            primary_address?: string;
+                            /** @description 32 bytes of hex, lower case */
+                            labelhash?: string;
+                            chain_id?: number;
+                            network?: string;
+                            subname_count?: number;
+                            record_count?: number;
+                            is_primary?: boolean;
+                            relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                            expires_window_index?: number;
+                            grace_ends_window_index?: number;
+                        }[];
+                        page: {
+                            cursor: string | null;
+                            next_cursor: string | null;
+                            page_size: number;
+                            total_count: number | null;
+                            has_more: boolean;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            unsupported_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1Search: {
+        parameters: {
+            query: {
+                /** @example vita */
+                q: string;
+                match?: "prefix" | "contains";
+                /** @description `ens`, `basenames`, `lineanames` or `threedns` */
+                namespace?: string;
+                /** @description Leaves out names that have ended */
+                status?: "active";
+                cursor?: string;
+                page_size?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of names, perhaps empty */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            name: string;
+                            display_name: string;
+                            namespace: string;
+                            /** @description 32 bytes of hex, lower case */
+                            namehash: string;
+                            /** @enum {string} */
+                            read_status?: "ok";
+                            /** @enum {string} */
+                            status?: "active" | "expired" | "released" | "unregistered";
+                            in_grace?: boolean;
+                            /** @description Address, lower case */
+                            owner?: string;
+                            /** @description Address, lower case */
+                            manager?: string;
+                            registered_at?: string;
+                            created_at?: string;
+                            expires_at?: string | null;
+                            grace_ends_at?: string | null;
+                            /** @enum {string} */
+                            expires_at_reason?: "no_expiry" | "not_set" | "released";
+                            /** @enum {string} */
+                            authority?: "ens_v0" | "ens_v1" | "ens_v2";
+                            ens_v1?: {
+                                expires_at: string | null;
+                                resolver: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                } | null;
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string;
+                            };
+                            wrapper?: {
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string;
+                            };
+                            lapsed_registration?: {
+                                /** @description Address, lower case */
+                                owner?: string;
+                                /** @enum {string} */
+                                held_through?: "registrar" | "wrapper" | "registry";
+                                released_at?: string;
+                                /** @enum {string} */
+                                release_kind?: "expired" | "unregistered";
+                            };
+                            registration_id?: string;
+                            permission_resource_id?: string;
+                            token_id?: string;
+                            resolver?: {
+                                chain_id: number;
+                                /** @description Address, lower case */
+                                address: string;
+                            };
+                            records?: {
+                                seen_addresses: string[];
+                                addresses: {
+                                    [key: string]: string | null;
+                                };
+                                seen_texts: string[];
+                                texts: {
+                                    [key: string]: string | null;
+                                };
+                                seen_abis: string[];
+                                abis: {
+                                    [key: string]: string;
+                                };
+                                seen_singletons: ("contenthash" | "name")[];
+                                contenthash?: string | null;
+                                name?: string | null;
+                            };
+                            /** @description Address, lower case */
+                            primary_address?: string;
+                            /** @description 32 bytes of hex, lower case */
+                            labelhash?: string;
+                            chain_id?: number;
+                            network?: string;
+                            subname_count?: number;
+                            record_count?: number;
+                            is_primary?: boolean;
+                            relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                            expires_window_index?: number;
+                            grace_ends_window_index?: number;
+                        }[];
+                        page: {
+                            cursor: string | null;
+                            next_cursor: string | null;
+                            page_size: number;
+                            total_count: number | null;
+                            has_more: boolean;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            unsupported_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1Status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The status */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            status: "ready" | "degraded" | "stale";
+                            pending_invalidation_count: number;
+                            pending_invalidation_count_capped: boolean;
+                            dead_letter_count: number;
+                            chains: {
+                                [key: string]: {
+                                    latest_block: number | null;
+                                    indexed_block: number | null;
+                                    safe_block: number | null;
+                                    finalized_block: number | null;
+                                    lag_blocks: number | null;
+                                    lag_seconds: number | null;
+                                    network_block: number | null;
+                                    network_head_observed_at: string | null;
+                                    network_head_age_seconds: number | null;
+                                    /** @enum {string} */
+                                    network_head_status: "fresh" | "stale" | "unavailable" | "pending" | "unconfigured";
+                                    ingestion_lag_blocks: number | null;
+                                    ingestion_lag_seconds: number | null;
+                                    /** @enum {string} */
+                                    status: "ready" | "degraded" | "stale";
+                                };
+                            };
+                        };
+                        meta: Record<string, never>;
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description The indexing status is not available */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1NamespacesNamespace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The namespace */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            namespace: string;
+                            capabilities: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                };
+                            };
+                            networks: {
+                                network: string;
+                                chain_id: number;
+                            }[];
+                        };
+                        meta: Record<string, never>;
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A namespace that is not indexed */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
                     };
                 };
             };

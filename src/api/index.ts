@@ -24,6 +24,7 @@ import { commonHeaders, createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
 import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/indexes.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
+import { createHeadHashes, placesOf } from "./lookup/places.ts";
 import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
 import { createChainClients } from "./resolution/chain-clients.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
@@ -116,6 +117,13 @@ export default createApi({
     subregistries: indexedSubregistries(config.datasources, config.plugins),
     names: namesContext(config.datasources, config.plugins),
     ensv2: v2,
+    lookup: {
+      database,
+      places: placesOf(config.datasources, config.plugins),
+      hasRecords: config.plugins.includes("protocol-acceleration"),
+      known: knownContracts(config.datasources),
+      hashOf: createHeadHashes(hashOf),
+    },
     resolution: {
       known: knownContracts(config.datasources),
       clientOf: createChainClients(config.chains),
@@ -129,8 +137,7 @@ export default createApi({
     registry: metricsRegistry(),
     examples: sharedExamples(),
     process: ponder,
-    hashOf: async (chainId, block) =>
-      (await clientOf(chainId)?.getBlock({ blockNumber: BigInt(block) }))?.hash,
+    hashOf,
     log,
     onStop: ponder.onStop,
   },
@@ -160,6 +167,10 @@ function isBackfilling(): boolean {
 
 function clientOf(chainId: number) {
   return ponder.ofChain(publicClients, chainId);
+}
+
+async function hashOf(chainId: number, block: number) {
+  return (await clientOf(chainId)?.getBlock({ blockNumber: BigInt(block) }))?.hash;
 }
 
 function openSubgraph(): Hono {

@@ -1,6 +1,6 @@
 import { onchainTable, primaryKey } from "ponder";
 import { hex, list, text } from "./columns.ts";
-import { indexed } from "./indexes.ts";
+import { indexed, prefixOf } from "./indexes.ts";
 
 // What is needed to resolve names from the index. An unset record has no row, or null in its column. Values are interpreted
 // (src/ens/record-values.ts) except for two that hide a default (ENSIP-19), which are stored as they are and interpreted when
@@ -62,16 +62,19 @@ export const resolverRecord = onchainTable("resolver_records", (t) => ({
 }));
 
 /** Address record of a resolver; the row is deleted when the record is cleared. */
-export const resolverAddressRecord = onchainTable(
-  "resolver_address_records",
-  (t) => ({
-    chainId: t.integer().notNull(),
-    address: hex(t).notNull(),
-    node: hex(t).notNull(),
-    coinType: t.bigint().notNull(),
-    value: text(t).notNull(),
-  }),
-  (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address, table.node, table.coinType] }) }),
+export const resolverAddressRecord = indexed(
+  onchainTable(
+    "resolver_address_records",
+    (t) => ({
+      chainId: t.integer().notNull(),
+      address: hex(t).notNull(),
+      node: hex(t).notNull(),
+      coinType: t.bigint().notNull(),
+      value: text(t).notNull(),
+    }),
+    (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address, table.node, table.coinType] }) }),
+  ),
+  (table) => ({ byValue: [prefixOf(table.value), table.coinType] }),
 );
 
 /** Text record of a resolver; the row is deleted when the record is cleared. */

@@ -6,6 +6,10 @@ import { nameTokens } from "./name-tokens.ts";
 import { permissions } from "./permissions.ts";
 import { registrarActions } from "./registrar-actions.ts";
 import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "./resolve.ts";
+import { addressNames, deadlineNames } from "./v1-addresses.ts";
+import { lookup } from "./v1-lookup.ts";
+import { nameDetail, search, subnames } from "./v1-names.ts";
+import { lookupNamespace, lookupStatus } from "./v1-status.ts";
 
 const list = [
   config,
@@ -18,6 +22,14 @@ const list = [
   resolvedRecords,
   resolvedPrimaryName,
   resolvedPrimaryNames,
+  lookup,
+  nameDetail,
+  subnames,
+  addressNames,
+  deadlineNames,
+  search,
+  lookupStatus,
+  lookupNamespace,
 ];
 
 /** What the endpoints respond from, all together. */

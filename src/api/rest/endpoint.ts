@@ -94,7 +94,9 @@ export function endpoint<
   const { method = "get", envelope = plainEnvelope, needs = {} } = parts;
   const hasInput = parts.params !== undefined || parts.query !== undefined || parts.body !== undefined;
   const answers: Answers = {
-    ...(hasInput ? { 400: { description: "Invalid parameters", schema: invalidInputSchema } } : {}),
+    ...(hasInput
+      ? { 400: { description: "Invalid parameters", schema: envelope.invalid?.schema ?? invalidInputSchema } }
+      : {}),
     ...(parts.needs === undefined
       ? {}
       : { 503: { description: refused(parts.needs), schema: envelope.schema } }),
@@ -134,7 +136,7 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       const refusal = refusalOf(current);
       if (refusal !== undefined && !needs.isCheckedAfterInput) return c.json(envelope.body(refusal), 503);
       const input = parseUrl(c, endpoint);
-      const body = bodySchema && parse(bodySchema, await readJson(c));
+      const body = bodySchema && parse(bodySchema, await readJson(c, envelope), envelope);
       if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
       const call = { ...input, body, current, request: c.req, client: String(c.get("client") ?? "") };
       return toResponse(c, await handle(call), answers);
@@ -149,10 +151,13 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
 }
 
 // The path is parsed before the query, and each reports all that is wrong with it.
-function parseUrl(c: Context, { params, query }: Pick<Endpoint<never>, "params" | "query">) {
+function parseUrl(
+  c: Context,
+  { params, query, envelope }: Pick<Endpoint<never>, "params" | "query" | "envelope">,
+) {
   return {
-    params: params && parse(params, c.req.param()),
-    query: query && parse(query, queryOf(c)),
+    params: params && parse(params, c.req.param(), envelope),
+    query: query && parse(query, queryOf(c), envelope),
   };
 }
 
@@ -163,19 +168,25 @@ function queryOf(c: Context): Record<string, string | string[] | undefined> {
   );
 }
 
-async function readJson(c: Context): Promise<unknown> {
+// What is no JSON.
+const notJson = z.custom(() => false, "The body must be JSON");
+
+async function readJson(c: Context, envelope: Envelope): Promise<unknown> {
   const text = await c.req.text();
   try {
     return JSON.parse(text);
   } catch {
-    throw new ApiError(400, { message: "Invalid Input", details: { errors: ["The body must be JSON"] } });
+    return parse(notJson, text, envelope);
   }
 }
 
-function parse(schema: z.ZodType, input: unknown): unknown {
-  const result = schema.safeParse(input);
-  if (result.success) return result.data;
-  throw new ApiError(400, { message: "Invalid Input", details: z.treeifyError(result.error) });
+function parse(schema: z.ZodType, input: unknown, { invalid }: Envelope): unknown {
+  const { success, data, error } = schema.safeParse(input);
+  if (success) return data;
+  throw new ApiError(
+    400,
+    invalid?.body(error) ?? { message: "Invalid Input", details: z.treeifyError(error) },
+  );
 }
 
 function toResponse(c: Context, reply: AnyReply, answers: Answers): Response {

@@ -3,6 +3,9 @@ import { z } from "zod/v4";
 /** Body of an error, unless an endpoint declares another form. */
 export type ErrorBody = { message: string; details?: unknown };
 
+/** Body of an error under `/v1`. */
+export type CodedError = { error: { code: string; message: string; details: object } };
+
 /** Body of an error with nothing more to say. */
 export const messageSchema = z.strictObject({ message: z.string() });
 
@@ -19,11 +22,15 @@ export const invalidInputSchema = z.strictObject({
 /** Why an endpoint cannot respond now: the gate decides it the same way for all endpoints, or the database is busy. */
 export type Refusal = { reason: "plugin" | "status" | "backfill" | "busy"; message: string; details: string };
 
-/** The form in which an endpoint words a refusal (503) and, if it has one of its own, an internal error (500). */
+/**
+ * The form in which an endpoint words a refusal (503) and, if it has one of its own, an internal error (500) and input that does not
+ * fit its schema (400).
+ */
 export type Envelope = {
   schema: z.ZodType;
   body: (refusal: Refusal) => unknown;
   failure: unknown;
+  invalid?: { schema: z.ZodType; body: (error: z.ZodError) => CodedError };
 };
 
 const failure: ErrorBody = { message: "Internal Server Error" };

@@ -4,17 +4,21 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { escapeControls, type Log } from "../../log/json-log.ts";
 import { databaseAway, isDatabaseAway } from "../../ponder/sql-client.ts";
 import { BusyError } from "../database/queue.ts";
-import { type Envelope, type ErrorBody, plainEnvelope, type Refusal } from "./envelope.ts";
+import { type CodedError, type Envelope, type ErrorBody, plainEnvelope, type Refusal } from "./envelope.ts";
 
 /** Ends a request with an HTTP status other than success and a body. */
 export class ApiError extends Error {
   override name = "ApiError";
   readonly status: ContentfulStatusCode;
-  readonly body: ErrorBody;
+  readonly body: ErrorBody | CodedError;
   readonly headers: Record<string, string>;
 
-  constructor(status: ContentfulStatusCode, body: ErrorBody, headers: Record<string, string> = {}) {
-    super(body.message);
+  constructor(
+    status: ContentfulStatusCode,
+    body: ErrorBody | CodedError,
+    headers: Record<string, string> = {},
+  ) {
+    super("error" in body ? body.error.message : body.message);
     this.status = status;
     this.body = body;
     this.headers = headers;

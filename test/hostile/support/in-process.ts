@@ -3,6 +3,7 @@ import { createPublicClient, custom } from "viem";
 import { createApi } from "../../../src/api/app.ts";
 import { createDatabase } from "../../../src/api/database/client.ts";
 import { namesContext } from "../../../src/api/endpoints/name-tokens.ts";
+import { placesOf } from "../../../src/api/lookup/places.ts";
 import { createAdmission, resolutionLimits } from "../../../src/api/resolution/admission.ts";
 import { defaultGatewayLimits } from "../../../src/api/resolution/gateway.ts";
 import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
@@ -66,6 +67,13 @@ export async function createWholeApi() {
       subregistries: indexedSubregistries(namespace),
       names: namesContext(namespace, plugins),
       ensv2: v2ContractsOf(namespaces["sepolia-v2"]),
+      lookup: {
+        database,
+        places: placesOf(namespace, plugins),
+        hasRecords: true,
+        hashOf: () => undefined,
+        known: knownContracts(namespace),
+      },
       resolution: {
         known: knownContracts(namespace),
         clientOf: revertingClient,

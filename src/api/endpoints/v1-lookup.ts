@@ -1,0 +1,196 @@
+import { z } from "zod/v4";
+import { mostCountedOfAddress, readAddresses } from "../lookup/address-query.ts";
+import {
+  asOf,
+  cursorOf,
+  cursorParameter,
+  lookupEnvelope,
+  metaSchema,
+  paged,
+  pageSchema,
+  readCursor,
+  readName,
+} from "../lookup/contract.ts";
+import { type LookupContext, needsNames } from "../lookup/lists.ts";
+import { present, type StoredName } from "../lookup/name-rows.ts";
+import { type NamesSource, readNames } from "../lookup/names-query.ts";
+import { timesOf } from "../lookup/places.ts";
+import { detailRow, feedRow, listRow, placeOfRow, rowSchema } from "../lookup/rows.ts";
+import { endpoint } from "../rest/endpoint.ts";
+import { addressParameter } from "../rest/values.ts";
+
+const mostInputs = 1_000;
+const relationWords = ["owner", "manager", "owner,manager", "manager,owner", "any"] as const;
+
+const id = z.string().max(200).optional();
+const nameInput = z.strictObject({ id, name: z.string().max(2_000) });
+const addressInput = z.strictObject({
+  id,
+  address: addressParameter("address"),
+  coin_type: z.literal(60, { error: "coin_type must be 60" }).default(60),
+  relation: z
+    .enum(relationWords, { error: `relation must be one of ${relationWords.join(" ")}` })
+    .default("any"),
+  page_size: z.int().min(1).max(200).default(50),
+  cursor: cursorParameter,
+});
+
+type NameInput = z.output<typeof nameInput>;
+type AddressInput = z.output<typeof addressInput>;
+
+// One kind is checked, so that the fault named is that of the kind that was meant.
+const input = z.unknown().transform((value, context): NameInput | AddressInput => {
+  const isAddress = typeof value === "object" && value !== null && "address" in value;
+  const { data, error } = isAddress ? addressInput.safeParse(value) : nameInput.safeParse(value);
+  if (data !== undefined) return data;
+  for (const issue of error?.issues ?? [])
+    context.addIssue({ code: "custom", message: issue.message, path: [...issue.path] });
+  return z.NEVER;
+});
+
+const body = z.strictObject(
+  {
+    inputs: z
+      .array(input)
+      .max(mostInputs, { error: `inputs must hold at most ${mostInputs}` })
+      .meta({
+        description: "Names and addresses: `{id?, name}` or `{id?, address, relation?, page_size?, cursor?}`",
+      }),
+    profile: z.enum(["feed", "detail"], { error: "profile must be feed or detail" }).default("detail"),
+    namespace: z.string().max(60).optional(),
+  },
+  {
+    error: (issue) =>
+      issue.code === "unrecognized_keys" ? `Unknown member ${issue.keys.join(", ")}` : undefined,
+  },
+);
+
+const word = z.enum(["ok", "not_found", "invalid_name"]);
+const result = z.strictObject({
+  input: z.record(z.string(), z.unknown()),
+  kind: z.enum(["name", "address"]),
+  status: word,
+  normalization: z
+    .strictObject({
+      changed: z.boolean(),
+      input_name: z.string(),
+      reason: z.enum(["case_normalized", "invalid_normalized_name"]),
+    })
+    .optional(),
+  failure_reason: z.string().optional(),
+  record: rowSchema.optional(),
+  records: z.array(rowSchema).optional(),
+  page: pageSchema.optional(),
+});
+type Result = z.output<typeof result>;
+
+type Options = { isFeed: boolean; namespace: string | undefined; times: number[]; signal: AbortSignal };
+
+/** POST /v1/lookup. */
+export const lookup = endpoint({
+  method: "post",
+  path: "/v1/lookup",
+  tag: "Lookup",
+  summary: "Up to 1,000 names and addresses",
+  description:
+    "One result for each input, in order: a name's row, or the names that an address owns or manages, its primary name first. What is not found or no name is a result too.",
+  envelope: lookupEnvelope,
+  body,
+  needs: needsNames,
+  answers: {
+    200: { description: "The results", schema: z.strictObject({ data: z.array(result), meta: metaSchema }) },
+  },
+  handle:
+    ({ lookup: source }: LookupContext) =>
+    async ({ body: { inputs, profile, namespace }, current, request }) => {
+      const options = {
+        isFeed: profile === "feed",
+        namespace,
+        times: timesOf(source.places, current),
+        signal: request.raw.signal,
+      };
+      const asked = inputs.map((given, at) => ({ given, at }));
+      const names = asked.filter((one): one is Asked<NameInput> => "name" in one.given);
+      const addresses = asked.filter((one): one is Asked<AddressInput> => "address" in one.given);
+      const results = await Promise.all([
+        ofNames(source, names, options),
+        ofAddresses(source, addresses, options),
+      ]);
+      const data = results
+        .flat()
+        .sort((a, b) => a.at - b.at)
+        .map(({ result }) => result);
+      const unsupported =
+        addresses.length > 0 && !source.hasRecords ? { unsupported_fields: ["is_primary"] } : {};
+      return { status: 200, body: { data, meta: { ...asOf(current, source.hashOf), ...unsupported } } };
+    },
+});
+
+type Asked<Input> = { given: Input; at: number };
+type Answered = { result: Result; at: number };
+type Source = LookupContext["lookup"];
+
+async function ofNames(source: Source, asked: Asked<NameInput>[], options: Options): Promise<Answered[]> {
+  const read = asked.map(({ given }) => readName(given.name));
+  const nodes = read.flatMap((name) => ("fault" in name ? [] : [name.node]));
+  const { times, signal, isFeed } = options;
+  const found = await readNames(source, { nodes, times, withRecords: !isFeed }, signal);
+  let next = 0;
+  return asked.map(({ given, at }, place) => {
+    const name = read[place];
+    const start = { input: present(given), kind: "name" as const };
+    const normalization = { changed: false, input_name: given.name };
+    if (name === undefined || "fault" in name) {
+      const reason = "invalid_normalized_name" as const;
+      return {
+        at,
+        result: { ...start, status: "invalid_name", normalization: { ...normalization, reason } },
+      };
+    }
+    const changed: Partial<Result> =
+      name.name === given.name
+        ? {}
+        : { normalization: { ...normalization, changed: true, reason: "case_normalized" } };
+    const one = found[next++];
+    if (!one || !isOf(source, one.row, options.namespace))
+      return { at, result: { ...start, status: "not_found", ...changed } };
+    const record = isFeed ? feedRow(source.places, one.row) : detailRow(source.places, one, source.known);
+    return { at, result: { ...start, status: "ok", ...changed, record } };
+  });
+}
+
+const isOf = ({ places }: NamesSource, row: StoredName, namespace: string | undefined) =>
+  namespace === undefined || placeOfRow(places, row).namespace === namespace;
+
+const listOf = ({ address, relation }: AddressInput) => JSON.stringify(["lookup", address, relation]);
+
+async function ofAddresses(
+  source: Source,
+  asked: Asked<AddressInput>[],
+  options: Options,
+): Promise<Answered[]> {
+  const inputs = asked.map(({ given }) => ({
+    address: given.address,
+    isOwner: given.relation !== "manager",
+    isManager: given.relation !== "owner",
+    size: given.page_size,
+    after: readCursor(given.cursor, listOf(given), 3),
+  }));
+  const { times, signal } = options;
+  const found = await readAddresses(source, { asked: inputs, times }, signal);
+  return asked.map(({ given, at }, place) => {
+    const { rows, total } = found[place] ?? { rows: [], total: 0 };
+    const { shown, page } = paged(rows, {
+      cursor: given.cursor,
+      size: given.page_size,
+      total: total > mostCountedOfAddress ? null : total,
+      next: (last) => cursorOf(listOf(given), last.after),
+    });
+    const records = shown.map((one) => ({
+      ...(options.isFeed ? feedRow(source.places, one.row) : listRow(source.places, one.row)),
+      ...(source.hasRecords ? { is_primary: one.isPrimary === true } : {}),
+      ...present({ relations: one.relations }),
+    }));
+    return { at, result: { input: present(given), kind: "address", status: "ok", records, page } };
+  });
+}

@@ -1,0 +1,168 @@
+import { z } from "zod/v4";
+import {
+  asOf,
+  closedQuery,
+  cursorParameter,
+  lookupEnvelope,
+  metaSchema,
+  pageSize,
+  refuse,
+} from "../lookup/contract.ts";
+import {
+  choice,
+  inNamespace,
+  type LookupContext,
+  listAnswer,
+  listPage,
+  nameIn,
+  namespaceParameter,
+  needsNames,
+  notFoundAnswer,
+  textParameter,
+} from "../lookup/lists.ts";
+import { byName, byNumber, nameFilter, readNames } from "../lookup/names-query.ts";
+import { timesOf } from "../lookup/places.ts";
+import { detailRow, listRow, placeOfRow, type Row, rowSchema, subnameRow } from "../lookup/rows.ts";
+import { endpoint } from "../rest/endpoint.ts";
+
+const namePath = z.object({
+  name: z.string().meta({
+    description: "A name; `[labelhash]` stands for an unknown label",
+    example: "vitalik.eth",
+  }),
+});
+
+/** GET /v1/names/{name}. */
+export const nameDetail = endpoint({
+  path: "/v1/names/{name}",
+  tag: "Lookup",
+  summary: "A name",
+  description:
+    "Who holds and who manages a name, until when, its wrapper state, resolver and records, as of the last indexed block.",
+  envelope: lookupEnvelope,
+  params: namePath,
+  query: closedQuery({ namespace: namespaceParameter, include: choice("include", ["counts"]).optional() }),
+  needs: needsNames,
+  answers: {
+    200: { description: "The name", schema: z.strictObject({ data: rowSchema, meta: metaSchema }) },
+    404: notFoundAnswer,
+  },
+  handle:
+    ({ lookup }: LookupContext) =>
+    async ({ params, query, current, request }) => {
+      const { places, known, hashOf } = lookup;
+      const { node } = nameIn(params.name);
+      inNamespace(lookup, query.namespace);
+      const [found] = await readNames(
+        lookup,
+        { nodes: [node], times: timesOf(places, current), withRecords: true },
+        request.raw.signal,
+      );
+      const isElsewhere =
+        found && query.namespace !== undefined && placeOfRow(places, found.row).namespace !== query.namespace;
+      if (!found || isElsewhere) return refuse("not_found", "The index never saw this name");
+      const row = detailRow(places, found, known);
+      const data = query.include === "counts" ? { ...row, ...countsOf(row) } : row;
+      return { status: 200, body: { data, meta: { ...asOf(current, hashOf), source: "indexed" as const } } };
+    },
+});
+
+function countsOf({ records }: Row) {
+  const { seen_addresses = [], seen_texts = [], seen_singletons = [] } = records ?? {};
+  return { record_count: seen_addresses.length + seen_texts.length + seen_singletons.length };
+}
+
+const mostCounted = 10_000;
+
+/** GET /v1/names/{name}/subnames. */
+export const subnames = endpoint({
+  path: "/v1/names/{name}/subnames",
+  tag: "Lookup",
+  summary: "Direct subnames of a name",
+  description: `\`total_count\` is exact up to ${mostCounted}, else null. Orders other than that by name read all subnames: of a name with a million they may take too long.`,
+  envelope: lookupEnvelope,
+  params: namePath,
+  query: closedQuery({
+    q: textParameter("q", 500).optional().meta({ description: "Text in the name" }),
+    match: choice("match", ["prefix", "contains"]).default("prefix"),
+    sort: choice("sort", ["name", "expires_at", "registered_at"]).default("name"),
+    order: choice("order", ["asc", "desc"]).default("asc"),
+    include_expired: choice("include_expired", ["true", "false"]).default("true"),
+    cursor: cursorParameter,
+    page_size: pageSize,
+  }),
+  needs: needsNames,
+  answers: { 200: listAnswer, 404: notFoundAnswer },
+  handle: (context: LookupContext) => async (call) => {
+    const { lookup } = context;
+    const { q, match, sort, order, include_expired } = call.query;
+    const { node } = nameIn(call.params.name);
+    const asked = { nodes: [node], times: timesOf(lookup.places, call.current), withRecords: false };
+    const [parent] = await readNames(lookup, asked, call.request.raw.signal);
+    if (!parent) return refuse("not_found", "The index never saw this name");
+    const sorted = {
+      name: byName,
+      expires_at: byNumber("x.expires"),
+      registered_at: byNumber("r.registration_date"),
+    };
+    return listPage(context, call, {
+      list: ["subnames", node, q, match, sort, order, include_expired],
+      isDescending: order === "desc",
+      branches: (statement) => ({
+        branches: [{ from: "domain d", where: `d.parent_id = ${statement.bind(node)}`, order: sorted[sort] }],
+        filters: [
+          ...(include_expired === "true" ? [] : ["x.status = 'active'"]),
+          ...(q === undefined ? [] : [nameFilter(statement, q.toLowerCase(), match)]),
+        ],
+      }),
+      mostCounted,
+      show: ({ row }) => subnameRow(lookup.places, row),
+    });
+  },
+});
+
+/** GET /v1/search. */
+export const search = endpoint({
+  path: "/v1/search",
+  tag: "Lookup",
+  summary: "Names that begin with a text, or contain it",
+  description:
+    "In the order of names, released ones included. A dot at the end of `q` is the end of a label; one at its begin, with `match=contains`, the start of one.",
+  envelope: lookupEnvelope,
+  query: closedQuery({
+    q: textParameter("q", 500).meta({ example: "vita" }),
+    match: choice("match", ["prefix", "contains"]).default("prefix"),
+    namespace: namespaceParameter,
+    status: choice("status", ["active"]).optional().meta({ description: "Leaves out names that have ended" }),
+    cursor: cursorParameter,
+    page_size: pageSize,
+  }),
+  needs: needsNames,
+  answers: { 200: listAnswer, 404: notFoundAnswer },
+  handle: (context: LookupContext) => async (call) => {
+    const { lookup } = context;
+    const { q, match, namespace, status } = call.query;
+    const text = fragmentOf(q, match);
+    const ofNamespace = inNamespace(lookup, namespace);
+    return listPage(context, call, {
+      list: ["search", text, match, namespace, status],
+      branches: (statement) => ({
+        branches: [{ from: "domain d", where: nameFilter(statement, text, match), order: byName }],
+        filters: [
+          ...ofNamespace,
+          "octet_length(d.name) <= 2000",
+          ...(status === undefined ? [] : ["x.status = 'active'"]),
+        ],
+      }),
+      show: ({ row }) => listRow(lookup.places, row),
+    });
+  },
+});
+
+// The text between the dots that stand for borders of labels, normalised.
+function fragmentOf(q: string, match: "prefix" | "contains"): string {
+  const start = match === "contains" && q.startsWith(".") ? "." : "";
+  const end = q.length > 1 && q.endsWith(".") ? "." : "";
+  const inner = q.slice(start.length, q.length - end.length);
+  return `${start}${nameIn(inner).name}${end}`;
+}

@@ -1,0 +1,141 @@
+import { z } from "zod/v4";
+import { closedQuery, errorSchema, lookupEnvelope, refuse } from "../lookup/contract.ts";
+import type { LookupContext } from "../lookup/lists.ts";
+import { endpoint } from "../rest/endpoint.ts";
+
+const number = z.int().nullable();
+const state = z.enum(["ready", "degraded", "stale"]);
+
+const chainSchema = z.strictObject({
+  latest_block: number,
+  indexed_block: number,
+  safe_block: number,
+  finalized_block: number,
+  lag_blocks: number,
+  lag_seconds: number,
+  network_block: number,
+  network_head_observed_at: z.string().nullable(),
+  network_head_age_seconds: number,
+  network_head_status: z.enum(["fresh", "stale", "unavailable", "pending", "unconfigured"]),
+  ingestion_lag_blocks: number,
+  ingestion_lag_seconds: number,
+  status: state,
+});
+
+const statusSchema = z.strictObject({
+  status: state,
+  pending_invalidation_count: z.int(),
+  pending_invalidation_count_capped: z.boolean(),
+  dead_letter_count: z.int(),
+  chains: z.record(z.string(), chainSchema),
+});
+
+type ChainState = z.output<typeof chainSchema>;
+
+// Seconds behind the present from which on a chain counts as degraded, and as stale.
+const [degradedAfter, staleAfter] = [60, 600];
+
+type StatusContext = LookupContext & { clock: () => number };
+
+/** GET /v1/status. */
+export const lookupStatus = endpoint({
+  path: "/v1/status",
+  tag: "Lookup",
+  summary: "How far each chain is indexed",
+  description: "Never waits for a chain. Safe and finalized blocks are not known here: null.",
+  envelope: lookupEnvelope,
+  query: closedQuery({}),
+  needs: { index: "known" },
+  answers: {
+    200: {
+      description: "The status",
+      schema: z.strictObject({ data: statusSchema, meta: z.strictObject({}) }),
+    },
+  },
+  handle:
+    ({ clock }: StatusContext) =>
+    ({ current: { snapshot, stale } }) => {
+      const now = Math.floor(clock() / 1_000);
+      const chains = Object.fromEntries(
+        Object.entries(snapshot.omnichainSnapshot.chains).map(([id, chain]): [string, ChainState] => {
+          const indexed = chain.chainStatus === "chain-queued" ? undefined : chain.latestIndexedBlock;
+          const known = chain.chainStatus === "chain-following" ? chain.latestKnownBlock : indexed;
+          const isDone = chain.chainStatus === "chain-completed";
+          const lag = indexed === undefined || isDone ? null : Math.max(0, now - indexed.timestamp);
+          const blocks = indexed && known ? known.number - indexed.number : null;
+          const head = known === undefined ? null : known.number;
+          const isStale = stale !== undefined || indexed === undefined || (lag ?? 0) > staleAfter;
+          return [
+            id,
+            {
+              latest_block: head,
+              indexed_block: indexed?.number ?? null,
+              safe_block: null,
+              finalized_block: null,
+              lag_blocks: blocks,
+              lag_seconds: lag,
+              network_block: head,
+              network_head_observed_at: known === undefined ? null : String(known.timestamp),
+              network_head_age_seconds: known === undefined ? null : Math.max(0, now - known.timestamp),
+              network_head_status: known === undefined ? "pending" : isStale ? "stale" : "fresh",
+              ingestion_lag_blocks: blocks,
+              ingestion_lag_seconds: lag,
+              status: isStale ? "stale" : (lag ?? 0) > degradedAfter ? "degraded" : "ready",
+            },
+          ];
+        }),
+      );
+      const states = Object.values(chains).map(({ status }) => status);
+      const worst: z.output<typeof state> =
+        (["stale", "degraded"] as const).find((one) => states.includes(one)) ?? "ready";
+      const none = {
+        pending_invalidation_count: 0,
+        pending_invalidation_count_capped: false,
+        dead_letter_count: 0,
+      };
+      return { status: 200, body: { data: { status: worst, ...none, chains }, meta: {} } };
+    },
+});
+
+const capability = z.strictObject({ completeness: z.enum(["full", "partial", "unsupported"]) });
+const namespaceSchema = z.strictObject({
+  namespace: z.string(),
+  capabilities: z.record(z.string(), capability),
+  networks: z.array(z.strictObject({ network: z.string(), chain_id: z.int() })),
+});
+
+/** GET /v1/namespaces/{namespace}. */
+export const lookupNamespace = endpoint({
+  path: "/v1/namespaces/{namespace}",
+  tag: "Lookup",
+  summary: "What is indexed of a namespace",
+  description: "Its networks, and what is known of its names.",
+  envelope: lookupEnvelope,
+  params: z.object({ namespace: z.string().max(60) }),
+  query: closedQuery({}),
+  answers: {
+    200: {
+      description: "The namespace",
+      schema: z.strictObject({ data: namespaceSchema, meta: z.strictObject({}) }),
+    },
+    404: { description: "A namespace that is not indexed", schema: errorSchema },
+  },
+  handle:
+    ({ lookup: { places, hasRecords } }: LookupContext) =>
+    ({ params: { namespace } }) => {
+      const ofIt = places.filter((place) => place.namespace === namespace);
+      if (ofIt.length === 0)
+        return refuse("not_found", `The namespace ${JSON.stringify(namespace)} is not indexed`);
+      const full = { completeness: "full" as const };
+      const withRecords = hasRecords ? full : { completeness: "partial" as const };
+      const capabilities = {
+        names: full,
+        address_names: full,
+        search: full,
+        records: withRecords,
+        primary_names: withRecords,
+      };
+      const networks = ofIt.map(({ network, chainId }) => ({ network, chain_id: chainId }));
+      return { status: 200, body: { data: { namespace, capabilities, networks }, meta: {} } };
+    },
+});

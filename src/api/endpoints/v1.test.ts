@@ -1,0 +1,476 @@
+import type { PGlite } from "@electric-sql/pglite";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
+import { createTables } from "../../../test/support/subgraph/endpoint.ts";
+import { namespaces } from "../../deployments/namespaces.ts";
+import { labelhashOf } from "../../ens/labels.ts";
+import { nodeOfName } from "../../ens/names.ts";
+import { createDatabase } from "../database/client.ts";
+import { placesOf } from "../lookup/places.ts";
+import type { Row } from "../lookup/rows.ts";
+import { knownContracts } from "../resolution/known-contracts.ts";
+import { addressNames, deadlineNames } from "./v1-addresses.ts";
+import { lookup } from "./v1-lookup.ts";
+import { nameDetail, search, subnames } from "./v1-names.ts";
+import { lookupNamespace, lookupStatus } from "./v1-status.ts";
+
+// The rules are those of docs/names.md. Addresses of contracts are mainnet's.
+const wrapper = "0xd4416b13d2b3a9abae7acd5d6c2bbdbe25686401";
+const lineaWrapper = namespaces.mainnet["lineanames"]?.contracts["NameWrapper"]?.address?.toLowerCase() ?? "";
+const [alice, bob, carol] = [1, 2, 3].map((digit) => `0x${String(digit).repeat(40)}`) as [
+  string,
+  string,
+  string,
+];
+const zero = `0x${"0".repeat(40)}`;
+const publicResolver = "0xf29100983e058b709f3d539b0c765937b804ac15";
+const now = 1_768_400_395;
+const day = 86_400;
+const grace = 90 * day;
+const [cannotUnwrap, parentCannotControl, isDotEth] = [1, 65_536, 131_072];
+
+let client: PGlite;
+
+async function insert(table: string, row: Record<string, unknown>) {
+  const places = Object.keys(row).map((_, place) => `$${place + 1}`);
+  await client.query(
+    `INSERT INTO ${table} (${Object.keys(row).join(", ")}) VALUES (${places.join(", ")})`,
+    Object.values(row),
+  );
+}
+
+type Given = {
+  owner?: string;
+  lease?: { holder: string; expires: number };
+  wrapped?: { owner: string; fuses: number; expires: number };
+  isMigrated?: boolean;
+  resolver?: string;
+};
+
+async function store(name: string, { owner = alice, lease, wrapped, isMigrated = true, resolver }: Given) {
+  const node = nodeOfName(name);
+  const [label = "", ...above] = name.split(".");
+  await insert("domain", {
+    id: node,
+    name,
+    label_name: label,
+    labelhash: labelhashOf(label),
+    parent_id: nodeOfName(above.join(".")),
+    subdomain_count: 0,
+    is_migrated: isMigrated,
+    created_at: 1_600_000_000,
+    owner_id: owner,
+    registrant_id: lease?.holder ?? null,
+    wrapped_owner_id: wrapped?.owner ?? null,
+    resolver_id: resolver === undefined ? null : `1-${resolver}-${node}`,
+    change_block: 1,
+  });
+  if (lease)
+    await insert("registration", {
+      id: node,
+      domain_id: node,
+      registration_date: 1_700_000_000,
+      expiry_date: lease.expires,
+      registrant_id: lease.holder,
+      change_block: 1,
+    });
+  if (wrapped)
+    await insert("wrapped_domain", {
+      id: node,
+      domain_id: node,
+      expiry_date: wrapped.expires,
+      fuses: wrapped.fuses,
+      owner_id: wrapped.owner,
+      name,
+      change_block: 1,
+    });
+}
+
+const later = now + 10 * day;
+const inGrace = now - day;
+const past = now - grace - day;
+
+beforeAll(async () => {
+  client = await createTables();
+  const ofWrapper = { owner: wrapper };
+  await store("eth", { owner: carol });
+  await store("plain.eth", { owner: bob, lease: { holder: alice, expires: later } });
+  await store("grace.eth", { lease: { holder: alice, expires: inGrace } });
+  await store("gone.eth", { lease: { holder: alice, expires: past } });
+  await store("wrapped.eth", {
+    ...ofWrapper,
+    lease: { holder: wrapper, expires: later },
+    wrapped: { owner: alice, fuses: parentCannotControl | isDotEth, expires: later + grace },
+  });
+  await store("wrappedgrace.eth", {
+    ...ofWrapper,
+    lease: { holder: wrapper, expires: inGrace },
+    wrapped: { owner: alice, fuses: parentCannotControl | isDotEth, expires: inGrace + grace },
+  });
+  await store("wrappedgone.eth", {
+    ...ofWrapper,
+    lease: { holder: wrapper, expires: past },
+    wrapped: { owner: alice, fuses: parentCannotControl | cannotUnwrap | isDotEth, expires: past + grace },
+  });
+  // Wrapped once, expired, and registered anew unwrapped: the wrapper's token stays behind.
+  await store("anew.eth", {
+    owner: bob,
+    lease: { holder: bob, expires: later },
+    wrapped: { owner: alice, fuses: parentCannotControl | isDotEth, expires: past },
+  });
+  await store("sub.wrapped.eth", { ...ofWrapper, wrapped: { owner: bob, fuses: 0, expires: 0 } });
+  await store("locked.wrapped.eth", {
+    ...ofWrapper,
+    wrapped: { owner: bob, fuses: parentCannotControl | cannotUnwrap, expires: later },
+  });
+  await store("lapsed.wrapped.eth", {
+    ...ofWrapper,
+    wrapped: { owner: bob, fuses: parentCannotControl, expires: now - 1 },
+  });
+  // The parent gave the name to another owner in the registry.
+  await store("moved.wrapped.eth", { owner: carol, wrapped: { owner: bob, fuses: 0, expires: later } });
+  await store("child.plain.eth", { owner: carol });
+  await store("ownerless.plain.eth", { owner: zero });
+  await store("old.eth", { owner: bob, isMigrated: false });
+  await store("me.base.eth", { owner: bob, lease: { holder: alice, expires: inGrace } });
+  await store("me.linea.eth", {
+    owner: lineaWrapper,
+    lease: { holder: lineaWrapper, expires: later },
+    wrapped: { owner: carol, fuses: parentCannotControl, expires: later + grace },
+  });
+  await store("box", { owner: carol });
+  await store("me.box", { owner: alice, lease: { holder: alice, expires: now } });
+  await store("records.eth", {
+    owner: bob,
+    lease: { holder: bob, expires: later },
+    resolver: publicResolver,
+  });
+  const node = nodeOfName("records.eth");
+  await insert("resolver", {
+    id: `1-${publicResolver}-${node}`,
+    domain_id: node,
+    address: publicResolver,
+    texts: ["url", "avatar"],
+    coin_types: [60, 0],
+    change_block: 1,
+  });
+  await insert("resolver_records", {
+    id: `eip155:1:${publicResolver}/${node}`,
+    chain_id: 1,
+    address: publicResolver,
+    node,
+    contenthash: "0xe301",
+  });
+  const at = { chain_id: 1, address: publicResolver, node };
+  await insert("resolver_address_records", { ...at, coin_type: 60, value: alice });
+  await insert("resolver_text_records", {
+    ...at,
+    key_hash: "0x01",
+    key: "url",
+    value: "https://ens.domains",
+  });
+  await insert("reverse_name_records", { address: bob, coin_type: 2_147_483_648, value: "records.eth" });
+});
+afterAll(() => client.close());
+
+function open() {
+  const plugins = ["subgraph", "basenames", "lineanames", "threedns", "protocol-acceleration"];
+  const context = {
+    plugins,
+    status: { current: () => currentStatus("omnichain-following", now) },
+    clock: () => (now + 5) * 1_000,
+    lookup: {
+      database: createDatabase(client),
+      places: placesOf(namespaces.mainnet, plugins),
+      hasRecords: true,
+      hashOf: () => undefined,
+      known: knownContracts(namespaces.mainnet),
+    },
+  };
+  return openEndpoints(
+    [lookup, nameDetail, subnames, addressNames, deadlineNames, search, lookupStatus, lookupNamespace],
+    context,
+  );
+}
+
+type Page = { has_more: boolean; next_cursor: string | null; page_size: number; total_count: number | null };
+type Body = {
+  data: Row & Row[];
+  page: Page;
+  error: { code: string; message: string };
+  meta: { source?: string };
+};
+type Result = { kind: string; status: string; record: Row; records: Row[]; page: Page };
+
+const get = async (path: string) => {
+  const { status, body } = await open().ask(path);
+  return { status, ...(body as Body) };
+};
+const post = async (body: unknown) => {
+  const { ask, logged } = open();
+  const response = await ask("/v1/lookup", { method: "POST", body: JSON.stringify(body) });
+  expect(logged).toEqual([]);
+  return response.body as Omit<Body, "data"> & { data: Result[] };
+};
+
+const expiring = (expires: number) => ({
+  expires_at: String(expires),
+  grace_ends_at: String(expires + grace),
+});
+
+describe("what holds of a name, by authority", () => {
+  const cases: [string, Record<string, unknown>][] = [
+    ["plain.eth", { status: "active", owner: alice, manager: bob, authority: "ens_v1", ...expiring(later) }],
+    ["grace.eth", { status: "expired", in_grace: true, owner: alice, manager: alice, ...expiring(inGrace) }],
+    [
+      "gone.eth",
+      {
+        status: "released",
+        owner: undefined,
+        manager: undefined,
+        ...expiring(past),
+        lapsed_registration: {
+          owner: alice,
+          held_through: "registrar",
+          released_at: String(past + grace + 1),
+          release_kind: "expired",
+        },
+      },
+    ],
+    ["wrapped.eth", { status: "active", owner: alice, manager: alice, ...expiring(later) }],
+    ["wrappedgrace.eth", { status: "expired", owner: alice, manager: undefined }],
+    ["wrappedgone.eth", { status: "released", owner: undefined, manager: undefined }],
+    ["anew.eth", { status: "active", owner: bob, manager: bob, ...expiring(later) }],
+    [
+      "sub.wrapped.eth",
+      { status: "active", owner: bob, manager: bob, expires_at: null, expires_at_reason: "not_set" },
+    ],
+    [
+      "locked.wrapped.eth",
+      { status: "active", owner: bob, manager: bob, expires_at: String(later), grace_ends_at: String(later) },
+    ],
+    ["lapsed.wrapped.eth", { status: "released", owner: undefined, manager: undefined }],
+    ["moved.wrapped.eth", { status: "active", owner: carol, manager: carol, expires_at: undefined }],
+    ["child.plain.eth", { status: "active", owner: carol, manager: carol, expires_at: undefined }],
+    ["ownerless.plain.eth", { status: "unregistered", owner: undefined, authority: undefined }],
+    ["old.eth", { status: "active", owner: bob, authority: "ens_v0" }],
+    [
+      "me.base.eth",
+      {
+        status: "expired",
+        owner: alice,
+        manager: bob,
+        namespace: "basenames",
+        chain_id: 8453,
+        authority: undefined,
+      },
+    ],
+    [
+      "me.linea.eth",
+      { status: "active", owner: carol, manager: carol, namespace: "lineanames", network: "linea" },
+    ],
+    [
+      "me.box",
+      {
+        status: "released",
+        owner: undefined,
+        namespace: "threedns",
+        chain_id: 10,
+        grace_ends_at: String(now),
+      },
+    ],
+  ];
+  test.each(cases)("%s", async (name, expected) => {
+    const { status, data } = await get(`/v1/names/${name}`);
+    expect(status).toBe(200);
+    expect(Object.fromEntries(Object.keys(expected).map((key) => [key, data[key as keyof Row]]))).toEqual(
+      expected,
+    );
+  });
+
+  const states: [string, string | undefined, number | undefined][] = [
+    ["plain.eth", undefined, undefined],
+    ["wrapped.eth", "emancipated", parentCannotControl | isDotEth],
+    ["sub.wrapped.eth", "wrapped", 0],
+    ["locked.wrapped.eth", "locked", parentCannotControl | cannotUnwrap],
+    ["lapsed.wrapped.eth", "lapsed", undefined],
+    ["wrappedgone.eth", "lapsed", undefined],
+    ["moved.wrapped.eth", "unwrapped", undefined],
+    ["anew.eth", "unwrapped", undefined],
+  ];
+  test.each(states)("wrapper state of %s: %s", async (name, state, fuses) => {
+    const { data } = await get(`/v1/names/${name}`);
+    expect([data.ens_v1?.wrapper_state, data.ens_v1?.wrapper_fuses?.fuses]).toEqual([state, fuses]);
+  });
+});
+
+test("a name with its records", async () => {
+  const { data, meta } = await get("/v1/names/records.eth");
+  expect(data).toMatchObject({
+    resolver: { chain_id: 1, address: publicResolver },
+    records: {
+      seen_addresses: ["0", "60"],
+      addresses: { 0: null, 60: alice },
+      seen_texts: ["avatar", "url"],
+      texts: { avatar: null, url: "https://ens.domains" },
+      seen_singletons: ["contenthash"],
+      contenthash: "0xe301",
+    },
+    primary_address: alice,
+    read_status: "ok",
+  });
+  expect(meta.source).toBe("indexed");
+});
+
+const namesOf = (rows: readonly { name: string }[] = []) => rows.map(({ name }) => name);
+
+test("the names of an address by relation", async () => {
+  const of = async (address: string, query = "") =>
+    namesOf((await get(`/v1/addresses/${address}/names${query}`)).data);
+  expect(await of(alice, "?relation=owner")).toEqual([
+    "grace.eth",
+    "me.base.eth",
+    "plain.eth",
+    "wrapped.eth",
+    "wrappedgrace.eth",
+  ]);
+  expect(await of(alice, "?relation=manager")).toEqual(["grace.eth", "wrapped.eth"]);
+  expect(await of(alice, "?relation=former_owner")).toEqual(["gone.eth", "me.box", "wrappedgone.eth"]);
+  expect(await of(alice, "?relation=resolves_to&coin_type=60")).toEqual([]);
+  expect(await of(bob, "?namespace=basenames")).toEqual(["me.base.eth"]);
+  expect(await of(bob, "?order=desc&page_size=2")).toEqual(["sub.wrapped.eth", "records.eth"]);
+  const { data } = await get(`/v1/addresses/${bob}/names?q=records`);
+  expect(data).toMatchObject([{ is_primary: true, relations: ["owner", "manager"] }]);
+});
+
+test("pages of an address's names join without gaps, in each order", async () => {
+  for (const sort of ["name", "expires_at", "registered_at", "created_at"]) {
+    for (const order of ["asc", "desc"]) {
+      const path = `/v1/addresses/${bob}/names?sort=${sort}&order=${order}`;
+      const whole = await get(path);
+      expect(whole.page).toMatchObject({
+        has_more: false,
+        next_cursor: null,
+        total_count: whole.data.length,
+      });
+      const found: string[] = [];
+      let next = "";
+      do {
+        const { data, page } = await get(`${path}&page_size=2${next}`);
+        found.push(...namesOf(data));
+        next = page.has_more ? `&cursor=${page.next_cursor}` : "";
+      } while (next !== "");
+      expect(found).toEqual(namesOf(whole.data));
+    }
+  }
+});
+
+test("subnames, search and deadlines", async () => {
+  const children = await get("/v1/names/wrapped.eth/subnames?include_expired=false");
+  expect(namesOf(children.data)).toEqual(["locked.wrapped.eth", "moved.wrapped.eth", "sub.wrapped.eth"]);
+  expect(children.page.total_count).toBe(3);
+  expect(namesOf((await get("/v1/search?q=wrapped")).data)).toEqual([
+    "wrapped.eth",
+    "wrappedgone.eth",
+    "wrappedgrace.eth",
+  ]);
+  expect(namesOf((await get("/v1/search?q=wrapped.")).data)).toEqual(["wrapped.eth"]);
+  expect(namesOf((await get("/v1/search?q=.linea&match=contains")).data)).toEqual(["me.linea.eth"]);
+  expect((await get("/v1/search?q=a_&match=contains")).error?.code).toBe("invalid_input");
+  const window = await get(`/v1/names?namespace=ens&expires_after=${inGrace}&expires_before=${now}`);
+  expect(namesOf(window.data).sort()).toEqual(["grace.eth", "lapsed.wrapped.eth", "wrappedgrace.eth"]);
+  const ends = await get(
+    `/v1/names?namespace=ens&grace_ends_after=${now - 1}&grace_ends_before=${now + 1}&parent=wrapped.eth`,
+  );
+  expect(namesOf(ends.data)).toEqual(["lapsed.wrapped.eth"]);
+  const byGrace = await get(`/v1/names?namespace=ens&grace_ends_after=${past + grace}&page_size=2`);
+  expect(namesOf(byGrace.data).sort()).toEqual(["gone.eth", "wrappedgone.eth"]);
+  const more = await get(
+    `/v1/names?namespace=ens&grace_ends_after=${past + grace}&page_size=200&cursor=${byGrace.page.next_cursor}`,
+  );
+  expect(namesOf(more.data)).toHaveLength(8);
+});
+
+test("a lookup answers each input in its place", async () => {
+  const { data } = await post({
+    inputs: [
+      { id: "a", name: "Plain.ETH" },
+      { address: bob, page_size: 2 },
+      { name: "missing.eth" },
+      { name: "not a name" },
+      { address: alice, relation: "manager" },
+    ],
+    profile: "feed",
+  });
+  expect(data.map(({ kind, status }) => [kind, status])).toEqual([
+    ["name", "ok"],
+    ["address", "ok"],
+    ["name", "not_found"],
+    ["name", "invalid_name"],
+    ["address", "ok"],
+  ]);
+  expect(data[0]).toMatchObject({
+    input: { id: "a", name: "Plain.ETH" },
+    normalization: { changed: true, input_name: "Plain.ETH", reason: "case_normalized" },
+    record: { name: "plain.eth", chain_id: 1, network: "ethereum" },
+  });
+  // The primary name first, then what is owned, by name.
+  expect(namesOf(data[1]?.records)).toEqual(["records.eth", "anew.eth"]);
+  expect(data[1]?.records[0]?.is_primary).toBe(true);
+  expect(data[1]?.page).toMatchObject({ has_more: true, page_size: 2, total_count: 7 });
+  const next = await post({ inputs: [{ address: bob, page_size: 200, cursor: data[1]?.page.next_cursor }] });
+  expect(namesOf(next.data[0]?.records)).toEqual([
+    "locked.wrapped.eth",
+    "old.eth",
+    "sub.wrapped.eth",
+    "me.base.eth",
+    "plain.eth",
+  ]);
+  expect(namesOf(data[4]?.records)).toEqual(["grace.eth", "wrapped.eth"]);
+});
+
+test("bad input names the fault", async () => {
+  const cases: [string, number, string][] = [
+    ["/v1/names/a..eth", 400, "The name is invalid: it has an empty label"],
+    ["/v1/names/missing.eth", 404, "The index never saw this name"],
+    ["/v1/names/plain.eth?inclde=counts", 400, 'Unknown parameter "inclde": did you mean include?'],
+    [
+      "/v1/names/plain.eth?namespace=ons",
+      404,
+      'The namespace "ons" is not indexed; indexed: ens, basenames, lineanames, threedns',
+    ],
+    [`/v1/addresses/${alice}/names?cursor=abc`, 400, "cursor must be a valid pagination cursor"],
+    [`/v1/addresses/${alice}/names?page_size=0`, 400, "page_size must be an integer from 1 to 200"],
+    ["/v1/addresses/0x12/names", 400, "address must be an address"],
+    [
+      "/v1/names?namespace=ens",
+      400,
+      "Give expires_after or expires_before, or grace_ends_after or grace_ends_before",
+    ],
+  ];
+  for (const [path, status, message] of cases) {
+    const found = await get(path);
+    expect([path, found.status, found.error?.message]).toEqual([path, status, message]);
+  }
+  const { page } = await get(`/v1/addresses/${bob}/names?page_size=1`);
+  expect((await get(`/v1/addresses/${alice}/names?cursor=${page.next_cursor}`)).error.message).toBe(
+    "cursor belongs to another list: other filters or another order",
+  );
+  expect((await post({ inputs: new Array(1_001).fill({ name: "a.eth" }) })).error.message).toBe(
+    "inputs must hold at most 1000",
+  );
+  expect((await post({ inputs: [{ address: "0x1" }] })).error).toMatchObject({
+    code: "invalid_input",
+    message: "address must be an address",
+  });
+});
+
+test("status and namespaces", async () => {
+  expect((await get("/v1/status")).data.status).toBe("ready");
+  expect((await get("/v1/namespaces/threedns")).data).toMatchObject({
+    networks: [
+      { network: "optimism", chain_id: 10 },
+      { network: "base", chain_id: 8453 },
+    ],
+  });
+});

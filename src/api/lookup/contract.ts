@@ -1,0 +1,207 @@
+import { z } from "zod/v4";
+import { isNear } from "../../config/datasources-file.ts";
+import { nodeOfName } from "../../ens/names.ts";
+import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
+import { type CodedError, type Envelope, envelope } from "../rest/envelope.ts";
+import { ApiError } from "../rest/errors.ts";
+import type { CurrentStatus } from "../status/status-source.ts";
+
+// The wire format of the REST API that ENS's own applications read (docs/lookup.md): names of fields, codes, cursors, limits.
+
+const codes = {
+  invalid_input: 400,
+  not_found: 404,
+  unsupported: 422,
+  stale: 503,
+  overloaded: 503,
+  internal_error: 500,
+} as const;
+
+const coded = (code: keyof typeof codes, message: string, details: object = {}): CodedError => ({
+  error: { code, message, details },
+});
+
+/** The schema of an error under `/v1`. */
+export const errorSchema = z.strictObject({
+  error: z.strictObject({
+    code: z.enum(Object.keys(codes) as [keyof typeof codes]),
+    message: z.string(),
+    details: z.record(z.string(), z.unknown()),
+  }),
+});
+
+/** Ends a request under `/v1` with the status of an error's code. */
+export function refuse(code: keyof typeof codes, message: string): never {
+  throw new ApiError(codes[code], coded(code, message));
+}
+
+const ofReason = { plugin: "unsupported", status: "stale", backfill: "stale", busy: "overloaded" } as const;
+
+/** Refusals, faults of the input and internal errors, as `/v1` words them. */
+export const lookupEnvelope: Envelope = {
+  ...envelope(errorSchema, ({ reason, message, details }) => {
+    const { error } = coded(ofReason[reason], `${message} ${details}`);
+    return { error: { ...error, code: ofReason[reason], details: {} } };
+  }),
+  failure: coded("internal_error", "Internal Server Error"),
+  invalid: {
+    schema: errorSchema,
+    body: ({ issues }) => {
+      const [first] = issues;
+      const field = first === undefined ? "" : first.path.join(".");
+      const message = first?.message ?? "Invalid input";
+      return coded("invalid_input", message, field === "" ? {} : { field });
+    },
+  },
+};
+
+/** Query parameters, of which no others may be given. An empty value counts as absent. */
+export function closedQuery<T extends z.core.$ZodLooseShape>(shape: T) {
+  const known = Object.keys(shape);
+  const optional = Object.fromEntries(
+    Object.entries(shape).map(([name, schema]) => [
+      name,
+      z.preprocess((value) => (value === "" ? undefined : value), schema as z.ZodType),
+    ]),
+  ) as unknown as T;
+  return z.strictObject(optional, {
+    error: (issue) => {
+      if (issue.code !== "unrecognized_keys") return undefined;
+      const [name = ""] = issue.keys as string[];
+      const near =
+        known.find((other) => isNear(name, other)) ??
+        known.find((other) => other.startsWith(name.slice(0, 3)));
+      const hint = near === undefined ? `known are ${known.join(", ") || "none"}` : `did you mean ${near}?`;
+      return `Unknown parameter ${JSON.stringify(name.slice(0, 60))}: ${hint}`;
+    },
+  });
+}
+
+const mostOfPage = 200;
+
+/** How many rows a page has: 1 to 200, by default 50. */
+export const pageSize = z
+  .string({ error: "page_size must be given once" })
+  .regex(/^\d{1,3}$/, { error: `page_size must be an integer from 1 to ${mostOfPage}` })
+  .transform(Number)
+  .refine((size) => size >= 1 && size <= mostOfPage, {
+    error: `page_size must be an integer from 1 to ${mostOfPage}`,
+  })
+  .default(50);
+
+/** Where a list goes on: opaque to clients. */
+export const cursorParameter = z
+  .string({ error: "cursor must be given once" })
+  .max(8_000, { error: "cursor must be a valid pagination cursor" })
+  .optional();
+
+const cursorVersion = 1;
+
+/** A cursor: the list that it belongs to, and the sort values of the last row. */
+export function cursorOf(list: string, after: readonly (string | null)[]): string {
+  return Buffer.from(JSON.stringify([cursorVersion, list, after])).toString("base64url");
+}
+
+/** The sort values of the row that a page goes on after; undefined without a cursor. Refuses one of another list. */
+export function readCursor(cursor: string | undefined, list: string, length: number): string[] | undefined {
+  if (cursor === undefined) return undefined;
+  const parsed = cursorSchema.safeParse(cursor);
+  if (!parsed.success || parsed.data[2].length !== length)
+    return refuse("invalid_input", "cursor must be a valid pagination cursor");
+  const [, ofList, after] = parsed.data;
+  if (ofList !== list)
+    refuse("invalid_input", "cursor belongs to another list: other filters or another order");
+  return after;
+}
+
+const cursorSchema = z
+  .string()
+  .regex(/^[\w-]+$/)
+  .transform((text, context) => {
+    try {
+      return JSON.parse(Buffer.from(text, "base64url").toString()) as unknown;
+    } catch {
+      context.addIssue("no JSON");
+      return z.NEVER;
+    }
+  })
+  .pipe(z.tuple([z.literal(cursorVersion), z.string(), z.array(z.string())]));
+
+export const pageSchema = z.strictObject({
+  cursor: z.string().nullable(),
+  next_cursor: z.string().nullable(),
+  page_size: z.int(),
+  total_count: z.int().nullable(),
+  has_more: z.boolean(),
+});
+
+/** One row more than a page shows whether there is a next one. Returns the page's rows and its place in the list. */
+export function paged<T>(
+  rows: readonly T[],
+  {
+    cursor,
+    size,
+    total = null,
+    next,
+  }: { cursor: string | undefined; size: number; total?: number | null; next: (last: T) => string },
+) {
+  const shown = rows.slice(0, size);
+  const last = shown.at(-1);
+  const hasMore = rows.length > size;
+  const page = {
+    cursor: cursor ?? null,
+    next_cursor: hasMore && last !== undefined ? next(last) : null,
+    page_size: size,
+    total_count: total,
+    has_more: hasMore,
+  };
+  return { shown, page };
+}
+
+const block = z.strictObject({
+  block_number: z.int(),
+  block_hash: z.string().nullable(),
+  timestamp: z.string(),
+});
+
+export const metaSchema = z.strictObject({
+  as_of: z.record(z.string(), block).optional(),
+  source: z.enum(["indexed", "verified"]).optional(),
+  unsupported_fields: z.array(z.string()).optional(),
+});
+
+/** The hash of a chain's block, if it is known. */
+export type HashOf = (chainId: number, block: number) => string | undefined;
+
+/** The last indexed block of each chain. */
+export function asOf({ snapshot }: CurrentStatus, hashOf: HashOf): z.output<typeof metaSchema> {
+  const entries = Object.entries(snapshot.omnichainSnapshot.chains).flatMap(([id, chain]) => {
+    if (chain.chainStatus === "chain-queued") return [];
+    const { number, timestamp } = chain.latestIndexedBlock;
+    const block_hash = hashOf(Number(id), number) ?? null;
+    return [[id, { block_number: number, block_hash, timestamp: String(timestamp) }]];
+  });
+  return { as_of: Object.fromEntries(entries) };
+}
+
+/** A name as it was given, and normalised: `fault` says why it is none. */
+export type GivenName = { name: string; node: `0x${string}` } | { fault: string };
+
+/** Reads a name label by label: each is normalised (ENSIP-15), or `[labelhash]`, which names the node. */
+export function readName(given: string): GivenName {
+  if (given === "") return { fault: "the name is empty" };
+  if (Buffer.byteLength(given) > 2_000) return { fault: "it has more than 2,000 bytes" };
+  const labels: string[] = [];
+  for (const label of given.split(".")) {
+    if (isEncodedLabel(label)) {
+      labels.push(label);
+      continue;
+    }
+    const result = label === "" ? { fault: "it has an empty label" } : normalizedName(label);
+    if ("fault" in result) return result;
+    if (result.name.includes(".")) return { fault: "a label becomes several" };
+    labels.push(result.name);
+  }
+  const name = labels.join(".");
+  return { name, node: nodeOfName(name) };
+}

@@ -1,0 +1,131 @@
+import { z } from "zod/v4";
+import type { KnownContracts } from "../resolution/known-contracts.ts";
+import type { CurrentStatus } from "../status/status-source.ts";
+import {
+  asOf,
+  cursorOf,
+  errorSchema,
+  type HashOf,
+  metaSchema,
+  paged,
+  pageSchema,
+  readCursor,
+  readName,
+  refuse,
+} from "./contract.ts";
+import {
+  type Binder,
+  binder,
+  countSql,
+  type Listed,
+  type ListOptions,
+  listSql,
+  type NamesSource,
+  readCount,
+  readList,
+} from "./names-query.ts";
+import { timesOf } from "./places.ts";
+import { type Row, rowSchema } from "./rows.ts";
+
+/** What the endpoints under `/v1` respond from. */
+export type LookupContext = { lookup: NamesSource & { hashOf: HashOf; known: KnownContracts } };
+
+/** The plugins of names, one of which each endpoint under `/v1` needs. */
+export const needsNames = {
+  plugins: [["subgraph", "basenames", "lineanames", "threedns"]],
+  index: "complete" as const,
+};
+
+/** Responses of an endpoint that lists rows. */
+export const listAnswer = {
+  description: "A page of names, perhaps empty",
+  schema: z.strictObject({ data: z.array(rowSchema), page: pageSchema, meta: metaSchema }),
+};
+
+/** The response where there is nothing under the path. */
+export const notFoundAnswer = {
+  description: "A name that the index never saw, or an unknown namespace",
+  schema: errorSchema,
+};
+
+/** A parameter with a few values. */
+export const choice = <const T extends readonly [string, ...string[]]>(name: string, values: T) =>
+  z.enum(values, { error: `${name} must be one of ${values.join(", ")}` });
+
+/** A parameter with any text. */
+export const textParameter = (name: string, most: number) =>
+  z
+    .string({ error: `${name} must be given once` })
+    .max(most, { error: `${name} has more than ${most} characters` });
+
+/** The parameter that picks a namespace. */
+export const namespaceParameter = textParameter("namespace", 60)
+  .optional()
+  .meta({ description: "`ens`, `basenames`, `lineanames` or `threedns`" });
+
+/** The condition that names are of a namespace. Refuses one that is not indexed. */
+export function inNamespace({ places }: NamesSource, namespace: string | undefined): string[] {
+  if (namespace === undefined) return [];
+  const ofIt = places.flatMap((place, at) => (place.namespace === namespace ? [at + 1] : []));
+  if (ofIt.length > 0) return [`p.place IN (${ofIt.join(", ")})`];
+  const known = [...new Set(places.map((place) => place.namespace))].join(", ");
+  return refuse("not_found", `The namespace ${JSON.stringify(namespace)} is not indexed; indexed: ${known}`);
+}
+
+/** A name that a path or parameter gives. Refuses one that cannot be normalised. */
+export function nameIn(given: string) {
+  const name = readName(given);
+  return "fault" in name ? refuse("invalid_input", `The name is invalid: ${name.fault}`) : name;
+}
+
+type ListCall = {
+  query: { cursor?: string | undefined; page_size: number };
+  current: CurrentStatus;
+  request: { raw: Request };
+};
+
+/** What a list is made of: how names are found, and the form of its rows. `list`: what its cursors belong to. */
+type List = {
+  list: readonly unknown[];
+  /** How names are found, from the statement's values. */
+  branches: (statement: Binder) => Pick<ListOptions, "branches" | "filters">;
+  /** Further members of the rows. */
+  extra?: (statement: Binder) => NonNullable<ListOptions["extra"]>;
+  isDescending?: boolean;
+  /** Up to which number the total is counted; none: it is not. */
+  mostCounted?: number;
+  show: (one: Listed) => Row;
+};
+
+/** A page of a list, with one statement, and one more for its total. */
+export async function listPage(
+  { lookup }: LookupContext,
+  { query: { cursor, page_size: size }, current, request }: ListCall,
+  { list, branches: find, extra, isDescending = false, mostCounted, show }: List,
+) {
+  const statement = binder(timesOf(lookup.places, current));
+  const found = find(statement);
+  const place = JSON.stringify(list);
+  const start = readCursor(cursor, place, found.branches[0]?.order.length ?? 0);
+  const counting = mostCounted && {
+    sql: countSql(lookup.places, found, mostCounted),
+    values: [...statement.values],
+  };
+  const after = start?.map(statement.bind);
+  const options = {
+    ...found,
+    after,
+    isDescending,
+    limit: size + 1,
+    ...(extra ? { extra: extra(statement) } : {}),
+  };
+  const listing = { sql: listSql(lookup.places, options), values: statement.values };
+  const { signal } = request.raw;
+  const [listed, total] = await Promise.all([
+    readList(lookup, listing, signal),
+    counting ? readCount(lookup, counting, mostCounted, signal) : null,
+  ]);
+  const next = (last: Listed) => cursorOf(place, last.after);
+  const { shown, page } = paged(listed, { cursor, size, total, next });
+  return { status: 200 as const, body: { data: shown.map(show), page, meta: asOf(current, lookup.hashOf) } };
+}

@@ -1,0 +1,235 @@
+import { ens_beautify } from "@adraffy/ens-normalize";
+import type { Hex } from "viem";
+import { rootNode, zeroAddress } from "../../ens/ids.ts";
+import type { Place } from "./places.ts";
+
+// What holds of a name now, by the rules of docs/names.md. All of it is derived in the statement, so that lists can filter and
+// sort by it; `$1` is the time at each place.
+
+const cannotUnwrap = 1;
+const parentCannotControl = 65_536;
+const noExpiry = "18446744073709551615";
+
+const text = (value: string | undefined) => (value === undefined ? "NULL" : `'${value}'`);
+const list = (values: readonly (string | undefined)[], type: string) =>
+  `(ARRAY[${values.map((value) => (value === undefined ? "NULL" : `'${value}'`)).join(", ")}]::${type}[])`;
+
+function placeSql(places: readonly Place[]): string {
+  const suffixed = places.flatMap(({ suffix }, at) =>
+    suffix === undefined ? [] : [`WHEN right(d.name, ${suffix.length}) = ${text(suffix)} THEN ${at + 1}`],
+  );
+  const managed = places.flatMap(({ leases }) => (leases === undefined ? [] : [text(leases)]));
+  // Only 3DNS leases names below anything else. A name may be on both of its chains.
+  const loose = places.flatMap((place, at) =>
+    place.leases === undefined && !place.isRoot ? [{ ...place, at: at + 1 }] : [],
+  );
+  const [first] = loose;
+  const others = loose
+    .slice(1)
+    .map(
+      ({ chainId, at }) =>
+        `WHEN EXISTS (SELECT FROM resolver o WHERE o.domain_id = d.id AND o.id LIKE '${chainId}-%') THEN ${at}`,
+    );
+  const ofLoose =
+    first === undefined
+      ? []
+      : [
+          `WHEN r.expiry_date IS NOT NULL AND d.parent_id NOT IN (${managed.join(", ")}) THEN CASE ${others.join(" ")} WHEN true THEN ${first.at} END`,
+        ];
+  return `CASE ${[...suffixed, ...ofLoose].join(" ")} WHEN true THEN 1 END`;
+}
+
+/**
+ * Joins to `domain d` what holds of each name: `p.place` (from 1), `s.now`, and `x` with status, owner, manager, expires, grace_ends,
+ * is_lease, is_wrapped and is_lapsed.
+ */
+export function nameJoins(places: readonly Place[]): string {
+  const managed = places.flatMap(({ leases }) => (leases === undefined ? [] : [text(leases)]));
+  return `
+LEFT JOIN LATERAL (SELECT registration_date, expiry_date, registrant_id FROM registration WHERE domain_id = d.id LIMIT 1) r ON true
+LEFT JOIN wrapped_domain w ON w.id = d.id
+CROSS JOIN LATERAL (SELECT ${placeSql(places)} AS place) p
+CROSS JOIN LATERAL (SELECT ($1::bigint[])[p.place] AS now,
+  ${list(
+    places.map(({ nameWrapper }) => nameWrapper),
+    "text",
+  )}[p.place] AS wrapper,
+  ${list(
+    places.map(({ grace }) => String(grace)),
+    "bigint",
+  )}[p.place] AS grace,
+  d.parent_id IN (${[...managed, "'none'"].join(", ")}) AS is_managed) s
+CROSS JOIN LATERAL (SELECT r.expiry_date IS NOT NULL AS is_lease,
+  coalesce(w.id IS NOT NULL AND d.owner_id = s.wrapper AND (NOT s.is_managed OR d.registrant_id = s.wrapper), false) AS is_wrapped,
+  coalesce((w.fuses & ${parentCannotControl}) <> 0, false) AS is_emancipated) k
+CROSS JOIN LATERAL (SELECT k.is_wrapped AND k.is_emancipated AND w.expiry_date < s.now AS is_lapsed,
+  CASE WHEN k.is_lease THEN r.expiry_date WHEN k.is_wrapped THEN w.expiry_date END AS expires,
+  CASE WHEN k.is_lease THEN r.expiry_date + s.grace WHEN k.is_wrapped THEN w.expiry_date END AS grace_ends,
+  CASE WHEN k.is_lease THEN CASE WHEN s.now < r.expiry_date THEN 'active'
+      WHEN s.grace > 0 AND s.now <= r.expiry_date + s.grace THEN 'expired' ELSE 'released' END
+    WHEN k.is_wrapped THEN CASE WHEN k.is_emancipated AND s.now > w.expiry_date THEN 'released' ELSE 'active' END
+    WHEN d.owner_id <> '${zeroAddress}' THEN 'active' ELSE 'unregistered' END AS status) y
+CROSS JOIN LATERAL (SELECT y.*, k.*,
+  CASE WHEN y.status = 'released' OR y.is_lapsed THEN NULL WHEN k.is_wrapped THEN w.owner_id
+    WHEN k.is_lease AND s.is_managed THEN CASE WHEN d.registrant_id = s.wrapper THEN w.owner_id ELSE nullif(d.registrant_id, '${zeroAddress}') END
+    ELSE nullif(d.owner_id, '${zeroAddress}') END AS owner,
+  CASE WHEN y.status = 'released' OR y.is_lapsed OR (k.is_wrapped AND k.is_lease AND y.status = 'expired') THEN NULL
+    WHEN k.is_wrapped THEN w.owner_id ELSE nullif(d.owner_id, '${zeroAddress}') END AS manager) x`;
+}
+
+/** JSON of a name's row, from `nameJoins`. Big numbers are texts. */
+export const nameJson = `json_build_object('name', d.name, 'node', d.id, 'labelhash', d.labelhash, 'parent', d.parent_id, 'place', p.place,
+'now', s.now, 'status', x.status, 'owner', x.owner, 'manager', x.manager, 'since', r.registration_date::text,
+'created', d.created_at::text, 'expires', x.expires::text, 'graceEnds', x.grace_ends::text, 'isLease', x.is_lease, 'isManaged', s.is_managed,
+'isWrapped', x.is_wrapped, 'isLapsed', x.is_lapsed, 'fuses', w.fuses, 'wrapperExpires', w.expiry_date::text,
+'wasWrapped', w.id IS NOT NULL OR EXISTS (SELECT FROM domain_event e WHERE e.domain_id = d.id AND e.type = 'NameUnwrapped'),
+'holder', CASE WHEN r.registrant_id = s.wrapper THEN coalesce(w.owner_id, r.registrant_id) ELSE r.registrant_id END,
+'isHeldThroughWrapper', r.registrant_id = s.wrapper, 'isMigrated', d.is_migrated, 'isOwned', d.owner_id <> '${zeroAddress}',
+'resolver', substring(d.resolver_id FROM '0x[0-9a-f]{40}'))`;
+
+/** A name's row as the statement gives it. */
+export type StoredName = {
+  name: string;
+  node: Hex;
+  labelhash: Hex | null;
+  parent: Hex | null;
+  place: number;
+  now: number;
+  status: "active" | "expired" | "released" | "unregistered";
+  owner: Hex | null;
+  manager: Hex | null;
+  since: string | null;
+  created: string;
+  expires: string | null;
+  graceEnds: string | null;
+  isLease: boolean;
+  isManaged: boolean;
+  isWrapped: boolean;
+  isLapsed: boolean | null;
+  fuses: number | null;
+  wrapperExpires: string | null;
+  wasWrapped: boolean;
+  holder: Hex | null;
+  isHeldThroughWrapper: boolean | null;
+  isMigrated: boolean;
+  isOwned: boolean;
+  resolver: Hex | null;
+};
+
+/** The members of a row that are known; the others are left out. */
+export function present<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
+}
+
+/** What every row of a name begins with. */
+export function identity(row: StoredName, { namespace }: Place) {
+  return { name: row.name, display_name: displayName(row.name), namespace, namehash: row.node };
+}
+
+/** Deadlines: expiry and end of grace in Unix seconds, or null with the reason. Nothing for a name without dates. */
+export function deadlines({ expires, graceEnds, status }: StoredName) {
+  if (expires === null)
+    return status === "released"
+      ? { expires_at: null, grace_ends_at: null, expires_at_reason: "released" as const }
+      : {};
+  if (expires === "0")
+    return { expires_at: null, grace_ends_at: null, expires_at_reason: "not_set" as const };
+  if (expires === noExpiry)
+    return { expires_at: null, grace_ends_at: null, expires_at_reason: "no_expiry" as const };
+  return { expires_at: expires, grace_ends_at: graceEnds };
+}
+
+const fuseNames = [
+  "cannot_unwrap",
+  "cannot_burn_fuses",
+  "cannot_transfer",
+  "cannot_set_resolver",
+  "cannot_set_ttl",
+  "cannot_create_subdomain",
+  "cannot_approve",
+] as const;
+
+function wrapperFacts(row: StoredName) {
+  if (!row.isWrapped || row.fuses === null || row.wrapperExpires === null)
+    return row.wasWrapped ? { wrapper_state: "unwrapped" as const } : {};
+  const isOver = BigInt(row.wrapperExpires) < BigInt(row.now);
+  const fuses = isOver ? 0 : row.fuses >>> 0;
+  const has = (bit: number) => (fuses & bit) !== 0;
+  const dates = { wrapper_expires_at: row.wrapperExpires };
+  if (row.isLapsed) return { wrapper_state: "lapsed" as const, ...dates };
+  const state = has(parentCannotControl) ? (has(cannotUnwrap) ? "locked" : "emancipated") : "wrapped";
+  return {
+    wrapper_state: state as "locked" | "emancipated" | "wrapped",
+    wrapper_fuses: {
+      fuses,
+      ...(Object.fromEntries(fuseNames.map((name, bit) => [name, has(1 << bit)])) as Record<
+        (typeof fuseNames)[number],
+        boolean
+      >),
+      parent_cannot_control: has(parentCannotControl),
+      is_dot_eth: has(1 << 17),
+      can_extend_expiry: has(1 << 18),
+    },
+    ...dates,
+  };
+}
+
+/** Generation of the registry and what the wrapper holds: under `ens_v1` on the root chain, under `wrapper` on others that have one. */
+export function authority(row: StoredName, place: Place) {
+  if (!place.isRoot) return place.nameWrapper === undefined ? {} : present({ wrapper: wrapperOf(row) });
+  if (!row.isOwned && row.status === "unregistered") return {};
+  const { expires_at = null } = deadlines(row);
+  const ens_v1 = { expires_at, resolver: resolverOf(row, place) ?? null, ...wrapperFacts(row) };
+  return { authority: row.isMigrated ? ("ens_v1" as const) : ("ens_v0" as const), ens_v1 };
+}
+
+function wrapperOf(row: StoredName) {
+  const found = wrapperFacts(row);
+  return Object.keys(found).length === 0 ? undefined : found;
+}
+
+/** The resolver of a name, by its chain and address; undefined if it has none. */
+export function resolverOf({ resolver }: StoredName, { chainId }: Place) {
+  return resolver === null || resolver === zeroAddress ? undefined : { chain_id: chainId, address: resolver };
+}
+
+/** The end of a lease that was not renewed: who held it, through what, and since when anybody can register the name. */
+export function lapsedRegistration(row: StoredName) {
+  if (row.status !== "released" || row.graceEnds === null) return {};
+  const isOfWrapper = row.isLease ? row.isHeldThroughWrapper === true : row.isWrapped;
+  return {
+    lapsed_registration: present({
+      owner: row.isLease ? (row.holder ?? undefined) : undefined,
+      held_through: isOfWrapper ? ("wrapper" as const) : ("registrar" as const),
+      released_at: String(BigInt(row.graceEnds) + (row.graceEnds === row.expires ? 0n : 1n)),
+      release_kind: "expired" as const,
+    }),
+  };
+}
+
+/** Handle of the registration: chain, node, and when it began. Undefined for names that only a registry holds. */
+export function registrationId(
+  { node, since, isLease, isWrapped }: StoredName,
+  { chainId }: Place,
+): string | undefined {
+  if (isLease) return `${chainId}-${node}-${since}`;
+  return isWrapped ? `${chainId}-${node}-wrapper` : undefined;
+}
+
+/** The id of the token that the registrar issued; undefined for names without one. */
+export function tokenId({ isLease, isManaged, labelhash, node }: StoredName): string | undefined {
+  if (!isLease) return undefined;
+  return BigInt((isManaged ? labelhash : node) ?? rootNode).toString();
+}
+
+const isPlain = /^[a-z0-9.[\]-]*$/;
+
+/** The name as it is shown to people: with the presentation forms of its emoji. */
+function displayName(name: string): string {
+  if (isPlain.test(name)) return name;
+  try {
+    return ens_beautify(name);
+  } catch {
+    return name; // A label is unknown.
+  }
+}

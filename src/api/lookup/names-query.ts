@@ -1,0 +1,189 @@
+import type { Database } from "../database/client.ts";
+import { nameJoins, nameJson, type StoredName } from "./name-rows.ts";
+import type { Place } from "./places.ts";
+
+/** What statements about names are made for. */
+export type NamesSource = {
+  database: Database;
+  places: readonly Place[];
+  /** Whether records of resolvers are indexed with their values. */
+  hasRecords: boolean;
+};
+
+/** SQL of a list: its values follow `$1`, the times of the places. */
+export type NamesQuery = { sql: string; values: string[] };
+
+/** A row and what it is sorted by, as texts: where the next page begins. */
+export type Listed = { row: StoredName; after: string[] } & { [K in keyof Extra]?: Extra[K] | undefined };
+
+type Extra = {
+  relations: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+  isPrimary: boolean;
+  window: number;
+};
+
+/** Collects the values of a statement. */
+export function binder(times: readonly number[]) {
+  const values = [`{${times.join(",")}}`];
+  return {
+    values,
+    /** Adds a value; returns its place in the SQL. */
+    bind: (value: string | number) => `$${values.push(String(value))}`,
+  };
+}
+
+export type Binder = ReturnType<typeof binder>;
+
+/**
+ * What rows are sorted by: SQL of a value that is never null, and its type. `plus` is added where branches are compared, so that each
+ * can be read in the order of its index.
+ */
+export type SortKey = { sql: string; type: "text" | "numeric"; plus?: number };
+
+const hasName = "d.name <> ''";
+
+/** One way to find names: what to join the names from, by which condition, and by which SQL they are sorted. */
+export type Branch = { from: string; where: string; order: readonly SortKey[] };
+
+/** What a list is made of. */
+export type ListOptions = {
+  branches: readonly Branch[];
+  /** Conditions of all branches, which may use all of `nameJoins`. */
+  filters: readonly string[];
+  /** Values of the row to go on after, bound; none: from the first. */
+  after: readonly string[] | undefined;
+  isDescending: boolean;
+  limit: number;
+  /** SQL of further members of each row. */
+  extra?: Readonly<Partial<Record<keyof Extra, string>>>;
+};
+
+/**
+ * SQL of the first names of several branches together. Each branch is read in its own order and only as far as the page needs;
+ * a name that several find is there once.
+ */
+export function listSql(places: readonly Place[], options: ListOptions): string {
+  const { branches, filters, after, isDescending, limit, extra = {} } = options;
+  const joins = nameJoins(places);
+  const direction = isDescending ? " DESC" : "";
+  const parts = branches.map(({ from, where, order }) => {
+    const sorted = order.map(({ sql }) => sql);
+    const start = after
+      ?.map((place, at) => `${place}::${order[at]?.type}${order[at]?.plus ? ` - ${order[at].plus}` : ""}`)
+      .join(", ");
+    const beyond = start && `(${sorted.join(", ")}) ${isDescending ? "<" : ">"} (${start})`;
+    const conditions = [where, hasName, ...(beyond ? [beyond] : []), ...filters].join(" AND ");
+    const keys = order.map(({ sql, plus }, at) => `${sql}${plus ? ` + ${plus}` : ""} AS k${at}`).join(", ");
+    return `(SELECT d.id, ${keys} FROM ${from}${joins} WHERE ${conditions}
+ORDER BY ${sorted.map((key) => `${key}${direction}`).join(", ")} LIMIT ${limit})`;
+  });
+  const keys = branches[0]?.order.map((_, at) => `f.k${at}`) ?? [];
+  const more = Object.entries(extra).map(([name, sql]) => `, '${name}', ${sql}`);
+  return `SELECT coalesce(json_agg(found), '[]')::text FROM (
+SELECT json_build_object('row', ${nameJson}, 'after', json_build_array(${keys.map((key) => `${key}::text`).join(", ")})${more.join("")}) AS found
+FROM (${parts.join("\nUNION\n")}) f JOIN domain d ON d.id = f.id${joins}
+ORDER BY ${keys.map((key) => `${key}${direction}`).join(", ")} LIMIT ${limit}) listed`;
+}
+
+/** Order by name, as the indexes have it: of a long one the first 256 characters. */
+export const byName: readonly SortKey[] = [
+  { sql: "left(d.name, 256)", type: "text" },
+  { sql: "d.id", type: "text" },
+];
+
+/** Order by a number of the row, missing ones first, then by name. */
+export const byNumber = (sql: string): readonly SortKey[] => [
+  { sql: `coalesce(${sql}, -1)`, type: "numeric" },
+  ...byName,
+];
+
+/** Condition that a name begins with a text or contains it, byte by byte. */
+export function nameFilter({ bind }: Binder, text: string, match: "prefix" | "contains"): string {
+  const escaped = text.replaceAll(/[\\%_]/g, "\\$&");
+  if (match === "contains") return `d.name LIKE ${bind(`%${escaped}%`)}`;
+  const first = [...text].slice(0, 256).join("");
+  return `left(d.name, 256) >= ${bind(first)} AND left(d.name, 256) < ${bind(`${first}\u{10ffff}`)} AND d.name LIKE ${bind(`${escaped}%`)}`;
+}
+
+/** Runs the SQL of a list. */
+export async function readList(
+  { database }: NamesSource,
+  { sql, values }: NamesQuery,
+  signal: AbortSignal,
+): Promise<Listed[]> {
+  const [json] = await database.row(sql, values, signal);
+  return JSON.parse(json ?? "[]") as Listed[];
+}
+
+/** Exact up to `most`, else null: how many names the branches find. */
+export function countSql(
+  places: readonly Place[],
+  { branches, filters }: Pick<ListOptions, "branches" | "filters">,
+  most: number,
+): string {
+  const joins = nameJoins(places);
+  const parts = branches.map(
+    ({ from, where }) =>
+      `(SELECT d.id FROM ${from}${joins} WHERE ${[where, hasName, ...filters].join(" AND ")} LIMIT ${most + 1})`,
+  );
+  return `SELECT count(*)::text FROM (SELECT id FROM (${parts.join(" UNION ")}) f LIMIT ${most + 1}) c`;
+}
+
+/** Runs the SQL of `countSql`. */
+export async function readCount(
+  { database }: NamesSource,
+  { sql, values }: NamesQuery,
+  most: number,
+  signal: AbortSignal,
+) {
+  const [count] = await database.row(sql, values, signal);
+  return Number(count) > most ? null : Number(count);
+}
+
+const seenAndSet = (hasRecords: boolean) =>
+  `'seenCoins', s2.coin_types::text[], 'seenTexts', s2.texts, 'addr', s2.addr_id, 'hash', s2.content_hash${
+    hasRecords
+      ? `, 'set', (SELECT json_build_object('contenthash', v.contenthash, 'name', v.name,
+  'addresses', (SELECT json_object_agg(a.coin_type::text, a.value) FROM resolver_address_records a
+    WHERE a.chain_id = v.chain_id AND a.address = v.address AND a.node = v.node),
+  'texts', (SELECT json_object_agg(t.key, t.value) FROM resolver_text_records t
+    WHERE t.chain_id = v.chain_id AND t.address = v.address AND t.node = v.node))
+  FROM resolver_records v WHERE v.id = 'eip155:' || c.chain || ':' || s2.address || '/' || d.id)`
+      : ""
+  }`;
+
+/** The records that a name's resolver has for it; `set` where values are indexed. */
+export type StoredRecords = {
+  seenCoins: string[] | null;
+  seenTexts: string[] | null;
+  addr: string | null;
+  hash: string | null;
+  set?: {
+    contenthash: string | null;
+    name: string | null;
+    addresses: Record<string, string> | null;
+    texts: Record<string, string> | null;
+  } | null;
+};
+
+/** A name with its records, where they were asked for. */
+export type FoundName = { row: StoredName; records: StoredRecords | null; children: number | null };
+
+/** Reads names by their nodes, in order, with one statement; null for those that the index does not have. */
+export async function readNames(
+  { database, places, hasRecords }: NamesSource,
+  { nodes, times, withRecords }: { nodes: readonly string[]; times: readonly number[]; withRecords: boolean },
+  signal: AbortSignal,
+): Promise<(FoundName | null)[]> {
+  if (nodes.length === 0) return [];
+  const chains = `(ARRAY[${places.map(({ chainId }) => chainId).join(", ")}])[p.place]`;
+  const records = withRecords
+    ? `, 'records', (SELECT json_build_object(${seenAndSet(hasRecords)}) FROM resolver s2 WHERE s2.id = d.resolver_id)`
+    : "";
+  const sql = `SELECT json_agg(found ORDER BY q.at)::text FROM unnest($2::text[]) WITH ORDINALITY q (node, at)
+LEFT JOIN LATERAL (SELECT json_build_object('row', ${nameJson}${records}) AS found
+FROM domain d${nameJoins(places)} CROSS JOIN LATERAL (SELECT ${chains} AS chain) c
+WHERE d.id = q.node COLLATE "C" AND ${hasName}) n ON true`;
+  const [json] = await database.row(sql, [`{${times.join(",")}}`, `{${nodes.join(",")}}`], signal);
+  return JSON.parse(json ?? "[]") as (FoundName | null)[];
+}

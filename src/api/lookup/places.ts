@@ -1,0 +1,100 @@
+import type { Hex } from "viem";
+import type { Deployment, Namespace } from "../../deployments/deployment.ts";
+import { deployments } from "../../deployments/deployments.ts";
+import { rootDatasource } from "../../deployments/ens.ts";
+import { deployedContracts, managedNameOf } from "../../deployments/namespaces.ts";
+import type { CurrentStatus } from "../status/status-source.ts";
+
+/** Where the names of a deployment live, and by which rules they end. */
+export type Place = {
+  namespace: string;
+  chainId: number;
+  network: string;
+  /** Names that end with it are here; undefined for the root chain and for 3DNS, whose names may end with anything. */
+  suffix: string | undefined;
+  /** Parent of the names that its registrar leases; undefined for 3DNS, which leases below any top level domain. */
+  leases: Hex | undefined;
+  nameWrapper: Hex | undefined;
+  /** Seconds after the expiry of a lease in which only its holder can renew it. */
+  grace: number;
+  isRoot: boolean;
+};
+
+const gracePeriod = 90 * 86_400;
+
+const networks: Readonly<Record<number, string>> = {
+  1: "ethereum",
+  10: "optimism",
+  8453: "base",
+  17000: "ethereum-holesky",
+  59141: "linea-sepolia",
+  59144: "linea",
+  84532: "base-sepolia",
+  11155111: "ethereum-sepolia",
+};
+
+/** The places of the names that the plugins index; the root chain's is the first. */
+export function placesOf(namespace: Namespace, plugins: readonly string[]): Place[] {
+  const found = deployments
+    .filter(({ plugin }) => plugins.includes(plugin) && plugin !== "ensv2")
+    .flatMap((deployment: Deployment) =>
+      deployment.datasources.flatMap((id) => {
+        const source = namespace[id];
+        return source === undefined ? [] : [placeOf(namespace, deployment, id)];
+      }),
+    );
+  return found.sort((a, b) => Number(b.isRoot) - Number(a.isRoot));
+}
+
+function placeOf(namespace: Namespace, deployment: Deployment, id: string): Place {
+  const chainId = namespace[id]?.chainId ?? 0;
+  const managed = namespace[id]?.managedName === undefined ? undefined : managedNameOf(namespace, id);
+  const isRoot = id === rootDatasource;
+  const wrapper = deployedContracts(namespace, ["nameWrapper"], [deployment]).find(
+    ({ datasourceId }) => datasourceId === id,
+  );
+  return {
+    namespace: isRoot ? "ens" : deployment.plugin,
+    chainId,
+    network: networks[chainId] ?? `chain-${chainId}`,
+    suffix: isRoot || managed === undefined ? undefined : `.${managed.name}`,
+    leases: managed?.node,
+    nameWrapper: wrapper?.address?.toLowerCase() as Hex | undefined,
+    grace: managed === undefined ? 0 : gracePeriod,
+    isRoot,
+  };
+}
+
+/** The time (Unix seconds) of the last indexed block of each place's chain. */
+export function timesOf(places: readonly Place[], { snapshot }: CurrentStatus): number[] {
+  const { chains, omnichainIndexingCursor } = snapshot.omnichainSnapshot;
+  return places.map(({ chainId }) => {
+    const chain = chains[String(chainId)];
+    return chain === undefined || chain.chainStatus === "chain-queued"
+      ? omnichainIndexingCursor
+      : chain.latestIndexedBlock.timestamp;
+  });
+}
+
+/**
+ * The hashes of the blocks that were asked for, chain by chain: undefined until the node has answered, which nobody waits for. Each
+ * block is asked for once.
+ */
+export function createHeadHashes(
+  read: (chainId: number, block: number) => Promise<string | undefined | null>,
+): (chainId: number, block: number) => string | undefined {
+  const known = new Map<number, { block: number; hash: string | undefined }>();
+  return (chainId, block) => {
+    const found = known.get(chainId);
+    if (found?.block === block) return found.hash;
+    const entry: { block: number; hash: string | undefined } = { block, hash: undefined };
+    known.set(chainId, entry);
+    read(chainId, block).then(
+      (hash) => {
+        entry.hash = hash ?? undefined;
+      },
+      () => known.delete(chainId), // Asked again with the next request.
+    );
+    return undefined;
+  };
+}

@@ -1,0 +1,226 @@
+import { z } from "zod/v4";
+import { zeroAddress } from "../../ens/ids.ts";
+import type { KnownContracts } from "../resolution/known-contracts.ts";
+import { addressSchema, hashSchema } from "../rest/values.ts";
+import {
+  authority,
+  deadlines,
+  identity,
+  lapsedRegistration,
+  present,
+  registrationId,
+  resolverOf,
+  type StoredName,
+  tokenId,
+} from "./name-rows.ts";
+import type { FoundName, Listed, StoredRecords } from "./names-query.ts";
+import type { Place } from "./places.ts";
+
+const seconds = z.string().regex(/^\d+$/);
+const fuse = z.boolean();
+const located = z.strictObject({ chain_id: z.int(), address: addressSchema });
+
+const wrapperShape = {
+  wrapper_state: z.enum(["wrapped", "emancipated", "locked", "lapsed", "unwrapped"]).optional(),
+  wrapper_fuses: z
+    .strictObject({
+      fuses: z.int(),
+      cannot_unwrap: fuse,
+      cannot_burn_fuses: fuse,
+      cannot_transfer: fuse,
+      cannot_set_resolver: fuse,
+      cannot_set_ttl: fuse,
+      cannot_create_subdomain: fuse,
+      cannot_approve: fuse,
+      parent_cannot_control: fuse,
+      is_dot_eth: fuse,
+      can_extend_expiry: fuse,
+    })
+    .optional(),
+  wrapper_expires_at: seconds.optional(),
+};
+
+const recordsSchema = z.strictObject({
+  seen_addresses: z.array(z.string()),
+  addresses: z.record(z.string(), z.string().nullable()),
+  seen_texts: z.array(z.string()),
+  texts: z.record(z.string(), z.string().nullable()),
+  seen_abis: z.array(z.string()),
+  abis: z.record(z.string(), z.string()),
+  seen_singletons: z.array(z.enum(["contenthash", "name"])),
+  contenthash: z.string().nullable().optional(),
+  name: z.string().nullable().optional(),
+});
+
+/** A row of any kind: which members each kind has, docs/lookup.md lists. */
+export const rowSchema = z.strictObject({
+  name: z.string(),
+  display_name: z.string(),
+  namespace: z.string(),
+  namehash: hashSchema,
+  read_status: z.enum(["ok"]).optional(),
+  status: z.enum(["active", "expired", "released", "unregistered"]).optional(),
+  in_grace: z.boolean().optional(),
+  owner: addressSchema.optional(),
+  manager: addressSchema.optional(),
+  registered_at: seconds.optional(),
+  created_at: seconds.optional(),
+  expires_at: seconds.nullable().optional(),
+  grace_ends_at: seconds.nullable().optional(),
+  expires_at_reason: z.enum(["no_expiry", "not_set", "released"]).optional(),
+  authority: z.enum(["ens_v0", "ens_v1", "ens_v2"]).optional(),
+  ens_v1: z
+    .strictObject({ expires_at: seconds.nullable(), resolver: located.nullable(), ...wrapperShape })
+    .optional(),
+  wrapper: z.strictObject(wrapperShape).optional(),
+  lapsed_registration: z
+    .strictObject({
+      owner: addressSchema.optional(),
+      held_through: z.enum(["registrar", "wrapper", "registry"]).optional(),
+      released_at: seconds.optional(),
+      release_kind: z.enum(["expired", "unregistered"]).optional(),
+    })
+    .optional(),
+  registration_id: z.string().optional(),
+  permission_resource_id: z.string().optional(),
+  token_id: z.string().optional(),
+  resolver: located.optional(),
+  records: recordsSchema.optional(),
+  primary_address: addressSchema.optional(),
+  labelhash: hashSchema.optional(),
+  chain_id: z.int().optional(),
+  network: z.string().optional(),
+  subname_count: z.int().optional(),
+  record_count: z.int().optional(),
+  is_primary: z.boolean().optional(),
+  relations: z.array(z.enum(["owner", "manager", "resolves_to", "former_owner"])).optional(),
+  expires_window_index: z.int().optional(),
+  grace_ends_window_index: z.int().optional(),
+});
+
+/** A row as responses have it. */
+export type Row = z.output<typeof rowSchema>;
+
+type Places = readonly Place[];
+
+/** The place of a row. */
+export function placeOfRow(places: Places, { place }: StoredName): Place {
+  const found = places[place - 1];
+  if (found === undefined) throw new Error(`There is no place ${place}.`);
+  return found;
+}
+
+const lifecycle = (row: StoredName) => ({
+  status: row.status,
+  ...(row.status === "expired" ? { in_grace: true } : {}),
+  ...deadlines(row),
+});
+
+const holders = (row: StoredName) =>
+  present({
+    owner: row.owner ?? undefined,
+    manager: row.manager ?? undefined,
+    registered_at: row.since ?? undefined,
+    created_at: row.created,
+  });
+
+/** The row of a list: search, deadlines. */
+export function listRow(places: Places, row: StoredName): Row {
+  const place = placeOfRow(places, row);
+  return {
+    ...identity(row, place),
+    ...holders(row),
+    ...lifecycle(row),
+    ...authority(row, place),
+    ...lapsedRegistration(row),
+  };
+}
+
+/** The row of a subname. */
+export function subnameRow(places: Places, row: StoredName): Row {
+  const { lapsed_registration: _, ...rest } = listRow(places, row);
+  return { ...rest, ...present({ labelhash: row.labelhash ?? undefined }) };
+}
+
+/** The row of one of an address's names. */
+export function addressRow(places: Places, { row, relations, isPrimary }: Omit<Listed, "after">): Row {
+  const handle = registrationId(row, placeOfRow(places, row));
+  const more = present({ permission_resource_id: handle, relations, is_primary: isPrimary });
+  return { ...listRow(places, row), ...more };
+}
+
+/** The short row of a lookup: what a list of accounts shows. */
+export function feedRow(places: Places, row: StoredName): Row {
+  const place = placeOfRow(places, row);
+  const { ens_v1, wrapper } = authority(row, place) as Pick<Row, "ens_v1" | "wrapper">;
+  return {
+    ...identity(row, place),
+    read_status: "ok",
+    ...lifecycle(row),
+    ...lapsedRegistration(row),
+    ...present({ ens_v1, wrapper }),
+    chain_id: place.chainId,
+    network: place.network,
+  };
+}
+
+/** All that is known of a name. */
+export function detailRow(places: Places, { row, records }: FoundName, known: KnownContracts): Row {
+  const place = placeOfRow(places, row);
+  const resolver = resolverOf(row, place);
+  const grouped = groupedRecords(records);
+  const hasDefault =
+    resolver !== undefined && known.staticResolverOf(resolver.chain_id, resolver.address)?.hasDefaultAddress;
+  const primary = grouped.addresses["60"] ?? (hasDefault ? grouped.addresses[defaultCoin] : undefined);
+  return {
+    ...listRow(places, row),
+    read_status: "ok",
+    ...present({ registration_id: registrationId(row, place), token_id: tokenId(row), resolver }),
+    records: grouped,
+    ...(primary && /^0x[0-9a-f]{40}$/.test(primary) && primary !== zeroAddress
+      ? { primary_address: primary as Row["primary_address"] & string }
+      : {}),
+    chain_id: place.chainId,
+    network: place.network,
+  };
+}
+
+const defaultCoin = "2147483648";
+const byNumber = (a: string, b: string) => a.length - b.length || (a < b ? -1 : 1);
+
+// A key that was seen and has no value was cleared; where values are not indexed, it is left out of the map.
+function groupedRecords(records: StoredRecords | null): z.output<typeof recordsSchema> {
+  const { seenCoins, seenTexts, addr, hash, set } = records ?? {};
+  const isKnown = records !== null && set !== undefined;
+  const addresses = isKnown ? { ...set?.addresses } : present({ 60: addr ?? undefined });
+  const texts = isKnown ? { ...set?.texts } : {};
+  const coins = [...new Set([...(seenCoins ?? []), ...Object.keys(addresses)])].sort(byNumber);
+  const keys = [...new Set([...(seenTexts ?? []), ...Object.keys(texts)])].sort();
+  const valued = (all: string[], values: Readonly<Record<string, string | undefined>>) =>
+    Object.fromEntries(
+      isKnown
+        ? all.map((key) => [key, heldValue(values[key])])
+        : Object.entries(values).map(([key, value]) => [key, heldValue(value)]),
+    );
+  const contenthash = set?.contenthash ?? hash ?? null;
+  const name = set?.name ?? null;
+  const singletons = [
+    ...(contenthash === null ? [] : ["contenthash" as const]),
+    ...(name === null ? [] : ["name" as const]),
+  ];
+  return {
+    seen_addresses: coins,
+    addresses: valued(coins, addresses),
+    seen_texts: keys,
+    texts: valued(keys, texts),
+    seen_abis: [],
+    abis: {},
+    seen_singletons: singletons,
+    contenthash,
+    name,
+  };
+}
+
+// Twenty zero bytes count as cleared.
+const heldValue = (value: string | undefined) =>
+  value === undefined || value === zeroAddress ? null : value;
