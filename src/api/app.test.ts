@@ -84,6 +84,7 @@ function api({
       database: { row: async () => [] },
       places: [],
       hasRecords: false,
+      statements: { names: "", namesWithRecords: "", addresses: "" },
       hashOf: () => undefined,
       known: knownContracts(namespaces.mainnet),
     },

@@ -24,6 +24,7 @@ import { commonHeaders, createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
 import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/indexes.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
+import { createNamesSource } from "./lookup/names-query.ts";
 import { createHeadHashes, placesOf } from "./lookup/places.ts";
 import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
 import { createChainClients } from "./resolution/chain-clients.ts";
@@ -118,9 +119,11 @@ export default createApi({
     names: namesContext(config.datasources, config.plugins),
     ensv2: v2,
     lookup: {
-      database,
-      places: placesOf(config.datasources, config.plugins),
-      hasRecords: config.plugins.includes("protocol-acceleration"),
+      ...createNamesSource({
+        database,
+        places: placesOf(config.datasources, config.plugins),
+        hasRecords: config.plugins.includes("protocol-acceleration"),
+      }),
       known: knownContracts(config.datasources),
       hashOf: createHeadHashes(hashOf),
     },

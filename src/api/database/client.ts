@@ -28,7 +28,7 @@ const plannedOnce = new Map<string, string>();
  * and have one good plan whatever their values, such as look-ups by key; not for pages of lists. Returns the text.
  */
 export function planOnce(sql: string): string {
-  plannedOnce.set(sql, `once_${plannedOnce.size}`);
+  if (!plannedOnce.has(sql)) plannedOnce.set(sql, `once_${plannedOnce.size}`);
   return sql;
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import { claimSql, mostCountedOfAddress, reverseNode } from "../lookup/address-query.ts";
+import { claimSql, mostCountedOfAddress, reverseNode } from "../lookup/address-sql.ts";
 import { closedQuery, cursorParameter, lookupEnvelope, pageSize, refuse } from "../lookup/contract.ts";
 import {
   choice,
@@ -67,6 +67,10 @@ export const addressNames = endpoint({
     const ofNamespace = inNamespace(lookup, namespace);
     return listPage(context, call, {
       list: ["addresses", address, list],
+      isCommon:
+        sort === "name" &&
+        order === "asc" &&
+        [namespace, parent, q, status, call.query.coin_type].every((one) => one === undefined),
       isDescending: order === "desc",
       branches: (statement) => {
         const holder = statement.bind(address);
@@ -182,6 +186,7 @@ export const deadlineNames = endpoint({
       : [window.grace_ends_after, window.grace_ends_before];
     return listPage(context, call, {
       list: ["deadlines", namespace, parent, order, window],
+      isCommon: parent === undefined && order === "asc",
       isDescending: order === "desc",
       branches: (statement) => {
         const within = (column: string, shift: number) =>

@@ -1,5 +1,6 @@
 import { z } from "zod/v4";
-import { mostCountedOfAddress, readAddresses } from "../lookup/address-query.ts";
+import { readAddresses } from "../lookup/address-query.ts";
+import { mostCountedOfAddress } from "../lookup/address-sql.ts";
 import {
   asOf,
   cursorOf,

@@ -107,6 +107,7 @@ export const subnames = endpoint({
     };
     return listPage(context, call, {
       list: ["subnames", node, q, match, sort, order, include_expired],
+      isCommon: sort === "name" && order === "asc" && match === "prefix",
       isDescending: order === "desc",
       branches: (statement) => ({
         branches: [{ from: "domain d", where: `d.parent_id = ${statement.bind(node)}`, order: sorted[sort] }],
@@ -146,6 +147,7 @@ export const search = endpoint({
     const ofNamespace = inNamespace(lookup, namespace);
     return listPage(context, call, {
       list: ["search", text, match, namespace, status],
+      isCommon: match === "prefix",
       branches: (statement) => ({
         branches: [{ from: "domain d", where: nameFilter(statement, text, match), order: byName }],
         filters: [

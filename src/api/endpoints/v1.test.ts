@@ -6,6 +6,7 @@ import { namespaces } from "../../deployments/namespaces.ts";
 import { labelhashOf } from "../../ens/labels.ts";
 import { nodeOfName } from "../../ens/names.ts";
 import { createDatabase } from "../database/client.ts";
+import { createNamesSource } from "../lookup/names-query.ts";
 import { placesOf } from "../lookup/places.ts";
 import type { Row } from "../lookup/rows.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
@@ -180,9 +181,11 @@ function open() {
     status: { current: () => currentStatus("omnichain-following", now) },
     clock: () => (now + 5) * 1_000,
     lookup: {
-      database: createDatabase(client),
-      places: placesOf(namespaces.mainnet, plugins),
-      hasRecords: true,
+      ...createNamesSource({
+        database: createDatabase(client),
+        places: placesOf(namespaces.mainnet, plugins),
+        hasRecords: true,
+      }),
       hashOf: () => undefined,
       known: knownContracts(namespaces.mainnet),
     },

@@ -1,26 +1,6 @@
 import type { Hex } from "viem";
-import { nodeOfName } from "../../ens/names.ts";
-import { nameJoins, nameJson } from "./name-rows.ts";
+import { reverseNode } from "./address-sql.ts";
 import type { Listed, NamesSource } from "./names-query.ts";
-import type { Place } from "./places.ts";
-
-// Who an address is: its names by relation, and the name that it claims.
-
-/** Node of an address's reverse name on the root chain. */
-export const reverseNode = (address: Hex): Hex => nodeOfName(`${address.slice(2)}.addr.reverse`);
-
-const defaultCoin = 2_147_483_648;
-
-/**
- * SQL of the name that an address claims for coin type 60: its reverse name on the root chain, else the default one (ENSIP-19). The
- * claim is not checked forward.
- */
-export function claimSql(places: readonly Place[], address: string, reverse: string): string {
-  return `coalesce((SELECT v.name FROM domain_resolver_relations l
-    JOIN resolver_records v ON v.id = 'eip155:' || l.chain_id || ':' || l.resolver || '/' || l.domain_id
-    WHERE l.domain_id = ${reverse} AND l.chain_id = ${places[0]?.chainId ?? 0} AND v.name <> '' LIMIT 1),
-  (SELECT value FROM reverse_name_records WHERE address = ${address} AND coin_type = ${defaultCoin}))`;
-}
 
 /** An address whose names are asked for. `after`: the rank, name and node of the last row of the page before. */
 export type AskedAddress = {
@@ -34,54 +14,9 @@ export type AskedAddress = {
 /** The names of an address, its primary name first, one more than asked for if there are more; the total up to 1,000. */
 export type FoundAddress = { rows: Listed[]; total: number };
 
-export const mostCountedOfAddress = 1_000;
-
-// Names are read in their order from the indexes by holder, each as far as a page needs. Names that are only managed come last, and
-// are looked for only where the page has room for them.
-function addressSql(places: readonly Place[], hasRecords: boolean): string {
-  const joins = nameJoins(places);
-  const claim = hasRecords ? claimSql(places, "q.address", "q.reverse") : "NULL::text";
-  const isOwner = "q.owner AND x.owner = q.address";
-  const isManager = "q.manager AND x.manager = q.address";
-  const beyond =
-    "(q.after_rank IS NULL OR (g.rank, left(d.name, 256), d.id) > (q.after_rank, q.after_name, q.after_id))";
-  const branch = (rank: number, where: string, limit = "q.size + 1") =>
-    `(SELECT d.id, g.rank, left(d.name, 256) AS name FROM domain d${joins} CROSS JOIN (SELECT ${rank} AS rank) g
-WHERE d.name <> '' AND ${where} AND ${beyond} ORDER BY left(d.name, 256), d.id LIMIT ${limit})`;
-  const owned = ["registrant_id", "wrapped_owner_id", "owner_id"].map((column) =>
-    branch(1, `d.${column} = q.address AND ${isOwner} AND d.name IS DISTINCT FROM c.claim`),
-  );
-  const managed = branch(
-    2,
-    `d.owner_id = q.address AND ${isManager} AND NOT (${isOwner}) AND d.name IS DISTINCT FROM c.claim`,
-    "CASE WHEN (SELECT count(*) FROM held) > q.size THEN 0 ELSE q.size + 1 END",
-  );
-  const wrapped = branch(
-    2,
-    `d.wrapped_owner_id = q.address AND ${isManager} AND NOT (${isOwner}) AND d.name IS DISTINCT FROM c.claim`,
-    "CASE WHEN (SELECT count(*) FROM held) > q.size THEN 0 ELSE q.size + 1 END",
-  );
-  const all = ["registrant_id", "wrapped_owner_id", "owner_id"].map(
-    (column) =>
-      `(SELECT d.id FROM domain d${joins} WHERE d.${column} = q.address AND d.name <> '' AND ((${isOwner}) OR (${isManager})) LIMIT ${mostCountedOfAddress + 1})`,
-  );
-  return `SELECT json_agg(json_build_object('rows', n.rows, 'total', t.total) ORDER BY q.at)::text
-FROM json_to_recordset($2::json) AS q (at int, address text, owner boolean, manager boolean, size int, reverse text, after_rank int, after_name text, after_id text)
-CROSS JOIN LATERAL (SELECT ${claim} AS claim) c
-CROSS JOIN LATERAL (WITH held AS MATERIALIZED (
-    ${branch(0, `left(d.name, 256) = left(c.claim, 256) AND d.name = c.claim AND ((${isOwner}) OR (${isManager}))`)}
-    UNION ${owned.join("\nUNION ")})
-  SELECT coalesce(json_agg(found), '[]') AS rows FROM (
-    SELECT json_build_object('row', ${nameJson}, 'after', json_build_array(f.rank::text, f.name, f.id), 'isPrimary', f.rank = 0,
-      'relations', array_to_json(array_remove(ARRAY[CASE WHEN ${isOwner} THEN 'owner' END, CASE WHEN ${isManager} THEN 'manager' END], NULL))) AS found
-    FROM (SELECT * FROM held UNION ${managed} UNION ${wrapped}) f JOIN domain d ON d.id = f.id${joins}
-    ORDER BY f.rank, f.name, f.id LIMIT q.size + 1) listed) n
-CROSS JOIN LATERAL (SELECT count(*) AS total FROM (SELECT id FROM (${all.join(" UNION ")}) f LIMIT ${mostCountedOfAddress + 1}) counted) t`;
-}
-
 /** Reads the names of many addresses with one statement, in order. */
 export async function readAddresses(
-  { database, places, hasRecords }: NamesSource,
+  { database, statements }: NamesSource,
   { asked, times }: { asked: readonly AskedAddress[]; times: readonly number[] },
   signal: AbortSignal,
 ): Promise<FoundAddress[]> {
@@ -98,6 +33,6 @@ export async function readAddresses(
     after_id: after[2] ?? null,
   }));
   const values = [`{${times.join(",")}}`, JSON.stringify(inputs)];
-  const [json] = await database.row(addressSql(places, hasRecords), values, signal);
+  const [json] = await database.row(statements.addresses, values, signal);
   return JSON.parse(json ?? "[]") as FoundAddress[];
 }

@@ -1,4 +1,5 @@
 import { z } from "zod/v4";
+import { planOnce } from "../database/client.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 import {
@@ -92,16 +93,21 @@ type List = {
   /** Further members of the rows. */
   extra?: (statement: Binder) => NonNullable<ListOptions["extra"]>;
   isDescending?: boolean;
+  /** Whether connections plan it once: for the few forms of a list that most requests have. */
+  isCommon?: boolean;
   /** Up to which number the total is counted; none: it is not. */
   mostCounted?: number;
   show: (one: Listed) => Row;
 };
 
+// Two sizes, so that few statements are planned.
+const _limitFor = (size: number) => (size <= 50 ? 51 : 201);
+
 /** A page of a list, with one statement, and one more for its total. */
 export async function listPage(
   { lookup }: LookupContext,
   { query: { cursor, page_size: size }, current, request }: ListCall,
-  { list, branches: find, extra, isDescending = false, mostCounted, show }: List,
+  { list, branches: find, extra, isDescending = false, isCommon = false, mostCounted, show }: List,
 ) {
   const statement = binder(timesOf(lookup.places, current));
   const found = find(statement);
@@ -119,11 +125,19 @@ export async function listPage(
     limit: size + 1,
     ...(extra ? { extra: extra(statement) } : {}),
   };
-  const listing = { sql: listSql(lookup.places, options), values: statement.values };
+  const sql = listSql(lookup.places, options);
+  const listing = { sql: isCommon ? planOnce(sql) : sql, values: statement.values };
   const { signal } = request.raw;
   const [listed, total] = await Promise.all([
     readList(lookup, listing, signal),
-    counting ? readCount(lookup, counting, mostCounted, signal) : null,
+    counting
+      ? readCount(
+          lookup,
+          { ...counting, sql: isCommon ? planOnce(counting.sql) : counting.sql },
+          mostCounted,
+          signal,
+        )
+      : null,
   ]);
   const next = (last: Listed) => cursorOf(place, last.after);
   const { shown, page } = paged(listed, { cursor, size, total, next });

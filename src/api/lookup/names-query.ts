@@ -1,4 +1,5 @@
-import type { Database } from "../database/client.ts";
+import { type Database, planOnce } from "../database/client.ts";
+import { addressSql } from "./address-sql.ts";
 import { nameJoins, nameJson, type StoredName } from "./name-rows.ts";
 import type { Place } from "./places.ts";
 
@@ -8,6 +9,8 @@ export type NamesSource = {
   places: readonly Place[];
   /** Whether records of resolvers are indexed with their values. */
   hasRecords: boolean;
+  /** Look-ups by key: long texts, which each connection plans once. */
+  statements: Readonly<Record<"names" | "namesWithRecords" | "addresses", string>>;
 };
 
 /** SQL of a list: its values follow `$1`, the times of the places. */
@@ -42,6 +45,9 @@ export type SortKey = { sql: string; type: "text" | "numeric"; plus?: number };
 
 const hasName = "d.name <> ''";
 
+// The planner takes what is derived for rare, and would read and sort all rows where the first ones of an index are enough.
+const opaque = (filter: string) => `CASE WHEN ${filter} THEN true ELSE false END`;
+
 /** One way to find names: what to join the names from, by which condition, and by which SQL they are sorted. */
 export type Branch = { from: string; where: string; order: readonly SortKey[] };
 
@@ -72,7 +78,7 @@ export function listSql(places: readonly Place[], options: ListOptions): string 
       ?.map((place, at) => `${place}::${order[at]?.type}${order[at]?.plus ? ` - ${order[at].plus}` : ""}`)
       .join(", ");
     const beyond = start && `(${sorted.join(", ")}) ${isDescending ? "<" : ">"} (${start})`;
-    const conditions = [where, hasName, ...(beyond ? [beyond] : []), ...filters].join(" AND ");
+    const conditions = [where, hasName, ...(beyond ? [beyond] : []), ...filters.map(opaque)].join(" AND ");
     const keys = order.map(({ sql, plus }, at) => `${sql}${plus ? ` + ${plus}` : ""} AS k${at}`).join(", ");
     return `(SELECT d.id, ${keys} FROM ${from}${joins} WHERE ${conditions}
 ORDER BY ${sorted.map((key) => `${key}${direction}`).join(", ")} LIMIT ${limit})`;
@@ -124,7 +130,7 @@ export function countSql(
   const joins = nameJoins(places);
   const parts = branches.map(
     ({ from, where }) =>
-      `(SELECT d.id FROM ${from}${joins} WHERE ${[where, hasName, ...filters].join(" AND ")} LIMIT ${most + 1})`,
+      `(SELECT d.id FROM ${from}${joins} WHERE ${[where, hasName, ...filters.map(opaque)].join(" AND ")} LIMIT ${most + 1})`,
   );
   return `SELECT count(*)::text FROM (SELECT id FROM (${parts.join(" UNION ")}) f LIMIT ${most + 1}) c`;
 }
@@ -169,21 +175,39 @@ export type StoredRecords = {
 /** A name with its records, where they were asked for. */
 export type FoundName = { row: StoredName; records: StoredRecords | null; children: number | null };
 
-/** Reads names by their nodes, in order, with one statement; null for those that the index does not have. */
-export async function readNames(
-  { database, places, hasRecords }: NamesSource,
-  { nodes, times, withRecords }: { nodes: readonly string[]; times: readonly number[]; withRecords: boolean },
-  signal: AbortSignal,
-): Promise<(FoundName | null)[]> {
-  if (nodes.length === 0) return [];
+/** The statement that reads names by nodes. */
+function namesSql(places: readonly Place[], hasRecords: boolean, withRecords: boolean): string {
   const chains = `(ARRAY[${places.map(({ chainId }) => chainId).join(", ")}])[p.place]`;
   const records = withRecords
     ? `, 'records', (SELECT json_build_object(${seenAndSet(hasRecords)}) FROM resolver s2 WHERE s2.id = d.resolver_id)`
     : "";
-  const sql = `SELECT json_agg(found ORDER BY q.at)::text FROM unnest($2::text[]) WITH ORDINALITY q (node, at)
+  return `SELECT json_agg(found ORDER BY q.at)::text FROM unnest($2::text[]) WITH ORDINALITY q (node, at)
 LEFT JOIN LATERAL (SELECT json_build_object('row', ${nameJson}${records}) AS found
 FROM domain d${nameJoins(places)} CROSS JOIN LATERAL (SELECT ${chains} AS chain) c
 WHERE d.id = q.node COLLATE "C" AND ${hasName}) n ON true`;
+}
+
+/** What statements about names are made for. */
+export function createNamesSource(
+  given: Pick<NamesSource, "database" | "places" | "hasRecords">,
+): NamesSource {
+  const { places, hasRecords } = given;
+  const statements = {
+    names: planOnce(namesSql(places, hasRecords, false)),
+    namesWithRecords: planOnce(namesSql(places, hasRecords, true)),
+    addresses: planOnce(addressSql(places, hasRecords)),
+  };
+  return { ...given, statements };
+}
+
+/** Reads names by their nodes, in order, with one statement; null for those that the index does not have. */
+export async function readNames(
+  { database, statements }: NamesSource,
+  { nodes, times, withRecords }: { nodes: readonly string[]; times: readonly number[]; withRecords: boolean },
+  signal: AbortSignal,
+): Promise<(FoundName | null)[]> {
+  if (nodes.length === 0) return [];
+  const sql = withRecords ? statements.namesWithRecords : statements.names;
   const [json] = await database.row(sql, [`{${times.join(",")}}`, `{${nodes.join(",")}}`], signal);
   return JSON.parse(json ?? "[]") as (FoundName | null)[];
 }

@@ -3,6 +3,7 @@ import { createPublicClient, custom } from "viem";
 import { createApi } from "../../../src/api/app.ts";
 import { createDatabase } from "../../../src/api/database/client.ts";
 import { namesContext } from "../../../src/api/endpoints/name-tokens.ts";
+import { createNamesSource } from "../../../src/api/lookup/names-query.ts";
 import { placesOf } from "../../../src/api/lookup/places.ts";
 import { createAdmission, resolutionLimits } from "../../../src/api/resolution/admission.ts";
 import { defaultGatewayLimits } from "../../../src/api/resolution/gateway.ts";
@@ -68,9 +69,7 @@ export async function createWholeApi() {
       names: namesContext(namespace, plugins),
       ensv2: v2ContractsOf(namespaces["sepolia-v2"]),
       lookup: {
-        database,
-        places: placesOf(namespace, plugins),
-        hasRecords: true,
+        ...createNamesSource({ database, places: placesOf(namespace, plugins), hasRecords: true }),
         hashOf: () => undefined,
         known: knownContracts(namespace),
       },
