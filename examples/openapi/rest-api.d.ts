@@ -284,6 +284,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/names/{name}/records": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Indexed records of a name
+         * @description The asked keys, or all that were ever set. What only the chain knows is at `/api/resolve/records/{name}`.
+         */
+        get: operations["getV1NamesNameRecords"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/names/{name}/subnames": {
         parameters: {
             query?: never;
@@ -304,6 +324,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/names/{name}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What happened to a name
+         * @description Registrations, renewals, releases, transfers, owners, resolvers and records, newest first. Releases follow from the dates: they have no transaction.
+         */
+        get: operations["getV1NamesNameHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/addresses/{address}/names": {
         parameters: {
             query?: never;
@@ -316,6 +356,46 @@ export interface paths {
          * @description By role: what it owns, manages, resolves to it, or what it held until it ended. `total_count` is exact up to 1000, else null. `is_primary` is the claim of the address, which is not checked forward.
          */
         get: operations["getV1AddressesAddressNames"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/addresses/{address}/primary-name": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The name that an address gave itself
+         * @description `indexed`: the claim, which is not checked forward. `verified`: the chain's answer, checked forward. Coin type 60.
+         */
+        get: operations["getV1AddressesAddressPrimaryName"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/addresses/{address}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What an address received
+         * @description Names that it registered, and names and roles that were transferred to it, newest first.
+         */
+        get: operations["getV1AddressesAddressHistory"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2352,6 +2432,115 @@ export interface operations {
             };
         };
     };
+    getV1NamesNameRecords: {
+        parameters: {
+            query?: {
+                keys?: string;
+                source?: "indexed";
+            };
+            header?: never;
+            path: {
+                /** @example vitalik.eth */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The records by key */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            namespace: string;
+                            resolver: {
+                                chain_id: number;
+                                /** @description Address, lower case */
+                                address: string;
+                            } | null;
+                            records: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    status: "ok" | "not_found" | "unsupported";
+                                    value?: string;
+                                    unsupported_reason?: string;
+                                };
+                            };
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            unsupported_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
     getV1NamesNameSubnames: {
         parameters: {
             query?: {
@@ -2494,6 +2683,130 @@ export interface operations {
                             relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
                             expires_window_index?: number;
                             grace_ends_window_index?: number;
+                        }[];
+                        page: {
+                            cursor: string | null;
+                            next_cursor: string | null;
+                            page_size: number;
+                            total_count: number | null;
+                            has_more: boolean;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            unsupported_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1NamesNameHistory: {
+        parameters: {
+            query?: {
+                type?: string;
+                exclude_type?: string;
+                order?: "desc" | "asc";
+                /** @description Unix seconds, included */
+                from_timestamp?: string;
+                /** @description Unix seconds, included */
+                to_timestamp?: string;
+                /** @description `data`: what each entry changed */
+                include?: "data";
+                cursor?: string;
+                page_size?: string;
+            };
+            header?: never;
+            path: {
+                /** @example vitalik.eth */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of entries, perhaps empty */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: string;
+                            /** @enum {string} */
+                            type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "permission";
+                            name?: string;
+                            /** @description 32 bytes of hex, lower case */
+                            namehash: string;
+                            block_number: number | null;
+                            timestamp: string | null;
+                            transaction_hash: string | null;
+                            log_index: number | null;
+                            data?: {
+                                [key: string]: unknown;
+                            };
                         }[];
                         page: {
                             cursor: string | null;
@@ -2762,6 +3075,201 @@ export interface operations {
             };
             /** @description A name that the index never saw, or an unknown namespace */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1AddressesAddressPrimaryName: {
+        parameters: {
+            query?: {
+                coin_type?: "60";
+                source?: "indexed" | "verified";
+            };
+            header?: never;
+            path: {
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answers, also where there is no name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description Address, lower case */
+                            address: string;
+                            coin_type: number;
+                            namespace: string;
+                            answers: {
+                                /** @enum {string} */
+                                source: "indexed" | "verified";
+                                /** @enum {string} */
+                                status: "ok" | "not_found" | "invalid_name" | "unsupported" | "failed";
+                                name?: string;
+                                raw_claim_name?: string;
+                                unsupported_reason?: string;
+                                failure_reason?: string;
+                            }[];
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            unsupported_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1AddressesAddressHistory: {
+        parameters: {
+            query?: {
+                type?: string;
+                exclude_type?: string;
+                order?: "desc" | "asc";
+                /** @description Unix seconds, included */
+                from_timestamp?: string;
+                /** @description Unix seconds, included */
+                to_timestamp?: string;
+                /** @description `data`: what each entry changed */
+                include?: "data";
+                cursor?: string;
+                page_size?: string;
+            };
+            header?: never;
+            path: {
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of entries, perhaps empty */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: string;
+                            /** @enum {string} */
+                            type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "permission";
+                            name?: string;
+                            /** @description 32 bytes of hex, lower case */
+                            namehash: string;
+                            block_number: number | null;
+                            timestamp: string | null;
+                            transaction_hash: string | null;
+                            log_index: number | null;
+                            data?: {
+                                [key: string]: unknown;
+                            };
+                        }[];
+                        page: {
+                            cursor: string | null;
+                            next_cursor: string | null;
+                            page_size: number;
+                            total_count: number | null;
+                            has_more: boolean;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            unsupported_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -13,7 +13,7 @@ export function ensureAccount({ db, blockNumber }: Scope, address: Hex) {
   return db.insert(account).values({ id: address, changeBlock: blockNumber }).onConflictDoNothing();
 }
 
-type OwnColumns<Row> = Omit<Row, "id" | "blockNumber" | "transactionID">;
+type OwnColumns<Row> = Omit<Row, "id" | "blockNumber" | "timestamp" | "logIndex" | "transactionID">;
 
 /** Stores an event of a domain; `place` is its place within a wrapper transfer, part of the id. */
 export function addDomainEvent(
@@ -42,6 +42,6 @@ function eventId({ naming, chainId, blockNumber, logIndex }: Scope): string {
   return naming.eventId(chainId, blockNumber, logIndex);
 }
 
-function origin({ blockNumber, transactionHash }: Scope) {
-  return { blockNumber, transactionID: transactionHash };
+function origin({ blockNumber, timestamp, logIndex, transactionHash }: Scope) {
+  return { blockNumber, timestamp: Number(timestamp), logIndex, transactionID: transactionHash };
 }

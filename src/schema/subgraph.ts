@@ -150,6 +150,9 @@ export const domainEvent = indexed(
     id: text(t).primaryKey(),
     type: text(t).notNull(),
     blockNumber: t.integer().notNull(),
+    /** Of the block, in Unix seconds. */
+    timestamp: t.integer(),
+    logIndex: t.integer(),
     transactionID: hex(t).notNull(),
     domainId: hex(t).notNull(),
     parentDomainId: hex(t),
@@ -166,7 +169,7 @@ export const domainEvent = indexed(
     byTypeAndBlock: [table.type, table.blockNumber, table.id],
     byBlock: [table.blockNumber, table.id],
     byParentDomain: [table.parentDomainId],
-    byOwner: [table.ownerId],
+    byOwner: [table.ownerId, table.timestamp],
   }),
 );
 
@@ -176,6 +179,9 @@ export const registrationEvent = indexed(
     id: text(t).primaryKey(),
     type: text(t).notNull(),
     blockNumber: t.integer().notNull(),
+    /** Of the block, in Unix seconds. */
+    timestamp: t.integer(),
+    logIndex: t.integer(),
     transactionID: hex(t).notNull(),
     registrationId: hex(t).notNull(),
     registrantId: hex(t),
@@ -187,8 +193,8 @@ export const registrationEvent = indexed(
     byType: [table.type, table.id],
     byTypeAndBlock: [table.type, table.blockNumber, table.id],
     byBlock: [table.blockNumber, table.id],
-    byRegistrant: [table.registrantId],
-    byNewOwner: [table.newOwnerId],
+    byRegistrant: [table.registrantId, table.timestamp],
+    byNewOwner: [table.newOwnerId, table.timestamp],
   }),
 );
 
@@ -198,6 +204,9 @@ export const resolverEvent = indexed(
     id: text(t).primaryKey(),
     type: text(t).notNull(),
     blockNumber: t.integer().notNull(),
+    /** Of the block, in Unix seconds. */
+    timestamp: t.integer(),
+    logIndex: t.integer(),
     transactionID: hex(t).notNull(),
     resolverId: text(t).notNull(),
     /** AddrChanged: the account. */

@@ -7,8 +7,10 @@ import { permissions } from "./permissions.ts";
 import { registrarActions } from "./registrar-actions.ts";
 import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "./resolve.ts";
 import { addressNames, deadlineNames } from "./v1-addresses.ts";
+import { addressHistory, nameHistory } from "./v1-history.ts";
 import { lookup } from "./v1-lookup.ts";
 import { nameDetail, search, subnames } from "./v1-names.ts";
+import { addressPrimaryName, nameRecords } from "./v1-records.ts";
 import { lookupNamespace, lookupStatus } from "./v1-status.ts";
 
 const list = [
@@ -24,8 +26,12 @@ const list = [
   resolvedPrimaryNames,
   lookup,
   nameDetail,
+  nameRecords,
   subnames,
+  nameHistory,
   addressNames,
+  addressPrimaryName,
+  addressHistory,
   deadlineNames,
   search,
   lookupStatus,

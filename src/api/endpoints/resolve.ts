@@ -182,7 +182,8 @@ const nothingSelected = {
 
 type Asked = { query: z.output<typeof optionsQuery>; request: { raw: Request }; client: string };
 
-async function resolve<T extends object>(
+/** Runs a resolution within the limits of one client, and adds how it went. Throws ApiError 503 for a chain that cannot be asked. */
+export async function resolve<T extends object>(
   context: ResolveContext,
   { query: { accelerate, trace }, request, client }: Asked,
   ask: (resolution: Resolution, tracer: Tracer) => Promise<T>,

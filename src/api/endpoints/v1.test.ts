@@ -11,8 +11,10 @@ import { placesOf } from "../lookup/places.ts";
 import type { Row } from "../lookup/rows.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
 import { addressNames, deadlineNames } from "./v1-addresses.ts";
+import { addressHistory, nameHistory } from "./v1-history.ts";
 import { lookup } from "./v1-lookup.ts";
 import { nameDetail, search, subnames } from "./v1-names.ts";
+import { nameRecords } from "./v1-records.ts";
 import { lookupNamespace, lookupStatus } from "./v1-status.ts";
 
 // The rules are those of docs/names.md. Addresses of contracts are mainnet's.
@@ -170,6 +172,51 @@ beforeAll(async () => {
     key: "url",
     value: "https://ens.domains",
   });
+  const past2 = { block_number: 100, timestamp: 1_700_000_000, transaction_id: `0x${"7".repeat(64)}` };
+  const gone = nodeOfName("gone.eth");
+  await insert("domain_event", {
+    id: "1-100-3",
+    type: "NewOwner",
+    log_index: 3,
+    domain_id: gone,
+    owner_id: alice,
+    ...past2,
+  });
+  await insert("registration_event", {
+    id: "1-100-10",
+    type: "NameRegistered",
+    log_index: 10,
+    registration_id: gone,
+    registrant_id: alice,
+    expiry_date: past,
+    ...past2,
+  });
+  const resolverOfGone = `1-${publicResolver}-${gone}`;
+  await insert("resolver", { id: resolverOfGone, domain_id: gone, address: publicResolver, change_block: 1 });
+  const write = { ...past2, timestamp: 1_700_000_100, resolver_id: resolverOfGone };
+  await insert("resolver_event", {
+    id: "1-101-0",
+    type: "AddrChanged",
+    log_index: 0,
+    addr_id: bob,
+    ...write,
+  });
+  await insert("resolver_event", {
+    id: "1-101-1",
+    type: "MulticoinAddrChanged",
+    log_index: 1,
+    coin_type: 60,
+    addr: bob,
+    ...write,
+  });
+  await insert("resolver_event", {
+    id: "1-101-2",
+    type: "TextChanged",
+    log_index: 2,
+    key: "url",
+    value: "x",
+    ...write,
+  });
   await insert("reverse_name_records", { address: bob, coin_type: 2_147_483_648, value: "records.eth" });
 });
 afterAll(() => client.close());
@@ -191,7 +238,19 @@ function open() {
     },
   };
   return openEndpoints(
-    [lookup, nameDetail, subnames, addressNames, deadlineNames, search, lookupStatus, lookupNamespace],
+    [
+      lookup,
+      nameDetail,
+      nameRecords,
+      subnames,
+      nameHistory,
+      addressHistory,
+      addressNames,
+      deadlineNames,
+      search,
+      lookupStatus,
+      lookupNamespace,
+    ],
     context,
   );
 }
@@ -206,7 +265,9 @@ type Body = {
 type Result = { kind: string; status: string; record: Row; records: Row[]; page: Page };
 
 const get = async (path: string) => {
-  const { status, body } = await open().ask(path);
+  const { ask, logged } = open();
+  const { status, body } = await ask(path);
+  expect(logged).toEqual([]);
   return { status, ...(body as Body) };
 };
 const post = async (body: unknown) => {
@@ -466,6 +527,62 @@ test("bad input names the fault", async () => {
     code: "invalid_input",
     message: "address must be an address",
   });
+});
+
+test("the history of a name, its release included, in pages", async () => {
+  const path = "/v1/names/gone.eth/history";
+  const { data } = await get(`${path}?include=data`);
+  const entries = data as unknown as {
+    id: string;
+    type: string;
+    timestamp: string;
+    data: Record<string, unknown>;
+  }[];
+  expect(
+    entries.map(({ type, timestamp, data }) => [type, Number(timestamp), data["key"] ?? data["expires_at"]]),
+  ).toEqual([
+    ["release", past + grace + 1, String(past)],
+    ["record", 1_700_000_100, "text:url"],
+    // One write that two events announce.
+    ["record", 1_700_000_100, "addr:60"],
+    ["registration", 1_700_000_000, String(past)],
+    ["authority", 1_700_000_000, undefined],
+  ]);
+  const found: string[] = [];
+  let next = "";
+  do {
+    const { data, page } = await get(`${path}?order=asc&page_size=2${next}`);
+    found.push(...(data as unknown as { id: string }[]).map(({ id }) => id));
+    next = page.has_more ? `&cursor=${page.next_cursor}` : "";
+  } while (next !== "");
+  expect(found).toEqual(entries.map(({ id }) => id).reverse());
+  const typesOf = async (query: string) =>
+    ((await get(`${path}${query}`)).data as unknown as { type: string }[]).map(({ type }) => type);
+  expect(await typesOf("?type=record,release")).toEqual(["release", "record", "record"]);
+  expect(await typesOf("?exclude_type=record&to_timestamp=1700000000")).toEqual([
+    "registration",
+    "authority",
+  ]);
+  expect((await get(`${path}?type=sale`)).error.message).toMatch(
+    /^type must be some of registration, renewal/,
+  );
+  const ofAlice = await get(`/v1/addresses/${alice}/history`);
+  expect((ofAlice.data as unknown as { type: string }[]).map(({ type }) => type)).toEqual([
+    "registration",
+    "authority",
+  ]);
+});
+
+test("records by key", async () => {
+  const { data } = await get("/v1/names/records.eth/records?keys=addr:60,text:url,avatar,contenthash,addr:1");
+  expect((data as unknown as { records: unknown }).records).toEqual({
+    "addr:1": { status: "not_found" },
+    "addr:60": { status: "ok", value: alice },
+    avatar: { status: "not_found" },
+    contenthash: { status: "ok", value: "0xe301" },
+    "text:url": { status: "ok", value: "https://ens.domains" },
+  });
+  expect((await get("/v1/names/records.eth/records?keys=dns:a")).error.code).toBe("invalid_input");
 });
 
 test("status and namespaces", async () => {

@@ -41,14 +41,15 @@ function placeSql(places: readonly Place[]): string {
 
 /**
  * Joins to `domain d` what holds of each name: `p.place` (from 1), `s.now`, and `x` with status, owner, manager, expires, grace_ends,
- * is_lease, is_wrapped and is_lapsed.
+ * is_lease, is_wrapped and is_lapsed. Each step is computed once for a row: `OFFSET 0` keeps the planner from writing it out at each
+ * of its uses.
  */
 export function nameJoins(places: readonly Place[]): string {
   const managed = places.flatMap(({ leases }) => (leases === undefined ? [] : [text(leases)]));
   return `
 LEFT JOIN LATERAL (SELECT registration_date, expiry_date, registrant_id FROM registration WHERE domain_id = d.id LIMIT 1) r ON true
 LEFT JOIN wrapped_domain w ON w.id = d.id
-CROSS JOIN LATERAL (SELECT ${placeSql(places)} AS place) p
+CROSS JOIN LATERAL (SELECT ${placeSql(places)} AS place OFFSET 0) p
 CROSS JOIN LATERAL (SELECT ($1::bigint[])[p.place] AS now,
   ${list(
     places.map(({ nameWrapper }) => nameWrapper),
@@ -58,23 +59,23 @@ CROSS JOIN LATERAL (SELECT ($1::bigint[])[p.place] AS now,
     places.map(({ grace }) => String(grace)),
     "bigint",
   )}[p.place] AS grace,
-  d.parent_id IN (${[...managed, "'none'"].join(", ")}) AS is_managed) s
+  d.parent_id IN (${[...managed, "'none'"].join(", ")}) AS is_managed OFFSET 0) s
 CROSS JOIN LATERAL (SELECT r.expiry_date IS NOT NULL AS is_lease,
   coalesce(w.id IS NOT NULL AND d.owner_id = s.wrapper AND (NOT s.is_managed OR d.registrant_id = s.wrapper), false) AS is_wrapped,
-  coalesce((w.fuses & ${parentCannotControl}) <> 0, false) AS is_emancipated) k
+  coalesce((w.fuses & ${parentCannotControl}) <> 0, false) AS is_emancipated OFFSET 0) k
 CROSS JOIN LATERAL (SELECT k.is_wrapped AND k.is_emancipated AND w.expiry_date < s.now AS is_lapsed,
   CASE WHEN k.is_lease THEN r.expiry_date WHEN k.is_wrapped THEN w.expiry_date END AS expires,
   CASE WHEN k.is_lease THEN r.expiry_date + s.grace WHEN k.is_wrapped THEN w.expiry_date END AS grace_ends,
   CASE WHEN k.is_lease THEN CASE WHEN s.now < r.expiry_date THEN 'active'
       WHEN s.grace > 0 AND s.now <= r.expiry_date + s.grace THEN 'expired' ELSE 'released' END
     WHEN k.is_wrapped THEN CASE WHEN k.is_emancipated AND s.now > w.expiry_date THEN 'released' ELSE 'active' END
-    WHEN d.owner_id <> '${zeroAddress}' THEN 'active' ELSE 'unregistered' END AS status) y
+    WHEN d.owner_id <> '${zeroAddress}' THEN 'active' ELSE 'unregistered' END AS status OFFSET 0) y
 CROSS JOIN LATERAL (SELECT y.*, k.*,
   CASE WHEN y.status = 'released' OR y.is_lapsed THEN NULL WHEN k.is_wrapped THEN w.owner_id
     WHEN k.is_lease AND s.is_managed THEN CASE WHEN d.registrant_id = s.wrapper THEN w.owner_id ELSE nullif(d.registrant_id, '${zeroAddress}') END
     ELSE nullif(d.owner_id, '${zeroAddress}') END AS owner,
   CASE WHEN y.status = 'released' OR y.is_lapsed OR (k.is_wrapped AND k.is_lease AND y.status = 'expired') THEN NULL
-    WHEN k.is_wrapped THEN w.owner_id ELSE nullif(d.owner_id, '${zeroAddress}') END AS manager) x`;
+    WHEN k.is_wrapped THEN w.owner_id ELSE nullif(d.owner_id, '${zeroAddress}') END AS manager OFFSET 0) x`;
 }
 
 /** JSON of a name's row, from `nameJoins`. Big numbers are texts. */

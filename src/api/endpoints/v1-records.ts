@@ -1,0 +1,198 @@
+import { z } from "zod/v4";
+import { isNormalizedName } from "../../ens/normalization.ts";
+import { claimSql, reverseNode } from "../lookup/address-sql.ts";
+import { asOf, closedQuery, lookupEnvelope, metaSchema, refuse } from "../lookup/contract.ts";
+import {
+  choice,
+  type LookupContext,
+  nameIn,
+  needsNames,
+  notFoundAnswer,
+  textParameter,
+} from "../lookup/lists.ts";
+import { readNames } from "../lookup/names-query.ts";
+import { timesOf } from "../lookup/places.ts";
+import { detailRow, type Row } from "../lookup/rows.ts";
+import { primaryName } from "../resolution/resolve.ts";
+import { endpoint } from "../rest/endpoint.ts";
+import { ApiError } from "../rest/errors.ts";
+import { addressParameter, addressSchema } from "../rest/values.ts";
+import { type ResolveContext, resolve } from "./resolve.ts";
+
+const mostKeys = 200;
+const keyForm = /^(addr:\d{1,19}|text:[^\s,]+|avatar|contenthash|name)$/;
+
+const record = z.strictObject({
+  status: z.enum(["ok", "not_found", "unsupported"]),
+  value: z.string().optional(),
+  unsupported_reason: z.string().optional(),
+});
+
+type RecordAnswer = z.output<typeof record>;
+
+/** GET /v1/names/{name}/records. */
+export const nameRecords = endpoint({
+  path: "/v1/names/{name}/records",
+  tag: "Lookup",
+  summary: "Indexed records of a name",
+  description:
+    "The asked keys, or all that were ever set. What only the chain knows is at `/api/resolve/records/{name}`.",
+  envelope: lookupEnvelope,
+  params: z.object({ name: z.string().meta({ example: "vitalik.eth" }) }),
+  query: closedQuery({
+    keys: textParameter("keys", 10_000)
+      .transform((text) => text.split(","))
+      .refine((keys) => keys.length <= mostKeys, { error: `keys must not name more than ${mostKeys}` })
+      .refine((keys) => keys.every((key) => keyForm.test(key)), {
+        error: "keys must be addr:<coin type>, text:<key>, avatar, contenthash or name, with commas between",
+      })
+      .optional(),
+    source: choice("source", ["indexed"]).default("indexed"),
+  }),
+  needs: needsNames,
+  answers: {
+    200: {
+      description: "The records by key",
+      schema: z.strictObject({
+        data: z.strictObject({
+          namespace: z.string(),
+          resolver: z.strictObject({ chain_id: z.int(), address: addressSchema }).nullable(),
+          records: z.record(z.string(), record),
+        }),
+        meta: metaSchema,
+      }),
+    },
+    404: notFoundAnswer,
+  },
+  handle:
+    ({ lookup }: LookupContext) =>
+    async ({ params, query: { keys }, current, request }) => {
+      const { node } = nameIn(params.name);
+      const asked = { nodes: [node], times: timesOf(lookup.places, current), withRecords: true };
+      const [found] = await readNames(lookup, asked, request.raw.signal);
+      if (!found) return refuse("not_found", "The index never saw this name");
+      const row = detailRow(lookup.places, found, lookup.known);
+      const known = keys ?? keysOf(row);
+      const records = Object.fromEntries(known.sort().map((key) => [key, recordOf(row, key)]));
+      const data = { namespace: row.namespace, resolver: row.resolver ?? null, records };
+      return {
+        status: 200,
+        body: { data, meta: { ...asOf(current, lookup.hashOf), source: "indexed" as const } },
+      };
+    },
+});
+
+function keysOf({ records }: Row): string[] {
+  if (records === undefined) return [];
+  const { seen_addresses, seen_texts, seen_singletons } = records;
+  return [
+    ...seen_addresses.map((coin) => `addr:${coin}`),
+    ...seen_texts.map((key) => `text:${key}`),
+    ...seen_singletons,
+  ];
+}
+
+function recordOf({ records }: Row, key: string): RecordAnswer {
+  if (records === undefined) return { status: "not_found" };
+  const isAddress = key.startsWith("addr:");
+  const name = isAddress ? key.slice(5) : key === "avatar" ? key : key.replace(/^text:/, "");
+  const isText = key === "avatar" || key.startsWith("text:");
+  const [values, seen]: [Readonly<Record<string, string | null | undefined>>, readonly string[]] = isAddress
+    ? [records.addresses, records.seen_addresses]
+    : isText
+      ? [records.texts, records.seen_texts]
+      : [{ contenthash: records.contenthash, name: records.name }, []];
+  const value = new Map(Object.entries(values)).get(name);
+  if (value) return { status: "ok", value };
+  if (value === undefined && seen.includes(name))
+    return { status: "unsupported", unsupported_reason: "value_not_retained" };
+  return { status: "not_found" };
+}
+
+const answerWord = z.enum(["ok", "not_found", "invalid_name", "unsupported", "failed"]);
+const primaryAnswer = z.strictObject({
+  source: z.enum(["indexed", "verified"]),
+  status: answerWord,
+  name: z.string().optional(),
+  raw_claim_name: z.string().optional(),
+  unsupported_reason: z.string().optional(),
+  failure_reason: z.string().optional(),
+});
+
+type PrimaryAnswer = z.output<typeof primaryAnswer>;
+
+/** GET /v1/addresses/{address}/primary-name. */
+export const addressPrimaryName = endpoint({
+  path: "/v1/addresses/{address}/primary-name",
+  tag: "Lookup",
+  summary: "The name that an address gave itself",
+  description:
+    "`indexed`: the claim, which is not checked forward. `verified`: the chain's answer, checked forward. Coin type 60.",
+  envelope: lookupEnvelope,
+  params: z.object({ address: addressParameter("address") }),
+  query: closedQuery({
+    coin_type: choice("coin_type", ["60"]).default("60"),
+    source: choice("source", ["indexed", "verified"]).optional(),
+  }),
+  needs: needsNames,
+  answers: {
+    200: {
+      description: "The answers, also where there is no name",
+      schema: z.strictObject({
+        data: z.strictObject({
+          address: addressSchema,
+          coin_type: z.int(),
+          namespace: z.string(),
+          answers: z.array(primaryAnswer),
+        }),
+        meta: metaSchema,
+      }),
+    },
+  },
+  handle:
+    (context: LookupContext & ResolveContext) =>
+    async ({ params: { address }, query: { source }, current, request, client }) => {
+      const { lookup } = context;
+      const asked = { query: { accelerate: false, trace: false }, request, client };
+      const answers = await Promise.all([
+        ...(source === "verified" ? [] : [claimOf(lookup, address, request.raw.signal)]),
+        ...(source === "indexed" ? [] : [verified()]),
+      ]);
+      const data = { address, coin_type: 60, namespace: "ens", answers };
+      return { status: 200, body: { data, meta: asOf(current, lookup.hashOf) } };
+
+      async function verified(): Promise<PrimaryAnswer> {
+        try {
+          const { name } = await resolve(context, asked, async (resolution, tracer) => ({
+            name: await primaryName(resolution, { address, chainId: lookup.places[0]?.chainId ?? 1 }, tracer),
+          }));
+          return name === null
+            ? { source: "verified", status: "not_found" }
+            : { source: "verified", status: "ok", name };
+        } catch (error) {
+          // Of the chain, or of too many resolutions at a time; the claim is worth sending without it.
+          if (error instanceof ApiError)
+            return { source: "verified", status: "failed", failure_reason: error.message };
+          throw error;
+        }
+      }
+    },
+});
+
+async function claimOf(
+  { database, places, hasRecords }: LookupContext["lookup"],
+  address: string,
+  signal: AbortSignal,
+): Promise<PrimaryAnswer> {
+  if (!hasRecords)
+    return { source: "indexed", status: "unsupported", unsupported_reason: "record_family_not_supported" };
+  const text = (place: number) => `$${place}::text COLLATE "C"`;
+  const [name] = await database.row(
+    `SELECT ${claimSql(places, text(1), text(2))}`,
+    [address, reverseNode(address as `0x${string}`)],
+    signal,
+  );
+  if (!name) return { source: "indexed", status: "not_found" };
+  if (!isNormalizedName(name)) return { source: "indexed", status: "invalid_name", raw_claim_name: name };
+  return { source: "indexed", status: "ok", name };
+}
