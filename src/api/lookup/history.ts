@@ -50,7 +50,7 @@ const recordEvents = [
 const literal = (words: readonly string[]) => `(${words.map((word) => `'${word}'`).join(", ")})`;
 
 /** The event names of some types. */
-export function eventsOf(types: readonly HistoryType[]): string[] {
+function eventsOf(types: readonly HistoryType[]): string[] {
   const others = Object.entries(typeOfEvent).flatMap(([event, type]) =>
     types.includes(type) ? [event] : [],
   );
