@@ -16,7 +16,7 @@ import {
   entryOf,
   entrySchema,
   type HistoryType,
-  historyOrder,
+  historyOrderTypes,
   historySql,
   historyTypes,
   partsOfAddress,
@@ -87,7 +87,7 @@ async function historyPage(
     page_size: size,
   } = asked;
   const list = JSON.stringify(["history", subject, type, exclude_type, order, from_timestamp, to_timestamp]);
-  const start = readCursor(cursor, list, historyOrder.length);
+  const start = readCursor(cursor, list, historyOrderTypes);
   const { bind, values } = binder(timesOf(lookup.places, current));
   const sql = historySql({
     parts: parts(`${bind(subject)}::text COLLATE "C"`),

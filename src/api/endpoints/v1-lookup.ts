@@ -175,7 +175,7 @@ async function ofAddresses(
     isOwner: given.relation !== "manager",
     isManager: given.relation !== "owner",
     size: given.page_size,
-    after: readCursor(given.cursor, listOf(given), 3),
+    after: readCursor(given.cursor, listOf(given), ["int", "text", "text"]),
   }));
   const { times, signal } = options;
   const found = await readAddresses(source, { asked: inputs, times }, signal);

@@ -102,16 +102,29 @@ export function cursorOf(list: string, after: readonly (string | null)[]): strin
   return Buffer.from(JSON.stringify([cursorVersion, list, after])).toString("base64url");
 }
 
+/** The type in SQL of a value that lists are sorted by. */
+export type SortType = "text" | "numeric" | "int";
+
+const forms: Readonly<Record<SortType, RegExp>> = {
+  text: /^/,
+  numeric: /^-?\d{1,30}$/,
+  int: /^-?\d{1,9}$|^1\d{9}$|^20\d{8}$|^21[0-3]\d{7}$|^2147483647$/,
+};
+
 /** The sort values of the row that a page goes on after; undefined without a cursor. Refuses one of another list. */
-export function readCursor(cursor: string | undefined, list: string, length: number): string[] | undefined {
+export function readCursor(
+  cursor: string | undefined,
+  list: string,
+  types: readonly SortType[],
+): string[] | undefined {
   if (cursor === undefined) return undefined;
-  const parsed = cursorSchema.safeParse(cursor);
-  if (!parsed.success || parsed.data[2].length !== length)
-    return refuse("invalid_input", "cursor must be a valid pagination cursor");
-  const [, ofList, after] = parsed.data;
-  if (ofList !== list)
+  const { data } = cursorSchema.safeParse(cursor);
+  if (data !== undefined && data[1] !== list)
     refuse("invalid_input", "cursor belongs to another list: other filters or another order");
-  return after;
+  const after = data?.[2] ?? [];
+  const isValid =
+    after.length === types.length && types.every((type, at) => forms[type].test(after[at] ?? ""));
+  return isValid ? after : refuse("invalid_input", "cursor must be a valid pagination cursor");
 }
 
 const cursorSchema = z

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod/v4";
 import { hashSchema } from "../rest/values.ts";
+import type { SortType } from "./contract.ts";
 import type { Place } from "./places.ts";
 
 // What happened to a name or by an address, from the stored events, in one order of time over all chains. Ends of leases are no
@@ -122,7 +123,7 @@ export const historyOrder = [
   "coalesce(log_index, -1)",
   "id",
 ] as const;
-const orderTypes = ["int", "int", "int", "text"];
+export const historyOrderTypes: readonly SortType[] = ["int", "int", "int", "text"];
 
 type HistoryQuery = {
   parts: readonly string[];
@@ -139,7 +140,7 @@ type HistoryQuery = {
 export function historySql({ parts, types, from, to, after, isDescending, limit }: HistoryQuery): string {
   const direction = isDescending ? " DESC" : "";
   const order = historyOrder.map((key) => `${key}${direction}`).join(", ");
-  const start = after?.map((place, at) => `${place}::${orderTypes[at]}`).join(", ");
+  const start = after?.map((place, at) => `${place}::${historyOrderTypes[at]}`).join(", ");
   const conditions = [
     `type IN ${literal([...eventsOf(types), "none"])}`,
     ...(from === undefined ? [] : [`timestamp >= ${from}::bigint`]),

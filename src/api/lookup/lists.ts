@@ -112,7 +112,7 @@ export async function listPage(
   const statement = binder(timesOf(lookup.places, current));
   const found = find(statement);
   const place = JSON.stringify(list);
-  const start = readCursor(cursor, place, found.branches[0]?.order.length ?? 0);
+  const start = readCursor(cursor, place, found.branches[0]?.order.map(({ type }) => type) ?? []);
   const counting = mostCounted && {
     sql: countSql(lookup.places, found, mostCounted),
     values: [...statement.values],

@@ -1,5 +1,6 @@
 import { type Database, planOnce } from "../database/client.ts";
 import { addressSql } from "./address-sql.ts";
+import type { SortType } from "./contract.ts";
 import { nameJoins, nameJson, type StoredName } from "./name-rows.ts";
 import type { Place } from "./places.ts";
 
@@ -41,7 +42,7 @@ export type Binder = ReturnType<typeof binder>;
  * What rows are sorted by: SQL of a value that is never null, and its type. `plus` is added where branches are compared, so that each
  * can be read in the order of its index.
  */
-export type SortKey = { sql: string; type: "text" | "numeric"; plus?: number };
+export type SortKey = { sql: string; type: SortType; plus?: number };
 
 const hasName = "d.name <> ''";
 

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createWholeApi } from "./support/in-process.ts";
+
+// Look-ups and lists under /v1 with what no client should send: each is answered or refused, by a body of the documented form.
+
+let api: Awaited<ReturnType<typeof createWholeApi>>;
+beforeAll(async () => {
+  api = await createWholeApi();
+});
+afterAll(() => api?.close());
+
+async function ask(path: string, body?: unknown) {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const init = body === undefined ? {} : { method: "POST", body: text };
+  const response = await api.app.request(path, init);
+  const answer = (await response.json()) as { data?: { status: string }[]; error?: { code: string } };
+  expect(api.logged).toEqual([]);
+  return { status: response.status, data: answer.data, code: answer.error?.code };
+}
+
+const odd = [
+  "\0",
+  "a\0b.eth",
+  "..",
+  ".",
+  "",
+  " ",
+  "%",
+  "_%_.eth",
+  "\\",
+  "'; DROP TABLE domain; --",
+  '{"a":1}',
+  "\ud800.eth",
+  "\u202eeth",
+  "[0x00].eth",
+  `[${"A".repeat(64)}].eth`,
+  `[${"a".repeat(64)}].eth`,
+  "x".repeat(2_000),
+  `${"a.".repeat(900)}eth`,
+  "👨‍👩‍👧.eth",
+];
+
+test("names of any bytes are results of their own", async () => {
+  const { status, data } = await ask("/v1/lookup", { inputs: odd.map((name) => ({ name })) });
+  expect(status).toBe(200);
+  expect(data).toHaveLength(odd.length);
+  for (const { status } of data ?? []) expect(["ok", "not_found", "invalid_name"]).toContain(status);
+  for (const name of odd) {
+    for (const path of ["/v1/names/", "/v1/names/", "/v1/search?q="]) {
+      const { status } = await ask(`${path}${encodeURIComponent(name.toWellFormed())}`);
+      expect([200, 400, 404], `${path} ${JSON.stringify(name)}`).toContain(status);
+    }
+  }
+});
+
+const address = `0x${"1".repeat(40)}`;
+
+test("bodies and cursors out of form are refused with a code", async () => {
+  const refused = [
+    "",
+    "null",
+    "[]",
+    "{",
+    { inputs: "a" },
+    { inputs: [null] },
+    { inputs: [{}] },
+    { inputs: [{ name: 1 }] },
+    { inputs: [{ name: "a.eth", address }] },
+    { inputs: [{ address, page_size: 1e9 }] },
+    { inputs: [{ address, cursor: "x".repeat(9_000) }] },
+    { inputs: [{ address, cursor: Buffer.from('[1,"x",["a","b","c"]]').toString("base64url") }] },
+    { inputs: [{ name: "a.eth" }], include: "all" },
+    { inputs: [{ name: "x".repeat(2_001) }] },
+  ];
+  for (const body of refused)
+    expect(await ask("/v1/lookup", body), JSON.stringify(body)).toMatchObject({
+      status: 400,
+      code: "invalid_input",
+    });
+  const cursors = ["[]", "[1]", '[1,"x",[1]]', '[2,"x",["a"]]', "\0"].map((text) =>
+    Buffer.from(text).toString("base64url"),
+  );
+  for (const cursor of [...cursors, "%", "é"])
+    expect(await ask(`/v1/addresses/${address}/names?cursor=${encodeURIComponent(cursor)}`)).toMatchObject({
+      status: 400,
+    });
+});
+
+test("a cursor whose values are not those of its sort is refused", async () => {
+  const list = ["addresses", address, { relation: "any", match: "prefix", sort: "expires_at", order: "asc" }];
+  const cursor = Buffer.from(JSON.stringify([1, JSON.stringify(list), ["no number", "a", "b"]])).toString(
+    "base64url",
+  );
+  expect((await ask(`/v1/addresses/${address}/names?sort=expires_at&cursor=${cursor}`)).status).toBe(400);
+});
+
+test("a thousand addresses with the largest pages are one statement", async () => {
+  const inputs = Array.from({ length: 1_000 }, (_, i) => ({
+    address: `0x${i.toString(16).padStart(40, "0")}`,
+    page_size: 200,
+  }));
+  expect((await ask("/v1/lookup", { inputs })).status).toBe(200);
+});
