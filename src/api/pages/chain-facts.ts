@@ -21,8 +21,8 @@ export function chainFacts(chain: ChainSnapshot | undefined, now: number) {
 export const indexedBlock = (chain: ChainSnapshot | undefined) =>
   chain === undefined || chain.chainStatus === "chain-queued" ? undefined : chain.latestIndexedBlock;
 
-/** The block that the chain is being indexed up to; undefined while that is not known. */
-export function targetOf(chain: ChainSnapshot): BlockRef | undefined {
+// The block that the chain is being indexed up to; undefined while that is not known.
+function targetOf(chain: ChainSnapshot): BlockRef | undefined {
   if (chain.config.configType === "definite") return chain.config.endBlock;
   if (chain.chainStatus === "chain-backfill") return chain.backfillEndBlock;
   return chain.chainStatus === "chain-following" ? chain.latestKnownBlock : undefined;
