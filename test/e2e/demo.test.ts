@@ -434,7 +434,7 @@ test("the demo of ENSv2 shows what its screen says", async () => {
   const owner = ownerOf(name);
   expect(answers.get("Who may do what with a name, and its owner, resolver and expiry:")).toMatchObject({
     name: { name, version: "v2", status: "registered", owner },
-    permissions: [{ account: owner }],
+    permissions: expect.arrayContaining([expect.objectContaining({ account: owner })]),
   });
   expect(answers.get("What an account may do:")).toMatchObject({
     permissions: Array(3).fill({ account: owner }),
