@@ -3,7 +3,7 @@ import { entriesForRate } from "./src/config/chains.ts";
 import { readConfig } from "./src/config/environment.ts";
 import { type ContractSources, contractSources, ownLogs } from "./src/config/sources.ts";
 import { sharedDoubts } from "./src/ponder/cache.ts";
-import { processLog, retriedHeads } from "./src/ponder/process.ts";
+import { addFetchedLogs, processLog, retriedHeads, sharedFetchedLogs } from "./src/ponder/process.ts";
 import { checkedUrls } from "./src/rpc/checked-rpc.ts";
 import { openAnswerCount } from "./src/rpc/nodes.ts";
 
@@ -26,6 +26,7 @@ const chains = Object.fromEntries(
         isOurs: ownLogs(sources, name),
         keepHead: retriedHeads(id),
         doubt: (ranges) => void sharedDoubts().set(id, ranges),
+        fetched: (range, logs) => addFetchedLogs(sharedFetchedLogs(), id, range, logs),
         random: Math.random,
         now: Date.now,
       }),

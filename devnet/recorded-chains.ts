@@ -78,3 +78,77 @@ export function recordedDatasources(ranges: Partial<Record<ChainName, BlockRange
     seaport: of("root", ["Seaport1_5"]),
   };
 }
+
+/** Folder of the recorded chain with the contracts of both generations. */
+export const v2Folder: string = fileURLToPath(new URL("recording/v2-a", import.meta.url));
+
+/** Its chain id. */
+export const v2ChainId = 15_658_742;
+
+/** Its contracts by the names of the deployment. */
+export const v2Addresses: Readonly<Record<string, Hex>> = readAddresses(v2Folder);
+
+const contractsOfRoot = {
+  ENSv1Registry: "ENSRegistry",
+  BaseRegistrar: "BaseRegistrar",
+  WrappedEthRegistrarController: "WrappedETHRegistrarController",
+  UnwrappedEthRegistrarController: "ETHRegistrarController",
+  NameWrapper: "NameWrapper",
+  UniversalResolver: "UpgradableUniversalResolverProxy",
+};
+
+const contractsOfV2 = [
+  "RootRegistry",
+  "ETHRegistry",
+  "ETHRegistrar",
+  "ETHRenewerV1",
+  "VerifiableFactory",
+  "LabelStore",
+  "PermissionedResolverImpl",
+  "RecordResolverImpl",
+  "UserRegistryImpl",
+  "UserRegistryImpl2",
+  "WrapperRegistryImpl",
+  "PublicResolverV2",
+  "UniversalResolverV2",
+  "ENSV1Resolver",
+  "UnlockedMigrationController",
+  "LockedMigrationController",
+  "Graveyard",
+];
+
+/** A datasources file for the recorded chain, or for one with other addresses. */
+export function v2DatasourcesFile(addresses: Readonly<Record<string, Hex>> = v2Addresses): string {
+  const source = (name: string) => ({ address: addresses[name], startBlock: 0 });
+  const root = Object.entries(contractsOfRoot).map(([name, recorded]) => [name, source(recorded)]);
+  const table = {
+    ensroot: {
+      [v2ChainId]: { contracts: { ...Object.fromEntries(root), Resolver: { startBlock: 0 } } },
+    },
+    rrRoot: {
+      [v2ChainId]: {
+        contracts: {
+          DefaultReverseRegistrar: source("DefaultReverseRegistrar"),
+          DefaultPublicResolver5: source("PublicResolver"),
+        },
+      },
+    },
+    ensv2: {
+      [v2ChainId]: {
+        contracts: {
+          ...Object.fromEntries(
+            contractsOfV2.flatMap((name) => (name in addresses ? [[name, source(name)]] : [])),
+          ),
+          ...("MockUSDC" in addresses ? { USDC: source("MockUSDC"), DAI: source("MockDAI") } : {}),
+        },
+      },
+    },
+  };
+  return JSON.stringify({ "ens-test-env": table });
+}
+
+/** Settings of an index of the recorded chain with the plugins that answers about names need. */
+export const v2Environment = {
+  NAMESPACE: "ens-test-env",
+  PLUGINS: "subgraph,ensv2,protocol-acceleration,registrars,tokenscope",
+};

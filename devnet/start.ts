@@ -1,5 +1,6 @@
-// The demo: `npm run demo [-- --subgraph]`. Needs no keys, no network, no database; PORT and LABELS_PORT choose the ports.
+// The demo: `npm run demo [-- --subgraph | --ensv2]`. Needs no keys, no network, no database; PORT and LABELS_PORT choose the ports.
 import { parseArgs } from "node:util";
+import type { DemoWorld } from "./demo/chains.ts";
 import { DemoError, runDemo } from "./demo/demo.ts";
 import { WaitError } from "./wait.ts";
 
@@ -24,17 +25,20 @@ const port = (name: string, usual: number): number => {
   return number;
 };
 
-const isSubgraph = (): boolean => {
+const world = (): DemoWorld => {
   try {
-    return parseArgs({ options: { subgraph: { type: "boolean", default: false } } }).values.subgraph;
+    const flag = { type: "boolean", default: false } as const;
+    const { subgraph, ensv2 } = parseArgs({ options: { subgraph: flag, ensv2: flag } }).values;
+    if (!(subgraph && ensv2)) return subgraph ? "subgraph" : ensv2 ? "ensv2" : "everything";
   } catch {
-    throw new DemoError(`usage: npm run demo [-- --subgraph]`);
+    // An option that there is not.
   }
+  throw new DemoError("usage: npm run demo [-- --subgraph | --ensv2]");
 };
 
 try {
   await runDemo({
-    isSubgraph: isSubgraph(),
+    world: world(),
     port: port("PORT", 42_069),
     labelsPort: port("LABELS_PORT", 3223),
     environment: process.env,

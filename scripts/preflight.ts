@@ -36,6 +36,9 @@ type RpcCheck = {
   request(url: string): Promise<number>;
 };
 
+/** In place of a directory: the database is kept in memory, and lost when the process ends. */
+const inMemory = "memory://";
+
 const away = seeOperations("While something is away");
 const firstPause = 1_000;
 const longestPause = 30_000;
@@ -98,6 +101,7 @@ export type RepairTools = {
  * reason. PGlite itself would let two processes open one folder and corrupt it. Throws a PreflightError if it is held.
  */
 export function holdEmbeddedDatabase(directory: string): { release(): void } {
+  if (directory === inMemory) return { release: () => {} };
   mkdirSync(dirname(directory), { recursive: true });
   const lock = new Database(`${directory}.lock`, { timeout: 0 });
   try {

@@ -1,4 +1,6 @@
 // Preloaded into the indexing process.
+import { flushCompileCache, registerHooks } from "node:module";
+import { pathToFileURL } from "node:url";
 import { format } from "node:util";
 
 // When the launcher is gone, however it went, the process ends as on Ctrl-C. Without this a killed launcher would leave it
@@ -9,3 +11,54 @@ process.on("disconnect", () => process.kill(process.pid, "SIGINT"));
 // whatever is written in it (scripts/log-lines.ts).
 const { log } = console;
 console.log = (...values) => log(JSON.stringify(format(...values)));
+
+// ponder: loads the project with Vite, so that `dev` can load files again when they change. That is a third of the CPU time of
+// a start. `start` and `serve` get this module in Vite's place, and Node loads the project's files as it loads all others. What
+// else Ponder uses of these packages fails at the start: the imports are checked by name.
+const [, , command] = process.argv;
+const vite = /^(vite|vite-node\/(client|server|source-map)|vite-tsconfig-paths)$/;
+const build = /\/node_modules\/ponder\/dist\/esm\/build\/index\.js$/;
+const databaseOfPonder = /\/node_modules\/ponder\/dist\/esm\/utils\/pglite\.js$/;
+
+if (command === "start" || command === "serve") {
+  registerHooks({ resolve, load });
+  // Node writes what it has compiled when it ends, which a killed process does not come to.
+  setTimeout(flushCompileCache, 20_000).unref();
+}
+
+function resolve(specifier, context, next) {
+  const importer = context.parentURL ?? "";
+  if (build.test(importer) && vite.test(specifier)) return { url: import.meta.url, shortCircuit: true };
+  if (databaseOfPonder.test(importer) && specifier === "@electric-sql/pglite")
+    return next(new URL("embedded-database.ts", import.meta.url).href, context);
+  if (specifier.startsWith("ponder:")) return { url: specifier, shortCircuit: true };
+  if (!importer.startsWith("ponder:")) return next(specifier, context);
+  const wanted = specifier.startsWith("/") ? pathToFileURL(specifier).href : specifier;
+  return next(wanted, { ...context, parentURL: import.meta.url });
+}
+
+/** Text of Ponder's modules that are no files (`ponder:registry`). */
+let textOf;
+
+function load(url, context, next) {
+  if (!url.startsWith("ponder:")) return next(url, context);
+  return { format: "module", source: textOf(url), shortCircuit: true };
+}
+
+/** In place of Vite: keeps the plugin that Ponder brings, which has the text of its modules. */
+export async function createServer({ plugins }) {
+  const { load } = plugins.find((plugin) => plugin?.name === "ponder");
+  textOf = load;
+  return { config: { root: "" }, pluginContainer: { buildStart() {} }, close() {} };
+}
+
+export class ViteNodeServer {}
+
+export class ViteNodeRunner {
+  executeFile = (path) => import(pathToFileURL(path).href);
+  executeId = (id) => import(id);
+}
+
+export function installSourcemapsSupport() {}
+
+export default function viteTsconfigPaths() {}

@@ -44,10 +44,15 @@ export function createMiner({ chain, plan, seed, clock }: MinerOptions) {
   return {
     mineBlock,
 
-    /** Mines `count` blocks, `seconds` apart and the last of them now, as if the chain had been live so far. */
-    async mineUpToNow({ count, seconds }: { count: number; seconds: number }) {
+    /**
+     * Mines `count` blocks, `seconds` apart and the last of them now, as if the chain had been live so far; something happens in
+     * the last `busy` of them, by default in all.
+     */
+    async mineUpToNow({ count, seconds, busy = count }: { count: number; seconds: number; busy?: number }) {
       const now = clock();
-      for (let left = count - 1; left >= 0; left--) await mineBlock({ timestamp: now - left * seconds });
+      for (let left = count - 1; left >= 0; left--) {
+        await mineBlock({ timestamp: now - left * seconds, ...(left < busy ? {} : { transactions: [] }) });
+      }
     },
 
     /** Drops the newest `depth` blocks and mines one more than that, so that the new branch is longer. */

@@ -4,7 +4,7 @@ import type { Contracts } from "../life/actions.ts";
 import { createSecondLayer } from "../life/second-layer.ts";
 import type { SecondLayer } from "../life/second-layer-actions.ts";
 import { type DevNode, startNode } from "../node.ts";
-import { type ChainName, chainIds, recordingFolder } from "../recorded-chains.ts";
+import { type ChainName, chainIds, recordingFolder, v2Folder } from "../recorded-chains.ts";
 import { readAddresses, readRecording } from "../recording.ts";
 import { type DemoChain, ownCalls, rootCalls } from "./calls.ts";
 import { deployerAddress, rootShowcase, secondShowcase } from "./showcase.ts";
@@ -12,19 +12,37 @@ import { deployerAddress, rootShowcase, secondShowcase } from "./showcase.ts";
 // Ponder considers the last 30 blocks of these chains not final: with 31 new blocks all recorded ones are final.
 const recentBlocks = 31;
 const secondsPerBlock = 2;
+// Ponder takes a tenth of a second for each new block in which something happens, and none for the others.
+const busyBlocks = 6;
 
 /** The chains of the demo, the root chain first; `begin` is what happens in the first block that they mine. */
-export type DemoChains = { name: ChainName; node: DevNode; begin: (now: number) => PlannedTransaction[] }[];
+export type DemoChains = { node: DevNode; begin: (now: number) => PlannedTransaction[] }[];
 
-/** Serves the recorded root chain alone, which is all that the ENS subgraph knows. */
-export async function openRootChain(): Promise<DemoChains> {
+/** What the demo shows: all recorded chains but one, the ENS subgraph of the root chain, or the chain with ENSv2. */
+export type DemoWorld = "everything" | "subgraph" | "ensv2";
+
+/** Serves the chains of what the demo shows. */
+export const openChains: Readonly<Record<DemoWorld, () => Promise<DemoChains>>> = {
+  everything: openThreeChains,
+  subgraph: openRootChain,
+  ensv2: openSecondGeneration,
+};
+
+// The recorded root chain alone, which is all that the ENS subgraph knows.
+async function openRootChain(): Promise<DemoChains> {
   const { recording, addresses } = readChain("root");
   const node = await startNode({ recording, contracts: addresses, seed: randomSeed() });
-  return [{ name: "root", node, begin: () => [] }];
+  return [{ node, begin: () => [] }];
 }
 
-/** Serves the three recorded chains, with contracts that answer calls and names that lead from one to the other. */
-export async function openThreeChains(): Promise<DemoChains> {
+// The recorded chain with the contracts of both generations. Its new blocks are empty.
+async function openSecondGeneration(): Promise<DemoChains> {
+  const node = await startNode({ recording: readRecording(v2Folder) });
+  return [{ node, begin: () => [] }];
+}
+
+// The three recorded chains, with contracts that answer calls and names that lead from one to the other.
+async function openThreeChains(): Promise<DemoChains> {
   const [base, linea] = [await openSecondChain("base"), await openSecondChain("linea")];
   const chain = readChain("root");
   const { recording, addresses } = chain;
@@ -37,9 +55,9 @@ export async function openThreeChains(): Promise<DemoChains> {
   const nonce = recording.transactions.filter(({ from }) => from === deployerAddress).length;
   const begin = (now: number) => rootShowcase(addresses as Contracts, { now, nonce });
   return [
-    { name: "root", node, begin },
-    { name: "base", node: base.node, begin: (now) => secondShowcase(base.layer, now) },
-    { name: "linea", node: linea.node, begin: (now) => secondShowcase(linea.layer, now) },
+    { node, begin },
+    { node: base.node, begin: (now) => secondShowcase(base.layer, now) },
+    { node: linea.node, begin: (now) => secondShowcase(linea.layer, now) },
   ];
 }
 
@@ -49,7 +67,7 @@ export async function goLive(chains: DemoChains): Promise<void> {
     chains.map(async ({ node, begin }) => {
       const timestamp = Math.floor(Date.now() / 1000) - recentBlocks * secondsPerBlock;
       await node.mineBlock({ timestamp, transactions: begin(timestamp) });
-      await node.mineUpToNow({ count: recentBlocks, seconds: secondsPerBlock });
+      await node.mineUpToNow({ count: recentBlocks, seconds: secondsPerBlock, busy: busyBlocks });
       node.startMining(secondsPerBlock);
     }),
   );

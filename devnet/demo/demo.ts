@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { endingOf, waitWhileRunning } from "../indexing-service.ts";
 import { isPortFree } from "../ports.ts";
 import type { ServiceProcess } from "../service-process.ts";
 import { WaitError } from "../wait.ts";
-import { type DemoChains, goLive, openRootChain, openThreeChains } from "./chains.ts";
-import { temporaryFolder } from "./folder.ts";
+import { type DemoChains, type DemoWorld, goLive, openChains } from "./chains.ts";
 import { demoScreen } from "./screen.ts";
 import { type DemoServices, startIndex, startIngest, startLabelService } from "./services.ts";
 
@@ -13,8 +13,7 @@ const startTimeoutMs = 300_000;
 
 /** What the demo runs with. */
 export type DemoOptions = Omit<DemoServices, "folder"> & {
-  /** The ENS subgraph of the root chain alone, instead of everything. */
-  isSubgraph: boolean;
+  world: DemoWorld;
   write: (line: string) => void;
   /** Ends the demo. */
   signal: AbortSignal;
@@ -27,13 +26,13 @@ export type DemoOptions = Omit<DemoServices, "folder"> & {
 export async function runDemo(options: DemoOptions): Promise<void> {
   await requirePort(options.port, "PORT");
   await requirePort(options.labelsPort, "LABELS_PORT");
-  const folder = mkdtempSync(join(temporaryFolder(options.environment), "name-index-demo-"));
+  const folder = mkdtempSync(join(options.environment["TMPDIR"] || tmpdir(), "name-index-demo-"));
   const services: ServiceProcess[] = [];
   let chains: DemoChains = [];
   try {
     const ingest = startIngest({ ...options, folder });
     services.push(ingest);
-    chains = await (options.isSubgraph ? openRootChain() : openThreeChains());
+    chains = await openChains[options.world]();
     const { code } = await Promise.race([ingest.ended, aborted(options.signal)]);
     if (code !== 0) throw new DemoError(endingOf(ingest));
     services.pop();
@@ -51,12 +50,12 @@ export async function runDemo(options: DemoOptions): Promise<void> {
 type Running = { chains: DemoChains; services: ServiceProcess[] };
 
 async function runServices(options: DemoOptions & DemoServices, { chains, services }: Running) {
-  const { port, labelsPort, isSubgraph, write, signal } = options;
+  const { port, labelsPort, world, write, signal } = options;
   const [url, labelsUrl] = [`http://localhost:${port}`, `http://localhost:${labelsPort}`];
   // Includes the start of this process.
   const seconds = () => `${(performance.now() / 1000).toFixed(1).padStart(5)} s`;
   // The index takes seconds until it looks at the chains: they go live in the meantime.
-  services.push(startLabelService(options), startIndex(options, { chains, isSubgraph }));
+  services.push(startLabelService(options), startIndex(options, { chains, world }));
   await goLive(chains);
   for (const { node } of chains) {
     write(`${seconds()}  chain ${node.chain.chainId} is live at ${node.url}, head ${node.chain.head()}`);
@@ -67,7 +66,7 @@ async function runServices(options: DemoOptions & DemoServices, { chains, servic
   const block = await firstAnswer(url, services, signal);
   write(`${seconds()}  index is up on port ${port}, at block ${block}`);
   await answered("the index in real time", `${url}/amirealtime`, services, signal);
-  write(demoScreen({ url, labelsUrl, seconds: seconds().trim(), isSubgraph }));
+  write(demoScreen({ url, labelsUrl, seconds: seconds().trim(), world }));
   await untilEnd(services, signal);
 }
 
@@ -112,7 +111,7 @@ function look<Result>(
     if (signal.aborted) throw new WaitError("The demo was stopped.");
     return ask();
   };
-  return waitWhileRunning(services, what, unlessStopped, { timeoutMs: startTimeoutMs });
+  return waitWhileRunning(services, what, unlessStopped, { timeoutMs: startTimeoutMs, everyMs: 250 });
 }
 
 async function untilEnd(services: readonly ServiceProcess[], signal: AbortSignal) {

@@ -1,16 +1,20 @@
 import { namehash } from "viem";
+import type { DemoWorld } from "./chains.ts";
 import { demoAccount } from "./showcase.ts";
 
 /** What the screen tells of the running demo; `seconds` includes the unit. */
-export type ScreenFacts = { url: string; labelsUrl: string; seconds: string; isSubgraph: boolean };
+export type ScreenFacts = { url: string; labelsUrl: string; seconds: string; world: DemoWorld };
 
 /** What to try once the demo is up: addresses for a browser, and commands by what they show. */
-export function demoScreen({ url, labelsUrl, seconds, isSubgraph }: ScreenFacts): string {
-  const commands = isSubgraph ? subgraphCommands(url) : allCommands(url);
+export function demoScreen({ url, labelsUrl, seconds, world }: ScreenFacts): string {
   const heal = `curl -s ${labelsUrl}/v1/heal/0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0`;
-  const lines = [...commands, ...commonCommands(url), [`The label behind a labelhash ("eth")`, heal]];
+  const lines = [
+    ...commandsOf[world](url),
+    ...commonCommands(url),
+    [`The label behind a labelhash ("eth")`, heal],
+  ];
   return `
-nsindex is up, ${seconds} after the start. ${isSubgraph ? subgraphMode : everything}
+nsindex is up, ${seconds} after the start. ${shown[world]}
 
   Status     ${url}/
   GraphiQL   ${url}/subgraph
@@ -21,12 +25,18 @@ ${lines.map(([what, command]) => `${what}:\n  ${command}`).join("\n")}
 Ctrl-C stops everything and leaves nothing behind.`;
 }
 
-const everything =
-  "It indexes three chains with every plugin that they have contracts for.\n" +
-  'Names are registered, renewed and changed every few seconds. The ENS subgraph alone: "npm run demo -- --subgraph".';
-const subgraphMode =
-  "It is in subgraph mode: the root chain, byte for byte as the ENS subgraph.\n" +
-  'Names are registered, renewed and changed every few seconds. Three chains and all endpoints: "npm run demo".';
+const shown: Record<DemoWorld, string> = {
+  everything:
+    "It indexes three chains with every plugin that they have contracts for.\n" +
+    "Names are registered, renewed and changed every few seconds.\n" +
+    'The ENS subgraph alone: "npm run demo -- --subgraph". ENSv2: "npm run demo -- --ensv2".',
+  subgraph:
+    "It is in subgraph mode: the root chain, byte for byte as the ENS subgraph.\n" +
+    'Names are registered, renewed and changed every few seconds. Three chains and all endpoints: "npm run demo".',
+  ensv2:
+    "It indexes a recorded chain with the contracts of ENSv1 and ENSv2; new blocks are empty.\n" +
+    'Three chains of ENSv1 with live names: "npm run demo".',
+};
 
 type Commands = [what: string, command: string][];
 
@@ -67,6 +77,35 @@ function allCommands(url: string): Commands {
     ],
   ];
 }
+
+// Names of the recording: jadesaffron.eth has subnames in a registry of its own, honey974.eth is reserved for its holder in ENSv1.
+function secondGenerationCommands(url: string): Commands {
+  const api = (path: string) => `curl -s '${url}/api/${path}'`;
+  return [
+    [
+      "Who may do what with a name, and its owner, resolver and expiry",
+      api("permissions?name=jadesaffron.eth"),
+    ],
+    [
+      "What an account may do",
+      api("permissions?account=0xa65d1221976b763c2de3385268be31749004490e&recordsPerPage=3"),
+    ],
+    ["A name that is still in force in ENSv1", api("permissions?name=honey974.eth")],
+    ["A name in a registry that its parent's holder chose", api("permissions?name=pay.jadesaffron.eth")],
+    ["The token of a name", api("name-tokens?name=jadesaffron.eth")],
+    [
+      "Records of a name, from the index",
+      api("resolve/records/olive599.eth?addresses=60&texts=description&accelerate=true"),
+    ],
+    ["The newest registrations and renewals", api("registrar-actions?recordsPerPage=3")],
+  ];
+}
+
+const commandsOf: Record<DemoWorld, (url: string) => Commands> = {
+  everything: allCommands,
+  subgraph: subgraphCommands,
+  ensv2: secondGenerationCommands,
+};
 
 function subgraphCommands(url: string): Commands {
   const withRecords =

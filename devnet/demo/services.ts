@@ -2,10 +2,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectRoot, startIndexingService } from "../indexing-service.ts";
 import { subnameLabels } from "../life/scenario.ts";
-import { chainIds, chainNames, recordingFolder } from "../recorded-chains.ts";
+import { chainNames, recordingFolder, v2DatasourcesFile } from "../recorded-chains.ts";
 import { readLabels } from "../recording.ts";
 import { startServiceProcess } from "../service-process.ts";
-import type { DemoChains } from "./chains.ts";
+import type { DemoChains, DemoWorld } from "./chains.ts";
 import { demoDatasources } from "./datasources.ts";
 import { reverseLabels } from "./showcase.ts";
 
@@ -47,27 +47,30 @@ export function startLabelService({ folder, labelsPort, environment }: DemoServi
   });
 }
 
-/** Starts the indexing service on an embedded database: in subgraph mode, or with every plugin of the chains. */
+/** Starts the indexing service on an embedded database in memory, with every plugin of the chains or in subgraph mode. */
 export function startIndex(
   { folder, port, labelsPort, environment }: DemoServices,
-  { chains, isSubgraph }: { chains: DemoChains; isSubgraph: boolean },
+  { chains, world }: { chains: DemoChains; world: DemoWorld },
 ) {
   // An empty working directory, so that no .env.local of the operator redirects it.
   const cwd = join(folder, "indexing");
   mkdirSync(cwd);
   const datasources = join(cwd, "datasources.json");
-  if (!isSubgraph) writeFileSync(datasources, demoDatasources());
+  writeFileSync(datasources, world === "ensv2" ? v2DatasourcesFile() : demoDatasources());
+  const settings: Record<DemoWorld, Environment> = {
+    everything: { DATASOURCES_FILE: datasources },
+    subgraph: { PLUGINS: "subgraph", SUBGRAPH_COMPAT: "true" },
+    ensv2: { DATASOURCES_FILE: datasources },
+  };
   return startIndexingService({
     cwd,
     env: {
       ...surroundings(environment),
       NAMESPACE: "ens-test-env",
-      ...(isSubgraph
-        ? { PLUGINS: "subgraph", SUBGRAPH_COMPAT: "true" }
-        : { DATASOURCES_FILE: datasources, SUBGRAPH_COMPAT: "false" }),
-      ...Object.fromEntries(chains.map(({ name, node }) => [`RPC_URL_${chainIds[name]}`, node.url])),
+      ...settings[world],
+      ...Object.fromEntries(chains.map(({ node }) => [`RPC_URL_${node.chain.chainId}`, node.url])),
       LABELS_URL: `http://localhost:${labelsPort}`,
-      PGLITE_DIRECTORY: join(folder, "pglite"),
+      PGLITE_DIRECTORY: "memory://",
       PORT: String(port),
       LOG_LEVEL: "warn",
     },

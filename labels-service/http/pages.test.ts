@@ -34,6 +34,8 @@ test("shows browsers set, versions and count; other clients find nothing there",
   for (const [term, value] of [
     ["Label set", "ens-test-env"],
     ["Versions", "0 to 1"],
+    ["Labels that version 0 added", "11"],
+    ["Labels that version 1 added", "1"],
     ["Labels, all versions together", "12"],
   ]) {
     expect(text).toContain(`<dt>${term}</dt><dd>${value}</dd>`);

@@ -75,12 +75,17 @@ const grouped = new Intl.NumberFormat("en");
 function homePage(asked: string | null, file: LabelFile | undefined) {
   const facts = file?.facts;
   const state = facts ? ["completed", "Ready"] : ["backfill", "Waiting for a label database"];
-  const pairs = facts && [
-    ["Label set", facts.labelSetId],
-    ["Versions", facts.highestLabelSetVersion === 0 ? "0" : `0 to ${facts.highestLabelSetVersion}`],
-    ["Labels, all versions together", grouped.format(facts.recordsCount)],
-    ["Version of the program", packageJson.version],
-  ];
+  const pairs = file &&
+    facts && [
+      ["Label set", facts.labelSetId],
+      ["Versions", facts.highestLabelSetVersion === 0 ? "0" : `0 to ${facts.highestLabelSetVersion}`],
+      ...file.versions.map(({ version, recordsCount }) => [
+        `Labels that version ${version} added`,
+        grouped.format(recordsCount),
+      ]),
+      ["Labels, all versions together", grouped.format(facts.recordsCount)],
+      ["Version of the program", packageJson.version],
+    ];
   return frame(
     "Label service",
     html`<link rel="stylesheet" href="${prefix}page.css">`,

@@ -99,6 +99,7 @@ function api({
     ...context,
     registry: undefined,
     examples: new Map(),
+    fetchedLogs: new Map(),
     process: { isIndexer: true, isEmbedded: false },
     indexes: () => undefined,
     hashOf: async () => undefined,

@@ -17,6 +17,7 @@ import {
   ponderProcess,
   processLog,
   sharedExamples,
+  sharedFetchedLogs,
 } from "../ponder/process.ts";
 import { createProgress } from "../ponder/progress.ts";
 import { sqlClientOf } from "../ponder/sql-client.ts";
@@ -139,6 +140,7 @@ export default createApi({
     ...common,
     registry: metricsRegistry(),
     examples: sharedExamples(),
+    fetchedLogs: sharedFetchedLogs(),
     process: ponder,
     hashOf,
     log,

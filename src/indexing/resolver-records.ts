@@ -193,8 +193,10 @@ type Relation = { registry: Hex; node: Hex; resolver: Hex };
 /** NewResolver: `registry` holds another resolver for the node, or none. */
 export async function setRelation(scope: Scope, { registry, node, resolver }: Relation): Promise<void> {
   const key = { chainId: scope.chainId, address: registry, domainId: node };
-  if (resolver === zeroAddress) await scope.db.delete(domainResolverRelation, key);
-  else
+  if (resolver === zeroAddress) {
+    // Most nodes have none yet, and Ponder sends every deletion to the database.
+    if (await scope.db.find(domainResolverRelation, key)) await scope.db.delete(domainResolverRelation, key);
+  } else
     await scope.db
       .insert(domainResolverRelation)
       .values({ ...key, resolver })

@@ -10,6 +10,8 @@ import { counted, type LabelSource } from "./source.ts";
 export type LabelFile = {
   path: string;
   facts: LabelSetFacts;
+  /** How many labels each version added, as counted when it was ingested. */
+  versions: readonly { version: number; recordsCount: number }[];
   /**
    * The label whose keccak-256 is `labelhash`, if a label set version of at most `highestVersion` holds it. Throws a
    * `TypeError` unless the labelhash is canonical: `0x` and 64 lower-case digits.
@@ -47,7 +49,13 @@ export function openLabelFile(path: string): LabelFile {
     database.pragma("mmap_size = 2147418112");
     database.pragma("cache_size = -16384");
     database.exec("BEGIN");
-    return { path, facts, ...lookups(database, facts), close: () => void database.close() };
+    return {
+      path,
+      facts,
+      versions: readVersions(database),
+      ...lookups(database, facts),
+      close: () => void database.close(),
+    };
   } catch (error) {
     database.close();
     throw error instanceof LabelFileError ? error : new LabelFileError(path, messageOf(error), error);
@@ -214,6 +222,14 @@ function readFacts(database: Database.Database, path: string): LabelSetFacts {
   if (facts === undefined) throw new LabelFileError(path, "it was not finished; ingest the label set again");
   if (!isLabelSetId(facts.labelSetId)) throw new LabelFileError(path, "its label set id is malformed");
   return facts;
+}
+
+function readVersions(database: Database.Database) {
+  return database
+    .prepare<[], LabelFile["versions"][number]>(
+      "SELECT version, records_count AS recordsCount FROM versions ORDER BY version",
+    )
+    .all();
 }
 
 function messageOf(error: unknown): string {

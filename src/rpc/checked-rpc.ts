@@ -137,6 +137,7 @@ async function requestLogs(chain: CheckedChain, node: Node, request: LogsRequest
     answered.doubtful.push(served);
     nodes.doubt(answered.doubtful);
   }
+  nodes.fetched?.(request.query, answer.logs);
   return answer.logs;
 }
 

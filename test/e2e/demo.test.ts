@@ -1,16 +1,17 @@
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { namehash } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { temporaryFolder } from "../../devnet/demo/folder.ts";
 import { freePort, isPortFree } from "../../devnet/ports.ts";
-import { chainIds } from "../../devnet/recorded-chains.ts";
+import { chainIds, v2ChainId } from "../../devnet/recorded-chains.ts";
 import { type ServiceProcess, startServiceProcess } from "../../devnet/service-process.ts";
 import { WaitError, waitFor } from "../../devnet/wait.ts";
+import { readTruth } from "../support/ensv2/recording.ts";
 import { childrenOf } from "../support/process-tree.ts";
 import { listedActions, readFixture, recordedActions, recordedEntities } from "../support/recordings.ts";
 
@@ -50,7 +51,7 @@ async function untilUp(service: ServiceProcess) {
 const folders = () => readdirSync(temporary).filter((name) => name.startsWith("name-index-demo-"));
 
 beforeAll(async () => {
-  temporary = mkdtempSync(join(temporaryFolder(process.env), "demo-test-"));
+  temporary = mkdtempSync(join(tmpdir(), "demo-test-"));
   ports = { PORT: String(await freePort()), LABELS_PORT: String(await freePort()) };
   demo = startDemo();
   await untilUp(demo);
@@ -361,7 +362,7 @@ test("so is a label service port in use", async () => {
 test("an unknown option is rejected", async () => {
   const second = startDemo({}, ["--subgraphs"]);
   expect(await second.ended).toEqual({ code: 1, signal: undefined });
-  expect(second.lastLines()).toEqual(["usage: npm run demo [-- --subgraph]"]);
+  expect(second.lastLines()).toEqual(["usage: npm run demo [-- --subgraph | --ensv2]"]);
 });
 
 test("an invalid port is rejected", async () => {
@@ -417,6 +418,41 @@ test("the demo of subgraph mode shows what its screen says, until SIGTERM ends i
   expect(history.data.domains[0]!.events.toSorted(byText)).toEqual(kinds.toSorted(byText));
   expect(kinds.length).toBe(7);
   expect(await subgraph.stop("SIGTERM")).toEqual({ code: 0, signal: undefined });
+  await nothingLeft();
+});
+
+test("the demo of ENSv2 shows what its screen says", async () => {
+  const ensv2 = startDemo({}, ["--ensv2"]);
+  await untilUp(ensv2);
+  const answers = await answersOf(ensv2);
+  expect(answers.size).toBe(12);
+  expectCommon(answers, [String(v2ChainId)]);
+  // What calls said at the recording's last block.
+  const truth = readTruth().at(-1)!;
+  const ownerOf = (name: string) => truth.names.find((one) => one.name === name)!.owner;
+  const name = "jadesaffron.eth";
+  const owner = ownerOf(name);
+  expect(answers.get("Who may do what with a name, and its owner, resolver and expiry:")).toMatchObject({
+    name: { name, version: "v2", status: "registered", owner },
+    permissions: expect.arrayContaining([expect.objectContaining({ account: owner })]),
+  });
+  expect(answers.get("What an account may do:")).toMatchObject({
+    permissions: Array(3).fill({ account: owner }),
+  });
+  expect(answers.get("A name that is still in force in ENSv1:")).toMatchObject({
+    name: { version: "v1", reserved: true },
+  });
+  const subname = "pay.jadesaffron.eth";
+  expect(answers.get("A name in a registry that its parent's holder chose:")).toMatchObject({
+    name: { name: subname, owner: ownerOf(subname) },
+  });
+  expect(answers.get("The token of a name:")).toMatchObject({ responseCode: "ok" });
+  expect(answers.get("Records of a name, from the index:")).toMatchObject({
+    records: { addresses: { 60: ownerOf("olive599.eth") }, texts: { description: "olive599.eth" } },
+  });
+  const registrations = answers.get("The newest registrations and renewals:") as { registrarActions: [] };
+  expect(registrations.registrarActions.length).toBe(3);
+  expect(await ensv2.stop()).toEqual({ code: 0, signal: undefined });
   await nothingLeft();
 });
 

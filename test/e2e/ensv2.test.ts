@@ -7,6 +7,13 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { serveRecording } from "../../devnet/chain/served-block.ts";
 import type { EmittedLog } from "../../devnet/events.ts";
 import { type DevNode, startNode } from "../../devnet/node.ts";
+import {
+  v2Addresses,
+  v2ChainId,
+  v2DatasourcesFile,
+  v2Environment,
+  v2Folder,
+} from "../../devnet/recorded-chains.ts";
 import { readRecording } from "../../devnet/recording.ts";
 import { createDatabase } from "../../src/api/database/client.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
@@ -19,14 +26,7 @@ import {
   entryDifferences,
   nameDifferences,
 } from "../support/ensv2/differences.ts";
-import {
-  readTruth,
-  v2Addresses,
-  v2ChainId,
-  v2DatasourcesFile,
-  v2Environment,
-  v2Folder,
-} from "../support/ensv2/recording.ts";
+import { readTruth } from "../support/ensv2/recording.ts";
 import { createPool } from "../support/postgres.ts";
 import { createIndexer } from "../support/world.ts";
 

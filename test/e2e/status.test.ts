@@ -193,6 +193,28 @@ describe.skipIf(chromiumPath === undefined)(
       await page.context().close();
     });
 
+    test("a button copies a query; there is none where browsers have no clipboard", async () => {
+      const name = `${world.url}/name/eth`;
+      const { page, complaints } = await browser.open(name, {
+        permissions: ["clipboard-read", "clipboard-write"],
+      });
+      await page.getByText("GraphQL query").first().click();
+      const button = page.locator("details").first().getByRole("button");
+      await button.click();
+      await expect.poll(() => button.textContent()).toBe("Copied");
+      const shown = await page.locator("pre").first().textContent();
+      expect(await page.evaluate("navigator.clipboard.readText()")).toBe(shown);
+      expect(complaints).toEqual([]);
+      await page.context().close();
+      // What browsers do at an address that is neither this machine's nor HTTPS.
+      const other = await browser.open("about:blank");
+      await other.page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+      await other.page.goto(name);
+      expect(await other.page.getByRole("button", { name: "Copy", includeHidden: true }).count()).toBe(0);
+      expect(other.complaints).toEqual([]);
+      await other.page.context().close();
+    });
+
     test("it is the same without scripts", async () => {
       const { page } = await browser.open(world.url, { javaScriptEnabled: false });
       expect(await page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(statusHeadings);

@@ -1,8 +1,9 @@
 import { type Hex, toEventSelector } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { v2Addresses, v2ChainId } from "../../../devnet/recorded-chains.ts";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
-import { readTruth, v2Addresses, v2ChainId } from "../../../test/support/ensv2/recording.ts";
+import { readTruth } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { dnsLabels } from "../../ens/names.ts";
 import { v2ContractsOf } from "../resolution/v2-names.ts";

@@ -1,5 +1,6 @@
 import type { BlockRef } from "../../ponder/checkpoints.ts";
-import type { ChainSnapshot } from "../status/snapshot.ts";
+import type { FetchedLogs } from "../../ponder/process.ts";
+import type { ChainSnapshot, Snapshot } from "../status/snapshot.ts";
 
 /** Where a chain is: its state, first, last and target block, seconds behind `now` (Unix seconds), and percent. */
 export function chainFacts(chain: ChainSnapshot | undefined, now: number) {
@@ -20,9 +21,53 @@ export function chainFacts(chain: ChainSnapshot | undefined, now: number) {
 export const indexedBlock = (chain: ChainSnapshot | undefined) =>
   chain === undefined || chain.chainStatus === "chain-queued" ? undefined : chain.latestIndexedBlock;
 
-/** The block that the chain is being indexed up to; undefined while that is not known. */
-export function targetOf(chain: ChainSnapshot): BlockRef | undefined {
+// The block that the chain is being indexed up to; undefined while that is not known.
+function targetOf(chain: ChainSnapshot): BlockRef | undefined {
   if (chain.config.configType === "definite") return chain.config.endBlock;
   if (chain.chainStatus === "chain-backfill") return chain.backfillEndBlock;
   return chain.chainStatus === "chain-following" ? chain.latestKnownBlock : undefined;
+}
+
+/** What is done of the backfill on all chains, and ahead of it: in logs where those of all chains are known. */
+export type Work = { by: "logs" | "blocks"; done: number; ahead: number };
+
+/** The work of a backfill; `fetchedLogs` by chain id. */
+export function workOfAll(
+  { omnichainSnapshot }: Snapshot,
+  fetchedLogs: ReadonlyMap<number, FetchedLogs>,
+): Work {
+  const chains = Object.entries(omnichainSnapshot.chains);
+  const works = chains.map(([id, chain]) => workOf(chain, fetchedLogs.get(Number(id))));
+  const logs = works.flatMap((work) => work.logs ?? []);
+  const isKnown = logs.length === works.length;
+  const parts = isKnown ? logs : works.map(({ blocks }) => blocks);
+  const sum = (of: "done" | "ahead") => parts.reduce((total, part) => total + part[of], 0);
+  return { by: isKnown ? "logs" : "blocks", done: sum("done"), ahead: sum("ahead") };
+}
+
+// The work of one chain, in blocks, and in logs where they are known: a cache may have them. Blocks that are not fetched are taken
+// to have as many logs as the last tenth of the fetched ones.
+function workOf(chain: ChainSnapshot, fetched: FetchedLogs | undefined) {
+  const start = chain.config.startBlock.number;
+  const indexed = indexedBlock(chain)?.number ?? start - 1;
+  const target = targetOf(chain)?.number;
+  const blocks = { done: indexed - start + 1, ahead: Math.max(0, (target ?? indexed) - indexed) };
+  if (fetched === undefined || indexed + 1 < fetched.from) return { blocks };
+  const { from, to } = fetched;
+  const tenth = Math.ceil((to - from + 1) / 10);
+  const density = logsBetween(fetched, to - tenth + 1, to) / tenth;
+  const unfetched = Math.max(0, (target ?? to) - to);
+  const ahead = logsBetween(fetched, indexed + 1, to) + unfetched * density;
+  return { blocks, logs: { done: logsBetween(fetched, from, indexed), ahead } };
+}
+
+// Those of a thousand blocks are taken to be spread evenly over the fetched ones among them.
+function logsBetween({ from, to, byThousand }: FetchedLogs, first: number, last: number): number {
+  let sum = 0;
+  for (const [place, logs] of byThousand) {
+    const [begin, end] = [Math.max(from, place * 1_000), Math.min(to, place * 1_000 + 999)];
+    const overlap = Math.min(end, last) - Math.max(begin, first) + 1;
+    if (overlap > 0) sum += (logs * overlap) / (end - begin + 1);
+  }
+  return sum;
 }

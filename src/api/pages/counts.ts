@@ -2,13 +2,13 @@ import type { Registry } from "prom-client";
 
 type Value = { value: number; labels: Record<string, string | number>; metricName?: string };
 
-/** Requests to a chain's nodes by one method. `units`: what hosted providers bill most often for the answered ones. */
+/** Requests to a chain's nodes by one method. `units`: compute units of the answered ones. */
 export type Requests = { chain: string; method: string; answered: number; failed: number; units: number };
 
 /** What the indexing process has counted since it started. A reader counts nothing of it. */
 export type Counts = Awaited<ReturnType<typeof readCounts>>;
 
-// Compute units of a request; docs/operations.md names them.
+// Compute units of a request as Alchemy lists them; docs/operations.md has the source.
 const unitsOf: Record<string, number> = { eth_chainId: 0, eth_getLogs: 60, eth_call: 26 };
 const otherUnits = 20;
 

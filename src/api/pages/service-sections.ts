@@ -32,7 +32,7 @@ export function requests(list: readonly Requests[] | undefined): Html {
     ),
   );
   const units = count(list.reduce((sum, one) => sum + one.units, 0));
-  const caption = `Requests to the nodes since the start: ${units} compute units, as hosted providers count`;
+  const caption = `Requests to the nodes since the start: ${units} compute units of Alchemy`;
   const head = ["Chain", "Method", "Answered", "Failed", "Compute units"];
   return section("RPC requests", table({ caption, head, numeric: [2, 3, 4], rows }));
 }

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { addFetchedLogs, type FetchedLogs } from "../../ponder/process.ts";
 import type { Snapshot } from "../status/snapshot.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 import { type StatusSources, statusRoutes } from "./status-page.ts";
@@ -112,6 +113,7 @@ function page({ snapshot, stale, plugins = ["subgraph"], ...given }: Given = {})
     },
     registry: undefined,
     examples: new Map(),
+    fetchedLogs: new Map(),
     process: { isIndexer: true, isEmbedded: false },
     indexes: () => undefined as { built: number; total: number } | undefined,
     hashOf: async () => `0x${"ef".repeat(32)}`,
@@ -316,24 +318,48 @@ describe("rates", () => {
   beforeEach(() => void vi.useFakeTimers({ now: now * 1_000, toFake: ["setInterval", "clearInterval"] }));
   afterEach(() => void vi.useRealTimers());
 
-  test("of events and chain time, and when the backfill ends by the latter", async () => {
+  // Chain 1 is indexed by 10 blocks in 10 s, from block 150 to 160 of 300; 8453 has not begun.
+  async function afterTenSeconds(fetchedLogs: StatusSources["fetchedLogs"]) {
     const { registry, gauge } = registryOf();
     let milliseconds = now * 1_000;
-    let cursor = now - 75_000;
-    const status = {
-      current: () => ({ snapshot: { ...backfill, slowestChainIndexingCursor: cursor }, json: "" }),
+    let block = 150;
+    const current = () => {
+      const chain = { ...backfill.omnichainSnapshot.chains["1"]!, latestIndexedBlock: at(75_000, block) };
+      const chains = {
+        ...backfill.omnichainSnapshot.chains,
+        "1": chain,
+      } as typeof backfill.omnichainSnapshot.chains;
+      return { snapshot: snapshotOf("omnichain-backfill", now - 75_000, chains), json: "" };
     };
-    const shown = page({ status, registry, clock: () => milliseconds });
+    const shown = page({ status: { current }, registry, fetchedLogs, clock: () => milliseconds });
     for (let sample = 0; sample < 3; sample++) {
       gauge("ponder_indexing_completed_events", sample * 100);
       await vi.advanceTimersByTimeAsync(5_000);
       milliseconds += 5_000;
-      cursor += 2_500;
+      block += sample < 2 ? 5 : 0;
     }
-    const { rate } = await shown.json();
-    // 200 events and 5,000 s of the chain in 10 s; 67,500 s of it are left.
-    expect(rate).toEqual({ seconds: 10, events: 20, fetchedBlocks: 0, chainSeconds: 500, expectedEnd: 135 });
-    expect(await shown.html()).toContain("in 2 min 15 s, by the chain time covered in the last 10 s");
+    return { facts: await shown.json(), html: await shown.html() };
+  }
+
+  test("the backfill ends by the events ahead, where they were fetched", async () => {
+    const fetched = new Map<number, FetchedLogs>();
+    const logsAt = (block: number, count: number) =>
+      Array(count).fill({ blockNumber: `0x${block.toString(16)}` });
+    // 2 logs in each of the blocks 101 to 200.
+    addFetchedLogs(fetched, 1, { from: 101, to: 200 }, logsAt(150, 200));
+    addFetchedLogs(fetched, 8453, { from: 101, to: 200 }, logsAt(120, 60));
+    const { facts, html } = await afterTenSeconds(fetched);
+    expect(facts.rate).toEqual({ seconds: 10, events: 20, fetchedBlocks: 0 });
+    // 20 logs in 10 s. Ahead: 80 of chain 1 and 60 of the other fetched, 200 expected in the 100 blocks that are not.
+    expect(facts.expectedEnd).toEqual({ seconds: 170, by: "logs" });
+    expect(html).toContain("in 2 min 50 s, by the events ahead");
+  });
+
+  test("it ends by blocks where a cache has the events", async () => {
+    const { facts, html } = await afterTenSeconds(new Map());
+    // 10 blocks in 10 s, 140 ahead on the chain whose end is known.
+    expect(facts.expectedEnd).toEqual({ seconds: 140, by: "blocks" });
+    expect(html).toContain("in 2 min 20 s, by blocks, because the events ahead are not known");
   });
 
   test("a backfill in which nothing moves for a minute says so", async () => {

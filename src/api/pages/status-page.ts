@@ -3,12 +3,12 @@ import { html } from "hono/html";
 import type { Registry } from "prom-client";
 import type { Log } from "../../log/json-log.ts";
 import type { BlockRef } from "../../ponder/checkpoints.ts";
-import type { sharedExamples } from "../../ponder/process.ts";
+import type { sharedExamples, sharedFetchedLogs } from "../../ponder/process.ts";
 import { type Database, type DatabaseSize, readSize, shared } from "../database/client.ts";
 import type { ConfigContext } from "../endpoints/config.ts";
 import { isBackfilled, project, type Snapshot } from "../status/snapshot.ts";
 import type { StatusSource } from "../status/status-source.ts";
-import { chainFacts, indexedBlock, targetOf } from "./chain-facts.ts";
+import { chainFacts, indexedBlock, type Work, workOfAll } from "./chain-facts.ts";
 import { type Counts, readCounts } from "./counts.ts";
 import { type Frame, facts, type Html, page, policy, section, table } from "./layout.ts";
 import { listOf, type Row } from "./name-page.ts";
@@ -24,6 +24,7 @@ export type StatusSources = ConfigContext & {
   /** Metrics of this process. */
   registry: Registry | undefined;
   examples: ReturnType<typeof sharedExamples>;
+  fetchedLogs: ReturnType<typeof sharedFetchedLogs>;
   process: { isIndexer: boolean; isEmbedded: boolean };
   /** How many of the database's indexes for queries are built; undefined before their turn comes, and in readers. */
   indexes: () => { built: number; total: number } | undefined;
@@ -39,7 +40,7 @@ export type StatusSources = ConfigContext & {
 type Phase = "starting" | "stale" | "fetching" | "indexing" | "building-indexes" | "live" | "completed";
 
 /** What was counted at a moment (milliseconds). */
-type Sample = { at: number; events: number; fetched: number; cursor: number };
+type Sample = { at: number; events: number; fetched: number; work: Work };
 
 const sampleMs = 5_000;
 const mostSamples = 25;
@@ -49,9 +50,13 @@ function rateOf(samples: readonly Sample[]) {
   const [first, last] = [samples[0], samples.at(-1)];
   if (first === undefined || last === undefined || last.at <= first.at) return undefined;
   const seconds = (last.at - first.at) / 1_000;
-  const rate = (member: "events" | "fetched" | "cursor") =>
-    Math.max(0, last[member] - first[member]) / seconds;
-  return { seconds, events: rate("events"), fetchedBlocks: rate("fetched"), chainSeconds: rate("cursor") };
+  const rate = (from: number, to: number) => Math.max(0, to - from) / seconds;
+  return {
+    seconds,
+    events: rate(first.events, last.events),
+    fetchedBlocks: rate(first.fetched, last.fetched),
+    work: first.work.by === last.work.by ? rate(first.work.done, last.work.done) : 0,
+  };
 }
 
 type StatusFacts = ReturnType<typeof describe>;
@@ -68,7 +73,7 @@ function createStatus(sources: StatusSources) {
       at: clock(),
       events,
       fetched: blocks.fetched,
-      cursor: snapshot.slowestChainIndexingCursor,
+      work: workOfAll(snapshot, sources.fetchedLogs),
     });
     if (samples.length > mostSamples) samples.shift();
   }, sampleMs).unref();
@@ -101,6 +106,7 @@ function createStatus(sources: StatusSources) {
       stale: current?.stale?.reason,
       counts,
       rate: rateOf(samples),
+      work: samples.at(-1)?.work,
       size: sized.value,
       names: names?.value,
       isAway: sized.isAway || names?.isAway === true,
@@ -115,6 +121,7 @@ type Found = {
   stale: string | undefined;
   counts: Counts;
   rate: ReturnType<typeof rateOf>;
+  work: Work | undefined;
   size: DatabaseSize | undefined;
   names: Row[] | undefined;
   isAway: boolean;
@@ -133,7 +140,8 @@ function describe({ config, versions, labelSource, examples, process, clock }: S
     phase,
     problems: problemsOf(found, phase, distance),
     distance,
-    rate: rate && { ...rate, expectedEnd: expectedEnd(found, phase) },
+    rate: rate && { seconds: rate.seconds, events: rate.events, fetchedBlocks: rate.fetchedBlocks },
+    expectedEnd: expectedEnd(found, phase),
     indexes: found.building,
     events: process.isIndexer ? counts.events : undefined,
     reorganizations: process.isIndexer ? counts.reorganizations : undefined,
@@ -176,13 +184,11 @@ function phaseOf({ building, snapshot, stale, counts, rate }: Found): Phase {
   return isIdle && blocks.fetched < blocks.all ? "fetching" : "indexing";
 }
 
-/** Seconds to the end of the backfill at the present rate of chain time; undefined where that says nothing. */
-function expectedEnd({ snapshot, rate }: Found, phase: Phase): number | undefined {
-  if (snapshot === undefined || rate === undefined || rate.chainSeconds === 0) return undefined;
+/** Seconds to the end of the backfill at the present rate, by logs or blocks; undefined where that says nothing. */
+function expectedEnd({ work, rate }: Found, phase: Phase) {
+  if (work === undefined || rate === undefined || rate.work === 0) return undefined;
   if (phase !== "fetching" && phase !== "indexing") return undefined;
-  const chains = Object.values(snapshot.omnichainSnapshot.chains);
-  const end = Math.max(...chains.map((chain) => targetOf(chain)?.timestamp ?? 0));
-  return Math.max(0, end - snapshot.slowestChainIndexingCursor) / rate.chainSeconds;
+  return { seconds: work.ahead / rate.work, by: work.by };
 }
 
 const patienceSeconds = 60;
@@ -236,18 +242,25 @@ ${values("Database", found.database)}
 ${values("Configuration", found.configuration)}`;
 }
 
-function summary({ phase, rate, events, reorganizations, distance, indexes }: StatusFacts): Html {
-  const end = rate?.expectedEnd;
+const endTexts = {
+  logs: "by the events ahead; as many as in the last tenth of those fetched are expected where none is fetched yet",
+  blocks: "by blocks, because the events ahead are not known",
+};
+
+function summary({
+  phase,
+  rate,
+  expectedEnd: end,
+  events,
+  reorganizations,
+  distance,
+  indexes,
+}: StatusFacts): Html {
   return facts([
     ["Behind now", distance === undefined ? undefined : html`<span data-distance>${span(distance)}</span>`],
     ["Events indexed since the start", events === undefined ? undefined : count(events)],
     ["Events a second", events === undefined ? undefined : rate && decimal(rate.events)],
-    [
-      "Expected end of the backfill",
-      end === undefined
-        ? undefined
-        : `in ${span(end)}, by the chain time covered in the last ${span(rate?.seconds ?? 0)}`,
-    ],
+    ["Expected end of the backfill", end && `in ${span(end.seconds)}, ${endTexts[end.by]}`],
     [
       "Indexes built; until then queries are slow",
       indexes && `${count(indexes.built)} of ${count(indexes.total)}`,

@@ -9,10 +9,11 @@ import {
 } from "../../../abis/ensv2.ts";
 import { erc1155TransferAbi } from "../../../abis/names.ts";
 import { createRandom, type Random } from "../../../devnet/random.ts";
+import { v2Addresses } from "../../../devnet/recorded-chains.ts";
 import { entryDifferences } from "../../../test/support/ensv2/differences.ts";
 import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
 import type { PlayedLog } from "../../../test/support/ensv2/recorded-index.ts";
-import { readTruth, v2Addresses } from "../../../test/support/ensv2/recording.ts";
+import { readTruth } from "../../../test/support/ensv2/recording.ts";
 import { createScopes } from "../../../test/support/scope.ts";
 import { type V2KnownContracts, v2KnownContracts } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";

@@ -85,6 +85,7 @@ export async function createWholeApi() {
       ...common,
       registry: undefined,
       examples: new Map(),
+      fetchedLogs: new Map(),
       process: { isIndexer: true, isEmbedded: true },
       indexes: () => undefined,
       hashOf: async () => undefined,

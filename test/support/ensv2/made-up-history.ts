@@ -1,9 +1,10 @@
 import { concat, type Hex, keccak256, stringToHex } from "viem";
 import { createRandom } from "../../../devnet/random.ts";
+import { v2ChainId } from "../../../devnet/recorded-chains.ts";
 import { zeroAddress } from "../../../src/ens/ids.ts";
 import { createFirstGeneration, fuse } from "./first-generation-model.ts";
 import { createPlayedChain, nodeOf, wireName } from "./played-chain.ts";
-import { type Snapshot, v2ChainId } from "./recording.ts";
+import type { Snapshot } from "./recording.ts";
 import { canTransfer, createRegistry, type RegistryModel } from "./registry-model.ts";
 import {
   coinTypes,

@@ -1,4 +1,5 @@
 import type { Hex } from "viem";
+import { v2ChainId, v2DatasourcesFile, v2Environment, v2Folder } from "../../../devnet/recorded-chains.ts";
 import { type Recording, readRecording } from "../../../devnet/recording.ts";
 import { registerEnsv2 } from "../../../src/plugins/ensv2.ts";
 import { registerProtocolAcceleration } from "../../../src/plugins/protocol-acceleration.ts";
@@ -6,7 +7,6 @@ import { registerRegistrars } from "../../../src/plugins/registrars.ts";
 import { registerSubgraph } from "../../../src/plugins/subgraph.ts";
 import { registerTokenscope } from "../../../src/plugins/tokenscope.ts";
 import { createRecordedIndex } from "./recorded-index.ts";
-import { v2ChainId, v2DatasourcesFile, v2Environment, v2Folder } from "./recording.ts";
 
 /** An index of the recorded chain, or of another with these contracts, over a store in memory; nothing is played yet. */
 export function createV2Index(

@@ -108,13 +108,18 @@ if (main.hasAttribute("data-live")) {
   repeat(updatePage, wholeMs);
 }
 
-for (const query of document.querySelectorAll("pre")) {
+// Browsers offer the clipboard over HTTPS and on this machine only.
+const canCopy = navigator.clipboard !== undefined;
+
+for (const query of canCopy ? document.querySelectorAll("pre") : []) {
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = "Copy";
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(query.textContent);
-    button.textContent = "Copied";
+    button.textContent = await navigator.clipboard.writeText(query.textContent).then(
+      () => "Copied",
+      () => "Not allowed by the browser",
+    );
     setTimeout(() => {
       button.textContent = "Copy";
     }, 2_000);
