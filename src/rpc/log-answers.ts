@@ -223,7 +223,7 @@ export function mayHaveMore(
 }
 
 /** The bloom of logs, as hex: the `logsBloom` of the block whose logs they all are. */
-export function bloomOf(logs: readonly RpcLog[]): string {
+export function bloomOf(logs: readonly Pick<RpcLog, "address" | "topics">[]): string {
   const bloom = Buffer.alloc(256);
   const add = (item: string) => {
     for (const bit of bitsOf(item)) {
