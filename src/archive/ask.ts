@@ -4,7 +4,7 @@ import { checkedUrls } from "../rpc/checked-rpc.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, type RpcRequest, toHex } from "../rpc/nodes.ts";
 import { ArchiveError, type ArchiveFilter } from "./manifest.ts";
-import { createPace } from "./pace.ts";
+import { createPaces } from "./pace.ts";
 
 type Part = BlockRange & { filters: readonly ArchiveFilter[] };
 type NodeOptions = { perSecond: number | undefined; log: (line: string) => void };
@@ -21,20 +21,11 @@ export function openNodes(chain: IndexedChain, { perSecond, log }: NodeOptions) 
     ...{ isOurs: () => true, count: () => {}, keepHead: () => {}, doubt: () => {} },
     log: (_level, message, fields) => log(`${message} ${JSON.stringify(fields)}`),
   }).map((url) => backendOf(String(url)) as never) as unknown as ReturnType<typeof backendOf>[];
-  const rates = urls.map(
-    (url) =>
-      perSecond ?? (/^(localhost|127\.|\[::1\])/.test(new URL(url).hostname) ? loopbackRate : publicRate),
-  );
-  const paces = rates.map((rate) => createPace({ now: Date.now, perSecond: rate }));
-  let turn = 0;
-  const ask = (body: RpcRequest): Promise<unknown> => {
-    const place = turn++ % urls.length;
-    const [pace, backend] = [paces[place], backends[place]];
-    if (pace === undefined || backend === undefined)
-      throw new ArchiveError(`Chain ${chain.id} has no RPC URL.`);
-    return pace(() => backend.request(body));
-  };
-  const rate = rates.reduce((sum, one) => sum + one, 0);
+  const isLocal = urls.every((url) => /^(localhost|127\.|\[::1\])/.test(new URL(url).hostname));
+  const ofUrl = perSecond ?? (isLocal ? loopbackRate : publicRate);
+  const paced = createPaces(backends, { now: Date.now, perSecond: ofUrl });
+  const ask = (body: RpcRequest): Promise<unknown> => paced((backend) => backend.request(body));
+  const rate = ofUrl * urls.length;
   return {
     ask,
     /** Requests at once: as many as are sent in half a second. */

@@ -155,7 +155,7 @@ async function differencesIn(
 ): Promise<string[]> {
   const { from, to } = range;
   const here = blocks.filter(({ header }) => Number(header.number) >= from && Number(header.number) <= to);
-  const logs = here.flatMap(rpcLogs);
+  const logs = here.flatMap((block) => rpcLogs(block));
   const problems: string[] = [];
   for (const place of segment.filters) {
     const query = queryOfFilter(manifest, manifest.filters[place], range);

@@ -1,10 +1,17 @@
 import { LRUCache } from "lru-cache";
 import type { Log } from "../log/json-log.ts";
-import { type LogsFilter, type LogsQuery, matches, queryOf, type RpcLog } from "../rpc/log-answers.ts";
+import {
+  type LogsFilter,
+  type LogsQuery,
+  limitSize,
+  matches,
+  queryOf,
+  type RpcLog,
+} from "../rpc/log-answers.ts";
 import { type RpcRequest, toHex } from "../rpc/nodes.ts";
 import { type ArchivePlace, readManifest, readSegment } from "./folder.ts";
 import { ArchiveError, type Manifest, type Piece, piecesOf, type Segment } from "./manifest.ts";
-import { createPace } from "./pace.ts";
+import { createPaces } from "./pace.ts";
 import { type ArchivedBlock, decodeSegment } from "./segment.ts";
 
 /** What Ponder creates from an entry of its list of RPC URLs. */
@@ -26,10 +33,8 @@ export function archivedUrls(urls: string[], options: FrontOptions): string[] {
   const list = Array<string>(entriesOfArchive).fill(first);
   const map = (toBackend: (url: string) => Backend) => {
     const front = createFront(options, urls.map(toBackend));
-    return list.map((_, place) => ({
-      hostname: new URL(first).hostname,
-      request: (body: RpcRequest) => front(body, place),
-    }));
+    const client = { hostname: new URL(first).hostname, request: front };
+    return Array.from({ length: entriesOfArchive }, () => client);
   };
   Object.defineProperty(list, "map", { value: map });
   return list;
@@ -40,11 +45,9 @@ type Ask = (body: RpcRequest) => Promise<unknown>;
 /** Answers requests from the archive of a chain, and from the nodes what it does not cover. */
 export function createFront(options: FrontOptions, backends: readonly Backend[]) {
   const opened = memoized(() => openChain(options));
-  const paces = backends.map(() => createPace({ now: Date.now }));
-  return async (body: RpcRequest, place: number): Promise<unknown> => {
-    const at = place % Math.max(1, backends.length);
-    const ask: Ask = (request) =>
-      (paces[at] ?? createPace({ now: Date.now }))(async () => backends[at]?.request(request));
+  const paced = createPaces(backends, { now: Date.now });
+  const ask: Ask = (body) => paced((backend) => backend.request(body));
+  return async (body: RpcRequest): Promise<unknown> => {
     const archive = await opened();
     return archive === undefined ? ask(body) : answer(archive, body, ask);
   };
@@ -64,8 +67,11 @@ function memoized<T>(create: () => Promise<T>): () => Promise<T> {
 
 type OpenArchive = FrontOptions & {
   manifest: Manifest;
-  /** Blocks of which a node returned logs that the archive lacks, and perhaps their transactions. */
-  foreign: Set<number>;
+  /**
+   * Blocks whose logs were answered and that were not asked for since: by the archive, or by a node. The archive may lack the
+   * transactions of the others, for which Ponder asks while it follows the chain.
+   */
+  answered: Map<number, "archive" | "node">;
 };
 
 async function openChain(options: FrontOptions): Promise<OpenArchive | undefined> {
@@ -82,7 +88,7 @@ async function openChain(options: FrontOptions): Promise<OpenArchive | undefined
   ];
   const logs = segments.reduce((sum, one) => sum + one.logs, 0);
   log("info", "An archive answers what it covers", { chain, from, to, logs });
-  return { ...options, manifest, foreign: new Set() };
+  return { ...options, manifest, answered: new Map() };
 }
 
 async function answer(archive: OpenArchive, body: RpcRequest, ask: Ask): Promise<unknown> {
@@ -108,13 +114,15 @@ async function answer(archive: OpenArchive, body: RpcRequest, ask: Ask): Promise
   return logs;
 }
 
+// Ponder asks for the blocks of a range when it has all logs of it; a range that was given up leaves its blocks behind.
+const mostAnswered = 500_000;
+
 /** Logs by the nodes. Their blocks are the nodes' too: the archive may lack their transactions. */
-async function asked({ foreign, manifest }: OpenArchive, body: RpcRequest, ask: Ask): Promise<unknown> {
+async function asked({ answered }: OpenArchive, body: RpcRequest, ask: Ask): Promise<unknown> {
   const logs = await ask(body);
-  for (const { blockNumber } of Array.isArray(logs) ? (logs as RpcLog[]) : []) {
-    const number = Number(blockNumber);
-    if (manifest.segments.some(({ from, to }) => from <= number && number <= to)) foreign.add(number);
-  }
+  for (const { blockNumber } of Array.isArray(logs) ? (logs as RpcLog[]) : [])
+    answered.set(Number(blockNumber), "node");
+  limitSize(answered, mostAnswered);
   return logs;
 }
 
@@ -134,11 +142,12 @@ async function logsOf(
   for (const segment of segments) {
     for (const [number, block] of await readBlocks(archive, segment)) {
       if (number < from || number > to) continue;
-      for (const log of rpcLogs(block)) {
-        if (matches(log, query)) found.set(`${number} ${log.logIndex}`, log);
-      }
+      const logs = rpcLogs(block, query);
+      for (const log of logs) found.set(`${number} ${log.logIndex}`, log);
+      if (logs.length > 0 && !archive.answered.has(number)) archive.answered.set(number, "archive");
     }
   }
+  limitSize(archive.answered, mostAnswered);
   const logs = [...found.values()];
   if (segments.length === 1) return logs;
   return logs.sort(
@@ -146,24 +155,32 @@ async function logsOf(
   );
 }
 
-/** Logs of a block as a node returns them. */
-export function rpcLogs({ header, transactions, logs }: ArchivedBlock): RpcLog[] {
-  return logs.map(([index, place, address, topics, data]) => ({
-    address,
-    topics,
-    data,
-    blockNumber: header.number,
-    blockHash: header.hash,
-    logIndex: toHex(index),
-    transactionHash: transactions[place]?.[1] ?? "",
-    transactionIndex: toHex(transactions[place]?.[0] ?? 0),
-    removed: false,
-  }));
+/** Logs of a block as a node returns them; all, or those that a query asks for. */
+export function rpcLogs({ header, transactions, logs }: ArchivedBlock, query?: LogsQuery): RpcLog[] {
+  const found: RpcLog[] = [];
+  for (const [index, place, address, topics, data] of logs) {
+    if (query !== undefined && !matches({ address, topics }, query)) continue;
+    const [transactionIndex, transactionHash] = transactions[place] ?? [0, ""];
+    found.push({
+      ...{
+        address,
+        topics,
+        data,
+        blockNumber: header.number,
+        blockHash: header.hash,
+        logIndex: toHex(index),
+      },
+      ...{ transactionHash, transactionIndex: toHex(transactionIndex), removed: false },
+    });
+  }
+  return found;
 }
 
-/** A block with the transactions of its logs; undefined if the archive lacks it, or a transaction that is needed. */
+/** A block with the transactions of its logs, which the archive has answered before; else undefined. */
 async function blockOf(archive: OpenArchive, number: number): Promise<unknown> {
-  if (archive.foreign.has(number)) return undefined;
+  const isOwn = archive.answered.get(number) === "archive";
+  archive.answered.delete(number);
+  if (!isOwn) return undefined;
   const near = archive.manifest.segments.filter(({ from, to }) => from <= number && number <= to);
   const found: ArchivedBlock[] = [];
   for (const segment of near) {
@@ -183,6 +200,8 @@ async function blockOf(archive: OpenArchive, number: number): Promise<unknown> {
       transactionIndex: toHex(index),
       blockNumber,
       blockHash,
+      // ponder: sets the other fields that are missing.
+      gasPrice: "0x0",
     }));
   return { ...first.header, transactions };
 }
@@ -193,7 +212,7 @@ type Blocks = Map<number, ArchivedBlock>;
 const recent = new LRUCache<string, Promise<Blocks>>({ max: 8 });
 
 async function readBlocks({ place, chainId }: OpenArchive, segment: Segment): Promise<Blocks> {
-  const key = `${chainId} ${segment.hash}`;
+  const key = `${place} ${chainId} ${segment.hash}`;
   const known = recent.get(key);
   if (known !== undefined) return known;
   const read = readSegment(place, chainId, segment).then((bytes) => blocksIn(segment, bytes));

@@ -113,14 +113,17 @@ async function recordBlocks(
   let count = 0;
   let at = from;
   let size = firstRange;
+  let growth = 2;
   while (at <= to && count < logsOfSegment) {
     const range = { from: at, to: Math.min(to, at + size - 1) };
     let logs: RpcLog[];
     try {
       logs = await logsOf(options, manifest, { ...range, filters }, state);
     } catch (error) {
-      // Too many logs or blocks for this node.
+      // Most likely too many logs or blocks for this node.
       if (range.from === range.to) throw error;
+      await wait(pauseMs);
+      growth = 1.05;
       size = Math.max(1, Math.floor((range.to - range.from + 1) / 2));
       continue;
     }
@@ -130,7 +133,10 @@ async function recordBlocks(
     }
     count += logs.length;
     at = range.to + 1;
-    size = logs.length > logsOfRequest ? Math.max(1, Math.floor(size / 2)) : Math.min(mostBlocks, size * 2);
+    size =
+      logs.length > logsOfRequest
+        ? Math.max(1, Math.floor(size / 2))
+        : Math.min(mostBlocks, Math.ceil(size * growth));
   }
   const numbers = [...byBlock.keys()].sort((a, b) => a - b);
   const blocks = await inParallel(numbers, options.width, (number) => {
@@ -151,7 +157,8 @@ async function logsOf(
   const request = async ({ topics }: ArchiveFilter, address: string[] | null) => {
     state.requests += 1;
     const filter = { ...range, ...(address && { address }), ...(topics && { topics: [topics] }) };
-    return (await retried(() => ask({ method: "eth_getLogs", params: [filter] }))) as RpcLog[];
+    const send = () => ask({ method: "eth_getLogs", params: [filter] });
+    return (await (from === to ? retried(send) : send())) as RpcLog[];
   };
   const found: RpcLog[] = [];
   for (const { addresses, topics } of filters) {
@@ -257,6 +264,7 @@ async function inParallel<In, Out>(items: readonly In[], width: number, run: (it
 }
 
 const tries = 5;
+const pauseMs = 250;
 
 async function retried<Result>(request: () => Promise<Result>): Promise<Result> {
   for (let i = 1; ; i++) {
@@ -264,7 +272,7 @@ async function retried<Result>(request: () => Promise<Result>): Promise<Result> 
       return await request();
     } catch (error) {
       if (i === tries) throw error;
-      await wait(250 * 2 ** i);
+      await wait(pauseMs * 2 ** i);
     }
   }
 }

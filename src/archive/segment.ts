@@ -111,7 +111,7 @@ const marks = /[~^#@]/g;
 const wordsInText = /[0-9a-f]{64}|[0-9a-f]{40}(?![0-9a-f])/g;
 const placesInText = /~|\^|([#@])([0-9a-z]{1,7});/g;
 const paddedWord = /^0{24}/;
-const mostText = 256 * 1024 * 1024;
+const mostText = 64 * 1024 * 1024;
 
 function packWords(text: string): Buffer {
   const escaped = text.replace(marks, (mark) => `\\u00${mark.charCodeAt(0).toString(16)}`);
