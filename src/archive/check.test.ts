@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { recordedBlocks, writeArchive } from "../../test/support/archives.ts";
+import { recordedBlocks, writeArchive } from "../../test/support/archive/recorded.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import type { RpcRequest } from "../rpc/nodes.ts";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { recordedBlocks, writeArchive } from "../../test/support/archives.ts";
+import { recordedBlocks, writeArchive } from "../../test/support/archive/recorded.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import { fetchArchive } from "./folder.ts";
 

@@ -8,12 +8,11 @@ export type ArchivePlace = string;
 
 const isUrl = (place: ArchivePlace) => /^https?:\/\//.test(place);
 
-/** Where the files of a chain are. */
-export const chainPlace = (place: ArchivePlace, chainId: number) =>
+const chainPlace = (place: ArchivePlace, chainId: number) =>
   isUrl(place) ? `${place.replace(/\/+$/, "")}/${chainId}` : join(place, String(chainId));
 
-/** The file of a segment. Its name is its hash, which a manifest can't choose freely: no manifest names files elsewhere. */
-export const segmentName = ({ hash }: Pick<Segment, "hash">) => `${hash}.seg`;
+// The name is the hash, which a manifest can't choose freely: no manifest names files elsewhere.
+const segmentName = ({ hash }: Pick<Segment, "hash">) => `${hash}.seg`;
 
 /** The manifest of a chain; undefined if the archive has none of it. Throws an ArchiveError if it cannot be used. */
 export async function readManifest(place: ArchivePlace, chainId: number): Promise<Manifest | undefined> {

@@ -108,8 +108,8 @@ export const factoryKey = ({ factory, event }: { factory: string; event: string 
 
 type Covered = Pick<Manifest, "filters" | "children">;
 
-/** Whether all logs that a query asks for match one of the filters with these places. */
-export function covers(manifest: Covered, places: readonly number[], query: LogsQuery): boolean {
+// Whether all logs that a query asks for match one of the filters with these places.
+function covers(manifest: Covered, places: readonly number[], query: LogsQuery): boolean {
   const filters = places.flatMap((place) => manifest.filters[place] ?? []);
   const ofEvent = (event: string | undefined) =>
     filters.filter(({ topics }) => topics === null || (event !== undefined && topics.includes(event)));

@@ -45,8 +45,8 @@ const laterFields = [
   ["requestsHash", "bytes"],
 ] as const;
 
-/** The hash of a block, from its header; undefined if the header lacks a field or is of another kind. */
-export function headerHash(header: Record<string, unknown>): string | undefined {
+// The hash of a block, from its header; undefined if the header lacks a field.
+function headerHash(header: Record<string, unknown>): string | undefined {
   const [bytes, quantities, rest] = firstFields;
   const text = (field: string) => (typeof header[field] === "string" ? (header[field] as Hex) : undefined);
   const quantity = (field: string) => quantityOf(text(field));

@@ -1,6 +1,6 @@
 import { zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { recordedBlocks } from "../../test/support/archives.ts";
+import { recordedBlocks } from "../../test/support/archive/recorded.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import { proofOf } from "./proofs.ts";
 import { type ArchivedBlock, decodeSegment, encodeSegment } from "./segment.ts";

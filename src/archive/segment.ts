@@ -3,7 +3,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { ArchiveError } from "./manifest.ts";
 
 /** A transaction of which only these fields are kept: index, hash, sender, recipient. */
-export type ArchivedTransaction = [index: number, hash: string, from: string, to: string | null];
+type ArchivedTransaction = [index: number, hash: string, from: string, to: string | null];
 
 /** A log: its index in the block, the place of its transaction in the block's list, and what it says. */
 export type ArchivedLog = [index: number, place: number, address: string, topics: string[], data: string];

@@ -16,7 +16,7 @@ import { type ChainName, chainIds, chainNames, recordingFolder } from "../../dev
 import { readAddresses } from "../../devnet/recording.ts";
 import type { ServiceProcess } from "../../devnet/service-process.ts";
 import type { Snapshot } from "../../src/api/status/snapshot.ts";
-import { recordArchives } from "./archives.ts";
+import { recordArchives } from "./archive/recorded.ts";
 import { createEmptyDatabase, expireLock } from "./postgres.ts";
 import { childrenOf } from "./process-tree.ts";
 import {

@@ -1,14 +1,14 @@
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Recording } from "../../devnet/recording.ts";
-import { openNodes } from "../../src/archive/ask.ts";
-import { type ArchiveFilter, type Manifest, newManifest } from "../../src/archive/manifest.ts";
-import { addSegment, archivedBlock, recordChain } from "../../src/archive/record.ts";
-import type { ArchivedBlock, ArchivedReceipt } from "../../src/archive/segment.ts";
-import { wantedOf } from "../../src/archive/wanted.ts";
-import { parseEnvironment } from "../../src/config/environment.ts";
-import type { RpcLog } from "../../src/rpc/log-answers.ts";
+import type { Recording } from "../../../devnet/recording.ts";
+import { openNodes } from "../../../src/archive/ask.ts";
+import { type ArchiveFilter, type Manifest, newManifest } from "../../../src/archive/manifest.ts";
+import { addSegment, archivedBlock, recordChain } from "../../../src/archive/record.ts";
+import type { ArchivedBlock, ArchivedReceipt } from "../../../src/archive/segment.ts";
+import { wantedOf } from "../../../src/archive/wanted.ts";
+import { parseEnvironment } from "../../../src/config/environment.ts";
+import type { RpcLog } from "../../../src/rpc/log-answers.ts";
 
 /** Records an archive of the chains that an environment configures, whole blocks from the first to the given one. */
 export async function recordArchives(
