@@ -1,8 +1,8 @@
 import { hasTable, type Statement } from "../ponder/sql-client.ts";
-import type { RpcLog } from "../rpc/log-answers.ts";
+import { type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, toHex } from "../rpc/nodes.ts";
 import { openManifest } from "./folder.ts";
-import { ArchiveError, type ArchiveFilter, factoryKey, type Manifest } from "./manifest.ts";
+import { ArchiveError, type ArchiveFilter, factoryKey, type Manifest, queryOfFilter } from "./manifest.ts";
 import { addSegment, archivedBlock, gapsByRange, logsOfSegment } from "./record.ts";
 import type { ArchivedBlock } from "./segment.ts";
 
@@ -30,7 +30,9 @@ export async function exportCache(
     for (const gap of gapsByRange(manifest, { filters, factories: [], range })) {
       let from = gap.from;
       while (from <= gap.to) {
-        const { blocks, end } = await nextBlocks(run, chainId, { from, to: gap.to });
+        const queries = gap.filters.map((filter) => queryOfFilter(manifest, filter, gap));
+        const { rows, end } = await nextRows(run, chainId, { from, to: gap.to });
+        const blocks = await blocksOf(run, chainId, { rows, queries });
         await addSegment(folder, manifest, { from, to: end, filters: gap.filters, blocks });
         progress(end, manifest.segments.at(-1)?.logs ?? 0);
         from = end + 1;
@@ -100,15 +102,15 @@ function commonRanges(cached: readonly CachedFilter[]): BlockRange[] {
 
 type Row = Record<string, unknown>;
 
-async function nextBlocks(run: Statement, chainId: number, { from, to }: BlockRange) {
+async function nextRows(run: Statement, chainId: number, { from, to }: BlockRange) {
   const rows = await logRows(run, chainId, { from, to }, logsOfSegment);
   const last = Number(rows.at(-1)?.["block"]);
-  if (rows.length < logsOfSegment) return { blocks: await blocksOf(run, chainId, rows), end: to };
+  if (rows.length < logsOfSegment) return { rows, end: to };
   // The last block may be cut off.
   const whole = rows.filter((row) => Number(row["block"]) < last);
-  if (whole.length > 0) return { blocks: await blocksOf(run, chainId, whole), end: last - 1 };
+  if (whole.length > 0) return { rows: whole, end: last - 1 };
   const all = await logRows(run, chainId, { from, to: last }, Number.MAX_SAFE_INTEGER);
-  return { blocks: await blocksOf(run, chainId, all), end: last };
+  return { rows: all, end: last };
 }
 
 async function logRows(
@@ -126,8 +128,16 @@ async function logRows(
   return rows;
 }
 
-async function blocksOf(run: Statement, chainId: number, rows: readonly Row[]): Promise<ArchivedBlock[]> {
-  const logs = Map.groupBy(rows, (row) => Number(row["block"]));
+type LogRows = { rows: readonly Row[]; queries: readonly LogsQuery[] };
+
+async function blocksOf(
+  run: Statement,
+  chainId: number,
+  { rows, queries }: LogRows,
+): Promise<ArchivedBlock[]> {
+  // Of other filters the cache may have some logs here, and lack others.
+  const wanted = rows.map(logOf).filter((log) => queries.some((query) => matches(log, query)));
+  const logs = Map.groupBy(wanted, ({ blockNumber }) => Number(blockNumber));
   const numbers = [...logs.keys()];
   const of = async (table: string, column: string) => {
     const found = await run(
@@ -142,7 +152,7 @@ async function blocksOf(run: Statement, chainId: number, rows: readonly Row[]): 
     if (header === undefined)
       throw new ArchiveError(`The cache has logs of block ${number}, but not the block.`);
     const kept = (transactions.get(number) ?? []).map(transactionOf);
-    return archivedBlock({ ...headerOf(header), transactions: kept }, own.map(logOf));
+    return archivedBlock({ ...headerOf(header), transactions: kept }, own);
   });
 }
 

@@ -1,8 +1,8 @@
-import { differingLogs, type LogsQuery, matches, mayHaveMore, type RpcLog } from "../rpc/log-answers.ts";
+import { differingLogs, matches, mayHaveMore, type RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, type RpcRequest, toHex } from "../rpc/nodes.ts";
 import { type ArchivePlace, readSegment } from "./folder.ts";
 import { blocksIn, rpcLogs } from "./front.ts";
-import { type ArchiveFilter, factoryKey, type Manifest, type Segment } from "./manifest.ts";
+import { type Manifest, queryOfFilter, type Segment } from "./manifest.ts";
 import { type Proof, proofOf } from "./proofs.ts";
 import type { ArchivedBlock } from "./segment.ts";
 
@@ -59,7 +59,7 @@ type Checked = { blocks: readonly ArchivedBlock[]; hashes: Map<number, string>; 
 
 function checkBlocks(manifest: Manifest, segment: Segment, { blocks, hashes, found }: Checked) {
   const counted = { bloom: 0, header: 0, receipts: 0 };
-  const queries = segment.filters.map((place) => queryOfFilter(manifest, manifest.filters[place], segment));
+  const queries = filtersOf(manifest, segment).map((filter) => queryOfFilter(manifest, filter, segment));
   for (const block of blocks) {
     const { number: hex, hash, parentHash, logsBloom } = block.header;
     const number = Number(hex);
@@ -89,22 +89,8 @@ function checkBlocks(manifest: Manifest, segment: Segment, { blocks, hashes, fou
   return counted;
 }
 
-function queryOfFilter(
-  { children }: Manifest,
-  filter: ArchiveFilter | undefined,
-  { from, to }: BlockRange,
-): LogsQuery {
-  const { addresses = null, topics = null } = filter ?? {};
-  const known =
-    addresses === null || Array.isArray(addresses) ? addresses : (children[factoryKey(addresses)] ?? []);
-  return {
-    from,
-    to,
-    blockHash: undefined,
-    addresses: known === null ? undefined : new Set(known),
-    topics: [topics === null ? undefined : new Set(topics)],
-  };
-}
+const filtersOf = ({ filters }: Manifest, segment: Segment) =>
+  segment.filters.flatMap((place) => filters[place] ?? []);
 
 const longestRange = 100;
 const mostAddresses = 500;
@@ -157,14 +143,14 @@ async function differencesIn(
   const here = blocks.filter(({ header }) => Number(header.number) >= from && Number(header.number) <= to);
   const logs = here.flatMap((block) => rpcLogs(block));
   const problems: string[] = [];
-  for (const place of segment.filters) {
-    const query = queryOfFilter(manifest, manifest.filters[place], range);
+  for (const filter of filtersOf(manifest, segment)) {
+    const query = queryOfFilter(manifest, filter, range);
     const own = logs.filter((log) => matches(log, query));
     const theirs: RpcLog[] = [];
     for (const address of batches(query.addresses)) {
       const topics = query.topics.map((one) => (one === undefined ? null : [...one]));
-      const filter = { fromBlock: toHex(from), toBlock: toHex(to), ...(address && { address }), topics };
-      theirs.push(...((await ask({ method: "eth_getLogs", params: [filter] })) as RpcLog[]));
+      const params = { fromBlock: toHex(from), toBlock: toHex(to), ...(address && { address }), topics };
+      theirs.push(...((await ask({ method: "eth_getLogs", params: [params] })) as RpcLog[]));
     }
     for (const { blockNumber, logIndex } of differingLogs(own, theirs))
       problems.push(

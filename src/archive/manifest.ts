@@ -106,6 +106,23 @@ export function parseManifest(text: string, chainId: number): Manifest {
 /** The key of a factory among `children`. */
 export const factoryKey = ({ factory, event }: { factory: string; event: string }) => `${factory} ${event}`;
 
+/** The query for the logs of a range that a filter names. */
+export function queryOfFilter(
+  { children }: Manifest,
+  { addresses, topics }: ArchiveFilter,
+  { from, to }: BlockRange,
+): LogsQuery {
+  const known =
+    addresses === null || Array.isArray(addresses) ? addresses : (children[factoryKey(addresses)] ?? []);
+  return {
+    from,
+    to,
+    blockHash: undefined,
+    addresses: known === null ? undefined : new Set(known),
+    topics: [topics === null ? undefined : new Set(topics)],
+  };
+}
+
 type Covered = Pick<Manifest, "filters" | "children">;
 
 // Whether all logs that a query asks for match one of the filters with these places.
