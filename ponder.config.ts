@@ -1,5 +1,6 @@
 import { createConfig } from "ponder";
-import { entriesForRate } from "./src/config/chains.ts";
+import { archivedUrls } from "./src/archive/front.ts";
+import { entriesForRate, type IndexedChain } from "./src/config/chains.ts";
 import { readConfig } from "./src/config/environment.ts";
 import { type ContractSources, contractSources, ownLogs } from "./src/config/sources.ts";
 import { sharedDoubts } from "./src/ponder/cache.ts";
@@ -12,24 +13,30 @@ const log = processLog();
 const count = openAnswerCount();
 const sources = contractSources(config);
 
+const { archive } = config;
+const urlsOf = ({ id, name, rpc }: IndexedChain) => {
+  const urls = checkedUrls(entriesForRate(rpc.http, config.rpcRequestsPerSecond), {
+    chain: name,
+    chainId: id,
+    crossCheckShare: config.rpcCrossCheckPercent / 100,
+    log,
+    count,
+    isOurs: ownLogs(sources, name),
+    keepHead: retriedHeads(id),
+    doubt: (ranges) => void sharedDoubts().set(id, ranges),
+    fetched: (range, logs) => addFetchedLogs(sharedFetchedLogs(), id, range, logs),
+    random: Math.random,
+    now: Date.now,
+  });
+  return archive === undefined ? urls : archivedUrls(urls, { place: archive, chain: name, chainId: id, log });
+};
+
 const chains = Object.fromEntries(
-  config.chains.map(({ id, name, rpc }) => [
-    name,
+  config.chains.map(({ rpc, ...chain }) => [
+    chain.name,
     {
-      id,
-      rpc: checkedUrls(entriesForRate(rpc.http, config.rpcRequestsPerSecond), {
-        chain: name,
-        chainId: id,
-        crossCheckShare: config.rpcCrossCheckPercent / 100,
-        log,
-        count,
-        isOurs: ownLogs(sources, name),
-        keepHead: retriedHeads(id),
-        doubt: (ranges) => void sharedDoubts().set(id, ranges),
-        fetched: (range, logs) => addFetchedLogs(sharedFetchedLogs(), id, range, logs),
-        random: Math.random,
-        now: Date.now,
-      }),
+      id: chain.id,
+      rpc: urlsOf({ ...chain, rpc }),
       ...(rpc.ws === undefined ? {} : { ws: rpc.ws }),
       // A local chain is often recreated under the same chain id: data cached from the previous one would be wrong.
       disableCache: config.namespace === "ens-test-env",

@@ -6,6 +6,8 @@
 //   node scripts/with-node.mjs bench/backfill.ts --against CHECKOUT [--logs 500000] [--rounds 3]
 //   node scripts/with-node.mjs bench/backfill.ts --chains [--logs 300000] [--rounds 3] [--pglite]
 //
+//   node scripts/with-node.mjs bench/backfill.ts --archive [--logs 200000] [--rounds 3] [--pglite]
+//
 //   node scripts/with-node.mjs bench/backfill.ts --ensv2 added|logs [--logs 200000] [--rounds 3]
 //
 // Needs a Postgres server's programs (it starts one for the run), or DATABASE_URL. The RPC cache is filled by a first
@@ -13,6 +15,8 @@
 //
 // With --against, each mode runs beside the indexing functions of another checkout of this project (with its packages
 // installed); the last column is the mean ratio of the pairs: above 1, this one is faster.
+//
+// With --archive, an archive of the chain is recorded, then each round indexes with a cold cache, over RPC and through the archive.
 //
 // With --chains, each plugin set gets its own database, so that its first run shows all of its requests; each count is
 // followed by the difference from the previous set. The run fails unless every log was indexed by every plugin that
@@ -22,6 +26,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { measureArchive } from "./backfill/archive.ts";
 import { createDatabases } from "./backfill/databases.ts";
 import { measureAddedCost, measureEnsv2Logs } from "./backfill/ensv2.ts";
 import { measureManyChains } from "./backfill/many-chains.ts";
@@ -31,6 +36,7 @@ import { startBenchPostgres } from "./postgres.ts";
 const { values: options } = parseArgs({
   options: {
     chains: { type: "boolean", default: false },
+    archive: { type: "boolean", default: false },
     ensv2: { type: "string" },
     recordings: { type: "boolean", default: false },
     logs: { type: "string" },
@@ -51,7 +57,9 @@ const databaseUrl = options.pglite ? undefined : (given ?? postgres?.url);
 const database = databaseUrl ? (postgres?.version ?? "Postgres at DATABASE_URL") : "PGlite";
 const rounds = Number(options.rounds);
 try {
-  if (options.ensv2) {
+  if (options.archive) {
+    await measureArchive({ logs: Number(options.logs ?? 200_000), rounds, folder, databaseUrl });
+  } else if (options.ensv2) {
     const measure = options.ensv2 === "added" ? measureAddedCost : measureEnsv2Logs;
     await measure({ logs: Number(options.logs ?? 200_000), rounds, folder, databaseUrl });
   } else if (options.chains) {

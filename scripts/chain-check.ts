@@ -1,3 +1,5 @@
+import { readManifest, readSegment } from "../src/archive/folder.ts";
+import { blocksIn } from "../src/archive/front.ts";
 import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
 import { seeOperations } from "../src/log/json-log.ts";
@@ -160,5 +162,50 @@ async function startOver(
       : `${found.map(describe).join("; ")}. Purged from the cache: ${purged}`;
   log(
     `The index starts over: ${reason}. ${found.length === 0 && doubts.length > 0 ? doubtSection : section}`,
+  );
+}
+
+/** What an archive has of a chain, or what is wrong with it. */
+type ArchiveState = { chain: IndexedChain; found?: string; problem?: string };
+
+/** What ARCHIVE has of each chain: whether it can be read, and whether a node has its newest block. None without ARCHIVE. */
+export function examineArchive({
+  archive,
+  chains,
+}: Pick<Config, "archive" | "chains">): Promise<ArchiveState[]> {
+  if (archive === undefined) return Promise.resolve([]);
+  return Promise.all(
+    chains.map((chain) =>
+      archiveState(archive, chain).catch((error: unknown) => ({
+        chain,
+        problem: error instanceof Error ? error.message : String(error),
+      })),
+    ),
+  );
+}
+
+async function archiveState(archive: string, chain: IndexedChain): Promise<ArchiveState> {
+  const manifest = await readManifest(archive, chain.id);
+  const last = manifest?.segments.toSorted((a, b) => b.to - a.to)[0];
+  if (manifest === undefined || last === undefined) return { chain };
+  const [number, block] = [...blocksIn(last, await readSegment(archive, chain.id, last))].at(-1) ?? [];
+  const logs = manifest.segments.reduce((sum, one) => sum + one.logs, 0);
+  const found = `${logs} logs up to block ${last.to}`;
+  if (number === undefined) return { chain, found };
+  const theirs = await requestHash(chain.rpc.http[0] ?? "", number).catch(() => undefined);
+  if (theirs === undefined || theirs === block?.header.hash) return { chain, found };
+  const problem = `block ${number} is ${block?.header.hash} in the archive, ${theirs} at ${nameOfUrl(chain.id, chain.rpc.http, 0)}`;
+  return { chain, problem };
+}
+
+/** Throws a PreflightError that says what is wrong with the archive that ARCHIVE names, if there is one. */
+export async function requireArchive(config: Pick<Config, "archive" | "chains">): Promise<void> {
+  const states = await examineArchive(config);
+  const problems = states.flatMap(({ chain, problem }) => (problem ? [`chain ${chain.id}: ${problem}`] : []));
+  if (states.length > 0 && states.every(({ found, problem }) => (found ?? problem) === undefined))
+    problems.push(`it has none of the chains ${states.map(({ chain }) => chain.id).join(", ")}`);
+  if (problems.length === 0) return;
+  throw new PreflightError(
+    `ARCHIVE cannot be used: ${problems.join("; ")}. Correct or remove ARCHIVE, or fetch the archive again.`,
   );
 }

@@ -43,6 +43,7 @@ export const rooms: readonly Room[] = [
     packages: ["ponder", "ponder:registry", "ponder:api"],
   },
   { path: "src/rpc", imports: ["src/log", "src/ens", "src/ponder"] },
+  { path: "src/archive", imports: ["src/log", "src/ens", "src/config", "src/ponder", "src/rpc"] },
   {
     path: "src/indexing",
     imports: [...facts, "src/log", "src/schema", "src/labels", "src/ponder"],
@@ -142,10 +143,22 @@ export const rooms: readonly Room[] = [
   { path: "labels-service", imports: [...forLabels, "labels-service/formats", "labels-service/commands"] },
   {
     path: "scripts",
-    imports: ["src/log", "src/labels", "src/deployments", "src/config", "src/ponder", "src/rpc"],
+    imports: [
+      "src/log",
+      "src/labels",
+      "src/deployments",
+      "src/config",
+      "src/ponder",
+      "src/rpc",
+      "src/archive",
+    ],
     packages: ["pg"],
   },
-  { path: "", imports: ["src/schema", "src/config", "src/ponder", "src/rpc"], packages: ["ponder"] },
+  {
+    path: "",
+    imports: ["src/schema", "src/config", "src/ponder", "src/rpc", "src/archive"],
+    packages: ["ponder"],
+  },
   { path: "devnet", imports: ["abis", "src/deployments", "labels-service/store"] },
   // Programs of their own: they know the services by HTTP alone.
   { path: "examples", imports: [], packages: ["graphql"] },

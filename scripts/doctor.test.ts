@@ -10,9 +10,11 @@ import { type DevNode, startNode } from "../devnet/node.ts";
 import { freePort } from "../devnet/ports.ts";
 import { readRecording } from "../devnet/recording.ts";
 import { parseEnvironment } from "../src/config/environment.ts";
+import { recordedBlocks, writeArchive } from "../test/support/archive/recorded.ts";
+import { requireArchive } from "./chain-check.ts";
 import { examine, expectedOf } from "./doctor/checks.ts";
 import type { Finding } from "./doctor/machine.ts";
-import { tableOf } from "./doctor.ts";
+import { archiveFindings, tableOf } from "./doctor.ts";
 
 const chainId = 15658733;
 const path = fileURLToPath(new URL("../devnet/recording/a", import.meta.url));
@@ -183,4 +185,38 @@ test("the cost of a backfill follows from the samples and docs/performance.md", 
   const all = expectedOf([{ ...sample, requestsPerSecond: 10_000 }], ["subgraph", "registrars"]);
   expect(all.hours).toBeCloseTo(400 / 3_600, 5);
   expect(all.bytes).toBe(3.88e9);
+});
+
+describe("an archive", () => {
+  const recording = readRecording(path);
+  const blocks = recordedBlocks(recording).slice(0, 20);
+  const to = Number(blocks.at(-1)?.header.number);
+  const chains = () => [{ id: chainId, name: "test", rpc: { http: [node.url] } }];
+
+  test("that the node agrees with is fine", async () => {
+    const { folder: archive } = await writeArchive(chainId, [{ from: 0, to, blocks }]);
+    const logs = blocks.reduce((sum, block) => sum + block.logs.length, 0);
+    expect(await archiveFindings({ archive, chains: chains() })).toEqual([
+      { subject: "archive of test", state: "ok", found: `${logs} logs up to block ${to}` },
+    ]);
+    await requireArchive({ archive, chains: chains() });
+    await requireArchive({ chains: chains() });
+    rmSync(archive, { recursive: true });
+  });
+
+  test("of another branch, of no chain, or damaged refuses the start, and says why", async () => {
+    const last = blocks.at(-1)!;
+    const header = { ...last.header, hash: `0x${"99".repeat(32)}` };
+    const forked = { ...last, header, receipts: undefined };
+    const { folder: archive, manifest } = await writeArchive(chainId, [{ from: 0, to, blocks: [forked] }]);
+    await expect(requireArchive({ archive, chains: chains() })).rejects.toThrow(
+      `ARCHIVE cannot be used: chain ${chainId}: block ${to} is 0x9999`,
+    );
+    const other = [{ id: 5, name: "other", rpc: { http: [node.url] } }];
+    await expect(requireArchive({ archive, chains: other })).rejects.toThrow("it has none of the chains 5");
+    rmSync(join(archive, String(chainId), `${manifest.segments[0]?.hash}.seg`));
+    await expect(requireArchive({ archive, chains: chains() })).rejects.toThrow("is missing");
+    expect(await archiveFindings({ archive, chains: chains() })).toMatchObject([{ state: "fail" }]);
+    rmSync(archive, { recursive: true });
+  });
 });

@@ -6,8 +6,9 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
+import { examineArchive } from "./chain-check.ts";
 import { examine, examineNode } from "./doctor/checks.ts";
-import type { Finding } from "./doctor/machine.ts";
+import { about, type Finding } from "./doctor/machine.ts";
 import { redact, secretsOf } from "./log-lines.ts";
 
 const usage = `Usage: npm run doctor [-- --json]
@@ -40,12 +41,24 @@ async function findings(): Promise<Finding[]> {
   }
   const secrets = secretsOf(config);
   const clean = (text: string) => escapeControls(redact(text, secrets));
-  const found = [...examineNode(), ...(await examine(config))];
+  const found = [...examineNode(), ...(await examine(config)), ...(await archiveFindings(config))];
   return found.map(({ found, remedy, ...rest }) => ({
     ...rest,
     found: clean(found),
     ...(remedy === undefined ? {} : { remedy: clean(remedy) }),
   }));
+}
+
+/** What the archive has of each chain, if ARCHIVE names one. */
+export async function archiveFindings(config: Pick<Config, "archive" | "chains">): Promise<Finding[]> {
+  const states = await examineArchive(config);
+  return states.map(({ chain, found, problem }) => {
+    const { ok, warning, fail } = about(`archive of ${chain.name}`);
+    if (problem !== undefined) return fail(problem, "Correct or remove ARCHIVE, or fetch the archive again.");
+    return found === undefined
+      ? warning("has nothing of this chain", "All is asked of its RPC URLs.")
+      : ok(found);
+  });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

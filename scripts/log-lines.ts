@@ -101,10 +101,11 @@ export function secretsOf({
   chains,
   databaseUrl,
   labelsUrl,
-}: Pick<Config, "chains" | "databaseUrl" | "labelsUrl">): Secrets {
+  archive = "",
+}: Pick<Config, "chains" | "databaseUrl" | "labelsUrl" | "archive">): Secrets {
   const urls = chains.flatMap(({ rpc }) => [...rpc.http, ...(rpc.ws === undefined ? [] : [rpc.ws])]);
-  const all = [...urls, ...(databaseUrl === undefined ? [] : [databaseUrl]), labelsUrl];
-  const secrets = all.filter((url) => !url.startsWith("file:")).flatMap(secretsOfUrl);
+  const all = [...urls, ...(databaseUrl === undefined ? [] : [databaseUrl]), labelsUrl, archive];
+  const secrets = all.filter((url) => url.includes("://") && !url.startsWith("file:")).flatMap(secretsOfUrl);
   // Longer ones first, so that no part of them remains.
   return [...new Map(secrets)].toSorted(([a], [b]) => b.length - a.length);
 }

@@ -13,7 +13,7 @@ import { contractSources } from "../src/config/sources.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
 import { requestChainId } from "../src/ponder/rpc-request.ts";
-import { requireSameChains } from "./chain-check.ts";
+import { requireArchive, requireSameChains } from "./chain-check.ts";
 import { logLines, secretsOf, watchForFullDisk } from "./log-lines.ts";
 import {
   holdEmbeddedDatabase,
@@ -101,6 +101,7 @@ async function preflight(command: Command, config: Config): Promise<void> {
   await requireFreePort(config.port, config.host);
   if (command === "serve") return requireLogin(config);
   await requireChains(config.chains, { log, wait, request: requestChainId });
+  await requireArchive(config);
   const labels = await openLabels({
     url: config.labelsUrl,
     ...config.labelSet,

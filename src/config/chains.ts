@@ -160,3 +160,21 @@ function isLoopback(url: string): boolean {
   const { hostname } = new URL(url);
   return hostname === "localhost" || hostname === "[::1]" || /^127\./.test(hostname);
 }
+
+/** What is wrong with START_BLOCK and END_BLOCK for the chains that are indexed. */
+export function blockRangeFaults(
+  { START_BLOCK, END_BLOCK }: { START_BLOCK?: number | undefined; END_BLOCK?: number | undefined },
+  chainIds: number[],
+): string[] {
+  const faults: string[] = [];
+  if (START_BLOCK === undefined && END_BLOCK === undefined) return faults;
+  if (chainIds.length > 1) {
+    faults.push(
+      `START_BLOCK and END_BLOCK are for one chain, but the plugins index ${chainIds.length}. Leave them out or choose plugins of one chain.`,
+    );
+  }
+  if (START_BLOCK !== undefined && END_BLOCK !== undefined && END_BLOCK <= START_BLOCK) {
+    faults.push(`END_BLOCK (${END_BLOCK}) must be greater than START_BLOCK (${START_BLOCK}).`);
+  }
+  return faults;
+}

@@ -6,7 +6,7 @@ import { type Namespace, type NamespaceId, namespaceIds } from "../deployments/d
 import { rootDatasource } from "../deployments/ens.ts";
 import { namespaces } from "../deployments/namespaces.ts";
 import { type LabelSetPin, labelSetIdPattern, labelSetIdRule } from "../labels/label-set.ts";
-import { chainsFrom, type IndexedChain } from "./chains.ts";
+import { blockRangeFaults, chainsFrom, type IndexedChain } from "./chains.ts";
 import { applyDatasourcesFile } from "./datasources-file.ts";
 import { type SubgraphLimits, subgraphLimitsFrom } from "./limits.ts";
 import { indexedChainIds, missingDatasources, type PluginId, pluginIds } from "./plugins.ts";
@@ -32,6 +32,8 @@ export type Config = {
   rpcRequestsPerSecond?: number | undefined;
   /** Percent of the ranges of logs that are asked of a second RPC URL too, where a chain has several. */
   rpcCrossCheckPercent: number;
+  /** Folder or URL of an archive that answers what it covers, in front of the RPC URLs. */
+  archive?: string;
   /** Undefined: the embedded database in `pgliteDirectory`. */
   databaseUrl?: string;
   pgliteDirectory: string;
@@ -101,6 +103,13 @@ const variables = z.object({
     .optional(),
   RPC_REQUESTS_PER_SECOND: decimal("RPC_REQUESTS_PER_SECOND", 1, 100_000).optional(),
   RPC_CROSS_CHECK_PERCENT: decimal("RPC_CROSS_CHECK_PERCENT", 0, 100).default(1),
+  ARCHIVE: z
+    .string()
+    .refine(
+      (text) => !text.includes("://") || (/^https?:/.test(text) && URL.canParse(text)),
+      "ARCHIVE must be a folder, or an http(s):// URL.",
+    )
+    .optional(),
   ALCHEMY_API_KEY: z.string().optional(),
   QUICKNODE_API_KEY: z.string().optional(),
   QUICKNODE_ENDPOINT_NAME: z.string().optional(),
@@ -164,6 +173,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
     blockRange: { startBlock: parsed.data.START_BLOCK, endBlock: parsed.data.END_BLOCK },
     rpcRequestsPerSecond: parsed.data.RPC_REQUESTS_PER_SECOND,
     rpcCrossCheckPercent: parsed.data.RPC_CROSS_CHECK_PERCENT,
+    ...(parsed.data.ARCHIVE === undefined ? {} : { archive: parsed.data.ARCHIVE }),
     ...(parsed.data.DATABASE_URL === undefined ? {} : { databaseUrl: parsed.data.DATABASE_URL }),
     pgliteDirectory: parsed.data.PGLITE_DIRECTORY,
     databaseSchema: parsed.data.DATABASE_SCHEMA ?? "public",
@@ -250,20 +260,6 @@ function compatibilityFaults(
     faults.push(
       `SUBGRAPH_COMPAT=true goes with label set ${sets.join(" or ")}, version 0, only. Fix LABEL_SET_ID and LABEL_SET_VERSION.`,
     );
-  }
-  return faults;
-}
-
-function blockRangeFaults({ START_BLOCK, END_BLOCK }: Partial<Variables>, chainIds: number[]): string[] {
-  const faults: string[] = [];
-  if (START_BLOCK === undefined && END_BLOCK === undefined) return faults;
-  if (chainIds.length > 1) {
-    faults.push(
-      `START_BLOCK and END_BLOCK are for one chain, but the plugins index ${chainIds.length}. Leave them out or choose plugins of one chain.`,
-    );
-  }
-  if (START_BLOCK !== undefined && END_BLOCK !== undefined && END_BLOCK <= START_BLOCK) {
-    faults.push(`END_BLOCK (${END_BLOCK}) must be greater than START_BLOCK (${START_BLOCK}).`);
   }
   return faults;
 }

@@ -106,7 +106,7 @@ function isHex(text: unknown, length?: number): boolean {
 }
 
 /** Whether a log has an address and topics of the query; its block is not looked at. */
-export function matches({ address, topics }: RpcLog, query: LogsQuery): boolean {
+export function matches({ address, topics }: Pick<RpcLog, "address" | "topics">, query: LogsQuery): boolean {
   if (query.addresses !== undefined && !hasText(query.addresses, address)) return false;
   for (let position = 0; position < query.topics.length; position++) {
     const wanted = query.topics[position];
@@ -223,7 +223,7 @@ export function mayHaveMore(
 }
 
 /** The bloom of logs, as hex: the `logsBloom` of the block whose logs they all are. */
-export function bloomOf(logs: readonly RpcLog[]): string {
+export function bloomOf(logs: readonly Pick<RpcLog, "address" | "topics">[]): string {
   const bloom = Buffer.alloc(256);
   const add = (item: string) => {
     for (const bit of bitsOf(item)) {

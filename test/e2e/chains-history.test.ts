@@ -14,7 +14,7 @@ import { watchStatus } from "../support/watch-status.ts";
 import { type ChainsWorld, startChainsWorld } from "../support/world.ts";
 
 // The three recordings, each indexed to its end with all plugins: the root chain from 2017 on, Base and Linea from
-// December 2023 on.
+// December 2023 on. Logs and blocks come from an archive, so that all that is compared here holds for it too.
 
 type Token = [
   namespace: string,
@@ -80,7 +80,8 @@ let watch: ReturnType<typeof watchStatus>;
 let statusOfActionsAtStart: number | undefined;
 
 beforeAll(async () => {
-  world = await startChainsWorld({ datasources: withMarket(), environment: { PLUGINS: plugins } });
+  const environment = { PLUGINS: plugins };
+  world = await startChainsWorld({ datasources: withMarket(), isArchived: true, environment });
   world.start();
   watch = watchStatus(world.url, ["root", "base", "linea"]);
   statusOfActionsAtStart = (await fetch(`${world.url}/api/registrar-actions`).catch(() => undefined))?.status;
@@ -109,6 +110,16 @@ function withMarket(): string {
   };
   return JSON.stringify({ "ens-test-env": { ...table["ens-test-env"], ...market } });
 }
+
+test("the nodes are asked for the last blocks alone, which are followed live: the archive has the others", () => {
+  // ponder: follows the last 30 blocks of a chain that it does not know, and asks for their logs by their hashes.
+  const live = 30;
+  for (const chain of ["root", "base", "linea"] as const) {
+    expect(world.requestsTo(chain, "eth_getLogs")).toBeLessThanOrEqual(live);
+    // And for the newest, the finalized and the first block, at the start and for its checks.
+    expect(world.requestsTo(chain, "eth_getBlockByNumber")).toBeLessThan(live + 30);
+  }
+});
 
 test("late chains are queued until the cursor passes their start, then all complete", () => {
   expect(statusOfActionsAtStart ?? 503).toBe(503);

@@ -16,11 +16,13 @@ import { type ChainName, chainIds, chainNames, recordingFolder } from "../../dev
 import { readAddresses } from "../../devnet/recording.ts";
 import type { ServiceProcess } from "../../devnet/service-process.ts";
 import type { Snapshot } from "../../src/api/status/snapshot.ts";
+import { recordArchives } from "./archive/recorded.ts";
 import { createEmptyDatabase, expireLock } from "./postgres.ts";
 import { childrenOf } from "./process-tree.ts";
 import {
   compareWithRecording,
   datasourcesFile,
+  lastBlocks,
   recordedEntities,
   recordedLabels,
   recordingOf,
@@ -230,16 +232,23 @@ export async function startWorld({
   };
 }
 
+const lastBlocksById = Object.fromEntries(
+  chainNames.map((chain) => [Number(chainIds[chain]), lastBlocks[chain]]),
+);
+
 /** Nodes over the three recordings, and an indexing service for all of them. */
 export type ChainsWorld = Awaited<ReturnType<typeof startChainsWorld>>;
 
 /** Starts a node for each of the three recordings and creates an indexing service with all plugins of names and registrars. */
 export async function startChainsWorld({
   datasources = datasourcesFile(),
+  isArchived = false,
   environment = {},
 }: {
   /** Text of the datasources file. */
   datasources?: string;
+  /** Whether an archive of the recordings, taken from the nodes, stands in front of them. */
+  isArchived?: boolean;
   environment?: Record<string, string>;
 } = {}) {
   const open = (chain: ChainName, port = 0) => startNode({ recording: recordingOf(chain), port });
@@ -255,11 +264,20 @@ export async function startChainsWorld({
   });
   const datasourcesPath = join(indexer.folder, "datasources.json");
   writeFileSync(datasourcesPath, datasources);
+  const archive = join(indexer.folder, "archive");
+  const given = { DATASOURCES_FILE: datasourcesPath, ...(isArchived ? { ARCHIVE: archive } : {}) };
+  if (isArchived) await recordArchives(archive, { ...indexer.environment, ...given }, lastBlocksById);
+  const countsOf = (chain: ChainName) => nodes[chain].counts();
+  const before = { root: countsOf("root"), base: countsOf("base"), linea: countsOf("linea") };
 
   return {
     ...indexer,
     nodes,
-    start: () => indexer.start({ DATASOURCES_FILE: datasourcesPath }),
+    start: () => indexer.start(given),
+
+    /** How often the node of a chain was asked by a method since an archive was taken of it. */
+    requestsTo: (chain: ChainName, method: string) =>
+      (countsOf(chain)[method] ?? 0) - (before[chain][method] ?? 0),
 
     /** Serves a chain again on its port, as a node that was restarted. */
     async restartNode(chain: ChainName) {

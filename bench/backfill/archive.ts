@@ -1,0 +1,84 @@
+import { join } from "node:path";
+import { freePort } from "../../devnet/ports.ts";
+import { openNodes } from "../../src/archive/ask.ts";
+import { recordChain } from "../../src/archive/record.ts";
+import { wantedOf } from "../../src/archive/wanted.ts";
+import { parseEnvironment } from "../../src/config/environment.ts";
+import { createDatabases } from "./databases.ts";
+import { indexOnce, realRoot } from "./indexing-process.ts";
+import { labelsFile } from "./labels-file.ts";
+import { oneChainHistory } from "./one-chain-history.ts";
+import { type RpcServer, serveHistory } from "./rpc.ts";
+
+const firstBlock = 10_000_000;
+
+type ArchiveOptions = { logs: number; rounds: number; folder: string; databaseUrl: string | undefined };
+
+/** Indexes one generated chain with a cold cache, over RPC and through an archive of it, and compares the two. */
+export async function measureArchive({ logs, rounds, folder, databaseUrl }: ArchiveOptions): Promise<void> {
+  const { transactions, labels } = oneChainHistory(logs);
+  const count = transactions.reduce((sum, transaction) => sum + transaction.logs.length, 0);
+  const rpc = await serveHistory(transactions, firstBlock);
+  const databases = createDatabases(databaseUrl, folder);
+  const archive = join(folder, "archive");
+  const environment = {
+    NAMESPACE: "holesky",
+    PLUGINS: "subgraph",
+    SUBGRAPH_COMPAT: "true",
+    LABELS_URL: labelsFile(folder, labels),
+    RPC_URL_17000: rpc.url,
+    START_BLOCK: String(rpc.firstBlock),
+    END_BLOCK: String(rpc.lastBlock),
+  };
+  try {
+    await record(rpc, environment, archive);
+    const ratios: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const run = async (name: string, more: Record<string, string>) => {
+        const before = rpc.requests();
+        const { seconds, peakMegabytes } = await indexOnce({
+          name,
+          appRoot: realRoot,
+          port: await freePort(),
+          environment: { ...environment, ...more, ...(await databases.create(name)) },
+          whenComplete: () => undefined,
+        });
+        console.log(
+          `  cold, ${name.padEnd(12)} ${format(count / seconds).padStart(8)} logs/s (${seconds.toFixed(1)} s), ` +
+            `${format(rpc.requests() - before)} requests, peak ${format(peakMegabytes)} MB`,
+        );
+        return seconds;
+      };
+      const overRpc = await run(`rpc_${round}`, {});
+      ratios.push(overRpc / (await run(`archive_${round}`, { ARCHIVE: archive })));
+    }
+    console.log(
+      `archive against RPC, each round: ${ratios.map((ratio) => ratio.toFixed(2)).join(", ")} times`,
+    );
+  } finally {
+    rpc.close();
+    await databases.close();
+  }
+}
+
+async function record(rpc: RpcServer, environment: Record<string, string>, folder: string): Promise<void> {
+  const config = parseEnvironment(environment, () => "");
+  const [chain] = config.chains;
+  if (chain === undefined) throw new Error("no chain is configured");
+  const { ask, width } = openNodes(chain, { perSecond: 5_000, log: () => {} });
+  const started = performance.now();
+  const { segments } = await recordChain({
+    ...wantedOf(config, chain.name),
+    ...{ folder, chainId: chain.id, withReceipts: false, ask, width },
+    range: { from: rpc.firstBlock, to: rpc.lastBlock },
+    progress: () => {},
+  });
+  const sum = (of: "logs" | "bytes") => segments.reduce((all, one) => all + one[of], 0);
+  const seconds = (performance.now() - started) / 1_000;
+  console.log(
+    `recorded ${format(sum("logs"))} logs in ${seconds.toFixed(1)} s: ${format(sum("bytes"))} bytes, ` +
+      `${(sum("bytes") / sum("logs")).toFixed(1)} a log, ${segments.length} segments`,
+  );
+}
+
+const format = (value: number) => Math.round(value).toLocaleString("en");

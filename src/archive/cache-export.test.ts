@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PGlite } from "@electric-sql/pglite";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { recordingOf } from "../../test/support/recordings.ts";
+import type { RpcLog } from "../rpc/log-answers.ts";
+import { exportCache } from "./cache-export.ts";
+import { checkArchive } from "./check.ts";
+
+// The recording as Ponder 0.17 caches it: its tables, with the columns that an export reads.
+const recording = recordingOf("linea");
+const { chainId } = recording;
+const logs = recording.receipts.flatMap((receipt) => receipt["logs"] as RpcLog[]);
+const [{ address, topics }] = logs as [RpcLog];
+const last = 100;
+let database: PGlite;
+const folder = mkdtempSync(join(tmpdir(), "archive-"));
+
+beforeAll(async () => {
+  database = await PGlite.create();
+  const texts =
+    "hash, parent_hash, logs_bloom, miner, nonce, mix_hash, state_root, receipts_root, transactions_root, sha3_uncles, extra_data";
+  const numbers = "timestamp, gas_used, gas_limit, base_fee_per_gas, size, difficulty, total_difficulty";
+  const columns = (names: string, type: string) =>
+    names
+      .split(", ")
+      .map((name) => `${name} ${type}`)
+      .join(", ");
+  await database.exec(`CREATE SCHEMA ponder_sync;
+    CREATE TABLE ponder_sync.blocks (chain_id bigint, number bigint, ${columns(texts, "text")}, ${columns(numbers, "numeric")});
+    CREATE TABLE ponder_sync.transactions (chain_id bigint, block_number bigint, transaction_index int, hash text, "from" text, "to" text);
+    CREATE TABLE ponder_sync.logs (chain_id bigint, block_number bigint, log_index int, block_hash text, transaction_hash text,
+      address text, data text, topic0 text, topic1 text, topic2 text, topic3 text);
+    CREATE TABLE ponder_sync.intervals (fragment_id text, chain_id bigint, blocks nummultirange)`);
+  const camel = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+  for (const block of recording.blocks) {
+    const all = [
+      ...texts.split(", ").map((name) => block[camel(name)]),
+      ...numbers.split(", ").map((name) => Number(block[camel(name)] ?? 0)),
+    ];
+    await database.query(
+      `INSERT INTO ponder_sync.blocks (chain_id, number, ${texts}, ${numbers}) VALUES (${[chainId, Number(block["number"])]}, ${all.map((_, i) => `$${i + 1}`)})`,
+      all,
+    );
+  }
+  for (const { blockNumber, transactionIndex, hash, from, to } of recording.transactions) {
+    const row = [chainId, Number(blockNumber), Number(transactionIndex), hash, from, to];
+    await database.query("INSERT INTO ponder_sync.transactions VALUES ($1, $2, $3, $4, $5, $6)", row);
+  }
+  for (const log of logs) {
+    const row = [
+      chainId,
+      Number(log.blockNumber),
+      Number(log.logIndex),
+      log.blockHash,
+      log.transactionHash,
+      log.address,
+      log.data,
+    ];
+    const four = [0, 1, 2, 3].map((place) => log.topics[place] ?? null);
+    await database.query(
+      "INSERT INTO ponder_sync.logs VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+      [...row, ...four],
+    );
+  }
+  const fragment = `log_${chainId}_${address}_${topics[0]}_null_null_null_0`;
+  await database.query("INSERT INTO ponder_sync.intervals VALUES ($1, $2, $3), ($4, $2, $5)", [
+    ...[fragment, chainId, `{[0,${last + 1}]}`],
+    ...[`log_${chainId}_null_null_null_null_null_0`, "{[20,41],[60,71]}"],
+  ]);
+});
+afterAll(async () => {
+  await database.close();
+  rmSync(folder, { recursive: true });
+});
+
+const isExported = (log: RpcLog) => {
+  const number = Number(log.blockNumber);
+  const isAny = (number >= 20 && number <= 40) || (number >= 60 && number <= 70);
+  return isAny || (number <= last && log.address === address && log.topics[0] === topics[0]);
+};
+
+const run = (text: string, values?: unknown[]) => database.query<Record<string, unknown>>(text, values);
+
+test("what the cache has is exported once, by what it has all logs of", async () => {
+  const options = { folder, chainId, progress: () => {} };
+  const manifest = await exportCache(run, options);
+  const any = { addresses: null, topics: null };
+  const one = { addresses: [address], topics: [topics[0]] };
+  expect(
+    manifest.segments.map(({ from, to, filters }) => [
+      from,
+      to,
+      filters.map((place) => manifest.filters[place]),
+    ]),
+  ).toEqual([
+    [0, 19, [one]],
+    [20, 40, [one, any]],
+    [41, 59, [one]],
+    [60, 70, [one, any]],
+    [71, last, [one]],
+  ]);
+  expect(await checkArchive({ place: folder, manifest, progress: () => {} })).toMatchObject({
+    logs: logs.filter(isExported).length,
+    problems: [],
+  });
+  expect(await exportCache(run, options)).toEqual(manifest);
+});

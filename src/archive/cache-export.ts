@@ -1,0 +1,210 @@
+import { hasTable, type Statement } from "../ponder/sql-client.ts";
+import { type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
+import { type BlockRange, toHex } from "../rpc/nodes.ts";
+import { openManifest } from "./folder.ts";
+import { ArchiveError, type ArchiveFilter, factoryKey, type Manifest, queryOfFilter } from "./manifest.ts";
+import { addSegment, archivedBlock, gapsByRange, logsOfSegment } from "./record.ts";
+import type { ArchivedBlock } from "./segment.ts";
+
+/** What Ponder's cache has all logs of: a filter, and the blocks from the first to the last without a gap. */
+type CachedFilter = { filter: ArchiveFilter; ranges: BlockRange[] };
+
+/**
+ * Writes what Ponder's cache has of a chain into an archive: blocks as Ponder stores them, which lack the newer fields of
+ * headers, so that not every block's hash can be recomputed.
+ */
+export async function exportCache(
+  run: Statement,
+  {
+    folder,
+    chainId,
+    progress,
+  }: { folder: string; chainId: number; progress: (at: number, logs: number) => void },
+): Promise<Manifest> {
+  const manifest = await openManifest(folder, chainId);
+  const cached = await cachedFilters(run, chainId, manifest);
+  for (const range of commonRanges(cached)) {
+    const filters = cached
+      .filter(({ ranges }) => ranges.some((one) => isWithin(range, one)))
+      .map(({ filter }) => filter);
+    for (const gap of gapsByRange(manifest, { filters, factories: [], range })) {
+      let from = gap.from;
+      while (from <= gap.to) {
+        const queries = gap.filters.map((filter) => queryOfFilter(manifest, filter, gap));
+        const { rows, end } = await nextRows(run, chainId, { from, to: gap.to });
+        const blocks = await blocksOf(run, chainId, { rows, queries });
+        await addSegment(folder, manifest, { from, to: end, filters: gap.filters, blocks });
+        progress(end, manifest.segments.at(-1)?.logs ?? 0);
+        from = end + 1;
+      }
+    }
+  }
+  return manifest;
+}
+
+const isWithin = (inner: BlockRange, outer: BlockRange) => outer.from <= inner.from && inner.to <= outer.to;
+
+// ponder: a filter is stored as "log_<chain>_<address>_<four topics>_<receipts>", its blocks a to b as [a, b + 1].
+async function cachedFilters(run: Statement, chainId: number, manifest: Manifest): Promise<CachedFilter[]> {
+  if (!(await hasTable(run, "ponder_sync.intervals"))) return [];
+  const { rows } = await run(
+    "SELECT fragment_id AS id, blocks::text FROM ponder_sync.intervals WHERE chain_id = $1 AND starts_with(fragment_id, 'log_')",
+    [chainId],
+  );
+  const byRanges = new Map<string, CachedFilter>();
+  for (const { id, blocks } of rows) {
+    const parts = String(id).split("_");
+    const [event, ...otherTopics] = parts.slice(-5, -1);
+    const [address, factoryEvent] = parts.slice(2, -5);
+    // No filter of this project names a second topic.
+    if (otherTopics.some((topic) => topic !== "null")) continue;
+    const topics = event === undefined || event === "null" ? null : [event];
+    const addresses =
+      factoryEvent !== undefined && address !== undefined
+        ? { factory: address, event: factoryEvent }
+        : address === "null" || address === undefined
+          ? null
+          : [address];
+    if (addresses !== null && !Array.isArray(addresses))
+      manifest.children[factoryKey(addresses)] = await childrenOf(run, chainId, addresses.event);
+    const key = JSON.stringify([addresses, blocks]);
+    const known = byRanges.get(key);
+    if (known === undefined)
+      byRanges.set(key, { filter: { addresses, topics }, ranges: rangesIn(String(blocks)) });
+    else if (topics === null) known.filter.topics = null;
+    else known.filter.topics?.push(...topics);
+  }
+  return [...byRanges.values()];
+}
+
+const rangesIn = (blocks: string): BlockRange[] =>
+  (JSON.parse(`[${blocks.slice(1, -1)}]`) as [number, number][]).map(([from, end]) => ({
+    from,
+    to: end - 1,
+  }));
+
+async function childrenOf(run: Statement, chainId: number, event: string): Promise<string[]> {
+  const { rows } = await run(
+    `SELECT DISTINCT lower(address) AS address FROM ponder_sync.factory_addresses child
+    JOIN ponder_sync.factories ON factories.id = child.factory_id
+    WHERE child.chain_id = $1 AND factory ->> 'eventSelector' = $2 ORDER BY 1`,
+    [chainId, event],
+  );
+  return rows.map(({ address }) => String(address));
+}
+
+/** Ranges in which no filter begins or ends. */
+function commonRanges(cached: readonly CachedFilter[]): BlockRange[] {
+  const ranges = cached.flatMap((one) => one.ranges);
+  const starts = [...new Set(ranges.flatMap(({ from, to }) => [from, to + 1]))].sort((a, b) => a - b);
+  return starts.slice(0, -1).map((from, i) => ({ from, to: (starts[i + 1] ?? from + 1) - 1 }));
+}
+
+type Row = Record<string, unknown>;
+
+async function nextRows(run: Statement, chainId: number, { from, to }: BlockRange) {
+  const rows = await logRows(run, chainId, { from, to }, logsOfSegment);
+  const last = Number(rows.at(-1)?.["block"]);
+  if (rows.length < logsOfSegment) return { rows, end: to };
+  // The last block may be cut off.
+  const whole = rows.filter((row) => Number(row["block"]) < last);
+  if (whole.length > 0) return { rows: whole, end: last - 1 };
+  const all = await logRows(run, chainId, { from, to: last }, Number.MAX_SAFE_INTEGER);
+  return { rows: all, end: last };
+}
+
+async function logRows(
+  run: Statement,
+  chainId: number,
+  { from, to }: BlockRange,
+  most: number,
+): Promise<Row[]> {
+  const { rows } = await run(
+    `SELECT block_number::text AS block, log_index, transaction_hash, block_hash, address, data,
+      array_remove(ARRAY[topic0, topic1, topic2, topic3], NULL) AS topics
+    FROM ponder_sync.logs WHERE chain_id = $1 AND block_number BETWEEN $2 AND $3 ORDER BY block_number, log_index LIMIT $4`,
+    [chainId, from, to, most],
+  );
+  return rows;
+}
+
+type LogRows = { rows: readonly Row[]; queries: readonly LogsQuery[] };
+
+async function blocksOf(
+  run: Statement,
+  chainId: number,
+  { rows, queries }: LogRows,
+): Promise<ArchivedBlock[]> {
+  // Of other filters the cache may have some logs here, and lack others.
+  const wanted = rows.map(logOf).filter((log) => queries.some((query) => matches(log, query)));
+  const logs = Map.groupBy(wanted, ({ blockNumber }) => Number(blockNumber));
+  const numbers = [...logs.keys()];
+  const of = async (table: string, column: string) => {
+    const found = await run(
+      `SELECT * FROM ponder_sync.${table} WHERE chain_id = $1 AND ${column} BETWEEN $2 AND $3`,
+      [chainId, numbers[0] ?? 0, numbers.at(-1) ?? 0],
+    );
+    return Map.groupBy(found.rows, (row) => Number(row[column]));
+  };
+  const [headers, transactions] = [await of("blocks", "number"), await of("transactions", "block_number")];
+  return [...logs].map(([number, own]) => {
+    const header = headers.get(number)?.[0];
+    if (header === undefined)
+      throw new ArchiveError(`The cache has logs of block ${number}, but not the block.`);
+    const kept = (transactions.get(number) ?? []).map(transactionOf);
+    return archivedBlock({ ...headerOf(header), transactions: kept }, own);
+  });
+}
+
+const texts = {
+  hash: "hash",
+  parentHash: "parent_hash",
+  logsBloom: "logs_bloom",
+  miner: "miner",
+  nonce: "nonce",
+  mixHash: "mix_hash",
+  stateRoot: "state_root",
+  receiptsRoot: "receipts_root",
+  transactionsRoot: "transactions_root",
+  sha3Uncles: "sha3_uncles",
+  extraData: "extra_data",
+};
+const quantities = {
+  number: "number",
+  timestamp: "timestamp",
+  gasUsed: "gas_used",
+  gasLimit: "gas_limit",
+  baseFeePerGas: "base_fee_per_gas",
+  size: "size",
+  difficulty: "difficulty",
+  totalDifficulty: "total_difficulty",
+};
+
+function headerOf(row: Row): ArchivedBlock["header"] {
+  const given = ([, column]: [string, string]) => row[column] !== null && row[column] !== undefined;
+  return Object.fromEntries([
+    ...Object.entries(texts)
+      .filter(given)
+      .map(([field, column]) => [field, String(row[column])]),
+    ...Object.entries(quantities)
+      .filter(given)
+      .map(([field, column]) => [field, `0x${BigInt(String(row[column])).toString(16)}`]),
+  ]);
+}
+
+const transactionOf = (row: Row) => ({
+  transactionIndex: String(row["transaction_index"]),
+  hash: String(row["hash"]),
+  from: String(row["from"]),
+  ...(row["to"] === null ? {} : { to: String(row["to"]) }),
+});
+
+const logOf = (row: Row): RpcLog => ({
+  blockNumber: toHex(Number(row["block"])),
+  logIndex: toHex(Number(row["log_index"])),
+  blockHash: String(row["block_hash"]),
+  transactionHash: String(row["transaction_hash"]),
+  address: String(row["address"]),
+  data: String(row["data"]),
+  topics: row["topics"] as string[],
+});

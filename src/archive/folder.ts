@@ -1,0 +1,171 @@
+import { mkdir, open, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ArchiveError, limits, type Manifest, newManifest, parseManifest, type Segment } from "./manifest.ts";
+import { hashOf } from "./segment.ts";
+
+/** Where an archive is: a folder, or the URL of one on a file host. In it, each chain has a folder named by its id. */
+export type ArchivePlace = string;
+
+const isUrl = (place: ArchivePlace) => /^https?:\/\//.test(place);
+
+const chainPlace = (place: ArchivePlace, chainId: number) =>
+  isUrl(place) ? `${place.replace(/\/+$/, "")}/${chainId}` : join(place, String(chainId));
+
+// The name is the hash, which a manifest can't choose freely: no manifest names files elsewhere.
+const segmentName = ({ hash }: Pick<Segment, "hash">) => `${hash}.seg`;
+
+/** The manifest of a chain; undefined if the archive has none of it. Throws an ArchiveError if it cannot be used. */
+export async function readManifest(place: ArchivePlace, chainId: number): Promise<Manifest | undefined> {
+  const bytes = await readBytes(`${chainPlace(place, chainId)}/manifest.json`, limits.manifest);
+  return bytes && parseManifest(bytes.toString("utf8"), chainId);
+}
+
+/** The bytes of a segment, whose hash is checked. Throws an ArchiveError if it is missing or another. */
+export async function readSegment(place: ArchivePlace, chainId: number, segment: Segment): Promise<Buffer> {
+  const name = segmentName(segment);
+  const range = `Segment ${name.slice(0, 12)}… (blocks ${segment.from} to ${segment.to} of chain ${chainId})`;
+  const bytes = await readBytes(`${chainPlace(place, chainId)}/${name}`, segment.bytes);
+  if (bytes === undefined) throw new ArchiveError(`${range} is missing.`);
+  if (bytes.length !== segment.bytes)
+    throw new ArchiveError(`${range} has ${bytes.length} bytes, not ${segment.bytes}: it is cut off.`);
+  if (hashOf(bytes) !== segment.hash) throw new ArchiveError(`${range} has other bytes than its name says.`);
+  return bytes;
+}
+
+async function readBytes(path: string, most: number): Promise<Buffer | undefined> {
+  if (!isUrl(path)) return readLocal(path, most);
+  const chunks: Buffer[] = [];
+  const isThere = await download(path, { most, start: 0, take: async (chunk) => void chunks.push(chunk) });
+  return isThere ? Buffer.concat(chunks) : undefined;
+}
+
+async function readLocal(path: string, most: number): Promise<Buffer | undefined> {
+  try {
+    const file = await open(path);
+    try {
+      const { size } = await file.stat();
+      if (size > most) throw new ArchiveError(`${path} has ${size} bytes, more than ${most}.`);
+      return await file.readFile();
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+const longestMs = 300_000;
+
+type Download = { most: number; start: number; take: (chunk: Buffer) => Promise<void> };
+
+/** Takes a file of a host from byte `start` on; false if it is not there. Throws an ArchiveError beyond `most` bytes. */
+async function download(url: string, { most, start, take }: Download): Promise<boolean> {
+  const { host, pathname } = new URL(url);
+  const headers = start === 0 ? {} : { range: `bytes=${start}-` };
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(longestMs) });
+  if (response.status === 404) return false;
+  if (response.status !== 200 && response.status !== 206)
+    throw new ArchiveError(`${host} responds with ${response.status} to ${pathname}.`);
+  // A host without ranges sends the whole file.
+  let skipped = response.status === 200 ? start : 0;
+  let length = response.status === 200 ? 0 : start;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > most) throw new ArchiveError(`${host} sends more than ${most} bytes for ${pathname}.`);
+    const fresh = Buffer.from(chunk).subarray(skipped);
+    skipped = Math.max(0, skipped - chunk.length);
+    if (fresh.length > 0) await take(fresh);
+  }
+  return true;
+}
+
+/** Downloads what a folder lacks of a chain's archive, a segment at a time; `progress` is told after each. Resumes. */
+export async function fetchArchive(
+  from: ArchivePlace,
+  folder: string,
+  chainId: number,
+  progress: (done: number, of: number, bytes: number) => void,
+): Promise<Manifest> {
+  if (!isUrl(from)) throw new ArchiveError(`${from} is not an http(s):// URL.`);
+  const manifest = await readManifest(from, chainId);
+  if (manifest === undefined) throw new ArchiveError(`${from} has no archive of chain ${chainId}.`);
+  const target = chainPlace(folder, chainId);
+  await mkdir(target, { recursive: true });
+  for (const [place, segment] of manifest.segments.entries()) {
+    const bytes = await fetchSegment({ from, target, chainId }, segment);
+    progress(place + 1, manifest.segments.length, bytes);
+  }
+  await writeManifest(folder, manifest);
+  return manifest;
+}
+
+async function fetchSegment(
+  { from, target, chainId }: { from: ArchivePlace; target: string; chainId: number },
+  segment: Segment,
+): Promise<number> {
+  const name = segmentName(segment);
+  const path = join(target, name);
+  if (await isWhole(path, segment)) return 0;
+  const partial = `${path}.part`;
+  const start = await sizeOf(partial, segment.bytes);
+  const file = await open(partial, start === 0 ? "w" : "a");
+  const take = async (chunk: Buffer) => void (await file.write(chunk));
+  try {
+    const isThere = await download(`${chainPlace(from, chainId)}/${name}`, {
+      most: segment.bytes,
+      start,
+      take,
+    });
+    if (!isThere) throw new ArchiveError(`Segment ${name} of ${from} is missing.`);
+  } finally {
+    await file.close();
+  }
+  if (await isWhole(partial, segment)) {
+    await rename(partial, path);
+    return segment.bytes - start;
+  }
+  const isCut = (await sizeOf(partial, segment.bytes)) < segment.bytes;
+  // What is whole and wrong is fetched anew by the next attempt.
+  if (!isCut) await rm(partial);
+  throw new ArchiveError(
+    `Segment ${name} of ${from} ${isCut ? "is cut off" : "has other bytes than its name says"}.`,
+  );
+}
+
+async function isWhole(path: string, { bytes, hash }: Segment): Promise<boolean> {
+  if ((await sizeOf(path, bytes)) !== bytes) return false;
+  const content = await readLocal(path, bytes);
+  return content !== undefined && hashOf(content) === hash;
+}
+
+// 0 for what is not there, or too large to be the segment.
+async function sizeOf(path: string, most: number): Promise<number> {
+  const size = await stat(path).then(
+    (found) => found.size,
+    () => 0,
+  );
+  return size > most ? 0 : size;
+}
+
+/** Writes a manifest in one step: a reader sees the old one or the new one. */
+export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
+  const target = chainPlace(folder, manifest.chainId);
+  await mkdir(target, { recursive: true });
+  const text = JSON.stringify(manifest).replaceAll('{"hash"', '\n{"hash"');
+  await writeFile(join(target, "manifest.json.new"), text);
+  await rename(join(target, "manifest.json.new"), join(target, "manifest.json"));
+}
+
+/** The manifest of a chain in a folder, or a new one. */
+export const openManifest = async (folder: string, chainId: number): Promise<Manifest> =>
+  (await readManifest(folder, chainId)) ?? newManifest(chainId);
+
+/** Writes a segment's file into the folder of its chain, in one step. */
+export async function writeSegment(folder: string, chainId: number, file: { hash: string; bytes: Buffer }) {
+  const target = chainPlace(folder, chainId);
+  await mkdir(target, { recursive: true });
+  const path = join(target, segmentName(file));
+  await writeFile(`${path}.new`, file.bytes);
+  await rename(`${path}.new`, path);
+}

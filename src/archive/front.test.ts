@@ -1,0 +1,168 @@
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { recordedBlocks, writeArchive } from "../../test/support/archive/recorded.ts";
+import { recordingOf } from "../../test/support/recordings.ts";
+import type { RpcLog } from "../rpc/log-answers.ts";
+import type { RpcRequest } from "../rpc/nodes.ts";
+import { createFront } from "./front.ts";
+import type { ArchiveFilter } from "./manifest.ts";
+
+const recording = recordingOf("linea");
+const { chainId } = recording;
+const all = recordedBlocks(recording);
+// Of what some nodes add, the archive keeps nothing.
+const logs = recording.receipts
+  .flatMap((receipt) => receipt["logs"] as (RpcLog & { blockTimestamp: string })[])
+  .map(({ blockTimestamp: _, ...log }): RpcLog => log);
+const numberOf = ({ header }: { header: { number: string } }) => Number(header.number);
+const between = (from: number, to: number) =>
+  all.filter((block) => numberOf(block) >= from && numberOf(block) <= to);
+const hex = (number: number) => `0x${number.toString(16)}`;
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+// A node over the recording that remembers what it was asked.
+async function fronted(segments: { from: number; to: number; filters?: ArchiveFilter[] }[]) {
+  const archive = await writeArchive(
+    chainId,
+    segments.map((one) => ({ ...one, blocks: between(one.from, one.to) })),
+  );
+  folders.push(archive.folder);
+  const asked: string[] = [];
+  const request = async ({ method, params }: RpcRequest) => {
+    const [first] = params as [{ fromBlock: string; toBlock: string; address?: string[] }];
+    if (method === "eth_getBlockByNumber") {
+      asked.push(`block ${Number(first)}`);
+      return recording.blocks[Number(first)];
+    }
+    asked.push(
+      method === "eth_getLogs" ? `logs ${Number(first.fromBlock)} to ${Number(first.toBlock)}` : method,
+    );
+    return logs.filter(({ blockNumber, address }) => {
+      const number = Number(blockNumber);
+      const isNear = number >= Number(first.fromBlock) && number <= Number(first.toBlock);
+      return isNear && (first.address?.includes(address) ?? true);
+    });
+  };
+  const lines: string[] = [];
+  const log = (_: string, message: string) => void lines.push(message);
+  const front = createFront({ place: archive.folder, chain: "linea", chainId, log }, [
+    { hostname: "node", request },
+  ]);
+  const getLogs = async (from: number, to: number, more: object = {}) =>
+    (await front({
+      method: "eth_getLogs",
+      params: [{ fromBlock: hex(from), toBlock: hex(to), ...more }],
+    })) as RpcLog[];
+  return { ...archive, front, getLogs, asked, lines };
+}
+
+const within = (from: number, to: number) =>
+  logs.filter(({ blockNumber }) => Number(blockNumber) >= from && Number(blockNumber) <= to);
+
+test("logs that the archive covers come from it, equal to the node's", async () => {
+  const { getLogs, asked, lines } = await fronted([
+    { from: 0, to: 80 },
+    { from: 81, to: 158 },
+  ]);
+  expect(await getLogs(0, 158)).toEqual(logs);
+  expect(await getLogs(50, 100)).toEqual(within(50, 100));
+  const [{ address, topics }] = logs as [RpcLog];
+  expect(await getLogs(0, 158, { address: [address], topics: [[topics[0]]] })).toEqual(
+    logs.filter((log) => log.address === address && log.topics[0] === topics[0]),
+  );
+  expect(asked).toEqual([]);
+  expect(lines).toEqual(["An archive answers what it covers"]);
+});
+
+test("of a range that is covered in part the node is asked for the rest alone", async () => {
+  const { getLogs, asked } = await fronted([
+    { from: 20, to: 60 },
+    { from: 61, to: 90 },
+  ]);
+  expect(await getLogs(10, 120)).toEqual(within(10, 120));
+  expect(asked).toEqual(["logs 10 to 19", "logs 91 to 120"]);
+});
+
+test("a contract or event that the archive does not name is asked of the node", async () => {
+  const [{ address, topics }] = logs as [RpcLog];
+  const other = logs.find((log) => log.address !== address)?.address ?? "";
+  const filters = [{ addresses: [address], topics: [topics[0] ?? ""] }];
+  const { getLogs, asked } = await fronted([{ from: 0, to: 158, filters }]);
+  await getLogs(0, 158, { address: [address], topics: [[topics[0]]] });
+  expect(asked).toEqual([]);
+  await getLogs(0, 158, { address: [address, other], topics: [[topics[0]]] });
+  await getLogs(0, 158, { address: [address] });
+  await getLogs(0, 158, { topics: [[topics[0]]] });
+  expect(asked).toEqual(["logs 0 to 158", "logs 0 to 158", "logs 0 to 158"]);
+});
+
+test("a block comes with its whole header and the senders of its logs", async () => {
+  const { front, getLogs, asked } = await fronted([{ from: 0, to: 158 }]);
+  const [{ blockNumber }] = logs as [RpcLog];
+  await getLogs(0, 158);
+  const block = (await front({ method: "eth_getBlockByNumber", params: [blockNumber, true] })) as Record<
+    string,
+    unknown
+  >;
+  const { transactions: _, ...header } = recording.blocks[Number(blockNumber)] ?? {};
+  expect(block).toMatchObject(header);
+  const sent = recording.transactions.filter((one) => one["blockNumber"] === blockNumber);
+  expect(block["transactions"]).toEqual(
+    sent.map(({ hash, from, to, transactionIndex, blockHash }) => {
+      return { hash, from, to, transactionIndex, blockNumber, blockHash, gasPrice: "0x0" };
+    }),
+  );
+  expect(asked).toEqual([]);
+});
+
+test("a block is the node's if only its header is wanted, unless its logs came from here, or if some came from the node", async () => {
+  const { front, getLogs, asked } = await fronted([
+    { from: 0, to: 158, filters: [{ addresses: [logs[0]?.address ?? ""], topics: null }] },
+  ]);
+  const ask = (number: string, isFull: boolean) =>
+    front({ method: "eth_getBlockByNumber", params: [number, isFull] });
+  const [{ blockNumber }] = logs as [RpcLog];
+  const number = Number(blockNumber);
+  await ask(blockNumber, false);
+  await ask(blockNumber, true);
+  await getLogs(0, number, { address: [logs[0]?.address] });
+  await getLogs(0, number);
+  await ask(blockNumber, true);
+  expect(asked).toEqual([`block ${number}`, `block ${number}`, `logs 0 to ${number}`, `block ${number}`]);
+});
+
+test("other requests, and logs of one block by its hash, are the node's", async () => {
+  const { front, asked } = await fronted([{ from: 0, to: 158 }]);
+  await front({ method: "eth_chainId", params: [{}] });
+  await front({ method: "eth_getLogs", params: [{ blockHash: logs[0]?.blockHash }] });
+  expect(asked).toEqual(["eth_chainId", "logs NaN to NaN"]);
+});
+
+test("a segment with other bytes than its name says fails the request, with its blocks and chain", async () => {
+  const { getLogs, folder, manifest } = await fronted([{ from: 0, to: 158 }]);
+  const [{ hash = "", bytes = 0 } = {}] = manifest.segments;
+  writeFileSync(join(folder, String(chainId), `${hash}.seg`), Buffer.alloc(bytes, 1));
+  await expect(getLogs(0, 158)).rejects.toThrow(
+    `blocks 0 to 158 of chain ${chainId}) has other bytes than its name says`,
+  );
+  rmSync(join(folder, String(chainId), `${hash}.seg`));
+  await expect(getLogs(0, 158)).rejects.toThrow("is missing");
+});
+
+test("without the chain in the archive all is the node's", async () => {
+  const { folder } = await fronted([{ from: 0, to: 158 }]);
+  const asked: string[] = [];
+  const request = async ({ method }: RpcRequest) => void asked.push(method);
+  const lines: string[] = [];
+  const log = (_: string, message: string) => void lines.push(message);
+  const front = createFront({ place: folder, chain: "other", chainId: 5, log }, [
+    { hostname: "node", request },
+  ]);
+  await front({ method: "eth_getLogs", params: [{ fromBlock: "0x0", toBlock: "0x1" }] });
+  expect(asked).toEqual(["eth_getLogs"]);
+  expect(lines).toEqual(["The archive has nothing of this chain: all is asked of its RPC URLs"]);
+});
