@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
-import { examine, examineNode } from "./doctor/checks.ts";
-import type { Finding } from "./doctor/machine.ts";
+import { examine } from "./doctor/checks.ts";
+import { examineNode, type Finding } from "./doctor/machine.ts";
 import { redact, secretsOf } from "./log-lines.ts";
 
 const usage = `Usage: npm run doctor [-- --json]

@@ -20,6 +20,7 @@ import {
 } from "../ponder/process.ts";
 import { createProgress } from "../ponder/progress.ts";
 import { sqlClientOf } from "../ponder/sql-client.ts";
+import { takeOverWhenReady, watchShownSchema } from "../ponder/stable-name.ts";
 import { commonHeaders, createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
 import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/indexes.ts";
@@ -68,6 +69,7 @@ const chains = statusChains(config.chains, Object.values(contractSources(config)
 
 const status = openStatus({
   process: ponder,
+  description: { release: versions.nsIndexer, namespace: config.namespace, plugins: config.plugins },
   log,
   database,
   clients: publicClients,
@@ -87,6 +89,26 @@ const indexBuild = ponder.isIndexer
   : undefined;
 if (indexBuild !== undefined) ponder.onStop(indexBuild.stop);
 
+// A reader of a stable name serves the index that it points to.
+const shown = ponder.isIndexer ? undefined : watchShownSchema(ponder.schema, database, log);
+if (shown !== undefined) ponder.onStop(shown.stop);
+const servedSchema = () => shown?.current() ?? ponder.schema;
+
+if (ponder.isIndexer && !ponder.isEmbedded) {
+  const isReady = async () => {
+    const [built] = await database.row(
+      `SELECT ${builtIndexesSql(ponder.schema)}`,
+      [],
+      AbortSignal.timeout(30_000),
+    );
+    return !isBackfilling() && areIndexesBuilt(built);
+  };
+  const name = config.switchesWhenReady ? config.stableSchema : undefined;
+  ponder.onStop(
+    takeOverWhenReady({ schema: ponder.schema, name }, { run: ponder.writeSlowly, isReady, log }),
+  );
+}
+
 const v2 = v2ContractsOf(config.datasources);
 
 const labels = openLabels({ url: config.labelsUrl, ...config.labelSet, log });
@@ -101,7 +123,13 @@ ponder.onStop(() => {
 });
 
 const common = {
-  config: { ...config, indexedChainIds: config.chains.map(({ id }) => id) },
+  config: {
+    ...config,
+    indexedChainIds: config.chains.map(({ id }) => id),
+    get databaseSchema() {
+      return servedSchema();
+    },
+  },
   plugins: config.plugins,
   versions,
   labelSource: labelsVersion.current,
@@ -156,7 +184,7 @@ const bodyOfSubgraph = {
 guardNextServer(http, {
   ...createProgress(sqlClient, {
     isBackfilling,
-    indexes: { sql: builtIndexesSql(ponder.schema), areBuilt: areIndexesBuilt },
+    indexes: { sql: () => builtIndexesSql(servedSchema()), areBuilt: areIndexesBuilt },
     headers: commonHeaders(versions.nsIndexer),
   }),
   bodyLimitOf: (path) => (path.startsWith("/subgraph") ? bodyOfSubgraph : bodyOfRest),
