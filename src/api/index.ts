@@ -8,6 +8,7 @@ import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
 import { createDoubtWatch, sharedDoubts } from "../ponder/cache.ts";
 import { isBackfillComplete, restoreHeads } from "../ponder/checkpoints.ts";
+import { installChecksums, keepChecksums } from "../ponder/checksums.ts";
 import { createChainWatch } from "../ponder/finalized-blocks.ts";
 import { guardNextServer } from "../ponder/http-server.ts";
 import {
@@ -50,7 +51,10 @@ const sqlClient = sqlClientOf(db);
 const database = createDatabase(sqlClient, config.subgraphLimits);
 
 // ponder: loads this file after it has taken the tables back to the safe checkpoint, and indexes and serves only afterwards.
-if (ponder.isIndexer) await restoreHeads(ponder.write, ponder.schema);
+if (ponder.isIndexer) {
+  await restoreHeads(ponder.write, ponder.schema);
+  await installChecksums(ponder.write, ponder.schema);
+}
 
 const chainWatch = ponder.isIndexer
   ? createChainWatch({ chains: config.chains, run: ponder.write, schema: ponder.schema, log })
@@ -77,6 +81,12 @@ const status = openStatus({
   fault: () => chainWatch?.fault() ?? doubtWatch.fault(),
   registry: metricsRegistry(),
 });
+
+if (ponder.isIndexer) {
+  const isComplete = () =>
+    status.current()?.snapshot.omnichainSnapshot.omnichainStatus === "omnichain-completed";
+  ponder.onStop(keepChecksums({ run: ponder.writeSlowly, schema: ponder.schema, isComplete, log }));
+}
 
 const indexBuild = ponder.isIndexer
   ? buildIndexes({

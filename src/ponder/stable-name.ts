@@ -23,7 +23,8 @@ async function relationsOf(run: Statement, schema: string): Promise<Relations> {
   const { rows } = await run(
     `SELECT c.relname::text AS relation, a.attname::text AS name, format_type(a.atttypid, a.atttypmod) AS type
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
-      WHERE n.nspname = $1 AND c.relkind IN ('r', 'v') AND NOT starts_with(c.relname, '_reorg__') AND a.attnum > 0
+      WHERE n.nspname = $1 AND c.relkind IN ('r', 'v') AND NOT starts_with(c.relname, '_reorg__')
+        AND NOT starts_with(c.relname, '_checksum_') AND a.attnum > 0
         AND NOT a.attisdropped ORDER BY c.relname, a.attnum`,
     [schema],
   );
@@ -39,10 +40,12 @@ async function relationsOf(run: Statement, schema: string): Promise<Relations> {
 const has = (columns: readonly Column[] | undefined, { name, type }: Column) =>
   columns?.some((other) => other.name === name && other.type === type) ?? false;
 
-/** What `shown` has and `next` lacks, as table.column. */
+/** What `shown` has of the tables of entities and `next` lacks, as table.column. */
 const lackingIn = (next: Relations, shown: Relations) =>
   [...shown].flatMap(([relation, columns]) =>
-    columns.flatMap((column) => (has(next.get(relation), column) ? [] : [`${relation}.${column.name}`])),
+    (relation.startsWith("_") ? [] : columns).flatMap((column) =>
+      has(next.get(relation), column) ? [] : [`${relation}.${column.name}`],
+    ),
   );
 
 /**

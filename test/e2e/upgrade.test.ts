@@ -103,8 +103,10 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
     );
     const stopAsking = keepAsking(reader.url);
 
+    const lines: string[] = [];
     next = startIndexingService({
       cwd: world.folder,
+      onLine: (line) => lines.push(line),
       env: {
         ...world.environment,
         DATABASE_SCHEMA: "names_v2",
@@ -113,6 +115,31 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
       },
     });
     await servedBecomes("names_v2");
+
+    // Both indexes have the same rows, once the same blocks are final.
+    const checksum = async (url: string) => {
+      const response = await fetch(`${url}/api/checksum`);
+      return (await response.json()) as {
+        timestamp?: number;
+        hash?: string;
+        tables?: Record<string, object>;
+      };
+    };
+    await waitFor("the first pass of the new index", async () =>
+      lines.some((line) => line.includes("Computed the checksums")) ? { done: true } : { state: "none" },
+    );
+    for (let head = 124; head <= 184; head += 4) {
+      world.node.chain.setHead(head);
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+    const found = await waitFor("equal checksums", async () => {
+      const both = [await checksum(world.url), await checksum(reader.url)] as const;
+      const isSame = both[0].timestamp !== undefined && both[0].timestamp === both[1].timestamp;
+      return isSame ? { done: both } : { state: JSON.stringify(both) };
+    });
+    expect(found[1]).toEqual(found[0]);
+    expect(found[0].hash).toMatch(/^[0-9a-f]{64}$/);
+    expect(found[0].tables).toMatchObject({ domain: { rows: expect.any(Number) } });
 
     // A statement that is long under way does not hold up others, and is not cancelled.
     const environment: Record<string, string | undefined> = world.environment;
@@ -131,9 +158,8 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
     const { failures, requests, answers } = await stopAsking();
     expect(failures).toEqual([]);
     expect(requests).toBeGreaterThan(100);
-    expect(answers.map((text) => JSON.parse(text).data._meta)).toEqual([
-      { block: { number: 120 }, hasIndexingErrors: false },
-    ]);
+    const metas = answers.map((text) => JSON.parse(text).data._meta);
+    expect(metas.filter(({ hasIndexingErrors }) => hasIndexingErrors !== false)).toEqual([]);
     // It took over once only.
     expect(await served()).toBe("names_v1");
 
@@ -141,7 +167,7 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
     expect(text).toMatch(/^names_v1, release \S+, build \w+, 0\.\d\d GB, live$/m);
     expect(text).toMatch(/^ {2}ens-test-env: subgraph$/m);
     expect(text).toMatch(
-      /^ {2}chain 15658733 \(ens-test-env\): block 120, \d+ days old\n {2}served as names\n {2}read from/m,
+      /^ {2}chain 15658733 \(ens-test-env\): block 184, \d+ days old\n {2}served as names\n {2}read from/m,
     );
     expect(text).toMatch(/^names_v2, .* live$/m);
 
