@@ -168,7 +168,7 @@ test("is the sum over the rows at each time, through blocks, finalizations and r
       const first = (Math.floor(start / 600) + 1) * 600;
       expect(Math.max(0, ...found.keys())).toBe(time >= first ? Math.floor(time / 600) * 600 : 0);
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });
 
