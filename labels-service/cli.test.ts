@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openLabelFile } from "../src/labels/label-file.ts";
 import { digestsOf } from "../test/support/digests.ts";
-import { validate } from "./commands/validation.ts";
+import { validate } from "./commands/validate.ts";
 import { openDatabaseReader } from "./store/database.ts";
 import { start } from "./test-support/command-line.ts";
 import { noProgress } from "./test-support/ingest-text.ts";

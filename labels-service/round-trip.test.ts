@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { labelhashOf } from "../src/ens/labels.ts";
 import { openLabelFile } from "../src/labels/label-file.ts";
 import { digestsOf } from "../test/support/digests.ts";
-import { validate } from "./commands/validation.ts";
+import { validate } from "./commands/validate.ts";
 import { exportVersion } from "./ingest/export-version.ts";
 import { openDatabaseReader } from "./store/database.ts";
 import { ingestBytes, noProgress } from "./test-support/ingest-text.ts";

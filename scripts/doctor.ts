@@ -7,8 +7,8 @@ import { parseArgs } from "node:util";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
 import { examineArchive } from "./chain-check.ts";
-import { examine, examineNode } from "./doctor/checks.ts";
-import { about, type Finding } from "./doctor/machine.ts";
+import { examine } from "./doctor/checks.ts";
+import { about, examineNode, type Finding } from "./doctor/machine.ts";
 import { redact, secretsOf } from "./log-lines.ts";
 
 const usage = `Usage: npm run doctor [-- --json]

@@ -14,6 +14,7 @@ import { openLabels } from "../src/labels/open-labels.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
 import { requestChainId } from "../src/ponder/rpc-request.ts";
 import { requireArchive, requireSameChains } from "./chain-check.ts";
+import { requireServedIndex } from "./db.ts";
 import { logLines, secretsOf, watchForFullDisk } from "./log-lines.ts";
 import {
   holdEmbeddedDatabase,
@@ -21,7 +22,6 @@ import {
   repairEmbeddedDatabase,
   requireChains,
   requireFreePort,
-  requireLogin,
   requireUnlockedSchema,
 } from "./preflight.ts";
 
@@ -99,7 +99,7 @@ async function main([command, ...options]: string[]): Promise<number> {
 
 async function preflight(command: Command, config: Config): Promise<void> {
   await requireFreePort(config.port, config.host);
-  if (command === "serve") return requireLogin(config);
+  if (command === "serve") return requireServedIndex(config);
   await requireChains(config.chains, { log, wait, request: requestChainId });
   await requireArchive(config);
   const labels = await openLabels({
@@ -115,7 +115,8 @@ type End = { code: number; isDiskFull: boolean };
 function run(command: Command, config: Config, options: string[]): Promise<End> {
   const bin = join(root, "node_modules", "ponder", "dist", "esm", "bin", "ponder.js");
   const preload = new URL("preload.mjs", import.meta.url).href;
-  const schema = command === "dev" ? [] : ["--schema", config.databaseSchema];
+  const served = config.stableSchema ?? config.databaseSchema;
+  const schema = command === "dev" ? [] : ["--schema", command === "serve" ? served : config.databaseSchema];
   const given = [
     "--root",
     root,

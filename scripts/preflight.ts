@@ -289,12 +289,8 @@ export async function schemaHolder({ databaseSchema: schema, ...config }: Schema
   }
 }
 
-/** Throws a PreflightError if Postgres refuses the login or has no such database; an outage is left to Ponder. */
-export async function requireLogin(config: Parameters<typeof openDatabase>[0]): Promise<void> {
-  await (await openIfThere(config))?.close();
-}
-
-const openIfThere = (config: Parameters<typeof openDatabase>[0]) =>
+/** Connects as `openDatabase` does; undefined also while the database is away. */
+export const openIfThere = (config: Parameters<typeof openDatabase>[0]) =>
   openDatabase(config).catch((error: unknown) => {
     if (!isDatabaseAway(error)) throw error;
     return undefined;

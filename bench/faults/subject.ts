@@ -21,9 +21,10 @@ import {
 } from "../../test/support/recordings.ts";
 import type { Databases } from "../backfill/databases.ts";
 
-/** A node over the recording of the root chain, as if it were sepolia. */
-export function startRecordedNode(head?: number) {
+/** A node over the recording of the root chain, as if it were sepolia. `clock`: time of mined blocks, in Unix seconds. */
+export function startRecordedNode(head?: number, clock?: () => number) {
   const node = startNode({
+    clock,
     recording: { ...recordingOf("root"), chainId: sepolia },
     contracts: readAddresses(recordingFolder("root")),
   });

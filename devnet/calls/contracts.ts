@@ -12,9 +12,8 @@ import {
 import { reverseRegistrarAbi } from "../../abis/registrars.ts";
 import { registryReadAbi, resolverReadAbi, universalResolverAbi } from "../../abis/resolver.ts";
 import type { Chain } from "../chain/chain.ts";
-import { newestLog } from "./emitted.ts";
 import { firstLabel, suffixesOf } from "./names.ts";
-import { resolverOf } from "./registry.ts";
+import { newestLog, resolverOf } from "./registry.ts";
 import { askResolver, type KnownResolver } from "./resolver.ts";
 
 /** What a contract returns for a call at a block; undefined: it reverts. */

@@ -8,8 +8,27 @@ import {
   zeroHash,
 } from "viem";
 import { registryAbi } from "../../abis/names.ts";
+import type { Chain } from "../chain/chain.ts";
 import type { ServedLog } from "../chain/served-block.ts";
-import { type Asked, newestLog } from "./emitted.ts";
+
+/** A contract that is asked at a block: what it returns follows from what it has emitted so far. */
+export type Asked = { chain: Chain; address: string; block: number };
+
+/** A log and the block that holds it. */
+type Placed = { log: ServedLog; block: number };
+
+/** The newest log of the contract that `isWanted`, up to the block. */
+export function newestLog(
+  { chain, address, block }: Asked,
+  isWanted: (log: ServedLog) => boolean,
+): Placed | undefined {
+  for (const served of chain.range(0, block).toReversed()) {
+    for (const log of served.logs.toReversed()) {
+      if (log.address === address && isWanted(log)) return { log, block: served.number };
+    }
+  }
+  return undefined;
+}
 
 const [newOwnerTopic] = encodeEventTopics({ abi: registryAbi, eventName: "NewOwner" });
 const [transferTopic] = encodeEventTopics({ abi: registryAbi, eventName: "Transfer" });

@@ -13,7 +13,7 @@ import {
 } from "viem";
 import { resolverAbi, resolverReadAbi, resolverRecordsAbi, textRecordAbi } from "../../abis/resolver.ts";
 import type { RecordedCall } from "../recording.ts";
-import { type Asked, newestLog } from "./emitted.ts";
+import { type Asked, newestLog } from "./registry.ts";
 
 /** A resolver whose records follow from its events; see StaticResolver for the two flags. */
 export type KnownResolver = Asked & {

@@ -84,6 +84,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/checksum": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Checksums of the rows
+         * @description To find out whether two indexes of one configuration are equal, ask the one that is behind, then the other for its `timestamp`, and compare `hash`. Times are multiples of 600 seconds; an index with an end has one more, after its last block. Checksums are computed in the background once the backfill is over, and anew after a restart.
+         */
+        get: operations["getApiChecksum"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/registrar-actions": {
         parameters: {
             query?: never;
@@ -824,6 +844,90 @@ export interface operations {
                 content: {
                     "application/json": {
                         message: string;
+                    };
+                };
+            };
+        };
+    };
+    getApiChecksum: {
+        parameters: {
+            query?: {
+                /** @description Unix seconds, a time that is `kept`; the newest unless given */
+                timestamp?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The checksums at a time */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The rows are those of all events in blocks before this time, on every chain, none of which a reorganization takes back */
+                        timestamp: number;
+                        /** @description Equal for two indexes of one configuration and `timestamp` if all their rows are equal */
+                        hash: string;
+                        /** @description Number of rows of each table, and a hash that no order of rows changes */
+                        tables: {
+                            [key: string]: {
+                                rows: number;
+                                hash: string;
+                            };
+                        };
+                        /** @description The times that can be asked for */
+                        kept: {
+                            /** @description Unix seconds */
+                            from: number;
+                            /** @description Unix seconds */
+                            to: number;
+                        };
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        message: "Invalid Input";
+                        details: {
+                            errors: string[];
+                            properties?: {
+                                [key: string]: unknown;
+                            };
+                            items?: unknown[];
+                        };
+                    };
+                };
+            };
+            /** @description There is no checksum of this time, or none yet */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        message: string;
+                    };
+                };
+            };
+            /** @description The index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        message: string;
+                        details: string;
                     };
                 };
             };

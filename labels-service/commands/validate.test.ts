@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openDatabaseReader } from "../store/database.ts";
 import { ingestBytes, noProgress } from "../test-support/ingest-text.ts";
 import { labelSet, runCommand } from "../test-support/run-command.ts";
-import { validate } from "./validation.ts";
+import { validate } from "./validate.ts";
 
 let folder: string;
 

@@ -1,8 +1,9 @@
-import { createProgress } from "../ingest/progress.ts";
-import { openDatabaseReader } from "../store/database.ts";
+import { digestOfText } from "../../src/ens/keccak.ts";
+import { labelKey } from "../../src/labels/digests.ts";
+import { createProgress, type Progress } from "../ingest/progress.ts";
+import { type DatabaseReader, openDatabaseReader } from "../store/database.ts";
 import type { Command } from "./command.ts";
 import { parseCommandLine } from "./command-line.ts";
-import { validate } from "./validation.ts";
 
 /** `validate`: a full check of the label database; fails when it finds an error. */
 export const validateCommand: Command = {
@@ -28,4 +29,67 @@ export const validateCommand: Command = {
 /** The database has errors that readers must not rely on. */
 class InvalidDatabaseError extends Error {
   override name = "InvalidDatabaseError";
+}
+
+/** What a full check found: all faults are counted, the first ones described. */
+export type Validation = { labels: number; faults: number; descriptions: string[] };
+
+const describedFaults = 20;
+
+/**
+ * Checks all that readers of the database rely on: every label has the keccak-256 it is stored under, versions run from 0
+ * to the highest, and all counts agree with the rows.
+ */
+export function validate(reader: DatabaseReader, progress: Progress): Validation {
+  const result: Validation = { labels: 0, faults: 0, descriptions: [] };
+  const report = (description: string) => {
+    result.faults++;
+    if (result.descriptions.length < describedFaults) result.descriptions.push(description);
+  };
+  result.labels = checkLabels(reader, progress, report);
+  progress.finish();
+  checkCounts(reader, result.labels, report);
+  return result;
+}
+
+function checkLabels(reader: DatabaseReader, progress: Progress, report: (fault: string) => void): number {
+  const { recordsCount } = reader.facts;
+  let labels = 0;
+  for (const rows of reader.labels()) {
+    for (const [key, label] of rows) {
+      if (labelKey(digestOfText(label)) !== key) report(`The label under key ${key} has another labelhash.`);
+    }
+    labels += rows.length;
+    progress.report("validating", labels, recordsCount && labels / recordsCount);
+  }
+  for (const [labelhash, label] of reader.collisions()) {
+    if (!digestOfText(label).equals(labelhash)) {
+      report(`The colliding label under 0x${labelhash.toString("hex")} has another labelhash.`);
+    }
+    labels++;
+  }
+  return labels;
+}
+
+function checkCounts(
+  { facts, versions, countOf }: DatabaseReader,
+  labels: number,
+  report: (fault: string) => void,
+) {
+  if (labels !== facts.recordsCount) {
+    report(`There are ${labels} labels, but ${facts.recordsCount} are recorded.`);
+  }
+  let ofRecordedVersions = 0;
+  for (const { version, recordsCount } of versions) {
+    const count = countOf(version);
+    ofRecordedVersions += count;
+    if (count !== recordsCount) {
+      report(`Version ${version} has ${count} labels, but ${recordsCount} are recorded.`);
+    }
+  }
+  const strays = labels - ofRecordedVersions;
+  if (strays !== 0) report(`${strays} labels are of versions that are not recorded.`);
+  const recorded = versions.map(({ version }) => version).join(", ");
+  const expected = Array.from({ length: facts.highestLabelSetVersion + 1 }, (_, i) => i).join(", ");
+  if (recorded !== expected) report(`Versions ${recorded || "none"} are recorded; expected ${expected}.`);
 }

@@ -1,4 +1,3 @@
-import { totalmem } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
 import { toHex } from "viem";
 import { entriesForRate, type IndexedChain } from "../../src/config/chains.ts";
@@ -6,20 +5,16 @@ import type { Config } from "../../src/config/environment.ts";
 import { contractSources, logFilters } from "../../src/config/sources.ts";
 import { postRpc } from "../../src/ponder/rpc-request.ts";
 import { nameOfUrl, requireFreePort } from "../preflight.ts";
-import { examinePostgres } from "./database.ts";
-import { about, examineEmbedded, examineLabels, type Finding, inGigabytes } from "./machine.ts";
+import {
+  about,
+  examineEmbedded,
+  examineLabels,
+  examinePostgres,
+  type Finding,
+  inGigabytes,
+} from "./machine.ts";
 
 const number = (value: number) => Math.round(value).toLocaleString("en");
-
-/** Node's version, and the memory of the machine or container. */
-export function examineNode(): Finding[] {
-  const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-  const remedy = "Provide 4 GB: a backfill with all plugins took 2.4 GB (docs/performance.md).";
-  const { ok, warning } = about("memory");
-  const found = inGigabytes(memory);
-  // scripts/with-node.mjs has refused older versions.
-  return [about("Node").ok(process.version), memory < 3.5e9 ? warning(found, remedy) : ok(found)];
-}
 
 /** Tries everything that the configuration names, and changes nothing. */
 export async function examine(config: Config): Promise<Finding[]> {

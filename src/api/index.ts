@@ -8,6 +8,7 @@ import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
 import { createDoubtWatch, sharedDoubts } from "../ponder/cache.ts";
 import { isBackfillComplete, restoreHeads } from "../ponder/checkpoints.ts";
+import { installChecksums, keepChecksums } from "../ponder/checksums.ts";
 import { createChainWatch } from "../ponder/finalized-blocks.ts";
 import { guardNextServer } from "../ponder/http-server.ts";
 import {
@@ -21,6 +22,7 @@ import {
 } from "../ponder/process.ts";
 import { createProgress } from "../ponder/progress.ts";
 import { sqlClientOf } from "../ponder/sql-client.ts";
+import { takeOverWhenReady, watchShownSchema } from "../ponder/stable-name.ts";
 import { commonHeaders, createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
 import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/indexes.ts";
@@ -50,7 +52,10 @@ const sqlClient = sqlClientOf(db);
 const database = createDatabase(sqlClient, config.subgraphLimits);
 
 // ponder: loads this file after it has taken the tables back to the safe checkpoint, and indexes and serves only afterwards.
-if (ponder.isIndexer) await restoreHeads(ponder.write, ponder.schema);
+if (ponder.isIndexer) {
+  await restoreHeads(ponder.write, ponder.schema);
+  await installChecksums(ponder.write, ponder.schema);
+}
 
 const chainWatch = ponder.isIndexer
   ? createChainWatch({ chains: config.chains, run: ponder.write, schema: ponder.schema, log })
@@ -69,6 +74,7 @@ const chains = statusChains(config.chains, Object.values(contractSources(config)
 
 const status = openStatus({
   process: ponder,
+  description: { release: versions.nsIndexer, namespace: config.namespace, plugins: config.plugins },
   log,
   database,
   clients: publicClients,
@@ -76,6 +82,12 @@ const status = openStatus({
   fault: () => chainWatch?.fault() ?? doubtWatch.fault(),
   registry: metricsRegistry(),
 });
+
+if (ponder.isIndexer) {
+  const isComplete = () =>
+    status.current()?.snapshot.omnichainSnapshot.omnichainStatus === "omnichain-completed";
+  ponder.onStop(keepChecksums({ run: ponder.writeSlowly, schema: ponder.schema, isComplete, log }));
+}
 
 const indexBuild = ponder.isIndexer
   ? buildIndexes({
@@ -87,6 +99,26 @@ const indexBuild = ponder.isIndexer
     })
   : undefined;
 if (indexBuild !== undefined) ponder.onStop(indexBuild.stop);
+
+// A reader of a stable name serves the index that it points to.
+const shown = ponder.isIndexer ? undefined : watchShownSchema(ponder.schema, database, log);
+if (shown !== undefined) ponder.onStop(shown.stop);
+const servedSchema = () => shown?.current() ?? ponder.schema;
+
+if (ponder.isIndexer && !ponder.isEmbedded) {
+  const isReady = async () => {
+    const [built] = await database.row(
+      `SELECT ${builtIndexesSql(ponder.schema)}`,
+      [],
+      AbortSignal.timeout(30_000),
+    );
+    return !isBackfilling() && areIndexesBuilt(built);
+  };
+  const name = config.switchesWhenReady ? config.stableSchema : undefined;
+  ponder.onStop(
+    takeOverWhenReady({ schema: ponder.schema, name }, { run: ponder.writeSlowly, isReady, log }),
+  );
+}
 
 const v2 = v2ContractsOf(config.datasources);
 
@@ -102,7 +134,13 @@ ponder.onStop(() => {
 });
 
 const common = {
-  config: { ...config, indexedChainIds: config.chains.map(({ id }) => id) },
+  config: {
+    ...config,
+    indexedChainIds: config.chains.map(({ id }) => id),
+    get databaseSchema() {
+      return servedSchema();
+    },
+  },
   plugins: config.plugins,
   versions,
   labelSource: labelsVersion.current,
@@ -158,7 +196,7 @@ const bodyOfSubgraph = {
 guardNextServer(http, {
   ...createProgress(sqlClient, {
     isBackfilling,
-    indexes: { sql: builtIndexesSql(ponder.schema), areBuilt: areIndexesBuilt },
+    indexes: { sql: () => builtIndexesSql(servedSchema()), areBuilt: areIndexesBuilt },
     headers: commonHeaders(versions.nsIndexer),
   }),
   bodyLimitOf: (path) => (path.startsWith("/subgraph") ? bodyOfSubgraph : bodyOfRest),

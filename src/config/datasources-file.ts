@@ -118,8 +118,11 @@ function isPartOf(part: string, name: string): boolean {
 export function isNear(one: string, other: string): boolean {
   if (one.replace(/\d/g, "") === other.replace(/\d/g, "")) return false;
   if (one.toLowerCase() === other.toLowerCase()) return true;
-  if (Math.abs(one.length - other.length) > 1 || one.length < 5) return false;
-  // Levenshtein's distance, row by row.
+  return Math.abs(one.length - other.length) <= 1 && one.length >= 5 && distanceOf(one, other) <= 2;
+}
+
+/** How many letters have to be changed, added or left out until one text is the other (Levenshtein). */
+export function distanceOf(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, place) => place);
   for (const [i, letter] of [...one].entries()) {
     const next = [i + 1];
@@ -129,7 +132,7 @@ export function isNear(one: string, other: string): boolean {
     }
     row = next;
   }
-  return (row.at(-1) ?? 0) <= 2;
+  return row.at(-1) ?? 0;
 }
 
 function patched(

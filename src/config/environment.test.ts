@@ -63,6 +63,7 @@ test("reads the minimal environment with the documented defaults", () => {
     rpcCrossCheckPercent: 1,
     pgliteDirectory: ".ponder/pglite",
     databaseSchema: "public",
+    switchesWhenReady: false,
     subgraphLimits: documentedLimits,
     port: 42069,
     logLevel: "info",
@@ -157,6 +158,14 @@ describe("refused alone", () => {
     ["a database without schema", { DATABASE_URL: "postgresql://u:p@host:1/db" }, "DATABASE_SCHEMA"],
     ["the RPC cache's schema", { DATABASE_SCHEMA: "ponder_sync" }, "ponder_sync"],
     ["a schema name over 45 characters", { DATABASE_SCHEMA: "s".repeat(46) }, "45"],
+    [
+      "a stable name that is the index's schema",
+      { DATABASE_SCHEMA: "a", DATABASE_STABLE_SCHEMA: "a" },
+      "of its own",
+    ],
+    ["a stable name over 45 characters", { DATABASE_STABLE_SCHEMA: "s".repeat(46) }, "45"],
+    ["taking over no name", { SWITCH_WHEN_READY: "true" }, "DATABASE_STABLE_SCHEMA only"],
+    ["Ponder's own views", { DATABASE_VIEWS_SCHEMA: "live" }, "Set DATABASE_STABLE_SCHEMA"],
     ["no RPC URL", { RPC_URL_1: "" }, "RPC_URL_1"],
     ["only a websocket", { RPC_URL_1: "wss://rpc.example" }, "http(s)"],
     [

@@ -9,7 +9,7 @@ import { type LabelSetPin, labelSetIdPattern, labelSetIdRule } from "../labels/l
 import { blockRangeFaults, chainsFrom, type IndexedChain } from "./chains.ts";
 import { applyDatasourcesFile } from "./datasources-file.ts";
 import { type SubgraphLimits, subgraphLimitsFrom } from "./limits.ts";
-import { indexedChainIds, missingDatasources, type PluginId, pluginIds } from "./plugins.ts";
+import { indexedChainIds, namespaceFaults, type PluginId, pluginsFrom } from "./plugins.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -38,6 +38,10 @@ export type Config = {
   databaseUrl?: string;
   pgliteDirectory: string;
   databaseSchema: string;
+  /** Schema of views on the index that readers are served from; `npm run db -- switch` points it to another index. */
+  stableSchema?: string;
+  /** Whether this index takes over `stableSchema` by itself, once it has caught up. */
+  switchesWhenReady: boolean;
   subgraphLimits: SubgraphLimits;
   port: number;
   /** Address that the API listens on; undefined: all of the machine's. */
@@ -94,6 +98,11 @@ const variables = z.object({
       'DATABASE_SCHEMA must not be "ponder_sync": the RPC cache lives there.',
     )
     .optional(),
+  DATABASE_STABLE_SCHEMA: z
+    .string()
+    .regex(/^[^\0"]{1,45}$/, "DATABASE_STABLE_SCHEMA must be 1 to 45 characters.")
+    .optional(),
+  SWITCH_WHEN_READY: oneOf("SWITCH_WHEN_READY", ["true", "false"]).default("false"),
   START_BLOCK: decimal("START_BLOCK", 0).optional(),
   END_BLOCK: decimal("END_BLOCK", 0).optional(),
   PORT: decimal("PORT", 1, 65_535).default(42_069),
@@ -158,6 +167,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
       "DATABASE_SCHEMA is missing. Each indexing service needs a schema of its own in the database, for example names_v1.",
     );
   }
+  faults.push(...stableSchemaFaults(sound, given));
   if (faults.length > 0 || !parsed.success) throw new ConfigurationError(faults);
 
   return {
@@ -177,6 +187,10 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
     ...(parsed.data.DATABASE_URL === undefined ? {} : { databaseUrl: parsed.data.DATABASE_URL }),
     pgliteDirectory: parsed.data.PGLITE_DIRECTORY,
     databaseSchema: parsed.data.DATABASE_SCHEMA ?? "public",
+    ...(parsed.data.DATABASE_STABLE_SCHEMA === undefined
+      ? {}
+      : { stableSchema: parsed.data.DATABASE_STABLE_SCHEMA }),
+    switchesWhenReady: parsed.data.SWITCH_WHEN_READY === "true",
     subgraphLimits,
     port: parsed.data.PORT,
     ...(parsed.data.API_HOST === undefined ? {} : { host: parsed.data.API_HOST }),
@@ -211,39 +225,6 @@ function datasourcesFrom(
   }
 }
 
-function pluginsFrom(
-  text: string | undefined,
-  isSubgraphCompatible: boolean,
-  datasources: Namespace,
-  faults: string[],
-): PluginId[] {
-  if (text === undefined) {
-    if (isSubgraphCompatible) return ["subgraph"];
-    return pluginIds.filter((id) => missingDatasources(id, datasources).length === 0);
-  }
-  const ids = text.split(",").map((id) => id.trim());
-  const unknown = ids.filter((id) => !pluginIds.some((plugin) => plugin === id));
-  if (unknown.length > 0) {
-    faults.push(
-      `Unknown plugin in PLUGINS: ${unknown.map((id) => `"${id}"`).join(", ")}. Choose from: ${pluginIds.join(", ")}.`,
-    );
-  }
-  const repeated = [...new Set(ids.filter((id, i) => ids.indexOf(id) !== i))];
-  if (repeated.length > 0)
-    faults.push(`PLUGINS names ${repeated.join(", ")} more than once. Name each plugin once.`);
-  return pluginIds.filter((id) => ids.includes(id)).sort((a, b) => ids.indexOf(a) - ids.indexOf(b));
-}
-
-function namespaceFaults(namespace: NamespaceId, datasources: Namespace, active: PluginId[]): string[] {
-  return active.flatMap((plugin) => {
-    const missing = missingDatasources(plugin, datasources);
-    if (missing.length === 0) return [];
-    return [
-      `Plugin "${plugin}" needs ${missing.join(", ")}, which namespace "${namespace}" lacks. Take it out of PLUGINS or add the contracts in DATASOURCES_FILE.`,
-    ];
-  });
-}
-
 function compatibilityFaults(
   { NAMESPACE, LABEL_SET_ID, LABEL_SET_VERSION }: Partial<Variables>,
   active: PluginId[],
@@ -261,6 +242,20 @@ function compatibilityFaults(
       `SUBGRAPH_COMPAT=true goes with label set ${sets.join(" or ")}, version 0, only. Fix LABEL_SET_ID and LABEL_SET_VERSION.`,
     );
   }
+  return faults;
+}
+
+function stableSchemaFaults(
+  { DATABASE_URL, DATABASE_SCHEMA, DATABASE_STABLE_SCHEMA: name, SWITCH_WHEN_READY }: Partial<Variables>,
+  given: Environment,
+): string[] {
+  const faults: string[] = [];
+  if (name !== undefined && (name === DATABASE_SCHEMA || ["public", "ponder_sync"].includes(name)))
+    faults.push(`DATABASE_STABLE_SCHEMA must be a name of its own, for example names; it is "${name}".`);
+  if (SWITCH_WHEN_READY === "true" && (name === undefined || DATABASE_URL === undefined))
+    faults.push("SWITCH_WHEN_READY=true goes with DATABASE_URL and DATABASE_STABLE_SCHEMA only.");
+  if (given["DATABASE_VIEWS_SCHEMA"] !== undefined)
+    faults.push("DATABASE_VIEWS_SCHEMA is not used. Set DATABASE_STABLE_SCHEMA.");
   return faults;
 }
 

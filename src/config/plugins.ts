@@ -51,6 +51,41 @@ export function indexedChainIds(active: readonly PluginId[], namespace: Namespac
   return [...new Set(chainIds)];
 }
 
+/** The plugins that PLUGINS names, in its order; all that the namespace has contracts for if it is unset. Adds what is wrong to `faults`. */
+export function pluginsFrom(
+  text: string | undefined,
+  isSubgraphCompatible: boolean,
+  datasources: Namespace,
+  faults: string[],
+): PluginId[] {
+  if (text === undefined) {
+    if (isSubgraphCompatible) return ["subgraph"];
+    return pluginIds.filter((id) => missingDatasources(id, datasources).length === 0);
+  }
+  const ids = text.split(",").map((id) => id.trim());
+  const unknown = ids.filter((id) => !pluginIds.some((plugin) => plugin === id));
+  if (unknown.length > 0) {
+    faults.push(
+      `Unknown plugin in PLUGINS: ${unknown.map((id) => `"${id}"`).join(", ")}. Choose from: ${pluginIds.join(", ")}.`,
+    );
+  }
+  const repeated = [...new Set(ids.filter((id, i) => ids.indexOf(id) !== i))];
+  if (repeated.length > 0)
+    faults.push(`PLUGINS names ${repeated.join(", ")} more than once. Name each plugin once.`);
+  return pluginIds.filter((id) => ids.includes(id)).sort((a, b) => ids.indexOf(a) - ids.indexOf(b));
+}
+
+/** What plugins need that the namespace lacks, a sentence for each. */
+export function namespaceFaults(namespace: string, datasources: Namespace, active: PluginId[]): string[] {
+  return active.flatMap((plugin) => {
+    const missing = missingDatasources(plugin, datasources);
+    if (missing.length === 0) return [];
+    return [
+      `Plugin "${plugin}" needs ${missing.join(", ")}, which namespace "${namespace}" lacks. Take it out of PLUGINS or add the contracts in DATASOURCES_FILE.`,
+    ];
+  });
+}
+
 function readsOf(plugin: PluginId): Reads {
   return crossingIds.some((id) => id === plugin) ? crossingReads[plugin as CrossingId] : deploymentReads;
 }

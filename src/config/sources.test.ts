@@ -26,6 +26,7 @@ const config: Config = {
   rpcCrossCheckPercent: 1,
   pgliteDirectory: "memory",
   databaseSchema: "public",
+  switchesWhenReady: false,
   subgraphLimits: defaultSubgraphLimits,
   port: 42069,
   logLevel: "info",

@@ -18,6 +18,8 @@ type Section =
   | "When the disk is full"
   | "When another indexer holds the schema"
   | "When the index differs from the chain"
+  | "Upgrade without downtime"
+  | "Compare two indexes"
   | "After a kill";
 
 /** Where operators read on: a sentence for messages that ask them to act, or say what is waited for. */

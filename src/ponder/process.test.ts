@@ -29,7 +29,7 @@ function globalsOf({ command = "start", admin = undefined as unknown } = {}) {
       shutdown,
       apiShutdown: shutdown,
     },
-    PONDER_NAMESPACE_BUILD: { schema: "names", viewsSchema: undefined },
+    PONDER_NAMESPACE_BUILD: { schema: "names" },
     PONDER_INDEXING_BUILD: {
       chains: [
         { id: 1, name: "mainnet", rpc: "https://rpc/secret" },
@@ -74,7 +74,7 @@ test("describes the process it is in", () => {
   const ponder = ponderProcess(scope);
   expect(ponder.isIndexer).toBe(true);
   expect(ponderProcess(globalsOf({ command: "serve" }).scope).isIndexer).toBe(false);
-  expect([ponder.schema, ponder.viewsSchema]).toEqual(["names", undefined]);
+  expect(ponder.schema).toBe("names");
   expect(ponder.ofChain({ mainnet: "a", base: "b" }, 8453)).toBe("b");
   expect(ponder.ofChain({ mainnet: "a", base: "b" }, 10)).toBeUndefined();
   ponder.onStop(() => undefined);

@@ -46,7 +46,7 @@ const apiGlobals = z.object({
     shutdown,
     apiShutdown: shutdown,
   }),
-  PONDER_NAMESPACE_BUILD: z.object({ schema: z.string(), viewsSchema: z.string().optional() }),
+  PONDER_NAMESPACE_BUILD: z.object({ schema: z.string() }),
   PONDER_INDEXING_BUILD: z.object({ chains: z.array(z.object({ id: z.number(), name: z.string() })) }),
   PONDER_DATABASE: z.object({
     driver: z.discriminatedUnion("dialect", [
@@ -76,7 +76,6 @@ export type PonderProcess = {
   /** Whether the database is PGlite, which no other process can read. */
   isEmbedded: boolean;
   schema: string;
-  viewsSchema: string | undefined;
   /** Picks a chain's value out of those that Ponder keys by chain names, such as its clients. */
   ofChain<T>(byName: Readonly<Record<string, T>>, chainId: number): T | undefined;
   /** Sync figures by chain id, as they are now. */
@@ -107,7 +106,6 @@ export function ponderProcess(scope: unknown): PonderProcess {
     isIndexer: options.command !== "serve",
     isEmbedded: driver.dialect === "pglite",
     schema: PONDER_NAMESPACE_BUILD.schema,
-    viewsSchema: PONDER_NAMESPACE_BUILD.viewsSchema,
     ofChain: (byName, chainId) => byName[names.get(chainId) ?? ""],
     readMetrics: () => readSyncMetrics(metrics, chains),
     write: (text, values) => writable.query(text, values),

@@ -28,7 +28,7 @@ afterEach(() => {
 async function serve(sqlClient: SqlClient, isBackfilling = () => false) {
   const headers = { "x-nsnode-version": "1.5.1" };
   const indexes = {
-    sql: "(SELECT count(*)::text FROM pg_indexes WHERE indexname = 'by_owner')",
+    sql: () => "(SELECT count(*)::text FROM pg_indexes WHERE indexname = 'by_owner')",
     areBuilt: (built: string | null) => built === "1",
   };
   const progress = createProgress(sqlClient, { isBackfilling, indexes, headers });

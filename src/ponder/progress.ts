@@ -24,7 +24,7 @@ type ProgressOptions = {
   /** True while the status says so, also of a range whose last blocks are not final yet. */
   isBackfilling: () => boolean;
   /** The indexes for queries: SQL for how many there are, as a text, and whether that is all. */
-  indexes: { sql: string; areBuilt: (built: string | null) => boolean };
+  indexes: { sql: () => string; areBuilt: (built: string | null) => boolean };
   /** The headers of every response. */
   headers: Readonly<Record<string, string>>;
 };
@@ -40,10 +40,9 @@ export function createProgress(
   client: SqlClient,
   { isBackfilling, indexes, headers }: ProgressOptions,
 ): Pick<Surface, "respond" | "isDatabaseAway"> {
-  const sql = progressSql(indexes.sql);
   let reading: Promise<z.infer<typeof progress>> | undefined;
   const read = () => {
-    reading ??= readText(client, sql, responseMs)
+    reading ??= readText(client, progressSql(indexes.sql()), responseMs)
       .then((text) => expectOfPonder(progress, JSON.parse(String(text)), "_ponder_meta"))
       .finally(() => {
         reading = undefined;

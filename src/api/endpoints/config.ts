@@ -11,7 +11,8 @@ export type ConfigContext = {
     plugins: readonly string[];
     isSubgraphCompatible: boolean;
     labelSet: { labelSetId: string; labelSetVersion: number };
-    databaseSchema: string;
+    /** Schema of the index that is served now: a reader of a stable name follows it. */
+    readonly databaseSchema: string;
     /** Every indexed chain, in the order in which the plugins first name it. */
     indexedChainIds: readonly number[];
   };
@@ -53,8 +54,6 @@ export const config = endpoint({
   handle: ({ config, versions, labelSource }: ConfigContext) => {
     const { labelSetId, labelSetVersion } = config.labelSet;
     const lasting = {
-      indexedChainIds: [...config.indexedChainIds],
-      databaseSchemaName: config.databaseSchema,
       isSubgraphCompatible: config.isSubgraphCompatible,
       labelSet: { labelSetId, labelSetVersion },
       namespace: config.namespace,
@@ -63,7 +62,11 @@ export const config = endpoint({
     return () => {
       const { version, schemaVersion } = labelSource();
       const versionInfo = { ...versions, nsRainbow: version, nsRainbowSchema: schemaVersion };
-      return { status: 200, body: { ...lasting, versionInfo } };
+      const served = {
+        indexedChainIds: [...config.indexedChainIds],
+        databaseSchemaName: config.databaseSchema,
+      };
+      return { status: 200, body: { ...served, ...lasting, versionInfo } };
     };
   },
 });

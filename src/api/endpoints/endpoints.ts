@@ -1,4 +1,5 @@
 import type { Endpoint } from "../rest/endpoint.ts";
+import { checksum } from "./checksum.ts";
 import { config } from "./config.ts";
 import { indexingStatus, realtime } from "./indexing-status.ts";
 import { nameSales } from "./name-sales.ts";
@@ -17,6 +18,7 @@ const list = [
   config,
   indexingStatus,
   ...realtime,
+  checksum,
   ...registrarActions,
   nameTokens,
   nameSales,

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { Requests } from "./counts.ts";
+import type { Requests } from "./facts.ts";
 import { facts, type Html, section, table } from "./layout.ts";
 import { bytes, count, decimal, hash } from "./text.ts";
 

@@ -8,8 +8,7 @@ import { type Database, type DatabaseSize, readSize, shared } from "../database/
 import type { ConfigContext } from "../endpoints/config.ts";
 import { isBackfilled, project, type Snapshot } from "../status/snapshot.ts";
 import type { StatusSource } from "../status/status-source.ts";
-import { chainFacts, indexedBlock, type Work, workOfAll } from "./chain-facts.ts";
-import { type Counts, readCounts } from "./counts.ts";
+import { type Counts, chainFacts, indexedBlock, readCounts, type Work, workOfAll } from "./facts.ts";
 import { type Frame, facts, type Html, page, policy, section, table } from "./layout.ts";
 import { listOf, type Row } from "./name-page.ts";
 import { newestSql } from "./name-sql.ts";

@@ -34,6 +34,7 @@ test("lists every REST endpoint once", () => {
     "/api/indexing-status",
     "/amirealtime",
     "/api/realtime",
+    "/api/checksum",
     "/api/registrar-actions",
     "/api/registrar-actions/{parentNode}",
     "/api/name-tokens",

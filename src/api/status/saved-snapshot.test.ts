@@ -1,13 +1,9 @@
 import { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import type { WriteStatement } from "../../ponder/process.ts";
+import { createWords, keepWord } from "../../ponder/stored-indexes.ts";
 import { createDatabase } from "../database/client.ts";
-import {
-  createSnapshotTable,
-  createSnapshotView,
-  readSavedSnapshot,
-  saveSnapshot,
-} from "./saved-snapshot.ts";
+import { readSavedSnapshot } from "./saved-snapshot.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 const client = new PGlite();
@@ -59,23 +55,23 @@ const following: Snapshot = {
 
 test("reads no snapshot if none was ever saved", async () => {
   expect(await read()).toBeUndefined();
-  await createSnapshotTable(write, "names");
+  await createWords(write, "names");
   expect(await read()).toBeUndefined();
 });
 
 test("reads back the newest snapshot, member for member in its order", async () => {
-  await createSnapshotTable(write, "names");
-  await createSnapshotTable(write, "names");
-  await saveSnapshot(write, "names", { ...following, snapshotTime: 1768400406 });
-  await saveSnapshot(write, "names", following);
+  await createWords(write, "names");
+  await createWords(write, "names");
+  await keepWord(write, "names", "indexing", { ...following, snapshotTime: 1768400406 });
+  await keepWord(write, "names", "indexing", following);
   const saved = await read();
   expect(JSON.stringify(saved?.snapshot)).toBe(JSON.stringify(following));
   expect((await client.query("select * from _indexing_status")).rows).toHaveLength(1);
 });
 
 test("reads when a snapshot was saved and how old it is, by the clock of the database", async () => {
-  await createSnapshotTable(write, "names");
-  await saveSnapshot(write, "names", following);
+  await createWords(write, "names");
+  await keepWord(write, "names", "indexing", following);
   await client.exec("update _indexing_status set saved_at = '2026-01-14T14:20:11.75Z'");
   const { rows } = await client.query<{ age: number }>(
     "select extract(epoch from now() - '2026-01-14T14:20:11.75Z')::float as age",
@@ -85,24 +81,16 @@ test("reads when a snapshot was saved and how old it is, by the clock of the dat
   expect(Math.abs((saved?.age ?? 0) - (rows[0]?.age ?? 0))).toBeLessThan(60);
 });
 
-test("is found through the schema of the views", async () => {
-  await createSnapshotTable(write, "names");
-  await saveSnapshot(write, "names", following);
-  await createSnapshotView(write, "names", "live");
-  await client.exec("set search_path = live");
-  expect((await read())?.snapshot).toEqual(following);
-});
-
 test("takes any schema name", async () => {
   await client.exec(`drop schema if exists "a ""b; c" cascade; create schema "a ""b; c"`);
-  await createSnapshotTable(write, 'a "b; c');
-  await saveSnapshot(write, 'a "b; c', following);
+  await createWords(write, 'a "b; c');
+  await keepWord(write, 'a "b; c', "indexing", following);
   await client.exec(`set search_path = "a ""b; c"`);
   expect((await read())?.snapshot).toEqual(following);
 });
 
 test("rejects a snapshot of another format", async () => {
-  await createSnapshotTable(write, "names");
+  await createWords(write, "names");
   await client.exec(`insert into _indexing_status values ('indexing', '{"strategy":"omnichain"}', now())`);
   await expect(read()).rejects.toThrow("slowestChainIndexingCursor");
 });

@@ -239,7 +239,6 @@ function processOf(rest: Partial<PonderProcess>) {
   const process: PonderProcess = {
     isIndexer: true,
     schema: "names",
-    viewsSchema: undefined,
     isEmbedded: false,
     ofChain: (byName, chainId) => (chainId === 1 ? byName["mainnet"] : undefined),
     readMetrics: async () =>
@@ -276,6 +275,7 @@ const broken: BlockClient = {
 const open = ({ process, logged }: ReturnType<typeof processOf>, mainnet = node, endBlock?: number) =>
   openStatus({
     process,
+    description: { release: "1.5.1", namespace: "mainnet", plugins: ["subgraph"] },
     registry,
     log: (_, message) => logged.push(message),
     database,

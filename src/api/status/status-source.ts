@@ -3,15 +3,10 @@ import { type Log, seeOperations } from "../../log/json-log.ts";
 import { type BlockRef, readCheckpoints } from "../../ponder/checkpoints.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
 import type { RowReader } from "../../ponder/sql-client.ts";
+import { createWords, type Description, keepWord } from "../../ponder/stored-indexes.ts";
 import type { StatusChain } from "./facts.ts";
 import { createFindBlock, createIndexerStatus, type FetchBlock } from "./facts.ts";
-import {
-  createSnapshotTable,
-  createSnapshotView,
-  type Reading,
-  readSavedSnapshot,
-  saveSnapshot,
-} from "./saved-snapshot.ts";
+import { type Reading, readSavedSnapshot } from "./saved-snapshot.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { brokenInvariants, isBackfilled } from "./snapshot.ts";
 
@@ -170,7 +165,7 @@ export function openStatus(options: StatusOptions): StatusSource {
     ? createStatusSource({
         read: indexerReader(options),
         // No other process can read an embedded database.
-        save: process.isEmbedded ? undefined : createSaver(process),
+        save: process.isEmbedded ? undefined : createSaver(process, options.description),
         fault,
         log,
       })
@@ -186,6 +181,8 @@ export function openStatus(options: StatusOptions): StatusSource {
 
 type StatusOptions = {
   process: PonderProcess;
+  /** What other processes are told of the index. */
+  description: Description;
   database: RowReader;
   /** By Ponder's names of the chains. */
   clients: Readonly<Record<string, BlockClient>>;
@@ -264,19 +261,15 @@ async function fetchBlockRef(client: BlockClient, number: number): Promise<Block
   }
 }
 
-function createSaver({ write, schema, viewsSchema }: PonderProcess) {
-  let hasTable = false;
-  let hasView = viewsSchema === undefined;
-
+function createSaver({ write, schema }: PonderProcess, description: Description) {
+  let isDescribed = false;
   return async (snapshot: Snapshot): Promise<void> => {
-    if (!hasTable) await createSnapshotTable(write, schema);
-    hasTable = true;
-    await saveSnapshot(write, schema, snapshot);
-
-    // ponder: the schema of the views is created when the backfill is complete.
-    if (viewsSchema === undefined || hasView || !isBackfilled(snapshot)) return;
-    await createSnapshotView(write, schema, viewsSchema);
-    hasView = true;
+    if (!isDescribed) {
+      await createWords(write, schema);
+      await keepWord(write, schema, "description", description);
+    }
+    isDescribed = true;
+    await keepWord(write, schema, "indexing", snapshot);
   };
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEndpoint, createLoadedDatabase } from "../../../test/support/subgraph/endpoint.ts";
 import { type Entity, readDump } from "../../../test/support/subgraph/entities.ts";
-import { exampleQueries } from "./example-queries.ts";
+import { exampleQueries } from "./graphiql.ts";
 import { entityTypes } from "./schema/entities.ts";
 
 const dump = readDump(new URL("../../../test/fixtures/chain-a-entities.json.gz", import.meta.url));

@@ -1,3 +1,4 @@
+import type { Registry } from "prom-client";
 import type { BlockRef } from "../../ponder/checkpoints.ts";
 import type { FetchedLogs } from "../../ponder/process.ts";
 import type { ChainSnapshot, Snapshot } from "../status/snapshot.ts";
@@ -70,4 +71,67 @@ function logsBetween({ from, to, byThousand }: FetchedLogs, first: number, last:
     if (overlap > 0) sum += (logs * overlap) / (end - begin + 1);
   }
   return sum;
+}
+
+type Value = { value: number; labels: Record<string, string | number>; metricName?: string };
+
+/** Requests to a chain's nodes by one method. `units`: compute units of the answered ones. */
+export type Requests = { chain: string; method: string; answered: number; failed: number; units: number };
+
+/** What the indexing process has counted since it started. A reader counts nothing of it. */
+export type Counts = Awaited<ReturnType<typeof readCounts>>;
+
+// Compute units of a request as Alchemy lists them; docs/operations.md has the source.
+const unitsOf: Record<string, number> = { eth_chainId: 0, eth_getLogs: 60, eth_call: 26 };
+const otherUnits = 20;
+
+/** Reads the counts from the metrics of this process. */
+export async function readCounts(registry: Registry | undefined) {
+  const values = async (metric: string) =>
+    ((await registry?.getSingleMetric(metric)?.get())?.values ?? []) as Value[];
+  const sum = async (...metrics: string[]) => {
+    const all = await Promise.all(metrics.map(values));
+    return all.flat().reduce((total, { value }) => total + value, 0);
+  };
+  const labels = await Promise.all(
+    ["healed", "unknown", "cache_hits", "outages", "waiting"].map((name) => sum(`names_labels_${name}`)),
+  );
+  const [healed = 0, unknown = 0, cached = 0, outages = 0, waiting = 0] = labels;
+  const historical = (name: string) => `ponder_historical_${name}`;
+  return {
+    events: await sum("ponder_indexing_completed_events"),
+    reorganizations: await sum("ponder_realtime_reorg_total"),
+    /** Blocks of the backfill: all, and those that are there. */
+    blocks: {
+      all: await sum(historical("total_blocks")),
+      fetched: await sum(historical("cached_blocks"), historical("completed_blocks")),
+    },
+    requests: requestsIn(
+      (await values("ponder_rpc_request_duration")).filter(({ metricName }) =>
+        metricName?.endsWith("_count"),
+      ),
+      await values("ponder_rpc_request_error_total"),
+    ),
+    anomalies: (await values("names_anomalies_total")).map(({ labels, value }) => ({
+      kind: String(labels["anomaly"]),
+      count: value,
+    })),
+    labels: { healed, unknown, cached, outages, waiting },
+  };
+}
+
+function requestsIn(answered: readonly Value[], failed: readonly Value[]): Requests[] {
+  const found = new Map<string, Requests>();
+  const add = ({ labels, value }: Value, member: "answered" | "failed") => {
+    const [chain, method] = [String(labels["chain"]), String(labels["method"])];
+    const key = `${chain} ${method}`;
+    const entry = found.get(key) ?? { chain, method, answered: 0, failed: 0, units: 0 };
+    entry[member] += value;
+    found.set(key, entry);
+  };
+  for (const value of answered) add(value, "answered");
+  for (const value of failed) add(value, "failed");
+  return [...found.values()]
+    .map((entry) => ({ ...entry, units: entry.answered * (unitsOf[entry.method] ?? otherUnits) }))
+    .sort((a, b) => a.chain.localeCompare(b.chain) || b.answered - a.answered);
 }

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import type { IndexState } from "../src/ponder/stored-indexes.ts";
+import { describeIndexes, parseDb } from "./db.ts";
+
+test("reads what is asked for", () => {
+  expect(parseDb(["list"])).toEqual({ command: "list" });
+  const plain = { command: "switch", schema: "names_v2", name: undefined, isForced: false };
+  expect(parseDb(["switch", "names_v2"])).toEqual(plain);
+  const all = { ...plain, name: "live", isForced: true };
+  expect(parseDb(["switch", "--name", "live", "names_v2", "--force"])).toEqual(all);
+  expect(parseDb(["switch", "names_v2", "--name=live", "--force"])).toEqual(all);
+  expect(parseDb(["prune", "a", "b"])).toEqual({ command: "prune", schemas: ["a", "b"] });
+});
+
+test.each([
+  [[], ["A command is missing."]],
+  [["lst"], ['Unknown command "lst". The nearest is "list".']],
+  [["swich", "names_v2"], ['Unknown command "swich". The nearest is "switch".']],
+  [["list", "names_v2"], ['Unexpected argument "names_v2".']],
+  [["list", "--force"], ['Unknown option "--force".']],
+  [
+    ["switch", "--forse", "--name"],
+    ['Unknown option "--forse". The nearest is "--force".', "--name needs a stable name.", "got none"],
+  ],
+  [["switch", "a", "b"], ["switch takes one schema, got a, b."]],
+  [["switch", "a", "--name", "b", "--name", "c"], ["--name is given twice."]],
+  [["prune"], ["prune takes the schemas to drop, got none."]],
+])("lists everything wrong with %j", (args, faults) => {
+  for (const fault of faults) expect(() => parseDb(args)).toThrow(fault);
+});
+
+const index: IndexState = {
+  schema: "names_v1",
+  description: { release: "1.4.0", namespace: "mainnet", plugins: ["subgraph", "registrars"] },
+  buildId: "ee6cf54d7c",
+  bytes: 12_345_678_901,
+  state: "stopped",
+  isServable: true,
+  isAlive: false,
+  aliveAt: 1_700_000_000_000 - 7_200_000,
+  heads: [
+    { chain: "mainnet", chainId: 1, head: { number: 21_000_000, timestamp: 1_699_999_988 } },
+    { chain: "base", chainId: 8453, head: undefined },
+  ],
+  names: ["names"],
+  readers: { "10.0.0.3": 4 },
+};
+
+test("shows indexes as text", () => {
+  expect(describeIndexes([index], 1_700_000_000_000)).toBe(
+    [
+      "names_v1, release 1.4.0, build ee6cf54d7c, 12 GB, stopped 2 h ago",
+      "  mainnet: subgraph, registrars",
+      "  chain 1 (mainnet): block 21000000, 12 s old",
+      "  chain 8453 (base): no block yet",
+      "  served as names",
+      "  read from 10.0.0.3 (4 connections)",
+    ].join("\n"),
+  );
+  expect(describeIndexes([], 0)).toBe("The database has no index.");
+});

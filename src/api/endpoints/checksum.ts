@@ -1,0 +1,70 @@
+import { z } from "zod/v4";
+import { checksumEvery } from "../../ponder/checksum-sql.ts";
+import type { Database } from "../database/client.ts";
+import { endpoint } from "../rest/endpoint.ts";
+import { messageSchema } from "../rest/envelope.ts";
+import { ApiError } from "../rest/errors.ts";
+import { countSchema, secondsSchema, timestampParameter } from "../rest/values.ts";
+
+const hex = (digits: number) => z.string().regex(new RegExp(`^[0-9a-f]{${digits}}$`));
+
+const table = z.strictObject({ rows: countSchema, hash: hex(32) });
+const range = z.strictObject({ from: secondsSchema, to: secondsSchema });
+const stored = z.object({
+  found: z.object({ hash: hex(64), tables: z.record(z.string(), table) }).nullable(),
+  from: z.int().nullable(),
+  to: z.int().nullable(),
+});
+
+const schema = z.strictObject({
+  timestamp: secondsSchema.meta({
+    description:
+      "The rows are those of all events in blocks before this time, on every chain, none of which a reorganization takes back",
+  }),
+  hash: hex(64).meta({
+    description: "Equal for two indexes of one configuration and `timestamp` if all their rows are equal",
+  }),
+  tables: z
+    .record(z.string(), table)
+    .meta({ description: "Number of rows of each table, and a hash that no order of rows changes" }),
+  kept: range.meta({ description: "The times that can be asked for" }),
+});
+
+const tableSql = "SELECT to_regclass('_checksums')::text";
+const sql = `SELECT json_build_object('found', (SELECT json_build_object('hash', hash, 'tables', tables) FROM _checksums
+    WHERE timestamp <= coalesce(nullif($1, '')::bigint, until) AND until >= coalesce(nullif($1, '')::bigint, until)
+    ORDER BY timestamp DESC LIMIT 1),
+  'from', (SELECT min(timestamp) FROM _checksums), 'to', (SELECT max(until) FROM _checksums))::text`;
+
+/** GET /api/checksum. */
+export const checksum = endpoint({
+  path: "/api/checksum",
+  tag: "Meta",
+  summary: "Checksums of the rows",
+  description: `To find out whether two indexes of one configuration are equal, ask the one that is behind, then the other for its \`timestamp\`, and compare \`hash\`. Times are multiples of ${checksumEvery} seconds; an index with an end has one more, after its last block. Checksums are computed in the background once the backfill is over, and anew after a restart.`,
+  query: z.object({
+    timestamp: timestampParameter("timestamp")
+      .optional()
+      .meta({ description: "Unix seconds, a time that is `kept`; the newest unless given" }),
+  }),
+  needs: { index: "complete" },
+  answers: {
+    200: { description: "The checksums at a time", schema },
+    404: { description: "There is no checksum of this time, or none yet", schema: messageSchema },
+  },
+  handle:
+    ({ database }: { database: Database }) =>
+    async ({ query: { timestamp }, request }) => {
+      const [name] = await database.row(tableSql, [], request.raw.signal);
+      const values = [timestamp === undefined ? "" : String(timestamp)];
+      const [text] = name ? await database.row(sql, values, request.raw.signal) : [];
+      const { found, from, to } = stored.parse(JSON.parse(text ?? '{"found":null,"from":null,"to":null}'));
+      if (from === null || to === null)
+        throw new ApiError(404, { message: "There is no checksum yet: it is computed in the background." });
+      if (found === null)
+        throw new ApiError(404, {
+          message: `There is no checksum of ${timestamp}: ask for ${from} to ${to}.`,
+        });
+      return { status: 200, body: { timestamp: timestamp ?? to, ...found, kept: { from, to } } };
+    },
+});

@@ -1,0 +1,218 @@
+import { createHash } from "node:crypto";
+import { PGlite } from "@electric-sql/pglite";
+import fc from "fast-check";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { installChecksums, type TableChecksum, updateChecksums } from "./checksums.ts";
+import type { Statement } from "./sql-client.ts";
+
+let client: PGlite;
+beforeAll(async () => {
+  client = await PGlite.create();
+});
+afterAll(() => client?.close());
+const run: Statement = (text, values) => client.query(text, values);
+
+const start = 1_700_000_400;
+const checkpoint = (time: number) =>
+  `${time}${"1".padStart(16, "0")}${"1".padStart(16, "0")}${"9".repeat(33)}`;
+
+// As Ponder 0.17 creates them (database/actions.js).
+const reorgTrigger = (operation: string, row: string, code: number) =>
+  `IF TG_OP = '${operation}' THEN INSERT INTO names._reorg__thing (id, list, value, operation, checkpoint)
+     VALUES (${row}.id, ${row}.list, ${row}.value, ${code}, '${"9".repeat(75)}'); END IF;`;
+const createTrigger = `CREATE OR REPLACE TRIGGER reorg AFTER INSERT OR UPDATE OR DELETE ON names.thing FOR EACH ROW EXECUTE PROCEDURE names.note()`;
+
+beforeEach(async () => {
+  await client.exec(`
+    DROP SCHEMA IF EXISTS names CASCADE; CREATE SCHEMA names;
+    CREATE TABLE names._ponder_meta (key text PRIMARY KEY, value jsonb NOT NULL);
+    INSERT INTO names._ponder_meta VALUES ('app', '{"is_ready": 0}');
+    CREATE TABLE names._ponder_checkpoint (chain_name text PRIMARY KEY, chain_id bigint, safe_checkpoint varchar(75),
+      latest_checkpoint varchar(75), finalized_checkpoint varchar(75));
+    CREATE TABLE names.thing (value numeric(78), id text PRIMARY KEY, list text[]);
+    CREATE TABLE names._reorg__thing (value numeric(78), id text, list text[], operation_id serial PRIMARY KEY,
+      operation int NOT NULL, checkpoint varchar(75) NOT NULL);
+    CREATE FUNCTION names.note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      ${reorgTrigger("INSERT", "NEW", 0)} ${reorgTrigger("UPDATE", "OLD", 1)} ${reorgTrigger("DELETE", "OLD", 2)} RETURN NULL; END $$`);
+  await installChecksums(run, "names");
+  await client.exec(
+    `INSERT INTO names._ponder_checkpoint VALUES ('mainnet', 1, '${checkpoint(start)}', '${checkpoint(start)}', '${checkpoint(start)}')`,
+  );
+});
+
+const setReady = (isReady: number) =>
+  client.exec(`UPDATE names._ponder_meta SET value = '{"is_ready": ${isReady}}'`);
+const goLive = async () => {
+  await client.exec(createTrigger);
+  await setReady(1);
+};
+const put = (id: string, value: number, list: string | null = null) =>
+  client.query(
+    "INSERT INTO names.thing (id, value, list) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET value = excluded.value, list = excluded.list",
+    [id, value, list === null ? null : [list]],
+  );
+const drop = (id: string) => client.query("DELETE FROM names.thing WHERE id = $1", [id]);
+const commitBlock = (time: number) =>
+  client.exec(`
+    UPDATE names._reorg__thing SET checkpoint = '${checkpoint(time)}' WHERE checkpoint = '${"9".repeat(75)}';
+    UPDATE names._ponder_checkpoint SET latest_checkpoint = '${checkpoint(time)}'`);
+const finalize = (time: number) =>
+  client.exec(`
+    UPDATE names._ponder_checkpoint SET finalized_checkpoint = '${checkpoint(time)}', safe_checkpoint = '${checkpoint(time)}';
+    DELETE FROM names._reorg__thing WHERE checkpoint <= '${checkpoint(time)}'`);
+const revert = (time: number) =>
+  client.exec(`
+    DROP TRIGGER reorg ON names.thing;
+    WITH reverted1 AS (DELETE FROM names._reorg__thing WHERE checkpoint > '${checkpoint(time)}' RETURNING *),
+    reverted2 AS (SELECT id, min(operation_id) AS operation_id FROM reverted1 GROUP BY id),
+    reverted3 AS (SELECT reverted1.* FROM reverted2 JOIN reverted1 USING (id, operation_id)),
+    inserted AS (DELETE FROM names.thing t WHERE EXISTS (SELECT FROM reverted3 r WHERE r.id = t.id AND r.operation = 0) RETURNING *)
+    INSERT INTO names.thing SELECT value, id, list FROM reverted3 WHERE operation > 0
+      ON CONFLICT (id) DO UPDATE SET value = excluded.value, list = excluded.list;
+    ${createTrigger}`);
+
+type Row = { value: number; list: string | null };
+
+/** The checksum of rows: the sum of the SHA-256 of their texts, in columns by name, its first sixteen bytes as two numbers. */
+function expected(rows: ReadonlyMap<string, Row>): TableChecksum {
+  let [high, low] = [0n, 0n];
+  for (const [id, { value, list }] of rows) {
+    const digest = createHash("sha256")
+      .update(`(${id},${list === null ? "" : `{${list}}`},${value})`)
+      .digest();
+    high += digest.readBigInt64BE(0);
+    low += digest.readBigInt64BE(8);
+  }
+  const hex = (half: bigint) => BigInt.asUintN(64, half).toString(16).padStart(16, "0");
+  return { rows: rows.size, hash: hex(high) + hex(low) };
+}
+
+async function results() {
+  await updateChecksums(run, "names");
+  const { rows } = await client.query<{ time: string; hash: string; tables: { thing: TableChecksum } }>(
+    "SELECT time::text, hash, tables FROM names._checksums, generate_series(timestamp, until, 600) AS time ORDER BY time",
+  );
+  return new Map(rows.map(({ time, tables }) => [Number(time), tables.thing]));
+}
+
+const step = fc.record({
+  kind: fc.constantFrom("block", "block", "block", "finalize", "revert", "look"),
+  seconds: fc.integer({ min: 1, max: 500 }),
+  writes: fc.array(
+    fc.record({
+      id: fc.constantFrom("a", "b", "c", "d"),
+      value: fc.nat(9),
+      list: fc.constantFrom(null, "x", "y"),
+      drops: fc.boolean(),
+    }),
+    { maxLength: 5 },
+  ),
+});
+
+test("is the sum over the rows at each time, through blocks, finalizations and reorganizations", {
+  timeout: 120_000,
+}, async () => {
+  let number = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
+      number += 1;
+      await client.exec(`DELETE FROM names._checksums; DELETE FROM names.thing; DROP TRIGGER IF EXISTS reorg ON names.thing;
+        DELETE FROM names._reorg__thing; DELETE FROM names._checksum_bases; DELETE FROM names._checksum_changes;
+        UPDATE names._ponder_meta SET value = '{"is_ready": 0}'`);
+      await finalize(start);
+      await commitBlock(start);
+      await put("a", 1);
+      await put("z", number, "x");
+      await goLive();
+      await updateChecksums(run, "names");
+      // The rows after each block, oldest first.
+      let history: { time: number; rows: ReadonlyMap<string, Row> }[] = [
+        {
+          time: start,
+          rows: new Map([
+            ["a", { value: 1, list: null }],
+            ["z", { value: number, list: "x" }],
+          ]),
+        },
+      ];
+      let [time, final] = [start, start];
+      const at = (before: number) => history.findLast((one) => one.time < before)?.rows ?? new Map();
+      for (const { kind, seconds, writes } of steps) {
+        if (kind === "block") {
+          time += seconds;
+          const rows = new Map(at(Number.POSITIVE_INFINITY));
+          for (const { id, value, list, drops } of writes) {
+            await (drops ? drop(id) : put(id, value, list));
+            if (drops) rows.delete(id);
+            else rows.set(id, { value, list });
+          }
+          await commitBlock(time);
+          history.push({ time, rows });
+        } else if (kind === "finalize") {
+          final = history.findLast((one) => one.time <= time - seconds && one.time >= final)?.time ?? final;
+          await finalize(final);
+        } else if (kind === "revert") {
+          const kept = Math.max(final, time - seconds);
+          await revert(kept);
+          history = history.filter((one) => one.time <= kept);
+          time = kept;
+        }
+        if (kind === "look") {
+          for (const [until, found] of await results())
+            expect({ until, ...found }).toEqual({ until, ...expected(at(until)) });
+        }
+      }
+      await finalize(time);
+      const found = await results();
+      for (const [until, one] of found) expect({ until, ...one }).toEqual({ until, ...expected(at(until)) });
+      const first = (Math.floor(start / 600) + 1) * 600;
+      expect(Math.max(0, ...found.keys())).toBe(time >= first ? Math.floor(time / 600) * 600 : 0);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test("differs when one value differs, and is that of all rows again after a restart that changed rows without notice", async () => {
+  await put("a", 1);
+  await goLive();
+  await updateChecksums(run, "names");
+  await finalize(start + 700);
+  const first = await results();
+  expect([...first.values()]).toEqual([expected(new Map([["a", { value: 1, list: null }]]))]);
+  // A restart catches up as a backfill does: without Ponder's triggers.
+  await setReady(0);
+  await client.exec("DROP TRIGGER reorg ON names.thing");
+  await put("a", 2);
+  await finalize(start + 1_400);
+  await updateChecksums(run, "names");
+  expect(await results()).toEqual(first);
+  await goLive();
+  await finalize(start + 2_100);
+  await updateChecksums(run, "names");
+  await finalize(start + 2_800);
+  const later = [...(await results()).values()].at(-1);
+  expect(later).toEqual(expected(new Map([["a", { value: 2, list: null }]])));
+  expect(later?.hash).not.toBe([...first.values()][0]?.hash);
+});
+
+test("never stops a finalization", async () => {
+  await put("a", 1);
+  await goLive();
+  await updateChecksums(run, "names");
+  await client.exec("ALTER TABLE names._checksum_changes ADD CHECK (rows <> 1)");
+  await put("b", 1);
+  await commitBlock(start + 10);
+  await finalize(start + 700);
+  expect((await client.query("SELECT FROM names._reorg__thing")).rows).toEqual([]);
+  expect((await client.query("SELECT FROM names._checksum_bases")).rows).toEqual([]);
+});
+
+test("has a last result for an index that is complete", async () => {
+  await put("a", 7, "x");
+  await setReady(1);
+  await updateChecksums(run, "names", { isComplete: true });
+  const { rows } = await client.query("SELECT timestamp::int AS time, hash, tables FROM names._checksums");
+  const thing = expected(new Map([["a", { value: 7, list: "x" }]]));
+  const hash = createHash("sha256").update(`thing 1 ${thing.hash}\n`).digest("hex");
+  expect(rows).toEqual([{ time: start + 1, hash, tables: { thing } }]);
+});

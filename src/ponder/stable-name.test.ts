@@ -1,0 +1,153 @@
+import { PGlite } from "@electric-sql/pglite";
+import { afterAll, beforeEach, expect, test } from "vitest";
+import type { Statement } from "./sql-client.ts";
+import { dropIndex, switchName, takeOverWhenReady } from "./stable-name.ts";
+import { createWords, keepWord, listIndexes, stableNames } from "./stored-indexes.ts";
+
+const client = new PGlite();
+const now = 1_700_000_000_000;
+// Several statements in one text are one transaction on a server.
+const run: Statement = async (text, values) => {
+  if (values !== undefined || !text.includes(";")) return client.query(text, values);
+  await client.exec(`BEGIN; ${text}; COMMIT`).catch(async (error) => {
+    await client.exec("ROLLBACK");
+    throw error;
+  });
+  return { rows: [] };
+};
+const checkpoint = (block: number) =>
+  `17000000${String(block).padStart(2, "0")}${"1".padStart(16, "0")}${String(block).padStart(16, "0")}${"9".repeat(33)}`;
+
+/** An index as Ponder leaves it: `isLocked` while its indexer runs. */
+async function createIndex(
+  schema: string,
+  block: number,
+  { isLocked = false, columns = "id text primary key" } = {},
+) {
+  const app = {
+    build_id: "b1",
+    is_ready: 1,
+    is_locked: Number(isLocked),
+    heartbeat_at: now,
+    table_names: ["domain", "resolver"],
+  };
+  await client.exec(`
+    create schema ${schema};
+    create table ${schema}._ponder_meta (key text primary key, value jsonb not null);
+    insert into ${schema}._ponder_meta values ('app', '${JSON.stringify(app)}');
+    create table ${schema}._ponder_checkpoint (chain_name text primary key, chain_id bigint, safe_checkpoint varchar(75),
+      latest_checkpoint varchar(75), finalized_checkpoint varchar(75));
+    insert into ${schema}._ponder_checkpoint values ('mainnet', 1, '${checkpoint(block)}', '${checkpoint(block)}', '${checkpoint(block)}');
+    create table ${schema}.domain (${columns}); create table ${schema}._reorg__domain (${columns}, operation int);
+    create table ${schema}.resolver (id text primary key);
+    insert into ${schema}.domain (id) values ('${schema}')`);
+  await createWords(run, schema);
+  await keepWord(run, schema, "description", {
+    release: "1.0.0",
+    namespace: "mainnet",
+    plugins: ["subgraph"],
+  });
+}
+
+beforeEach(async () => {
+  await client.exec(`
+    drop schema if exists names cascade; drop schema if exists mine cascade;
+    drop schema if exists v1 cascade; drop schema if exists v2 cascade`);
+});
+afterAll(() => client.close());
+
+const servable = (schema: string) => keepWord(run, schema, "servable", {});
+const served = async () => (await client.query("select id from names.domain")).rows;
+const to = (schema: string) => switchName(run, { schema, name: "names" }, { now: () => now });
+
+test("points a name to one index, then to another, and back", async () => {
+  await createIndex("v1", 10);
+  await createIndex("v2", 12, { columns: "extra int, id text primary key" });
+  await servable("v1");
+  await servable("v2");
+  expect(await to("v1")).toBeUndefined();
+  expect(await served()).toEqual([{ id: "v1" }]);
+  expect(await to("v2")).toBe("v1");
+  expect(await served()).toEqual([{ id: "v2" }]);
+  expect(await stableNames(run)).toEqual(new Map([["names", "v2"]]));
+  // Readers that ask for the new column would fail.
+  await expect(to("v1")).rejects.toThrow('what the index in "v1" lacks: domain.extra.');
+  expect(await switchName(run, { schema: "v1", name: "names" }, { isForced: true })).toBe("v2");
+  expect(await served()).toEqual([{ id: "v1" }]);
+  const [first, second] = await listIndexes(run, now);
+  expect([first?.names, second?.names]).toEqual([["names"], []]);
+  expect(first?.heads).toEqual([
+    { chain: "mainnet", chainId: 1, head: { number: 10, timestamp: 1_700_000_010 } },
+  ]);
+});
+
+test("keeps views of others on views that fit", async () => {
+  await createIndex("v1", 10);
+  await createIndex("v2", 12, { columns: "extra int, id text primary key" });
+  await servable("v1");
+  await servable("v2");
+  await to("v1");
+  await client.exec("create schema mine; create view mine.ids as select id from names.domain");
+  await to("v2");
+  expect((await client.query("select id from mine.ids")).rows).toEqual([{ id: "v2" }]);
+});
+
+test("refuses an index that is not complete, an unknown one, and names that are taken", async () => {
+  await createIndex("v1", 10);
+  await expect(to("v1")).rejects.toThrow('The index in schema "v1" is not complete yet');
+  await expect(to("v3")).rejects.toThrow('Schema "v3" has no index.');
+  await servable("v1");
+  await client.exec("create schema mine; create table mine.notes (id text)");
+  await expect(switchName(run, { schema: "v1", name: "mine" })).rejects.toThrow(
+    '"mine" has tables of its own',
+  );
+  for (const name of ["v1", "public", "ponder_sync"])
+    await expect(switchName(run, { schema: "v1", name })).rejects.toThrow("must be a name of its own");
+});
+
+test("drops an index that nothing uses, and no other", async () => {
+  await createIndex("v1", 10);
+  await createIndex("v2", 10, { isLocked: true });
+  await servable("v1");
+  await to("v1");
+  await expect(dropIndex(run, "v1", now)).rejects.toThrow('in use: it is served as "names"');
+  await expect(dropIndex(run, "v2", now + 24_000)).rejects.toThrow("in use: its indexer is running");
+  await expect(dropIndex(run, "names", now)).rejects.toThrow('"names" has no index');
+  await dropIndex(run, "v2", now + 25_000);
+  expect((await listIndexes(run, now)).map(({ schema }) => schema)).toEqual(["v1"]);
+});
+
+test("takes a name over once it has caught up, and only once", async () => {
+  await createIndex("v1", 99);
+  await createIndex("v2", 10);
+  await servable("v1");
+  await to("v1");
+  let isReady = false;
+  const lines: string[] = [];
+  const start = () =>
+    takeOverWhenReady(
+      { schema: "v2", name: "names" },
+      { run, isReady: async () => isReady, log: (_, message) => lines.push(message), everyMs: 5 },
+    );
+  const settle = () => new Promise((resolve) => setTimeout(resolve, 150));
+  let stop = start();
+  await settle();
+  expect((await listIndexes(run, now))[1]?.isServable).toBe(false);
+  isReady = true;
+  await settle();
+  // Ready, but 89 seconds of chain time behind.
+  expect((await listIndexes(run, now))[1]?.isServable).toBe(true);
+  expect(await served()).toEqual([{ id: "v1" }]);
+  await client.exec(
+    `update v2._ponder_checkpoint set safe_checkpoint = '${checkpoint(39)}', latest_checkpoint = '${checkpoint(39)}'`,
+  );
+  await settle();
+  expect(await served()).toEqual([{ id: "v2" }]);
+  expect(lines).toEqual(['Readers of "names" are served from schema "v2" now, before from v1.']);
+  await to("v1");
+  stop();
+  stop = start();
+  await settle();
+  stop();
+  expect(await served()).toEqual([{ id: "v1" }]);
+});

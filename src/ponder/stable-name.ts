@@ -1,0 +1,239 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { type Log, seeOperations } from "../log/json-log.ts";
+import { hasTable, quoted, type RowReader, type Statement } from "./sql-client.ts";
+import {
+  hasWord,
+  keepWord,
+  listIndexes,
+  metaTable,
+  shownSchemaSql,
+  stableNames,
+  usesOf,
+} from "./stored-indexes.ts";
+
+/** A stable name cannot be switched, or an index not be dropped; the message says why and what to do. */
+export class StableNameError extends Error {
+  override name = "StableNameError";
+}
+
+type Column = { name: string; type: string };
+type Relations = Map<string, Column[]>;
+
+async function relationsOf(run: Statement, schema: string): Promise<Relations> {
+  const { rows } = await run(
+    `SELECT c.relname::text AS relation, a.attname::text AS name, format_type(a.atttypid, a.atttypmod) AS type
+      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+      WHERE n.nspname = $1 AND c.relkind IN ('r', 'v') AND NOT starts_with(c.relname, '_reorg__')
+        AND NOT starts_with(c.relname, '_checksum_') AND a.attnum > 0
+        AND NOT a.attisdropped ORDER BY c.relname, a.attnum`,
+    [schema],
+  );
+  const relations: Relations = new Map();
+  for (const { relation, name, type } of rows) {
+    const columns = relations.get(String(relation)) ?? [];
+    columns.push({ name: String(name), type: String(type) });
+    relations.set(String(relation), columns);
+  }
+  return relations;
+}
+
+const has = (columns: readonly Column[] | undefined, { name, type }: Column) =>
+  columns?.some((other) => other.name === name && other.type === type) ?? false;
+
+/** What `shown` has of the tables of entities and `next` lacks, as table.column. */
+const lackingIn = (next: Relations, shown: Relations) =>
+  [...shown].flatMap(([relation, columns]) =>
+    (relation.startsWith("_") ? [] : columns).flatMap((column) =>
+      has(next.get(relation), column) ? [] : [`${relation}.${column.name}`],
+    ),
+  );
+
+/**
+ * One text of statements, which the server runs as one transaction: readers see all of the former index or all of the next.
+ * Views that can stay are replaced in place, so that rights and views of others on them last.
+ */
+function switchText({ schema, name }: Target, next: Relations, shown: Relations): string {
+  const [own, target] = [quoted(name), quoted(schema)];
+  const statements = [`CREATE SCHEMA IF NOT EXISTS ${own}`];
+  for (const relation of shown.keys())
+    if (!next.has(relation)) statements.push(`DROP VIEW ${own}.${quoted(relation)}`);
+  for (const [relation, columns] of next) {
+    const before = shown.get(relation) ?? [];
+    const fits = before.every((column) => has(columns, column));
+    const first = fits ? before : [];
+    const added = columns.filter((column) => !has(first, column));
+    const list = [...first, ...added].map((column) => quoted(column.name)).join(", ");
+    if (!fits) statements.push(`DROP VIEW ${own}.${quoted(relation)}`);
+    statements.push(
+      `CREATE OR REPLACE VIEW ${own}.${quoted(relation)} AS SELECT ${list} FROM ${target}.${quoted(relation)}`,
+    );
+  }
+  return statements.join(";\n");
+}
+
+/** A stable name, and the schema of the index that it shall point to. */
+export type Target = { schema: string; name: string };
+
+const reserved = ["public", "ponder_sync", "pg_catalog", "information_schema"];
+
+/**
+ * Points a stable name to an index, in one transaction, and returns the schema that it pointed to before. Statements of readers
+ * are never cancelled: it waits for a moment in which none is longer under way than they may wait. Throws a StableNameError.
+ */
+export async function switchName(
+  run: Statement,
+  target: Target,
+  { isForced = false, now = Date.now, wait = pause }: SwitchOptions = {},
+): Promise<string | undefined> {
+  const { schema, name } = target;
+  if (reserved.includes(name) || name === schema)
+    throw new StableNameError(`A stable name must be a name of its own, not ${quoted(name)}.`);
+  const index = (await listIndexes(run, now())).find((one) => one.schema === schema);
+  if (index === undefined) throw new StableNameError(`Schema ${quoted(schema)} has no index.`);
+  if (!index.isServable)
+    throw new StableNameError(
+      `The index in schema ${quoted(schema)} is not complete yet: its backfill or its indexes for queries are missing.`,
+    );
+  const former = (await stableNames(run)).get(name);
+  const [next, shown] = [await relationsOf(run, schema), await relationsOf(run, name)];
+  if (former === undefined && shown.size > 0)
+    throw new StableNameError(`Schema ${quoted(name)} has tables of its own. Choose another stable name.`);
+  const lacking = lackingIn(next, shown);
+  if (lacking.length > 0 && !isForced)
+    throw new StableNameError(
+      `Readers of the index that is served now may ask for what the index in ${quoted(schema)} lacks: ` +
+        `${lacking.slice(0, 5).join(", ")}${lacking.length > 5 ? " and more" : ""}. Start readers of its release first, or add --force.`,
+    );
+  await inTurn(run, switchText(target, next, shown), { now, wait });
+  return former;
+}
+
+type Clock = { now?: () => number; wait?: (milliseconds: number) => Promise<unknown> };
+type SwitchOptions = Clock & { isForced?: boolean };
+
+const turnMs = 60_000;
+
+// Every statement that comes while this one waits for a lock waits behind it: so it gives up soon and tries again.
+async function inTurn(run: Statement, text: string, { now, wait }: Required<Clock>): Promise<void> {
+  const end = now() + turnMs;
+  for (let patience = 100; ; patience = Math.min(2 * patience, 800)) {
+    try {
+      await run(
+        `SET LOCAL lock_timeout = ${patience};
+        SELECT pg_advisory_xact_lock(hashtext('nsindex stable name'));
+        ${text}`,
+      );
+      return;
+    } catch (error) {
+      // Postgres: lock not available, deadlock.
+      if (!["55P03", "40P01"].includes(String((error as { code?: unknown }).code))) throw error;
+      if (now() > end)
+        throw new StableNameError(
+          "Readers were busy with long statements for a minute. Nothing was changed; try again.",
+        );
+      await wait(300);
+    }
+  }
+}
+
+/** Drops an index and all its data, in one transaction. Throws a StableNameError while anything uses it. */
+export async function dropIndex(run: Statement, schema: string, now: number): Promise<void> {
+  await run("BEGIN");
+  try {
+    await run("SET LOCAL lock_timeout = 5000");
+    if (await hasTable(run, `${quoted(schema)}.${metaTable}`))
+      // An indexer that starts now waits for this, and then begins anew.
+      await run(`SELECT FROM ${quoted(schema)}.${metaTable} FOR UPDATE`);
+    const index = (await listIndexes(run, now)).find((one) => one.schema === schema);
+    if (index === undefined) throw new StableNameError(`Schema ${quoted(schema)} has no index.`);
+    const uses = usesOf(index);
+    if (uses.length > 0) throw new StableNameError(`Schema ${quoted(schema)} is in use: ${uses.join("; ")}.`);
+    await run(`DROP SCHEMA ${quoted(schema)} CASCADE`);
+    await run("COMMIT");
+  } catch (error) {
+    await run("ROLLBACK");
+    throw error;
+  }
+}
+
+/** Two indexes are as far as each other up to this many seconds of chain time. */
+const evenSeconds = 60;
+
+/** Whether an index has reached, on every chain, what the index behind the stable name has. */
+async function hasCaughtUp(run: Statement, { schema, name }: Target, now: number): Promise<boolean> {
+  const indexes = await listIndexes(run, now);
+  const served = indexes.find(({ names }) => names.includes(name))?.heads ?? [];
+  const own = indexes.find((index) => index.schema === schema)?.heads ?? [];
+  return served.every(({ chainId, head }) => {
+    const reached = own.find((one) => one.chainId === chainId);
+    if (head === undefined || reached === undefined) return true;
+    return (reached.head?.timestamp ?? 0) >= head.timestamp - evenSeconds;
+  });
+}
+
+type TakeOver = {
+  target: Target;
+  run: Statement;
+  /** Whether the backfill is over and the indexes for queries are built. */
+  isReady: () => Promise<boolean>;
+  log: Log;
+  everyMs?: number;
+};
+
+/**
+ * Notes in an index that it can be served, once it can. With a stable name, it then points that name to itself as soon as it has
+ * caught up with the index that is served: once only, so that an operator can take it back for good. Returns how to stop it.
+ */
+export function takeOverWhenReady(
+  { schema, name }: { schema: string; name: string | undefined },
+  { run, isReady, log, everyMs = 1_000 }: Omit<TakeOver, "target">,
+): () => void {
+  const stopped = new AbortController();
+  const wait = (ms: number) => pause(ms, undefined, { signal: stopped.signal, ref: false });
+  const say = (word: string) => keepWord(run, schema, word, { at: new Date().toISOString() });
+
+  const work = async () => {
+    for (let isNoted = false; ; await wait(everyMs)) {
+      try {
+        if (!isNoted && !(await isReady())) continue;
+        if (!isNoted) await say("servable");
+        isNoted = true;
+        if (name === undefined || (await hasWord(run, schema, "took over"))) return;
+        if (!(await hasCaughtUp(run, { schema, name }, Date.now()))) continue;
+        const former = await switchName(run, { schema, name });
+        await say("took over");
+        log(
+          "info",
+          `Readers of ${quoted(name)} are served from schema ${quoted(schema)} now, before from ${former ?? "none"}.`,
+        );
+        return;
+      } catch (error) {
+        if (stopped.signal.aborted) return;
+        const reason = error instanceof Error ? error.message : String(error);
+        log("warn", `Could not take over the stable name, trying again: ${reason}`, {
+          section: seeOperations("Upgrade without downtime"),
+        });
+        await wait(10 * everyMs);
+      }
+    }
+  };
+  // Waiting ends with an error when it is stopped.
+  work().catch(() => undefined);
+  return () => stopped.abort();
+}
+
+/**
+ * Follows which index a reader's schema shows: itself, or the one that a stable name points to. Gives the last known.
+ */
+export function watchShownSchema(schema: string, database: RowReader, log: Log) {
+  let shown = schema;
+  const look = async () => {
+    const [found] = await database.row(shownSchemaSql, [], AbortSignal.timeout(30_000));
+    if (!found || found === shown) return;
+    shown = found;
+    log("info", `Serves the index in schema ${quoted(shown)}.`);
+  };
+  // While the database is away the last known index is as good as any.
+  const timer = setInterval(() => void look().catch(() => undefined), 1_000).unref();
+  return { current: () => shown, stop: () => clearInterval(timer) };
+}

@@ -1,0 +1,192 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { projectRoot, startIndexingService } from "../../devnet/indexing-service.ts";
+import { freePort } from "../../devnet/ports.ts";
+import type { ServiceProcess } from "../../devnet/service-process.ts";
+import { waitFor } from "../../devnet/wait.ts";
+import { createPool, postgresPrograms } from "../support/postgres.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+// Two indexes of one database, readers of a stable name, and a client that goes on asking.
+
+const query = {
+  query: "{ _meta { block { number } hasIndexingErrors } domains(first: 3) { id owner { id } } }",
+};
+const paths = ["/ready", "/status", "/amirealtime?maxWorstCaseDistance=999999999999", "/api/indexing-status"];
+
+/** Asks the reader until it is stopped; gives what was not answered with 200, and how many requests there were. */
+function keepAsking(url: string) {
+  const failures: string[] = [];
+  const answers = new Set<string>();
+  let isOpen = true;
+  let requests = 0;
+  const ask = async () => {
+    for (let turn = 0; isOpen; turn += 1) {
+      const path = paths[Math.floor(turn / 4) % paths.length] ?? "";
+      const response = await (turn % 4 === 3
+        ? fetch(url + path)
+        : fetch(`${url}/subgraph`, {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify(query),
+          })
+      ).catch((error) => new Response(String(error), { status: 599 }));
+      const body = await response.text();
+      requests += 1;
+      if (response.status !== 200 || body.includes('"errors"'))
+        failures.push(`${response.status} ${path} ${body}`);
+      else if (turn % 4 !== 3) answers.add(body);
+    }
+  };
+  const clients = [ask(), ask(), ask()];
+  return async () => {
+    isOpen = false;
+    await Promise.all(clients);
+    return { failures, requests, answers: [...answers] };
+  };
+}
+
+describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () => {
+  let world: World;
+  let next: ServiceProcess | undefined;
+  beforeAll(async () => {
+    const environment = { DATABASE_SCHEMA: "names_v1", DATABASE_STABLE_SCHEMA: "names" };
+    world = await startWorld({ head: 120, environment });
+  });
+  afterAll(async () => {
+    await next?.stop("SIGINT");
+    await world?.close();
+  });
+
+  async function db(...args: string[]) {
+    const run = promisify(execFile)(process.execPath, [join(projectRoot, "scripts/db.ts"), ...args], {
+      cwd: world.folder,
+      env: world.environment as NodeJS.ProcessEnv,
+    });
+    return run.then(
+      ({ stdout }) => ({ code: 0, text: stdout }),
+      ({ code, stderr }) => ({ code, text: String(stderr) }),
+    );
+  }
+
+  test("and the way back lose no request of readers", async () => {
+    world.start();
+    await world.waitForIndex();
+    const early = await world.startReader();
+    await waitFor("the reader's refusal", async () =>
+      early.lastLines(9).some((line) => line.includes('Stable name "names" points to no index yet'))
+        ? { done: true }
+        : { state: early.lastLines(3).join("\n") },
+    );
+    await waitFor("the first switch", async () => {
+      const { code, text } = await db("switch", "names_v1");
+      return code === 0 ? { done: text } : { state: text };
+    });
+
+    const reader = await world.startReader();
+    const served = async () => {
+      const config = (await (await fetch(`${reader.url}/api/config`)).json()) as {
+        databaseSchemaName: string;
+      };
+      return config.databaseSchemaName;
+    };
+    const servedBecomes = (schema: string) =>
+      waitFor(`readers to be served from ${schema}`, async () => {
+        const now = await served().catch(String);
+        return now === schema ? { done: now } : { state: now };
+      });
+    await servedBecomes("names_v1");
+    await waitFor("the reader", async () =>
+      (await fetch(`${reader.url}/ready`)).status === 200 ? { done: true } : { state: "not ready" },
+    );
+    const stopAsking = keepAsking(reader.url);
+
+    const lines: string[] = [];
+    next = startIndexingService({
+      cwd: world.folder,
+      onLine: (line) => lines.push(line),
+      env: {
+        ...world.environment,
+        DATABASE_SCHEMA: "names_v2",
+        SWITCH_WHEN_READY: "true",
+        PORT: String(await freePort()),
+      },
+    });
+    await servedBecomes("names_v2");
+
+    // Both indexes have the same rows, once the same blocks are final.
+    const checksum = async (url: string) => {
+      const response = await fetch(`${url}/api/checksum`);
+      return (await response.json()) as {
+        timestamp?: number;
+        hash?: string;
+        tables?: Record<string, object>;
+      };
+    };
+    await waitFor("the first pass of the new index", async () =>
+      lines.some((line) => line.includes("Computed the checksums")) ? { done: true } : { state: "none" },
+    );
+    for (let head = 124; head <= 184; head += 4) {
+      world.node.chain.setHead(head);
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+    const found = await waitFor("equal checksums", async () => {
+      const both = [await checksum(world.url), await checksum(reader.url)] as const;
+      const isSame = both[0].timestamp !== undefined && both[0].timestamp === both[1].timestamp;
+      return isSame ? { done: both } : { state: JSON.stringify(both) };
+    });
+    expect(found[1]).toEqual(found[0]);
+    expect(found[0].hash).toMatch(/^[0-9a-f]{64}$/);
+    expect(found[0].tables).toMatchObject({ domain: { rows: expect.any(Number) } });
+
+    // A statement that is long under way does not hold up others, and is not cancelled.
+    const environment: Record<string, string | undefined> = world.environment;
+    const pool = createPool(environment["DATABASE_URL"] ?? "", 1);
+    const client = await pool.connect();
+    await client.query("BEGIN; SELECT id FROM names.domain LIMIT 1");
+    const back = db("switch", "names_v1");
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect(await served()).toBe("names_v2");
+    await client.query("COMMIT");
+    expect((await back).text).toMatch(
+      /^Readers of names are served from names_v1 now, before from names_v2\./,
+    );
+    await servedBecomes("names_v1");
+
+    const { failures, requests, answers } = await stopAsking();
+    expect(failures).toEqual([]);
+    expect(requests).toBeGreaterThan(100);
+    const metas = answers.map((text) => JSON.parse(text).data._meta);
+    expect(metas.filter(({ hasIndexingErrors }) => hasIndexingErrors !== false)).toEqual([]);
+    // It took over once only.
+    expect(await served()).toBe("names_v1");
+
+    const { text } = await db("list");
+    expect(text).toMatch(/^names_v1, release \S+, build \w+, 0\.\d\d GB, live$/m);
+    expect(text).toMatch(/^ {2}ens-test-env: subgraph$/m);
+    expect(text).toMatch(
+      /^ {2}chain 15658733 \(ens-test-env\): block 184, \d+ days old\n {2}served as names\n {2}read from/m,
+    );
+    expect(text).toMatch(/^names_v2, .* live$/m);
+
+    expect((await db("prune", "names_v1")).text).toMatch(/its indexer is running.*; it is served as "names"/);
+    expect((await db("prune", "names_v2")).text).toMatch(/"names_v2" is in use: its indexer is running/);
+    await next.stop("SIGINT");
+    expect(await db("prune", "names_v2")).toEqual({ code: 0, text: "Dropped names_v2.\n" });
+    expect(await client.query("SELECT FROM pg_namespace WHERE nspname = 'names_v2'")).toMatchObject({
+      rowCount: 0,
+    });
+    client.release();
+    await pool.end();
+    expect(await db("switch", "names_v2")).toEqual({
+      code: 1,
+      text: expect.stringContaining(
+        'Unknown schema "names_v2". The nearest is "names_v1". There are: names_v1.',
+      ),
+    });
+    expect(await served()).toBe("names_v1");
+    await reader.stop();
+  });
+});
