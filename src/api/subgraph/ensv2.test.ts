@@ -6,6 +6,8 @@ import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { checkpointOf } from "../../../test/support/subgraph/endpoint.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
+import { isNormalizedLabel } from "../../ens/normalization.ts";
+import { domain } from "../../schema/subgraph.ts";
 import { pathOf, v2ContractsOf } from "../resolution/v2-names.ts";
 import { createSubgraph } from "./routes.ts";
 
@@ -14,6 +16,13 @@ import { createSubgraph } from "./routes.ts";
 type Domain = {
   id: Hex;
   name: string;
+  labelName: string;
+  labelhash: Hex;
+  parent: { id: Hex };
+  owner: { id: Hex };
+  resolver: { address: Hex } | null;
+  expiryDate: string | null;
+  registration: { expiryDate: string; registrant: { id: Hex } } | null;
   version: "v1" | "v2" | null;
   reserved: boolean;
   migratedAt: string | null;
@@ -24,8 +33,12 @@ type Domain = {
   effectiveExpiryDate: string | null;
   graceEndDate: string | null;
 };
-const fields =
-  "id name version reserved migratedAt registry registryPath effectiveOwner effectiveResolver effectiveExpiryDate graceEndDate";
+const stated =
+  "id name labelName labelhash parent { id } owner { id } resolver { address } expiryDate registration { expiryDate registrant { id } }";
+const walked =
+  "version reserved migratedAt registry registryPath effectiveOwner effectiveResolver effectiveExpiryDate graceEndDate";
+
+const fields = `${stated} ${walked}`;
 
 const index = createV2Index();
 let stored: Awaited<ReturnType<typeof createStoredIndex>>;
@@ -87,15 +100,28 @@ async function everyDomain(): Promise<Map<Hex, Domain>> {
 
 const nodeOf = (labels: readonly Hex[]) =>
   pathOf(labels.map((raw) => keccak256(hexToBytes(raw)))).nodes.at(-1) ?? "0x";
+const textOf = (bytes: Hex) => Buffer.from(bytes.slice(2), "hex").toString("utf8");
 const unlessZero = (address: Hex | null | undefined) => (address === zeroAddress ? null : (address ?? null));
 
 const blocks = [150, 350, 550, 750, 877, 878, 879];
 
+// What a name is in the second generation, where its registries prove it: by calls to them.
+function trueEntry(snapshot: Snapshot, labels: readonly Hex[], registryOf: Map<Hex, Hex | null>) {
+  // The Universal Resolver has no registry of top-level names.
+  const way = labels.slice(0, -1).map((_, place) => registryOf.get(nodeOf(labels.slice(place))) ?? null);
+  const [registry = null] = way;
+  const isProven = way.every((one) => one !== null && !snapshot.registries[one]?.hostile);
+  const entry = registry && snapshot.registries[registry]?.entries.find(({ raw }) => raw === labels[0]);
+  return isProven && entry ? entry : undefined;
+}
+
 describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at block $block", (snapshot) => {
   let domains: Map<Hex, Domain>;
+  let ofV1: Set<unknown>;
   beforeAll(async () => {
     await moveTo(snapshot);
     domains = await everyDomain();
+    ofV1 = new Set(index.store.rows(domain).map(({ id }) => id));
   });
 
   test("version, expiry and resolver of each name under .eth are those in force", () => {
@@ -106,8 +132,8 @@ describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at blo
     for (const { raw, label, authority, v1 } of snapshot.authority) {
       const domain = domains.get(nodeOf([raw, "0x657468"]));
       if (domain === undefined) {
-        // Names that the second generation alone knows are no domains.
-        expect(v1, label).toBeNull();
+        // Not even an entry that has expired.
+        expect([v1, entries.has(raw)], label).toEqual([null, false]);
         continue;
       }
       seen += 1;
@@ -152,6 +178,51 @@ describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at blo
       });
       expect(domain.registryPath?.at(-1) ?? null, name).toBe(registry);
     }
+  });
+
+  test("each that is registered is a domain with the owner, resolver and expiry that calls return", () => {
+    const registryOf = new Map(snapshot.names.map((one) => [nodeOf(one.labels), one.registry]));
+    const missing: string[] = [];
+    let seen = 0;
+    for (const { name, labels, exists } of snapshot.names) {
+      const entry = trueEntry(snapshot, labels, registryOf);
+      const id = nodeOf(labels);
+      const found = domains.get(id);
+      if (labels.length < 2 || entry === undefined) continue;
+      if (found === undefined) {
+        missing.push(`${name} ${exists}`);
+        continue;
+      }
+      if (entry.status !== 2 && ofV1.has(id)) continue;
+      seen += 1;
+      const part = isNormalizedLabel(textOf(entry.raw))
+        ? textOf(entry.raw)
+        : `[${keccak256(hexToBytes(entry.raw)).slice(2)}]`;
+      expect(found, name).toMatchObject({
+        labelName: part,
+        labelhash: keccak256(hexToBytes(entry.raw)),
+        parent: { id: nodeOf(labels.slice(1)) },
+        owner: { id: entry.latestOwner },
+        expiryDate: entry.expiry,
+      });
+      expect(found.name.startsWith(`${part}.`), name).toBe(true);
+      if (entry.status !== 0) expect(found.resolver?.address ?? zeroAddress, name).toBe(entry.resolver);
+      if (labels.length === 2 && labels[1] === "0x657468" && entry.status === 2)
+        expect(found.registration, name).toMatchObject({
+          expiryDate: entry.expiry,
+          registrant: { id: entry.owner },
+        });
+    }
+    expect(missing).toEqual([]);
+    expect(seen).toBeGreaterThan(10);
+  });
+
+  test("what the registries have no more is a domain only if nothing but its own expiry has passed", () => {
+    const reached = new Set(snapshot.names.map(({ labels }) => nodeOf(labels)));
+    const others = [...domains.values()].filter(({ id }) => !reached.has(id) && !ofV1.has(id));
+    const isHistory = ({ name, expiryDate, parent }: Domain) =>
+      Number(expiryDate) <= snapshot.timestamp && (name.split(".").length === 2 || reached.has(parent.id));
+    expect(others.filter((one) => !isHistory(one)).map(({ name }) => name)).toEqual([]);
   });
 });
 
@@ -257,6 +328,6 @@ describe("at the last block", () => {
     const names = (body: { data: { __type: { fields: { name: string }[] } } }) =>
       body.data.__type.fields.map(({ name }) => name);
     expect(names(await answer(without, introspection))).not.toContain("version");
-    expect(names(await open()(introspection))).toEqual(expect.arrayContaining(fields.split(" ")));
+    expect(names(await open()(introspection))).toEqual(expect.arrayContaining(walked.split(" ")));
   });
 });
