@@ -125,7 +125,7 @@ export const v2Domain = indexed(
       subregistry: hex(t).notNull(),
       changeBlock: t.integer().notNull(),
     }),
-    (table) => ({ pk: primaryKey({ columns: [table.chainId, table.id, table.registry] }) }),
+    (table) => ({ pk: primaryKey({ columns: [table.id, table.chainId, table.registry] }) }),
   ),
   (table) => ({
     byName: [prefixOf(table.name), table.id],

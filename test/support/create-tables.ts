@@ -48,6 +48,6 @@ function sqlName(column: { name: string }): string {
 }
 
 /** CREATE INDEX statements for the schema's indexes. */
-export function indexStatements(): string[] {
-  return tableIndexes().map((one) => indexStatement(one, { schema: "public", isOnline: false }));
+export function indexStatements(schema = "public"): string[] {
+  return tableIndexes().map((one) => indexStatement(one, { schema, isOnline: false }));
 }

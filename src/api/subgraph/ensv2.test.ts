@@ -18,7 +18,7 @@ type Domain = {
   name: string;
   labelName: string;
   labelhash: Hex;
-  parent: { id: Hex };
+  parent: { id: Hex } | null;
   owner: { id: Hex };
   resolver: { address: Hex } | null;
   expiryDate: string | null;
@@ -50,14 +50,17 @@ afterAll(() => stored.client.close());
 const contracts = v2ContractsOf(index.config.datasources);
 const { RootRegistry = "0x", ETHRegistry = "0x" } = v2Addresses as Record<string, Hex>;
 
-function open(v2 = contracts) {
-  const subgraph = createSubgraph({
+const subgraphOf = (v2 = contracts) =>
+  createSubgraph({
     database: stored.database,
     chainId: v2ChainId,
     deployment: "test",
     blockOf: async () => undefined,
     v2,
   });
+
+function open(v2 = contracts) {
+  const subgraph = subgraphOf(v2);
   return async (query: string, variables = {}) => {
     const request = {
       query,
@@ -221,7 +224,8 @@ describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at blo
     const reached = new Set(snapshot.names.map(({ labels }) => nodeOf(labels)));
     const others = [...domains.values()].filter(({ id }) => !reached.has(id) && !ofV1.has(id));
     const isHistory = ({ name, expiryDate, parent }: Domain) =>
-      Number(expiryDate) <= snapshot.timestamp && (name.split(".").length === 2 || reached.has(parent.id));
+      Number(expiryDate) <= snapshot.timestamp &&
+      (name.split(".").length === 2 || (parent !== null && reached.has(parent.id)));
     expect(others.filter((one) => !isHistory(one)).map(({ name }) => name)).toEqual([]);
   });
 });
@@ -231,6 +235,110 @@ describe("at the last block", () => {
     const { data } = await open(v2)(`{ domains(where: { name: "${name}" }) { ${fields} } }`);
     return data.domains[0] as Domain;
   };
+
+  // Lists against all domains at once, sorted and filtered here.
+  describe("lists of both generations", () => {
+    let all: Domain[];
+    beforeAll(async () => {
+      all = [...(await everyDomain()).values()];
+    });
+    const idsOf = (found: readonly Domain[]) => found.map(({ id }) => id);
+    const list = async (given: string) => {
+      const { data, errors } = await open()(`{ domains(${given}) { id } }`);
+      expect(errors, given).toBeUndefined();
+      return idsOf(data.domains);
+    };
+    const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+    // Ties are broken by id in the same direction.
+    const sorted = (key: (one: Domain) => string | bigint | null, direction: 1 | -1) =>
+      all
+        .filter((one) => key(one) !== null)
+        .sort((a, b) => {
+          const [x, y] = [key(a) ?? 0n, key(b) ?? 0n];
+          return direction * (x < y ? -1 : x > y ? 1 : byText(a.id, b.id));
+        });
+    const expiryOf = ({ expiryDate }: Domain) => (expiryDate === null ? null : BigInt(expiryDate));
+
+    test("orders by name and expiry, in pages", async () => {
+      const byName = idsOf(sorted(({ name }) => name, 1));
+      expect(await list("first: 60, orderBy: name")).toEqual(byName.slice(0, 60));
+      expect(await list("first: 60, skip: 300, orderBy: name")).toEqual(byName.slice(300, 360));
+      const byExpiry = idsOf(sorted(expiryOf, 1));
+      expect(await list("first: 60, skip: 40, orderBy: expiryDate, where: { expiryDate_not: null }")).toEqual(
+        byExpiry.slice(40, 100),
+      );
+      const latest = idsOf(sorted(expiryOf, -1));
+      expect(
+        await list("first: 50, orderBy: expiryDate, orderDirection: desc, where: { expiryDate_not: null }"),
+      ).toEqual(latest.slice(0, 50));
+    });
+
+    test("filters by owner, registrant, name, parent, resolver and expiry, alone and joined by or", async () => {
+      const owners = Map.groupBy(all, ({ owner }) => owner.id);
+      const [owner = "0x", most = []] =
+        [...owners].filter(([id]) => id !== zeroAddress).sort((a, b) => b[1].length - a[1].length)[0] ?? [];
+      expect(most.length).toBeGreaterThan(20);
+      expect(await list(`first: 1000, where: { owner: "${owner}" }`)).toEqual(idsOf(most).sort(byText));
+      const either = await list(
+        `first: 1000, where: { or: [{ owner: "${owner}" }, { resolvedAddress: "${owner}" }] }`,
+      );
+      expect(either).toEqual(expect.arrayContaining(idsOf(most)));
+      const deep = most.find(({ name, version }) => name.split(".").length > 2 && version === "v2");
+      expect(await list(`where: { name: "${deep?.name}" }`)).toEqual([deep?.id]);
+      expect(await list(`where: { id: "${deep?.id}", expiryDate_gt: "${deep?.expiryDate}" }`)).toEqual([]);
+      const parent = deep?.parent?.id;
+      const children = idsOf(all.filter((one) => one.parent?.id === parent)).sort(byText);
+      expect(await list(`first: 1000, where: { parent: "${parent}" }`)).toEqual(children);
+      expect(await list(`first: 1000, where: { parent_: { id: "${parent}" } }`)).toEqual(children);
+    });
+
+    test("finds them through relations, one by one, and counts them", async () => {
+      const eth = nodeOf(["0x657468"]);
+      const found = all.find(
+        ({ name, registration }) => name.endsWith(".eth") && registration?.registrant.id !== undefined,
+      );
+      const owned = all.filter(({ owner }) => owner.id === found?.owner.id);
+      const request = {
+        query: `{ domain(id: "${found?.id}") { name parent { name } registration { domain { id } } }
+          account(id: "${found?.owner.id}") { domains(first: 1000) { id } }
+          domains(first: 1, where: { parent: "${eth}" }) { id }
+          registrations(first: 5, orderBy: registrationDate, orderDirection: desc) { domain { id name } } }`,
+        variables: {},
+        operationName: undefined,
+        extensions: { counts: true, truncated: true },
+      };
+      await stored.client.query(
+        "INSERT INTO account SELECT DISTINCT owner_id, 0 FROM v2_domains ON CONFLICT DO NOTHING",
+      );
+      const { body } = await subgraphOf().answer(request, AbortSignal.timeout(60_000));
+      const { data, errors, extensions } = JSON.parse(String(body));
+      expect(errors).toBeUndefined();
+      expect(data.domain).toEqual({
+        name: found?.name,
+        parent: { name: expect.any(String) },
+        registration: { domain: { id: found?.id } },
+      });
+      expect(idsOf(data.account.domains)).toEqual(idsOf(owned).sort(byText));
+      expect(extensions.counts.domains).toBe(all.filter(({ parent }) => parent?.id === eth).length);
+      expect(extensions.truncated.domains).toBe(true);
+      expect(data.registrations.every((one: { domain: Domain }) => one.domain.name.endsWith(".eth"))).toBe(
+        true,
+      );
+    });
+
+    test("sorts by a relation", async () => {
+      const { data, errors } = await open()(
+        "{ domains(first: 40, orderBy: parent__name, orderDirection: desc) { parent { name } } }",
+      );
+      expect(errors).toBeUndefined();
+      const nameOf = new Map(all.map(({ id, name }) => [id, name]));
+      const parents = all.flatMap(({ parent }) => (parent ? (nameOf.get(parent.id) ?? []) : []));
+      const names = data.domains.flatMap(
+        (one: { parent: { name: string } | null }) => one.parent?.name ?? [],
+      );
+      expect(names).toEqual(parents.sort(byText).reverse().slice(0, names.length));
+    });
+  });
 
   test("a name that was brought over says when", async () => {
     const { migratedAt, version } = await ofName("migrateme.eth");

@@ -96,17 +96,17 @@ export function generateStatements(count: number): string[] {
 }
 
 /** The contracts that the generated names of ENSv2 are read with. */
-export const generatedV2 = {
+export const generatedV2: WalkContracts = {
   chainId: 1,
-  root: "0x".padEnd(42, "1"),
-  ethRegistry: "0x".padEnd(42, "2"),
+  root: `0x${"1".repeat(40)}`,
+  ethRegistry: `0x${"2".repeat(40)}`,
   registries: [],
-  v1Resolver: "0x".padEnd(42, "3"),
-  graveyard: "0x".padEnd(42, "4"),
+  v1Resolver: `0x${"3".repeat(40)}`,
+  graveyard: `0x${"4".repeat(40)}`,
   wrappers: [],
   wrapperRegistries: [],
   userRegistries: [],
-} as const satisfies WalkContracts;
+};
 
 /**
  * Statements that fill the table of ENSv2's names with `count` of them: six tenths below eth, a fifth of which the first generation
