@@ -62,7 +62,8 @@ async function prepare(): Promise<void> {
   const client = await pool.connect();
   await client.query(`CREATE SCHEMA ${schema}`);
   const filled = [...generateStatements(names), ...generateV2Statements(names)];
-  for (const text of [...tableStatements(), ...filled, ...indexStatements(schema)]) await client.query(text);
+  for (const text of [...tableStatements(schema), ...filled, ...indexStatements(schema)])
+    await client.query(text);
   await client.query("INSERT INTO _ponder_checkpoint VALUES ('main', 1, NULL, $1, NULL)", [
     `1760000000${"1".padStart(16, "0")}${`${9_000_000 + names}`.padStart(16, "0")}${"9".repeat(33)}`,
   ]);

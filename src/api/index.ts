@@ -23,6 +23,7 @@ import { sqlClientOf } from "../ponder/sql-client.ts";
 import { commonHeaders, createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
 import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/indexes.ts";
+import { reachedFunction } from "./database/v2-domains.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
 import { createNamesSource } from "./lookup/names-query.ts";
 import { createHeadHashes, placesOf } from "./lookup/places.ts";
@@ -49,7 +50,10 @@ const sqlClient = sqlClientOf(db);
 const database = createDatabase(sqlClient, config.subgraphLimits);
 
 // ponder: loads this file after it has taken the tables back to the safe checkpoint, and indexes and serves only afterwards.
-if (ponder.isIndexer) await restoreHeads(ponder.write, ponder.schema);
+if (ponder.isIndexer) {
+  await restoreHeads(ponder.write, ponder.schema);
+  await ponder.write(reachedFunction(ponder.schema));
+}
 
 const chainWatch = ponder.isIndexer
   ? createChainWatch({ chains: config.chains, run: ponder.write, schema: ponder.schema, log })

@@ -1,5 +1,6 @@
 import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
+import { quoted } from "../../ponder/sql-client.ts";
 import { domainWalkSql, type WalkContracts } from "./v2-walk.ts";
 
 // Domains and registrations of both generations, for lists: see docs/subgraph.md. Names of the second are rows of v2_domains,
@@ -77,18 +78,31 @@ const registrationsSql = (
   NULL::numeric AS cost, v.owner_id AS registrant_id, v.label_name, v.change_block, v.registry
   FROM v2_domains v WHERE v.chain_id = ${chainId}`;
 
-// Each name above is in force, and has as subregistry the one that the path goes through.
+// A registry in a fixed place is a comparison; of the others a function of the database follows the way up.
 function attachedSql(
   alias: string,
   { chainId, root, eth }: { chainId: number; root: string; eth: string },
 ): string {
-  return `CASE ${alias}.registry WHEN ${eth} THEN ${isEthAttached} WHEN ${root} THEN ${alias}.parent_id = ${topNode} ELSE EXISTS (
-    WITH RECURSIVE up AS (
-      SELECT ${alias}.registry AS registry, ${alias}.parent_id AS node, 0 AS level
-      UNION ALL
-      SELECT p.registry, p.parent_id, up.level + 1 FROM up JOIN v2_domains p
-        ON p.chain_id = ${chainId} AND p.id = up.node AND p.subregistry = up.registry AND p.expiry_date > ${now}
-      WHERE up.registry <> ${eth} AND up.node <> ${topNode} AND up.level < ${mostLevels}
-    )
-    SELECT FROM up WHERE up.registry = ${eth} AND ${isEthAttached} OR up.registry = ${root} AND up.node = ${topNode}) END`;
+  const { registry, parent } = { registry: `${alias}.registry`, parent: `${alias}.parent_id` };
+  return `CASE ${registry} WHEN ${eth} THEN ${isEthAttached} WHEN ${root} THEN ${parent} = ${topNode}
+    ELSE v2_is_reached(${chainId}, ${registry}, ${parent}, ${root}, ${now}) END`;
+}
+
+/**
+ * CREATE FUNCTION of what lists of names need: whether each name above is in force at a time, and has as subregistry the next one
+ * on the way, from a registry under a node up to the root. A function is planned once for each connection, where the same text
+ * in each list of a request would be planned each time.
+ */
+export function reachedFunction(schema: string): string {
+  const own = quoted(schema);
+  return `CREATE OR REPLACE FUNCTION ${own}.v2_is_reached(chain integer, registry text, node text, root text, at numeric)
+    RETURNS boolean LANGUAGE plpgsql STABLE COST 20 AS $$ BEGIN RETURN EXISTS (
+      WITH RECURSIVE up AS (
+        SELECT v2_is_reached.registry COLLATE "C" AS registry, v2_is_reached.node COLLATE "C" AS node, 0 AS level
+        UNION ALL
+        SELECT p.registry, p.parent_id, up.level + 1 FROM up JOIN ${own}.v2_domains p
+          ON p.id = up.node AND p.chain_id = chain AND p.subregistry = up.registry AND p.expiry_date > at
+        WHERE up.registry <> root AND up.level < ${mostLevels}
+      )
+      SELECT FROM up WHERE up.registry = root AND up.node = ${topNode}); END $$`;
 }
