@@ -1,4 +1,5 @@
-// Compares subgraph queries with hand-written SQL for the same rows, through the same driver.
+// Compares subgraph queries with hand-written SQL for the same rows, through the same driver, and with the same queries where as many
+// names of ENSv2 are read beside them.
 //
 //   node scripts/with-node.mjs bench/subgraph.ts <postgres url> [--names 1000000] [--seconds 2]
 //
@@ -9,7 +10,14 @@ import { createDatabase } from "../src/api/database/client.ts";
 import { createSubgraph } from "../src/api/subgraph/routes.ts";
 import type { SqlClient } from "../src/ponder/sql-client.ts";
 import { indexStatements, tableStatements } from "../test/support/create-tables.ts";
-import { addressSql, bigParent, generateStatements, nodeSql } from "../test/support/subgraph/generate.ts";
+import {
+  addressSql,
+  bigParent,
+  generatedV2,
+  generateStatements,
+  generateV2Statements,
+  nodeSql,
+} from "../test/support/subgraph/generate.ts";
 import { type Shape, shapes } from "./subgraph-shapes.ts";
 
 const { values, positionals } = parseArgs({
@@ -31,14 +39,17 @@ await prepare();
 const { rows } = await pool.query(
   `SELECT ${addressSql("0")} AS address, ${nodeSql(100)} AS node, ${nodeSql(names - 10)} AS newest`,
 );
-const subgraph = createSubgraph({
+const options = {
   database: createDatabase(pool as unknown as SqlClient),
   chainId: 1,
   deployment: "bench",
   blockOf: async () => undefined,
-});
+};
+const subgraphs = { one: createSubgraph(options), both: createSubgraph({ ...options, v2: generatedV2 }) };
 
-console.log(`${names} names; p50 and p99 in ms, requests/s with 1 and 16 at a time; ratio of the p50`);
+console.log(
+  `${names} names of each generation; p50 and p99 in ms, requests/s with 1 and 16 at a time; ratios of the p50`,
+);
 for (const shape of shapes({ ...rows[0], bigParent })) await measure(shape);
 await pool.end();
 
@@ -50,9 +61,9 @@ async function prepare(): Promise<void> {
   console.log(`creating ${schema} …`);
   const client = await pool.connect();
   await client.query(`CREATE SCHEMA ${schema}`);
-  for (const text of [...tableStatements(), ...generateStatements(names), ...indexStatements()]) {
+  const filled = [...generateStatements(names), ...generateV2Statements(names)];
+  for (const text of [...tableStatements(schema), ...filled, ...indexStatements(schema)])
     await client.query(text);
-  }
   await client.query("INSERT INTO _ponder_checkpoint VALUES ('main', 1, NULL, $1, NULL)", [
     `1760000000${"1".padStart(16, "0")}${`${9_000_000 + names}`.padStart(16, "0")}${"9".repeat(33)}`,
   ]);
@@ -61,8 +72,8 @@ async function prepare(): Promise<void> {
 }
 
 async function measure({ name, query, variables, sql, values: parameters }: Shape): Promise<void> {
-  const ours = async () => {
-    const { body } = await subgraph.answer(
+  const ours = async (generations: keyof typeof subgraphs) => {
+    const { body } = await subgraphs[generations].answer(
       { query, variables, operationName: undefined, extensions: { counts: false, truncated: false } },
       new AbortController().signal,
     );
@@ -72,12 +83,18 @@ async function measure({ name, query, variables, sql, values: parameters }: Shap
     return text.length;
   };
   const raw = async () => JSON.stringify((await pool.query(sql, parameters)).rows).length;
-  const bytes = await ours();
-  const mine = { single: await time(ours, 1), many: await time(ours, 16) };
-  const theirs = { single: await time(raw, 1), many: await time(raw, 16) };
+  const bytes = await ours("one");
+  const timed = async (run: () => Promise<unknown>) => ({
+    single: await time(run, 1),
+    many: await time(run, 16),
+  });
+  const mine = await timed(() => ours("one"));
+  const both = await timed(() => ours("both"));
+  const theirs = await timed(raw);
   console.log(
     `${name.padEnd(24)} ${`${bytes}`.padStart(7)} B   ` +
-      `subgraph ${show(mine)}   sql ${show(theirs)}   ratio ${(mine.single.p50 / theirs.single.p50).toFixed(2)}`,
+      `subgraph ${show(mine)}   sql ${show(theirs)}   ratio ${(mine.single.p50 / theirs.single.p50).toFixed(2)}   ` +
+      `both generations ${show(both)}   ratio to one ${(both.single.p50 / mine.single.p50).toFixed(2)}`,
   );
 }
 

@@ -41,7 +41,7 @@ const labels = await openLabels({ url: config.labelsUrl, ...config.labelSet, log
 const settings = createSettings(labels, {
   isSubgraphCompatible: config.isSubgraphCompatible,
   rootChainId: config.rootChainId,
-  hasLabelStore: config.plugins.includes("ensv2"),
+  isV2Indexed: config.plugins.includes("ensv2"),
   nodes: createNodes(config.chains, {
     onOutage: (chainId) =>
       log("warn", "No node of the chain responds; indexing waits for one", {

@@ -1633,6 +1633,8 @@ export interface operations {
                             status: "available" | "reserved" | "registered";
                             /** @description Whether each registry on the way to it claims its place */
                             isCanonical: boolean;
+                            /** @description Whether each registry on the way is of known code, whose events tell all. Otherwise only the chain knows the name for sure */
+                            isProven: boolean;
                             /** @description Null where a name above it has no registry */
                             registry: string | null;
                             /** @description 32 bytes of hex, lower case */

@@ -26,6 +26,7 @@ import { takeOverWhenReady, watchShownSchema } from "../ponder/stable-name.ts";
 import { commonHeaders, createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
 import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/indexes.ts";
+import { reachedFunction } from "./database/v2-domains.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
 import { createNamesSource } from "./lookup/names-query.ts";
 import { createHeadHashes, placesOf } from "./lookup/places.ts";
@@ -55,6 +56,7 @@ const database = createDatabase(sqlClient, config.subgraphLimits);
 if (ponder.isIndexer) {
   await restoreHeads(ponder.write, ponder.schema);
   await installChecksums(ponder.write, ponder.schema);
+  await ponder.write(reachedFunction(ponder.schema));
 }
 
 const chainWatch = ponder.isIndexer

@@ -46,7 +46,7 @@ export function createSettings(
     isSubgraphCompatible,
     report,
     ...services
-  }: Pick<Settings, "rootChainId" | "nodes" | "isConfigured" | "hasLabelStore"> & {
+  }: Pick<Settings, "rootChainId" | "nodes" | "isConfigured" | "isV2Indexed"> & {
     isSubgraphCompatible: boolean;
     report: (report: AnomalyReport) => void;
   },
@@ -80,7 +80,7 @@ function scopeOf(
     naming: settings.naming,
     rootChainId: settings.rootChainId,
     heal: settings.heal,
-    hasLabelStore: settings.hasLabelStore ?? false,
+    isV2Indexed: settings.isV2Indexed ?? false,
     report: settings.report,
     nodes: settings.nodes,
     isConfigured: settings.isConfigured,

@@ -1,5 +1,5 @@
 import { type Hex, namehash } from "viem";
-import { accountId, subnode, tokenIdToHex } from "../ens/ids.ts";
+import { accountId, rootNode, subnode, tokenIdToHex } from "../ens/ids.ts";
 import type {
   ContractGroup,
   ContractOf,
@@ -196,7 +196,14 @@ export type V2KnownContracts = {
   graveyards: ReadonlySet<string>;
   /** Nodes of the names in registries, for the .eth ones. */
   nodes: ReadonlyMap<Hex, Hex>;
+  /** Registries whose place is fixed, and the names that they are under: the roots and the .eth ones. */
+  places: ReadonlyMap<Hex, ManagedName>;
+  /** Implementations of other registries that users deploy. Where there are none, any that the factory deployed counts. */
+  userImplementations: ReadonlySet<Hex>;
 };
+
+/** Whether a name in a set of contracts is that of the code of registries that users deploy. */
+export const isUserRegistryCode = (name: string) => /^UserRegistryImpl\d*$/.test(name);
 
 /** What all sets of ENSv2 of a namespace know; a chain's registries are read together. */
 export function v2KnownContracts(namespace: Namespace): V2KnownContracts {
@@ -206,11 +213,19 @@ export function v2KnownContracts(namespace: Namespace): V2KnownContracts {
         (name) => (namespace[id]?.contracts[name]?.address?.toLowerCase() as Hex | undefined) ?? [],
       ),
     );
+  const all = ensv2Datasources.flatMap((id) => Object.keys(namespace[id]?.contracts ?? {}));
+  const under = (name: string, place: ManagedName) =>
+    named(name).map((registry) => [registry, place] as const);
   return {
     migrators: new Set(named("UnlockedMigrationController", "LockedMigrationController")),
     lockedMigrators: new Set(named("LockedMigrationController")),
     wrapperImplementations: new Set(named("WrapperRegistryImpl")),
     graveyards: new Set(named("Graveyard")),
     nodes: new Map(named("ETHRegistry").map((registry) => [registry, ethName.node])),
+    places: new Map([
+      ...under("RootRegistry", { name: "", node: rootNode }),
+      ...under("ETHRegistry", ethName),
+    ]),
+    userImplementations: new Set(named(...new Set(all.filter(isUserRegistryCode)))),
   };
 }

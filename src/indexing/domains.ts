@@ -127,7 +127,7 @@ function rootDomain(scope: Scope): DomainRow {
 /** The label of a labelhash: of the source of labels, else one that ENSv2's store announced before; undefined if neither has it. */
 export async function healedLabel(scope: Scope, labelhash: Hex): Promise<string | undefined> {
   const label = await scope.heal(labelhash);
-  if (label !== undefined || !scope.hasLabelStore) return label;
+  if (label !== undefined || !scope.isV2Indexed) return label;
   const announced = await scope.db.find(v2Label, { labelhash });
   if (announced === null) return undefined;
   const text = Buffer.from(announced.label.slice(2), "hex").toString("utf8");

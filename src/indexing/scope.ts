@@ -48,8 +48,8 @@ export type Settings = {
   rootChainId: number;
   /** Label of a labelhash, undefined if nobody knows it. A promise only if the result must be awaited. */
   heal(labelhash: Hex): string | undefined | Promise<string | undefined>;
-  /** Whether labels that ENSv2's store of labels announced are indexed. */
-  hasLabelStore?: boolean;
+  /** Whether the plugin `ensv2` is active. */
+  isV2Indexed?: boolean;
   report(anomaly: Anomaly, scope: Scope): void;
   nodes: AskNodes;
   /** Whether the configuration has a contract at the address (lower case). */

@@ -1,8 +1,9 @@
 import type { Hex } from "viem";
 import type { Currency, CurrencyOf } from "../deployments/currencies.ts";
-import { nodeOfToken, type TokenIssuer } from "../deployments/namespaces.ts";
+import { nodeOfToken, type TokenIssuer, type V2KnownContracts } from "../deployments/namespaces.ts";
 import { assetId, zeroAddress } from "../ens/ids.ts";
 import { nameSale, nameToken } from "../schema/tokenscope.ts";
+import { nodeOfV2Token } from "./ensv2/places.ts";
 import { ensureAccount } from "./events.ts";
 import type { Scope } from "./scope.ts";
 
@@ -79,9 +80,18 @@ export type FilledOrder = {
 export type Market = {
   issuerOf: (chainId: number, address: Hex) => TokenIssuer | undefined;
   currencyOf: CurrencyOf;
+  /** Where ENSv2 is: its registries issue tokens too. */
+  v2?: V2KnownContracts;
 };
 
-type Token = { issuer: TokenIssuer; tokenId: bigint };
+type Token = {
+  contract: Hex;
+  tokenId: bigint;
+  assetNamespace: TokenIssuer["assetNamespace"];
+  /** Node of the name that it stands for. */
+  node: Hex;
+};
+type TokensOfV2 = ReadonlyMap<OrderItem, Token>;
 type Payment = { currency: Currency; amount: bigint };
 type Side = { token: Token | undefined; payment: Payment | undefined };
 type Sale = { token: Token; payment: Payment; seller: Hex; buyer: Hex };
@@ -92,11 +102,10 @@ const namespaceOfType: Record<number, TokenIssuer["assetNamespace"]> = { 2: "erc
 
 /** OrderFulfilled: stores a sale if one name was given for payments of one currency; other orders are ignored. */
 export async function applyOrderFulfilled(scope: Scope, market: Market, order: FilledOrder): Promise<void> {
-  const sale = saleOf(scope.chainId, market, order);
-  if (sale === undefined) return;
-  const { issuer, tokenId } = sale.token;
   const { chainId, blockNumber, logIndex, timestamp, transactionHash } = scope;
-  const { address: contract, assetNamespace } = issuer;
+  const sale = saleOf(chainId, market, order, await tokensOfV2(scope, market, order));
+  if (sale === undefined) return;
+  const { contract, tokenId, assetNamespace, node: domainId } = sale.token;
   await ensureAccount(scope, sale.buyer);
   await ensureAccount(scope, sale.seller);
   await scope.db
@@ -112,7 +121,7 @@ export async function applyOrderFulfilled(scope: Scope, market: Market, order: F
       tokenId,
       assetNamespace,
       assetId: assetId({ chainId, assetNamespace, contract, tokenId }),
-      domainId: nodeOfToken(issuer, tokenId),
+      domainId,
       buyer: sale.buyer,
       seller: sale.seller,
       currency: sale.payment.currency,
@@ -123,9 +132,20 @@ export async function applyOrderFulfilled(scope: Scope, market: Market, order: F
 }
 
 /** The sale that a filled order is: a listing that was bought, or a bid that was accepted; undefined for anything else. */
-export function saleOf(chainId: number, market: Market, order: FilledOrder): Sale | undefined {
-  const offer = sideOf(chainId, market, order.offer);
-  const consideration = sideOf(chainId, market, order.consideration);
+export function saleOf(
+  chainId: number,
+  market: Market,
+  order: FilledOrder,
+  ofV2: TokensOfV2 = new Map(),
+): Sale | undefined {
+  const side = (items: readonly OrderItem[]): Side => {
+    const tokens = items.flatMap((item) => tokenOf(chainId, market, item) ?? ofV2.get(item) ?? []);
+    const payments = items.flatMap((item) => paymentOf(chainId, market, item) ?? []);
+    const [token] = tokens;
+    return { token: tokens.length === 1 ? token : undefined, payment: sumOf(payments) };
+  };
+  const offer = side(order.offer);
+  const consideration = side(order.consideration);
   const { offerer, recipient } = order;
   if (offer.token && consideration.payment && !offer.payment && !consideration.token) {
     return { token: offer.token, payment: consideration.payment, seller: offerer, buyer: recipient };
@@ -136,19 +156,30 @@ export function saleOf(chainId: number, market: Market, order: FilledOrder): Sal
   return undefined;
 }
 
-function sideOf(chainId: number, market: Market, items: readonly OrderItem[]): Side {
-  const tokens = items.flatMap((item) => tokenOf(chainId, market, item) ?? []);
-  const payments = items.flatMap((item) => paymentOf(chainId, market, item) ?? []);
-  const [token] = tokens;
-  return { token: tokens.length === 1 ? token : undefined, payment: sumOf(payments) };
+// What the registries of ENSv2 know of the items: their tokens are single ERC-1155 ones.
+async function tokensOfV2(
+  scope: Scope,
+  { v2 }: Market,
+  { offer, consideration }: FilledOrder,
+): Promise<TokensOfV2> {
+  const found = new Map<OrderItem, Token>();
+  if (v2 === undefined || !scope.isV2Indexed || scope.chainId !== scope.rootChainId) return found;
+  for (const item of [...offer, ...consideration]) {
+    const { itemType, token: contract, identifier: tokenId, amount } = item;
+    if (namespaceOfType[itemType] !== "erc1155" || amount !== 1n) continue;
+    const registry = contract.toLowerCase() as Hex;
+    const node = await nodeOfV2Token(scope, v2, { registry, tokenId });
+    if (node !== undefined) found.set(item, { contract: registry, tokenId, assetNamespace: "erc1155", node });
+  }
+  return found;
 }
 
 function tokenOf(chainId: number, { issuerOf }: Market, item: OrderItem): Token | undefined {
   const issuer = issuerOf(chainId, item.token);
   if (issuer === undefined || item.amount !== 1n) return undefined;
-  return namespaceOfType[item.itemType] === issuer.assetNamespace
-    ? { issuer, tokenId: item.identifier }
-    : undefined;
+  const { address: contract, assetNamespace } = issuer;
+  if (namespaceOfType[item.itemType] !== assetNamespace) return undefined;
+  return { contract, tokenId: item.identifier, assetNamespace, node: nodeOfToken(issuer, item.identifier) };
 }
 
 function paymentOf(chainId: number, { currencyOf }: Market, item: OrderItem): Payment | undefined {

@@ -3,22 +3,28 @@ import { erc1155TransferAbi } from "../../abis/names.ts";
 import type { LogsOf } from "../contracts/on.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { ensv2, ensv2Datasources } from "../deployments/ensv2.ts";
-import { deployedContracts, namesKey, v2KnownContracts } from "../deployments/namespaces.ts";
+import {
+  deployedContracts,
+  namesKey,
+  type V2KnownContracts,
+  v2KnownContracts,
+} from "../deployments/namespaces.ts";
 import * as entries from "../indexing/ensv2/entries.ts";
 import * as records from "../indexing/ensv2/records.ts";
 
 /** Registers the indexing functions of the plugin `ensv2`: registries in registries, their roles, leases and records. */
 export function registerEnsv2(logs: LogsOf, namespace: Namespace): void {
+  const known = v2KnownContracts(namespace);
   for (const datasourceId of ensv2Datasources) {
     const source = (name: string) => namesKey(ensv2, datasourceId, name);
-    registerRegistries(logs, source("Registries"), namespace);
+    registerRegistries(logs, source("Registries"), known);
     registerRecords(logs, source("ProxyRecords"));
     for (const name of ["RootRegistry", "ETHRegistry", "ProxyTokens"]) {
       const on = logs(source(name), erc1155TransferAbi);
       on("TransferSingle", (scope, { id, value, from, to }) =>
-        entries.applyTokens(scope, { ids: [id], values: [value], from, to }),
+        entries.applyTokens(scope, known, { ids: [id], values: [value], from, to }),
       );
-      on("TransferBatch", entries.applyTokens);
+      on("TransferBatch", (scope, args) => entries.applyTokens(scope, known, args));
     }
     logs(source("VerifiableFactory"), proxyFactoryAbi)("ProxyDeployed", entries.applyProxyDeployed);
     logs(source("LabelStore"), labelStoreAbi)("Label", records.applyLabel);
@@ -30,15 +36,14 @@ export function registerEnsv2(logs: LogsOf, namespace: Namespace): void {
   }
 }
 
-function registerRegistries(logs: LogsOf, source: string, namespace: Namespace): void {
-  const known = v2KnownContracts(namespace);
+function registerRegistries(logs: LogsOf, source: string, known: V2KnownContracts): void {
   const on = logs(source, registryV2Abi);
   on("LabelRegistered", (scope, args) => entries.applyLabelRegistered(scope, known, args));
   on("LabelReserved", (scope, args) => entries.applyLabelReserved(scope, known, args));
-  on("LabelUnregistered", entries.applyLabelUnregistered);
-  on("ExpiryUpdated", entries.applyExpiryUpdated);
+  on("LabelUnregistered", (scope, args) => entries.applyLabelUnregistered(scope, known, args));
+  on("ExpiryUpdated", (scope, args) => entries.applyExpiryUpdated(scope, known, args));
   on("SubregistryUpdated", (scope, args) => entries.applySubregistryUpdated(scope, known, args));
-  on("ResolverUpdated", entries.applyResolverUpdated);
+  on("ResolverUpdated", (scope, args) => entries.applyResolverUpdated(scope, known, args));
   on("TokenRegenerated", entries.applyTokenRegenerated);
   on("TokenResource", entries.applyTokenResource);
   on("ParentUpdated", entries.applyParentUpdated);

@@ -3,7 +3,12 @@ import { erc721TransferAbi, erc1155TransferAbi, seaportAbi } from "../../abis/na
 import type { EventsOf } from "../contracts/on.ts";
 import { currencies } from "../deployments/currencies.ts";
 import type { Namespace } from "../deployments/deployment.ts";
-import { deployedContracts, type TokenIssuer, tokenIssuers } from "../deployments/namespaces.ts";
+import {
+  deployedContracts,
+  type TokenIssuer,
+  tokenIssuers,
+  v2KnownContracts,
+} from "../deployments/namespaces.ts";
 import {
   applyOrderFulfilled,
   applyTokenTransfer,
@@ -16,6 +21,7 @@ export function registerTokenscope(events: EventsOf, namespace: Namespace): void
   const market: Market = {
     issuerOf: issuerLookup(tokenIssuers(namespace)),
     currencyOf: currencies(namespace),
+    v2: v2KnownContracts(namespace),
   };
   const roles = ["baseRegistrar", "nameWrapper", "threednsToken", "marketplace"] as const;
   for (const { datasourceId, name, contract, chainId, address } of deployedContracts(namespace, roles)) {

@@ -1,6 +1,6 @@
 import { onchainTable, primaryKey } from "ponder";
 import { hex, text } from "./columns.ts";
-import { indexed } from "./indexes.ts";
+import { indexed, prefixOf } from "./indexes.ts";
 
 // The second generation of the name service: registries in registries. Rows are kept by emitting contract, whether the tree
 // holds it or not: names are read by walking from the root, so that rows of strangers are under no name. Label and name
@@ -34,6 +34,8 @@ export const v2Entry = indexed(
       createdAt: t.bigint().notNull(),
       /** Unix seconds at which a name of the first generation was brought over; null for others. */
       migratedAt: t.bigint(),
+      /** The registry's entry before this one, by first registration: its storage id. Only in registries with places. */
+      previous: hex(t),
     }),
     (table) => ({ pk: primaryKey({ columns: [table.chainId, table.registry, table.storageId] }) }),
   ),
@@ -63,8 +65,84 @@ export const v2Contract = onchainTable(
     parentLabel: hex(t),
     /** Node of the migrated, locked name whose wrapped subnames the registry may take over. */
     node: hex(t),
+    /** Of a registry: its latest entry (storage id) and how many it has, expired ones included. */
+    lastEntry: hex(t),
+    entryCount: t.integer(),
+    /** How many rows of `v2_places` it has. */
+    placeCount: t.integer(),
   }),
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address] }) }),
+);
+
+/**
+ * Names that a registry was ever put under, in the order in which it was: rows never change. Registries whose place is fixed
+ * have none. Whether a place holds at a time, the entries above it say.
+ */
+export const v2Place = onchainTable(
+  "v2_places",
+  (t) => ({
+    chainId: t.integer().notNull(),
+    registry: hex(t).notNull(),
+    /** From 0 on. */
+    place: t.integer().notNull(),
+    /** Node and name that the registry is under. */
+    node: hex(t).notNull(),
+    name: text(t).notNull(),
+    /** Registry that has the entry for this name, and which of its places that is; 0 where its place is fixed. */
+    parent: hex(t).notNull(),
+    parentPlace: t.integer().notNull(),
+  }),
+  (table) => ({ pk: primaryKey({ columns: [table.chainId, table.registry, table.place] }) }),
+);
+
+/**
+ * Names by node, as /subgraph filters and sorts them: one row per place of an entry, with what the entry stores, of registries
+ * whose code is known. Whether the name exists at a time, the rows above it say: a row is reached if the row of its parent is
+ * in force and has its registry as subregistry.
+ */
+export const v2Domain = indexed(
+  onchainTable(
+    "v2_domains",
+    (t) => ({
+      chainId: t.integer().notNull(),
+      /** Node. */
+      id: hex(t).notNull(),
+      registry: hex(t).notNull(),
+      name: text(t).notNull(),
+      labelName: text(t).notNull(),
+      labelhash: hex(t).notNull(),
+      parentId: hex(t).notNull(),
+      /** Unix seconds of the first registration or reservation. */
+      createdAt: t.bigint().notNull(),
+      /** Of the latest. */
+      registrationDate: t.bigint().notNull(),
+      /** Of the entry: no grace period. */
+      expiryDate: t.bigint().notNull(),
+      /** Latest holder of the token, expired or not; zero for a reservation. */
+      ownerId: hex(t).notNull(),
+      /** The name's own resolver, as an id of `resolver`. */
+      resolverId: text(t),
+      subregistry: hex(t).notNull(),
+      changeBlock: t.integer().notNull(),
+    }),
+    (table) => ({ pk: primaryKey({ columns: [table.id, table.chainId, table.registry] }) }),
+  ),
+  (table) => ({
+    byName: [prefixOf(table.name), table.id],
+    byLabelName: [prefixOf(table.labelName), table.id],
+    byLabelhash: [table.labelhash],
+    byCreatedAt: [table.createdAt, table.id],
+    byRegistrationDate: [table.registrationDate, table.id],
+    byExpiryDate: [table.expiryDate, table.id],
+    byOwner: [table.ownerId, table.id],
+    byResolver: [table.resolverId],
+    byParent: [table.parentId, table.id],
+    byParentAndName: [table.parentId, prefixOf(table.name), table.id],
+    byParentAndLabelName: [table.parentId, prefixOf(table.labelName), table.id],
+    byParentAndCreatedAt: [table.parentId, table.createdAt, table.id],
+    byParentAndExpiryDate: [table.parentId, table.expiryDate, table.id],
+    byChangeBlock: [table.changeBlock],
+  }),
 );
 
 /**

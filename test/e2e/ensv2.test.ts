@@ -334,6 +334,27 @@ describe("the API says at the end what the contracts say", () => {
     expect(seen).toBeGreaterThan(20);
   });
 
+  test("each name that ENSv2 has registered is a domain with its owner, in one query", async () => {
+    const hostile = Object.entries(last?.registries ?? {}).flatMap(([address, one]) =>
+      one.hostile ? address : [],
+    );
+    const registered = (last?.names ?? []).filter(
+      ({ labels, exists, registry }) =>
+        exists === 2 && labels.length > 1 && registry !== null && !hostile.includes(registry),
+    );
+    expect(registered.length).toBeGreaterThan(300);
+    const fields = registered.map(
+      ({ node: id }, place) => `n${place}: domain(id: "${id}") { id owner { id } }`,
+    );
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify({ query: `{ ${fields.join(" ")} }` });
+    const { data, errors } = await read("/subgraph", { method: "POST", headers, body });
+    expect(errors).toBeUndefined();
+    expect(Object.values(data)).toEqual(
+      registered.map(({ node: id, owner }) => ({ id, owner: { id: owner } })),
+    );
+  });
+
   test("odd logs were counted, and nothing stopped", async () => {
     const metrics = await (await fetch(`${indexer.url}/metrics`)).text();
     expect(metrics).toMatch(/names_anomalies_total\{anomaly="malformed-log"\} [1-9]/);

@@ -1,6 +1,7 @@
 import { is, Table } from "drizzle-orm";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import { indexStatement } from "../../src/api/database/indexes.ts";
+import { reachedFunction } from "../../src/api/database/v2-domains.ts";
 import * as ensv2 from "../../src/schema/ensv2.ts";
 import { tableIndexes } from "../../src/schema/indexes.ts";
 import * as acceleration from "../../src/schema/protocol-acceleration.ts";
@@ -16,10 +17,10 @@ export const tables = new Map(
 );
 
 /**
- * CREATE TABLE statements for the schema's tables, and for the tables that Ponder adds to them: an index whose backfill
+ * CREATE statements for the schema's tables, their function, and the tables that Ponder adds to them: an index whose backfill
  * is complete. Unlogged: no test outlives a crash of its server.
  */
-export function tableStatements(): string[] {
+export function tableStatements(schema = "public"): string[] {
   const create = [...tables.values()].map((table) => {
     const { name, columns, primaryKeys } = getTableConfig(table);
     const keys = primaryKeys.map(
@@ -39,7 +40,7 @@ export function tableStatements(): string[] {
     "safe_checkpoint varchar(75), latest_checkpoint varchar(75) NOT NULL, finalized_checkpoint varchar(75))";
   const meta = "CREATE TABLE _ponder_meta (key text PRIMARY KEY, value jsonb NOT NULL)";
   const ready = `INSERT INTO _ponder_meta VALUES ('app', '{"is_ready": 1}')`;
-  return [...create, checkpoints, meta, ready];
+  return [...create, checkpoints, meta, ready, reachedFunction(schema)];
 }
 
 // Columns without a name of their own take one from their key.
@@ -48,6 +49,6 @@ function sqlName(column: { name: string }): string {
 }
 
 /** CREATE INDEX statements for the schema's indexes. */
-export function indexStatements(): string[] {
-  return tableIndexes().map((one) => indexStatement(one, { schema: "public", isOnline: false }));
+export function indexStatements(schema = "public"): string[] {
+  return tableIndexes().map((one) => indexStatement(one, { schema, isOnline: false }));
 }

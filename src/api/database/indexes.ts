@@ -158,11 +158,12 @@ export async function createSearchIndexes(run: Statement, schema: string): Promi
     await run(createExtension);
     const [extension] = extensionRows.parse((await run(findExtension)).rows);
     const operators = `${quoted(extension?.schema ?? "public")}.gin_trgm_ops`;
-    for (const column of ["name", "label_name"]) {
-      const index = { name: `domain_${column}_search`, table: "domain", keys: `(${column} ${operators})` };
-      await run(dropIfInvalid(schema, index.name));
-      await run(indexStatement(index, { schema, isOnline: true, method: "gin" }));
-    }
+    for (const table of ["domain", "v2_domains"])
+      for (const column of ["name", "label_name"]) {
+        const index = { name: `${table}_${column}_search`, table, keys: `(${column} ${operators})` };
+        await run(dropIfInvalid(schema, index.name));
+        await run(indexStatement(index, { schema, isOnline: true, method: "gin" }));
+      }
     return { state: "ready" };
   } catch (error) {
     return { state: "unavailable", reason: messageOf(error) };

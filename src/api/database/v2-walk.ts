@@ -187,6 +187,12 @@ export type WalkContracts = {
 
 const mostLevels = 64;
 
+// A node's labelhash and parent, of the names of both generations: where both have it, they are the same.
+const pathStepSql = (chainId: number, node: string, level: string) => `
+      SELECT s.id, s.labelhash, s.parent_id, ${level} AS level FROM domain s WHERE s.id = ${node} AND s.labelhash IS NOT NULL
+      UNION ALL
+      SELECT s.id, s.labelhash, s.parent_id, ${level} FROM v2_domains s WHERE s.chain_id = ${Math.trunc(chainId)} AND s.id = ${node}`;
+
 /** SQL: what ENSv2 makes of the row of `domain` under an alias, at a time (SQL too). No row where the names above it are unknown. */
 export function domainWalkSql(alias: string, contracts: WalkContracts, time: string): string {
   const text = (value: Hex) => `'${value}'`;
@@ -195,9 +201,9 @@ export function domainWalkSql(alias: string, contracts: WalkContracts, time: str
   SELECT 1 AS place, jsonb_agg(left(u.labelhash, 58) || '00000000' ORDER BY u.level DESC) AS ids,
     jsonb_agg(u.labelhash ORDER BY u.level DESC) AS labels, jsonb_agg(u.id ORDER BY u.level DESC) AS nodes, count(*)::int AS depth
   FROM (WITH RECURSIVE up AS (
-    SELECT d.id, d.labelhash, d.parent_id, 0 AS level FROM domain d WHERE d.id = ${alias}.id
-    UNION ALL
-    SELECT d.id, d.labelhash, d.parent_id, up.level + 1 FROM up JOIN domain d ON d.id = up.parent_id
+    SELECT d.* FROM (SELECT ${alias}.id AS id) t CROSS JOIN LATERAL (${pathStepSql(contracts.chainId, "t.id", "0")}) d
+    UNION
+    SELECT d.* FROM up CROSS JOIN LATERAL (${pathStepSql(contracts.chainId, "up.parent_id", "up.level + 1")}) d
     WHERE up.parent_id <> '${rootNode}' AND up.level < ${mostLevels}
   ) SELECT * FROM up WHERE up.id <> '${rootNode}') u
   HAVING bool_or(u.parent_id = '${rootNode}') AND bool_and(u.labelhash IS NOT NULL)`;

@@ -15,7 +15,7 @@ import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
 import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { indexedSubregistries } from "../../deployments/namespaces.ts";
-import { subnode, zeroAddress } from "../../ens/ids.ts";
+import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { v2ContractsOf } from "../resolution/v2-names.ts";
 import type { Endpoint } from "../rest/endpoint.ts";
@@ -310,6 +310,28 @@ describe("at the last block", () => {
     expect((tokens as Token[]).map(({ ownership }) => ownership.ownershipType)).not.toContain(
       "fully-onchain",
     );
+  });
+
+  test("names of any depth are found by their node", async () => {
+    const ask = open(time);
+    let seen = 0;
+    for (const { name, labels, registry, exists, owner } of last?.names ?? []) {
+      if (labels.length < 3 || exists !== 2 || name.includes("[")) continue;
+      const node = labels
+        .map((raw) => keccak256(hexToBytes(raw)))
+        .reduceRight<Hex>((parent, hash) => subnode(parent, hash), rootNode);
+      const { status, body } = await ask(`/api/name-tokens?domainId=${node}`);
+      const isHostile = registry === null || last?.registries[registry]?.hostile;
+      if (status === 404 && (isHostile || name.includes("liar") || name.includes("trap"))) continue;
+      seen += 1;
+      const { tokens, ...rest } = body.registeredNameTokens as { tokens: Token[] };
+      expect(rest, name).toMatchObject({ domainId: node, name, version: "v2" });
+      expect(tokens.at(-1), name).toMatchObject({
+        token: { contract: { address: registry } },
+        ownership: { ownershipType: "fully-onchain", owner: { address: owner } },
+      });
+    }
+    expect(seen).toBeGreaterThan(50);
   });
 
   test("one name under two parents is one token", async () => {

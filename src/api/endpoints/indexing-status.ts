@@ -1,7 +1,6 @@
 import { z } from "zod/v4";
 import { endpoint } from "../rest/endpoint.ts";
-import { envelope, messageSchema } from "../rest/envelope.ts";
-import { ApiError } from "../rest/errors.ts";
+import { ApiError, envelope, messageSchema } from "../rest/errors.ts";
 import { blockSchema, countSchema, secondsSchema } from "../rest/values.ts";
 import { project, type Snapshot } from "../status/snapshot.ts";
 

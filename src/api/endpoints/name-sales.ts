@@ -33,7 +33,7 @@ const sale = readingOf({
   id: field("s.id", z.string()),
   domainId: field("s.domain_id", hashSchema),
   name: field(
-    "d.name",
+    "coalesce(d.name, v.name)",
     z.string().optional().meta({ description: "Absent where the index does not name the node" }),
   ),
   token: tokenFields("s"),
@@ -56,6 +56,7 @@ SELECT (SELECT count(*) FROM name_sales s WHERE ${filter})::text, (
   FROM (
     SELECT * FROM name_sales s WHERE ${filter} ORDER BY ${newestFirst} LIMIT $1::int OFFSET $2::bigint
   ) s LEFT JOIN domain d ON d.id = s.domain_id
+  LEFT JOIN v2_domains v ON v.chain_id = s.chain_id AND v.id = s.domain_id AND v.registry = s.contract_address
 )::text`;
 
 const ofAll = statement("true");

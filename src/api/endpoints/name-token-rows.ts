@@ -93,14 +93,43 @@ export async function readTokens(
   };
 }
 
+/** A name of ENSv2: its text, and its labelhashes, its own first. */
+type PathOfV2 = { name: string; labelhashes: readonly Hex[] };
+
+/** The path of a name given as text. */
+export function pathOfName(name: string): PathOfV2 {
+  return { name, labelhashes: name.split(".").map(labelhashOf) };
+}
+
+const pathSql = `
+WITH RECURSIVE up AS (
+  SELECT name, labelhash, parent_id, 0 AS level FROM v2_domains WHERE chain_id = $1::int AND id = $2
+  UNION
+  SELECT up.name, d.labelhash, d.parent_id, up.level + 1 FROM up JOIN v2_domains d ON d.chain_id = $1::int AND d.id = up.parent_id
+  WHERE up.level < 64
+)
+SELECT max(name), json_agg(labelhash ORDER BY level)::text FROM up`;
+
+/** The path of a node that a registry ever had a name for; undefined for others. */
+export async function pathOfNode(
+  database: Database,
+  node: Hex,
+  { contracts }: V2,
+  signal: AbortSignal,
+): Promise<PathOfV2 | undefined> {
+  const [name, labelhashes] = await database.row(pathSql, [String(contracts.chainId), node], signal);
+  if (typeof name !== "string") return undefined;
+  return { name, labelhashes: JSON.parse(labelhashes ?? "[]") as Hex[] };
+}
+
 /** The tokens of a name of any depth in ENSv2, from the registry that holds it. */
 export async function readV2Tokens(
   database: Database,
-  name: string,
+  { name, labelhashes }: PathOfV2,
   { contracts, time }: V2,
   signal: AbortSignal,
 ): Promise<FoundTokens | undefined> {
-  const paths = [pathOf(name.split(".").map(labelhashOf))];
+  const paths = [pathOf(labelhashes)];
   const [found] = await readV2Names(database, contracts, { paths, time, hasV1: false }, signal);
   const { entry = null, registry = null } = found ?? {};
   if (entry === null || registry === null || entry.holder === null) return undefined;

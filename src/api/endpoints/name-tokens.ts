@@ -9,9 +9,17 @@ import { nodeOfName, parentName } from "../../ens/names.ts";
 import type { Database } from "../database/client.ts";
 import type { V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { envelope } from "../rest/envelope.ts";
+import { envelope } from "../rest/errors.ts";
 import { bytes32Parameter, hashSchema, nameParameter, secondsSchema } from "../rest/values.ts";
-import { type FoundTokens, readTokens, readV2Tokens, type Token, token } from "./name-token-rows.ts";
+import {
+  type FoundTokens,
+  pathOfName,
+  pathOfNode,
+  readTokens,
+  readV2Tokens,
+  type Token,
+  token,
+} from "./name-token-rows.ts";
 
 /** What the endpoint responds from; `ensv2` is undefined where the namespace has no contracts of ENSv2. */
 export type NameTokensContext = {
@@ -140,10 +148,14 @@ export const nameTokens = endpoint({
       const v2 = ensv2 && plugins.includes("ensv2") ? { contracts: ensv2, time } : undefined;
       const outside = name === undefined ? undefined : outsideScope(name, names);
       const node = domainId ?? nodeOfName(name ?? "");
-      const found =
-        outside === undefined
-          ? await readTokens(database, node, signal, v2)
-          : v2 && name && (await readV2Tokens(database, name, v2, signal));
+      const ofRegistrars = outside === undefined ? await readTokens(database, node, signal, v2) : undefined;
+      const path =
+        ofRegistrars === undefined && v2
+          ? name === undefined
+            ? await pathOfNode(database, node, v2, signal)
+            : outside && pathOfName(name)
+          : undefined;
+      const found = ofRegistrars ?? (path && v2 && (await readV2Tokens(database, path, v2, signal)));
       if (!found) {
         const details = [
           ...(outside && v2 ? [`No registry of ENSv2 that is known to be one has a token of ${name}.`] : []),

@@ -90,13 +90,24 @@ test("a name has the roles of its entry and of its registry", async () => {
 });
 
 test.each([
-  ["migrateme.eth", { version: "v2", reserved: false, migratedAt: expect.any(Number), status: "registered" }],
+  [
+    "migrateme.eth",
+    {
+      version: "v2",
+      reserved: false,
+      migratedAt: expect.any(Number),
+      status: "registered",
+      isProven: true,
+    },
+  ],
   ["notpremigrated.eth", { version: "v1", reserved: false, status: "available" }],
   ["lapsed.eth", { version: null, status: "available" }],
   ["reserved.eth", { version: "v1", reserved: true, status: "reserved" }],
   // Linked from another place, under which its registry does not say it is.
   ["wallet.linked.parent.eth", { version: "v2", isCanonical: false }],
-  ["x.trap.eth", { owner: null }],
+  // A registry of code that nobody knows.
+  ["x.trap.eth", { owner: null, isProven: false }],
+  ["wallet.sub1.parent.eth", { isProven: true }],
   ["absent.absent.eth", { registry: null, status: "available" }],
 ])("%s", async (name, expected) => {
   const { body } = await open()(`/api/permissions?name=${name}`);

@@ -146,6 +146,10 @@ const nameSchema = z.strictObject({
   migratedAt: secondsSchema.optional(),
   status: z.enum(["available", "reserved", "registered"]),
   isCanonical: z.boolean().meta({ description: "Whether each registry on the way to it claims its place" }),
+  isProven: z.boolean().meta({
+    description:
+      "Whether each registry on the way is of known code, whose events tell all. Otherwise only the chain knows the name for sure",
+  }),
   registry: addressSchema.nullable().meta({ description: "Null where a name above it has no registry" }),
   tokenId: hashSchema.optional(),
   owner: addressSchema.nullable().meta({ description: "Null where only the chain knows it" }),
@@ -262,8 +266,7 @@ function reader(
 }
 
 function describe(name: string, { entry, ...found }: V2Name): z.output<typeof nameSchema> {
-  const { authority, version, registry, owner, resolver, subregistry, isCanonical, registryPath, effective } =
-    found;
+  const { authority, version, registry, owner, resolver, subregistry, isCanonical, isProven } = found;
   return {
     name,
     node: nodeOfName(name),
@@ -272,13 +275,14 @@ function describe(name: string, { entry, ...found }: V2Name): z.output<typeof na
     ...(entry?.migratedAt ? { migratedAt: Number(entry.migratedAt) } : {}),
     status: entry?.status ?? "available",
     isCanonical,
+    isProven,
     registry,
-    registryPath,
+    registryPath: found.registryPath,
     ...(entry === null ? {} : { tokenId: entry.tokenId, expiry: entry.expiry }),
     owner,
     resolver,
     subregistry,
-    effective,
+    effective: found.effective,
   };
 }
 

@@ -5,7 +5,7 @@ import { nodeOfInterpretedName } from "../../ens/names.ts";
 import type { Database } from "../database/client.ts";
 import type { V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { envelope } from "../rest/envelope.ts";
+import { envelope } from "../rest/errors.ts";
 import {
   addressParameter,
   booleanParameter,

@@ -10,8 +10,7 @@ import { namePath, selectionOf, selectionQuery } from "../resolution/selection.t
 import { createTrace, type Tracer } from "../resolution/trace.ts";
 import type { V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { messageSchema } from "../rest/envelope.ts";
-import { ApiError } from "../rest/errors.ts";
+import { ApiError, messageSchema } from "../rest/errors.ts";
 import { addressParameter, addressSchema, booleanParameter, hexSchema } from "../rest/values.ts";
 import { project } from "../status/snapshot.ts";
 import type { StatusSource } from "../status/status-source.ts";

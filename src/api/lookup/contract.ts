@@ -2,8 +2,7 @@ import { z } from "zod/v4";
 import { isNear } from "../../config/datasources-file.ts";
 import { nodeOfName } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
-import { type CodedError, type Envelope, envelope } from "../rest/envelope.ts";
-import { ApiError } from "../rest/errors.ts";
+import { ApiError, type CodedError, type Envelope, envelope } from "../rest/errors.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
 // The wire format of the REST API that ENS's own applications read (docs/lookup.md): names of fields, codes, cursors, limits.

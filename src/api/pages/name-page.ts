@@ -120,6 +120,12 @@ const addressBlocks: Block[] = [
   ofRole("wrapped", "Owner of the wrapper's token", "wrappedOwner"),
   ofRole("resolved", "Names that resolve to it", "resolvedAddress"),
   {
+    list: "entries",
+    title: "Entries of ENSv2",
+    columns: "Name=name, Registry=registry:hash, Expires=expiry:time, First seen=since:time",
+    ask: "/api/permissions?account=$id",
+  },
+  {
     list: "tokens",
     title: "Name tokens",
     columns: "Name=name, Chain=chain, Contract=contract:hash, State=status",

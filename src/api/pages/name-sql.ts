@@ -32,7 +32,8 @@ SELECT json_build_object('domain', row_to_json(d), 'registration', row_to_json(r
   FROM registrar_actions a WHERE node = q.node ORDER BY a.id DESC`)},
 'sales', ${rowsOf(`SELECT timestamp::text AS time, seller, buyer, amount::text, currency, transaction_hash AS tx
   FROM name_sales n WHERE domain_id = q.node ORDER BY n.timestamp DESC, n.id DESC`)},
-'entries', ${rowsOf("SELECT chain_id::text AS chain, registry, owner, expiry::text, resolver FROM v2_entries WHERE node = q.node")})::text
+'entries', ${rowsOf(`SELECT chain_id::text AS chain, registry, owner_id AS owner, expiry_date::text AS expiry,
+    substring(resolver_id FROM '0x[0-9a-f]{40}') AS resolver FROM v2_domains WHERE id = q.node`)})::text
 FROM (SELECT $1::text COLLATE "C" AS node) q
 LEFT JOIN LATERAL (SELECT left(name, 1000) AS name, owner_id AS owner, registrant_id AS registrant, resolved_address_id AS resolved,
   resolver_id AS resolver, expiry_date::text AS expiry, created_at::text AS since, subdomain_count::text AS subnames, ttl::text
@@ -49,6 +50,8 @@ const namesWhere = (column: string) =>
 /** All that is shown of the address $1, as JSON whose values are texts. */
 export const addressSql = `SELECT json_build_object('owner', ${namesWhere("owner_id")}, 'registrant', ${namesWhere("registrant_id")},
 'wrapped', ${namesWhere("wrapped_owner_id")}, 'resolved', ${namesWhere("resolved_address_id")},
+'entries', ${rowsOf(`SELECT id, left(name, 300) AS name, registry, expiry_date::text AS expiry, created_at::text AS since
+  FROM v2_domains WHERE owner_id = $1 ORDER BY v2_domains.id`)},
 'reverse', ${rowsOf(`SELECT left(value, 300) AS name, coin_type::text AS "coinType" FROM reverse_name_records WHERE address = $1 ORDER BY coin_type`)},
 'tokens', ${rowsOf(`SELECT t.domain_id AS id, left(d.name, 300) AS name, t.chain_id::text AS chain, t.contract_address AS contract, t.mint_status AS status
   FROM name_tokens t LEFT JOIN domain d ON d.id = t.domain_id WHERE t.owner = $1 ORDER BY t.id`)},

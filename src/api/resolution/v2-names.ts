@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { type CurrencyOf, currencies } from "../../deployments/currencies.ts";
 import type { Namespace } from "../../deployments/deployment.ts";
 import { ensv2Datasources, ethName } from "../../deployments/ensv2.ts";
-import { tokenIssuers, v2Subregistries } from "../../deployments/namespaces.ts";
+import { isUserRegistryCode, tokenIssuers, v2Subregistries } from "../../deployments/namespaces.ts";
 import { rootNode, subnode, tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { interpretedLabel } from "../../ens/normalization.ts";
 import { type Database, planOnce } from "../database/client.ts";
@@ -61,7 +61,6 @@ export function v2ContractsOf(namespace: Namespace): V2Contracts | undefined {
 }
 
 const isResolverCode = (name: string) => name.endsWith("ResolverImpl");
-const isUserRegistryCode = (name: string) => /^UserRegistryImpl\d*$/.test(name);
 
 /** Which generation's data are in force for a name under .eth: see docs/data-model.md. Null: the index cannot tell. */
 type Authority = "v2" | "reserved" | "v1" | "none" | null;

@@ -4,8 +4,7 @@ import { z } from "zod/v4";
 import { currentStatus } from "../../../test/support/endpoints.ts";
 import { BusyError } from "../database/queue.ts";
 import { endpoint, mount } from "./endpoint.ts";
-import { envelope } from "./envelope.ts";
-import { ApiError, errorResponse } from "./errors.ts";
+import { ApiError, envelope, errorResponse } from "./errors.ts";
 
 const described = { tag: "Test", summary: "A test", description: "A test." };
 const anything = { 200: { description: "What came", schema: z.unknown() } };

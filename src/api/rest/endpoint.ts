@@ -4,8 +4,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod/v4";
 import type { Log } from "../../log/json-log.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
-import { type Envelope, invalidInputSchema, plainEnvelope } from "./envelope.ts";
-import { ApiError, errorResponse } from "./errors.ts";
+import { ApiError, type Envelope, errorResponse, invalidInputSchema, plainEnvelope } from "./errors.ts";
 import { createGate, type GateContext, type Needs } from "./gate.ts";
 
 /** One kind of response; `type` is its media type if that is not JSON, and `schema` then that of its text. */

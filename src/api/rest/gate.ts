@@ -1,6 +1,6 @@
 import { isBackfilled } from "../status/snapshot.ts";
 import type { CurrentStatus, StatusSource } from "../status/status-source.ts";
-import type { Refusal } from "./envelope.ts";
+import type { Refusal } from "./errors.ts";
 
 /** A plugin, or several of which one is enough. */
 type PluginNeed = string | readonly string[];

@@ -2,8 +2,7 @@ import { type Hex, isAddress } from "viem";
 import { z } from "zod/v4";
 import { nodeOfName } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
-import { invalidInputSchema, messageSchema } from "./envelope.ts";
-import { ApiError } from "./errors.ts";
+import { ApiError, invalidInputSchema, messageSchema } from "./errors.ts";
 
 // Schemas of the values that requests carry and responses hold, fields that are read from the database, and pages.
 

@@ -7,6 +7,8 @@ import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { checkpointOf } from "../../../test/support/subgraph/endpoint.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
+import { isNormalizedLabel } from "../../ens/normalization.ts";
+import { domain } from "../../schema/subgraph.ts";
 import { pathOf, v2ContractsOf } from "../resolution/v2-names.ts";
 import { createSubgraph } from "./routes.ts";
 
@@ -15,6 +17,13 @@ import { createSubgraph } from "./routes.ts";
 type Domain = {
   id: Hex;
   name: string;
+  labelName: string;
+  labelhash: Hex;
+  parent: { id: Hex } | null;
+  owner: { id: Hex };
+  resolver: { address: Hex } | null;
+  expiryDate: string | null;
+  registration: { expiryDate: string; registrant: { id: Hex } } | null;
   version: "v1" | "v2" | null;
   reserved: boolean;
   migratedAt: string | null;
@@ -25,8 +34,12 @@ type Domain = {
   effectiveExpiryDate: string | null;
   graceEndDate: string | null;
 };
-const fields =
-  "id name version reserved migratedAt registry registryPath effectiveOwner effectiveResolver effectiveExpiryDate graceEndDate";
+const stated =
+  "id name labelName labelhash parent { id } owner { id } resolver { address } expiryDate registration { expiryDate registrant { id } }";
+const walked =
+  "version reserved migratedAt registry registryPath effectiveOwner effectiveResolver effectiveExpiryDate graceEndDate";
+
+const fields = `${stated} ${walked}`;
 
 const index = createV2Index();
 let stored: Awaited<ReturnType<typeof createStoredIndex>>;
@@ -38,14 +51,17 @@ afterAll(() => stored.client.close());
 const contracts = v2ContractsOf(index.config.datasources);
 const { RootRegistry = "0x", ETHRegistry = "0x" } = v2Addresses as Record<string, Hex>;
 
-function open(v2 = contracts) {
-  const subgraph = createSubgraph({
+const subgraphOf = (v2 = contracts) =>
+  createSubgraph({
     database: stored.database,
     chainId: v2ChainId,
     deployment: "test",
     blockOf: async () => undefined,
     v2,
   });
+
+function open(v2 = contracts) {
+  const subgraph = subgraphOf(v2);
   return async (query: string, variables = {}) => {
     const request = {
       query,
@@ -88,15 +104,28 @@ async function everyDomain(): Promise<Map<Hex, Domain>> {
 
 const nodeOf = (labels: readonly Hex[]) =>
   pathOf(labels.map((raw) => keccak256(hexToBytes(raw)))).nodes.at(-1) ?? "0x";
+const textOf = (bytes: Hex) => Buffer.from(bytes.slice(2), "hex").toString("utf8");
 const unlessZero = (address: Hex | null | undefined) => (address === zeroAddress ? null : (address ?? null));
 
 const blocks = [150, 350, 550, 750, 877, 878, 879];
 
+// What a name is in the second generation, where its registries prove it: by calls to them.
+function trueEntry(snapshot: Snapshot, labels: readonly Hex[], registryOf: Map<Hex, Hex | null>) {
+  // The Universal Resolver has no registry of top-level names.
+  const way = labels.slice(0, -1).map((_, place) => registryOf.get(nodeOf(labels.slice(place))) ?? null);
+  const [registry = null] = way;
+  const isProven = way.every((one) => one !== null && !snapshot.registries[one]?.hostile);
+  const entry = registry && snapshot.registries[registry]?.entries.find(({ raw }) => raw === labels[0]);
+  return isProven && entry ? entry : undefined;
+}
+
 describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at block $block", (snapshot) => {
   let domains: Map<Hex, Domain>;
+  let ofV1: Set<unknown>;
   beforeAll(async () => {
     await moveTo(snapshot);
     domains = await everyDomain();
+    ofV1 = new Set(index.store.rows(domain).map(({ id }) => id));
   });
 
   test("version, expiry and resolver of each name under .eth are those in force", () => {
@@ -107,8 +136,8 @@ describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at blo
     for (const { raw, label, authority, v1 } of snapshot.authority) {
       const domain = domains.get(nodeOf([raw, "0x657468"]));
       if (domain === undefined) {
-        // Names that the second generation alone knows are no domains.
-        expect(v1, label).toBeNull();
+        // Not even an entry that has expired.
+        expect([v1, entries.has(raw)], label).toEqual([null, false]);
         continue;
       }
       seen += 1;
@@ -154,6 +183,52 @@ describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at blo
       expect(domain.registryPath?.at(-1) ?? null, name).toBe(registry);
     }
   });
+
+  test("each that is registered is a domain with the owner, resolver and expiry that calls return", () => {
+    const registryOf = new Map(snapshot.names.map((one) => [nodeOf(one.labels), one.registry]));
+    const missing: string[] = [];
+    let seen = 0;
+    for (const { name, labels, exists } of snapshot.names) {
+      const entry = trueEntry(snapshot, labels, registryOf);
+      const id = nodeOf(labels);
+      const found = domains.get(id);
+      if (labels.length < 2 || entry === undefined) continue;
+      if (found === undefined) {
+        missing.push(`${name} ${exists}`);
+        continue;
+      }
+      if (entry.status !== 2 && ofV1.has(id)) continue;
+      seen += 1;
+      const part = isNormalizedLabel(textOf(entry.raw))
+        ? textOf(entry.raw)
+        : `[${keccak256(hexToBytes(entry.raw)).slice(2)}]`;
+      expect(found, name).toMatchObject({
+        labelName: part,
+        labelhash: keccak256(hexToBytes(entry.raw)),
+        parent: { id: nodeOf(labels.slice(1)) },
+        owner: { id: entry.latestOwner },
+        expiryDate: entry.expiry,
+      });
+      expect(found.name.startsWith(`${part}.`), name).toBe(true);
+      if (entry.status !== 0) expect(found.resolver?.address ?? zeroAddress, name).toBe(entry.resolver);
+      if (labels.length === 2 && labels[1] === "0x657468" && entry.status === 2)
+        expect(found.registration, name).toMatchObject({
+          expiryDate: entry.expiry,
+          registrant: { id: entry.owner },
+        });
+    }
+    expect(missing).toEqual([]);
+    expect(seen).toBeGreaterThan(10);
+  });
+
+  test("what the registries have no more is a domain only if nothing but its own expiry has passed", () => {
+    const reached = new Set(snapshot.names.map(({ labels }) => nodeOf(labels)));
+    const others = [...domains.values()].filter(({ id }) => !reached.has(id) && !ofV1.has(id));
+    const isHistory = ({ name, expiryDate, parent }: Domain) =>
+      Number(expiryDate) <= snapshot.timestamp &&
+      (name.split(".").length === 2 || (parent !== null && reached.has(parent.id)));
+    expect(others.filter((one) => !isHistory(one)).map(({ name }) => name)).toEqual([]);
+  });
 });
 
 describe("at the last block", () => {
@@ -161,6 +236,110 @@ describe("at the last block", () => {
     const { data } = await open(v2)(`{ domains(where: { name: "${name}" }) { ${fields} } }`);
     return data.domains[0] as Domain;
   };
+
+  // Lists against all domains at once, sorted and filtered here.
+  describe("lists of both generations", () => {
+    let all: Domain[];
+    beforeAll(async () => {
+      all = [...(await everyDomain()).values()];
+    });
+    const idsOf = (found: readonly Domain[]) => found.map(({ id }) => id);
+    const list = async (given: string) => {
+      const { data, errors } = await open()(`{ domains(${given}) { id } }`);
+      expect(errors, given).toBeUndefined();
+      return idsOf(data.domains);
+    };
+    const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+    // Ties are broken by id in the same direction.
+    const sorted = (key: (one: Domain) => string | bigint | null, direction: 1 | -1) =>
+      all
+        .filter((one) => key(one) !== null)
+        .sort((a, b) => {
+          const [x, y] = [key(a) ?? 0n, key(b) ?? 0n];
+          return direction * (x < y ? -1 : x > y ? 1 : byText(a.id, b.id));
+        });
+    const expiryOf = ({ expiryDate }: Domain) => (expiryDate === null ? null : BigInt(expiryDate));
+
+    test("orders by name and expiry, in pages", async () => {
+      const byName = idsOf(sorted(({ name }) => name, 1));
+      expect(await list("first: 60, orderBy: name")).toEqual(byName.slice(0, 60));
+      expect(await list("first: 60, skip: 300, orderBy: name")).toEqual(byName.slice(300, 360));
+      const byExpiry = idsOf(sorted(expiryOf, 1));
+      expect(await list("first: 60, skip: 40, orderBy: expiryDate, where: { expiryDate_not: null }")).toEqual(
+        byExpiry.slice(40, 100),
+      );
+      const latest = idsOf(sorted(expiryOf, -1));
+      expect(
+        await list("first: 50, orderBy: expiryDate, orderDirection: desc, where: { expiryDate_not: null }"),
+      ).toEqual(latest.slice(0, 50));
+    });
+
+    test("filters by owner, registrant, name, parent, resolver and expiry, alone and joined by or", async () => {
+      const owners = Map.groupBy(all, ({ owner }) => owner.id);
+      const [owner = "0x", most = []] =
+        [...owners].filter(([id]) => id !== zeroAddress).sort((a, b) => b[1].length - a[1].length)[0] ?? [];
+      expect(most.length).toBeGreaterThan(20);
+      expect(await list(`first: 1000, where: { owner: "${owner}" }`)).toEqual(idsOf(most).sort(byText));
+      const either = await list(
+        `first: 1000, where: { or: [{ owner: "${owner}" }, { resolvedAddress: "${owner}" }] }`,
+      );
+      expect(either).toEqual(expect.arrayContaining(idsOf(most)));
+      const deep = most.find(({ name, version }) => name.split(".").length > 2 && version === "v2");
+      expect(await list(`where: { name: "${deep?.name}" }`)).toEqual([deep?.id]);
+      expect(await list(`where: { id: "${deep?.id}", expiryDate_gt: "${deep?.expiryDate}" }`)).toEqual([]);
+      const parent = deep?.parent?.id;
+      const children = idsOf(all.filter((one) => one.parent?.id === parent)).sort(byText);
+      expect(await list(`first: 1000, where: { parent: "${parent}" }`)).toEqual(children);
+      expect(await list(`first: 1000, where: { parent_: { id: "${parent}" } }`)).toEqual(children);
+    });
+
+    test("finds them through relations, one by one, and counts them", async () => {
+      const eth = nodeOf(["0x657468"]);
+      const found = all.find(
+        ({ name, registration }) => name.endsWith(".eth") && registration?.registrant.id !== undefined,
+      );
+      const owned = all.filter(({ owner }) => owner.id === found?.owner.id);
+      const request = {
+        query: `{ domain(id: "${found?.id}") { name parent { name } registration { domain { id } } }
+          account(id: "${found?.owner.id}") { domains(first: 1000) { id } }
+          domains(first: 1, where: { parent: "${eth}" }) { id }
+          registrations(first: 5, orderBy: registrationDate, orderDirection: desc) { domain { id name } } }`,
+        variables: {},
+        operationName: undefined,
+        extensions: { counts: true, truncated: true },
+      };
+      await stored.client.query(
+        "INSERT INTO account SELECT DISTINCT owner_id, 0 FROM v2_domains ON CONFLICT DO NOTHING",
+      );
+      const { body } = await subgraphOf().answer(request, AbortSignal.timeout(60_000));
+      const { data, errors, extensions } = JSON.parse(String(body));
+      expect(errors).toBeUndefined();
+      expect(data.domain).toEqual({
+        name: found?.name,
+        parent: { name: expect.any(String) },
+        registration: { domain: { id: found?.id } },
+      });
+      expect(idsOf(data.account.domains)).toEqual(idsOf(owned).sort(byText));
+      expect(extensions.counts.domains).toBe(all.filter(({ parent }) => parent?.id === eth).length);
+      expect(extensions.truncated.domains).toBe(true);
+      expect(data.registrations.every((one: { domain: Domain }) => one.domain.name.endsWith(".eth"))).toBe(
+        true,
+      );
+    });
+
+    test("sorts by a relation", async () => {
+      const { data, errors } = await open()(
+        "{ domains(first: 40, orderBy: parent__name, orderDirection: desc) { parent { name } } }",
+      );
+      expect(errors).toBeUndefined();
+      const nameOf = new Map(all.map(({ id, name }) => [id, name]));
+      const parents = all.flatMap(({ parent }) => (parent ? (nameOf.get(parent.id) ?? []) : []));
+      const names = data.domains.flatMap(
+        (one: { parent: { name: string } | null }) => one.parent?.name ?? [],
+      );
+      expect(names).toEqual(parents.sort(byText).reverse().slice(0, names.length));
+    });
+  });
 
   test("a name that was brought over says when", async () => {
     const { migratedAt, version } = await ofName("migrateme.eth");
@@ -258,6 +437,6 @@ describe("at the last block", () => {
     const names = (body: { data: { __type: { fields: { name: string }[] } } }) =>
       body.data.__type.fields.map(({ name }) => name);
     expect(names(await answer(without, introspection))).not.toContain("version");
-    expect(names(await open()(introspection))).toEqual(expect.arrayContaining(fields.split(" ")));
+    expect(names(await open()(introspection))).toEqual(expect.arrayContaining(walked.split(" ")));
   });
 });

@@ -4,7 +4,8 @@ import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.
 import { type Head, headSql, headTimeSql } from "../../ponder/checkpoints.ts";
 import type { ColumnReader } from "../database/client.ts";
 import { BusyError, shareRows } from "../database/queue.ts";
-import { domainWalkSql, type WalkContracts } from "../database/v2-walk.ts";
+import { bothGenerations } from "../database/v2-domains.ts";
+import type { WalkContracts } from "../database/v2-walk.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile-request.ts";
 import { graphiqlOfToday, sendPage } from "./graphiql.ts";
 import type { BlockHashes } from "./request/block-constraint.ts";
@@ -62,7 +63,7 @@ export function createSubgraph({
   const limits = { ...defaultSubgraphLimits, ...given };
   const readDocument = createDocumentReader(limits);
   const introspect = createIntrospection({ hasV2: v2 !== undefined });
-  const walkOf = v2 && ((alias: string) => domainWalkSql(alias, v2, timeSql(chainId, endBlock()?.timestamp)));
+  const generations = () => v2 && bothGenerations(v2, timeSql(chainId, endBlock()?.timestamp));
   const hashes = createBlockHashes(blockOf);
   const options = {
     columns: shareRows(database.columns),
@@ -81,7 +82,12 @@ export function createSubgraph({
     hashesOf: hashes.peek,
     async answer(request, signal) {
       try {
-        const compiled = await compileRequest(request, { limits, readDocument, introspect, walkOf });
+        const compiled = await compileRequest(request, {
+          limits,
+          readDocument,
+          introspect,
+          v2: generations(),
+        });
         return await executeRequest(compiled, options, signal);
       } catch (error) {
         if (error instanceof QueryError)

@@ -19,19 +19,17 @@ import { applyLabel } from "./records.ts";
 // Rules of the contracts' source that the recorded chain does not show.
 
 const address = (byte: string): Hex => `0x${byte.repeat(20)}`;
-const [ethRegistry, unlocked, locked, wrapperCode, user] = ["e0", "a0", "a1", "b0", "c0"].map(address) as [
-  Hex,
-  Hex,
-  Hex,
-  Hex,
-  Hex,
-];
+const [ethRegistry, unlocked, locked, wrapperCode, user, userCode] = ["e0", "a0", "a1", "b0", "c0", "b7"].map(
+  address,
+) as [Hex, Hex, Hex, Hex, Hex, Hex];
 const known: V2KnownContracts = {
   migrators: new Set([unlocked, locked]),
   graveyards: new Set(),
   lockedMigrators: new Set([locked]),
   wrapperImplementations: new Set([wrapperCode]),
   nodes: new Map([[ethRegistry, namehash("eth")]]),
+  places: new Map([[ethRegistry, { name: "eth", node: namehash("eth") }]]),
+  userImplementations: new Set([userCode]),
 };
 const expiry = 2n ** 64n - 1n;
 
@@ -122,7 +120,7 @@ test("a label of the store names a subname of the first generation that comes la
   const invalid: Hex = "0xff61fe";
   await applyLabel(next(), { label: invalid, labelHash: keccak256(invalid) });
   for (const labelhash of [keccak256(stringToHex("moon")), keccak256(invalid)])
-    await applyNewOwner(next({ hasLabelStore: true }), { ...owned, labelhash });
+    await applyNewOwner(next({ isV2Indexed: true }), { ...owned, labelhash });
   await applyNewOwner(next(), { ...owned, labelhash: keccak256(stringToHex("moon")), owner: zeroAddress });
   const nameOf = (labelhash: Hex) =>
     store.rows(domain).find((row) => row["labelhash"] === labelhash)?.["labelName"];

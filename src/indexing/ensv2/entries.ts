@@ -5,6 +5,7 @@ import { keccak256 } from "../../ens/keccak.ts";
 import { unlessMissing } from "../../ponder/store.ts";
 import { v2Contract, v2Entry, v2Role } from "../../schema/ensv2.ts";
 import type { Scope } from "../scope.ts";
+import { countEntry, nameEntry, saveContract as save, storageIdOf } from "./places.ts";
 
 // Entries of registries, as the contracts store them. The emitter may be any contract: a log that no registry could emit is
 // reported and skipped, and what is stored counts only where a name leads to the registry.
@@ -15,11 +16,6 @@ type Label = { tokenId: bigint; labelHash: Hex; label: Hex };
 const versions = 0xffff_ffffn;
 const mostLabelBytes = 255;
 
-// The id under which a registry stores what a token id, resource or labelhash names: its last four bytes are zero.
-function storageIdOf(id: bigint): Hex {
-  return tokenIdToHex(id & ~versions);
-}
-
 /** LabelRegistered: replaces the whole entry. `sender` is a migration controller for a name of the first generation. */
 export async function applyLabelRegistered(
   scope: Scope,
@@ -28,7 +24,7 @@ export async function applyLabelRegistered(
 ): Promise<void> {
   const isMigrated = await isMigration(scope, known, sender);
   const migratedAt = isMigrated ? scope.timestamp : null;
-  await replaceEntry(scope, known.nodes, label, { owner, expiry, migratedAt });
+  await replaceEntry(scope, known, label, { owner, expiry, migratedAt });
 }
 
 // The controllers bring names under .eth; the registry of a locked name brings its subnames itself.
@@ -45,31 +41,37 @@ async function isMigration(
 /** LabelReserved: replaces the whole entry; it has no owner. */
 export async function applyLabelReserved(
   scope: Scope,
-  { nodes }: V2KnownContracts,
+  known: V2KnownContracts,
   { expiry, ...label }: Label & { expiry: bigint },
 ): Promise<void> {
-  await replaceEntry(scope, nodes, label, { owner: zeroAddress, expiry, migratedAt: null });
+  await replaceEntry(scope, known, label, { owner: zeroAddress, expiry, migratedAt: null });
 }
 
 /** LabelUnregistered: the entry expires now. Its pointers stay in storage, where a renewal finds them. */
-export function applyLabelUnregistered(scope: Scope, { tokenId }: { tokenId: bigint }): Promise<boolean> {
-  return change(scope, tokenId, () => ({ expiry: scope.timestamp }));
+export function applyLabelUnregistered(
+  scope: Scope,
+  known: V2KnownContracts,
+  { tokenId }: { tokenId: bigint },
+): Promise<boolean> {
+  return change(scope, known, tokenId, () => ({ expiry: scope.timestamp }));
 }
 
 /** ExpiryUpdated: also brings back what had expired. */
 export function applyExpiryUpdated(
   scope: Scope,
+  known: V2KnownContracts,
   { tokenId, newExpiry: expiry }: { tokenId: bigint; newExpiry: bigint },
 ): Promise<boolean> {
-  return change(scope, tokenId, () => ({ expiry }));
+  return change(scope, known, tokenId, () => ({ expiry }));
 }
 
 /** ResolverUpdated. */
 export function applyResolverUpdated(
   scope: Scope,
+  known: V2KnownContracts,
   { tokenId, resolver }: { tokenId: bigint; resolver: Hex },
 ): Promise<boolean> {
-  return change(scope, tokenId, () => ({ resolver }));
+  return change(scope, known, tokenId, () => ({ resolver }));
 }
 
 /** SubregistryUpdated: the only thing that puts a registry into the tree. */
@@ -79,7 +81,7 @@ export async function applySubregistryUpdated(
   { tokenId, subregistry }: { tokenId: bigint; subregistry: Hex },
 ): Promise<void> {
   let edge: Row | undefined;
-  await change(scope, tokenId, (entry) => {
+  await change(scope, known, tokenId, (entry) => {
     edge = entry;
     return { subregistry };
   });
@@ -91,7 +93,7 @@ export function applyTokenRegenerated(
   scope: Scope,
   { oldTokenId, newTokenId }: { oldTokenId: bigint; newTokenId: bigint },
 ): Promise<boolean> {
-  return change(scope, oldTokenId, ({ storageId, tokenId }) =>
+  return change(scope, undefined, oldTokenId, ({ storageId, tokenId }) =>
     storageIdOf(newTokenId) === storageId && tokenIdToHex(oldTokenId) === tokenId
       ? { tokenId: tokenIdToHex(newTokenId) }
       : undefined,
@@ -103,7 +105,7 @@ export function applyTokenResource(
   scope: Scope,
   { tokenId, resource }: { tokenId: bigint; resource: bigint },
 ): Promise<boolean> {
-  return change(scope, tokenId, ({ storageId }) =>
+  return change(scope, undefined, tokenId, ({ storageId }) =>
     storageIdOf(resource) === storageId ? { resource: tokenIdToHex(resource) } : undefined,
   );
 }
@@ -114,6 +116,7 @@ export function applyTokenResource(
  */
 export async function applyTokens(
   scope: Scope,
+  known: V2KnownContracts,
   { ids, values, from, to }: { ids: readonly bigint[]; values: readonly bigint[]; from: Hex; to: Hex },
 ): Promise<void> {
   if (ids.length !== values.length) return scope.report("odd-token-batch", scope);
@@ -122,7 +125,7 @@ export async function applyTokens(
     if (value === 0n) continue;
     if (value !== 1n) return scope.report("odd-token-amount", scope);
     // A registry that moves what it does not have is none: the rest of its list, of any length, costs nothing.
-    if (!(await change(scope, tokenId, (entry) => moved(scope, entry, { tokenId, from, to })))) return;
+    if (!(await change(scope, known, tokenId, (entry) => moved(scope, entry, { tokenId, from, to })))) return;
   }
 }
 
@@ -133,7 +136,7 @@ function moved(
 ): Partial<Row> | undefined {
   if (entry.tokenId !== tokenIdToHex(tokenId)) return undefined;
   if (from !== zeroAddress && from !== entry.owner) return undefined;
-  if (to !== zeroAddress) return { owner: to };
+  if (to !== zeroAddress) return to === entry.owner ? {} : { owner: to };
   if (timestamp < entry.expiry) return {};
   return { owner: zeroAddress, tokenId: nextVersion(entry.tokenId), resource: nextVersion(entry.resource) };
 }
@@ -145,7 +148,7 @@ function nextVersion(id: Hex): Hex {
 
 async function replaceEntry(
   scope: Scope,
-  nodes: V2KnownContracts["nodes"],
+  known: V2KnownContracts,
   { tokenId, labelHash, label }: Label,
   values: Pick<Row, "owner" | "expiry" | "migratedAt">,
 ): Promise<void> {
@@ -156,7 +159,7 @@ async function replaceEntry(
     scope.report("malformed-label", scope);
     return;
   }
-  const parent = nodes.get(scope.emitter);
+  const parent = known.nodes.get(scope.emitter);
   const replaced = {
     ...values,
     labelhash: labelHash,
@@ -167,28 +170,37 @@ async function replaceEntry(
     subregistry: zeroAddress,
     createdAt: scope.timestamp,
   };
-  await scope.db
+  const previous = await countEntry(scope, known, storageId);
+  const entry = await scope.db
     .insert(v2Entry)
-    .values({ ...keyOf(scope, storageId), resource: storageId, ...replaced })
+    .values({ ...keyOf(scope, storageId), resource: storageId, ...replaced, previous: previous ?? null })
     .onConflictDoUpdate(replaced);
+  await nameEntry(scope, known, entry);
 }
 
+type Changes = Partial<Omit<Row, "chainId" | "registry" | "storageId">>;
+
 // Whether the entry could change. Reports an unknown one, and a change that contradicts it: `changes` gives undefined for it.
+// `known` where the rows of its names change too.
 async function change(
   scope: Scope,
+  known: V2KnownContracts | undefined,
   id: bigint,
-  changes: (entry: Row) => Partial<Omit<Row, "chainId" | "registry" | "storageId">> | undefined,
+  changes: (entry: Row) => Changes | undefined,
 ): Promise<boolean> {
   let isContradictory = false;
+  let isChanged = false;
   const updated = await unlessMissing(
     scope.db.update(v2Entry, keyOf(scope, storageIdOf(id))).set((entry) => {
       const set = changes(entry);
       isContradictory = set === undefined;
+      isChanged = Object.keys(set ?? {}).length > 0;
       return set ?? {};
     }),
   );
   if (updated === undefined) scope.report("unknown-entry", scope);
   else if (isContradictory) scope.report("contradictory-entry", scope);
+  else if (known !== undefined && isChanged) await nameEntry(scope, known, updated);
   return updated !== undefined && !isContradictory;
 }
 
@@ -258,10 +270,3 @@ export async function applyRolesChanged(
 
 // A role is the lowest of four bits.
 const everyRole = BigInt(`0x${"1".repeat(64)}`);
-
-function save({ db, chainId }: Scope, address: Hex, set: Partial<typeof v2Contract.$inferInsert>) {
-  return db
-    .insert(v2Contract)
-    .values({ chainId, address, hasRecordIds: false, isUpgraded: false, ...set })
-    .onConflictDoUpdate(set);
-}

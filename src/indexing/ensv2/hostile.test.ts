@@ -139,6 +139,8 @@ const nothingKnown: V2KnownContracts = {
   lockedMigrators: new Set(),
   wrapperImplementations: new Set(),
   nodes: new Map(),
+  places: new Map(),
+  userImplementations: new Set(),
 };
 
 async function reserved() {
@@ -185,7 +187,7 @@ test.each<[string, { ids: bigint[]; values: bigint[]; from: Hex }, string[]]>([
   ["no amount", { ids: [tokenId], values: [0n], from: zeroAddress }, []],
 ])("a transfer of %s moves nothing", async (_, transfer, reported) => {
   const { next, store, anomalies } = await reserved();
-  await applyTokens(next(), { ...transfer, to: owner });
+  await applyTokens(next(), nothingKnown, { ...transfer, to: owner });
   expect([store.rows(v2Entry)[0]?.["owner"], anomalies]).toEqual([zeroAddress, reported]);
 });
 
@@ -200,7 +202,7 @@ test("a batch of any length moves each of its tokens, and those of amount zero n
     await applyLabelRegistered(next(), nothingKnown, { ...entry, sender: other });
   }
   const values = ids.map((_, place) => (place === 300 ? 0n : 1n));
-  await applyTokens(next(), { ids, values, from: owner, to: other });
+  await applyTokens(next(), nothingKnown, { ids, values, from: owner, to: other });
   const owners = store.rows(v2Entry).map((row) => row["owner"]);
   expect([owners.filter((one) => one === other).length, owners[300], anomalies]).toEqual([600, owner, []]);
 });

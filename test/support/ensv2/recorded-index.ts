@@ -50,7 +50,7 @@ export function createRecordedIndex(
     {
       isSubgraphCompatible: config.isSubgraphCompatible,
       rootChainId: chainId,
-      hasLabelStore: config.plugins.includes("ensv2"),
+      isV2Indexed: config.plugins.includes("ensv2"),
       nodes: async () => undefined,
       isConfigured: () => true,
       report: ({ anomaly }) => anomalies.set(anomaly, (anomalies.get(anomaly) ?? 0) + 1),

@@ -37,7 +37,7 @@ export async function createStoredIndex(): Promise<{
     async store({ store }) {
       digests = resolverDigests(store);
       for (const [name, table] of tables) {
-        if (/_event$|^(account|resolver|name_sales)$/.test(name)) continue;
+        if (/_event$|^(account|name_sales)$/.test(name)) continue;
         const columns = Object.entries(getTableColumns(table));
         const rows = store
           .rows(table)

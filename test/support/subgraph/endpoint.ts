@@ -69,7 +69,7 @@ export async function createLoadedDatabase(dump: EntityDump): Promise<PGlite> {
 export function createEndpoint(
   client: SqlClient | Database,
   limits: Partial<SubgraphLimits> = {},
-  options: Pick<SubgraphOptions, "endBlock" | "hasErrors"> = {},
+  options: Pick<SubgraphOptions, "endBlock" | "hasErrors" | "v2"> = {},
 ) {
   const database =
     "row" in client

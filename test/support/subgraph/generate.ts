@@ -1,3 +1,5 @@
+import type { WalkContracts } from "../../../src/api/database/v2-walk.ts";
+
 // Time of the newest generated name, Unix seconds; names are one minute apart.
 const generatedUntil = 1_760_000_000;
 /** Parent of a tenth of all generated names. */
@@ -90,5 +92,53 @@ export function generateStatements(count: number): string[] {
       `${block} || '-5' || i % 7, ${block}, ${hashSql("transaction", "i")}, 'TextChanged', ${resolver}, 'avatar', 'https://' || i`,
       "i % 10 = 0",
     ),
+  ];
+}
+
+/** The contracts that the generated names of ENSv2 are read with. */
+export const generatedV2: WalkContracts = {
+  chainId: 1,
+  root: `0x${"1".repeat(40)}`,
+  ethRegistry: `0x${"2".repeat(40)}`,
+  registries: [],
+  v1Resolver: `0x${"3".repeat(40)}`,
+  graveyard: `0x${"4".repeat(40)}`,
+  wrappers: [],
+  wrapperRegistries: [],
+  userRegistries: [],
+};
+
+/**
+ * Statements that fill the table of ENSv2's names with `count` of them: six tenths below eth, a fifth of which the first generation
+ * has too, two tenths in one registry, the rest in registries of three and four labels; a seventh has expired.
+ */
+export function generateV2Statements(count: number): string[] {
+  const { root, ethRegistry } = generatedV2;
+  const accounts = Math.max(10, Math.floor(count / 5));
+  const owner = `CASE WHEN i % 1000 = 0 THEN ${addressSql("0")} ELSE ${addressSql(`(i::bigint * 7919) % ${accounts}`)} END`;
+  const created = `(${generatedUntil}::bigint - (${count} - i) * 60)`;
+  const node = (i: string) => nodeSql(`CASE WHEN (${i}) % 5 = 0 THEN (${i}) ELSE 10000000 + (${i}) END`);
+  const registry = (i: string) =>
+    `substr('0x' || encode(sha256(('registry' || (${i}))::bytea), 'hex'), 1, 42)`;
+  const above =
+    "CASE WHEN i % 10 < 8 THEN 10 WHEN i % 10 = 9 THEN 100 * ((i * 31) % 100) ELSE 10 * ((i * 7) % 100) + 9 END";
+  const label = "'label' || substr(md5(i::text), 1, 4) || i";
+  const nobody = "0x".padEnd(42, "0");
+  const rootNode = "0x".padEnd(66, "0");
+  const columns =
+    "chain_id, id, registry, name, label_name, labelhash, parent_id, created_at, registration_date, expiry_date, owner_id, resolver_id, subregistry, change_block";
+  return [
+    `INSERT INTO v2_domains (${columns}) VALUES
+       (1, '${ethNode}', '${root}', 'eth', 'eth', ${hashSql("label", "'eth'")}, '${rootNode}', 0, 0, 9999999999, ${addressSql("1")}, NULL, '${ethRegistry}', 0)`,
+    `INSERT INTO v2_domains (${columns})
+     SELECT 1, ${node("i")}, CASE WHEN i % 10 < 6 THEN '${ethRegistry}' ELSE ${registry(above)} END,
+       l || CASE WHEN i % 10 < 6 THEN '.eth' ELSE '.sub.eth' END, l, ${hashSql("label", "i")},
+       CASE WHEN i % 10 < 6 THEN '${ethNode}' ELSE ${node(above)} END, ${created}, ${created},
+       ${created} + CASE WHEN i % 7 = 3 THEN 60 ELSE 31536000 + (i % 97) * 86400 END, ${owner},
+       CASE WHEN i % 5 < 3 THEN '0x231b0ee14048e9dccd1d247744d114a4eb5e8e63-' || ${node("i")} END,
+       CASE WHEN i = 10 OR i % 100 = 0 OR (i % 10 = 9 AND i < 1000) THEN ${registry("i")} ELSE '${nobody}' END, 9000000 + i
+     FROM generate_series(0, ${count - 1}) i, LATERAL (SELECT ${label} AS l) label`,
+    `INSERT INTO v2_contracts (chain_id, address, is_upgraded, has_record_ids, entry_count)
+     SELECT 1, ${registry("i")}, FALSE, FALSE, i FROM generate_series(0, ${Math.floor(count / 10)}) i`,
   ];
 }

@@ -5,7 +5,7 @@ import type { SqlClient } from "../../../src/ponder/sql-client.ts";
 import { indexStatements, tableStatements } from "../create-tables.ts";
 import { createEmptyDatabase, createPool } from "../postgres.ts";
 import { checkpointOf } from "./endpoint.ts";
-import { addressSql, generateStatements, nodeSql } from "./generate.ts";
+import { addressSql, generateStatements, generateV2Statements, nodeSql } from "./generate.ts";
 
 type Run = (text: string, values?: unknown[]) => Promise<{ rows: Record<string, unknown>[] }>;
 
@@ -13,8 +13,8 @@ type Run = (text: string, values?: unknown[]) => Promise<{ rows: Record<string, 
 export async function createGeneratedDatabase(names: number) {
   const opened = await open();
   const { run } = opened;
-  for (const text of [...tableStatements(), ...generateStatements(names), ...indexStatements()])
-    await run(text);
+  const filled = [...generateStatements(names), ...generateV2Statements(names)];
+  for (const text of [...tableStatements(), ...filled, ...indexStatements()]) await run(text);
   await run(
     "INSERT INTO _ponder_checkpoint (chain_name, chain_id, latest_checkpoint) VALUES ('main', 1, $1)",
     [checkpointOf({ number: 9_000_000 + names, timestamp: 1_760_000_000 })],

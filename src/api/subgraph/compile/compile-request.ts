@@ -59,7 +59,7 @@ export type Compiler = {
   limits: SubgraphLimits;
   readDocument: ReturnType<typeof createDocumentReader>;
   introspect: ReturnType<typeof createIntrospection>;
-  walkOf?: CompileContext["walkOf"];
+  v2?: CompileContext["v2"];
 };
 
 /**
@@ -78,7 +78,7 @@ export async function compileRequest(request: QueryRequest, compiler: Compiler):
     limits,
     budget: new Budget(limits),
     statement: createStatement(),
-    walkOf: compiler.walkOf,
+    v2: compiler.v2,
   };
   const selections = collectFields(context, "Query", "Query", [operation.node.selectionSet]);
   if (selections.length > mostRootFields) {

@@ -11,7 +11,7 @@ import {
 } from "../request/document.ts";
 import { type DerivedField, type EntityType, entityType, type RelationField } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
-import { orderSql } from "./order.ts";
+import { orderSql, pageSql, type RowContext, rowsSql } from "./rows.ts";
 import {
   bytesOf,
   columnOf,
@@ -31,11 +31,7 @@ import {
 import { all, typeSql, type WhereContext, whereSql } from "./where.ts";
 
 /** What the parts of one statement have in common. */
-export type CompileContext = SelectionContext &
-  WhereContext & {
-    /** SQL that reads a domain's row under an alias from ENSv2, where that is indexed. */
-    walkOf?: ((alias: string) => string) | undefined;
-  };
+export type CompileContext = SelectionContext & WhereContext & RowContext;
 
 /** Marks a non-null relation that points nowhere. JSON text never contains it. */
 export const danglingMark = "\u0001";
@@ -53,7 +49,8 @@ export function singleSql(
   if (object === undefined) return undefined;
   context.budget.spend("rows", 1);
   const found = id.includes("\0") ? "FALSE" : `${alias}.id = ${context.statement.bind(id)}`;
-  return `(SELECT ${object} FROM ${type.table} ${alias}${walkJoin(context.walkOf, scope)} WHERE ${all([found, ...typeSql(context.statement, type, alias)])})`;
+  const rows = rowsSql(context, scope, all([found, ...typeSql(context.statement, type, alias)]));
+  return `(SELECT ${object} FROM ${rows.from}${walkJoin(context.v2, scope)} WHERE ${rows.where})`;
 }
 
 /** SQL of a root field for a list: JSON text. */
@@ -67,7 +64,8 @@ export function totalsSql(context: CompileContext, type: EntityType, { nodes }: 
   const { first, skip } = range(context, nodes[0]);
   const filter = argument(context, nodes[0], "where");
   const where = [...typeSql(context.statement, type, alias), ...whereSql(context, type, alias, filter)];
-  const from = `FROM ${type.table} ${alias} WHERE ${all(where)}`;
+  const rows = rowsSql(context, { type, alias, columns: [] }, all(where));
+  const from = `FROM ${rows.from} WHERE ${rows.where}`;
   return {
     count: `(SELECT count(*)::text ${from})`,
     truncated: `EXISTS (SELECT ${from} OFFSET ${skip + first} LIMIT 1)::text`,
@@ -84,7 +82,7 @@ function listOf(
   const node = nodes[0];
   const alias = statement.alias();
   const { first, skip } = range(context, node);
-  const order = orderSql(statement, type, alias, {
+  const order = orderSql(context, type, alias, {
     orderBy: argument(context, node, "orderBy"),
     orderDirection: argument(context, node, "orderDirection"),
   });
@@ -94,11 +92,8 @@ function listOf(
   context.budget.spend("rows", scope.rows);
   const object = objectSql(context, scope, nodes);
   if (object === undefined) return undefined;
-  const columns = [...scope.columns].map((column) => `${alias}.${column}`).join(", ");
-  const page =
-    `SELECT ${columns} FROM ${[`${type.table} ${alias}`, ...order.joins].join(" ")} WHERE ${all(where)} ` +
-    `ORDER BY ${order.by.join(", ")} LIMIT ${first}${skip === 0 ? "" : ` OFFSET ${skip}`}`;
-  return `(SELECT concat('[', string_agg(${object}, ','), ']') FROM (${page}) ${alias}${walkJoin(context.walkOf, scope)})`;
+  const page = pageSql(context, scope, { where: all(where), order, first, skip });
+  return `(SELECT concat('[', string_agg(${object}, ','), ']') FROM (${page}) ${alias}${walkJoin(context.v2, scope)})`;
 }
 
 // subgraph: an object without a selection is left out of the response.
@@ -208,7 +203,7 @@ function fieldPieces(context: CompileContext, scope: Scope, selected: Selected):
   const field = scope.type.fields.get(selected.name);
   if (field === undefined) throw new Error(`${scope.type.name} has no field ${selected.name}.`);
   if (field.kind === "scalar") {
-    if (field.isWalked && context.walkOf === undefined)
+    if (field.isWalked && context.v2 === undefined)
       throw new QueryError(`Type \`${scope.type.name}\` has no field \`${field.name}\``, {
         node: selected.nodes[0],
       });
@@ -240,7 +235,8 @@ function relationPieces(
   const object = objectSql(context, inner, nodes);
   if (object === undefined) return undefined;
   context.budget.spend("rows", scope.rows);
-  const found = `(SELECT ${object} FROM ${target.table} ${alias}${walkJoin(context.walkOf, inner)} WHERE ${alias}.id = ${id})`;
+  const rows = rowsSql(context, inner, `${alias}.id = ${id}`);
+  const found = `(SELECT ${object} FROM ${rows.from}${walkJoin(context.v2, inner)} WHERE ${rows.where})`;
   if (field.nullable) return [{ sql: `coalesce(${found}, 'null')` }];
   const missing = statement.bind(`${danglingMark}${field.name}${danglingMark}`);
   if (target.name !== "Resolver") return [{ sql: `coalesce(${found}, ${missing})` }];
@@ -294,5 +290,6 @@ function derivedSql(
   const object = objectSql(context, inner, nodes);
   if (object === undefined) return undefined;
   context.budget.spend("rows", scope.rows);
-  return `coalesce((SELECT ${object} FROM ${target.table} ${alias}${walkJoin(context.walkOf, inner)} WHERE ${alias}.${field.by} = ${id} LIMIT 1), 'null')`;
+  const rows = rowsSql(context, inner, `${alias}.${field.by} = ${id}`);
+  return `coalesce((SELECT ${object} FROM ${rows.from}${walkJoin(context.v2, inner)} WHERE ${rows.where} LIMIT 1), 'null')`;
 }

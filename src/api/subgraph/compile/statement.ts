@@ -1,3 +1,4 @@
+import type { BothGenerations } from "../../database/v2-domains.ts";
 import type { Selected } from "../request/document.ts";
 import type { EntityType, Field, ScalarField } from "../schema/entities.ts";
 
@@ -130,11 +131,8 @@ export function columnOfField(scope: Scope, { column, isWalked, nullable }: Scal
 }
 
 /** The join by which rows are read from ENSv2, if a field is. */
-export function walkJoin(
-  walkOf: ((alias: string) => string) | undefined,
-  { alias, isWalked }: Scope,
-): string {
-  return isWalked && walkOf ? ` LEFT JOIN LATERAL (${walkOf(alias)}) ${alias}v ON TRUE` : "";
+export function walkJoin(v2: BothGenerations | undefined, { alias, isWalked }: Scope): string {
+  return isWalked && v2 ? ` LEFT JOIN LATERAL (${v2.walkOf(alias)}) ${alias}v ON TRUE` : "";
 }
 
 /** An SQL expression of type text. */

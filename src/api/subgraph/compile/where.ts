@@ -13,11 +13,11 @@ import {
   type Value,
 } from "../schema/inputs.ts";
 import { comparisonSql, listSql } from "./conditions.ts";
+import { type RowContext, rowsSql } from "./rows.ts";
 import type { Statement } from "./statement.ts";
 
 /** What the conditions of one statement share. */
-export type WhereContext = {
-  statement: Statement;
+export type WhereContext = RowContext & {
   limits: Pick<SubgraphLimits, "depth" | "listValues">;
   budget: Budget;
   /** Filters that were compiled before: requests use a variable many times. */
@@ -150,7 +150,8 @@ function child(
   // With few rows left the related row is looked up for each. OFFSET keeps the database from starting at the
   // related rows instead, which is slow for parents with millions of names.
   const barrier = isNarrow ? " OFFSET 0" : "";
-  return `EXISTS (SELECT FROM ${type.table} ${other} WHERE ${where.join(" AND ")}${barrier})`;
+  const rows = rowsSql(context, { type, alias: other, columns: [] }, where.join(" AND "));
+  return `EXISTS (SELECT FROM ${rows.from} WHERE ${rows.where}${barrier})`;
 }
 
 function column(

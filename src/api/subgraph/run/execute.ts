@@ -43,7 +43,10 @@ export async function executeRequest(
   // Equal fields under several keys are read once.
   const places = new Map([...new Set(texts.map(({ sql }) => sql))].map((sql, place) => [sql, place + 1]));
   const columns = [options.headSql, ...places.keys(), ...extensions.map(({ sql }) => sql)];
-  const row = await readRow(options, statement.finish(`SELECT ${columns.join(", ")}`), signal);
+  const { preamble = "" } = request.context.v2 ?? {};
+  const selected = `SELECT ${columns.join(", ")}`;
+  const sql = selected.includes("v2_at") ? `${preamble}${selected}` : selected;
+  const row = await readRow(options, statement.finish(sql), signal);
   const head = headUpTo(options.endBlock(), parseHead(shortText(row[0])));
   const unserved = await findUnservedBlock(fields, { ...options, head });
   if (unserved !== undefined) return { body: JSON.stringify({ errors: [unserved.entry] }), head };

@@ -1,0 +1,108 @@
+import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
+import { keccak256 } from "../../ens/keccak.ts";
+import { quoted } from "../../ponder/sql-client.ts";
+import { domainWalkSql, type WalkContracts } from "./v2-walk.ts";
+
+// Domains and registrations of both generations, for lists: see docs/subgraph.md. Names of the second are rows of v2_domains,
+// which nothing rewrites when a name above them changes: whether a row is reached is read along its parents.
+
+/** A table that has rows of an entity, under an alias, and the condition of those that count. */
+type Arm = { from: string; where: string };
+
+/** How the statement of a request reads both generations. */
+export type BothGenerations = {
+  /** What a statement begins with that mentions `v2_at`: the time, and whether the .eth registry is in its place. */
+  preamble: string;
+  /** SQL that reads a domain's row under an alias from the registries. */
+  walkOf: (alias: string) => string;
+  /** The tables of an entity by its first one, each row of which is in one of them; undefined for other entities. */
+  armsOf: (table: string, alias: string) => [Arm, Arm] | undefined;
+};
+
+const nobody = `'${zeroAddress}'`;
+const topNode = `'${rootNode}'`;
+const ethNode = `'${subnode(rootNode, keccak256("eth"))}'`;
+const now = "(SELECT t FROM v2_at)";
+const isEthAttached = "(SELECT is_eth FROM v2_at)";
+const noText = 'NULL::text COLLATE "C"';
+const mostLevels = 64;
+
+/** Reads both generations with a set of contracts, at a time in SQL. */
+export function bothGenerations(contracts: WalkContracts, time: string): BothGenerations {
+  const chainId = Math.trunc(contracts.chainId);
+  const [root, eth] = [`'${contracts.root}'`, `'${contracts.ethRegistry}'`];
+  const isAttached = (alias: string) => attachedSql(alias, { chainId, root, eth });
+  const inForce = (alias: string) => `${alias}.owner_id <> ${nobody} AND ${alias}.expiry_date > ${now}`;
+  const replaced = (alias: string, where: string) => `NOT EXISTS (SELECT FROM v2_domains n
+    WHERE n.chain_id = ${chainId} AND n.id = ${alias}.id AND ${where} AND ${inForce("n")} AND ${isAttached("n")} OFFSET 0)`;
+  const unknown = (alias: string, table: string) =>
+    `NOT EXISTS (SELECT FROM ${table} o WHERE o.id = ${alias}.id OFFSET 0)`;
+  return {
+    preamble: `WITH v2_at AS MATERIALIZED (SELECT n.t, EXISTS (SELECT FROM v2_domains d WHERE d.chain_id = ${chainId}
+      AND d.id = ${ethNode} AND d.registry = ${root} AND d.subregistry = ${eth} AND d.expiry_date > n.t) AS is_eth
+      FROM (SELECT ${time} AS t OFFSET 0) n) `,
+    walkOf: (alias) => domainWalkSql(alias, contracts, now),
+    armsOf(table, alias) {
+      if (table === "domain")
+        return [
+          { from: `domain ${alias}`, where: replaced(alias, `n.registry <> ${root}`) },
+          {
+            from: `(${domainsSql(chainId)}) ${alias}`,
+            // Of top-level names the first generation's rows count, where it has them.
+            where: `${isAttached(alias)} AND (${alias}.registry <> ${root} AND ${inForce(alias)} OR ${unknown(alias, table)})`,
+          },
+        ];
+      if (table === "registration")
+        return [
+          { from: `registration ${alias}`, where: replaced(alias, `n.registry = ${eth}`) },
+          {
+            from: `(${registrationsSql(chainId)}) ${alias}`,
+            where: `${alias}.registry = ${eth} AND ${alias}.registrant_id <> ${nobody} AND ${isEthAttached}
+              AND (${alias}.expiry_date > ${now} OR ${unknown(alias, table)})`,
+          },
+        ];
+      return undefined;
+    },
+  };
+}
+
+const domainsSql = (chainId: number) => `SELECT v.id, v.name, v.label_name, v.labelhash, v.parent_id,
+  coalesce((SELECT c.entry_count FROM v2_contracts c WHERE c.chain_id = v.chain_id AND c.address = v.subregistry), 0) AS subdomain_count,
+  ${noText} AS resolved_address_id, v.resolver_id, NULL::numeric AS ttl, TRUE AS is_migrated, v.created_at, v.owner_id,
+  v.owner_id AS registrant_id, ${noText} AS wrapped_owner_id, v.expiry_date, v.change_block, v.registry
+  FROM v2_domains v WHERE v.chain_id = ${chainId}`;
+
+const registrationsSql = (
+  chainId: number,
+) => `SELECT v.id, v.id AS domain_id, v.registration_date, v.expiry_date,
+  NULL::numeric AS cost, v.owner_id AS registrant_id, v.label_name, v.change_block, v.registry
+  FROM v2_domains v WHERE v.chain_id = ${chainId}`;
+
+// A registry in a fixed place is a comparison; of the others a function of the database follows the way up.
+function attachedSql(
+  alias: string,
+  { chainId, root, eth }: { chainId: number; root: string; eth: string },
+): string {
+  const { registry, parent } = { registry: `${alias}.registry`, parent: `${alias}.parent_id` };
+  return `CASE ${registry} WHEN ${eth} THEN ${isEthAttached} WHEN ${root} THEN ${parent} = ${topNode}
+    ELSE v2_is_reached(${chainId}, ${registry}, ${parent}, ${root}, ${now}) END`;
+}
+
+/**
+ * CREATE FUNCTION of what lists of names need: whether each name above is in force at a time, and has as subregistry the next one
+ * on the way, from a registry under a node up to the root. A function is planned once for each connection, where the same text
+ * in each list of a request would be planned each time.
+ */
+export function reachedFunction(schema: string): string {
+  const own = quoted(schema);
+  return `CREATE OR REPLACE FUNCTION ${own}.v2_is_reached(chain integer, registry text, node text, root text, at numeric)
+    RETURNS boolean LANGUAGE plpgsql STABLE COST 20 AS $$ BEGIN RETURN EXISTS (
+      WITH RECURSIVE up AS (
+        SELECT v2_is_reached.registry COLLATE "C" AS registry, v2_is_reached.node COLLATE "C" AS node, 0 AS level
+        UNION ALL
+        SELECT p.registry, p.parent_id, up.level + 1 FROM up JOIN ${own}.v2_domains p
+          ON p.id = up.node AND p.chain_id = chain AND p.subregistry = up.registry AND p.expiry_date > at
+        WHERE up.registry <> root AND up.level < ${mostLevels}
+      )
+      SELECT FROM up WHERE up.registry = root AND up.node = ${topNode}); END $$`;
+}
