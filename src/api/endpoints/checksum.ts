@@ -2,8 +2,7 @@ import { z } from "zod/v4";
 import { checksumEvery } from "../../ponder/checksum-sql.ts";
 import type { Database } from "../database/client.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { messageSchema } from "../rest/envelope.ts";
-import { ApiError } from "../rest/errors.ts";
+import { ApiError, messageSchema } from "../rest/errors.ts";
 import { countSchema, secondsSchema, timestampParameter } from "../rest/values.ts";
 
 const hex = (digits: number) => z.string().regex(new RegExp(`^[0-9a-f]{${digits}}$`));

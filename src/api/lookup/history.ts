@@ -117,7 +117,7 @@ export const partsOfAddress = (address: string) => [
 ];
 
 /** The order of entries: by time, then by their place in the chain. */
-export const historyOrder = [
+const historyOrder = [
   "timestamp",
   "coalesce(block_number, 2147483647)",
   "coalesce(log_index, -1)",
