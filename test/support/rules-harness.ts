@@ -145,6 +145,9 @@ function entitiesOf({ rows }: ReturnType<typeof createMemoryStore>): Record<stri
   return result;
 }
 
+// Ours; events keep the time and place that histories sort by.
+const notOriginal = new Set(["id", "type", "changeBlock", "timestamp", "logIndex"]);
+
 // Relations lose their `Id`, big numbers are decimal strings; unset fields and those the original lacks are left out.
 function entityOf(type: string, row: Entity): Entity {
   const known = entityTypes.get(type)?.fields;
@@ -153,7 +156,7 @@ function entityOf(type: string, row: Entity): Entity {
     return field?.kind === "scalar" && field.extra && !field.isId;
   };
   const fields = Object.entries(row).filter(
-    ([name, value]) => value !== null && !["id", "type", "changeBlock"].includes(name) && !isExtra(name),
+    ([name, value]) => value !== null && !notOriginal.has(name) && !isExtra(name),
   );
   return Object.fromEntries(fields.map(([name, value]) => [name.replace(/Id$/, ""), toJson(value)]));
 }
