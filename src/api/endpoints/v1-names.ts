@@ -72,7 +72,7 @@ function countsOf({ records }: Row) {
   return { record_count: seen_addresses.length + seen_texts.length + seen_singletons.length };
 }
 
-const mostCounted = 10_000;
+const mostCounted = 1_000;
 
 /** GET /v1/names/{name}/subnames. */
 export const subnames = endpoint({
@@ -107,7 +107,7 @@ export const subnames = endpoint({
     };
     return listPage(context, call, {
       list: ["subnames", node, q, match, sort, order, include_expired],
-      isCommon: sort === "name" && order === "asc" && match === "prefix",
+      isCommon: sort === "name" && order === "asc" && q === undefined,
       isDescending: order === "desc",
       branches: (statement) => ({
         branches: [{ from: "domain d", where: `d.parent_id = ${statement.bind(node)}`, order: sorted[sort] }],

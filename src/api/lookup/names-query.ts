@@ -109,7 +109,8 @@ export function nameFilter({ bind }: Binder, text: string, match: "prefix" | "co
   const escaped = text.replaceAll(/[\\%_]/g, "\\$&");
   if (match === "contains") return `d.name LIKE ${bind(`%${escaped}%`)}`;
   const first = [...text].slice(0, 256).join("");
-  return `left(d.name, 256) >= ${bind(first)} AND left(d.name, 256) < ${bind(`${first}\u{10ffff}`)} AND d.name LIKE ${bind(`${escaped}%`)}`;
+  const range = `left(d.name, 256) >= ${bind(first)} AND left(d.name, 256) < ${bind(`${first}\u{10ffff}`)}`;
+  return first === text ? range : `${range} AND d.name LIKE ${bind(`${escaped}%`)}`;
 }
 
 /** Runs the SQL of a list. */
@@ -128,12 +129,13 @@ export function countSql(
   { branches, filters }: Pick<ListOptions, "branches" | "filters">,
   most: number,
 ): string {
-  const joins = nameJoins(places);
+  // What is derived is joined only where a filter reads it.
+  const joins = filters.some((filter) => /\b[xprws]\./.test(filter)) ? nameJoins(places) : "";
   const parts = branches.map(
     ({ from, where }) =>
       `(SELECT d.id FROM ${from}${joins} WHERE ${[where, hasName, ...filters.map(opaque)].join(" AND ")} LIMIT ${most + 1})`,
   );
-  return `SELECT count(*)::text FROM (SELECT id FROM (${parts.join(" UNION ")}) f LIMIT ${most + 1}) c`;
+  return `SELECT count(*)::text FROM (SELECT id FROM (${parts.join(" UNION ")}) f LIMIT ${most + 1}) c WHERE $1::bigint[] IS NOT NULL`;
 }
 
 /** Runs the SQL of `countSql`. */
