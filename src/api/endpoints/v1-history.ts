@@ -33,7 +33,6 @@ import {
 } from "../lookup/lists.ts";
 import { binder, readNames } from "../lookup/names-query.ts";
 import { timesOf } from "../lookup/places.ts";
-import { placeOfRow } from "../lookup/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { addressParameter, timestampParameter } from "../rest/values.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
@@ -74,7 +73,7 @@ type Call = { query: z.output<typeof query>; current: CurrentStatus; request: { 
 async function historyPage(
   { lookup }: LookupContext,
   { query: asked, current, request }: Call,
-  { subject, chainId, parts }: { subject: string; chainId: number; parts: (bound: string) => string[] },
+  { subject, parts }: { subject: string; parts: (bound: string) => string[] },
 ) {
   const {
     type = [...historyTypes],
@@ -103,7 +102,7 @@ async function historyPage(
   const [json] = await lookup.database.row(timed, values, request.raw.signal);
   const rows = JSON.parse(json ?? "[]") as StoredEntry[];
   const { shown, page } = paged(rows, { cursor, size, next: (last) => cursorOf(list, last.after) });
-  const data = shown.map((entry) => entryOf(chainId, entry, include === "data"));
+  const data = shown.map((entry) => entryOf(entry, include === "data"));
   return { status: 200 as const, body: { data, page, meta: asOf(current, lookup.hashOf) } };
 }
 
@@ -125,10 +124,8 @@ export const nameHistory = endpoint({
     const asked = { nodes: [node], times: timesOf(lookup.places, call.current), withRecords: false };
     const [found] = await readNames(lookup, asked, call.request.raw.signal);
     if (!found) return refuse("not_found", "The index never saw this name");
-    const { chainId } = placeOfRow(lookup.places, found.row);
     return historyPage(context, call, {
       subject: node,
-      chainId,
       parts: (bound) => partsOfName(bound, lookup.places),
     });
   },
@@ -148,7 +145,6 @@ export const addressHistory = endpoint({
   handle: (context: LookupContext) => (call) =>
     historyPage(context, call, {
       subject: call.params.address,
-      chainId: context.lookup.places[0]?.chainId ?? 0,
       parts: partsOfAddress,
     }),
 });

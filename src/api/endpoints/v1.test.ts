@@ -571,6 +571,10 @@ test("the history of a name, its release included, in pages", async () => {
     "registration",
     "authority",
   ]);
+  // An event is the same entry wherever it is listed.
+  expect((ofAlice.data as unknown as { id: string }[]).map(({ id }) => id)).toEqual(
+    entries.slice(-2).map(({ id }) => id),
+  );
 });
 
 test("records by key", async () => {

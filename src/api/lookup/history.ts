@@ -193,14 +193,10 @@ export const entrySchema = z.strictObject({
 });
 
 /** An entry of a history as responses have it. */
-export function entryOf(
-  chainId: number,
-  entry: StoredEntry,
-  withData: boolean,
-): z.output<typeof entrySchema> {
+export function entryOf(entry: StoredEntry, withData: boolean): z.output<typeof entrySchema> {
   const type = typeOfEvent[entry.type] ?? "record";
   return {
-    id: createHash("sha256").update(`${chainId}:${entry.id}`).digest("hex"),
+    id: createHash("sha256").update(`${entry.type}:${entry.id}`).digest("hex"),
     type,
     ...(entry.name ? { name: entry.name } : {}),
     namehash: entry.node as z.output<typeof hashSchema>,
