@@ -75,6 +75,27 @@ function allCommands(url: string): Commands {
       "Its primary names on three chains, from the index",
       api(`resolve/primary-names/${account}?accelerate=true`),
     ],
+    ...lookupCommands(url, account),
+  ];
+}
+
+function lookupCommands(url: string, account: string): Commands {
+  const get = (path: string) => `curl -s "${url}/v1/${path}"`;
+  const inputs = JSON.stringify({ inputs: [{ name: "demo.eth" }, { address: account }] });
+  return [
+    [
+      "Who a name and an address are, of up to 1,000 in one request",
+      `curl -s ${url}/v1/lookup -H 'content-type: application/json' -d '${inputs}'`,
+    ],
+    ["A name: holder, manager, state of its wrapper, records", get("names/deldel.eth")],
+    ["What happened to it", get("names/deldel.eth/history?page_size=5")],
+    ["The names of an account by role, on all chains", get(`addresses/${account}/names?page_size=5`)],
+    ["Names that begin with what someone types", get("search?q=dem&page_size=5")],
+    [
+      "The names that expire next",
+      get("names?namespace=ens&expires_after=$(date +%s)&order=asc&page_size=3"),
+    ],
+    ["How far each chain is behind", get("status")],
   ];
 }
 
@@ -123,6 +144,10 @@ function commonCommands(url: string): Commands {
     ["How far the index is, chain by chain", `curl -s ${url}/api/indexing-status`],
     ["Whether it is in real time", `curl -s ${url}/amirealtime`],
     ["What is indexed", `curl -s ${url}/api/config`],
+    [
+      "A hash of all rows, to compare with another operator; the first comes within ten minutes",
+      `curl -s ${url}/api/checksum`,
+    ],
     ["Measurements", `curl -s ${url}/metrics | grep ^names_index_`],
   ];
 }

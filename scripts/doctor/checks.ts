@@ -187,7 +187,7 @@ async function examineUrl(ask: Ask, { chain, config, filters, subject }: Subject
     state &&
       fail(
         `no state of block ${first}: ${state}`,
-        `Use an archive node: ${readers.join(", ")} read contracts there.`,
+        `Use an archive node, which these need: ${readers.join(", ")}.`,
       ),
     receipts &&
       warning(

@@ -89,6 +89,10 @@ function expectCommon(answers: Map<string, unknown>, chains: readonly string[]) 
     },
   });
   expect(answers.get("Whether it is in real time:")).toMatchObject({ maxWorstCaseDistance: 60 });
+  const checksum = answers.get(
+    "A hash of all rows, to compare with another operator; the first comes within ten minutes:",
+  );
+  expect(JSON.stringify(checksum)).toMatch(/"hash":"[0-9a-f]{64}"|There is no checksum yet/);
   expect(answers.get("Measurements:")).toMatch(/^names_index_is_backfilled 1$/m);
   expect(answers.get(`The label behind a labelhash ("eth"):`)).toMatchObject({
     status: "success",
@@ -114,7 +118,7 @@ describe("each command on the screen shows what is said", () => {
   });
 
   test("all of them are tested", () => {
-    expect(answers.size).toBe(16);
+    expect(answers.size).toBe(24);
     expectCommon(answers, Object.values(chainIds));
     expect(answers.get("What is indexed:")).toMatchObject({
       indexedChainIds: Object.values(chainIds).map(Number),
@@ -220,6 +224,67 @@ describe("each command on the screen shows what is said", () => {
         [chainIds.base]: "demo.base.eth",
         [chainIds.linea]: "demo.linea.eth",
       },
+    });
+  });
+});
+
+describe("lookup", () => {
+  const account = "0xe74cef90b6cf1a77fefad731713e6f53e575c183";
+  const owned = [
+    { name: "demo.base.eth", namespace: "basenames", owner: account },
+    { name: "demo.eth", namespace: "ens", owner: account },
+    { name: "demo.linea.eth", namespace: "lineanames", owner: account },
+  ];
+  const all = [...owned, { name: `${account.slice(2)}.addr.reverse`, namespace: "ens", owner: account }];
+  let answers: Map<string, unknown>;
+  beforeAll(async () => {
+    answers = await answersOf(demo);
+  });
+
+  test("of a name and an address, of names by role and by their beginning", () => {
+    expect(answers.get("Who a name and an address are, of up to 1,000 in one request:")).toMatchObject({
+      data: [
+        { status: "ok", record: { name: "demo.eth", owner: account, primary_address: account } },
+        { status: "ok", records: [{ name: "demo.eth", is_primary: true }, {}, {}, {}] },
+      ],
+    });
+    expect(answers.get("The names of an account by role, on all chains:")).toMatchObject({ data: all });
+    const found = answers.get("Names that begin with what someone types:") as { data: { name: string }[] };
+    expect(found.data.map(({ name }) => name.slice(0, 3))).toEqual(found.data.map(() => "dem"));
+    expect(found.data.map(({ name }) => name)).toEqual(expect.arrayContaining(owned.map(({ name }) => name)));
+  });
+
+  test("of a wrapped name and its history", () => {
+    const { WrappedDomain = [], Domain = [], Registration = [] } = recordedEntities();
+    const domain = Domain.find(({ name }) => name === "deldel.eth");
+    const wrapped = WrappedDomain.find(({ domain: id }) => id === domain?.["id"]);
+    const registration = Registration.find(({ domain: id }) => id === domain?.["id"]);
+    expect(answers.get("A name: holder, manager, state of its wrapper, records:")).toMatchObject({
+      data: {
+        owner: wrapped?.["owner"],
+        expires_at: String(registration?.["expiryDate"]),
+        ens_v1: {
+          wrapper_state: "emancipated",
+          wrapper_fuses: { fuses: wrapped?.["fuses"] },
+          wrapper_expires_at: String(wrapped?.["expiryDate"]),
+        },
+      },
+    });
+    const { data } = answers.get("What happened to it:") as { data: { type: string; timestamp: string }[] };
+    expect(data.map(({ type }) => type)).toContain("registration");
+    expect(new Set(data.map(({ timestamp }) => timestamp))).toEqual(
+      new Set([String(registration?.["registrationDate"])]),
+    );
+  });
+
+  test("of what expires next, in order, and of the chains", () => {
+    const { data } = answers.get("The names that expire next:") as { data: { expires_at: string }[] };
+    const times = data.map(({ expires_at }) => Number(expires_at));
+    expect(times.length).toBe(3);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    expect(times[0]).toBeGreaterThan(Date.now() / 1_000 - 600);
+    expect(answers.get("How far each chain is behind:")).toMatchObject({
+      data: { status: "ready", chains: { [chainIds.root]: { status: "ready" } } },
     });
   });
 });
@@ -395,7 +460,7 @@ test("the demo of subgraph mode shows what its screen says, until SIGTERM ends i
   const subgraph = startDemo({}, ["--subgraph"]);
   await untilUp(subgraph);
   const answers = await answersOf(subgraph);
-  expect(answers.size).toBe(8);
+  expect(answers.size).toBe(9);
   expectCommon(answers, [chainIds.root]);
   expect(answers.get("What is indexed:")).toMatchObject({
     isSubgraphCompatible: true,
@@ -426,7 +491,7 @@ test("the demo of ENSv2 shows what its screen says", async () => {
   const ensv2 = startDemo({}, ["--ensv2"]);
   await untilUp(ensv2);
   const answers = await answersOf(ensv2);
-  expect(answers.size).toBe(12);
+  expect(answers.size).toBe(13);
   expectCommon(answers, [String(v2ChainId)]);
   // What calls said at the recording's last block.
   const truth = readTruth().at(-1)!;

@@ -59,7 +59,9 @@ export const checksum = endpoint({
       const [text] = name ? await database.row(sql, values, request.raw.signal) : [];
       const { found, from, to } = stored.parse(JSON.parse(text ?? '{"found":null,"from":null,"to":null}'));
       if (from === null || to === null)
-        throw new ApiError(404, { message: "There is no checksum yet: it is computed in the background." });
+        throw new ApiError(404, {
+          message: `There is no checksum yet. The first is of the next multiple of ${checksumEvery} seconds, once the blocks of that time are final.`,
+        });
       if (found === null)
         throw new ApiError(404, {
           message: `There is no checksum of ${timestamp}: ask for ${from} to ${to}.`,

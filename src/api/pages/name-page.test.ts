@@ -74,11 +74,16 @@ beforeAll(async () => {
     { id: "10-12", block_number: 10, key: "cleared", value: "of a former version" },
     { id: "11-0", block_number: 11, key: "<script>alert(1)</script>", value: "\u202e<b>\u0007" },
   ];
-  for (const row of texts) await insert("resolver_event", { ...event, type: "TextChanged", ...row });
+  for (const { id, ...row } of texts) {
+    const place = { timestamp: 1_700_000_000 + row.block_number, log_index: Number(id.split("-")[1]) };
+    await insert("resolver_event", { ...event, id, type: "TextChanged", ...row, ...place });
+  }
   await insert("domain_event", {
     id: "8-1",
     type: "Transfer",
     block_number: 8,
+    timestamp: 1_800_000_000,
+    log_index: 1,
     transaction_id: transaction,
     domain_id: vitalik,
     owner_id: other,
@@ -181,6 +186,24 @@ describe("the page of a name", () => {
     expect(text).toContain(transaction);
     // Bounded: 30 of 43.
     expect(text.match(/sub\d+\.vitalik\.eth<\/bdi>/g)).toHaveLength(27);
+  });
+
+  test("lists events by time, whatever chain they are on", async () => {
+    const { text } = await pages()("/name/vitalik.eth");
+    const [, history = ""] = />History<\/h2>(.*?)<\/section>/s.exec(text) ?? [];
+    const rows = [...history.matchAll(/<tr><th scope="row">(.*?)<\/tr>/gs)].map(([, row = ""]) =>
+      row
+        .replace(/<[^>]*>/g, " ")
+        .trim()
+        .split(/\s+/)
+        .slice(0, 5)
+        .join(" "),
+    );
+    expect(rows).toEqual([
+      "Transfer 2027-01-15 08:00 UTC 8",
+      ...[11, 10, 10, 10, 9].map((block) => `TextChanged 2023-11-14 22:13 UTC ${block}`),
+    ]);
+    expect(history.indexOf("cleared")).toBeLessThan(history.indexOf("url"));
   });
 
   test("escapes and cuts what comes from the chain", async () => {

@@ -90,7 +90,7 @@ const nameBlocks: Block[] = [
   {
     list: "history",
     title: "History",
-    columns: "Event=type, Block=block:number, With=what:what, Transaction=tx:hash",
+    columns: "Event=type, Time=time:time, Block=block:number, With=what:what, Transaction=tx:hash",
     ask: `domain(id: "$id") {\n  ${events}\n  registration { ${events} }\n  resolver { ${events} } }`,
   },
   {

@@ -4,10 +4,10 @@ const namePlugins = ["subgraph", "basenames", "lineanames", "threedns"];
 /** The most rows of a list. */
 export const most = 30;
 const rowsOf = (sql: string) => `(SELECT json_agg(x) FROM (${sql} LIMIT ${most}) x)`;
-// Ids of one block sort by log index if the shorter ones come first.
-const byPlace = "ORDER BY block DESC, length(id) DESC, id DESC";
+// By time, since the events of a name may be on several chains.
+const newestFirst = "ORDER BY timestamp DESC, block_number DESC, log_index DESC, id DESC";
 const eventsOf = (table: string, what: string, where: string) =>
-  `(SELECT id, type, block_number AS block, transaction_id AS tx, ${what} AS what FROM ${table} WHERE ${where} ${byPlace} LIMIT ${most})`;
+  `(SELECT id, type, timestamp, block_number, log_index, transaction_id AS tx, ${what} AS what FROM ${table} WHERE ${where} ${newestFirst} LIMIT ${most})`;
 
 /** All that is shown of the node $1, as JSON whose values are texts. */
 export const nameSql = `
@@ -17,12 +17,12 @@ SELECT json_build_object('domain', row_to_json(d), 'registration', row_to_json(r
   left(coalesce(e.key, e.coin_type::text), 200) AS key, left(coalesce(e.value, e.addr), 600) AS value
   FROM resolver_event e WHERE e.resolver_id = s.id AND (e.type = 'TextChanged' AND e.key = ANY (s.texts)
     OR e.type = 'MulticoinAddrChanged' AND e.coin_type = ANY (s."coinTypes"))
-  ORDER BY e.type, e.key, e.coin_type, e.block_number DESC, length(e.id) DESC, e.id DESC`)},
-'history', ${rowsOf(`SELECT id, type, block::text, tx, what FROM (
+  ORDER BY e.type, e.key, e.coin_type, e.block_number DESC, e.log_index DESC, e.id DESC`)},
+'history', ${rowsOf(`SELECT id, type, timestamp::text AS time, block_number::text AS block, tx, what FROM (
   ${eventsOf("domain_event", "coalesce(owner_id, substring(resolver_id FROM '0x[0-9a-f]{40}'), left(name, 200))", "domain_id = q.node")}
   UNION ALL ${eventsOf("registration_event", "coalesce(registrant_id, new_owner_id)", "registration_id = r.id")}
   UNION ALL ${eventsOf("resolver_event", "left(coalesce(key, name, addr_id, coin_type::text), 200)", "resolver_id = s.id")}) e
-  ORDER BY e.block DESC, length(id) DESC, id DESC`)},
+  ${newestFirst}`)},
 'subnames', ${rowsOf(`SELECT id, left(name, 300) AS name, owner_id AS owner, created_at::text AS since
   FROM domain WHERE parent_id = q.node ORDER BY created_at DESC, domain.id DESC`)},
 'tokens', ${rowsOf(`SELECT chain_id::text AS chain, contract_address AS contract, asset_namespace AS kind, owner, mint_status AS status
