@@ -100,17 +100,20 @@ function resultOf(timestamp: number, all: readonly Sum[]) {
   return { timestamp, hash: createHash("sha256").update(text.join("")).digest("hex"), tables };
 }
 
-function advance(bases: readonly Sum[], changes: readonly Sum[], until: number): Sum[] {
-  return bases.map((base) => {
-    const due = changes.filter((change) => change.table === base.table && change.until <= until);
-    const add = (sum: Sum, { high, low, rows }: Sum) => ({
-      ...sum,
-      high: sum.high + high,
-      low: sum.low + low,
-      rows: sum.rows + rows,
-    });
-    return { ...due.reduce(add, base), until };
-  });
+// Returns a function that gives the sums at a time; each time is later than the one before.
+function advancing(bases: readonly Sum[], changes: readonly Sum[]): (until: number) => Sum[] {
+  const waiting = changes.toSorted((one, other) => other.until - one.until);
+  const sums = new Map(bases.map((base) => [base.table, base]));
+  return (until) => {
+    for (let next = waiting.at(-1); next !== undefined && next.until <= until; next = waiting.at(-1)) {
+      waiting.pop();
+      const sum = sums.get(next.table);
+      if (sum === undefined) continue;
+      const [high, low, rows] = [sum.high + next.high, sum.low + next.low, sum.rows + next.rows];
+      sums.set(next.table, { ...sum, high, low, rows });
+    }
+    return [...sums.values()].map((sum) => ({ ...sum, until }));
+  };
 }
 
 /** Stores the results for the times that have become final, and adds the changes until the last of them to the bases. */
@@ -123,11 +126,12 @@ async function settle(run: Statement, schema: string, reading: Reading): Promise
   if (newest < first || newest === last) return;
   const changed = changes.map(({ until }) => until).filter((time) => time > first && time <= newest);
   const times = [...new Set([...(first === last ? [] : [first]), ...changed])].sort((a, b) => a - b);
+  const advance = advancing(bases, changes);
   const results = times.map((time, place) => ({
-    ...resultOf(time, advance(bases, changes, time)),
+    ...resultOf(time, advance(time)),
     until: (times[place + 1] ?? newest + checksumEvery) - checksumEvery,
   }));
-  const next = advance(bases, changes, newest);
+  const next = advance(newest);
   await run(
     `WITH state AS (SELECT FROM ${own}._checksum_state WHERE generation = $1::bigint FOR UPDATE),
       gone AS (DELETE FROM ${own}._checksum_changes WHERE until <= $2::bigint AND EXISTS (SELECT FROM state)),
@@ -155,7 +159,7 @@ async function settle(run: Statement, schema: string, reading: Reading): Promise
 /** Stores the result of an index that is complete: of everything up to its last second. */
 async function conclude(run: Statement, schema: string, { generation, bases, changes, to }: Reading) {
   const own = quoted(schema);
-  const { timestamp, hash, tables } = resultOf(to + 1, advance(bases, changes, Number.MAX_SAFE_INTEGER));
+  const { timestamp, hash, tables } = resultOf(to + 1, advancing(bases, changes)(Number.MAX_SAFE_INTEGER));
   await run(
     `INSERT INTO ${own}._checksums SELECT $2::bigint, $2::bigint, $3, $4::json FROM ${own}._checksum_state WHERE generation = $1::bigint
       ON CONFLICT DO NOTHING`,

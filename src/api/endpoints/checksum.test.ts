@@ -16,7 +16,10 @@ beforeAll(async () => {
 afterAll(() => client.close());
 
 test("says that there is none yet, also of an index of an old release", async () => {
-  const none = { message: "There is no checksum yet. The first is of the next multiple of 600 seconds, once the blocks of that time are final." };
+  const none = {
+    message:
+      "There is no checksum yet. The first is of the next multiple of 600 seconds, once the blocks of that time are final.",
+  };
   expect(await at()("/api/checksum")).toMatchObject({ status: 404, body: none });
   await client.exec(
     "CREATE TABLE _checksums (timestamp bigint PRIMARY KEY, until bigint NOT NULL, hash text NOT NULL, tables json NOT NULL)",

@@ -286,10 +286,14 @@ function chainsTable({ chains }: StatusFacts): Html {
   return table({ caption: "How far each chain is indexed", head, numeric: [2, 3, 5], rows });
 }
 
-function newestNames({ newestNames: names }: StatusFacts): Html {
+function newestNames({ newestNames: names, phase }: StatusFacts): Html {
   const columns = "Name=name, Registered=since:time, Expires=expiry:time, By=registrant:address";
   if (names?.length) return listOf("Names registered last", names, columns);
-  return html`<p class="note">${names ? "None yet." : "Names are listed once the backfill is complete."}</p>`;
+  const isBackfilled = phase === "live" || phase === "completed";
+  const missing = isBackfilled
+    ? "The names could not be read."
+    : "Names are listed once the backfill is complete.";
+  return html`<p class="note">${names ? "None yet." : missing}</p>`;
 }
 
 /** GET /: the page for browsers, its facts as JSON for others. */
