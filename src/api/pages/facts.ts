@@ -73,6 +73,29 @@ function logsBetween({ from, to, byThousand }: FetchedLogs, first: number, last:
   return sum;
 }
 
+/** What was counted at a moment (milliseconds). */
+export type Sample = { at: number; events: number; fetched: number; work: Work };
+
+/** What was done a second over the last samples; undefined before the second one. */
+export function rateOf(samples: readonly Sample[]) {
+  const [first, last] = [samples[0], samples.at(-1)];
+  if (first === undefined || last === undefined || last.at <= first.at) return undefined;
+  const seconds = (last.at - first.at) / 1_000;
+  const rate = (from: number, to: number) => Math.max(0, to - from) / seconds;
+  return {
+    seconds,
+    events: rate(first.events, last.events),
+    fetchedBlocks: rate(first.fetched, last.fetched),
+    work: first.work.by === last.work.by ? rate(first.work.done, last.work.done) : 0,
+  };
+}
+
+/** Seconds to the end of the backfill at the present rate, by logs or blocks; undefined where that says nothing. */
+export function expectedEnd(work: Work | undefined, rate: ReturnType<typeof rateOf>) {
+  if (work === undefined || rate === undefined || rate.work === 0) return undefined;
+  return { seconds: work.ahead / rate.work, by: work.by };
+}
+
 type Value = { value: number; labels: Record<string, string | number>; metricName?: string };
 
 /** Requests to a chain's nodes by one method. `units`: compute units of the answered ones. */

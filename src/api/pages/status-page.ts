@@ -8,7 +8,17 @@ import { type Database, type DatabaseSize, readSize, shared } from "../database/
 import type { ConfigContext } from "../endpoints/config.ts";
 import { isBackfilled, project, type Snapshot } from "../status/snapshot.ts";
 import type { StatusSource } from "../status/status-source.ts";
-import { type Counts, chainFacts, indexedBlock, readCounts, type Work, workOfAll } from "./facts.ts";
+import {
+  type Counts,
+  chainFacts,
+  expectedEnd,
+  indexedBlock,
+  rateOf,
+  readCounts,
+  type Sample,
+  type Work,
+  workOfAll,
+} from "./facts.ts";
 import { type Frame, facts, type Html, page, policy, section, table } from "./layout.ts";
 import { listOf, type Row } from "./name-page.ts";
 import { newestSql } from "./name-sql.ts";
@@ -38,25 +48,8 @@ export type StatusSources = ConfigContext & {
 /** What the service is doing. */
 type Phase = "starting" | "stale" | "fetching" | "indexing" | "building-indexes" | "live" | "completed";
 
-/** What was counted at a moment (milliseconds). */
-type Sample = { at: number; events: number; fetched: number; work: Work };
-
 const sampleMs = 5_000;
 const mostSamples = 25;
-
-/** What was done a second over the last samples; undefined before the second one. */
-function rateOf(samples: readonly Sample[]) {
-  const [first, last] = [samples[0], samples.at(-1)];
-  if (first === undefined || last === undefined || last.at <= first.at) return undefined;
-  const seconds = (last.at - first.at) / 1_000;
-  const rate = (from: number, to: number) => Math.max(0, to - from) / seconds;
-  return {
-    seconds,
-    events: rate(first.events, last.events),
-    fetchedBlocks: rate(first.fetched, last.fetched),
-    work: first.work.by === last.work.by ? rate(first.work.done, last.work.done) : 0,
-  };
-}
 
 type StatusFacts = ReturnType<typeof describe>;
 
@@ -140,7 +133,7 @@ function describe({ config, versions, labelSource, examples, process, clock }: S
     problems: problemsOf(found, phase, distance),
     distance,
     rate: rate && { seconds: rate.seconds, events: rate.events, fetchedBlocks: rate.fetchedBlocks },
-    expectedEnd: expectedEnd(found, phase),
+    expectedEnd: phase === "fetching" || phase === "indexing" ? expectedEnd(found.work, rate) : undefined,
     indexes: found.building,
     events: process.isIndexer ? counts.events : undefined,
     reorganizations: process.isIndexer ? counts.reorganizations : undefined,
@@ -181,13 +174,6 @@ function phaseOf({ building, snapshot, stale, counts, rate }: Found): Phase {
   const { blocks } = counts;
   const isIdle = rate === undefined ? counts.events === 0 : rate.events === 0;
   return isIdle && blocks.fetched < blocks.all ? "fetching" : "indexing";
-}
-
-/** Seconds to the end of the backfill at the present rate, by logs or blocks; undefined where that says nothing. */
-function expectedEnd({ work, rate }: Found, phase: Phase) {
-  if (work === undefined || rate === undefined || rate.work === 0) return undefined;
-  if (phase !== "fetching" && phase !== "indexing") return undefined;
-  return { seconds: work.ahead / rate.work, by: work.by };
 }
 
 const patienceSeconds = 60;
