@@ -73,7 +73,7 @@ export const rooms: readonly Room[] = [
   },
   {
     path: "src/api/subgraph",
-    imports: ["src/ens", "src/config", "src/ponder", "src/api/database", "src/api/status"],
+    imports: ["src/ens", "src/config", "src/ponder", ...apiRooms],
     packages: ["hono", "graphql"],
   },
   {

@@ -1,6 +1,7 @@
 import type { Attack } from "./attack.ts";
 import { connectionAttacks } from "./attacks/connections.ts";
 import { labelAttacks } from "./attacks/labels.ts";
+import { lookupAttacks } from "./attacks/lookup.ts";
 import { resolutionAttacks } from "./attacks/resolution.ts";
 import { subgraphAttacks } from "./attacks/subgraph.ts";
 
@@ -10,4 +11,5 @@ export const attacks: Attack[] = [
   ...resolutionAttacks,
   ...subgraphAttacks,
   ...labelAttacks,
+  ...lookupAttacks,
 ].toSorted((a, b) => Number(a.threat.slice(1)) - Number(b.threat.slice(1)));

@@ -94,10 +94,14 @@ test("a cursor whose values are not those of its sort is refused", async () => {
   expect((await ask(`/v1/addresses/${address}/names?sort=expires_at&cursor=${cursor}`)).status).toBe(400);
 });
 
-test("a thousand addresses with the largest pages are one statement", async () => {
-  const inputs = Array.from({ length: 1_000 }, (_, i) => ({
-    address: `0x${i.toString(16).padStart(40, "0")}`,
-    page_size: 200,
-  }));
-  expect((await ask("/v1/lookup", { inputs })).status).toBe(200);
+test("a thousand addresses have pages of fifty, fewer have longer ones", async () => {
+  const inputs = (count: number, page_size: number) =>
+    Array.from({ length: count }, (_, i) => ({
+      address: `0x${i.toString(16).padStart(40, "0")}`,
+      page_size,
+    }));
+  expect((await ask("/v1/lookup", { inputs: inputs(1_000, 50) })).status).toBe(200);
+  expect((await ask("/v1/lookup", { inputs: inputs(250, 200) })).status).toBe(200);
+  const { status, code } = await ask("/v1/lookup", { inputs: inputs(251, 200) });
+  expect([status, code]).toEqual([400, "invalid_input"]);
 });

@@ -21,6 +21,8 @@ import { endpoint } from "../rest/endpoint.ts";
 import { addressParameter } from "../rest/values.ts";
 
 const mostInputs = 1_000;
+// As many as that many addresses have by default.
+const mostRows = 50_000;
 const relationWords = ["owner", "manager", "owner,manager", "manager,owner", "any"] as const;
 
 const id = z.string().max(200).optional();
@@ -49,11 +51,17 @@ const input = z.unknown().transform((value, context): NameInput | AddressInput =
   return z.NEVER;
 });
 
+const rowsOf = (inputs: readonly (NameInput | AddressInput)[]) =>
+  inputs.reduce((sum, given) => sum + ("page_size" in given ? given.page_size : 0), 0);
+
 const body = z.strictObject(
   {
     inputs: z
       .array(input)
       .max(mostInputs, { error: `inputs must hold at most ${mostInputs}` })
+      .refine((inputs) => rowsOf(inputs) <= mostRows, {
+        error: `inputs must ask for at most ${mostRows} names of addresses in all: lower page_size`,
+      })
       .meta({
         description: "Names and addresses: `{id?, name}` or `{id?, address, relation?, page_size?, cursor?}`",
       }),

@@ -34,7 +34,13 @@ export function refuse(code: keyof typeof codes, message: string): never {
   throw new ApiError(codes[code], coded(code, message));
 }
 
-const ofReason = { plugin: "unsupported", status: "stale", backfill: "stale", busy: "overloaded" } as const;
+const ofReason = {
+  plugin: "unsupported",
+  status: "stale",
+  backfill: "stale",
+  busy: "overloaded",
+  long: "invalid_input",
+} as const;
 
 /** Refusals, faults of the input and internal errors, as `/v1` words them. */
 export const lookupEnvelope: Envelope = {

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import { z } from "zod/v4";
 import { currentStatus } from "../../../test/support/endpoints.ts";
+import { RowTooLongError } from "../database/client.ts";
 import { BusyError } from "../database/queue.ts";
 import { endpoint, mount } from "./endpoint.ts";
 import { ApiError, envelope, errorResponse } from "./errors.ts";
@@ -202,7 +203,9 @@ describe("the gate", () => {
   });
 
   test("is worded by the endpoint's envelope, which is documented with it", async () => {
-    const coded = z.strictObject({ code: z.enum(["plugin", "status", "backfill", "busy", "failure"]) });
+    const coded = z.strictObject({
+      code: z.enum(["plugin", "status", "backfill", "busy", "long", "failure"]),
+    });
     const worded = {
       ...gated({ isCheckedAfterInput: false }),
       envelope: envelope(coded, ({ reason }) => ({ code: reason }), { code: "failure" }),
@@ -248,3 +251,43 @@ test.each([
   expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
   expect((await response.json()).message).toBe(message);
 });
+
+test("responds 400 to what would be too long", async () => {
+  const app = new Hono().get("/", (c) => errorResponse(new RowTooLongError(), c, () => undefined));
+  const response = await app.request("/");
+  expect(response.status).toBe(400);
+  expect(await response.json()).toEqual({
+    message: "The response would be too long.",
+    details: "Ask for fewer rows.",
+  });
+});
+
+test.each([101, 20_000])(
+  "a list of %d rows is written as JSON.stringify writes it, while others have their turn",
+  async (count) => {
+    const body = {
+      none: undefined,
+      data: Array.from({ length: count }, (_, i) =>
+        i % 7 === 3 ? undefined : { i, text: "\u2028\ud83d\udc68".repeat(20) },
+      ),
+      meta: { 'a"b': null },
+    };
+    let others = 0;
+    const timer = setInterval(() => {
+      others += 1;
+    }, 0);
+    const list = endpoint({
+      ...described,
+      path: "/list",
+      answers: anything,
+      handle: () => () => ({ status: 200, body }),
+    });
+    const app = new Hono();
+    mount(app, list, { plugins: [], status: { current: () => undefined } }, () => undefined);
+    const response = await app.request("/list");
+    clearInterval(timer);
+    expect(await response.text()).toBe(JSON.stringify(body));
+    expect(response.headers.get("content-type")).toBe("application/json");
+    if (count > 1_000) expect(others).toBeGreaterThan(3);
+  },
+);

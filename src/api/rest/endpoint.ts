@@ -6,6 +6,8 @@ import type { Log } from "../../log/json-log.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 import { ApiError, type Envelope, errorResponse, invalidInputSchema, plainEnvelope } from "./errors.ts";
 import { createGate, type GateContext, type Needs } from "./gate.ts";
+import { createSender } from "./send.ts";
+import { letOthersWork } from "./turns.ts";
 
 /** One kind of response; `type` is its media type if that is not JSON, and `schema` then that of its text. */
 export type Answer = { description: string; schema: z.ZodType; type?: string };
@@ -138,7 +140,7 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       const body = bodySchema && parse(bodySchema, await readJson(c, envelope), envelope);
       if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
       const call = { ...input, body, current, request: c.req, client: String(c.get("client") ?? "") };
-      return toResponse(c, await handle(call), answers);
+      return await toResponse(c, await handle(call), answers);
     } catch (error) {
       return errorResponse(error, c, log, envelope);
     }
@@ -188,10 +190,46 @@ function parse(schema: z.ZodType, input: unknown, { invalid }: Envelope): unknow
   );
 }
 
-function toResponse(c: Context, reply: AnyReply, answers: Answers): Response {
-  if (!("text" in reply)) return c.json(reply.body, reply.status, reply.headers);
+// Of all endpoints, beside those of the subgraph.
+const send = createSender({ patienceMs: 30_000, heldBytes: 134_217_728 });
+// Longer responses leave in slices, as their clients read them.
+const longFrom = 262_144;
+
+async function toResponse(c: Context, reply: AnyReply, answers: Answers): Promise<Response> {
+  const text = "text" in reply ? reply.text : await written(reply.body);
   const type = answers[reply.status]?.type ?? "application/json";
-  return c.body(reply.text, reply.status, { "content-type": type, ...reply.headers });
+  const headers = { "content-type": type, ...reply.headers };
+  if (reply.status !== 200 || text.length < longFrom) return c.body(text, reply.status, headers);
+  return send(c, [text], { headers, isPacked: false });
+}
+
+/** A value as JSON; others have their turn while a long list is written out. */
+async function written(body: unknown): Promise<string> {
+  if (typeof body !== "object" || body === null || !Object.values(body).some(isLong))
+    return JSON.stringify(body);
+  const members: string[] = [];
+  for (const [name, value] of Object.entries(body)) {
+    const text = isLong(value) ? await writtenList(value) : JSON.stringify(value);
+    if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
+  }
+  return `{${members.join(",")}}`;
+}
+
+const isLong = (value: unknown): value is unknown[] => Array.isArray(value) && value.length > 100;
+const sliceLength = 262_144;
+
+async function writtenList(values: readonly unknown[]): Promise<string> {
+  const parts: string[] = [];
+  let length = 0;
+  for (const value of values) {
+    const part = JSON.stringify(value) ?? "null";
+    parts.push(part);
+    length += part.length;
+    if (length < sliceLength) continue;
+    length = 0;
+    await letOthersWork();
+  }
+  return `[${parts.join(",")}]`;
 }
 
 function tooLarge(c: Context): Response {

@@ -4,6 +4,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod/v4";
 import { escapeControls, type Log } from "../../log/json-log.ts";
 import { databaseAway, isDatabaseAway } from "../../ponder/sql-client.ts";
+import { RowTooLongError } from "../database/client.ts";
 import { BusyError } from "../database/queue.ts";
 
 /** Body of an error, unless an endpoint declares another form. */
@@ -26,7 +27,11 @@ export const invalidInputSchema = z.strictObject({
 });
 
 /** Why an endpoint cannot respond now: the gate decides it the same way for all endpoints, or the database is busy. */
-export type Refusal = { reason: "plugin" | "status" | "backfill" | "busy"; message: string; details: string };
+export type Refusal = {
+  reason: "plugin" | "status" | "backfill" | "busy" | "long";
+  message: string;
+  details: string;
+};
 
 /**
  * The form in which an endpoint words a refusal (503) and, if it has one of its own, an internal error (500) and input that does not
@@ -90,6 +95,12 @@ const tooSlow: Refusal = {
   details: "The database stopped it. Ask for less, or try again later.",
 };
 
+const tooLong: Refusal = {
+  reason: "long",
+  message: "The response would be too long.",
+  details: "Ask for fewer rows.",
+};
+
 // Postgres says 57014 of a statement that it stopped, the signal of a request that it is late.
 function busyRefusal(error: unknown): Refusal | undefined {
   if (error instanceof BusyError) return tooBusy;
@@ -99,8 +110,8 @@ function busyRefusal(error: unknown): Refusal | undefined {
 }
 
 /**
- * The response to an error thrown by a route: its own status and body if the request is at fault, 503 if the database is
- * busy or away; anything else is logged and answered with 500 without details.
+ * The response to an error thrown by a route: its own status and body if the request is at fault, 400 if
+ * the response would be too long, 503 if the database is busy or away; anything else is logged and answered with 500 without details.
  */
 export function errorResponse(
   error: unknown,
@@ -114,6 +125,7 @@ export function errorResponse(
   if (error instanceof HTTPException && error.status < 500) {
     return c.json({ message: error.message || "Bad Request" } satisfies ErrorBody, error.status);
   }
+  if (error instanceof RowTooLongError) return c.json(body(tooLong), 400);
   const refusal = busyRefusal(error);
   if (refusal !== undefined) return c.json(body(refusal), 503, { "Retry-After": "1" });
   if (c.req.raw.signal.aborted) return c.body(null, 408); // The client has gone: nobody reads the response.

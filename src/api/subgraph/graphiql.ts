@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import type { Context } from "hono";
-import { acceptsGzip, compress, type Send } from "./run/send.ts";
+import { acceptsGzip, compress, type Send } from "../rest/send.ts";
 
 type GraphiqlPackage = typeof import("@graphql-yoga/render-graphiql");
 type Page = { text: Uint8Array; packed: Uint8Array };

@@ -6,16 +6,16 @@ import type { ColumnReader } from "../database/client.ts";
 import { BusyError, shareRows } from "../database/queue.ts";
 import { bothGenerations } from "../database/v2-domains.ts";
 import type { WalkContracts } from "../database/v2-walk.ts";
+import { acceptsGzip, compress, createSender, type Send } from "../rest/send.ts";
+import { letOthersWork } from "../rest/turns.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile-request.ts";
 import { graphiqlOfToday, sendPage } from "./graphiql.ts";
 import type { BlockHashes } from "./request/block-constraint.ts";
 import { createDocumentReader } from "./request/document.ts";
 import { createIntrospection } from "./request/introspection.ts";
-import { letOthersWork } from "./request/turns.ts";
 import { RequestError, readBody, readParameters } from "./request.ts";
 import { type Answer, executeRequest } from "./run/execute.ts";
 import { createBlockHashes, type RpcBlock } from "./run/meta.ts";
-import { acceptsGzip, compress, createSender, type Send } from "./run/send.ts";
 import { QueryError } from "./schema/errors.ts";
 
 /** What a subgraph reads from and how it presents itself. */

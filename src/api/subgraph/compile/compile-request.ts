@@ -1,4 +1,5 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
+import { letOthersWork } from "../../rest/turns.ts";
 import { type BlockConstraint, blockConstraint } from "../request/block-constraint.ts";
 import { Budget, type Priced, workAtOnce } from "../request/budget.ts";
 import {
@@ -9,7 +10,6 @@ import {
   textOf,
 } from "../request/document.ts";
 import type { createIntrospection } from "../request/introspection.ts";
-import { letOthersWork } from "../request/turns.ts";
 import { type EntityType, entityTypes } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
 import type { Value } from "../schema/inputs.ts";

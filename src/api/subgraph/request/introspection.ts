@@ -22,11 +22,11 @@ import {
   TypeNameMetaFieldDef,
 } from "graphql";
 import { LRUCache } from "lru-cache";
+import { letOthersWork } from "../../rest/turns.ts";
 import { QueryError } from "../schema/errors.ts";
 import { createSchema } from "../schema/schema.ts";
 import type { Budget } from "./budget.ts";
 import type { Fragments, Operation, Selected, SelectionContext } from "./document.ts";
-import { letOthersWork } from "./turns.ts";
 
 // Lengths of the schema's lists: the mean of all types where all are read, and usual ones on the way from one type to others.
 const meanSizes: Sizes = {

@@ -2,12 +2,12 @@ import type { SubgraphLimits } from "../../../config/limits.ts";
 import { type Head, headUpTo, parseHead } from "../../../ponder/checkpoints.ts";
 import { type ColumnReader, RowTooLongError } from "../../database/client.ts";
 import type { Column } from "../../database/long-rows.ts";
+import type { Parts } from "../../rest/send.ts";
 import { danglingMark } from "../compile/compile.ts";
 import type { CompiledRequest, RootField } from "../compile/compile-request.ts";
 import type { BlockHashes } from "../request/block-constraint.ts";
 import { type ErrorEntry, QueryError } from "../schema/errors.ts";
 import { metaJson, unservedBlock } from "./meta.ts";
-import type { Parts } from "./send.ts";
 
 /** Response to one request: the body, one text unless it is long, and the block that it was read at. */
 export type Answer = { body: string | Parts; head: Head | undefined };

@@ -2,8 +2,8 @@ import { pipeline, Readable } from "node:stream";
 import { promisify } from "node:util";
 import { createGzip, gzip } from "node:zlib";
 import type { Context } from "hono";
-import { BusyError } from "../../database/queue.ts";
-import { letOthersWork } from "../request/turns.ts";
+import { BusyError } from "../database/queue.ts";
+import { letOthersWork } from "./turns.ts";
 
 /** A response in parts: texts, and pieces of UTF-8. */
 export type Parts = readonly (string | Uint8Array)[];
