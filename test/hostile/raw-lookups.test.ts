@@ -94,6 +94,32 @@ test("a cursor whose values are not those of its sort is refused", async () => {
   expect((await ask(`/v1/addresses/${address}/names?sort=expires_at&cursor=${cursor}`)).status).toBe(400);
 });
 
+test("long names share a budget, and others have their turn while they are hashed", async () => {
+  const long = `${"a.".repeat(400)}eth`;
+  const inputs = (count: number) => Array.from({ length: count }, () => ({ name: long }));
+  let turns = 0;
+  const timer = setInterval(() => {
+    turns += 1;
+  }, 0);
+  const taken = await ask("/v1/lookup", { inputs: inputs(124) });
+  clearInterval(timer);
+  expect(taken.status).toBe(200);
+  // A slice is 2,000 characters: every third name.
+  expect(turns).toBeGreaterThan(20);
+  expect(await ask("/v1/lookup", { inputs: inputs(125) })).toMatchObject({
+    status: 400,
+    code: "invalid_input",
+  });
+});
+
+test("an address that is given many times is read once, and answered each time", async () => {
+  const { status, data } = await ask("/v1/lookup", {
+    inputs: Array.from({ length: 500 }, () => ({ address })),
+  });
+  expect([status, data?.length]).toEqual([200, 500]);
+  expect(new Set(data?.map((one) => JSON.stringify(one))).size).toBe(1);
+});
+
 test("a thousand addresses have pages of fifty, fewer have longer ones", async () => {
   const inputs = (count: number, page_size: number) =>
     Array.from({ length: count }, (_, i) => ({

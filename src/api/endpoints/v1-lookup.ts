@@ -18,6 +18,7 @@ import { type NamesSource, readNames } from "../lookup/names-query.ts";
 import { timesOf } from "../lookup/places.ts";
 import { detailRow, feedRow, listRow, placeOfRow, rowSchema } from "../lookup/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
+import { letOthersWork } from "../rest/turns.ts";
 import { addressParameter } from "../rest/values.ts";
 
 const mostInputs = 1_000;
@@ -51,6 +52,11 @@ const input = z.unknown().transform((value, context): NameInput | AddressInput =
   return z.NEVER;
 });
 
+// Their labels are normalised and hashed one by one.
+const mostCharacters = 100_000;
+const charactersOf = (inputs: readonly (NameInput | AddressInput)[]) =>
+  inputs.reduce((sum, given) => sum + ("name" in given ? given.name.length : 0), 0);
+
 const rowsOf = (inputs: readonly (NameInput | AddressInput)[]) =>
   inputs.reduce((sum, given) => sum + ("page_size" in given ? given.page_size : 0), 0);
 
@@ -61,6 +67,9 @@ const body = z.strictObject(
       .max(mostInputs, { error: `inputs must hold at most ${mostInputs}` })
       .refine((inputs) => rowsOf(inputs) <= mostRows, {
         error: `inputs must ask for at most ${mostRows} names of addresses in all: lower page_size`,
+      })
+      .refine((inputs) => charactersOf(inputs) <= mostCharacters, {
+        error: `inputs must have names of at most ${mostCharacters} characters in all`,
       })
       .meta({
         description: "Names and addresses: `{id?, name}` or `{id?, address, relation?, page_size?, cursor?}`",
@@ -140,7 +149,7 @@ type Answered = { result: Result; at: number };
 type Source = LookupContext["lookup"];
 
 async function ofNames(source: Source, asked: Asked<NameInput>[], options: Options): Promise<Answered[]> {
-  const read = asked.map(({ given }) => readName(given.name));
+  const read = await readNamesGiven(asked);
   const nodes = read.flatMap((name) => ("fault" in name ? [] : [name.node]));
   const { times, signal, isFeed } = options;
   const found = await readNames(source, { nodes, times, withRecords: !isFeed }, signal);
@@ -167,6 +176,22 @@ async function ofNames(source: Source, asked: Asked<NameInput>[], options: Optio
     return { at, result: { ...start, status: "ok", ...changed, record } };
   });
 }
+
+// Others have their turn while many or long names are hashed.
+async function readNamesGiven(asked: readonly Asked<NameInput>[]) {
+  const read: ReturnType<typeof readName>[] = [];
+  let characters = 0;
+  for (const { given } of asked) {
+    read.push(readName(given.name));
+    characters += given.name.length;
+    if (characters < charactersOfSlice) continue;
+    characters = 0;
+    await letOthersWork();
+  }
+  return read;
+}
+
+const charactersOfSlice = 2_000;
 
 const isOf = ({ places }: NamesSource, row: StoredName, namespace: string | undefined) =>
   namespace === undefined || placeOfRow(places, row).namespace === namespace;

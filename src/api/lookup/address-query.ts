@@ -21,7 +21,16 @@ export async function readAddresses(
   signal: AbortSignal,
 ): Promise<FoundAddress[]> {
   if (asked.length === 0) return [];
-  const inputs = asked.map(({ address, isOwner, isManager, size, after = [] }, at) => ({
+  // What is asked for several times is read once.
+  const places = new Map<string, number>();
+  const placeOf = asked.map((one) => {
+    const key = JSON.stringify(one);
+    const place = places.get(key) ?? places.size;
+    places.set(key, place);
+    return place;
+  });
+  const distinct = [...places.keys()].map((key): AskedAddress => JSON.parse(key));
+  const inputs = distinct.map(({ address, isOwner, isManager, size, after = [] }, at) => ({
     at,
     address,
     owner: isOwner,
@@ -34,5 +43,6 @@ export async function readAddresses(
   }));
   const values = [`{${times.join(",")}}`, JSON.stringify(inputs)];
   const [json] = await database.row(statements.addresses, values, signal);
-  return JSON.parse(json ?? "[]") as FoundAddress[];
+  const found = JSON.parse(json ?? "[]") as FoundAddress[];
+  return placeOf.map((place) => found[place] ?? { rows: [], total: 0 });
 }
