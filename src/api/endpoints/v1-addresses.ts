@@ -87,10 +87,10 @@ export const addressNames = endpoint({
         };
       },
       extra: (statement) => {
-        const holder = statement.bind(address);
-        const relations = relationsOf(relation, holder);
+        const relations = relationsOf(relation, () => statement.bind(address));
         if (!lookup.hasRecords) return { relations };
-        const claim = claimSql(lookup.places, holder, statement.bind(reverseNode(address)));
+        const reverse = statement.bind(reverseNode(address));
+        const claim = claimSql(lookup.places, statement.bind(address), reverse);
         return { relations, isPrimary: `coalesce(d.name = ${claim}, false)` };
       },
       ...(relation === "resolves_to" || relation === "former_owner"
@@ -114,7 +114,8 @@ function branchesOf(relation: Relation, { statement, holder, coinType, order }: 
     return { branches: [{ from, where, order }], filters: [] };
   }
   if (relation === "former_owner") {
-    const last = "CASE WHEN r.registrant_id = s.wrapper THEN w.owner_id ELSE r.registrant_id END";
+    const last =
+      "CASE WHEN x.is_wrapped OR r.registrant_id = s.wrapper THEN w.owner_id ELSE r.registrant_id END";
     return {
       branches: by("registrant_id", "wrapped_owner_id"),
       filters: ["x.status = 'released'", `${last} = ${holder}`],
@@ -128,8 +129,10 @@ function branchesOf(relation: Relation, { statement, holder, coinType, order }: 
   };
 }
 
-function relationsOf(relation: Relation, holder: string): string {
+// A value that is bound must be used.
+function relationsOf(relation: Relation, bind: () => string): string {
   if (relation === "resolves_to" || relation === "former_owner") return `json_build_array('${relation}')`;
+  const holder = bind();
   return `array_to_json(array_remove(ARRAY[CASE WHEN x.owner = ${holder} THEN 'owner' END, CASE WHEN x.manager = ${holder} THEN 'manager' END], NULL))`;
 }
 

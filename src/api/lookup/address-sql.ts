@@ -42,12 +42,12 @@ WHERE d.name <> '' AND ${where} AND ${beyond} ORDER BY left(d.name, 256), d.id L
   );
   const managed = branch(
     2,
-    `d.owner_id = q.address AND ${isManager} AND NOT (${isOwner}) AND d.name IS DISTINCT FROM c.claim`,
+    `d.owner_id = q.address AND ${isManager} AND (${isOwner}) IS NOT TRUE AND d.name IS DISTINCT FROM c.claim`,
     "CASE WHEN (SELECT count(*) FROM held) > q.size THEN 0 ELSE q.size + 1 END",
   );
   const wrapped = branch(
     2,
-    `d.wrapped_owner_id = q.address AND ${isManager} AND NOT (${isOwner}) AND d.name IS DISTINCT FROM c.claim`,
+    `d.wrapped_owner_id = q.address AND ${isManager} AND (${isOwner}) IS NOT TRUE AND d.name IS DISTINCT FROM c.claim`,
     "CASE WHEN (SELECT count(*) FROM held) > q.size THEN 0 ELSE q.size + 1 END",
   );
   const all = ["registrant_id", "wrapped_owner_id", "owner_id"].map(

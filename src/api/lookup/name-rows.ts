@@ -48,7 +48,8 @@ export function nameJoins(places: readonly Place[]): string {
   const managed = places.flatMap(({ leases }) => (leases === undefined ? [] : [text(leases)]));
   return `
 LEFT JOIN LATERAL (SELECT registration_date, expiry_date, registrant_id FROM registration WHERE domain_id = d.id LIMIT 1) r ON true
-LEFT JOIN wrapped_domain w ON w.id = d.id
+LEFT JOIN LATERAL (SELECT id, fuses, owner_id, greatest(expiry_date, renewed_expiry_date) AS expiry_date
+  FROM wrapped_domain WHERE id = d.id) w ON true
 CROSS JOIN LATERAL (SELECT ${placeSql(places)} AS place OFFSET 0) p
 CROSS JOIN LATERAL (SELECT ($1::bigint[])[p.place] AS now,
   ${list(
@@ -83,8 +84,8 @@ export const nameJson = `json_build_object('name', d.name, 'node', d.id, 'labelh
 'now', s.now, 'status', x.status, 'owner', x.owner, 'manager', x.manager, 'since', r.registration_date::text,
 'created', d.created_at::text, 'expires', x.expires::text, 'graceEnds', x.grace_ends::text, 'isLease', x.is_lease, 'isManaged', s.is_managed,
 'isWrapped', x.is_wrapped, 'isLapsed', x.is_lapsed, 'fuses', w.fuses, 'wrapperExpires', w.expiry_date::text,
-'wasWrapped', w.id IS NOT NULL OR EXISTS (SELECT FROM domain_event e WHERE e.domain_id = d.id AND e.type = 'NameUnwrapped'),
-'holder', CASE WHEN r.registrant_id = s.wrapper THEN coalesce(w.owner_id, r.registrant_id) ELSE r.registrant_id END,
+'wasWrapped', w.id IS NOT NULL OR EXISTS (SELECT FROM domain_event e WHERE e.domain_id = d.id AND e.type = 'NameWrapped'),
+'holder', CASE WHEN x.is_wrapped OR r.registrant_id = s.wrapper THEN w.owner_id ELSE r.registrant_id END,
 'isHeldThroughWrapper', r.registrant_id = s.wrapper, 'isMigrated', d.is_migrated, 'isOwned', d.owner_id <> '${zeroAddress}',
 'resolver', substring(d.resolver_id FROM '0x[0-9a-f]{40}'))`;
 
@@ -198,11 +199,13 @@ export function resolverOf({ resolver }: StoredName, { chainId }: Place) {
 export function lapsedRegistration(row: StoredName) {
   if (row.status !== "released" || row.graceEnds === null) return {};
   const isOfWrapper = row.isLease ? row.isHeldThroughWrapper === true : row.isWrapped;
+  // A lease without a grace period ends at its expiry; grace periods and entries of the wrapper hold in their last second.
+  const isOverAtEnd = row.isLease && row.graceEnds === row.expires;
   return {
     lapsed_registration: present({
-      owner: row.isLease ? (row.holder ?? undefined) : undefined,
+      owner: row.holder ?? undefined,
       held_through: isOfWrapper ? ("wrapper" as const) : ("registrar" as const),
-      released_at: String(BigInt(row.graceEnds) + (row.graceEnds === row.expires ? 0n : 1n)),
+      released_at: String(BigInt(row.graceEnds) + (isOverAtEnd ? 0n : 1n)),
       release_kind: "expired" as const,
     }),
   };
