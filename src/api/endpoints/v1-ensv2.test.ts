@@ -11,10 +11,12 @@ import { isNormalizedLabel } from "../../ens/normalization.ts";
 import { createNamesSource } from "../lookup/names-query.ts";
 import { placesOf } from "../lookup/places.ts";
 import type { Row } from "../lookup/rows.ts";
+import { nameRoutes } from "../pages/name-page.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
 import { addressNames, deadlineNames } from "./v1-addresses.ts";
 import { lookup } from "./v1-lookup.ts";
 import { nameDetail, search, subnames } from "./v1-names.ts";
+import { nameRecords } from "./v1-records.ts";
 
 // What /v1 says of names of both generations against what calls returned of the recorded chain.
 const index = createV2Index();
@@ -29,9 +31,9 @@ beforeAll(async () => {
 });
 afterAll(() => stored.client.close());
 
-function open(time: number) {
+function contextOf(time: number) {
   const places = placesOf(index.config.datasources, plugins);
-  const context = {
+  return {
     plugins,
     status: { current: () => currentStatus("omnichain-following", time) },
     clock: () => time * 1_000,
@@ -41,7 +43,14 @@ function open(time: number) {
       known: knownContracts(index.config.datasources),
     },
   };
-  const { ask } = openEndpoints([lookup, nameDetail, addressNames, subnames, deadlineNames, search], context);
+}
+
+function open(time: number) {
+  const context = contextOf(time);
+  const { ask } = openEndpoints(
+    [lookup, nameDetail, nameRecords, addressNames, subnames, deadlineNames, search],
+    context,
+  );
   return async <T>(path: string, init?: RequestInit) =>
     (await ask(path, init)).body as { data: T; page: { next_cursor: string | null } };
 }
@@ -170,41 +179,67 @@ describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at blo
     if (snapshot.block > 300) expect(seen).toBeGreaterThan(5);
   });
 
-  test.runIf([350, 879].includes(snapshot.block))("lists find each name by what is in force", async () => {
-    const owned = Map.groupBy([...rows.values()], ({ owner }) => owner);
-    const busiest = [...owned]
-      .filter(([owner]) => owner !== undefined && owner !== Graveyard)
-      .sort((a, b) => b[1].length - a[1].length)
-      .slice(0, 3);
-    const namesOf = (listed: readonly Row[]) =>
-      listed.map(({ name }) => name).filter((name) => rows.has(name));
-    for (const [owner, own] of busiest) {
-      const listed = await ask<Row[]>(`/v1/addresses/${owner}/names?relation=owner&page_size=200`);
-      expect(namesOf(listed.data).slice(0, 150)).toEqual(namesOf(own).sort().slice(0, 150));
-      const body = JSON.stringify({ inputs: [{ address: owner, page_size: 200, relation: "owner" }] });
-      const found = await ask<{ records: Row[] }[]>("/v1/lookup", { method: "POST", body });
-      // Its primary name is the first.
-      expect(namesOf(found.data[0]?.records ?? []).sort()).toEqual(namesOf(listed.data));
-    }
-    const known = new Map([...rows.values()].map((row) => [row.name, row]));
-    const pages = async (path: string) => {
-      const found: Row[] = [];
-      for (let next = ""; ; ) {
-        const { data, page } = await ask<Row[]>(`${path}&page_size=200${next}`);
-        found.push(...data);
-        if (page.next_cursor === null) return found.filter(({ name }) => known.has(name));
-        next = `&cursor=${page.next_cursor}`;
+  if (snapshot.block === 879)
+    test("the page of a name shows what is in force", async () => {
+      const frame = { title: "t", links: [] } as never;
+      const context = contextOf(snapshot.timestamp);
+      const pages = nameRoutes(
+        { ...context, database: stored.database, config: { isSubgraphCompatible: false } },
+        frame,
+      );
+      const textOf = async (name: string) => {
+        const page = await (await pages.request(`/name/${name}`)).text();
+        return page.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+      };
+      const row = rows.get("migrateme.eth");
+      expect(row?.version).toBe("v2");
+      const page = await textOf("migrateme.eth");
+      expect(page).toContain("In force ENSv2, active");
+      expect(page).toContain(`Owner ${row?.owner}`);
+      expect(page).toContain("Brought over");
+      const { data } = await ask<{ records: object }>("/v1/names/migrateme.eth/records?keys=text:url");
+      const unsupported = { status: "unsupported", unsupported_reason: "record_family_not_supported" };
+      expect(data.records).toEqual({ "text:url": unsupported });
+      const reserved = [...rows.values()].find((one) => one.reserved);
+      expect(await textOf(reserved?.name ?? "")).toContain("In force ENSv1; reserved in ENSv2");
+    });
+
+  if ([350, 879].includes(snapshot.block))
+    test("lists find each name by what is in force", async () => {
+      const owned = Map.groupBy([...rows.values()], ({ owner }) => owner);
+      const busiest = [...owned]
+        .filter(([owner]) => owner !== undefined && owner !== Graveyard)
+        .sort((a, b) => b[1].length - a[1].length)
+        .slice(0, 3);
+      const namesOf = (listed: readonly Row[]) =>
+        listed.map(({ name }) => name).filter((name) => rows.has(name));
+      for (const [owner, own] of busiest) {
+        const listed = await ask<Row[]>(`/v1/addresses/${owner}/names?relation=owner&page_size=200`);
+        expect(namesOf(listed.data).slice(0, 150)).toEqual(namesOf(own).sort().slice(0, 150));
+        const body = JSON.stringify({ inputs: [{ address: owner, page_size: 200, relation: "owner" }] });
+        const found = await ask<{ records: Row[] }[]>("/v1/lookup", { method: "POST", body });
+        // Its primary name is the first.
+        expect(namesOf(found.data[0]?.records ?? []).sort()).toEqual(namesOf(listed.data));
       }
-    };
-    const statesOf = (found: readonly Row[]) =>
-      found.map(({ name, status, expires_at }) => `${name} ${status} ${expires_at}`).sort();
-    const underEth = [...known.values()].filter(({ name }) => /^[^.]+\.eth$/.test(name));
-    expect(statesOf(await pages("/v1/names/eth/subnames?sort=name"))).toEqual(statesOf(underEth));
-    const dated = [...known.values()].filter(({ expires_at }) => Number(expires_at ?? 0) > 0);
-    const due = await pages("/v1/names?namespace=ens&expires_after=1");
-    expect(statesOf(due)).toEqual(statesOf(dated));
-    const start = [...known.values()].filter(({ name }) => name.startsWith("re"));
-    expect(statesOf(await pages("/v1/search?q=re"))).toEqual(statesOf(start));
-    expect(underEth.length).toBeGreaterThan(10);
-  });
+      const known = new Map([...rows.values()].map((row) => [row.name, row]));
+      const pages = async (path: string) => {
+        const found: Row[] = [];
+        for (let next = ""; ; ) {
+          const { data, page } = await ask<Row[]>(`${path}&page_size=200${next}`);
+          found.push(...data);
+          if (page.next_cursor === null) return found.filter(({ name }) => known.has(name));
+          next = `&cursor=${page.next_cursor}`;
+        }
+      };
+      const statesOf = (found: readonly Row[]) =>
+        found.map(({ name, status, expires_at }) => `${name} ${status} ${expires_at}`).sort();
+      const underEth = [...known.values()].filter(({ name }) => /^[^.]+\.eth$/.test(name));
+      expect(statesOf(await pages("/v1/names/eth/subnames?sort=name"))).toEqual(statesOf(underEth));
+      const dated = [...known.values()].filter(({ expires_at }) => Number(expires_at ?? 0) > 0);
+      const due = await pages("/v1/names?namespace=ens&expires_after=1");
+      expect(statesOf(due)).toEqual(statesOf(dated));
+      const start = [...known.values()].filter(({ name }) => name.startsWith("re"));
+      expect(statesOf(await pages("/v1/search?q=re"))).toEqual(statesOf(start));
+      expect(underEth.length).toBeGreaterThan(10);
+    });
 });
