@@ -90,7 +90,7 @@ export const rooms: readonly Room[] = [
   },
   {
     path: "src/api/pages",
-    imports: ["src/log", "src/ens", "src/ponder", ...apiRooms, "src/api/endpoints"],
+    imports: ["src/log", "src/ens", "src/ponder", ...apiRooms, "src/api/lookup", "src/api/endpoints"],
     packages: ["hono"],
   },
   {

@@ -2109,6 +2109,16 @@ export interface operations {
                                     };
                                     wrapper_expires_at?: string;
                                 };
+                                /** @enum {string} */
+                                version?: "v1" | "v2";
+                                reserved?: boolean;
+                                migrated_at?: string;
+                                registry_path?: string[];
+                                subregistry?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
                                 lapsed_registration?: {
                                     /** @description Address, lower case */
                                     owner?: string;
@@ -2220,6 +2230,16 @@ export interface operations {
                                         can_extend_expiry: boolean;
                                     };
                                     wrapper_expires_at?: string;
+                                };
+                                /** @enum {string} */
+                                version?: "v1" | "v2";
+                                reserved?: boolean;
+                                migrated_at?: string;
+                                registry_path?: string[];
+                                subregistry?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
                                 };
                                 lapsed_registration?: {
                                     /** @description Address, lower case */
@@ -2419,6 +2439,16 @@ export interface operations {
                                     can_extend_expiry: boolean;
                                 };
                                 wrapper_expires_at?: string;
+                            };
+                            /** @enum {string} */
+                            version?: "v1" | "v2";
+                            reserved?: boolean;
+                            migrated_at?: string;
+                            registry_path?: string[];
+                            subregistry?: {
+                                chain_id: number;
+                                /** @description Address, lower case */
+                                address: string;
                             };
                             lapsed_registration?: {
                                 /** @description Address, lower case */
@@ -2742,6 +2772,16 @@ export interface operations {
                                     can_extend_expiry: boolean;
                                 };
                                 wrapper_expires_at?: string;
+                            };
+                            /** @enum {string} */
+                            version?: "v1" | "v2";
+                            reserved?: boolean;
+                            migrated_at?: string;
+                            registry_path?: string[];
+                            subregistry?: {
+                                chain_id: number;
+                                /** @description Address, lower case */
+                                address: string;
                             };
                             lapsed_registration?: {
                                 /** @description Address, lower case */
@@ -3091,6 +3131,16 @@ export interface operations {
                                     can_extend_expiry: boolean;
                                 };
                                 wrapper_expires_at?: string;
+                            };
+                            /** @enum {string} */
+                            version?: "v1" | "v2";
+                            reserved?: boolean;
+                            migrated_at?: string;
+                            registry_path?: string[];
+                            subregistry?: {
+                                chain_id: number;
+                                /** @description Address, lower case */
+                                address: string;
                             };
                             lapsed_registration?: {
                                 /** @description Address, lower case */
@@ -3509,6 +3559,16 @@ export interface operations {
                                 };
                                 wrapper_expires_at?: string;
                             };
+                            /** @enum {string} */
+                            version?: "v1" | "v2";
+                            reserved?: boolean;
+                            migrated_at?: string;
+                            registry_path?: string[];
+                            subregistry?: {
+                                chain_id: number;
+                                /** @description Address, lower case */
+                                address: string;
+                            };
                             lapsed_registration?: {
                                 /** @description Address, lower case */
                                 owner?: string;
@@ -3724,6 +3784,16 @@ export interface operations {
                                     can_extend_expiry: boolean;
                                 };
                                 wrapper_expires_at?: string;
+                            };
+                            /** @enum {string} */
+                            version?: "v1" | "v2";
+                            reserved?: boolean;
+                            migrated_at?: string;
+                            registry_path?: string[];
+                            subregistry?: {
+                                chain_id: number;
+                                /** @description Address, lower case */
+                                address: string;
                             };
                             lapsed_registration?: {
                                 /** @description Address, lower case */

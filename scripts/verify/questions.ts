@@ -199,8 +199,9 @@ function ofRegistrar(
 
 function ofWrapper(
   config: Config,
-  { id, names, owner_id: owner, fuses: signed, expiry_date: expiry }: Row,
+  { id, names, owner_id: owner, fuses: signed, expiry_date: told, renewed_expiry_date: renewed }: Row,
 ): Question[] {
+  const expiry = Number(renewed ?? 0) > Number(told) ? renewed : told;
   const [, , name] = (names as (string | null)[] | null) ?? [];
   const fuses = Number(signed) >>> 0;
   return deployedContracts(config.datasources, ["nameWrapper"]).flatMap(

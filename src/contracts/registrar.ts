@@ -1,7 +1,8 @@
 import { basenamesBaseRegistrarAbi } from "../../abis/registrars.ts";
 import type { Controller, ControllerFacts, Deployment, Namespace } from "../deployments/deployment.ts";
 import { deployedContracts, managedNameOf, namesKey } from "../deployments/namespaces.ts";
-import { tokenIdToHex } from "../ens/ids.ts";
+import { subnode, tokenIdToHex } from "../ens/ids.ts";
+import { applyWrapperRenewal } from "../indexing/name-wrapper.ts";
 import {
   applyControllerLabel,
   applyNameRegistered,
@@ -40,9 +41,19 @@ export function registerControllers(events: EventsOf, namespace: Namespace, depl
   for (const deployed of deployedContracts(namespace, ["controller"], [deployment])) {
     const { datasourceId, name, contract } = deployed;
     const managed = managedNameOf(namespace, datasourceId);
-    onController(events, { source: namesKey(deployment, datasourceId, name), contract }, (scope, facts) =>
-      applyControllerLabel(scope, managed, facts),
-    );
+    const wrapper = deployedContracts(namespace, ["nameWrapper"], [deployment]).find(
+      (one) => one.datasourceId === datasourceId,
+    )?.address;
+    const source = namesKey(deployment, datasourceId, name);
+    onController(events, { source, contract }, async (scope, facts) => {
+      await applyControllerLabel(scope, managed, facts);
+      if (facts.renewedInWrapper !== undefined && wrapper !== undefined)
+        await applyWrapperRenewal(scope, {
+          node: subnode(managed.node, facts.labelhash),
+          wrapper,
+          expires: facts.renewedInWrapper,
+        });
+    });
   }
 }
 

@@ -68,6 +68,8 @@ export type ControllerFacts = {
   price?: { baseCost: bigint; premium: bigint };
   /** The referrer as emitted, 32 bytes. */
   encodedReferrer?: Hex;
+  /** End of a lease that was renewed through the name wrapper, which moves the expiry of its entry too. */
+  renewedInWrapper?: bigint;
 };
 
 /** What a contract does. It decides by which ABI each plugin reads the contract, and by which handlers. */

@@ -42,10 +42,11 @@ export const ens: Deployment<"subgraph"> = {
         labelhash,
         price: { baseCost, premium },
       }),
-      NameRenewed: ({ name: label, label: labelhash, cost }) => ({
+      NameRenewed: ({ name: label, label: labelhash, cost, expires }) => ({
         label,
         labelhash,
         price: { baseCost: cost, premium: 0n },
+        renewedInWrapper: expires,
       }),
     }),
     UnwrappedEthRegistrarController: controller(unwrappedControllerAbi, {

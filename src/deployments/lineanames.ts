@@ -20,7 +20,7 @@ export const lineanames: Deployment<"lineanames"> = {
     BaseRegistrar: { role: "baseRegistrar", abi: baseRegistrarAbi, registrations: ["NameRegistered"] },
     EthRegistrarController: controller(lineaControllerAbi, {
       NameRegistered: (args) => priced(args, args.baseCost, args.premium),
-      NameRenewed: (args) => priced(args, args.cost),
+      NameRenewed: (args) => ({ ...priced(args, args.cost), renewedInWrapper: args.expires }),
       OwnerNameRegistered: (args) => priced(args),
       PohNameRegistered: (args) => priced(args),
     }),

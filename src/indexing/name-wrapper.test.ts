@@ -2,13 +2,14 @@ import { type Hex, namehash } from "viem";
 import { describe, expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
 import { domain, domainEvent, wrappedDomain } from "../schema/subgraph.ts";
-import { bareDomain, insertDomain } from "./domains.ts";
+import { bareDomain, insertDomain, updateDomain } from "./domains.ts";
 import {
   applyExpiryExtended,
   applyFusesSet,
   applyNameUnwrapped,
   applyNameWrapped,
   applyWrappedTransfer,
+  applyWrapperRenewal,
 } from "./name-wrapper.ts";
 import { subgraphNaming } from "./naming.ts";
 
@@ -33,6 +34,20 @@ async function createWrapper() {
   const domainOf = (node: Hex) => store.rows(domain).find(({ id }) => id === node);
   return { scope, wrap, domainOf, rows: store.rows };
 }
+
+test("a renewal through the wrapper moves the entry of a name that the wrapper holds, beside what events told", async () => {
+  const { scope, wrap, rows } = await createWrapper();
+  await wrap();
+  const renew = () => applyWrapperRenewal(scope(), { node: alice, wrapper: other, expires: 100n });
+  await renew();
+  expect(rows(wrappedDomain)).toMatchObject([{ expiryDate: 50n, renewedExpiryDate: null }]);
+  await updateDomain(scope(), alice, { ownerId: other, registrantId: other });
+  await renew();
+  // The grace period of 90 days is part of it.
+  expect(rows(wrappedDomain)).toMatchObject([{ expiryDate: 50n, renewedExpiryDate: 7_776_100n }]);
+  await wrap();
+  expect(rows(wrappedDomain)).toMatchObject([{ renewedExpiryDate: null }]);
+});
 
 describe("NameWrapped", () => {
   test("names an unnamed domain, and sets the expiry if the parent's control is given up", async () => {

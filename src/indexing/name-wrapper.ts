@@ -2,7 +2,13 @@ import type { Hex } from "viem";
 import { keccak256 } from "../ens/keccak.ts";
 import { encodedLabel } from "../ens/labels.ts";
 import { dnsLabels } from "../ens/names.ts";
-import { isEmancipated, isParentCannotControlBurned, toSignedFuses } from "../ens/registrations.ts";
+import {
+  gracePeriod,
+  isEmancipated,
+  isParentCannotControlBurned,
+  toSignedFuses,
+} from "../ens/registrations.ts";
+import { unlessMissing } from "../ponder/store.ts";
 import { v2KeptFuses } from "../schema/ensv2.ts";
 import { wrappedDomain } from "../schema/subgraph.ts";
 import { type DomainRow, expectDomain, findDomain, saveDomain, updateDomain } from "./domains.ts";
@@ -35,6 +41,7 @@ export async function applyNameWrapped(
   const values = {
     domainId: node,
     expiryDate: expiry,
+    renewedExpiryDate: null,
     fuses,
     ownerId: owner,
     name: wrapped?.name ?? null,
@@ -110,6 +117,21 @@ export async function applyExpiryExtended(
     await raiseExpiry(scope, node, wrapped.fuses, expiry);
   }
   await addDomainEvent(scope, { type: "ExpiryExtended", domainId: node, expiryDate: expiry });
+}
+
+/**
+ * A renewal through the wrapper: of a name that it holds in registry and registrar its entry ends with the lease's grace period.
+ * Kept beside what its events told, which is all that the original knows.
+ */
+export async function applyWrapperRenewal(
+  scope: Scope,
+  { node, wrapper, expires }: { node: Hex; wrapper: Hex; expires: bigint },
+): Promise<void> {
+  const holder = wrapper.toLowerCase();
+  const domain = await findDomain(scope, node);
+  if (domain?.ownerId !== holder || domain.registrantId !== holder) return;
+  const set = { renewedExpiryDate: expires + gracePeriod };
+  await unlessMissing(scope.db.update(wrappedDomain, { id: node }).set(set));
 }
 
 /** TransferSingle, or one item of TransferBatch (`place` in the batch): a mint comes before NameWrapped. */

@@ -102,6 +102,8 @@ export const wrappedDomain = indexed(
     domainId: hex(t).notNull(),
     /** Zero between the token's mint and `NameWrapped`. */
     expiryDate: t.bigint().notNull(),
+    /** Expiry since a renewal through the wrapper, which emits no event of its own; null before the first. */
+    renewedExpiryDate: t.bigint(),
     /** Bits of a uint32, kept as the signed 32 bit number that GraphQL's Int can carry. */
     fuses: t.integer().notNull(),
     ownerId: hex(t).notNull(),

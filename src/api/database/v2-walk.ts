@@ -158,7 +158,7 @@ CROSS JOIN LATERAL (SELECT CASE WHEN f.is_in_v1 AND f.level = a.depth THEN 'v1' 
 // Owner, resolver and expiry of the generation in force. Where neither is, the expiry that passed last.
 function effectiveColumns({ wrappers, graveyard, ethRegistry, hasV1 }: WalkInputs): string {
   if (!hasV1)
-    return "  NULL AS effective_owner, NULL AS effective_resolver, NULL AS effective_expiry, NULL AS grace_ends";
+    return "  NULL AS effective_owner, NULL AS effective_resolver, NULL AS effective_expiry, NULL AS grace_ends, NULL AS is_entry";
   const isWrapped = `w.id IS NOT NULL AND d.owner_id = ANY (${wrappers}) AND (own.id IS NULL OR own.registrant_id = ANY (${wrappers}))`;
   const ownerInV1 = `CASE WHEN ${isWrapped} THEN w.owner_id WHEN own.id IS NOT NULL THEN own.registrant_id ELSE d.owner_id END`;
   const expiryInV1 = `CASE WHEN own.id IS NOT NULL THEN CASE WHEN own.registrant_id IS DISTINCT FROM ${graveyard} THEN own.expiry_date END
@@ -169,7 +169,8 @@ function effectiveColumns({ wrappers, graveyard, ethRegistry, hasV1 }: WalkInput
     WHEN 'v1' THEN nullif(split_part(d.resolver_id, '-', 2), ${nobody}) END AS effective_resolver,
   CASE WHEN ${isEntry} THEN e.expiry ELSE ${expiryInV1} END AS effective_expiry,
   CASE WHEN ${isEntry} THEN CASE WHEN f.holder = ${ethRegistry} AND e.owner <> ${nobody} THEN e.expiry + ${graceOfV2} END
-    WHEN own.id IS NOT NULL THEN ${expiryInV1} + ${graceOfV1} END AS grace_ends`;
+    WHEN own.id IS NOT NULL THEN ${expiryInV1} + ${graceOfV1} END AS grace_ends,
+  ${isEntry} AS is_entry`;
 }
 
 /** The contracts that a domain's row is read with: one set, all on the root chain. Addresses in lower case. */
@@ -221,6 +222,7 @@ export function domainWalkSql(alias: string, contracts: WalkContracts, time: str
     hasV1: true,
   };
   return `SELECT n.version, n.is_reserved AS reserved, n.migrated_at, n.registry, n.registry_path, n.effective_owner,
-    n.effective_resolver, n.effective_expiry AS effective_expiry_date, n.grace_ends AS grace_end_date
+    n.effective_resolver, n.effective_expiry AS effective_expiry_date, n.grace_ends AS grace_end_date,
+    n.authority, n.is_entry, n.storage_id, n.token_id, n.created_at, n.subregistry, n.holder
     FROM (${walkSql(asked, inputs)}) n`;
 }

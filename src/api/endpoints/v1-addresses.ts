@@ -1,6 +1,8 @@
 import { z } from "zod/v4";
+import type { WalkContracts } from "../database/v2-walk.ts";
 import { claimSql, mostCountedOfAddress, reverseNode } from "../lookup/address-sql.ts";
 import { closedQuery, cursorParameter, lookupEnvelope, pageSize, refuse } from "../lookup/contract.ts";
+import { allNames, namesHeldBy, partsOfNames, secondGeneration } from "../lookup/generations.ts";
 import {
   choice,
   inNamespace,
@@ -13,17 +15,20 @@ import {
   notFoundAnswer,
   textParameter,
 } from "../lookup/lists.ts";
+import { noExpiry, resolverSql } from "../lookup/name-rows.ts";
 import { type Binder, type Branch, byName, byNumber, nameFilter } from "../lookup/names-query.ts";
+import type { Place } from "../lookup/places.ts";
 import { addressRow, listRow } from "../lookup/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { addressParameter, timestampParameter } from "../rest/values.ts";
 
+const graceOfV2 = 28 * 86_400;
 const relationWords = ["any", "owner", "manager", "owner,manager", "resolves_to", "former_owner"] as const;
 
 const sorts = {
   name: byName,
   expires_at: byNumber("x.expires"),
-  registered_at: byNumber("r.registration_date"),
+  registered_at: byNumber("x.since"),
   created_at: byNumber("d.created_at"),
 };
 
@@ -74,7 +79,13 @@ export const addressNames = endpoint({
       isDescending: order === "desc",
       branches: (statement) => {
         const holder = statement.bind(address);
-        const found = branchesOf(relation, { statement, holder, coinType: coin_type, order: sorts[sort] });
+        const found = branchesOf(relation, {
+          places: lookup.places,
+          statement,
+          holder,
+          coinType: coin_type,
+          order: sorts[sort],
+        });
         return {
           branches: found.branches,
           filters: [
@@ -87,10 +98,10 @@ export const addressNames = endpoint({
         };
       },
       extra: (statement) => {
-        const holder = statement.bind(address);
-        const relations = relationsOf(relation, holder);
+        const relations = relationsOf(relation, () => statement.bind(address));
         if (!lookup.hasRecords) return { relations };
-        const claim = claimSql(lookup.places, holder, statement.bind(reverseNode(address)));
+        const reverse = statement.bind(reverseNode(address));
+        const claim = claimSql(lookup.places, statement.bind(address), reverse);
         return { relations, isPrimary: `coalesce(d.name = ${claim}, false)` };
       },
       ...(relation === "resolves_to" || relation === "former_owner"
@@ -101,35 +112,50 @@ export const addressNames = endpoint({
   },
 });
 
-type Finding = { statement: Binder; holder: string; coinType: string; order: Branch["order"] };
+type Finding = {
+  places: readonly Place[];
+  statement: Binder;
+  holder: string;
+  coinType: string;
+  order: Branch["order"];
+};
 
-function branchesOf(relation: Relation, { statement, holder, coinType, order }: Finding) {
-  const by = (...columns: string[]): Branch[] =>
-    columns.map((column) => ({ from: "domain d", where: `d.${column} = ${holder}`, order }));
-  if (relation === "resolves_to") {
-    if (coinType === "60") return { branches: by("resolved_address_id"), filters: [] };
-    const where = `left(a.value, 256) = ${holder} AND a.coin_type = ${statement.bind(coinType)}::numeric`;
-    const from =
-      "resolver_address_records a JOIN domain d ON d.id = a.node AND substring(d.resolver_id FROM '0x[0-9a-f]{40}') = a.address";
-    return { branches: [{ from, where, order }], filters: [] };
-  }
+function branchesOf(relation: Relation, { places, statement, holder, coinType, order }: Finding) {
+  if (relation === "resolves_to") return resolving({ places, statement, holder, coinType, order });
+  const held = namesHeldBy(places, holder).map((found) => ({ ...found, order }));
   if (relation === "former_owner") {
-    const last = "CASE WHEN r.registrant_id = s.wrapper THEN w.owner_id ELSE r.registrant_id END";
+    const last =
+      "CASE WHEN x.is_wrapped OR r.registrant_id = s.wrapper THEN w.owner_id ELSE r.registrant_id END";
+    const entry = secondGeneration(places) ? `CASE WHEN g.is_v2 THEN v.holder ELSE ${last} END` : last;
     return {
-      branches: by("registrant_id", "wrapped_owner_id"),
-      filters: ["x.status = 'released'", `${last} = ${holder}`],
+      branches: held.filter(({ where }) => !where.startsWith("d.owner_id")),
+      filters: ["x.status = 'released'", `${entry} = ${holder}`],
     };
   }
   const owner = relation === "manager" ? [] : [`x.owner = ${holder}`];
   const manager = relation === "owner" ? [] : [`x.manager = ${holder}`];
-  return {
-    branches: by("registrant_id", "wrapped_owner_id", "owner_id"),
-    filters: [`(${[...owner, ...manager].join(" OR ")})`],
-  };
+  return { branches: held, filters: [`(${[...owner, ...manager].join(" OR ")})`] };
 }
 
-function relationsOf(relation: Relation, holder: string): string {
+function resolving({ places, statement, holder, coinType, order }: Finding) {
+  const [first = ""] = partsOfNames(places);
+  // An address that a resolver was told counts while it is the name's resolver.
+  const inForce = (address: string) =>
+    secondGeneration(places) ? [`${resolverSql(places)} = ${address}`] : [];
+  if (coinType === "60") {
+    const where = `d.resolved_address_id = ${holder}`;
+    const filters = inForce("substring(d.resolver_id FROM '0x[0-9a-f]{40}')");
+    return { branches: [{ from: first, where, order }], filters };
+  }
+  const where = `left(a.value, 256) = ${holder} AND a.coin_type = ${statement.bind(coinType)}::numeric`;
+  const from = `resolver_address_records a JOIN ${first} ON d.id = a.node AND substring(d.resolver_id FROM '0x[0-9a-f]{40}') = a.address`;
+  return { branches: [{ from, where, order }], filters: inForce("a.address") };
+}
+
+// A value that is bound must be used.
+function relationsOf(relation: Relation, bind: () => string): string {
   if (relation === "resolves_to" || relation === "former_owner") return `json_build_array('${relation}')`;
+  const holder = bind();
   return `array_to_json(array_remove(ARRAY[CASE WHEN x.owner = ${holder} THEN 'owner' END, CASE WHEN x.manager = ${holder} THEN 'manager' END], NULL))`;
 }
 
@@ -180,6 +206,8 @@ export const deadlineNames = endpoint({
       );
     const filters = inNamespace(lookup, namespace);
     const places = lookup.places.filter((place) => place.namespace === namespace);
+    const [first = ""] = partsOfNames(lookup.places);
+    const v2 = namespace === "ens" ? secondGeneration(lookup.places) : undefined;
     const grace = isExpiry ? 0 : (places[0]?.grace ?? 0);
     const [from, to] = isExpiry
       ? [window.expires_after, window.expires_before]
@@ -200,18 +228,30 @@ export const deadlineNames = endpoint({
           { sql: "o.expiry_date", type: "numeric", plus },
           { sql: "o.id", type: "text" },
         ];
+        const ends = `o.expiry_date < ${noExpiry}`;
+        const entries = (v2: WalkContracts): Branch[] =>
+          [true, false].map((isLeased) => {
+            const plus = isLeased && isGrace ? graceOfV2 : 0;
+            const registry = `o.registry ${isLeased ? "=" : "<>"} '${v2.ethRegistry}'`;
+            return {
+              from: `v2_domains o JOIN ${allNames(lookup.places)} ON d.id = o.id`,
+              where: `${within("o.expiry_date", plus)} AND ${ends} AND ${registry} AND g.is_v2 AND v.registry = o.registry`,
+              order: sorted(plus),
+            };
+          });
         return {
           branches: [
             {
-              from: "registration o JOIN domain d ON d.id = o.domain_id",
-              where: within("o.expiry_date", grace),
+              from: `registration o JOIN ${first} ON d.id = o.domain_id`,
+              where: `${within("o.expiry_date", grace)}${v2 ? " AND x.expires = o.expiry_date AND NOT g.is_v2" : ""}`,
               order: sorted(grace),
             },
             {
-              from: "wrapped_domain o JOIN domain d ON d.id = o.id",
-              where: `${within("o.expiry_date", 0)} AND NOT x.is_lease AND x.is_wrapped AND o.expiry_date > 0`,
+              from: `wrapped_domain o JOIN ${first} ON d.id = o.id`,
+              where: `${within("o.expiry_date", 0)} AND ${ends} AND NOT x.is_lease AND x.is_wrapped AND o.expiry_date > 0`,
               order: sorted(0),
             },
+            ...(v2 ? entries(v2) : []),
           ],
           filters: [
             ...filters,

@@ -20,7 +20,7 @@ import {
   notFoundAnswer,
   textParameter,
 } from "../lookup/lists.ts";
-import { byName, byNumber, nameFilter, readNames } from "../lookup/names-query.ts";
+import { branchesFrom, byName, byNumber, nameFilter, readNames } from "../lookup/names-query.ts";
 import { timesOf } from "../lookup/places.ts";
 import { detailRow, listRow, placeOfRow, type Row, rowSchema, subnameRow } from "../lookup/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
@@ -103,14 +103,14 @@ export const subnames = endpoint({
     const sorted = {
       name: byName,
       expires_at: byNumber("x.expires"),
-      registered_at: byNumber("r.registration_date"),
+      registered_at: byNumber("x.since"),
     };
     return listPage(context, call, {
       list: ["subnames", node, q, match, sort, order, include_expired],
       isCommon: sort === "name" && order === "asc" && q === undefined,
       isDescending: order === "desc",
       branches: (statement) => ({
-        branches: [{ from: "domain d", where: `d.parent_id = ${statement.bind(node)}`, order: sorted[sort] }],
+        branches: branchesFrom(lookup.places, `d.parent_id = ${statement.bind(node)}`, sorted[sort]),
         filters: [
           ...(include_expired === "true" ? [] : ["x.status = 'active'"]),
           ...(q === undefined ? [] : [nameFilter(statement, q.toLowerCase(), match)]),
@@ -149,7 +149,7 @@ export const search = endpoint({
       list: ["search", text, match, namespace, status],
       isCommon: match === "prefix",
       branches: (statement) => ({
-        branches: [{ from: "domain d", where: nameFilter(statement, text, match), order: byName }],
+        branches: branchesFrom(lookup.places, nameFilter(statement, text, match), byName),
         filters: [
           ...ofNamespace,
           "octet_length(d.name) <= 2000",

@@ -93,7 +93,9 @@ function keysOf({ records }: Row): string[] {
 }
 
 function recordOf({ records }: Row, key: string): RecordAnswer {
-  if (records === undefined) return { status: "not_found" };
+  // Of a name in ENSv2.
+  if (records === undefined)
+    return { status: "unsupported", unsupported_reason: "record_family_not_supported" };
   const isAddress = key.startsWith("addr:");
   const name = isAddress ? key.slice(5) : key === "avatar" ? key : key.replace(/^text:/, "");
   const isText = key === "avatar" || key.startsWith("text:");

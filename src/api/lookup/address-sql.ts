@@ -1,5 +1,6 @@
 import type { Hex } from "viem";
 import { nodeOfName } from "../../ens/names.ts";
+import { allNames, namesHeldBy } from "./generations.ts";
 import { nameJoins, nameJson } from "./name-rows.ts";
 import type { Place } from "./places.ts";
 
@@ -33,37 +34,43 @@ export function addressSql(places: readonly Place[], hasRecords: boolean): strin
   const isOwner = "q.owner AND x.owner = q.address";
   const isManager = "q.manager AND x.manager = q.address";
   const beyond =
-    "(q.after_rank IS NULL OR (g.rank, left(d.name, 256), d.id) > (q.after_rank, q.after_name, q.after_id))";
-  const branch = (rank: number, where: string, limit = "q.size + 1") =>
-    `(SELECT d.id, g.rank, left(d.name, 256) AS name FROM domain d${joins} CROSS JOIN (SELECT ${rank} AS rank) g
+    "(q.after_rank IS NULL OR (n.rank, left(d.name, 256), d.id) > (q.after_rank, q.after_name, q.after_id))";
+  const branch = (rank: number, { from, where }: { from: string; where: string }, limit = "q.size + 1") =>
+    `(SELECT d.id, n.rank, left(d.name, 256) AS name FROM ${from}${joins} CROSS JOIN (SELECT ${rank} AS rank) n
 WHERE d.name <> '' AND ${where} AND ${beyond} ORDER BY left(d.name, 256), d.id LIMIT ${limit})`;
-  const owned = ["registrant_id", "wrapped_owner_id", "owner_id"].map((column) =>
-    branch(1, `d.${column} = q.address AND ${isOwner} AND d.name IS DISTINCT FROM c.claim`),
+  const held = namesHeldBy(places, "q.address");
+  const claimed = "d.name IS DISTINCT FROM c.claim";
+  const owned = held.map(({ from, where }) =>
+    branch(1, { from, where: `${where} AND ${isOwner} AND ${claimed}` }),
   );
-  const managed = branch(
-    2,
-    `d.owner_id = q.address AND ${isManager} AND NOT (${isOwner}) AND d.name IS DISTINCT FROM c.claim`,
-    "CASE WHEN (SELECT count(*) FROM held) > q.size THEN 0 ELSE q.size + 1 END",
-  );
-  const wrapped = branch(
-    2,
-    `d.wrapped_owner_id = q.address AND ${isManager} AND NOT (${isOwner}) AND d.name IS DISTINCT FROM c.claim`,
-    "CASE WHEN (SELECT count(*) FROM held) > q.size THEN 0 ELSE q.size + 1 END",
-  );
-  const all = ["registrant_id", "wrapped_owner_id", "owner_id"].map(
-    (column) =>
-      `(SELECT d.id FROM domain d${joins} WHERE d.${column} = q.address AND d.name <> '' AND ((${isOwner}) OR (${isManager})) LIMIT ${mostCountedOfAddress + 1})`,
+  const room = "CASE WHEN (SELECT count(*) FROM held) > q.size THEN 0 ELSE q.size + 1 END";
+  const managed = held
+    .filter(({ where }) => !where.includes("registrant_id"))
+    .map(({ from, where }) =>
+      branch(
+        2,
+        { from, where: `${where} AND ${isManager} AND (${isOwner}) IS NOT TRUE AND ${claimed}` },
+        room,
+      ),
+    );
+  const primary = {
+    from: allNames(places),
+    where: `left(d.name, 256) = left(c.claim, 256) AND d.name = c.claim AND ((${isOwner}) OR (${isManager}))`,
+  };
+  const all = held.map(
+    ({ from, where }) =>
+      `(SELECT d.id FROM ${from}${joins} WHERE ${where} AND d.name <> '' AND ((${isOwner}) OR (${isManager})) LIMIT ${mostCountedOfAddress + 1})`,
   );
   return `SELECT json_agg(json_build_object('rows', n.rows, 'total', t.total) ORDER BY q.at)::text
 FROM json_to_recordset($2::json) AS q (at int, address text, owner boolean, manager boolean, size int, reverse text, after_rank int, after_name text, after_id text)
 CROSS JOIN LATERAL (SELECT ${claim} AS claim) c
 CROSS JOIN LATERAL (WITH held AS MATERIALIZED (
-    ${branch(0, `left(d.name, 256) = left(c.claim, 256) AND d.name = c.claim AND ((${isOwner}) OR (${isManager}))`)}
+    ${branch(0, primary)}
     UNION ${owned.join("\nUNION ")})
   SELECT coalesce(json_agg(found), '[]') AS rows FROM (
-    SELECT json_build_object('row', ${nameJson}, 'after', json_build_array(f.rank::text, f.name, f.id), 'isPrimary', f.rank = 0,
+    SELECT json_build_object('row', ${nameJson(places)}, 'after', json_build_array(f.rank::text, f.name, f.id), 'isPrimary', f.rank = 0,
       'relations', array_to_json(array_remove(ARRAY[CASE WHEN ${isOwner} THEN 'owner' END, CASE WHEN ${isManager} THEN 'manager' END], NULL))) AS found
-    FROM (SELECT * FROM held UNION ${managed} UNION ${wrapped}) f JOIN domain d ON d.id = f.id${joins}
+    FROM (SELECT * FROM held UNION ${managed.join("\nUNION ")}) f JOIN ${allNames(places)} ON d.id = f.id${joins}
     ORDER BY f.rank, f.name, f.id LIMIT q.size + 1) listed) n
 CROSS JOIN LATERAL (SELECT count(*) AS total FROM (SELECT id FROM (${all.join(" UNION ")}) f LIMIT ${mostCountedOfAddress + 1}) counted) t`;
 }

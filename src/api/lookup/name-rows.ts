@@ -1,6 +1,7 @@
 import { ens_beautify } from "@adraffy/ens-normalize";
 import type { Hex } from "viem";
 import { rootNode, zeroAddress } from "../../ens/ids.ts";
+import { generationFacts, generationJoins, generationJson, secondGeneration } from "./generations.ts";
 import type { Place } from "./places.ts";
 
 // What holds of a name now, by the rules of docs/names.md. All of it is derived in the statement, so that lists can filter and
@@ -8,7 +9,8 @@ import type { Place } from "./places.ts";
 
 const cannotUnwrap = 1;
 const parentCannotControl = 65_536;
-const noExpiry = "18446744073709551615";
+/** The date of what never ends: the greatest that contracts store. */
+export const noExpiry = "18446744073709551615";
 
 const text = (value: string | undefined) => (value === undefined ? "NULL" : `'${value}'`);
 const list = (values: readonly (string | undefined)[], type: string) =>
@@ -45,10 +47,12 @@ function placeSql(places: readonly Place[]): string {
  * of its uses.
  */
 export function nameJoins(places: readonly Place[]): string {
+  const v2 = secondGeneration(places);
   const managed = places.flatMap(({ leases }) => (leases === undefined ? [] : [text(leases)]));
   return `
 LEFT JOIN LATERAL (SELECT registration_date, expiry_date, registrant_id FROM registration WHERE domain_id = d.id LIMIT 1) r ON true
-LEFT JOIN wrapped_domain w ON w.id = d.id
+LEFT JOIN LATERAL (SELECT id, fuses, owner_id, greatest(expiry_date, renewed_expiry_date) AS expiry_date
+  FROM wrapped_domain WHERE id = d.id) w ON true
 CROSS JOIN LATERAL (SELECT ${placeSql(places)} AS place OFFSET 0) p
 CROSS JOIN LATERAL (SELECT ($1::bigint[])[p.place] AS now,
   ${list(
@@ -70,23 +74,32 @@ CROSS JOIN LATERAL (SELECT k.is_wrapped AND k.is_emancipated AND w.expiry_date <
       WHEN s.grace > 0 AND s.now <= r.expiry_date + s.grace THEN 'expired' ELSE 'released' END
     WHEN k.is_wrapped THEN CASE WHEN k.is_emancipated AND s.now > w.expiry_date THEN 'released' ELSE 'active' END
     WHEN d.owner_id <> '${zeroAddress}' THEN 'active' ELSE 'unregistered' END AS status OFFSET 0) y
-CROSS JOIN LATERAL (SELECT y.*, k.*,
+CROSS JOIN LATERAL (SELECT y.*, k.*, r.registration_date AS since,
   CASE WHEN y.status = 'released' OR y.is_lapsed THEN NULL WHEN k.is_wrapped THEN w.owner_id
     WHEN k.is_lease AND s.is_managed THEN CASE WHEN d.registrant_id = s.wrapper THEN w.owner_id ELSE nullif(d.registrant_id, '${zeroAddress}') END
     ELSE nullif(d.owner_id, '${zeroAddress}') END AS owner,
   CASE WHEN y.status = 'released' OR y.is_lapsed OR (k.is_wrapped AND k.is_lease AND y.status = 'expired') THEN NULL
-    WHEN k.is_wrapped THEN w.owner_id ELSE nullif(d.owner_id, '${zeroAddress}') END AS manager OFFSET 0) x`;
+    WHEN k.is_wrapped THEN w.owner_id ELSE nullif(d.owner_id, '${zeroAddress}') END AS manager OFFSET 0) ${v2 ? `y1${generationJoins(v2)}${generationFacts}` : "x"}`;
 }
 
-/** JSON of a name's row, from `nameJoins`. Big numbers are texts. */
-export const nameJson = `json_build_object('name', d.name, 'node', d.id, 'labelhash', d.labelhash, 'parent', d.parent_id, 'place', p.place,
-'now', s.now, 'status', x.status, 'owner', x.owner, 'manager', x.manager, 'since', r.registration_date::text,
+const ownResolver = "substring(d.resolver_id FROM '0x[0-9a-f]{40}')";
+
+/** SQL of the address of the resolver in force. */
+export const resolverSql = (places: readonly Place[]) =>
+  secondGeneration(places) === undefined
+    ? ownResolver
+    : `CASE WHEN g.is_v2 OR g.is_gone THEN v.effective_resolver ELSE ${ownResolver} END`;
+
+/** SQL of a name's row as JSON, from `nameJoins`. Big numbers are texts. */
+export const nameJson = (places: readonly Place[]) =>
+  `json_build_object(${secondGeneration(places) ? `${generationJson}, ` : ""}'name', d.name, 'node', d.id, 'labelhash', d.labelhash, 'parent', d.parent_id, 'place', p.place,
+'now', s.now, 'status', x.status, 'owner', x.owner, 'manager', x.manager, 'since', x.since::text,
 'created', d.created_at::text, 'expires', x.expires::text, 'graceEnds', x.grace_ends::text, 'isLease', x.is_lease, 'isManaged', s.is_managed,
 'isWrapped', x.is_wrapped, 'isLapsed', x.is_lapsed, 'fuses', w.fuses, 'wrapperExpires', w.expiry_date::text,
-'wasWrapped', w.id IS NOT NULL OR EXISTS (SELECT FROM domain_event e WHERE e.domain_id = d.id AND e.type = 'NameUnwrapped'),
-'holder', CASE WHEN r.registrant_id = s.wrapper THEN coalesce(w.owner_id, r.registrant_id) ELSE r.registrant_id END,
+'wasWrapped', w.id IS NOT NULL OR EXISTS (SELECT FROM domain_event e WHERE e.domain_id = d.id AND e.type = 'NameWrapped'),
+'holder', CASE WHEN x.is_wrapped OR r.registrant_id = s.wrapper THEN w.owner_id ELSE r.registrant_id END,
 'isHeldThroughWrapper', r.registrant_id = s.wrapper, 'isMigrated', d.is_migrated, 'isOwned', d.owner_id <> '${zeroAddress}',
-'resolver', substring(d.resolver_id FROM '0x[0-9a-f]{40}'))`;
+'resolver', ${resolverSql(places)})`;
 
 /** A name's row as the statement gives it. */
 export type StoredName = {
@@ -115,6 +128,17 @@ export type StoredName = {
   isMigrated: boolean;
   isOwned: boolean;
   resolver: Hex | null;
+  /** Where ENSv2 is indexed and knows the name. `isInForce`: the facts are those of its entry. */
+  v2?: {
+    version: "v1" | "v2" | null;
+    isReserved: boolean;
+    migrated: string | null;
+    path: Hex[] | null;
+    isInForce: boolean;
+    token: Hex | null;
+    subregistry: Hex | null;
+    holder: Hex | null;
+  } | null;
 };
 
 /** The members of a row that are known; the others are left out. */
@@ -178,6 +202,7 @@ function wrapperFacts(row: StoredName) {
 /** Generation of the registry and what the wrapper holds: under `ens_v1` on the root chain, under `wrapper` on others that have one. */
 export function authority(row: StoredName, place: Place) {
   if (!place.isRoot) return place.nameWrapper === undefined ? {} : present({ wrapper: wrapperOf(row) });
+  if (row.v2?.isInForce) return { authority: "ens_v2" as const };
   if (!row.isOwned && row.status === "unregistered") return {};
   const { expires_at = null } = deadlines(row);
   const ens_v1 = { expires_at, resolver: resolverOf(row, place) ?? null, ...wrapperFacts(row) };
@@ -196,17 +221,44 @@ export function resolverOf({ resolver }: StoredName, { chainId }: Place) {
 
 /** The end of a lease that was not renewed: who held it, through what, and since when anybody can register the name. */
 export function lapsedRegistration(row: StoredName) {
+  if (row.v2?.isInForce) return lapsedEntry(row, row.v2);
   if (row.status !== "released" || row.graceEnds === null) return {};
   const isOfWrapper = row.isLease ? row.isHeldThroughWrapper === true : row.isWrapped;
+  // A lease without a grace period ends at its expiry; grace periods and entries of the wrapper hold in their last second.
+  const isOverAtEnd = row.isLease && row.graceEnds === row.expires;
   return {
     lapsed_registration: present({
-      owner: row.isLease ? (row.holder ?? undefined) : undefined,
+      owner: row.holder ?? undefined,
       held_through: isOfWrapper ? ("wrapper" as const) : ("registrar" as const),
-      released_at: String(BigInt(row.graceEnds) + (row.graceEnds === row.expires ? 0n : 1n)),
+      released_at: String(BigInt(row.graceEnds) + (isOverAtEnd ? 0n : 1n)),
       release_kind: "expired" as const,
     }),
   };
 }
+
+// An entry of ENSv2 has no owner from its expiry on, and is free from the end of its grace period on.
+function lapsedEntry({ status, graceEnds }: StoredName, { holder }: NonNullable<StoredName["v2"]>) {
+  const isReleased = status === "released";
+  if (holder === null || !(isReleased || status === "expired")) return {};
+  return {
+    lapsed_registration: present({
+      owner: holder,
+      held_through: "registry" as const,
+      released_at: isReleased ? (graceEnds ?? undefined) : undefined,
+      release_kind: "expired" as const,
+    }),
+  };
+}
+
+/** What only ENSv2 tells of a name: the generation in force, a reservation, when the name was brought over. */
+export const generation = ({ v2 }: StoredName) =>
+  v2
+    ? present({
+        version: v2.version ?? undefined,
+        reserved: v2.isReserved || undefined,
+        migrated_at: v2.migrated ?? undefined,
+      })
+    : {};
 
 /** Handle of the registration: chain, node, and when it began. Undefined for names that only a registry holds. */
 export function registrationId(
@@ -218,7 +270,8 @@ export function registrationId(
 }
 
 /** The id of the token that the registrar issued; undefined for names without one. */
-export function tokenId({ isLease, isManaged, labelhash, node }: StoredName): string | undefined {
+export function tokenId({ isLease, isManaged, labelhash, node, v2 }: StoredName): string | undefined {
+  if (v2?.isInForce) return v2.token === null ? undefined : BigInt(v2.token).toString();
   if (!isLease) return undefined;
   return BigInt((isManaged ? labelhash : node) ?? rootNode).toString();
 }

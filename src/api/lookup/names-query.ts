@@ -1,6 +1,7 @@
 import { type Database, planOnce } from "../database/client.ts";
 import { addressSql } from "./address-sql.ts";
 import type { SortType } from "./contract.ts";
+import { allNames, partsOfNames } from "./generations.ts";
 import { nameJoins, nameJson, type StoredName } from "./name-rows.ts";
 import type { Place } from "./places.ts";
 
@@ -87,10 +88,14 @@ ORDER BY ${sorted.map((key) => `${key}${direction}`).join(", ")} LIMIT ${limit})
   const keys = branches[0]?.order.map((_, at) => `f.k${at}`) ?? [];
   const more = Object.entries(extra).map(([name, sql]) => `, '${name}', ${sql}`);
   return `SELECT coalesce(json_agg(found), '[]')::text FROM (
-SELECT json_build_object('row', ${nameJson}, 'after', json_build_array(${keys.map((key) => `${key}::text`).join(", ")})${more.join("")}) AS found
-FROM (${parts.join("\nUNION\n")}) f JOIN domain d ON d.id = f.id${joins}
+SELECT json_build_object('row', ${nameJson(places)}, 'after', json_build_array(${keys.map((key) => `${key}::text`).join(", ")})${more.join("")}) AS found
+FROM (${parts.join("\nUNION\n")}) f JOIN ${allNames(places)} ON d.id = f.id${joins}
 ORDER BY ${keys.map((key) => `${key}${direction}`).join(", ")} LIMIT ${limit}) listed`;
 }
+
+/** Branches of all names under a condition, in an order. */
+export const branchesFrom = (places: readonly Place[], where: string, order: Branch["order"]): Branch[] =>
+  partsOfNames(places).map((from) => ({ from, where, order }));
 
 /** Order by name, as the indexes have it: of a long one the first 256 characters. */
 export const byName: readonly SortKey[] = [
@@ -130,7 +135,7 @@ export function countSql(
   most: number,
 ): string {
   // What is derived is joined only where a filter reads it.
-  const joins = filters.some((filter) => /\b[xprws]\./.test(filter)) ? nameJoins(places) : "";
+  const joins = filters.some((filter) => /\b[xprwsv]\./.test(filter)) ? nameJoins(places) : "";
   const parts = branches.map(
     ({ from, where }) =>
       `(SELECT d.id FROM ${from}${joins} WHERE ${[where, hasName, ...filters.map(opaque)].join(" AND ")} LIMIT ${most + 1})`,
@@ -185,8 +190,8 @@ function namesSql(places: readonly Place[], hasRecords: boolean, withRecords: bo
     ? `, 'records', (SELECT json_build_object(${seenAndSet(hasRecords)}) FROM resolver s2 WHERE s2.id = d.resolver_id)`
     : "";
   return `SELECT json_agg(found ORDER BY q.at)::text FROM unnest($2::text[]) WITH ORDINALITY q (node, at)
-LEFT JOIN LATERAL (SELECT json_build_object('row', ${nameJson}${records}) AS found
-FROM domain d${nameJoins(places)} CROSS JOIN LATERAL (SELECT ${chains} AS chain) c
+LEFT JOIN LATERAL (SELECT json_build_object('row', ${nameJson(places)}${records}) AS found
+FROM ${allNames(places)}${nameJoins(places)} CROSS JOIN LATERAL (SELECT ${chains} AS chain) c
 WHERE d.id = q.node COLLATE "C" AND ${hasName}) n ON true`;
 }
 

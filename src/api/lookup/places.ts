@@ -3,6 +3,8 @@ import type { Deployment, Namespace } from "../../deployments/deployment.ts";
 import { deployments } from "../../deployments/deployments.ts";
 import { rootDatasource } from "../../deployments/ens.ts";
 import { deployedContracts, managedNameOf } from "../../deployments/namespaces.ts";
+import type { WalkContracts } from "../database/v2-walk.ts";
+import { v2ContractsOf } from "../resolution/v2-names.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
 /** Where the names of a deployment live, and by which rules they end. */
@@ -18,6 +20,8 @@ export type Place = {
   /** Seconds after the expiry of a lease in which only its holder can renew it. */
   grace: number;
   isRoot: boolean;
+  /** The contracts of ENSv2, where it is indexed: on the root chain. */
+  v2?: WalkContracts | undefined;
 };
 
 const gracePeriod = 90 * 86_400;
@@ -40,13 +44,15 @@ export function placesOf(namespace: Namespace, plugins: readonly string[]): Plac
     .flatMap((deployment: Deployment) =>
       deployment.datasources.flatMap((id) => {
         const source = namespace[id];
-        return source === undefined ? [] : [placeOf(namespace, deployment, id)];
+        return source === undefined ? [] : [placeOf({ namespace, plugins }, deployment, id)];
       }),
     );
   return found.sort((a, b) => Number(b.isRoot) - Number(a.isRoot));
 }
 
-function placeOf(namespace: Namespace, deployment: Deployment, id: string): Place {
+type Indexed = { namespace: Namespace; plugins: readonly string[] };
+
+function placeOf({ namespace, plugins }: Indexed, deployment: Deployment, id: string): Place {
   const chainId = namespace[id]?.chainId ?? 0;
   const managed = namespace[id]?.managedName === undefined ? undefined : managedNameOf(namespace, id);
   const isRoot = id === rootDatasource;
@@ -62,6 +68,7 @@ function placeOf(namespace: Namespace, deployment: Deployment, id: string): Plac
     nameWrapper: wrapper?.address?.toLowerCase() as Hex | undefined,
     grace: managed === undefined ? 0 : gracePeriod,
     isRoot,
+    v2: isRoot && plugins.includes("ensv2") ? v2ContractsOf(namespace) : undefined,
   };
 }
 

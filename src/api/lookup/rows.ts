@@ -5,6 +5,7 @@ import { addressSchema, hashSchema } from "../rest/values.ts";
 import {
   authority,
   deadlines,
+  generation,
   identity,
   lapsedRegistration,
   present,
@@ -73,6 +74,11 @@ export const rowSchema = z.strictObject({
     .strictObject({ expires_at: seconds.nullable(), resolver: located.nullable(), ...wrapperShape })
     .optional(),
   wrapper: z.strictObject(wrapperShape).optional(),
+  version: z.enum(["v1", "v2"]).optional(),
+  reserved: z.boolean().optional(),
+  migrated_at: seconds.optional(),
+  registry_path: z.array(addressSchema).optional(),
+  subregistry: located.optional(),
   lapsed_registration: z
     .strictObject({
       owner: addressSchema.optional(),
@@ -132,6 +138,7 @@ export function listRow(places: Places, row: StoredName): Row {
     ...holders(row),
     ...lifecycle(row),
     ...authority(row, place),
+    ...generation(row),
     ...lapsedRegistration(row),
   };
 }
@@ -159,6 +166,7 @@ export function feedRow(places: Places, row: StoredName): Row {
     ...lifecycle(row),
     ...lapsedRegistration(row),
     ...present({ ens_v1, wrapper }),
+    ...generation(row),
     chain_id: place.chainId,
     network: place.network,
   };
@@ -176,7 +184,12 @@ export function detailRow(places: Places, { row, records }: FoundName, known: Kn
     ...listRow(places, row),
     read_status: "ok",
     ...present({ registration_id: registrationId(row, place), token_id: tokenId(row), resolver }),
-    records: grouped,
+    // What a resolver of ENSv2 holds, /api/resolve/records tells.
+    ...(row.v2?.isInForce ? {} : { records: grouped }),
+    ...present({
+      registry_path: row.v2?.path ?? undefined,
+      subregistry: row.v2?.subregistry ? { chain_id: place.chainId, address: row.v2.subregistry } : undefined,
+    }),
     ...(primary && /^0x[0-9a-f]{40}$/.test(primary) && primary !== zeroAddress
       ? { primary_address: primary as Row["primary_address"] & string }
       : {}),

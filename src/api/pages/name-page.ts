@@ -6,21 +6,23 @@ import { nodeOfInterpretedName, nodeOfName } from "../../ens/names.ts";
 import { normalizedName } from "../../ens/normalization.ts";
 import { escapeControls } from "../../log/json-log.ts";
 import type { Database } from "../database/client.ts";
+import type { StoredName } from "../lookup/name-rows.ts";
+import type { NamesSource } from "../lookup/names-query.ts";
 import { createGate, type GateContext } from "../rest/gate.ts";
 import { addressParameter } from "../rest/values.ts";
-import { type Frame, facts, type Html, page, policy, section, table } from "./layout.ts";
+import { type Frame, type Html, page, policy, section, table } from "./layout.ts";
 import { addressSql, most, nameSql } from "./name-sql.ts";
-import { addressLink, count, date, hash, nameLink, shown, span } from "./text.ts";
+import { inForceOf, ownershipFacts, type Row } from "./ownership.ts";
+import { addressLink, count, date, hash, nameLink, shown } from "./text.ts";
 
 /** What the pages of names and addresses are made of. `clock` gives milliseconds. */
 export type NameSources = GateContext & {
   config: { isSubgraphCompatible: boolean };
   database: Database;
   clock: () => number;
+  /** How `/v1` reads names: says what is in force where ENSv2 is indexed. */
+  lookup?: NamesSource;
 };
-
-/** A row as its statement gives it: every value is a text, so that large numbers stay exact. */
-export type Row = Readonly<Record<string, string | null>>;
 
 const formats: Readonly<Record<string, (value: string) => Html>> = {
   text: (value) => shown(value, 300),
@@ -163,49 +165,15 @@ function lists(blocks: readonly Block[], found: Found, about: About): Html {
   return html`${parts}`;
 }
 
-/** Until when a name is held, with the grace period in which only its owner can renew it. */
-function expiryText(expiry: number, graceEnd: number | undefined, now: number): Html {
-  if (now < expiry) return html`${date(expiry)}, in ${span(expiry - now)}`;
-  if (graceEnd !== undefined && now < graceEnd)
-    return html`${date(expiry)}; can be renewed until ${date(graceEnd)}`;
-  return html`${date(expiry)}, ${span(now - expiry)} ago`;
-}
-
 const ownershipQuery = `domain(id: "$id") {
     name owner { id } registrant { id } wrappedOwner { id } resolvedAddress { id }
     expiryDate registration { registrationDate expiryDate } wrappedDomain { expiryDate fuses } }`;
 
-function ownership(
-  found: Record<"domain" | "registration" | "wrapped" | "resolver", Row | null>,
-  about: About,
-): Html {
-  const { domain, registration, wrapped, resolver } = found;
-  const one = (row: Row | null, member: string, show: (value: string) => Html) => {
-    const value = row?.[member] ?? null;
-    return value === null ? undefined : show(value);
-  };
-  const time = (value: string) => date(Number(value));
-  const holder = wrapped?.["owner"] ? wrapped : undefined;
-  const graceEnd = domain?.["expiry"] ? Number(domain["expiry"]) : undefined;
-  const expiry = (value: string) => expiryText(Number(value), graceEnd, about.now);
-  const pairs = [
-    ["Owner", one(holder ?? domain, domain?.["registrant"] && !holder ? "registrant" : "owner", addressLink)],
-    ["Manager", one(holder ?? domain, "owner", addressLink)],
-    ["Owner in the registry", one(domain, "owner", addressLink)],
-    ["Owner of the registrar's token", one(domain, "registrant", addressLink)],
-    ["Owner of the wrapper's token", one(wrapped, "owner", addressLink)],
-    ["Resolves to", one(domain, "resolved", addressLink)],
-    ["Resolver", one(resolver, "address", hash)],
-    ["Content hash", one(resolver, "contentHash", hash)],
-    ["Expires", one(registration ?? wrapped, "expiry", expiry)],
-    ["End of the grace period", registration ? one(domain, "expiry", time) : undefined],
-    ["Registered", one(registration, "since", time)],
-    ["First seen", one(domain, "since", time)],
-    ["Subnames", one(domain, "subnames", (value) => html`${value}`)],
-    ["Node", hash(about.id)],
-  ] as const;
-  return section("Ownership", html`${facts(pairs)}${asked(ownershipQuery, about)}`);
-}
+const ownership = (found: Found, about: About, inForce: StoredName | undefined) =>
+  section(
+    "Ownership",
+    html`${ownershipFacts(found as never, about, inForce)}${asked(ownershipQuery, about)}`,
+  );
 
 /** The node that a path names: a name, or the node itself; or why it names none. */
 function nodeIn(name: string, isSubgraphCompatible: boolean): { id: Hex } | { fault: string } {
@@ -238,11 +206,16 @@ export function nameRoutes(sources: NameSources, frame: Frame): Hono {
     const parts = { title: escapeControls(title.slice(0, 100)), heading: shown(title, 200), content };
     return c.html(page(frame, parts), code, { "content-security-policy": policy });
   };
-  const read = async (c: Context, sql: string, about: About, show: (found: Found) => Html | undefined) => {
+  const read = async (
+    c: Context,
+    sql: string,
+    about: About,
+    show: (found: Found) => Html | undefined | Promise<Html | undefined>,
+  ) => {
     const refusal = refusalOf(status.current());
     if (refusal) return send(c, 503, about.name, note(`${refusal.message} ${refusal.details}`));
     const [json] = await database.row(sql, [about.id], c.req.raw.signal);
-    const content = show(JSON.parse(json ?? "{}"));
+    const content = await show(JSON.parse(json ?? "{}"));
     if (content !== undefined) return send(c, 200, about.name, content);
     return send(c, 404, about.name, note(`The index does not have this name. Its node is ${about.id}.`));
   };
@@ -260,11 +233,11 @@ export function nameRoutes(sources: NameSources, frame: Frame): Hono {
       const node = nodeIn(name, config.isSubgraphCompatible);
       if ("fault" in node) return send(c, 400, name, note(`This is not a name. ${node.fault}`));
       const asked = { ...about(), ...node, name };
-      return read(c, nameSql, asked, (found) =>
-        isKnown(found)
-          ? html`${ownership(found as never, asked)}${lists(nameBlocks, found, asked)}`
-          : undefined,
-      );
+      return read(c, nameSql, asked, async (found) => {
+        if (!isKnown(found)) return undefined;
+        const inForce = await inForceOf(sources, node.id, c.req.raw.signal);
+        return html`${ownership(found, asked, inForce)}${lists(nameBlocks, found, asked)}`;
+      });
     })
     .get("/address/:address", (c) => {
       const name = pathPart(c) ?? "";

@@ -20,8 +20,9 @@ import {
   workOfAll,
 } from "./facts.ts";
 import { type Frame, facts, type Html, page, policy, section, table } from "./layout.ts";
-import { listOf, type Row } from "./name-page.ts";
+import { listOf } from "./name-page.ts";
 import { newestSql } from "./name-sql.ts";
+import type { Row } from "./ownership.ts";
 import { oddEvents, requests, values } from "./service-sections.ts";
 import { count, decimal, hash, shown, span } from "./text.ts";
 

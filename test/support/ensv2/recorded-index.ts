@@ -10,6 +10,7 @@ import {
   type EventsOf,
   type LogsOf,
 } from "../../../src/contracts/on.ts";
+import { labelhashOf } from "../../../src/ens/labels.ts";
 import type { Anomaly } from "../../../src/indexing/anomalies.ts";
 import { createMemoryStore } from "../memory-store.ts";
 import { handlers } from "../registry.ts";
@@ -35,8 +36,15 @@ export function createRecordedIndex(
   {
     environment,
     datasources,
+    labels = [],
     register,
-  }: { environment: Record<string, string>; datasources: string; register: Register },
+  }: {
+    environment: Record<string, string>;
+    datasources: string;
+    /** Those that can be healed. */
+    labels?: readonly string[];
+    register: Register;
+  },
 ) {
   const config = parseEnvironment(
     { ...environment, DATASOURCES_FILE: "datasources.json" },
@@ -45,8 +53,9 @@ export function createRecordedIndex(
   const sources = contractSources(config);
   const store = createMemoryStore();
   const anomalies = new Map<Anomaly, number>();
+  const known = new Map(labels.map((label) => [labelhashOf(label), label]));
   const settings = createSettings(
-    { heal: () => undefined },
+    { heal: (labelhash) => known.get(labelhash) },
     {
       isSubgraphCompatible: config.isSubgraphCompatible,
       rootChainId: chainId,

@@ -9,9 +9,9 @@ type Store = Pick<ReturnType<typeof createRecordedIndex>, "store">["store"];
 
 /**
  * A database with the tables of the schema, and `store`, which replaces the rows that names are read from by those in memory.
- * What was read of a resolver's records is read again only when one of the resolver's rows changed.
+ * Events only if `withEvents`. What was read of a resolver's records is read again only when one of the resolver's rows changed.
  */
-export async function createStoredIndex(): Promise<{
+export async function createStoredIndex({ withEvents = false } = {}): Promise<{
   database: QueuedDatabase;
   client: PGlite;
   store: (index: Pick<ReturnType<typeof createRecordedIndex>, "store">) => Promise<void>;
@@ -37,7 +37,7 @@ export async function createStoredIndex(): Promise<{
     async store({ store }) {
       digests = resolverDigests(store);
       for (const [name, table] of tables) {
-        if (/_event$|^(account|name_sales)$/.test(name)) continue;
+        if (/^(account|name_sales)$/.test(name) || (!withEvents && name.endsWith("_event"))) continue;
         const columns = Object.entries(getTableColumns(table));
         const rows = store
           .rows(table)

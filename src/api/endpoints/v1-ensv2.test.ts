@@ -1,0 +1,245 @@
+import { type Hex, hexToBytes } from "viem";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { v2Addresses, v2Environment } from "../../../devnet/recorded-chains.ts";
+import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
+import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
+import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
+import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
+import { zeroAddress } from "../../ens/ids.ts";
+import { keccak256 } from "../../ens/keccak.ts";
+import { isNormalizedLabel } from "../../ens/normalization.ts";
+import { createNamesSource } from "../lookup/names-query.ts";
+import { placesOf } from "../lookup/places.ts";
+import type { Row } from "../lookup/rows.ts";
+import { nameRoutes } from "../pages/name-page.ts";
+import { knownContracts } from "../resolution/known-contracts.ts";
+import { addressNames, deadlineNames } from "./v1-addresses.ts";
+import { lookup } from "./v1-lookup.ts";
+import { nameDetail, search, subnames } from "./v1-names.ts";
+import { nameRecords } from "./v1-records.ts";
+
+// What /v1 says of names of both generations against what calls returned of the recorded chain.
+const index = createV2Index();
+const plugins = v2Environment.PLUGINS.split(",");
+const { ETHRegistry = "0x", NameWrapper, Graveyard } = v2Addresses as Record<string, Hex>;
+const [graceOfV1, graceOfV2] = [90n * 86_400n, 28n * 86_400n];
+const forever = "18446744073709551615";
+
+let stored: Awaited<ReturnType<typeof createStoredIndex>>;
+beforeAll(async () => {
+  stored = await createStoredIndex({ withEvents: true });
+});
+afterAll(() => stored.client.close());
+
+function contextOf(time: number) {
+  const places = placesOf(index.config.datasources, plugins);
+  return {
+    plugins,
+    status: { current: () => currentStatus("omnichain-following", time) },
+    clock: () => time * 1_000,
+    lookup: {
+      ...createNamesSource({ database: stored.database, places, hasRecords: true }),
+      hashOf: () => undefined,
+      known: knownContracts(index.config.datasources),
+    },
+  };
+}
+
+function open(time: number) {
+  const context = contextOf(time);
+  const { ask } = openEndpoints(
+    [lookup, nameDetail, nameRecords, addressNames, subnames, deadlineNames, search],
+    context,
+  );
+  return async <T>(path: string, init?: RequestInit) =>
+    (await ask(path, init)).body as { data: T; page: { next_cursor: string | null } };
+}
+
+const partOf = (raw: Hex) => {
+  const text = Buffer.from(raw.slice(2), "hex").toString("utf8");
+  return isNormalizedLabel(text) ? text : `[${keccak256(hexToBytes(raw)).slice(2)}]`;
+};
+const nameOf = (labels: readonly Hex[]) => labels.map(partOf).join(".");
+const some = (address: string | null | undefined) =>
+  address === zeroAddress ? undefined : (address ?? undefined);
+const deadlines = (expiry: bigint, grace: bigint) =>
+  String(expiry) === forever
+    ? { expires_at: null, grace_ends_at: null, expires_at_reason: "no_expiry" }
+    : { expires_at: String(expiry), grace_ends_at: String(expiry + grace) };
+
+type Facts = Record<string, unknown>;
+
+// Of a name directly under .eth, by the generation in force.
+function expectedUnderEth(snapshot: Snapshot, { raw, authority, v1 }: Snapshot["authority"][number]): Facts {
+  const entry = snapshot.registries[ETHRegistry]?.entries.find((one) => one.raw === raw);
+  const now = BigInt(snapshot.timestamp);
+  if (authority === "v2")
+    return {
+      version: "v2",
+      authority: "ens_v2",
+      status: "active",
+      owner: some(entry?.owner),
+      manager: some(entry?.owner),
+      ...deadlines(BigInt(entry?.expiry ?? 0), graceOfV2),
+      token_id: BigInt(entry?.tokenId ?? 0).toString(),
+      subregistry: some(entry?.subregistry),
+      ens_v1: undefined,
+    };
+  if (authority === "none") {
+    const wasHeld =
+      entry !== undefined && (entry.latestOwner !== zeroAddress || !entry.tokenId?.endsWith("00000000"));
+    const end = BigInt(entry?.expiry ?? 0);
+    const isInGrace = wasHeld && entry.latestOwner !== zeroAddress && now < end + graceOfV2;
+    const status = isInGrace ? "expired" : "released";
+    return { version: undefined, owner: undefined, manager: undefined, ...(wasHeld ? { status } : {}) };
+  }
+  const ofV1 = { version: "v1", reserved: authority === "reserved" ? true : undefined };
+  if (v1 === null || v1.graveyard) return ofV1;
+  const isOver = now >= BigInt(v1.expires);
+  return {
+    ...ofV1,
+    ...deadlines(BigInt(v1.expires), graceOfV1),
+    status: !isOver ? "active" : now <= BigInt(v1.expires) + graceOfV1 ? "expired" : "released",
+    ...(v1.holder && v1.holder !== NameWrapper ? { owner: v1.holder, manager: some(v1.owner) } : {}),
+    resolver: some(v1.resolver),
+  };
+}
+
+const factsOf = ({ resolver, subregistry, ...row }: Row): Facts => ({
+  ...row,
+  resolver: resolver?.address,
+  subregistry: subregistry?.address,
+});
+
+const differencesOf = (name: string, row: Row | undefined, expected: Facts) => {
+  const facts = row && factsOf(row);
+  return Object.keys(expected).flatMap((key) =>
+    JSON.stringify(facts?.[key]) === JSON.stringify(expected[key])
+      ? []
+      : `${name}: ${key} is ${JSON.stringify(facts?.[key])}, the chain says ${JSON.stringify(expected[key])}`,
+  );
+};
+
+const blocks = [150, 350, 550, 750, 877, 878, 879];
+
+describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at block $block", (snapshot) => {
+  const rows = new Map<string, Row>();
+  let ask: ReturnType<typeof open>;
+  const names = () => [
+    ...new Set([
+      ...snapshot.authority.map(({ raw }) => nameOf([raw, "0x657468"])),
+      ...snapshot.names.map(({ labels }) => nameOf(labels)),
+    ]),
+  ];
+  beforeAll(async () => {
+    await index.playTo(snapshot.block);
+    await stored.store(index);
+    ask = open(snapshot.timestamp);
+    const all = names().filter((name) => Buffer.byteLength(name) <= 2_000);
+    for (let start = 0; start < all.length; start += 1_000) {
+      const inputs = all.slice(start, start + 1_000).map((name) => ({ name }));
+      const { data } = await ask<{ input: { name: string }; record?: Row }[]>("/v1/lookup", {
+        method: "POST",
+        body: JSON.stringify({ inputs }),
+      });
+      for (const { input, record } of data) if (record) rows.set(input.name, record);
+    }
+  });
+
+  test("each name under .eth is what the generation in force makes of it", () => {
+    const differences = snapshot.authority.flatMap((one) => {
+      const name = nameOf([one.raw, "0x657468"]);
+      const expected = expectedUnderEth(snapshot, one);
+      const isKnown = rows.has(name) || one.v1 !== null || expected["status"] !== undefined;
+      return isKnown ? differencesOf(name, rows.get(name), expected) : [];
+    });
+    expect(differences).toEqual([]);
+  });
+
+  test("names below have the owner, resolver and expiry of their entry, where registries prove it", () => {
+    const registryOf = new Map(snapshot.names.map((one) => [nameOf(one.labels), one.registry]));
+    let seen = 0;
+    const differences = snapshot.names.flatMap(({ labels, registry, owner, resolver, exists }) => {
+      const row = rows.get(nameOf(labels));
+      const way = labels.slice(0, -1).map((_, at) => registryOf.get(nameOf(labels.slice(at))) ?? null);
+      const isProven = way.every((one) => one !== null && !snapshot.registries[one]?.hostile);
+      const entry = registry && snapshot.registries[registry]?.entries.find(({ raw }) => raw === labels[0]);
+      if (labels.length < 3 || !isProven || !entry || exists !== 2) return [];
+      seen += 1;
+      return differencesOf(nameOf(labels), row, {
+        version: "v2",
+        status: "active",
+        owner: some(owner),
+        manager: some(owner),
+        resolver: some(resolver?.address),
+        ...deadlines(BigInt(entry.expiry ?? 0), 0n),
+      });
+    });
+    expect(differences).toEqual([]);
+    if (snapshot.block > 300) expect(seen).toBeGreaterThan(5);
+  });
+
+  if (snapshot.block === 879)
+    test("the page of a name shows what is in force", async () => {
+      const frame = { title: "t", links: [] } as never;
+      const context = contextOf(snapshot.timestamp);
+      const pages = nameRoutes(
+        { ...context, database: stored.database, config: { isSubgraphCompatible: false } },
+        frame,
+      );
+      const textOf = async (name: string) => {
+        const page = await (await pages.request(`/name/${name}`)).text();
+        return page.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+      };
+      const row = rows.get("migrateme.eth");
+      expect(row?.version).toBe("v2");
+      const page = await textOf("migrateme.eth");
+      expect(page).toContain("In force ENSv2, active");
+      expect(page).toContain(`Owner ${row?.owner}`);
+      expect(page).toContain("Brought over");
+      const { data } = await ask<{ records: object }>("/v1/names/migrateme.eth/records?keys=text:url");
+      const unsupported = { status: "unsupported", unsupported_reason: "record_family_not_supported" };
+      expect(data.records).toEqual({ "text:url": unsupported });
+      const reserved = [...rows.values()].find((one) => one.reserved);
+      expect(await textOf(reserved?.name ?? "")).toContain("In force ENSv1; reserved in ENSv2");
+    });
+
+  if ([350, 879].includes(snapshot.block))
+    test("lists find each name by what is in force", async () => {
+      const owned = Map.groupBy([...rows.values()], ({ owner }) => owner);
+      const busiest = [...owned]
+        .filter(([owner]) => owner !== undefined && owner !== Graveyard)
+        .sort((a, b) => b[1].length - a[1].length)
+        .slice(0, 3);
+      const namesOf = (listed: readonly Row[]) =>
+        listed.map(({ name }) => name).filter((name) => rows.has(name));
+      for (const [owner, own] of busiest) {
+        const listed = await ask<Row[]>(`/v1/addresses/${owner}/names?relation=owner&page_size=200`);
+        expect(namesOf(listed.data).slice(0, 150)).toEqual(namesOf(own).sort().slice(0, 150));
+        const body = JSON.stringify({ inputs: [{ address: owner, page_size: 200, relation: "owner" }] });
+        const found = await ask<{ records: Row[] }[]>("/v1/lookup", { method: "POST", body });
+        // Its primary name is the first.
+        expect(namesOf(found.data[0]?.records ?? []).sort()).toEqual(namesOf(listed.data));
+      }
+      const known = new Map([...rows.values()].map((row) => [row.name, row]));
+      const pages = async (path: string) => {
+        const found: Row[] = [];
+        for (let next = ""; ; ) {
+          const { data, page } = await ask<Row[]>(`${path}&page_size=200${next}`);
+          found.push(...data);
+          if (page.next_cursor === null) return found.filter(({ name }) => known.has(name));
+          next = `&cursor=${page.next_cursor}`;
+        }
+      };
+      const statesOf = (found: readonly Row[]) =>
+        found.map(({ name, status, expires_at }) => `${name} ${status} ${expires_at}`).sort();
+      const underEth = [...known.values()].filter(({ name }) => /^[^.]+\.eth$/.test(name));
+      expect(statesOf(await pages("/v1/names/eth/subnames?sort=name"))).toEqual(statesOf(underEth));
+      const dated = [...known.values()].filter(({ expires_at }) => Number(expires_at ?? 0) > 0);
+      const due = await pages("/v1/names?namespace=ens&expires_after=1");
+      expect(statesOf(due)).toEqual(statesOf(dated));
+      const start = [...known.values()].filter(({ name }) => name.startsWith("re"));
+      expect(statesOf(await pages("/v1/search?q=re"))).toEqual(statesOf(start));
+      expect(underEth.length).toBeGreaterThan(10);
+    });
+});

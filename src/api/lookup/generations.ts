@@ -1,0 +1,77 @@
+import { zeroAddress } from "../../ens/ids.ts";
+import { domainWalkSql, type WalkContracts } from "../database/v2-walk.ts";
+import type { Place } from "./places.ts";
+
+// Names of ENSv2 among those of the first generation: where rows of names come from, and what is in force (docs/names.md).
+
+const columns =
+  "id, name, labelhash, parent_id, owner_id, registrant_id, wrapped_owner_id, resolver_id, resolved_address_id, created_at, is_migrated";
+const noText = 'NULL::text COLLATE "C"';
+
+// Of names that both have, the row of the first counts; what is in force is joined to it.
+const ofFirst = `SELECT ${columns}, ${noText} AS registry FROM domain`;
+const ofSecond = ({
+  chainId,
+}: WalkContracts) => `SELECT v.id, v.name, v.labelhash, v.parent_id, v.owner_id, v.owner_id, ${noText}, v.resolver_id,
+  ${noText}, v.created_at, true, v.registry FROM v2_domains v WHERE v.chain_id = ${chainId} AND NOT EXISTS (SELECT FROM domain o WHERE o.id = v.id)`;
+
+/** The contracts of ENSv2 on the root chain; undefined where it is not indexed. */
+export const secondGeneration = (places: readonly Place[]): WalkContracts | undefined => places[0]?.v2;
+
+/** SQL of all names, as rows of `domain d`. */
+export function allNames(places: readonly Place[]): string {
+  const v2 = secondGeneration(places);
+  return v2 === undefined ? "domain d" : `(${ofFirst} UNION ALL ${ofSecond(v2)}) d`;
+}
+
+/** SQL of the same in parts, each of which an index can have in order. */
+export function partsOfNames(places: readonly Place[]): string[] {
+  const v2 = secondGeneration(places);
+  if (v2 === undefined) return ["domain d"];
+  const renamed = `SELECT * FROM (${ofSecond(v2)}) v (${columns}, registry)`;
+  return [`(${ofFirst}) d`, `(${renamed}) d`];
+}
+
+/** How the names are found that an address holds in any way: rows of `domain d`, of which not all are its own now. */
+export function namesHeldBy(places: readonly Place[], holder: string): { from: string; where: string }[] {
+  const [first = ""] = partsOfNames(places);
+  const held = ["registrant_id", "wrapped_owner_id", "owner_id"].map((column) => ({
+    from: first,
+    where: `d.${column} = ${holder}`,
+  }));
+  const v2 = secondGeneration(places);
+  if (v2 === undefined) return held;
+  const from = `v2_domains e JOIN ${allNames(places)} ON d.id = e.id`;
+  return [...held, { from, where: `e.chain_id = ${v2.chainId} AND e.owner_id = ${holder}` }];
+}
+
+/**
+ * Joins what ENSv2 makes of each name: `v` is what the walk from the root found, `g.is_v2` whether its facts are those of the entry,
+ * `g.is_gone` whether the first generation's lease is one of the Graveyard. Rows that no registry leads to are left out.
+ */
+export function generationJoins(v2: WalkContracts): string {
+  const time = "(($1::bigint[])[1])::numeric";
+  return `
+CROSS JOIN LATERAL (SELECT CASE WHEN p.place = 1 THEN d.id END AS id OFFSET 0) wk
+LEFT JOIN LATERAL (${domainWalkSql("wk", v2, time)} OFFSET 0) v ON true
+JOIN LATERAL (SELECT coalesce(v.version = 'v2' OR v.authority = 'none' AND v.is_entry AND v.storage_id IS NOT NULL, false) AS is_v2,
+  coalesce(v.authority = 'none' AND r.registrant_id = '${v2.graveyard}' AND NOT coalesce(v.is_entry, false), false) AS is_gone
+  WHERE d.registry IS NULL OR d.registry = v.registry OFFSET 0) g ON true`;
+}
+
+/** SQL of what is in force, from that of the first generation (`y1`) and of the walk. */
+export const generationFacts = `
+CROSS JOIN LATERAL (SELECT y1.is_wrapped AND NOT g.is_v2 AS is_wrapped, y1.is_lapsed AND NOT g.is_v2 AS is_lapsed,
+  y1.is_emancipated, CASE WHEN g.is_v2 THEN v.storage_id IS NOT NULL ELSE y1.is_lease END AS is_lease,
+  CASE WHEN g.is_v2 THEN v.effective_expiry_date WHEN NOT g.is_gone THEN y1.expires END AS expires,
+  CASE WHEN g.is_v2 THEN coalesce(v.grace_end_date, v.effective_expiry_date) WHEN NOT g.is_gone THEN y1.grace_ends END AS grace_ends,
+  CASE WHEN g.is_gone THEN 'released' WHEN NOT g.is_v2 THEN y1.status WHEN v.storage_id IS NULL THEN 'unregistered'
+    WHEN s.now < v.effective_expiry_date THEN 'active' WHEN s.now < v.grace_end_date THEN 'expired' ELSE 'released' END AS status,
+  CASE WHEN g.is_v2 THEN v.effective_owner WHEN NOT g.is_gone THEN y1.owner END AS owner,
+  CASE WHEN g.is_v2 THEN v.effective_owner WHEN NOT g.is_gone THEN y1.manager END AS manager,
+  CASE WHEN g.is_v2 THEN v.created_at ELSE r.registration_date END AS since OFFSET 0) x`;
+
+/** SQL of the members of a name's JSON that only ENSv2 has. */
+export const generationJson = `'v2', CASE WHEN p.place = 1 AND (v.version IS NOT NULL OR g.is_v2) THEN json_build_object('version', v.version, 'isReserved', v.reserved,
+  'migrated', v.migrated_at::text, 'path', v.registry_path, 'isInForce', g.is_v2, 'token', v.token_id,
+  'subregistry', nullif(v.subregistry, '${zeroAddress}'), 'holder', nullif(v.holder, '${zeroAddress}')) END`;
