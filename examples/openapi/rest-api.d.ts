@@ -424,6 +424,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What happened, to all names or to some
+         * @description Entries as histories have them, newest first. Filters narrow each other. Blocks are of one chain, which `namespace`, `resolver` or `registration_id` names. Releases are listed with `name` or `registration_id`.
+         */
+        get: operations["getV1Events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/names": {
         parameters: {
             query?: never;
@@ -2873,13 +2893,17 @@ export interface operations {
             query?: {
                 type?: string;
                 exclude_type?: string;
+                /** @description Names of events */
+                kind?: string;
+                /** @description Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
+                record_key?: string;
                 order?: "desc" | "asc";
-                /** @description Unix seconds, included */
+                /** @description Unix seconds or RFC 3339, included */
                 from_timestamp?: string;
-                /** @description Unix seconds, included */
+                /** @description Unix seconds or RFC 3339, included */
                 to_timestamp?: string;
-                /** @description `data`: what each entry changed */
-                include?: "data";
+                /** @description `data`: what each entry changed; `raw`: its event; `total_count` */
+                include?: string;
                 cursor?: string;
                 page_size?: string;
             };
@@ -2906,10 +2930,16 @@ export interface operations {
                             name?: string;
                             /** @description 32 bytes of hex, lower case */
                             namehash: string;
+                            namespace: string;
+                            chain_id: number;
+                            registration_id: string | null;
                             block_number: number | null;
                             timestamp: string | null;
                             transaction_hash: string | null;
                             log_index: number | null;
+                            /** @enum {string} */
+                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "Release";
+                            contract_address?: string | null;
                             data?: {
                                 [key: string]: unknown;
                             };
@@ -3312,13 +3342,17 @@ export interface operations {
             query?: {
                 type?: string;
                 exclude_type?: string;
+                /** @description Names of events */
+                kind?: string;
+                /** @description Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
+                record_key?: string;
                 order?: "desc" | "asc";
-                /** @description Unix seconds, included */
+                /** @description Unix seconds or RFC 3339, included */
                 from_timestamp?: string;
-                /** @description Unix seconds, included */
+                /** @description Unix seconds or RFC 3339, included */
                 to_timestamp?: string;
-                /** @description `data`: what each entry changed */
-                include?: "data";
+                /** @description `data`: what each entry changed; `raw`: its event; `total_count` */
+                include?: string;
                 cursor?: string;
                 page_size?: string;
             };
@@ -3344,10 +3378,16 @@ export interface operations {
                             name?: string;
                             /** @description 32 bytes of hex, lower case */
                             namehash: string;
+                            namespace: string;
+                            chain_id: number;
+                            registration_id: string | null;
                             block_number: number | null;
                             timestamp: string | null;
                             transaction_hash: string | null;
                             log_index: number | null;
+                            /** @enum {string} */
+                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "Release";
+                            contract_address?: string | null;
                             data?: {
                                 [key: string]: unknown;
                             };
@@ -3376,6 +3416,150 @@ export interface operations {
             };
             /** @description Invalid parameters */
             400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1Events: {
+        parameters: {
+            query?: {
+                type?: string;
+                exclude_type?: string;
+                /** @description Names of events */
+                kind?: string;
+                /** @description Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
+                record_key?: string;
+                order?: "desc" | "asc";
+                /** @description Unix seconds or RFC 3339, included */
+                from_timestamp?: string;
+                /** @description Unix seconds or RFC 3339, included */
+                to_timestamp?: string;
+                /** @description `data`: what each entry changed; `raw`: its event; `total_count` */
+                include?: string;
+                cursor?: string;
+                page_size?: string;
+                /** @description `ens`, `basenames`, `lineanames` or `threedns` */
+                namespace?: string;
+                name?: string;
+                /** @description Who received something */
+                address?: string;
+                /** @description `<chain id>:<address>`: its records */
+                resolver?: string;
+                /** @description From a row of a name */
+                registration_id?: string;
+                /** @description Number of a block of one chain, included */
+                from_block?: string;
+                /** @description Number of a block of one chain, included */
+                to_block?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of entries, perhaps empty */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: string;
+                            /** @enum {string} */
+                            type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "permission";
+                            name?: string;
+                            /** @description 32 bytes of hex, lower case */
+                            namehash: string;
+                            namespace: string;
+                            chain_id: number;
+                            registration_id: string | null;
+                            block_number: number | null;
+                            timestamp: string | null;
+                            transaction_hash: string | null;
+                            log_index: number | null;
+                            /** @enum {string} */
+                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "Release";
+                            contract_address?: string | null;
+                            data?: {
+                                [key: string]: unknown;
+                            };
+                        }[];
+                        page: {
+                            cursor: string | null;
+                            next_cursor: string | null;
+                            page_size: number;
+                            total_count: number | null;
+                            has_more: boolean;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            unsupported_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name that the index never saw, or an unknown namespace */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

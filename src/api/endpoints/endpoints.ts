@@ -8,6 +8,7 @@ import { permissions } from "./permissions.ts";
 import { registrarActions } from "./registrar-actions.ts";
 import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "./resolve.ts";
 import { addressNames, deadlineNames } from "./v1-addresses.ts";
+import { events } from "./v1-events.ts";
 import { addressHistory, nameHistory } from "./v1-history.ts";
 import { lookup } from "./v1-lookup.ts";
 import { nameDetail, search, subnames } from "./v1-names.ts";
@@ -34,6 +35,7 @@ const list = [
   addressNames,
   addressPrimaryName,
   addressHistory,
+  events,
   deadlineNames,
   search,
   lookupStatus,

@@ -11,6 +11,7 @@ import { placesOf } from "../lookup/places.ts";
 import type { Row } from "../lookup/rows.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
 import { addressNames, deadlineNames } from "./v1-addresses.ts";
+import { events } from "./v1-events.ts";
 import { addressHistory, nameHistory } from "./v1-history.ts";
 import { lookup } from "./v1-lookup.ts";
 import { nameDetail, search, subnames } from "./v1-names.ts";
@@ -247,6 +248,7 @@ function open() {
       addressHistory,
       addressNames,
       deadlineNames,
+      events,
       search,
       lookupStatus,
       lookupNamespace,
@@ -575,6 +577,105 @@ test("the history of a name, its release included, in pages", async () => {
   expect((ofAlice.data as unknown as { id: string }[]).map(({ id }) => id)).toEqual(
     entries.slice(-2).map(({ id }) => id),
   );
+});
+
+describe("what happened to all names", () => {
+  type Entry = Record<"id" | "type" | "namespace" | "registration_id" | "kind", string> & {
+    chain_id: number;
+    data: Record<string, unknown>;
+  };
+  const ask = async (query: string) => {
+    const { data, page } = await get(`/v1/events${query}`);
+    return { entries: data as unknown as Entry[], page };
+  };
+  const kinds = async (query: string) => (await ask(`${query}&include=raw`)).entries.map(({ kind }) => kind);
+
+  test("newest first, in pages without gaps, each entry the one that histories have", async () => {
+    const { entries } = await ask("?include=raw,data");
+    expect(entries.map(({ kind }) => kind)).toEqual([
+      "TextChanged",
+      "MulticoinAddrChanged",
+      "NameRegistered",
+      "NewOwner",
+    ]);
+    expect(entries[0]).toMatchObject({ namespace: "ens", chain_id: 1, registration_id: null });
+    expect(entries[2]?.registration_id).toBe(`1-${nodeOfName("gone.eth")}-1700000000`);
+    expect(entries[0]).toMatchObject({ contract_address: publicResolver });
+    for (const order of ["asc", "desc"]) {
+      const found: string[] = [];
+      let next = "";
+      do {
+        const { entries, page } = await ask(`?order=${order}&page_size=1${next}`);
+        found.push(...entries.map(({ id }) => id));
+        next = page.has_more ? `&cursor=${page.next_cursor}` : "";
+      } while (next !== "");
+      const all = entries.map(({ id }) => id);
+      expect(found).toEqual(order === "desc" ? all : all.reverse());
+    }
+    const { data } = await get("/v1/names/gone.eth/history?exclude_type=release");
+    expect((data as unknown as Entry[]).map(({ id }) => id)).toEqual(entries.map(({ id }) => id));
+  });
+
+  const registration = `1-${nodeOfName("gone.eth")}-1700000000`;
+  const cases: [string, string[]][] = [
+    ["?type=record", ["TextChanged", "MulticoinAddrChanged"]],
+    ["?exclude_type=record,authority", ["NameRegistered"]],
+    ["?kind=NewOwner,TextChanged", ["TextChanged", "NewOwner"]],
+    ["?record_key=addr:60", ["MulticoinAddrChanged"]],
+    ["?record_key=text:url", ["TextChanged"]],
+    ["?record_key=text:avatar", []],
+    ["?from_timestamp=2023-11-14T22:15:00Z", ["TextChanged", "MulticoinAddrChanged"]],
+    ["?to_timestamp=1700000099", ["NameRegistered", "NewOwner"]],
+    ["?name=gone.eth&type=release,registration", ["Release", "NameRegistered"]],
+    ["?name=plain.eth", []],
+    [`?address=${alice}`, ["NameRegistered", "NewOwner"]],
+    [`?address=${alice}&name=gone.eth&type=authority`, ["NewOwner"]],
+    [`?address=${bob}&name=gone.eth`, []],
+    [`?resolver=1:${publicResolver}`, ["TextChanged", "MulticoinAddrChanged"]],
+    [`?resolver=1:${publicResolver}&name=gone.eth`, ["TextChanged", "MulticoinAddrChanged"]],
+    [`?resolver=8453:${publicResolver}`, []],
+    [`?resolver=1:${alice}`, []],
+    [`?registration_id=${registration}&exclude_type=record`, ["Release", "NameRegistered", "NewOwner"]],
+    [`?registration_id=1-${nodeOfName("gone.eth")}-1700000001&type=registration`, []],
+    [`?registration_id=8453-${nodeOfName("gone.eth")}-1700000000`, []],
+    [`?registration_id=1-${nodeOfName("gone.eth")}-wrapper`, []],
+    ["?namespace=ens&from_block=100&to_block=100&type=authority", ["NewOwner"]],
+    ["?namespace=ens&from_block=101&type=authority", []],
+    ["?namespace=basenames", []],
+  ];
+  test.each(cases)("%s", async (query, expected) => {
+    expect(await kinds(query)).toEqual(expected);
+  });
+
+  test("entries of a name or a registration are counted, others on request", async () => {
+    expect((await ask("")).page.total_count).toBeNull();
+    expect((await ask("?include=total_count&page_size=1")).page.total_count).toBe(4);
+    expect((await ask("?name=gone.eth&page_size=1")).page.total_count).toBe(5);
+  });
+
+  const faults: [string, number, RegExp][] = [
+    ["?typ=record", 400, /Unknown parameter "typ": did you mean type\?/],
+    ["?type=sale", 400, /^type must be some of registration/],
+    ["?type=release", 400, /^type=release needs name/],
+    ["?kind=Sale", 400, /^kind must be some of/],
+    ["?record_key=dns:a", 400, /^record_key must be/],
+    ["?from_timestamp=yesterday", 400, /^from_timestamp must be Unix seconds or/],
+    ["?from_timestamp=2026-02-30T00:00:00Z", 400, /^from_timestamp must be/],
+    ["?from_block=1", 400, /^from_block and to_block need a namespace/],
+    ["?from_block=x&namespace=ens", 400, /^from_block must be/],
+    ["?resolver=0x12", 400, /^resolver must be <chain id>:<address>/],
+    ["?registration_id=7", 400, /^registration_id must be/],
+    ["?address=0x12", 400, /^address must be/],
+    ["?name=a..eth", 400, /^The name is invalid/],
+    ["?namespace=ons", 404, /^The namespace "ons" is not indexed/],
+    ["?include=all", 400, /^include must be some of data, raw, total_count/],
+    ["?include=data&include=raw", 400, /^include must be given once/],
+    [`?name=${"%00"}`, 400, /^name must not hold NUL/],
+  ];
+  test.each(faults)("%s is refused", async (query, status, message) => {
+    const found = await get(`/v1/events${query}`);
+    expect([found.status, found.error.message]).toEqual([status, expect.stringMatching(message)]);
+  });
 });
 
 test("records by key", async () => {

@@ -76,6 +76,27 @@ export function closedQuery<T extends z.core.$ZodLooseShape>(shape: T) {
   });
 }
 
+/** A point in time: Unix seconds, or RFC 3339 with at most nine digits of a fraction. Read as seconds, perhaps with a fraction. */
+export const timeParameter = (name: string) =>
+  z
+    .string({ error: `${name} must be given once` })
+    .transform((text) => readTime(text) ?? Number.NaN)
+    .refine((time) => Number.isFinite(time), {
+      error: `${name} must be Unix seconds or a time of RFC 3339, such as 2026-01-31T12:00:00Z`,
+    });
+
+// The day is checked: JavaScript takes 30 February for 2 March.
+const rfc3339 = /^(\d{4}-\d\d-(\d\d))T\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/i;
+
+/** Seconds of a time in one of the forms of `timeParameter`; undefined for anything else. */
+function readTime(text: string): number | undefined {
+  if (/^-?\d{1,15}$/.test(text)) return Number(text);
+  const [, date, day, fraction = ""] = rfc3339.exec(text) ?? [];
+  if (date === undefined || new Date(`${date}T00:00:00Z`).getUTCDate() !== Number(day)) return undefined;
+  const seconds = Date.parse(text.replace(fraction, "").toUpperCase()) / 1_000;
+  return Number.isFinite(seconds) ? seconds + Number(`0${fraction}`) : undefined;
+}
+
 const mostOfPage = 200;
 
 /** How many rows a page has: 1 to 200, by default 50. */
