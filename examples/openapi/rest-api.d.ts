@@ -424,6 +424,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/addresses/{address}/calendar.ics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Deadlines of an address's names, for calendar programs
+         * @description Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of the 500 names that end first. Names that have ended are left out, and names that never end.
+         */
+        get: operations["getV1AddressesAddressCalendar.ics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/events": {
         parameters: {
             query?: never;
@@ -453,7 +473,7 @@ export interface paths {
         };
         /**
          * Names whose expiry or grace period ends in a window
-         * @description In the order of the deadline. Give a window of expiries or one of ends of grace. Names that have ended are included; names without a date are not.
+         * @description In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not.
          */
         get: operations["getV1Names"];
         put?: never;
@@ -472,8 +492,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Names that begin with a text, or contain it
-         * @description In the order of names, released ones included. A dot at the end of `q` is the end of a label; one at its begin, with `match=contains`, the start of one.
+         * Names that begin with a text, contain it, or are nearest to it
+         * @description In the order of names, released ones included. A dot at the end of `q` is the end of a label; one at its begin, with `match=contains`, the start of one. `sort=relevance`: names whose label is the text, then those whose label begins with it, then those one typing error away.
          */
         get: operations["getV1Search"];
         put?: never;
@@ -2502,6 +2522,13 @@ export interface operations {
                     };
                 };
             };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Invalid parameters */
             400: {
                 headers: {
@@ -2610,6 +2637,13 @@ export interface operations {
                         };
                     };
                 };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Invalid parameters */
             400: {
@@ -3299,6 +3333,13 @@ export interface operations {
                     };
                 };
             };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Invalid parameters */
             400: {
                 headers: {
@@ -3416,6 +3457,95 @@ export interface operations {
             };
             /** @description Invalid parameters */
             400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    "getV1AddressesAddressCalendar.ics": {
+        parameters: {
+            query?: {
+                /** @description `ens`, `basenames`, `lineanames` or `threedns` */
+                namespace?: string;
+                relation?: "owner" | "manager";
+                /** @description Days before each deadline; default `30,7,1` */
+                alarms?: string;
+            };
+            header?: never;
+            path: {
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The calendar */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/calendar; charset=utf-8": string;
+                };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name that the index never saw, or an unknown namespace */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3601,16 +3731,23 @@ export interface operations {
             query: {
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace: string;
-                /** @description Unix seconds, included */
+                /** @description Unix seconds or RFC 3339, included */
                 expires_after?: string;
-                /** @description Unix seconds, excluded */
+                /** @description Unix seconds or RFC 3339, excluded */
                 expires_before?: string;
-                /** @description Unix seconds, included */
+                /** @description `<from>..<to>`, the end excluded; up to 32 times */
+                expires_window?: string | string[];
+                /** @description Unix seconds or RFC 3339, included */
                 grace_ends_after?: string;
-                /** @description Unix seconds, excluded */
+                /** @description Unix seconds or RFC 3339, excluded */
                 grace_ends_before?: string;
+                /** @description `<from>..<to>`, the end excluded; up to 32 times */
+                grace_ends_window?: string | string[];
+                authority?: string;
                 /** @description Only its direct subnames */
                 parent?: string;
+                /** @description The deadline that the window is of */
+                sort?: "expires_at" | "grace_ends_at";
                 order?: "asc" | "desc";
                 cursor?: string;
                 page_size?: string;
@@ -3823,11 +3960,13 @@ export interface operations {
             query: {
                 /** @example vita */
                 q: string;
+                /** @description Default `prefix` */
                 match?: "prefix" | "contains";
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
                 /** @description Leaves out names that have ended */
                 status?: "active";
+                sort?: "name" | "relevance";
                 cursor?: string;
                 page_size?: string;
             };

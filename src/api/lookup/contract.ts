@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import { isNear } from "../../config/datasources-file.ts";
+import { distanceOf } from "../../config/datasources-file.ts";
 import { nodeOfName } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
 import { ApiError, type CodedError, type Envelope, envelope } from "../rest/errors.ts";
@@ -46,7 +46,8 @@ export const lookupEnvelope: Envelope = {
   invalid: {
     schema: errorSchema,
     body: ({ issues }) => {
-      const [first] = issues;
+      // A misspelt parameter may also be a missing one.
+      const first = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
       const field = first === undefined ? "" : first.path.join(".");
       const message = first?.message ?? "Invalid input";
       return coded("invalid_input", message, field === "" ? {} : { field });
@@ -67,13 +68,20 @@ export function closedQuery<T extends z.core.$ZodLooseShape>(shape: T) {
     error: (issue) => {
       if (issue.code !== "unrecognized_keys") return undefined;
       const [name = ""] = issue.keys as string[];
-      const near =
-        known.find((other) => isNear(name, other)) ??
-        known.find((other) => other.startsWith(name.slice(0, 3)));
+      const near = nearestOf(name.slice(0, 60), known);
       const hint = near === undefined ? `known are ${known.join(", ") || "none"}` : `did you mean ${near}?`;
       return `Unknown parameter ${JSON.stringify(name.slice(0, 60))}: ${hint}`;
     },
   });
+}
+
+// Half of the letters may differ; else one with the same beginning.
+function nearestOf(name: string, known: readonly string[]): string | undefined {
+  const [nearest] = known
+    .map((other) => ({ other, distance: distanceOf(name.toLowerCase(), other) }))
+    .filter(({ other, distance }) => distance <= Math.max(name.length, other.length) / 2)
+    .sort((a, b) => a.distance - b.distance);
+  return nearest?.other ?? known.find((other) => other.startsWith(name.slice(0, 3)));
 }
 
 /** A point in time: Unix seconds, or RFC 3339 with at most nine digits of a fraction. Read as seconds, perhaps with a fraction. */
@@ -89,7 +97,7 @@ export const timeParameter = (name: string) =>
 const rfc3339 = /^(\d{4}-\d\d-(\d\d))T\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/i;
 
 /** Seconds of a time in one of the forms of `timeParameter`; undefined for anything else. */
-function readTime(text: string): number | undefined {
+export function readTime(text: string): number | undefined {
   if (/^-?\d{1,15}$/.test(text)) return Number(text);
   const [, date, day, fraction = ""] = rfc3339.exec(text) ?? [];
   if (date === undefined || new Date(`${date}T00:00:00Z`).getUTCDate() !== Number(day)) return undefined;

@@ -56,7 +56,9 @@ export const choice = <const T extends readonly [string, ...string[]]>(name: str
 /** A parameter with any text. */
 export const textParameter = (name: string, most: number) =>
   z
-    .string({ error: `${name} must be given once` })
+    .string({
+      error: ({ input }) => (input === undefined ? `${name} is missing` : `${name} must be given once`),
+    })
     .max(most, { error: `${name} has more than ${most} characters` })
     .refine((text) => !text.includes("\0"), { error: `${name} must not hold NUL` });
 

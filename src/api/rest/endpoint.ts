@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Context, Hono, HonoRequest } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
@@ -18,7 +19,8 @@ export type Reply<A extends Answers> = {
   [S in keyof A & ContentfulStatusCode]: A[S] extends Answer ? { status: S } & Body<A[S]> : never;
 }[keyof A & ContentfulStatusCode];
 
-type Body<A extends Answer> = { headers?: Record<string, string> } & (
+// `isCached`: clients may keep it for a moment, and ask whether it is still the same.
+type Body<A extends Answer> = { headers?: Record<string, string>; isCached?: boolean } & (
   | { text: string }
   | (A extends { type: string } ? never : { body: z.output<A["schema"]> })
 );
@@ -27,6 +29,7 @@ type Body<A extends Answer> = { headers?: Record<string, string> } & (
 type AnyReply = {
   status: ContentfulStatusCode;
   headers?: Record<string, string>;
+  isCached?: boolean;
 } & ({ text: string } | { body: unknown });
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
@@ -54,6 +57,8 @@ type Description = {
   description: string;
   /** The form of its refusals; plain unless given. */
   envelope?: Envelope;
+  /** Whether its replies have an `ETag`, all or some. */
+  hasTags?: boolean;
 };
 
 type Schemas<P, Q, B> = {
@@ -90,7 +95,7 @@ export function endpoint<
       handle: (context: C) => (call: Call<P, Q, B, I>) => Reply<A> | Promise<Reply<A>>;
     },
 ): Endpoint<C> {
-  const { method = "get", envelope = plainEnvelope, needs = {} } = parts;
+  const { method = "get", envelope = plainEnvelope, needs = {}, hasTags = false } = parts;
   const hasInput = parts.params !== undefined || parts.query !== undefined || parts.body !== undefined;
   const answers: Answers = {
     ...(hasInput
@@ -101,7 +106,7 @@ export function endpoint<
       : { 503: { description: refused(parts.needs), schema: envelope.schema } }),
     ...parts.answers,
   };
-  return { ...parts, method, envelope, needs, answers };
+  return { ...parts, method, envelope, needs, hasTags, answers };
 }
 
 function refused({ plugins, index }: Needs<never, string | undefined>): string {
@@ -189,9 +194,16 @@ function parse(schema: z.ZodType, input: unknown, { invalid }: Envelope): unknow
 }
 
 function toResponse(c: Context, reply: AnyReply, answers: Answers): Response {
-  if (!("text" in reply)) return c.json(reply.body, reply.status, reply.headers);
+  if (!("text" in reply || reply.isCached)) return c.json(reply.body, reply.status, reply.headers);
+  const text = "text" in reply ? reply.text : JSON.stringify(reply.body);
   const type = answers[reply.status]?.type ?? "application/json";
-  return c.body(reply.text, reply.status, { "content-type": type, ...reply.headers });
+  const headers = { "content-type": type, ...reply.headers };
+  if (!reply.isCached) return c.body(text, reply.status, headers);
+  const tag = `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"`;
+  const caching = { etag: tag, "cache-control": "public, max-age=12, stale-while-revalidate=48" };
+  const known = c.req.header("if-none-match")?.split(",") ?? [];
+  if (known.some((one) => one.trim() === tag || one.trim() === "*")) return c.body(null, 304, caching);
+  return c.body(text, reply.status, { ...headers, ...caching });
 }
 
 function tooLarge(c: Context): Response {
