@@ -178,16 +178,27 @@ export function historySql(query: HistoryQuery, { after, isDescending, limit }: 
     (part) => `(SELECT * FROM (${part}) ${columns} WHERE ${where} ORDER BY ${order} LIMIT ${limit})`,
   );
   const nothing = `(SELECT * FROM (${ofDomain("false")}) ${columns})`;
-  const keys = historyOrder.map((key) => `(${key})::text`).join(", ");
   return `SELECT coalesce(json_agg(found), '[]')::text FROM (
-SELECT json_build_object('id', h.id, 'type', h.type, 'timestamp', timestamp, 'block', block_number, 'log', log_index, 'transaction', transaction_id,
+${entriesSql(`(SELECT * FROM (${(limited.length === 0 ? [nothing] : limited).join("\nUNION ALL\n")}) u ORDER BY ${order} LIMIT ${limit})`, order)}) listed`;
+}
+
+/** SQL of one `StoredEntry` a row, as JSON in the column `found`, from a list of what parts have in common. */
+function entriesSql(from: string, order: string): string {
+  const keys = historyOrder.map((key) => `(${key})::text`).join(", ");
+  return `SELECT json_build_object('id', h.id, 'type', h.type, 'timestamp', timestamp, 'block', block_number, 'log', log_index, 'transaction', transaction_id,
   'node', h.node, 'name', d.name, 'holder', h.holder, 'resolver', substring(h.resolver FROM '0x[0-9a-f]{40}'), 'key', left(h.key, 1000),
   'value', left(h.value, 5000), 'fuses', h.fuses, 'expiry', h.expiry::text, 'coin', h.coin::text, 'since', l.since,
   'after', json_build_array(${keys.replaceAll("(id)", "(h.id)")})) AS found
-FROM (SELECT * FROM (${(limited.length === 0 ? [nothing] : limited).join("\nUNION ALL\n")}) u ORDER BY ${order} LIMIT ${limit}) h LEFT JOIN domain d ON d.id = h.node
+FROM ${from} h LEFT JOIN domain d ON d.id = h.node
 LEFT JOIN LATERAL (SELECT e.timestamp AS since FROM ${byName} WHERE r.domain_id = h.node AND e.type = 'NameRegistered' AND e.timestamp <= h.timestamp
   AND h.type IN ${literal([...Object.keys(registrationEvents), ...wrapperEvents, "Release"])} ORDER BY e.timestamp DESC LIMIT 1) l ON true
-ORDER BY ${order.replaceAll("id", "h.id").replaceAll("timestamp", "h.timestamp")}) listed`;
+ORDER BY ${order.replaceAll("id", "h.id").replaceAll("timestamp", "h.timestamp")}`;
+}
+
+/** SQL of all entries of one kind of event in the order of time, one a row in the column `found`. */
+export function entriesOfKindSql(kind: string): string {
+  const [part = ""] = partsOfAll([kind]);
+  return entriesSql(`(SELECT * FROM (${part}) ${columns})`, historyOrder.join(", "));
 }
 
 /** SQL of the number of entries, of which it counts at most `most` and one. */
