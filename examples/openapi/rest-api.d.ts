@@ -2092,8 +2092,16 @@ export interface operations {
                                 namehash: string;
                                 /** @enum {string} */
                                 read_status?: "ok";
-                                /** @enum {string} */
-                                status?: "active" | "expired" | "released" | "unregistered";
+                                /**
+                                 * @description `ok` in the words of `g2`
+                                 * @enum {string}
+                                 */
+                                status?: "active" | "expired" | "released" | "unregistered" | "ok";
+                                /**
+                                 * @description In the words of `g2`
+                                 * @enum {string}
+                                 */
+                                registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
                                 in_grace?: boolean;
                                 /** @description Address, lower case */
                                 owner?: string;
@@ -2204,8 +2212,16 @@ export interface operations {
                                 namehash: string;
                                 /** @enum {string} */
                                 read_status?: "ok";
-                                /** @enum {string} */
-                                status?: "active" | "expired" | "released" | "unregistered";
+                                /**
+                                 * @description `ok` in the words of `g2`
+                                 * @enum {string}
+                                 */
+                                status?: "active" | "expired" | "released" | "unregistered" | "ok";
+                                /**
+                                 * @description In the words of `g2`
+                                 * @enum {string}
+                                 */
+                                registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
                                 in_grace?: boolean;
                                 /** @description Address, lower case */
                                 owner?: string;
@@ -2403,8 +2419,16 @@ export interface operations {
                             namehash: string;
                             /** @enum {string} */
                             read_status?: "ok";
-                            /** @enum {string} */
-                            status?: "active" | "expired" | "released" | "unregistered";
+                            /**
+                             * @description `ok` in the words of `g2`
+                             * @enum {string}
+                             */
+                            status?: "active" | "expired" | "released" | "unregistered" | "ok";
+                            /**
+                             * @description In the words of `g2`
+                             * @enum {string}
+                             */
+                            registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
                             in_grace?: boolean;
                             /** @description Address, lower case */
                             owner?: string;
@@ -2740,8 +2764,16 @@ export interface operations {
                             namehash: string;
                             /** @enum {string} */
                             read_status?: "ok";
-                            /** @enum {string} */
-                            status?: "active" | "expired" | "released" | "unregistered";
+                            /**
+                             * @description `ok` in the words of `g2`
+                             * @enum {string}
+                             */
+                            status?: "active" | "expired" | "released" | "unregistered" | "ok";
+                            /**
+                             * @description In the words of `g2`
+                             * @enum {string}
+                             */
+                            registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
                             in_grace?: boolean;
                             /** @description Address, lower case */
                             owner?: string;
@@ -3099,8 +3131,16 @@ export interface operations {
                             namehash: string;
                             /** @enum {string} */
                             read_status?: "ok";
-                            /** @enum {string} */
-                            status?: "active" | "expired" | "released" | "unregistered";
+                            /**
+                             * @description `ok` in the words of `g2`
+                             * @enum {string}
+                             */
+                            status?: "active" | "expired" | "released" | "unregistered" | "ok";
+                            /**
+                             * @description In the words of `g2`
+                             * @enum {string}
+                             */
+                            registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
                             in_grace?: boolean;
                             /** @description Address, lower case */
                             owner?: string;
@@ -3773,8 +3813,16 @@ export interface operations {
                             namehash: string;
                             /** @enum {string} */
                             read_status?: "ok";
-                            /** @enum {string} */
-                            status?: "active" | "expired" | "released" | "unregistered";
+                            /**
+                             * @description `ok` in the words of `g2`
+                             * @enum {string}
+                             */
+                            status?: "active" | "expired" | "released" | "unregistered" | "ok";
+                            /**
+                             * @description In the words of `g2`
+                             * @enum {string}
+                             */
+                            registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
                             in_grace?: boolean;
                             /** @description Address, lower case */
                             owner?: string;
@@ -3991,8 +4039,16 @@ export interface operations {
                             namehash: string;
                             /** @enum {string} */
                             read_status?: "ok";
-                            /** @enum {string} */
-                            status?: "active" | "expired" | "released" | "unregistered";
+                            /**
+                             * @description `ok` in the words of `g2`
+                             * @enum {string}
+                             */
+                            status?: "active" | "expired" | "released" | "unregistered" | "ok";
+                            /**
+                             * @description In the words of `g2`
+                             * @enum {string}
+                             */
+                            registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
                             in_grace?: boolean;
                             /** @description Address, lower case */
                             owner?: string;

@@ -25,7 +25,7 @@ import {
 } from "../lookup/lists.ts";
 import { byName, byNumber, type Listed, nameFilter, readNames } from "../lookup/names-query.ts";
 import { timesOf } from "../lookup/places.ts";
-import { detailRow, listRow, placeOfRow, type Row, rowSchema, subnameRow } from "../lookup/rows.ts";
+import { detailRow, placeOfRow, type Row, rowSchema, searchRow, subnameRow } from "../lookup/rows.ts";
 import { readRelevant, relevanceTypes } from "../lookup/search.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
@@ -169,7 +169,7 @@ export const search = endpoint({
           ...(status === undefined ? [] : ["x.status = 'active'"]),
         ],
       }),
-      show: ({ row }) => listRow(lookup.places, row),
+      show: ({ row }) => searchRow(lookup.places, row),
     });
   },
 });
@@ -191,7 +191,7 @@ async function relevant({ lookup }: LookupContext, { query: asked, current, requ
     request.raw.signal,
   );
   const { shown, page } = paged(rows, { cursor, size, next: (last: Listed) => cursorOf(list, last.after) });
-  const data = shown.map(({ row }) => listRow(lookup.places, row));
+  const data = shown.map(({ row }) => searchRow(lookup.places, row));
   return { status: 200 as const, body: { data, page, meta: asOf(current, lookup.hashOf) } };
 }
 

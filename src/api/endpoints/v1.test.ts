@@ -940,6 +940,187 @@ describe("what happened to all names", () => {
   });
 });
 
+describe("the members of rows, by the tables of the format", () => {
+  const identity = ["name", "display_name", "namespace", "namehash"];
+  const dates = ["expires_at", "grace_ends_at", "expires_at_reason"];
+  const life = ["owner", "manager", "registered_at", "created_at", ...dates, "authority", "ens_v1"];
+  const located = ["chain_id", "network"];
+  const detail = [
+    ...["status", ...life, ...located, "lapsed_registration", "migrated_at", "registration_id", "token_id"],
+    ...[
+      "resolver",
+      "subregistry",
+      "records",
+      "primary_address",
+      "primary_name",
+      "subname_count",
+      "record_count",
+    ],
+    ...["unresolvable_reason", "resolution_unsupported_reason", "unsupported_reason", "failure_reason"],
+    "unsupported_fields",
+  ];
+  const reverse = ["is_primary", "relations", "resolution", "resolutions"];
+  // What this API adds, in any row.
+  const ours = ["in_grace", "wrapper"];
+  const feed = ["status", ...dates, "ens_v1", "lapsed_registration", "subregistry", ...located, ...reverse];
+  type Members = { required: string[]; optional: string[] };
+  const ofDetail = { required: [...identity, "read_status"], optional: detail };
+  const ofLookup = { required: ofDetail.required, optional: [...detail, ...reverse] };
+  const ofFeed = { required: ofDetail.required, optional: feed };
+  const ofSearch = { required: [...identity, "status"], optional: life };
+  const ofList = {
+    required: ofSearch.required,
+    optional: [...life, "lapsed_registration", "expires_window_index"],
+  };
+  const ofSubname = {
+    required: ofSearch.required,
+    optional: [...life, "labelhash", "subname_count", "subregistry"],
+  };
+  const ofAddress = {
+    required: [...ofSearch.required, "relations", "is_primary"],
+    optional: [
+      ...life,
+      "lapsed_registration",
+      "permission_resource_id",
+      "record_count",
+      "subname_count",
+      "resolution",
+    ],
+  };
+  const wrapperMembers = ["wrapper_state", "wrapper_fuses", "wrapper_expires_at"];
+
+  const all = [
+    ...[
+      "plain.eth",
+      "grace.eth",
+      "gone.eth",
+      "wrapped.eth",
+      "wrappedgrace.eth",
+      "wrappedgone.eth",
+      "anew.eth",
+    ],
+    ...[
+      "sub.wrapped.eth",
+      "locked.wrapped.eth",
+      "lapsed.wrapped.eth",
+      "moved.wrapped.eth",
+      "child.plain.eth",
+    ],
+    ...["ownerless.plain.eth", "old.eth", "me.base.eth", "me.linea.eth", "me.box", "records.eth"],
+  ];
+  const rowsOf = async (path: string, headers: Record<string, string>) => {
+    const body = (await (await open().fetch(path, { headers })).json()) as Body;
+    return [body.data].flat() as unknown as Record<string, unknown>[];
+  };
+  const lookedUp = async (profile: string, headers: Record<string, string>) => {
+    const inputs = [...all.map((name) => ({ name })), ...[alice, bob, carol].map((address) => ({ address }))];
+    const init = { method: "POST", body: JSON.stringify({ inputs, profile }), headers };
+    const { data } = (await (await open().fetch("/v1/lookup", init)).json()) as { data: Result[] };
+    expect(data.every(({ status }) => status === "ok")).toBe(true);
+    return data.flatMap(({ record, records }) =>
+      [record, records].flat().filter(Boolean),
+    ) as unknown as Record<string, unknown>[];
+  };
+  const kinds: [string, Members, (headers: Record<string, string>) => Promise<Record<string, unknown>[]>][] =
+    [
+      [
+        "a name",
+        ofDetail,
+        async (headers) =>
+          (await Promise.all(all.map((name) => rowsOf(`/v1/names/${name}`, headers)))).flat(),
+      ],
+      ["a lookup in detail", ofLookup, (headers) => lookedUp("detail", headers)],
+      ["a lookup for a feed", ofFeed, (headers) => lookedUp("feed", headers)],
+      ["a search", ofSearch, (headers) => rowsOf("/v1/search?q=e&match=contains&page_size=200", headers)],
+      [
+        "a search by relevance",
+        ofSearch,
+        (headers) => rowsOf("/v1/search?q=wrapped&sort=relevance", headers),
+      ],
+      [
+        "deadlines",
+        ofList,
+        (headers) => rowsOf(`/v1/names?namespace=ens&expires_window=1..${later + 1}`, headers),
+      ],
+      ["subnames", ofSubname, (headers) => rowsOf("/v1/names/wrapped.eth/subnames", headers)],
+      ["names of an address", ofAddress, (headers) => rowsOf(`/v1/addresses/${alice}/names`, headers)],
+      [
+        "lost names",
+        ofAddress,
+        (headers) => rowsOf(`/v1/addresses/${alice}/names?relation=former_owner`, headers),
+      ],
+    ];
+
+  const check = (row: Record<string, unknown>, { required, optional }: Members) => {
+    expect(Object.keys(row)).toEqual(expect.arrayContaining(required));
+    const known = [...required, ...optional, ...ours];
+    expect(Object.keys(row).filter((key) => !known.includes(key))).toEqual([]);
+    // A date that is null says why; a name of ENSv1 has what ENSv1 says of it.
+    expect("expires_at_reason" in row).toBe(row["expires_at"] === null);
+    const { ens_v1: first } = row as { ens_v1?: Record<string, unknown> };
+    if (!first) return;
+    expect(Object.keys(first)).toEqual(expect.arrayContaining(["expires_at", "resolver"]));
+    const others = Object.keys(first).filter(
+      (key) => !["expires_at", "resolver", ...wrapperMembers].includes(key),
+    );
+    expect(others).toEqual([]);
+  };
+
+  test.each(kinds)("%s", async (_, members, read) => {
+    const rows = await read({});
+    expect(rows.length).toBeGreaterThan(0);
+    for (const row of rows) check(row, members);
+  });
+
+  // Result in `status`, life in `registration_status`, which a feed does not have.
+  test.each(kinds)("%s, in the words of g2", async (kind, { required, optional }, read) => {
+    const isFeed = kind.endsWith("feed");
+    const hasResult = required.includes("read_status");
+    const members = {
+      required: [
+        ...required.filter((key) => key !== "read_status" && key !== "status"),
+        hasResult ? "status" : "registration_status",
+      ],
+      optional: [...optional.filter((key) => key !== "status"), ...(isFeed ? [] : ["registration_status"])],
+    };
+    const rows = await read({ "x-words": "g2" });
+    expect(rows.length).toBeGreaterThan(0);
+    for (const row of rows) {
+      check(row, members);
+      if (hasResult) expect(row["status"]).toBe("ok");
+    }
+  });
+
+  const words: [string, string, string | undefined][] = [
+    ["plain.eth", "active", undefined],
+    ["grace.eth", "active", undefined],
+    ["gone.eth", "released", undefined],
+    ["wrapped.eth", "wrapped", "emancipated"],
+    // Wrapped also in its grace period.
+    ["wrappedgrace.eth", "wrapped", "emancipated"],
+    ["wrappedgone.eth", "released", undefined],
+    ["sub.wrapped.eth", "wrapped", "wrapped"],
+    ["locked.wrapped.eth", "wrapped", "locked"],
+    ["child.plain.eth", "unregistered", undefined],
+    ["ownerless.plain.eth", "unregistered", undefined],
+    ["me.base.eth", "active", undefined],
+    ["me.linea.eth", "wrapped", undefined],
+  ];
+  test.each(words)("in g2 %s is %s", async (name, word, state) => {
+    const [row] = await rowsOf(`/v1/names/${name}`, { "x-words": "g2" });
+    const { registration_status, ens_v1 } = row as unknown as Row;
+    expect([registration_status, ens_v1?.wrapper_state]).toEqual([word, state]);
+  });
+
+  test("other words are refused", async () => {
+    const response = await open().fetch("/v1/names/plain.eth", { headers: { "x-words": "g9" } });
+    expect([response.status, ((await response.json()) as Body).error.message]).toEqual([
+      400,
+      "x-words must be g2 or g3",
+    ]);
+  });
+});
+
 test("records by key", async () => {
   const { data } = await get("/v1/names/records.eth/records?keys=addr:60,text:url,avatar,contenthash,addr:1");
   expect((data as unknown as { records: unknown }).records).toEqual({

@@ -4,6 +4,7 @@ import { nodeOfName } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
 import { ApiError, type CodedError, type Envelope, envelope } from "../rest/errors.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
+import { inWords, wordsHeader } from "./words.ts";
 
 // The wire format of the REST API that ENS's own applications read (docs/lookup.md): names of fields, codes, cursors, limits.
 
@@ -43,6 +44,8 @@ export const lookupEnvelope: Envelope = {
     return { error: { ...error, code: ofReason[reason], details: {} } };
   }),
   failure: coded("internal_error", "Internal Server Error"),
+  reshape: (body, headers) =>
+    inWords(body, headers) ?? refuse("invalid_input", `${wordsHeader} must be g2 or g3`),
   invalid: {
     schema: errorSchema,
     body: ({ issues }) => {

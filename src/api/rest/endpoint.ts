@@ -140,10 +140,13 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       const refusal = refusalOf(current);
       if (refusal !== undefined && !needs.isCheckedAfterInput) return c.json(envelope.body(refusal), 503);
       const input = parseUrl(c, endpoint);
-      const body = bodySchema && parse(bodySchema, await readJson(c, envelope), envelope);
+      const given = bodySchema && parse(bodySchema, await readJson(c, envelope), envelope);
       if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
-      const call = { ...input, body, current, request: c.req, client: String(c.get("client") ?? "") };
-      return toResponse(c, await handle(call), answers);
+      const call = { ...input, body: given, current, request: c.req, client: String(c.get("client") ?? "") };
+      const reply = await handle(call);
+      const isShaped = envelope.reshape !== undefined && "body" in reply;
+      const body = isShaped ? envelope.reshape?.(reply.body, c.req.raw.headers) : undefined;
+      return toResponse(c, isShaped ? { ...reply, body } : reply, answers);
     } catch (error) {
       return errorResponse(error, c, log, envelope);
     }
@@ -200,7 +203,11 @@ function toResponse(c: Context, reply: AnyReply, answers: Answers): Response {
   const headers = { "content-type": type, ...reply.headers };
   if (!reply.isCached) return c.body(text, reply.status, headers);
   const tag = `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"`;
-  const caching = { etag: tag, "cache-control": "public, max-age=12, stale-while-revalidate=48" };
+  const caching = {
+    etag: tag,
+    "cache-control": "public, max-age=12, stale-while-revalidate=48",
+    vary: "x-words",
+  };
   const known = c.req.header("if-none-match")?.split(",") ?? [];
   if (known.some((one) => one.trim() === tag || one.trim() === "*")) return c.body(null, 304, caching);
   return c.body(text, reply.status, { ...headers, ...caching });
