@@ -4,7 +4,9 @@ import pg from "pg";
 import type { Hex } from "viem";
 import { createDatabase } from "../src/api/database/client.ts";
 import { createSearchIndexes } from "../src/api/database/indexes.ts";
-import { addressNames, deadlineNames } from "../src/api/endpoints/v1-addresses.ts";
+import { addressNames } from "../src/api/endpoints/v1-addresses.ts";
+import { deadlineNames } from "../src/api/endpoints/v1-deadlines.ts";
+import { events } from "../src/api/endpoints/v1-events.ts";
 import { lookup } from "../src/api/endpoints/v1-lookup.ts";
 import { nameDetail, search, subnames } from "../src/api/endpoints/v1-names.ts";
 import { lookupStatus } from "../src/api/endpoints/v1-status.ts";
@@ -22,7 +24,8 @@ import { startBenchPostgres } from "./postgres.ts";
 
 // The endpoints under /v1 over generated names on Postgres, without a socket: the mix of a wallet's look-ups at a fixed rate, and
 // each other route with 16 requests at a time, beside the limits of the release gate that ENS Labs' index must pass.
-//   node scripts/with-node.mjs bench/lookup.ts [--names 1000000] [--seconds 10] [--rate 200] [--explain]
+//   node scripts/with-node.mjs bench/lookup.ts [--names 1000000] [--seconds 10] [--rate 200] [--explain] [--only relevance]
+// `--only`: the routes whose line begins with it, or `lookup`; with `events` events are written too.
 
 const { values: options } = parseArgs({
   options: {
@@ -30,6 +33,7 @@ const { values: options } = parseArgs({
     seconds: { type: "string", default: "10" },
     rate: { type: "string", default: "200" },
     explain: { type: "boolean", default: false },
+    only: { type: "string", default: "" },
   },
 });
 const count = Number(options.names);
@@ -45,7 +49,16 @@ const hot = address(7);
 const [eth, big] = [nodeOfName("eth"), nodeOfName("big.eth")];
 // The first part of the names is leased under .eth, the rest are subnames of one name.
 const isLease = (i: number) => i < count * registrarShare;
-const nameOf = (i: number) => (isLease(i) ? `${word(i)}${i}.eth` : `${word(i)}${i}.big.eth`);
+const nameOf = (i: number) => (isLease(i) ? `${labelOf(i)}.eth` : `${labelOf(i)}.big.eth`);
+const labelOf = (i: number) => (i % 4 === 0 ? `${word(i)}${i}` : syllables(i));
+const consonants = "bfghjklnrst";
+const syllables = (i: number): string => {
+  const at = (i * 54_323) % 55 ** 4;
+  return [0, 1, 2, 3]
+    .map((place) => Math.floor(at / 55 ** place) % 55)
+    .map((one) => `${consonants[one % 11]}${"aeiou"[Math.floor(one / 11)]}`)
+    .join("");
+};
 const words = ["vitalik", "alice", "zero", "moon", "crypto", "pay", "wallet", "dao", "art", "x"];
 const word = (i: number) => words[(i * 7_919) % words.length] ?? "x";
 const ownerOf = (i: number) =>
@@ -58,6 +71,29 @@ const expiryOf = (i: number) => now - year + ((i * 104_729) % (4 * year));
 const postgres = await startBenchPostgres();
 const pool = new pg.Pool({ connectionString: postgres.url, max: 18 });
 pool.on("error", () => undefined).on("connect", (client) => client.on("error", () => undefined));
+
+const isAsked = (line: string) => line.startsWith(options.only);
+
+// An owner and a record for each name, a registration and a renewal for each lease; of one in ten names on another chain.
+async function fillEvents() {
+  const place = (
+    table: string,
+    plus: number,
+  ) => `SELECT CASE WHEN n % 10 = 0 THEN 8453 ELSE 1 END || '-' || n || '-' || ${plus} AS event,
+    ${now - 5 * year} + n * 12 AS at, '0x' || lpad(to_hex(n), 64, '0') AS hash, t.* FROM (SELECT *, row_number() OVER () AS n FROM ${table}) t`;
+  for (const text of [
+    `INSERT INTO domain_event (id, type, block_number, timestamp, log_index, transaction_id, domain_id, parent_domain_id, owner_id)
+      SELECT event, 'NewOwner', n, at, 1, hash, id, parent_id, owner_id FROM (${place("domain", 1)}) e`,
+    `INSERT INTO registration_event (id, type, block_number, timestamp, log_index, transaction_id, registration_id, registrant_id, expiry_date)
+      SELECT event, 'NameRegistered', n, at, 2, hash, id, registrant_id, expiry_date FROM (${place("registration", 2)}) e`,
+    `INSERT INTO registration_event (id, type, block_number, timestamp, log_index, transaction_id, registration_id, expiry_date)
+      SELECT event, 'NameRenewed', n, at, 3, hash, id, expiry_date FROM (${place("registration", 3)}) e`,
+    "INSERT INTO resolver (id, domain_id, address, change_block) SELECT resolver_id, id, split_part(resolver_id, '-', 2), 1 FROM domain",
+    `INSERT INTO resolver_event (id, type, block_number, timestamp, log_index, transaction_id, resolver_id, key, value)
+      SELECT event, 'TextChanged', n, at, 4, hash, id, 'url', 'https://ens.domains' FROM (${place("resolver", 4)}) e`,
+  ])
+    await pool.query(text);
+}
 
 async function fill() {
   for (const text of tableStatements()) await pool.query(text);
@@ -100,8 +136,16 @@ async function fill() {
     await pool.query(leases, [JSON.stringify(rows.filter(({ lease }) => lease !== undefined))]);
     await pool.query(wraps, [JSON.stringify(rows.filter(({ wrapped }) => wrapped !== null))]);
   }
+  await pool.query(`INSERT INTO reverse_name_records SELECT owner_id, 2147483648, min(name) FROM domain WHERE subdomain_count = 0
+    AND right(id, 1) < '4' GROUP BY owner_id`);
+  if (options.only.startsWith("events")) await fillEvents();
   for (const text of indexStatements())
-    if (/ON "public"\.(domain|registration|wrapped_domain|resolver\w*)\b/.test(text)) await pool.query(text);
+    if (
+      /ON "public"\.(domain|registration|wrapped_domain|resolver\w*|reverse_name_records|\w+_event)\b/.test(
+        text,
+      )
+    )
+      await pool.query(text);
   await createSearchIndexes((text, values) => pool.query(text, values), "public");
   await pool.query("VACUUM ANALYZE");
 }
@@ -145,7 +189,7 @@ const context = {
   },
 };
 const app = new Hono();
-for (const one of [lookup, nameDetail, subnames, addressNames, deadlineNames, search, lookupStatus])
+for (const one of [lookup, nameDetail, subnames, addressNames, deadlineNames, search, events, lookupStatus])
   mount(app, one, context, (_, message) => console.error(message));
 
 let seed = 1;
@@ -204,17 +248,33 @@ async function busy(next: () => Promise<unknown>, connections: number): Promise<
   return times;
 }
 
-const routes: [string, () => string, string][] = [
+const relevance = (q: string) => `/v1/search?sort=relevance&status=active&q=${q}&page_size=10`;
+const mistyped = (label: string) => {
+  const at = 1 + random(label.length - 1);
+  return `${label.slice(0, at)}${label.slice(at + 1)}`;
+};
+
+const allRoutes: [string, () => string, string][] = [
   ["name", () => `/v1/names/${nameOf(random(count))}`, "25/75/150"],
   ["names of an address", () => `/v1/addresses/${ownerOf(random(count))}/names`, "25/75/150"],
   ["names of an address with 100,000", () => `/v1/addresses/${hot}/names`, "25/75/150"],
   ["search, prefix of three letters", () => `/v1/search?q=${word(random(1_000)).slice(0, 3)}`, "25/75/150"],
   ["search, contains", () => `/v1/search?q=${word(random(1_000)).slice(-3)}&match=contains`, "25/75/150"],
+  ["relevance, 1 to 8 letters", () => relevance(labelOf(random(count)).slice(0, 1 + random(8))), "p95 50"],
+  ["relevance, typing error", () => relevance(mistyped(labelOf(random(count)))), "p95 50"],
+  ["relevance, word of many", () => relevance(word(random(1_000))), "p95 50"],
+  ["events, all", () => "/v1/events", "50/150/300"],
+  ["events, registrations", () => "/v1/events?type=registration&namespace=ens", "50/150/300"],
+  ["events, of a name", () => `/v1/events?name=${nameOf(random(count))}`, "50/150/300"],
+  ["events, of an address with 100,000", () => `/v1/events?address=${hot}`, "50/150/300"],
   ["subnames of a name with many", () => "/v1/names/big.eth/subnames", "50/150/300"],
   ["subnames of .eth, prefix", () => `/v1/names/eth/subnames?q=${word(random(1_000))}`, "50/150/300"],
   ["deadlines of a day", () => `/v1/names?namespace=ens&expires_after=${now + random(year)}`, "none"],
   ["status", () => "/v1/status", "5/10/25"],
 ];
+
+// Without `--only` there are no events.
+const routes = allRoutes.filter(([name]) => isAsked(name) && (options.only || !name.startsWith("events")));
 
 for (const [, path] of routes) await ask(path());
 await ask("/v1/lookup", mixed());
@@ -222,6 +282,14 @@ if (options.explain) {
   for (const inputs of [1, 1_000]) for (const kind of [0, 1]) await ask("/v1/lookup", batch(inputs, kind));
 } else {
   console.log("route".padEnd(44), "  runs  p50 / p95 / p99");
+  if (isAsked("lookup")) await measureLookup();
+  for (const [name, path, gate] of routes)
+    show(`${name}, 16 at a time`, await busy(() => ask(path()), 16), gate);
+}
+await pool.end();
+await postgres.stop();
+
+async function measureLookup() {
   const times: number[] = [];
   const running: Promise<void>[] = [];
   const started = performance.now();
@@ -238,8 +306,4 @@ if (options.explain) {
       await busy(() => ask("/v1/lookup", batch(inputs, random(4))), 1),
       "none",
     );
-  for (const [name, path, gate] of routes)
-    show(`${name}, 16 at a time`, await busy(() => ask(path()), 16), gate);
 }
-await pool.end();
-await postgres.stop();

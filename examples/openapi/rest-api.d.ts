@@ -424,6 +424,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/addresses/{address}/calendar.ics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Deadlines of an address's names, for calendar programs
+         * @description Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of the 500 names that end first. Names that have ended are left out, and names that never end.
+         */
+        get: operations["getV1AddressesAddressCalendar.ics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What happened, to all names or to some
+         * @description Entries as histories have them, newest first. Filters narrow each other. Blocks are of one chain, which `namespace`, `resolver` or `registration_id` names. Releases are listed with `name` or `registration_id`.
+         */
+        get: operations["getV1Events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/names": {
         parameters: {
             query?: never;
@@ -433,7 +473,7 @@ export interface paths {
         };
         /**
          * Names whose expiry or grace period ends in a window
-         * @description In the order of the deadline. Give a window of expiries or one of ends of grace. Names that have ended are included; names without a date are not.
+         * @description In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not.
          */
         get: operations["getV1Names"];
         put?: never;
@@ -452,8 +492,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Names that begin with a text, or contain it
-         * @description In the order of names, released ones included. A dot at the end of `q` is the end of a label; one at its begin, with `match=contains`, the start of one.
+         * Names that begin with a text, contain it, or are nearest to it
+         * @description In the order of names, released ones included. A dot at the end of `q` is the end of a label; one at its begin, with `match=contains`, the start of one. `sort=relevance`: names whose label is the text, then those whose label begins with it, then those one typing error away.
          */
         get: operations["getV1Search"];
         put?: never;
@@ -2052,8 +2092,16 @@ export interface operations {
                                 namehash: string;
                                 /** @enum {string} */
                                 read_status?: "ok";
-                                /** @enum {string} */
-                                status?: "active" | "expired" | "released" | "unregistered";
+                                /**
+                                 * @description `ok` in the words of `g2`
+                                 * @enum {string}
+                                 */
+                                status?: "active" | "expired" | "released" | "unregistered" | "ok";
+                                /**
+                                 * @description In the words of `g2`
+                                 * @enum {string}
+                                 */
+                                registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
                                 in_grace?: boolean;
                                 /** @description Address, lower case */
                                 owner?: string;
@@ -2174,8 +2222,16 @@ export interface operations {
                                 namehash: string;
                                 /** @enum {string} */
                                 read_status?: "ok";
-                                /** @enum {string} */
-                                status?: "active" | "expired" | "released" | "unregistered";
+                                /**
+                                 * @description `ok` in the words of `g2`
+                                 * @enum {string}
+                                 */
+                                status?: "active" | "expired" | "released" | "unregistered" | "ok";
+                                /**
+                                 * @description In the words of `g2`
+                                 * @enum {string}
+                                 */
+                                registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
                                 in_grace?: boolean;
                                 /** @description Address, lower case */
                                 owner?: string;
@@ -2383,8 +2439,16 @@ export interface operations {
                             namehash: string;
                             /** @enum {string} */
                             read_status?: "ok";
-                            /** @enum {string} */
-                            status?: "active" | "expired" | "released" | "unregistered";
+                            /**
+                             * @description `ok` in the words of `g2`
+                             * @enum {string}
+                             */
+                            status?: "active" | "expired" | "released" | "unregistered" | "ok";
+                            /**
+                             * @description In the words of `g2`
+                             * @enum {string}
+                             */
+                            registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
                             in_grace?: boolean;
                             /** @description Address, lower case */
                             owner?: string;
@@ -2512,6 +2576,13 @@ export interface operations {
                     };
                 };
             };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Invalid parameters */
             400: {
                 headers: {
@@ -2621,6 +2692,13 @@ export interface operations {
                     };
                 };
             };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Invalid parameters */
             400: {
                 headers: {
@@ -2716,8 +2794,16 @@ export interface operations {
                             namehash: string;
                             /** @enum {string} */
                             read_status?: "ok";
-                            /** @enum {string} */
-                            status?: "active" | "expired" | "released" | "unregistered";
+                            /**
+                             * @description `ok` in the words of `g2`
+                             * @enum {string}
+                             */
+                            status?: "active" | "expired" | "released" | "unregistered" | "ok";
+                            /**
+                             * @description In the words of `g2`
+                             * @enum {string}
+                             */
+                            registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
                             in_grace?: boolean;
                             /** @description Address, lower case */
                             owner?: string;
@@ -2913,13 +2999,17 @@ export interface operations {
             query?: {
                 type?: string;
                 exclude_type?: string;
+                /** @description Names of events */
+                kind?: string;
+                /** @description Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
+                record_key?: string;
                 order?: "desc" | "asc";
-                /** @description Unix seconds, included */
+                /** @description Unix seconds or RFC 3339, included */
                 from_timestamp?: string;
-                /** @description Unix seconds, included */
+                /** @description Unix seconds or RFC 3339, included */
                 to_timestamp?: string;
-                /** @description `data`: what each entry changed */
-                include?: "data";
+                /** @description `data`: what each entry changed; `raw`: its event; `total_count` */
+                include?: string;
                 cursor?: string;
                 page_size?: string;
             };
@@ -2946,10 +3036,16 @@ export interface operations {
                             name?: string;
                             /** @description 32 bytes of hex, lower case */
                             namehash: string;
+                            namespace: string;
+                            chain_id: number;
+                            registration_id: string | null;
                             block_number: number | null;
                             timestamp: string | null;
                             transaction_hash: string | null;
                             log_index: number | null;
+                            /** @enum {string} */
+                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "Release";
+                            contract_address?: string | null;
                             data?: {
                                 [key: string]: unknown;
                             };
@@ -3075,8 +3171,16 @@ export interface operations {
                             namehash: string;
                             /** @enum {string} */
                             read_status?: "ok";
-                            /** @enum {string} */
-                            status?: "active" | "expired" | "released" | "unregistered";
+                            /**
+                             * @description `ok` in the words of `g2`
+                             * @enum {string}
+                             */
+                            status?: "active" | "expired" | "released" | "unregistered" | "ok";
+                            /**
+                             * @description In the words of `g2`
+                             * @enum {string}
+                             */
+                            registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
                             in_grace?: boolean;
                             /** @description Address, lower case */
                             owner?: string;
@@ -3319,6 +3423,13 @@ export interface operations {
                     };
                 };
             };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Invalid parameters */
             400: {
                 headers: {
@@ -3362,13 +3473,17 @@ export interface operations {
             query?: {
                 type?: string;
                 exclude_type?: string;
+                /** @description Names of events */
+                kind?: string;
+                /** @description Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
+                record_key?: string;
                 order?: "desc" | "asc";
-                /** @description Unix seconds, included */
+                /** @description Unix seconds or RFC 3339, included */
                 from_timestamp?: string;
-                /** @description Unix seconds, included */
+                /** @description Unix seconds or RFC 3339, included */
                 to_timestamp?: string;
-                /** @description `data`: what each entry changed */
-                include?: "data";
+                /** @description `data`: what each entry changed; `raw`: its event; `total_count` */
+                include?: string;
                 cursor?: string;
                 page_size?: string;
             };
@@ -3394,10 +3509,16 @@ export interface operations {
                             name?: string;
                             /** @description 32 bytes of hex, lower case */
                             namehash: string;
+                            namespace: string;
+                            chain_id: number;
+                            registration_id: string | null;
                             block_number: number | null;
                             timestamp: string | null;
                             transaction_hash: string | null;
                             log_index: number | null;
+                            /** @enum {string} */
+                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "Release";
+                            contract_address?: string | null;
                             data?: {
                                 [key: string]: unknown;
                             };
@@ -3462,21 +3583,261 @@ export interface operations {
             };
         };
     };
+    "getV1AddressesAddressCalendar.ics": {
+        parameters: {
+            query?: {
+                /** @description `ens`, `basenames`, `lineanames` or `threedns` */
+                namespace?: string;
+                relation?: "owner" | "manager";
+                /** @description Days before each deadline; default `30,7,1` */
+                alarms?: string;
+            };
+            header?: never;
+            path: {
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The calendar */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/calendar; charset=utf-8": string;
+                };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1Events: {
+        parameters: {
+            query?: {
+                type?: string;
+                exclude_type?: string;
+                /** @description Names of events */
+                kind?: string;
+                /** @description Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
+                record_key?: string;
+                order?: "desc" | "asc";
+                /** @description Unix seconds or RFC 3339, included */
+                from_timestamp?: string;
+                /** @description Unix seconds or RFC 3339, included */
+                to_timestamp?: string;
+                /** @description `data`: what each entry changed; `raw`: its event; `total_count` */
+                include?: string;
+                cursor?: string;
+                page_size?: string;
+                /** @description `ens`, `basenames`, `lineanames` or `threedns` */
+                namespace?: string;
+                name?: string;
+                /** @description Who received something */
+                address?: string;
+                /** @description `<chain id>:<address>`: its records */
+                resolver?: string;
+                /** @description From a row of a name */
+                registration_id?: string;
+                /** @description Number of a block of one chain, included */
+                from_block?: string;
+                /** @description Number of a block of one chain, included */
+                to_block?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of entries, perhaps empty */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: string;
+                            /** @enum {string} */
+                            type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "permission";
+                            name?: string;
+                            /** @description 32 bytes of hex, lower case */
+                            namehash: string;
+                            namespace: string;
+                            chain_id: number;
+                            registration_id: string | null;
+                            block_number: number | null;
+                            timestamp: string | null;
+                            transaction_hash: string | null;
+                            log_index: number | null;
+                            /** @enum {string} */
+                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "Release";
+                            contract_address?: string | null;
+                            data?: {
+                                [key: string]: unknown;
+                            };
+                        }[];
+                        page: {
+                            cursor: string | null;
+                            next_cursor: string | null;
+                            page_size: number;
+                            total_count: number | null;
+                            has_more: boolean;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            unsupported_fields?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
     getV1Names: {
         parameters: {
             query: {
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace: string;
-                /** @description Unix seconds, included */
+                /** @description Unix seconds or RFC 3339, included */
                 expires_after?: string;
-                /** @description Unix seconds, excluded */
+                /** @description Unix seconds or RFC 3339, excluded */
                 expires_before?: string;
-                /** @description Unix seconds, included */
+                /** @description `<from>..<to>`, the end excluded; up to 32 times */
+                expires_window?: string | string[];
+                /** @description Unix seconds or RFC 3339, included */
                 grace_ends_after?: string;
-                /** @description Unix seconds, excluded */
+                /** @description Unix seconds or RFC 3339, excluded */
                 grace_ends_before?: string;
+                /** @description `<from>..<to>`, the end excluded; up to 32 times */
+                grace_ends_window?: string | string[];
+                authority?: string;
                 /** @description Only its direct subnames */
                 parent?: string;
+                /** @description The deadline that the window is of */
+                sort?: "expires_at" | "grace_ends_at";
                 order?: "asc" | "desc";
                 cursor?: string;
                 page_size?: string;
@@ -3502,8 +3863,16 @@ export interface operations {
                             namehash: string;
                             /** @enum {string} */
                             read_status?: "ok";
-                            /** @enum {string} */
-                            status?: "active" | "expired" | "released" | "unregistered";
+                            /**
+                             * @description `ok` in the words of `g2`
+                             * @enum {string}
+                             */
+                            status?: "active" | "expired" | "released" | "unregistered" | "ok";
+                            /**
+                             * @description In the words of `g2`
+                             * @enum {string}
+                             */
+                            registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
                             in_grace?: boolean;
                             /** @description Address, lower case */
                             owner?: string;
@@ -3699,11 +4068,13 @@ export interface operations {
             query: {
                 /** @example vita */
                 q: string;
+                /** @description Default `prefix` */
                 match?: "prefix" | "contains";
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
                 /** @description Leaves out names that have ended */
                 status?: "active";
+                sort?: "name" | "relevance";
                 cursor?: string;
                 page_size?: string;
             };
@@ -3728,8 +4099,16 @@ export interface operations {
                             namehash: string;
                             /** @enum {string} */
                             read_status?: "ok";
-                            /** @enum {string} */
-                            status?: "active" | "expired" | "released" | "unregistered";
+                            /**
+                             * @description `ok` in the words of `g2`
+                             * @enum {string}
+                             */
+                            status?: "active" | "expired" | "released" | "unregistered" | "ok";
+                            /**
+                             * @description In the words of `g2`
+                             * @enum {string}
+                             */
+                            registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
                             in_grace?: boolean;
                             /** @description Address, lower case */
                             owner?: string;

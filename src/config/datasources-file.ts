@@ -115,7 +115,7 @@ function isPartOf(part: string, name: string): boolean {
 }
 
 /** Whether one text becomes the other by changing, adding or leaving out a letter or two; numbers may differ. */
-export function isNear(one: string, other: string): boolean {
+function isNear(one: string, other: string): boolean {
   if (one.replace(/\d/g, "") === other.replace(/\d/g, "")) return false;
   if (one.toLowerCase() === other.toLowerCase()) return true;
   return Math.abs(one.length - other.length) <= 1 && one.length >= 5 && distanceOf(one, other) <= 2;

@@ -1,6 +1,6 @@
 import { onchainTable, primaryKey } from "ponder";
 import { hex, text } from "./columns.ts";
-import { indexed, prefixOf } from "./indexes.ts";
+import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 
 // The second generation of the name service: registries in registries. Rows are kept by emitting contract, whether the tree
 // holds it or not: names are read by walking from the root, so that rows of strangers are under no name. Label and name
@@ -130,6 +130,7 @@ export const v2Domain = indexed(
   (table) => ({
     byName: [prefixOf(table.name), table.id],
     byLabelName: [prefixOf(table.labelName), table.id],
+    byLength: [lengthOf(table.name), prefixOf(table.labelName)],
     byLabelhash: [table.labelhash],
     byCreatedAt: [table.createdAt, table.id],
     byRegistrationDate: [table.registrationDate, table.id],

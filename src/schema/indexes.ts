@@ -2,8 +2,8 @@ import { getTableName, type Table } from "drizzle-orm";
 
 type Column = { name: string };
 
-/** What an index is sorted by: a column, or the first 256 characters of one whose values may be longer than an index entry. */
-type Key = Column | { prefixOf: Column };
+/** What an index is sorted by: a column, the first 256 characters of one whose values may be longer than an index entry, or its length. */
+type Key = Column | { prefixOf: Column } | { lengthOf: Column };
 
 /** Keys of an index, or also the condition of the rows that it has, in SQL. */
 type Keys = readonly Key[] | { on: readonly Key[]; where: string };
@@ -20,6 +20,7 @@ export function indexed<T extends Table>(table: T, define: (table: T) => Record<
 }
 
 export const prefixOf = (column: Column): Key => ({ prefixOf: column });
+export const lengthOf = (column: Column): Key => ({ lengthOf: column });
 
 /** An index: its name and its table's name in SQL, and what CREATE INDEX has behind the table. */
 export type TableIndex = { name: string; table: string; keys: string };
@@ -36,10 +37,11 @@ export function tableIndexes(): TableIndex[] {
   });
 }
 
-function listOf(keys: readonly Key[]): string {
-  return keys
-    .map((key) => ("prefixOf" in key ? `left(${sqlName(key.prefixOf.name)}, 256)` : sqlName(key.name)))
-    .join(", ");
+const listOf = (keys: readonly Key[]) => keys.map(keySql).join(", ");
+
+function keySql(key: Key): string {
+  if ("prefixOf" in key) return `left(${sqlName(key.prefixOf.name)}, 256)`;
+  return "lengthOf" in key ? `char_length(${sqlName(key.lengthOf.name)})` : sqlName(key.name);
 }
 
 // ponder: columns are named in snake case after their keys.

@@ -1,16 +1,19 @@
 import { onchainTable, primaryKey } from "ponder";
 import { hex, list, text } from "./columns.ts";
-import { indexed, prefixOf } from "./indexes.ts";
+import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 
 // What is needed to resolve names from the index. An unset record has no row, or null in its column. Values are interpreted
 // (src/ens/record-values.ts) except for two that hide a default (ENSIP-19), which are stored as they are and interpreted when
 // they are read: address records of twenty zero bytes, and reverse names that are not normalised.
 
 /** Name that an account claimed on a reverse registrar; the row is deleted when the name is cleared. */
-export const reverseNameRecord = onchainTable(
-  "reverse_name_records",
-  (t) => ({ address: hex(t).notNull(), coinType: t.bigint().notNull(), value: text(t).notNull() }),
-  (table) => ({ pk: primaryKey({ columns: [table.address, table.coinType] }) }),
+export const reverseNameRecord = indexed(
+  onchainTable(
+    "reverse_name_records",
+    (t) => ({ address: hex(t).notNull(), coinType: t.bigint().notNull(), value: text(t).notNull() }),
+    (table) => ({ pk: primaryKey({ columns: [table.address, table.coinType] }) }),
+  ),
+  (table) => ({ byLength: [lengthOf(table.value), prefixOf(table.value)] }),
 );
 
 /**
@@ -41,25 +44,30 @@ export const resolverContract = onchainTable("resolvers", (t) => ({
 }));
 
 /** Records that a resolver holds once for a node, and which others it holds. Id: account id of the resolver, `/`, node. */
-export const resolverRecord = onchainTable("resolver_records", (t) => ({
-  id: text(t).primaryKey(),
-  chainId: t.integer().notNull(),
-  address: hex(t).notNull(),
-  node: hex(t).notNull(),
-  /** The reverse name. */
-  name: text(t),
-  contenthash: hex(t),
-  pubkeyX: hex(t),
-  pubkeyY: hex(t),
-  dnszonehash: hex(t),
-  /** Number of times that the records were cleared at once; null before the first. */
-  version: t.bigint(),
-  /** Content types under which an ABI was set since then; its text is on the chain only. */
-  abiContentTypes: list(t.bigint().array()),
-  /** Coin types and text keys that have their own rows, so that they can be cleared at once. */
-  coinTypes: list(t.bigint().array()),
-  textKeys: list(t.text().array()),
-}));
+export const resolverRecord = indexed(
+  onchainTable("resolver_records", (t) => ({
+    id: text(t).primaryKey(),
+    chainId: t.integer().notNull(),
+    address: hex(t).notNull(),
+    node: hex(t).notNull(),
+    /** The reverse name. */
+    name: text(t),
+    contenthash: hex(t),
+    pubkeyX: hex(t),
+    pubkeyY: hex(t),
+    dnszonehash: hex(t),
+    /** Number of times that the records were cleared at once; null before the first. */
+    version: t.bigint(),
+    /** Content types under which an ABI was set since then; its text is on the chain only. */
+    abiContentTypes: list(t.bigint().array()),
+    /** Coin types and text keys that have their own rows, so that they can be cleared at once. */
+    coinTypes: list(t.bigint().array()),
+    textKeys: list(t.text().array()),
+  })),
+  (table) => ({
+    byNameLength: { on: [lengthOf(table.name), prefixOf(table.name)], where: "name IS NOT NULL" },
+  }),
+);
 
 /** Address record of a resolver; the row is deleted when the record is cleared. */
 export const resolverAddressRecord = indexed(

@@ -1,6 +1,6 @@
 import { onchainTable } from "ponder";
 import { hex, list, text } from "./columns.ts";
-import { indexed, prefixOf } from "./indexes.ts";
+import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 
 // Tables of the subgraph entities. Relations hold ids and may dangle, as in the original (no foreign keys).
 // `changeBlock` is the block of the row's last write: the subgraph filter `_change_block` reads it.
@@ -42,6 +42,7 @@ export const domain = indexed(
   (table) => ({
     byName: [prefixOf(table.name), table.id],
     byLabelName: [prefixOf(table.labelName), table.id],
+    byLength: [lengthOf(table.name), prefixOf(table.labelName)],
     byLabelhash: [table.labelhash],
     byCreatedAt: [table.createdAt, table.id],
     byExpiryDate: [table.expiryDate, table.id],
@@ -169,6 +170,7 @@ export const domainEvent = indexed(
     byDomain: [table.domainId, table.id],
     byType: [table.type, table.id],
     byTypeAndBlock: [table.type, table.blockNumber, table.id],
+    byTypeAndTime: [table.type, table.timestamp],
     byBlock: [table.blockNumber, table.id],
     byParentDomain: [table.parentDomainId],
     byOwner: [table.ownerId, table.timestamp],
@@ -194,6 +196,7 @@ export const registrationEvent = indexed(
     byRegistration: [table.registrationId, table.id],
     byType: [table.type, table.id],
     byTypeAndBlock: [table.type, table.blockNumber, table.id],
+    byTypeAndTime: [table.type, table.timestamp],
     byBlock: [table.blockNumber, table.id],
     byRegistrant: [table.registrantId, table.timestamp],
     byNewOwner: [table.newOwnerId, table.timestamp],
@@ -234,6 +237,7 @@ export const resolverEvent = indexed(
     byResolver: [table.resolverId, table.id],
     byType: [table.type, table.id],
     byTypeAndBlock: [table.type, table.blockNumber, table.id],
+    byTypeAndTime: [table.type, table.timestamp],
     byBlock: [table.blockNumber, table.id],
     byAddr: [table.addrId],
     byName: [prefixOf(table.name)],

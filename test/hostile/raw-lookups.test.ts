@@ -46,7 +46,13 @@ test("names of any bytes are results of their own", async () => {
   expect(data).toHaveLength(odd.length);
   for (const { status } of data ?? []) expect(["ok", "not_found", "invalid_name"]).toContain(status);
   for (const name of odd) {
-    for (const path of ["/v1/names/", "/v1/names/", "/v1/search?q="]) {
+    for (const path of [
+      "/v1/names/",
+      "/v1/search?q=",
+      "/v1/search?sort=relevance&q=",
+      "/v1/events?name=",
+      "/v1/events?record_key=text:",
+    ]) {
       const { status } = await ask(`${path}${encodeURIComponent(name.toWellFormed())}`);
       expect([200, 400, 404], `${path} ${JSON.stringify(name)}`).toContain(status);
     }

@@ -41,5 +41,5 @@ export function openEndpoints<C>(endpoints: readonly Endpoint<C>[], context: C &
     }
     return { status: response.status, headers: response.headers, body };
   };
-  return { ask, logged };
+  return { ask, fetch: async (url: string, init?: RequestInit) => app.request(url, init), logged };
 }

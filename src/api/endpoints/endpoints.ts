@@ -7,7 +7,10 @@ import { nameTokens } from "./name-tokens.ts";
 import { permissions } from "./permissions.ts";
 import { registrarActions } from "./registrar-actions.ts";
 import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "./resolve.ts";
-import { addressNames, deadlineNames } from "./v1-addresses.ts";
+import { addressNames } from "./v1-addresses.ts";
+import { addressCalendar } from "./v1-calendar.ts";
+import { deadlineNames } from "./v1-deadlines.ts";
+import { events } from "./v1-events.ts";
 import { addressHistory, nameHistory } from "./v1-history.ts";
 import { lookup } from "./v1-lookup.ts";
 import { nameDetail, search, subnames } from "./v1-names.ts";
@@ -34,6 +37,8 @@ const list = [
   addressNames,
   addressPrimaryName,
   addressHistory,
+  addressCalendar,
+  events,
   deadlineNames,
   search,
   lookupStatus,

@@ -15,14 +15,13 @@ import {
   notFoundAnswer,
   textParameter,
 } from "../lookup/lists.ts";
-import { noExpiry, resolverSql } from "../lookup/name-rows.ts";
+import { resolverSql } from "../lookup/name-rows.ts";
 import { type Binder, type Branch, byName, byNumber, nameFilter } from "../lookup/names-query.ts";
 import type { Place } from "../lookup/places.ts";
-import { addressRow, listRow } from "../lookup/rows.ts";
+import { addressRow } from "../lookup/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { addressParameter, timestampParameter } from "../rest/values.ts";
+import { addressParameter } from "../rest/values.ts";
 
-const graceOfV2 = 28 * 86_400;
 const relationWords = ["any", "owner", "manager", "owner,manager", "resolves_to", "former_owner"] as const;
 
 const sorts = {
@@ -158,108 +157,3 @@ function relationsOf(relation: Relation, bind: () => string): string {
   const holder = bind();
   return `array_to_json(array_remove(ARRAY[CASE WHEN x.owner = ${holder} THEN 'owner' END, CASE WHEN x.manager = ${holder} THEN 'manager' END], NULL))`;
 }
-
-const deadlineParameters = {
-  expires_after: timestampParameter("expires_after")
-    .optional()
-    .meta({ description: "Unix seconds, included" }),
-  expires_before: timestampParameter("expires_before")
-    .optional()
-    .meta({ description: "Unix seconds, excluded" }),
-  grace_ends_after: timestampParameter("grace_ends_after")
-    .optional()
-    .meta({ description: "Unix seconds, included" }),
-  grace_ends_before: timestampParameter("grace_ends_before")
-    .optional()
-    .meta({ description: "Unix seconds, excluded" }),
-};
-
-/** GET /v1/names: deadlines. */
-export const deadlineNames = endpoint({
-  path: "/v1/names",
-  tag: "Lookup",
-  summary: "Names whose expiry or grace period ends in a window",
-  description:
-    "In the order of the deadline. Give a window of expiries or one of ends of grace. Names that have ended are included; names without a date are not.",
-  envelope: lookupEnvelope,
-  query: closedQuery({
-    namespace: textParameter("namespace", 60).meta({
-      description: "`ens`, `basenames`, `lineanames` or `threedns`",
-    }),
-    ...deadlineParameters,
-    parent: textParameter("parent", 500).optional().meta({ description: "Only its direct subnames" }),
-    order: choice("order", ["asc", "desc"]).default("asc"),
-    cursor: cursorParameter,
-    page_size: pageSize,
-  }),
-  needs: needsNames,
-  answers: { 200: listAnswer, 404: notFoundAnswer },
-  handle: (context: LookupContext) => async (call) => {
-    const { lookup } = context;
-    const { namespace, parent, order, cursor: _, page_size: __, ...window } = call.query;
-    const isExpiry = window.expires_after !== undefined || window.expires_before !== undefined;
-    const isGrace = window.grace_ends_after !== undefined || window.grace_ends_before !== undefined;
-    if (isExpiry === isGrace)
-      refuse(
-        "invalid_input",
-        "Give expires_after or expires_before, or grace_ends_after or grace_ends_before",
-      );
-    const filters = inNamespace(lookup, namespace);
-    const places = lookup.places.filter((place) => place.namespace === namespace);
-    const [first = ""] = partsOfNames(lookup.places);
-    const v2 = namespace === "ens" ? secondGeneration(lookup.places) : undefined;
-    const grace = isExpiry ? 0 : (places[0]?.grace ?? 0);
-    const [from, to] = isExpiry
-      ? [window.expires_after, window.expires_before]
-      : [window.grace_ends_after, window.grace_ends_before];
-    return listPage(context, call, {
-      list: ["deadlines", namespace, parent, order, window],
-      isCommon: parent === undefined && order === "asc",
-      isDescending: order === "desc",
-      branches: (statement) => {
-        const within = (column: string, shift: number) =>
-          [
-            from === undefined ? undefined : `${column} >= ${statement.bind(from - shift)}::numeric`,
-            to === undefined ? undefined : `${column} < ${statement.bind(to - shift)}::numeric`,
-          ]
-            .filter((condition) => condition !== undefined)
-            .join(" AND ");
-        const sorted = (plus: number): Branch["order"] => [
-          { sql: "o.expiry_date", type: "numeric", plus },
-          { sql: "o.id", type: "text" },
-        ];
-        const ends = `o.expiry_date < ${noExpiry}`;
-        const entries = (v2: WalkContracts): Branch[] =>
-          [true, false].map((isLeased) => {
-            const plus = isLeased && isGrace ? graceOfV2 : 0;
-            const registry = `o.registry ${isLeased ? "=" : "<>"} '${v2.ethRegistry}'`;
-            return {
-              from: `v2_domains o JOIN ${allNames(lookup.places)} ON d.id = o.id`,
-              where: `${within("o.expiry_date", plus)} AND ${ends} AND ${registry} AND g.is_v2 AND v.registry = o.registry`,
-              order: sorted(plus),
-            };
-          });
-        return {
-          branches: [
-            {
-              from: `registration o JOIN ${first} ON d.id = o.domain_id`,
-              where: `${within("o.expiry_date", grace)}${v2 ? " AND x.expires = o.expiry_date AND NOT g.is_v2" : ""}`,
-              order: sorted(grace),
-            },
-            {
-              from: `wrapped_domain o JOIN ${first} ON d.id = o.id`,
-              where: `${within("o.expiry_date", 0)} AND ${ends} AND NOT x.is_lease AND x.is_wrapped AND o.expiry_date > 0`,
-              order: sorted(0),
-            },
-            ...(v2 ? entries(v2) : []),
-          ],
-          filters: [
-            ...filters,
-            ...(parent === undefined ? [] : [`d.parent_id = ${statement.bind(nameIn(parent).node)}`]),
-          ],
-        };
-      },
-      show: ({ row }) => listRow(lookup.places, row),
-    });
-  },
-});

@@ -15,7 +15,8 @@ import { createNamesSource } from "../lookup/names-query.ts";
 import { placesOf } from "../lookup/places.ts";
 import type { Row } from "../lookup/rows.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
-import { addressNames, deadlineNames } from "./v1-addresses.ts";
+import { addressNames } from "./v1-addresses.ts";
+import { deadlineNames } from "./v1-deadlines.ts";
 import { lookup } from "./v1-lookup.ts";
 import { nameDetail, subnames } from "./v1-names.ts";
 

@@ -11,18 +11,21 @@ import {
   pageSize,
   readCursor,
   refuse,
+  timeParameter,
 } from "../lookup/contract.ts";
 import {
-  entryOf,
-  entrySchema,
-  type HistoryType,
+  entryType,
+  eventKinds,
+  type HistoryQuery,
+  historyCountSql,
   historyOrderTypes,
   historySql,
   historyTypes,
+  ofRecord,
   partsOfAddress,
   partsOfName,
-  type StoredEntry,
 } from "../lookup/history.ts";
+import { entryOf, entrySchema, type StoredEntry } from "../lookup/history-entries.ts";
 import {
   choice,
   type LookupContext,
@@ -30,81 +33,123 @@ import {
   needsNames,
   notFoundAnswer,
   textParameter,
+  wordsParameter,
 } from "../lookup/lists.ts";
-import { binder, readNames } from "../lookup/names-query.ts";
+import { type Binder, binder, readNames } from "../lookup/names-query.ts";
 import { timesOf } from "../lookup/places.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { addressParameter, timestampParameter } from "../rest/values.ts";
+import { addressParameter } from "../rest/values.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
-const types = (name: string) =>
-  textParameter(name, 300)
-    .transform((text) => text.split(","))
-    .pipe(
-      z.array(
-        z.enum(historyTypes, {
-          error: `${name} must be some of ${historyTypes.join(", ")} with commas between`,
-        }),
-      ),
-    )
-    .optional();
-
-const query = closedQuery({
-  type: types("type"),
-  exclude_type: types("exclude_type"),
-  order: choice("order", ["desc", "asc"]).default("desc"),
-  from_timestamp: timestampParameter("from_timestamp")
+/** The query parameters that all histories have. */
+export const historyParameters = {
+  type: wordsParameter("type", historyTypes).optional(),
+  exclude_type: wordsParameter("exclude_type", historyTypes).optional(),
+  kind: wordsParameter("kind", eventKinds as [string, ...string[]])
     .optional()
-    .meta({ description: "Unix seconds, included" }),
-  to_timestamp: timestampParameter("to_timestamp").optional().meta({ description: "Unix seconds, included" }),
-  include: choice("include", ["data"]).optional().meta({ description: "`data`: what each entry changed" }),
+    .meta({ description: "Names of events" }),
+  record_key: textParameter("record_key", 1_000)
+    .optional()
+    .meta({ description: "Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1`" }),
+  order: choice("order", ["desc", "asc"]).default("desc"),
+  from_timestamp: timeParameter("from_timestamp")
+    .optional()
+    .meta({ description: "Unix seconds or RFC 3339, included" }),
+  to_timestamp: timeParameter("to_timestamp")
+    .optional()
+    .meta({ description: "Unix seconds or RFC 3339, included" }),
+  include: wordsParameter("include", ["data", "raw", "total_count"])
+    .optional()
+    .meta({ description: "`data`: what each entry changed; `raw`: its event; `total_count`" }),
   cursor: cursorParameter,
   page_size: pageSize,
-});
+};
 
-const answer = {
+const query = closedQuery(historyParameters);
+
+/** The response of a history. */
+export const historyAnswer = {
   description: "A page of entries, perhaps empty",
   schema: z.strictObject({ data: z.array(entrySchema), page: pageSchema, meta: metaSchema }),
 };
 
-type Call = { query: z.output<typeof query>; current: CurrentStatus; request: { raw: Request } };
+/** A request for a history. */
+export type HistoryCall = {
+  query: z.output<typeof query>;
+  current: CurrentStatus;
+  request: { raw: Request };
+};
 
-/** A page of history from parts of SQL, which use the bound subject. */
-async function historyPage(
+/** What a history is of: what its cursors belong to besides the common parameters, its parts, and its own conditions. */
+export type Subject = {
+  list: readonly unknown[];
+  /** The parts, which give the kinds of events asked for, and conditions, with values bound. */
+  find: (statement: Binder, kinds: readonly string[]) => Omit<HistoryQuery, "kinds">;
+  /** Whether entries are counted although `include` does not say so. */
+  isCounted?: boolean;
+};
+
+const mostCounted = 10_000;
+
+/** A page of history. */
+export async function historyPage(
   { lookup }: LookupContext,
-  { query: asked, current, request }: Call,
-  { subject, parts }: { subject: string; parts: (bound: string) => string[] },
+  { query: asked, current, request }: HistoryCall,
+  { list: subject, find, isCounted = false }: Subject,
 ) {
-  const {
-    type = [...historyTypes],
-    exclude_type = [],
-    order,
-    from_timestamp,
-    to_timestamp,
-    include,
-    cursor,
-    page_size: size,
-  } = asked;
-  const list = JSON.stringify(["history", subject, type, exclude_type, order, from_timestamp, to_timestamp]);
+  const { order, include = [], cursor, page_size: size } = asked;
+  const { type, exclude_type, kind, record_key, from_timestamp, to_timestamp } = asked;
+  const filters = [type, exclude_type, kind, record_key, order, from_timestamp, to_timestamp];
+  const list = JSON.stringify(["history", ...subject, ...filters]);
   const start = readCursor(cursor, list, historyOrderTypes);
-  const { bind, values } = binder(timesOf(lookup.places, current));
-  const sql = historySql({
-    parts: parts(`${bind(subject)}::text COLLATE "C"`),
-    types: type.filter((one: HistoryType) => !exclude_type.includes(one)),
-    from: from_timestamp === undefined ? undefined : bind(from_timestamp),
-    to: to_timestamp === undefined ? undefined : bind(to_timestamp),
-    after: start?.map(bind),
-    isDescending: order === "desc",
-    limit: size + 1,
-  });
+  const statement = binder(timesOf(lookup.places, current));
+  const kinds = kindsOf(asked);
+  const { parts, conditions } = find(statement, kinds);
+  const history = { parts, kinds, conditions: [...conditions, ...conditionsOf(asked, statement)] };
   // The times of the places serve only histories of names.
-  const timed = `WITH times AS (SELECT $1::bigint[]) ${sql}`;
-  const [json] = await lookup.database.row(timed, values, request.raw.signal);
+  const timed = (sql: string) => `WITH times AS (SELECT $1::bigint[]) ${sql}`;
+  const counting =
+    isCounted || include.includes("total_count")
+      ? { sql: timed(historyCountSql(history, mostCounted)), values: [...statement.values] }
+      : undefined;
+  const after = start?.map(statement.bind);
+  const sql = historySql(history, { after, isDescending: order === "desc", limit: size + 1 });
+  const [[json], [count]] = await Promise.all([
+    lookup.database.row(timed(sql), statement.values, request.raw.signal),
+    counting ? lookup.database.row(counting.sql, counting.values, request.raw.signal) : [],
+  ]);
   const rows = JSON.parse(json ?? "[]") as StoredEntry[];
-  const { shown, page } = paged(rows, { cursor, size, next: (last) => cursorOf(list, last.after) });
-  const data = shown.map((entry) => entryOf(entry, include === "data"));
+  const total = count == null || Number(count) > mostCounted ? null : Number(count);
+  const next = (last: StoredEntry) => cursorOf(list, last.after);
+  const { shown, page } = paged(rows, { cursor, size, total, next });
+  const members = { hasData: include.includes("data"), hasKind: include.includes("raw") };
+  const data = shown.map((entry) => entryOf(entry, lookup.places, members));
   return { status: 200 as const, body: { data, page, meta: asOf(current, lookup.hashOf) } };
 }
+
+function kindsOf({ type, exclude_type = [], kind = eventKinds }: HistoryCall["query"]) {
+  return kind.filter((one) => {
+    const of = entryType(one);
+    return (type === undefined || type.includes(of)) && !exclude_type.includes(of);
+  });
+}
+
+function conditionsOf({ from_timestamp, to_timestamp, record_key }: HistoryCall["query"], { bind }: Binder) {
+  const record = record_key === undefined ? undefined : ofRecord(record_key, bind);
+  if (record_key !== undefined && record === undefined)
+    refuse(
+      "invalid_input",
+      "record_key must be addr:<coin type>, text:<key>, contenthash, name or abi:<type>",
+    );
+  return [
+    ...(record === undefined ? [] : [record]),
+    ...(from_timestamp === undefined ? [] : [`timestamp >= ${bind(Math.ceil(from_timestamp))}::bigint`]),
+    ...(to_timestamp === undefined ? [] : [`timestamp <= ${bind(Math.floor(to_timestamp))}::bigint`]),
+  ];
+}
+
+/** The SQL of a bound text, which compares byte by byte as the columns do. */
+export const inByteOrder = (bound: string) => `${bound}::text COLLATE "C"`;
 
 /** GET /v1/names/{name}/history. */
 export const nameHistory = endpoint({
@@ -117,7 +162,7 @@ export const nameHistory = endpoint({
   params: z.object({ name: z.string().meta({ example: "vitalik.eth" }) }),
   query,
   needs: needsNames,
-  answers: { 200: answer, 404: notFoundAnswer },
+  answers: { 200: historyAnswer, 404: notFoundAnswer },
   handle: (context: LookupContext) => async (call) => {
     const { lookup } = context;
     const { node } = nameIn(call.params.name);
@@ -125,8 +170,9 @@ export const nameHistory = endpoint({
     const [found] = await readNames(lookup, asked, call.request.raw.signal);
     if (!found) return refuse("not_found", "The index never saw this name");
     return historyPage(context, call, {
-      subject: node,
-      parts: (bound) => partsOfName(bound, lookup.places),
+      list: [node],
+      find: ({ bind }) => ({ parts: partsOfName(inByteOrder(bind(node)), lookup.places), conditions: [] }),
+      isCounted: true,
     });
   },
 });
@@ -141,10 +187,10 @@ export const addressHistory = endpoint({
   params: z.object({ address: addressParameter("address") }),
   query,
   needs: needsNames,
-  answers: { 200: answer },
+  answers: { 200: historyAnswer },
   handle: (context: LookupContext) => (call) =>
     historyPage(context, call, {
-      subject: call.params.address,
-      parts: partsOfAddress,
+      list: [call.params.address],
+      find: ({ bind }) => ({ parts: partsOfAddress(inByteOrder(bind(call.params.address))), conditions: [] }),
     }),
 });

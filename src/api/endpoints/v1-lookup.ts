@@ -221,7 +221,9 @@ async function ofAddresses(
       next: (last) => cursorOf(listOf(given), last.after),
     });
     const records = shown.map((one) => ({
-      ...(options.isFeed ? feedRow(source.places, one.row) : listRow(source.places, one.row)),
+      ...(options.isFeed
+        ? feedRow(source.places, one.row)
+        : { ...listRow(source.places, one.row), read_status: "ok" as const }),
       ...(source.hasRecords ? { is_primary: one.isPrimary === true } : {}),
       ...present({ relations: one.relations }),
     }));

@@ -2,10 +2,13 @@ import { z } from "zod/v4";
 import {
   asOf,
   closedQuery,
+  cursorOf,
   cursorParameter,
   lookupEnvelope,
   metaSchema,
+  paged,
   pageSize,
+  readCursor,
   refuse,
 } from "../lookup/contract.ts";
 import {
@@ -20,10 +23,12 @@ import {
   notFoundAnswer,
   textParameter,
 } from "../lookup/lists.ts";
-import { branchesFrom, byName, byNumber, nameFilter, readNames } from "../lookup/names-query.ts";
+import { branchesFrom, byName, byNumber, type Listed, nameFilter, readNames } from "../lookup/names-query.ts";
 import { timesOf } from "../lookup/places.ts";
-import { detailRow, listRow, placeOfRow, type Row, rowSchema, subnameRow } from "../lookup/rows.ts";
+import { detailRow, placeOfRow, type Row, rowSchema, searchRow, subnameRow } from "../lookup/rows.ts";
+import { readRelevant, relevanceTypes } from "../lookup/search.ts";
 import { endpoint } from "../rest/endpoint.ts";
+import type { CurrentStatus } from "../status/status-source.ts";
 
 const namePath = z.object({
   name: z.string().meta({
@@ -40,6 +45,7 @@ export const nameDetail = endpoint({
   description:
     "Who holds and who manages a name, until when, its wrapper state, resolver and records, as of the last indexed block.",
   envelope: lookupEnvelope,
+  hasTags: true,
   params: namePath,
   query: closedQuery({ namespace: namespaceParameter, include: choice("include", ["counts"]).optional() }),
   needs: needsNames,
@@ -63,7 +69,8 @@ export const nameDetail = endpoint({
       if (!found || isElsewhere) return refuse("not_found", "The index never saw this name");
       const row = detailRow(places, found, known);
       const data = query.include === "counts" ? { ...row, ...countsOf(row) } : row;
-      return { status: 200, body: { data, meta: { ...asOf(current, hashOf), source: "indexed" as const } } };
+      const meta = { ...asOf(current, hashOf), source: "indexed" as const };
+      return { status: 200, body: { data, meta }, isCached: true };
     },
 });
 
@@ -122,27 +129,33 @@ export const subnames = endpoint({
   },
 });
 
+const searchQuery = closedQuery({
+  q: textParameter("q", 500).meta({ example: "vita" }),
+  match: choice("match", ["prefix", "contains"]).optional().meta({ description: "Default `prefix`" }),
+  namespace: namespaceParameter,
+  status: choice("status", ["active"]).optional().meta({ description: "Leaves out names that have ended" }),
+  sort: choice("sort", ["name", "relevance"]).default("name"),
+  cursor: cursorParameter,
+  page_size: pageSize,
+});
+
+type SearchCall = { query: z.output<typeof searchQuery>; current: CurrentStatus; request: { raw: Request } };
+
 /** GET /v1/search. */
 export const search = endpoint({
   path: "/v1/search",
   tag: "Lookup",
-  summary: "Names that begin with a text, or contain it",
+  summary: "Names that begin with a text, contain it, or are nearest to it",
   description:
-    "In the order of names, released ones included. A dot at the end of `q` is the end of a label; one at its begin, with `match=contains`, the start of one.",
+    "In the order of names, released ones included. A dot at the end of `q` is the end of a label; one at its begin, with `match=contains`, the start of one. `sort=relevance`: names whose label is the text, then those whose label begins with it, then those one typing error away.",
   envelope: lookupEnvelope,
-  query: closedQuery({
-    q: textParameter("q", 500).meta({ example: "vita" }),
-    match: choice("match", ["prefix", "contains"]).default("prefix"),
-    namespace: namespaceParameter,
-    status: choice("status", ["active"]).optional().meta({ description: "Leaves out names that have ended" }),
-    cursor: cursorParameter,
-    page_size: pageSize,
-  }),
+  query: searchQuery,
   needs: needsNames,
   answers: { 200: listAnswer, 404: notFoundAnswer },
   handle: (context: LookupContext) => async (call) => {
+    if (call.query.sort === "relevance") return relevant(context, call);
     const { lookup } = context;
-    const { q, match, namespace, status } = call.query;
+    const { q, match = "prefix", namespace, status } = call.query;
     const text = fragmentOf(q, match);
     const ofNamespace = inNamespace(lookup, namespace);
     return listPage(context, call, {
@@ -156,10 +169,31 @@ export const search = endpoint({
           ...(status === undefined ? [] : ["x.status = 'active'"]),
         ],
       }),
-      show: ({ row }) => listRow(lookup.places, row),
+      show: ({ row }) => searchRow(lookup.places, row),
     });
   },
 });
+
+async function relevant({ lookup }: LookupContext, { query: asked, current, request }: SearchCall) {
+  const { q, match, namespace, status, cursor, page_size: size } = asked;
+  if (match !== undefined) refuse("invalid_input", "match has no meaning with sort=relevance");
+  const text = fragmentOf(q, "prefix");
+  const list = JSON.stringify(["relevance", text, namespace, status]);
+  const rows = await readRelevant(
+    lookup,
+    {
+      text,
+      times: timesOf(lookup.places, current),
+      filters: [...inNamespace(lookup, namespace), ...(status === undefined ? [] : ["x.status = 'active'"])],
+      after: readCursor(cursor, list, relevanceTypes),
+      limit: size + 1,
+    },
+    request.raw.signal,
+  );
+  const { shown, page } = paged(rows, { cursor, size, next: (last: Listed) => cursorOf(list, last.after) });
+  const data = shown.map(({ row }) => searchRow(lookup.places, row));
+  return { status: 200 as const, body: { data, page, meta: asOf(current, lookup.hashOf) } };
+}
 
 // The text between the dots that stand for borders of labels, normalised.
 function fragmentOf(q: string, match: "prefix" | "contains"): string {

@@ -38,6 +38,7 @@ export const nameRecords = endpoint({
   description:
     "The asked keys, or all that were ever set. What only the chain knows is at `/api/resolve/records/{name}`.",
   envelope: lookupEnvelope,
+  hasTags: true,
   params: z.object({ name: z.string().meta({ example: "vitalik.eth" }) }),
   query: closedQuery({
     keys: textParameter("keys", 10_000)
@@ -75,10 +76,8 @@ export const nameRecords = endpoint({
       const known = keys ?? keysOf(row);
       const records = Object.fromEntries(known.sort().map((key) => [key, recordOf(row, key)]));
       const data = { namespace: row.namespace, resolver: row.resolver ?? null, records };
-      return {
-        status: 200,
-        body: { data, meta: { ...asOf(current, lookup.hashOf), source: "indexed" as const } },
-      };
+      const meta = { ...asOf(current, lookup.hashOf), source: "indexed" as const };
+      return { status: 200, body: { data, meta }, isCached: true };
     },
 });
 
@@ -131,6 +130,7 @@ export const addressPrimaryName = endpoint({
   description:
     "`indexed`: the claim, which is not checked forward. `verified`: the chain's answer, checked forward. Coin type 60.",
   envelope: lookupEnvelope,
+  hasTags: true,
   params: z.object({ address: addressParameter("address") }),
   query: closedQuery({
     coin_type: choice("coin_type", ["60"]).default("60"),
@@ -161,7 +161,8 @@ export const addressPrimaryName = endpoint({
         ...(source === "indexed" ? [] : [verified()]),
       ]);
       const data = { address, coin_type: 60, namespace: "ens", answers };
-      return { status: 200, body: { data, meta: asOf(current, lookup.hashOf) } };
+      const body = { data, meta: asOf(current, lookup.hashOf) };
+      return { status: 200, body, isCached: source === "indexed" };
 
       async function verified(): Promise<PrimaryAnswer> {
         try {

@@ -10,7 +10,10 @@ import { createNamesSource } from "../lookup/names-query.ts";
 import { placesOf } from "../lookup/places.ts";
 import type { Row } from "../lookup/rows.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
-import { addressNames, deadlineNames } from "./v1-addresses.ts";
+import { addressNames } from "./v1-addresses.ts";
+import { addressCalendar } from "./v1-calendar.ts";
+import { deadlineNames } from "./v1-deadlines.ts";
+import { events } from "./v1-events.ts";
 import { addressHistory, nameHistory } from "./v1-history.ts";
 import { lookup } from "./v1-lookup.ts";
 import { nameDetail, search, subnames } from "./v1-names.ts";
@@ -25,6 +28,7 @@ const [alice, bob, carol] = [1, 2, 3].map((digit) => `0x${String(digit).repeat(4
   string,
   string,
 ];
+const [dave, eve] = [`0x${"4".repeat(40)}`, `0x${"5".repeat(40)}`];
 const zero = `0x${"0".repeat(40)}`;
 const publicResolver = "0xf29100983e058b709f3d539b0c765937b804ac15";
 const now = 1_768_400_395;
@@ -217,6 +221,23 @@ beforeAll(async () => {
     value: "x",
     ...write,
   });
+  // Two short names of nobody else, and a claim on the root chain.
+  for (const name of ["rec.eth", "pl.eth"]) await store(name, { owner: dave });
+  const reverse = nodeOfName(`${dave.slice(2)}.addr.reverse`);
+  await store(`${dave.slice(2)}.addr.reverse`, { owner: dave, resolver: publicResolver });
+  await insert("domain_resolver_relations", {
+    chain_id: 1,
+    address: zero,
+    domain_id: reverse,
+    resolver: publicResolver,
+  });
+  await insert("resolver_records", {
+    id: `eip155:1:${publicResolver}/${reverse}`,
+    chain_id: 1,
+    address: publicResolver,
+    node: reverse,
+    name: "plain.eth",
+  });
   await insert("reverse_name_records", { address: bob, coin_type: 2_147_483_648, value: "records.eth" });
 });
 afterAll(() => client.close());
@@ -246,7 +267,9 @@ function open() {
       nameHistory,
       addressHistory,
       addressNames,
+      addressCalendar,
       deadlineNames,
+      events,
       search,
       lookupStatus,
       lookupNamespace,
@@ -455,6 +478,209 @@ test("subnames, search and deadlines", async () => {
   expect(namesOf(more.data)).toHaveLength(8);
 });
 
+describe("names as a person looks for them", () => {
+  const of = async (query: string) => namesOf((await get(`/v1/search?sort=relevance&${query}`)).data);
+  const cases: [string, string[]][] = [
+    ["q=wrapped", ["wrapped.eth", "wrappedgone.eth", "wrappedgrace.eth"]],
+    ["q=WRAPPED", ["wrapped.eth", "wrappedgone.eth", "wrappedgrace.eth"]],
+    ["q=wrapped&status=active", ["wrapped.eth"]],
+    ["q=wrapped.", ["wrapped.eth"]],
+    ["q=locked.wr", ["locked.wrapped.eth"]],
+    // The shortest of those whose label it is first, on all chains.
+    ["q=me", ["me.box", "me.base.eth", "me.linea.eth"]],
+    ["q=me&namespace=lineanames", ["me.linea.eth"]],
+    // Names that somebody claims are before shorter ones, not before the exact one.
+    ["q=r", ["records.eth", "rec.eth"]],
+    ["q=rec", ["rec.eth", "records.eth"]],
+    ["q=p", ["plain.eth", "pl.eth"]],
+    // A letter left out, added, replaced, swapped.
+    ["q=plan", ["plain.eth"]],
+    ["q=plaiin", ["plain.eth"]],
+    ["q=plein", ["plain.eth"]],
+    ["q=palin", ["plain.eth"]],
+    ["q=palin.et", ["plain.eth"]],
+    ["q=palin.base", []],
+    ["q=palni", []],
+    ["q=nothing", []],
+  ];
+  test.each(cases)("%s", async (query, expected) => {
+    expect(await of(query)).toEqual(expected);
+  });
+
+  test("in pages without gaps", async () => {
+    const found: string[] = [];
+    let next = "";
+    do {
+      const { data, page } = await get(`/v1/search?sort=relevance&q=wrapped&page_size=1${next}`);
+      found.push(...namesOf(data));
+      next = page.has_more ? `&cursor=${page.next_cursor}` : "";
+    } while (next !== "");
+    expect(found).toEqual(["wrapped.eth", "wrappedgone.eth", "wrappedgrace.eth"]);
+    const { page } = await get("/v1/search?sort=relevance&q=wrapped&page_size=1");
+    const other = await get(`/v1/search?sort=relevance&q=me&cursor=${page.next_cursor}`);
+    expect(other.error.message).toMatch(/^cursor belongs to another list/);
+  });
+
+  const faults: [string, RegExp][] = [
+    ["?q=a&sort=best", /^sort must be one of name, relevance/],
+    ["?q=a&sort=relevance&match=prefix", /^match has no meaning/],
+    ["?q=&sort=relevance", /^q is missing/],
+    ["?q=a..b&sort=relevance", /^The name is invalid/],
+    ["?q=a&srot=relevance", /did you mean sort\?/],
+  ];
+  test.each(faults)("%s is refused", async (query, message) => {
+    const { status, error } = await get(`/v1/search${query}`);
+    expect([status, error.message]).toEqual([400, expect.stringMatching(message)]);
+  });
+});
+
+describe("deadlines", () => {
+  const soon = iso(later);
+  const of = async (query: string) => {
+    const { data, page } = await get(`/v1/names?namespace=ens&${query}`);
+    return { names: namesOf(data), data, page };
+  };
+
+  test("windows, each row with the number of its own, in the order of the deadline and then of names", async () => {
+    const windows = `expires_window=${later}..${later + 1}&expires_window=${inGrace}..${inGrace + 1}`;
+    const { data } = await of(windows);
+    expect(data.map(({ name, expires_window_index }) => [name, expires_window_index])).toEqual([
+      ["grace.eth", 1],
+      ["wrappedgrace.eth", 1],
+      ["anew.eth", 0],
+      ["locked.wrapped.eth", 0],
+      ["plain.eth", 0],
+      ["records.eth", 0],
+      ["wrapped.eth", 0],
+    ]);
+    // Equal deadlines stay in the order of names.
+    expect((await of(`${windows}&order=desc`)).names).toEqual([
+      "anew.eth",
+      "locked.wrapped.eth",
+      "plain.eth",
+      "records.eth",
+      "wrapped.eth",
+      "grace.eth",
+      "wrappedgrace.eth",
+    ]);
+    for (const order of ["asc", "desc"]) {
+      const whole = await of(`${windows}&order=${order}`);
+      const found: string[] = [];
+      let next = "";
+      do {
+        const { names, page } = await of(`${windows}&order=${order}&page_size=2${next}`);
+        found.push(...names);
+        next = page.has_more ? `&cursor=${page.next_cursor}` : "";
+      } while (next !== "");
+      expect(found).toEqual(whole.names);
+    }
+    const ends = await of(`grace_ends_window=${later + grace}..${later + grace + 1}&sort=grace_ends_at`);
+    expect(ends.names).toEqual(["anew.eth", "plain.eth", "records.eth", "wrapped.eth"]);
+    expect(ends.data[0]?.grace_ends_window_index).toBe(0);
+  });
+
+  test("times of RFC 3339, parents and authorities", async () => {
+    expect((await of(`expires_after=${soon}&parent=wrapped.eth`)).names).toEqual(["locked.wrapped.eth"]);
+    expect((await of(`expires_after=${soon}&authority=ens_v1`)).names).toHaveLength(5);
+    expect((await of(`expires_after=${soon}&authority=ens_v0`)).names).toEqual([]);
+    const onBase = await get(`/v1/names?namespace=basenames&expires_before=${now}&authority=ens_v1`);
+    expect(onBase.data).toEqual([]);
+  });
+});
+
+function iso(seconds: number) {
+  return new Date(seconds * 1_000).toISOString().replace(".000", "");
+}
+
+describe("the calendar of an address", () => {
+  const read = async (address: string, query = "", headers: Record<string, string> = {}) => {
+    const response = await open().fetch(`/v1/addresses/${address}/calendar.ics${query}`, { headers });
+    return { response, text: await response.text() };
+  };
+  const compact = (seconds: number) => iso(seconds).replaceAll(/[-:]/g, "");
+  // RFC 5545, 3.1: a line that begins with a blank goes on.
+  const unfolded = (text: string) => text.replaceAll("\r\n ", "").split("\r\n");
+  const summaries = (text: string) => unfolded(text).filter((line) => line.startsWith("SUMMARY:"));
+
+  test("has expiry and end of grace of what it owns, with alarms", async () => {
+    const { response, text } = await read(alice);
+    expect(response.headers.get("content-type")).toBe("text/calendar; charset=utf-8");
+    expect(summaries(text)).toEqual([
+      "SUMMARY:Grace period of grace.eth ends",
+      "SUMMARY:Grace period of me.base.eth ends",
+      "SUMMARY:Grace period of wrappedgrace.eth ends",
+      "SUMMARY:plain.eth expires",
+      "SUMMARY:Grace period of plain.eth ends",
+      "SUMMARY:wrapped.eth expires",
+      "SUMMARY:Grace period of wrapped.eth ends",
+    ]);
+    const lines = unfolded(text);
+    expect(lines.slice(0, 2)).toEqual(["BEGIN:VCALENDAR", "VERSION:2.0"]);
+    const at = lines.indexOf("SUMMARY:plain.eth expires");
+    const event = lines.slice(lines.lastIndexOf("BEGIN:VEVENT", at), lines.indexOf("END:VEVENT", at));
+    expect(event).toContain(`DTSTART:${compact(later)}`);
+    expect(event).toContain(`UID:1-${nodeOfName("plain.eth")}-expires`);
+    expect(event.filter((line) => line.startsWith("TRIGGER"))).toEqual([
+      "TRIGGER:-P30D",
+      "TRIGGER:-P7D",
+      "TRIGGER:-P1D",
+    ]);
+    expect((text.match(/BEGIN:VALARM/g) ?? []).length).toBe(3 * 7);
+    for (const line of text.split("\r\n")) expect(Buffer.byteLength(line)).toBeLessThanOrEqual(75);
+  });
+
+  test("by role, namespace and days of alarms", async () => {
+    expect(summaries((await read(bob)).text)).toEqual([
+      "SUMMARY:anew.eth expires",
+      "SUMMARY:Grace period of anew.eth ends",
+      "SUMMARY:locked.wrapped.eth expires",
+      "SUMMARY:records.eth expires",
+      "SUMMARY:Grace period of records.eth ends",
+    ]);
+    expect(summaries((await read(bob, "?relation=manager&namespace=basenames")).text)).toEqual([
+      "SUMMARY:Grace period of me.base.eth ends",
+    ]);
+    const { text } = await read(alice, "?namespace=basenames&alarms=2");
+    expect(unfolded(text).filter((line) => line.startsWith("TRIGGER"))).toEqual(["TRIGGER:-P2D"]);
+    expect((await read(dave)).text).toContain("END:VCALENDAR");
+  });
+
+  test("a name with line breaks, or a long one, adds no line of its own", async () => {
+    const evil = "a\r\nEND:VEVENT\r\nBEGIN:VEVENT;,\\\u202e.eth";
+    await store(evil, { owner: eve, lease: { holder: eve, expires: later } });
+    await store(`${"é".repeat(3_000)}.eth`, { owner: eve, lease: { holder: eve, expires: later } });
+    const { text } = await read(eve);
+    expect(text.split("\r\n").filter((line) => line === "BEGIN:VEVENT")).toHaveLength(4);
+    expect(text.split("\r\n").filter((line) => line === "END:VEVENT")).toHaveLength(4);
+    expect(text).not.toContain("\u202e");
+    expect(text.replaceAll("\r\n", "")).not.toMatch(/[\r\n]/);
+    for (const line of text.split("\r\n")) expect(Buffer.byteLength(line)).toBeLessThanOrEqual(75);
+    expect(summaries(text).join("")).toContain("SUMMARY:a\ufffd\ufffdEND:VEVENT");
+  });
+});
+
+test("names, records, claims and calendars are sent again only if they have changed", async () => {
+  const paths = [
+    "/v1/names/plain.eth",
+    "/v1/names/records.eth/records",
+    `/v1/addresses/${alice}/calendar.ics`,
+  ];
+  for (const path of paths) {
+    const ask = (headers: Record<string, string>) => open().fetch(path, { headers });
+    const first = await ask({});
+    const tag = first.headers.get("etag") ?? "";
+    expect([first.status, first.headers.get("cache-control"), tag]).toEqual([
+      200,
+      "public, max-age=12, stale-while-revalidate=48",
+      expect.stringMatching(/^W\/"[\w-]+"$/),
+    ]);
+    const again = await ask({ "if-none-match": `"other", ${tag}` });
+    expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", tag]);
+    expect((await ask({ "if-none-match": '"other"' })).status).toBe(200);
+  }
+  expect((await open().fetch("/v1/search?q=plain")).headers.get("etag")).toBeNull();
+});
+
 test("a lookup answers each input in its place", async () => {
   const { data } = await post({
     inputs: [
@@ -509,8 +735,46 @@ test("bad input names the fault", async () => {
     [
       "/v1/names?namespace=ens",
       400,
-      "Give expires_after or expires_before, or grace_ends_after or grace_ends_before",
+      "Give expires_after or expires_before, or expires_window, or the same of grace_ends",
     ],
+    [
+      "/v1/names?namespace=ens&expires_window=1..2&grace_ends_after=1",
+      400,
+      "Give expires_after or expires_before, or expires_window, or the same of grace_ends",
+    ],
+    [
+      "/v1/names?namespace=ens&expires_window=1..5&expires_window=4..9",
+      400,
+      "expires_window must be <from>..<to>, at most 32 times, none within another",
+    ],
+    [
+      "/v1/names?namespace=ens&expires_window=5..1",
+      400,
+      "expires_window must be <from>..<to>, at most 32 times, none within another",
+    ],
+    [
+      `/v1/names?namespace=ens${Array.from({ length: 33 }, (_, i) => `&expires_window=${2 * i}..${2 * i + 1}`).join("")}`,
+      400,
+      "expires_window must be <from>..<to>, at most 32 times, none within another",
+    ],
+    [
+      "/v1/names?namespace=ens&expires_after=1&sort=grace_ends_at",
+      400,
+      "sort must be the deadline that the window is of",
+    ],
+    [
+      "/v1/names?namespace=ens&expires_after=1e9",
+      400,
+      "expires_after must be Unix seconds or a time of RFC 3339, such as 2026-01-31T12:00:00Z",
+    ],
+    ["/v1/names?namespce=ens&expires_after=1", 400, 'Unknown parameter "namespce": did you mean namespace?'],
+    [
+      "/v1/names?namespace=ens&expires_after=1&authority=ens_v9",
+      400,
+      "authority must be some of ens_v0, ens_v1, ens_v2 with commas between",
+    ],
+    [`/v1/addresses/${alice}/calendar.ics?alarms=0`, 400, "alarms must be at most 5 numbers from 1 to 365"],
+    [`/v1/addresses/${alice}/calendar.ics?alarm=1`, 400, 'Unknown parameter "alarm": did you mean alarms?'],
   ];
   for (const [path, status, message] of cases) {
     const found = await get(path);
@@ -575,6 +839,286 @@ test("the history of a name, its release included, in pages", async () => {
   expect((ofAlice.data as unknown as { id: string }[]).map(({ id }) => id)).toEqual(
     entries.slice(-2).map(({ id }) => id),
   );
+});
+
+describe("what happened to all names", () => {
+  type Entry = Record<"id" | "type" | "namespace" | "registration_id" | "kind", string> & {
+    chain_id: number;
+    data: Record<string, unknown>;
+  };
+  const ask = async (query: string) => {
+    const { data, page } = await get(`/v1/events${query}`);
+    return { entries: data as unknown as Entry[], page };
+  };
+  const kinds = async (query: string) => (await ask(`${query}&include=raw`)).entries.map(({ kind }) => kind);
+
+  test("newest first, in pages without gaps, each entry the one that histories have", async () => {
+    const { entries } = await ask("?include=raw,data");
+    expect(entries.map(({ kind }) => kind)).toEqual([
+      "TextChanged",
+      "MulticoinAddrChanged",
+      "NameRegistered",
+      "NewOwner",
+    ]);
+    expect(entries[0]).toMatchObject({ namespace: "ens", chain_id: 1, registration_id: null });
+    expect(entries[2]?.registration_id).toBe(`1-${nodeOfName("gone.eth")}-1700000000`);
+    expect(entries[0]).toMatchObject({ contract_address: publicResolver });
+    for (const order of ["asc", "desc"]) {
+      const found: string[] = [];
+      let next = "";
+      do {
+        const { entries, page } = await ask(`?order=${order}&page_size=1${next}`);
+        found.push(...entries.map(({ id }) => id));
+        next = page.has_more ? `&cursor=${page.next_cursor}` : "";
+      } while (next !== "");
+      const all = entries.map(({ id }) => id);
+      expect(found).toEqual(order === "desc" ? all : all.reverse());
+    }
+    const { data } = await get("/v1/names/gone.eth/history?exclude_type=release");
+    expect((data as unknown as Entry[]).map(({ id }) => id)).toEqual(entries.map(({ id }) => id));
+  });
+
+  const registration = `1-${nodeOfName("gone.eth")}-1700000000`;
+  const cases: [string, string[]][] = [
+    ["?type=record", ["TextChanged", "MulticoinAddrChanged"]],
+    ["?exclude_type=record,authority", ["NameRegistered"]],
+    ["?kind=NewOwner,TextChanged", ["TextChanged", "NewOwner"]],
+    ["?record_key=addr:60", ["MulticoinAddrChanged"]],
+    ["?record_key=text:url", ["TextChanged"]],
+    ["?record_key=text:avatar", []],
+    ["?from_timestamp=2023-11-14T22:15:00Z", ["TextChanged", "MulticoinAddrChanged"]],
+    ["?to_timestamp=1700000099", ["NameRegistered", "NewOwner"]],
+    ["?name=gone.eth&type=release,registration", ["Release", "NameRegistered"]],
+    ["?name=plain.eth", []],
+    [`?address=${alice}`, ["NameRegistered", "NewOwner"]],
+    [`?address=${alice}&name=gone.eth&type=authority`, ["NewOwner"]],
+    [`?address=${bob}&name=gone.eth`, []],
+    [`?resolver=1:${publicResolver}`, ["TextChanged", "MulticoinAddrChanged"]],
+    [`?resolver=1:${publicResolver}&name=gone.eth`, ["TextChanged", "MulticoinAddrChanged"]],
+    [`?resolver=8453:${publicResolver}`, []],
+    [`?resolver=1:${alice}`, []],
+    [`?registration_id=${registration}&exclude_type=record`, ["Release", "NameRegistered", "NewOwner"]],
+    [`?registration_id=1-${nodeOfName("gone.eth")}-1700000001&type=registration`, []],
+    [`?registration_id=8453-${nodeOfName("gone.eth")}-1700000000`, []],
+    [`?registration_id=1-${nodeOfName("gone.eth")}-wrapper`, []],
+    ["?namespace=ens&from_block=100&to_block=100&type=authority", ["NewOwner"]],
+    ["?namespace=ens&from_block=101&type=authority", []],
+    ["?namespace=basenames", []],
+  ];
+  test.each(cases)("%s", async (query, expected) => {
+    expect(await kinds(query)).toEqual(expected);
+  });
+
+  test("entries of a name or a registration are counted, others on request", async () => {
+    expect((await ask("")).page.total_count).toBeNull();
+    expect((await ask("?include=total_count&page_size=1")).page.total_count).toBe(4);
+    expect((await ask("?name=gone.eth&page_size=1")).page.total_count).toBe(5);
+  });
+
+  const faults: [string, number, RegExp][] = [
+    ["?typ=record", 400, /Unknown parameter "typ": did you mean type\?/],
+    ["?type=sale", 400, /^type must be some of registration/],
+    ["?type=release", 400, /^type=release needs name/],
+    ["?kind=Sale", 400, /^kind must be some of/],
+    ["?record_key=dns:a", 400, /^record_key must be/],
+    ["?from_timestamp=yesterday", 400, /^from_timestamp must be Unix seconds or/],
+    ["?from_timestamp=2026-02-30T00:00:00Z", 400, /^from_timestamp must be/],
+    ["?from_block=1", 400, /^from_block and to_block need a namespace/],
+    ["?from_block=x&namespace=ens", 400, /^from_block must be/],
+    ["?resolver=0x12", 400, /^resolver must be <chain id>:<address>/],
+    ["?registration_id=7", 400, /^registration_id must be/],
+    ["?address=0x12", 400, /^address must be/],
+    ["?name=a..eth", 400, /^The name is invalid/],
+    ["?namespace=ons", 404, /^The namespace "ons" is not indexed/],
+    ["?include=all", 400, /^include must be some of data, raw, total_count/],
+    ["?include=data&include=raw", 400, /^include must be given once/],
+    [`?name=${"%00"}`, 400, /^name must not hold NUL/],
+  ];
+  test.each(faults)("%s is refused", async (query, status, message) => {
+    const found = await get(`/v1/events${query}`);
+    expect([found.status, found.error.message]).toEqual([status, expect.stringMatching(message)]);
+  });
+});
+
+describe("the members of rows, by the tables of the format", () => {
+  const identity = ["name", "display_name", "namespace", "namehash"];
+  const dates = ["expires_at", "grace_ends_at", "expires_at_reason"];
+  const life = ["owner", "manager", "registered_at", "created_at", ...dates, "authority", "ens_v1"];
+  const located = ["chain_id", "network"];
+  const detail = [
+    ...["status", ...life, ...located, "lapsed_registration", "migrated_at", "registration_id", "token_id"],
+    ...[
+      "resolver",
+      "subregistry",
+      "records",
+      "primary_address",
+      "primary_name",
+      "subname_count",
+      "record_count",
+    ],
+    ...["unresolvable_reason", "resolution_unsupported_reason", "unsupported_reason", "failure_reason"],
+    "unsupported_fields",
+  ];
+  const reverse = ["is_primary", "relations", "resolution", "resolutions"];
+  // What this API adds, in any row.
+  const ours = ["in_grace", "wrapper"];
+  const feed = ["status", ...dates, "ens_v1", "lapsed_registration", "subregistry", ...located, ...reverse];
+  type Members = { required: string[]; optional: string[] };
+  const ofDetail = { required: [...identity, "read_status"], optional: detail };
+  const ofLookup = { required: ofDetail.required, optional: [...detail, ...reverse] };
+  const ofFeed = { required: ofDetail.required, optional: feed };
+  const ofSearch = { required: [...identity, "status"], optional: life };
+  const ofList = {
+    required: ofSearch.required,
+    optional: [...life, "lapsed_registration", "expires_window_index"],
+  };
+  const ofSubname = {
+    required: ofSearch.required,
+    optional: [...life, "labelhash", "subname_count", "subregistry"],
+  };
+  const ofAddress = {
+    required: [...ofSearch.required, "relations", "is_primary"],
+    optional: [
+      ...life,
+      "lapsed_registration",
+      "permission_resource_id",
+      "record_count",
+      "subname_count",
+      "resolution",
+    ],
+  };
+  const wrapperMembers = ["wrapper_state", "wrapper_fuses", "wrapper_expires_at"];
+
+  const all = [
+    ...[
+      "plain.eth",
+      "grace.eth",
+      "gone.eth",
+      "wrapped.eth",
+      "wrappedgrace.eth",
+      "wrappedgone.eth",
+      "anew.eth",
+    ],
+    ...[
+      "sub.wrapped.eth",
+      "locked.wrapped.eth",
+      "lapsed.wrapped.eth",
+      "moved.wrapped.eth",
+      "child.plain.eth",
+    ],
+    ...["ownerless.plain.eth", "old.eth", "me.base.eth", "me.linea.eth", "me.box", "records.eth"],
+  ];
+  const rowsOf = async (path: string, headers: Record<string, string>) => {
+    const body = (await (await open().fetch(path, { headers })).json()) as Body;
+    return [body.data].flat() as unknown as Record<string, unknown>[];
+  };
+  const lookedUp = async (profile: string, headers: Record<string, string>) => {
+    const inputs = [...all.map((name) => ({ name })), ...[alice, bob, carol].map((address) => ({ address }))];
+    const init = { method: "POST", body: JSON.stringify({ inputs, profile }), headers };
+    const { data } = (await (await open().fetch("/v1/lookup", init)).json()) as { data: Result[] };
+    expect(data.every(({ status }) => status === "ok")).toBe(true);
+    return data.flatMap(({ record, records }) =>
+      [record, records].flat().filter(Boolean),
+    ) as unknown as Record<string, unknown>[];
+  };
+  const kinds: [string, Members, (headers: Record<string, string>) => Promise<Record<string, unknown>[]>][] =
+    [
+      [
+        "a name",
+        ofDetail,
+        async (headers) =>
+          (await Promise.all(all.map((name) => rowsOf(`/v1/names/${name}`, headers)))).flat(),
+      ],
+      ["a lookup in detail", ofLookup, (headers) => lookedUp("detail", headers)],
+      ["a lookup for a feed", ofFeed, (headers) => lookedUp("feed", headers)],
+      ["a search", ofSearch, (headers) => rowsOf("/v1/search?q=e&match=contains&page_size=200", headers)],
+      [
+        "a search by relevance",
+        ofSearch,
+        (headers) => rowsOf("/v1/search?q=wrapped&sort=relevance", headers),
+      ],
+      [
+        "deadlines",
+        ofList,
+        (headers) => rowsOf(`/v1/names?namespace=ens&expires_window=1..${later + 1}`, headers),
+      ],
+      ["subnames", ofSubname, (headers) => rowsOf("/v1/names/wrapped.eth/subnames", headers)],
+      ["names of an address", ofAddress, (headers) => rowsOf(`/v1/addresses/${alice}/names`, headers)],
+      [
+        "lost names",
+        ofAddress,
+        (headers) => rowsOf(`/v1/addresses/${alice}/names?relation=former_owner`, headers),
+      ],
+    ];
+
+  const check = (row: Record<string, unknown>, { required, optional }: Members) => {
+    expect(Object.keys(row)).toEqual(expect.arrayContaining(required));
+    const known = [...required, ...optional, ...ours];
+    expect(Object.keys(row).filter((key) => !known.includes(key))).toEqual([]);
+    // A date that is null says why; a name of ENSv1 has what ENSv1 says of it.
+    expect("expires_at_reason" in row).toBe(row["expires_at"] === null);
+    const { ens_v1: first } = row as { ens_v1?: Record<string, unknown> };
+    if (!first) return;
+    expect(Object.keys(first)).toEqual(expect.arrayContaining(["expires_at", "resolver"]));
+    const others = Object.keys(first).filter(
+      (key) => !["expires_at", "resolver", ...wrapperMembers].includes(key),
+    );
+    expect(others).toEqual([]);
+  };
+
+  test.each(kinds)("%s", async (_, members, read) => {
+    const rows = await read({});
+    expect(rows.length).toBeGreaterThan(0);
+    for (const row of rows) check(row, members);
+  });
+
+  // Result in `status`, life in `registration_status`, which a feed does not have.
+  test.each(kinds)("%s, in the words of g2", async (kind, { required, optional }, read) => {
+    const isFeed = kind.endsWith("feed");
+    const hasResult = required.includes("read_status");
+    const members = {
+      required: [
+        ...required.filter((key) => key !== "read_status" && key !== "status"),
+        hasResult ? "status" : "registration_status",
+      ],
+      optional: [...optional.filter((key) => key !== "status"), ...(isFeed ? [] : ["registration_status"])],
+    };
+    const rows = await read({ "x-words": "g2" });
+    expect(rows.length).toBeGreaterThan(0);
+    for (const row of rows) {
+      check(row, members);
+      if (hasResult) expect(row["status"]).toBe("ok");
+    }
+  });
+
+  const words: [string, string, string | undefined][] = [
+    ["plain.eth", "active", undefined],
+    ["grace.eth", "active", undefined],
+    ["gone.eth", "released", undefined],
+    ["wrapped.eth", "wrapped", "emancipated"],
+    // Wrapped also in its grace period.
+    ["wrappedgrace.eth", "wrapped", "emancipated"],
+    ["wrappedgone.eth", "released", undefined],
+    ["sub.wrapped.eth", "wrapped", "wrapped"],
+    ["locked.wrapped.eth", "wrapped", "locked"],
+    ["child.plain.eth", "unregistered", undefined],
+    ["ownerless.plain.eth", "unregistered", undefined],
+    ["me.base.eth", "active", undefined],
+    ["me.linea.eth", "wrapped", undefined],
+  ];
+  test.each(words)("in g2 %s is %s", async (name, word, state) => {
+    const [row] = await rowsOf(`/v1/names/${name}`, { "x-words": "g2" });
+    const { registration_status, ens_v1 } = row as unknown as Row;
+    expect([registration_status, ens_v1?.wrapper_state]).toEqual([word, state]);
+  });
+
+  test("other words are refused", async () => {
+    const response = await open().fetch("/v1/names/plain.eth", { headers: { "x-words": "g9" } });
+    expect([response.status, ((await response.json()) as Body).error.message]).toEqual([
+      400,
+      "x-words must be g2 or g3",
+    ]);
+  });
 });
 
 test("records by key", async () => {

@@ -1,9 +1,10 @@
 import { z } from "zod/v4";
-import { isNear } from "../../config/datasources-file.ts";
+import { distanceOf } from "../../config/datasources-file.ts";
 import { nodeOfName } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
 import { ApiError, type CodedError, type Envelope, envelope } from "../rest/errors.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
+import { inWords, wordsHeader } from "./words.ts";
 
 // The wire format of the REST API that ENS's own applications read (docs/lookup.md): names of fields, codes, cursors, limits.
 
@@ -49,10 +50,13 @@ export const lookupEnvelope: Envelope = {
     return { error: { ...error, code: ofReason[reason], details: {} } };
   }),
   failure: coded("internal_error", "Internal Server Error"),
+  reshape: (body, headers) =>
+    inWords(body, headers) ?? refuse("invalid_input", `${wordsHeader} must be g2 or g3`),
   invalid: {
     schema: errorSchema,
     body: ({ issues }) => {
-      const [first] = issues;
+      // A misspelt parameter may also be a missing one.
+      const first = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
       const field = first === undefined ? "" : first.path.join(".");
       const message = first?.message ?? "Invalid input";
       return coded("invalid_input", message, field === "" ? {} : { field });
@@ -73,13 +77,41 @@ export function closedQuery<T extends z.core.$ZodLooseShape>(shape: T) {
     error: (issue) => {
       if (issue.code !== "unrecognized_keys") return undefined;
       const [name = ""] = issue.keys as string[];
-      const near =
-        known.find((other) => isNear(name, other)) ??
-        known.find((other) => other.startsWith(name.slice(0, 3)));
+      const near = nearestOf(name.slice(0, 60), known);
       const hint = near === undefined ? `known are ${known.join(", ") || "none"}` : `did you mean ${near}?`;
       return `Unknown parameter ${JSON.stringify(name.slice(0, 60))}: ${hint}`;
     },
   });
+}
+
+// Half of the letters may differ; else one with the same beginning.
+function nearestOf(name: string, known: readonly string[]): string | undefined {
+  const [nearest] = known
+    .map((other) => ({ other, distance: distanceOf(name.toLowerCase(), other) }))
+    .filter(({ other, distance }) => distance <= Math.max(name.length, other.length) / 2)
+    .sort((a, b) => a.distance - b.distance);
+  return nearest?.other ?? known.find((other) => other.startsWith(name.slice(0, 3)));
+}
+
+/** A point in time: Unix seconds, or RFC 3339 with at most nine digits of a fraction. Read as seconds, perhaps with a fraction. */
+export const timeParameter = (name: string) =>
+  z
+    .string({ error: `${name} must be given once` })
+    .transform((text) => readTime(text) ?? Number.NaN)
+    .refine((time) => Number.isFinite(time), {
+      error: `${name} must be Unix seconds or a time of RFC 3339, such as 2026-01-31T12:00:00Z`,
+    });
+
+// The day is checked: JavaScript takes 30 February for 2 March.
+const rfc3339 = /^(\d{4}-\d\d-(\d\d))T\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/i;
+
+/** Seconds of a time in one of the forms of `timeParameter`; undefined for anything else. */
+export function readTime(text: string): number | undefined {
+  if (/^-?\d{1,15}$/.test(text)) return Number(text);
+  const [, date, day, fraction = ""] = rfc3339.exec(text) ?? [];
+  if (date === undefined || new Date(`${date}T00:00:00Z`).getUTCDate() !== Number(day)) return undefined;
+  const seconds = Date.parse(text.replace(fraction, "").toUpperCase()) / 1_000;
+  return Number.isFinite(seconds) ? seconds + Number(`0${fraction}`) : undefined;
 }
 
 const mostOfPage = 200;

@@ -5,14 +5,14 @@ import type { Place } from "./places.ts";
 // Names of ENSv2 among those of the first generation: where rows of names come from, and what is in force (docs/names.md).
 
 const columns =
-  "id, name, labelhash, parent_id, owner_id, registrant_id, wrapped_owner_id, resolver_id, resolved_address_id, created_at, is_migrated";
+  "id, name, label_name, labelhash, parent_id, owner_id, registrant_id, wrapped_owner_id, resolver_id, resolved_address_id, created_at, is_migrated";
 const noText = 'NULL::text COLLATE "C"';
 
 // Of names that both have, the row of the first counts; what is in force is joined to it.
 const ofFirst = `SELECT ${columns}, ${noText} AS registry FROM domain`;
 const ofSecond = ({
   chainId,
-}: WalkContracts) => `SELECT v.id, v.name, v.labelhash, v.parent_id, v.owner_id, v.owner_id, ${noText}, v.resolver_id,
+}: WalkContracts) => `SELECT v.id, v.name, v.label_name, v.labelhash, v.parent_id, v.owner_id, v.owner_id, ${noText}, v.resolver_id,
   ${noText}, v.created_at, true, v.registry FROM v2_domains v WHERE v.chain_id = ${chainId} AND NOT EXISTS (SELECT FROM domain o WHERE o.id = v.id)`;
 
 /** The contracts of ENSv2 on the root chain; undefined where it is not indexed. */

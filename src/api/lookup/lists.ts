@@ -56,21 +56,38 @@ export const choice = <const T extends readonly [string, ...string[]]>(name: str
 /** A parameter with any text. */
 export const textParameter = (name: string, most: number) =>
   z
-    .string({ error: `${name} must be given once` })
-    .max(most, { error: `${name} has more than ${most} characters` });
+    .string({
+      error: ({ input }) => (input === undefined ? `${name} is missing` : `${name} must be given once`),
+    })
+    .max(most, { error: `${name} has more than ${most} characters` })
+    .refine((text) => !text.includes("\0"), { error: `${name} must not hold NUL` });
+
+/** A parameter with some of a few values, with commas between. */
+export const wordsParameter = <const T extends readonly [string, ...string[]]>(name: string, values: T) =>
+  textParameter(name, 1_000)
+    .transform((text) => text.split(","))
+    .pipe(
+      z.array(z.enum(values, { error: `${name} must be some of ${values.join(", ")} with commas between` })),
+    );
 
 /** The parameter that picks a namespace. */
 export const namespaceParameter = textParameter("namespace", 60)
   .optional()
   .meta({ description: "`ens`, `basenames`, `lineanames` or `threedns`" });
 
-/** The condition that names are of a namespace. Refuses one that is not indexed. */
-export function inNamespace({ places }: NamesSource, namespace: string | undefined): string[] {
+/** The places of a namespace; without one none. Refuses one that is not indexed. */
+export function placesIn({ places }: NamesSource, namespace: string | undefined) {
   if (namespace === undefined) return [];
-  const ofIt = places.flatMap((place, at) => (place.namespace === namespace ? [at + 1] : []));
-  if (ofIt.length > 0) return [`p.place IN (${ofIt.join(", ")})`];
+  const ofIt = places.filter((place) => place.namespace === namespace);
+  if (ofIt.length > 0) return ofIt;
   const known = [...new Set(places.map((place) => place.namespace))].join(", ");
   return refuse("not_found", `The namespace ${JSON.stringify(namespace)} is not indexed; indexed: ${known}`);
+}
+
+/** The condition that names are of a namespace. Refuses one that is not indexed. */
+export function inNamespace(source: NamesSource, namespace: string | undefined): string[] {
+  const ofIt = placesIn(source, namespace).map((place) => source.places.indexOf(place) + 1);
+  return ofIt.length === 0 ? [] : [`p.place IN (${ofIt.join(", ")})`];
 }
 
 /** A name that a path or parameter gives. Refuses one that cannot be normalised. */
@@ -99,9 +116,6 @@ type List = {
   mostCounted?: number;
   show: (one: Listed) => Row;
 };
-
-// Two sizes, so that few statements are planned.
-const _limitFor = (size: number) => (size <= 50 ? 51 : 201);
 
 /** A page of a list, with one statement, and one more for its total. */
 export async function listPage(

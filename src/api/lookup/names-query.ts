@@ -41,9 +41,9 @@ export type Binder = ReturnType<typeof binder>;
 
 /**
  * What rows are sorted by: SQL of a value that is never null, and its type. `plus` is added where branches are compared, so that each
- * can be read in the order of its index.
+ * can be read in the order of its index. `isAscending`: whatever the order of the list; only keys after the first.
  */
-export type SortKey = { sql: string; type: SortType; plus?: number };
+export type SortKey = { sql: string; type: SortType; plus?: number; isAscending?: boolean };
 
 const hasName = "d.name <> ''";
 
@@ -73,24 +73,34 @@ export type ListOptions = {
 export function listSql(places: readonly Place[], options: ListOptions): string {
   const { branches, filters, after, isDescending, limit, extra = {} } = options;
   const joins = nameJoins(places);
-  const direction = isDescending ? " DESC" : "";
+  const directed = ({ isAscending }: SortKey, sql: string) =>
+    isDescending && !isAscending ? `${sql} DESC` : sql;
   const parts = branches.map(({ from, where, order }) => {
-    const sorted = order.map(({ sql }) => sql);
-    const start = after
-      ?.map((place, at) => `${place}::${order[at]?.type}${order[at]?.plus ? ` - ${order[at].plus}` : ""}`)
-      .join(", ");
-    const beyond = start && `(${sorted.join(", ")}) ${isDescending ? "<" : ">"} (${start})`;
+    const beyond = after && beyondSql(order, after, isDescending);
     const conditions = [where, hasName, ...(beyond ? [beyond] : []), ...filters.map(opaque)].join(" AND ");
     const keys = order.map(({ sql, plus }, at) => `${sql}${plus ? ` + ${plus}` : ""} AS k${at}`).join(", ");
     return `(SELECT d.id, ${keys} FROM ${from}${joins} WHERE ${conditions}
-ORDER BY ${sorted.map((key) => `${key}${direction}`).join(", ")} LIMIT ${limit})`;
+ORDER BY ${order.map((key) => directed(key, key.sql)).join(", ")} LIMIT ${limit})`;
   });
-  const keys = branches[0]?.order.map((_, at) => `f.k${at}`) ?? [];
+  const sorted = branches[0]?.order ?? [];
+  const keys = sorted.map((_, at) => `f.k${at}`);
   const more = Object.entries(extra).map(([name, sql]) => `, '${name}', ${sql}`);
   return `SELECT coalesce(json_agg(found), '[]')::text FROM (
 SELECT json_build_object('row', ${nameJson(places)}, 'after', json_build_array(${keys.map((key) => `${key}::text`).join(", ")})${more.join("")}) AS found
 FROM (${parts.join("\nUNION\n")}) f JOIN ${allNames(places)} ON d.id = f.id${joins}
-ORDER BY ${keys.map((key) => `${key}${direction}`).join(", ")} LIMIT ${limit}) listed`;
+ORDER BY ${sorted.map((key, at) => directed(key, `f.k${at}`)).join(", ")} LIMIT ${limit}) listed`;
+}
+
+// Rows after the given values, in a form of which the first key's index reads only those.
+function beyondSql(order: readonly SortKey[], after: readonly string[], isDescending: boolean): string {
+  const start = after.map(
+    (place, at) => `${place}::${order[at]?.type}${order[at]?.plus ? ` - ${order[at].plus}` : ""}`,
+  );
+  const [first = "", ...others] = order.map(({ sql }) => sql);
+  if (!isDescending || !order[1]?.isAscending)
+    return `(${[first, ...others].join(", ")}) ${isDescending ? "<" : ">"} (${start.join(", ")})`;
+  const ties = `(${others.join(", ")}) > (${start.slice(1).join(", ")})`;
+  return `${first} <= ${start[0]} AND (${first} < ${start[0]} OR ${ties})`;
 }
 
 /** Branches of all names under a condition, in an order. */

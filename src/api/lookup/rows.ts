@@ -60,7 +60,14 @@ export const rowSchema = z.strictObject({
   namespace: z.string(),
   namehash: hashSchema,
   read_status: z.enum(["ok"]).optional(),
-  status: z.enum(["active", "expired", "released", "unregistered"]).optional(),
+  status: z
+    .enum(["active", "expired", "released", "unregistered", "ok"])
+    .optional()
+    .meta({ description: "`ok` in the words of `g2`" }),
+  registration_status: z
+    .enum(["active", "wrapped", "registered", "released", "unregistered"])
+    .optional()
+    .meta({ description: "In the words of `g2`" }),
   in_grace: z.boolean().optional(),
   owner: addressSchema.optional(),
   manager: addressSchema.optional(),
@@ -143,10 +150,15 @@ export function listRow(places: Places, row: StoredName): Row {
   };
 }
 
+/** The row of a search: without the registration that has ended. */
+export function searchRow(places: Places, row: StoredName): Row {
+  const { lapsed_registration: _, ...rest } = listRow(places, row);
+  return rest;
+}
+
 /** The row of a subname. */
 export function subnameRow(places: Places, row: StoredName): Row {
-  const { lapsed_registration: _, ...rest } = listRow(places, row);
-  return { ...rest, ...present({ labelhash: row.labelhash ?? undefined }) };
+  return { ...searchRow(places, row), ...present({ labelhash: row.labelhash ?? undefined }) };
 }
 
 /** The row of one of an address's names. */

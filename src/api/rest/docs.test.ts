@@ -51,6 +51,8 @@ test("lists every REST endpoint once", () => {
     "/v1/addresses/{address}/names",
     "/v1/addresses/{address}/primary-name",
     "/v1/addresses/{address}/history",
+    "/v1/addresses/{address}/calendar.ics",
+    "/v1/events",
     "/v1/names",
     "/v1/search",
     "/v1/status",

@@ -42,7 +42,7 @@ export function openApiDocument({
 }
 
 function operationOf(endpoint: Endpoint<never>): Json {
-  const { method, path, tag, summary, description, params, query, body, answers } = endpoint;
+  const { method, path, tag, summary, description, params, query, body, answers, hasTags } = endpoint;
   return {
     operationId: operationId(method, path),
     tags: [tag],
@@ -57,9 +57,10 @@ function operationOf(endpoint: Endpoint<never>): Json {
             content: { "application/json": { schema: jsonSchemaOf(body, "input") } },
           },
         }),
-    responses: Object.fromEntries(
-      Object.entries(answers).map(([status, answer]) => [status, responseOf(answer)]),
-    ),
+    responses: {
+      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, responseOf(answer)])),
+      ...(hasTags ? { 304: { description: "It is what the `If-None-Match` of the request knows" } } : {}),
+    },
   };
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Context, Hono, HonoRequest } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
@@ -20,7 +21,8 @@ export type Reply<A extends Answers> = {
   [S in keyof A & ContentfulStatusCode]: A[S] extends Answer ? { status: S } & Body<A[S]> : never;
 }[keyof A & ContentfulStatusCode];
 
-type Body<A extends Answer> = { headers?: Record<string, string> } & (
+// `isCached`: clients may keep it for a moment, and ask whether it is still the same.
+type Body<A extends Answer> = { headers?: Record<string, string>; isCached?: boolean } & (
   | { text: string }
   | (A extends { type: string } ? never : { body: z.output<A["schema"]> })
 );
@@ -29,6 +31,7 @@ type Body<A extends Answer> = { headers?: Record<string, string> } & (
 type AnyReply = {
   status: ContentfulStatusCode;
   headers?: Record<string, string>;
+  isCached?: boolean;
 } & ({ text: string } | { body: unknown });
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
@@ -56,6 +59,8 @@ type Description = {
   description: string;
   /** The form of its refusals; plain unless given. */
   envelope?: Envelope;
+  /** Whether its replies have an `ETag`, all or some. */
+  hasTags?: boolean;
 };
 
 type Schemas<P, Q, B> = {
@@ -92,7 +97,7 @@ export function endpoint<
       handle: (context: C) => (call: Call<P, Q, B, I>) => Reply<A> | Promise<Reply<A>>;
     },
 ): Endpoint<C> {
-  const { method = "get", envelope = plainEnvelope, needs = {} } = parts;
+  const { method = "get", envelope = plainEnvelope, needs = {}, hasTags = false } = parts;
   const hasInput = parts.params !== undefined || parts.query !== undefined || parts.body !== undefined;
   const answers: Answers = {
     ...(hasInput
@@ -103,7 +108,7 @@ export function endpoint<
       : { 503: { description: refused(parts.needs), schema: envelope.schema } }),
     ...parts.answers,
   };
-  return { ...parts, method, envelope, needs, answers };
+  return { ...parts, method, envelope, needs, hasTags, answers };
 }
 
 function refused({ plugins, index }: Needs<never, string | undefined>): string {
@@ -137,10 +142,13 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       const refusal = refusalOf(current);
       if (refusal !== undefined && !needs.isCheckedAfterInput) return c.json(envelope.body(refusal), 503);
       const input = parseUrl(c, endpoint);
-      const body = bodySchema && parse(bodySchema, await readJson(c, envelope), envelope);
+      const given = bodySchema && parse(bodySchema, await readJson(c, envelope), envelope);
       if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
-      const call = { ...input, body, current, request: c.req, client: String(c.get("client") ?? "") };
-      return await toResponse(c, await handle(call), answers);
+      const call = { ...input, body: given, current, request: c.req, client: String(c.get("client") ?? "") };
+      const reply = await handle(call);
+      const isShaped = envelope.reshape !== undefined && "body" in reply;
+      const body = isShaped ? envelope.reshape?.(reply.body, c.req.raw.headers) : undefined;
+      return await toResponse(c, isShaped ? { ...reply, body } : reply, answers);
     } catch (error) {
       return errorResponse(error, c, log, envelope);
     }
@@ -199,8 +207,25 @@ async function toResponse(c: Context, reply: AnyReply, answers: Answers): Promis
   const text = "text" in reply ? reply.text : await written(reply.body);
   const type = answers[reply.status]?.type ?? "application/json";
   const headers = { "content-type": type, ...reply.headers };
+  if (reply.isCached) return cached(c, text, { status: reply.status, headers });
   if (reply.status !== 200 || text.length < longFrom) return c.body(text, reply.status, headers);
   return send(c, [text], { headers, isPacked: false });
+}
+
+function cached(
+  c: Context,
+  text: string,
+  { status, headers }: { status: ContentfulStatusCode; headers: Record<string, string> },
+): Response {
+  const tag = `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"`;
+  const caching = {
+    etag: tag,
+    "cache-control": "public, max-age=12, stale-while-revalidate=48",
+    vary: "x-words",
+  };
+  const known = c.req.header("if-none-match")?.split(",") ?? [];
+  if (known.some((one) => one.trim() === tag || one.trim() === "*")) return c.body(null, 304, caching);
+  return c.body(text, status, { ...headers, ...caching });
 }
 
 /** A value as JSON; others have their turn while a long list is written out. */

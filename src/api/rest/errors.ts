@@ -42,6 +42,8 @@ export type Envelope = {
   body: (refusal: Refusal) => unknown;
   failure: unknown;
   invalid?: { schema: z.ZodType; body: (error: z.ZodError) => CodedError };
+  /** Makes the body that a request's headers ask for. */
+  reshape?: (body: unknown, headers: Headers) => unknown;
 };
 
 const failure: ErrorBody = { message: "Internal Server Error" };

@@ -1,0 +1,241 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { PGlite } from "@electric-sql/pglite";
+import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createDatabase } from "../src/api/database/client.ts";
+import { events } from "../src/api/endpoints/v1-events.ts";
+import { lookup } from "../src/api/endpoints/v1-lookup.ts";
+import { createNamesSource } from "../src/api/lookup/names-query.ts";
+import { placesOf } from "../src/api/lookup/places.ts";
+import { knownContracts } from "../src/api/resolution/known-contracts.ts";
+import { namespaces } from "../src/deployments/namespaces.ts";
+import { currentStatus, openEndpoints } from "../test/support/endpoints.ts";
+import { createLoadedDatabase, headBlock } from "../test/support/subgraph/endpoint.ts";
+import { readDump } from "../test/support/subgraph/entities.ts";
+import type { Format } from "./export/files.ts";
+import type { Subject } from "./export/rows.ts";
+import { openExport, parseExport, requireFree, writeExport } from "./export.ts";
+
+const plugins = ["subgraph"] as const;
+const config = {
+  namespace: "mainnet",
+  plugins,
+  databaseSchema: "public",
+  chains: [{ id: 1 }],
+} as unknown as Parameters<typeof openExport>[1];
+
+let client: PGlite;
+let folder: string;
+beforeAll(async () => {
+  client = await createLoadedDatabase(
+    readDump(new URL("../test/fixtures/chain-a-entities.json.gz", import.meta.url)),
+  );
+  // Events of the recording, as an index with their times has them.
+  for (const table of ["domain_event", "registration_event", "resolver_event"])
+    await client.exec(`UPDATE ${table} SET timestamp = 1600000000 + block_number * 12,
+      log_index = substring(id FROM '-(\\d+)')::int WHERE timestamp IS NULL`);
+  folder = mkdtempSync(join(tmpdir(), "export-"));
+});
+afterAll(async () => {
+  await client?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+type Values = Record<string, unknown>;
+
+async function write(what: Subject, format: Format) {
+  const output = join(folder, `${what}.${format}`);
+  const opened = await openExport((text, values) => client.query(text, values), config, what);
+  const count = await writeExport(opened, { what, format, output });
+  return { output, count };
+}
+
+function open() {
+  const context = {
+    plugins,
+    status: { current: () => currentStatus("omnichain-following", headBlock.timestamp) },
+    lookup: {
+      ...createNamesSource({
+        database: createDatabase(client),
+        places: placesOf(namespaces.mainnet, plugins),
+        hasRecords: false,
+      }),
+      hashOf: () => undefined,
+      known: knownContracts(namespaces.mainnet),
+    },
+  };
+  return openEndpoints([lookup, events], context);
+}
+
+const readLines = (file: string) =>
+  readFileSync(file, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Values);
+
+// RFC 4180: a quoted field may hold line breaks.
+const unbroken = (csv: string) =>
+  csv.replaceAll(/"(?:[^"]|"")*"/g, (field) => field.replaceAll(/[\r\n]/g, " "));
+
+/** A row of a file without what is absent, and a row of a response, as far as both have it. */
+const shared = (row: Values, keys: readonly string[]) =>
+  Object.fromEntries(keys.map((key) => [key, row[key] ?? null]));
+
+describe("equal rows to those of the API", () => {
+  test("names", async () => {
+    const { output, count } = await write("names", "ndjson");
+    const rows = readLines(output);
+    expect(rows).toHaveLength(count);
+    const { rows: stored } = await client.query<{ n: number }>(
+      "SELECT count(*)::int AS n FROM domain WHERE name <> ''",
+    );
+    expect(count).toBe(stored[0]?.n);
+    const { ask } = open();
+    const keys = [
+      ...["namehash", "namespace", "chain_id", "network", "status", "owner", "manager", "authority"],
+      ...["registered_at", "created_at", "expires_at", "grace_ends_at", "expires_at_reason"],
+      ...["registration_id", "token_id", "display_name"],
+    ];
+    let compared = 0;
+    for (let start = 0; start < rows.length; start += 500) {
+      const part = rows.slice(start, start + 500);
+      const body = JSON.stringify({ inputs: part.map(({ name }) => ({ name })) });
+      const { body: answer } = await ask("/v1/lookup", { method: "POST", body });
+      for (const [at, { record }] of (answer as { data: { record?: Values }[] }).data.entries()) {
+        const row = part[at] ?? {};
+        // Of subgraph mode: names that no request can write.
+        if (record === undefined || record["namehash"] !== row["namehash"]) continue;
+        compared += 1;
+        expect(shared(row, keys)).toEqual(shared(record, keys));
+      }
+    }
+    expect(compared).toBeGreaterThan(0.85 * rows.length);
+  });
+
+  test("events", async () => {
+    const { output } = await write("events", "ndjson");
+    const rows = readLines(output).map(({ data, ...row }) => ({ ...row, data: JSON.parse(String(data)) }));
+    const found: Values[] = [];
+    const { ask } = open();
+    let cursor = "";
+    do {
+      const { body } = await ask(`/v1/events?include=data,raw&page_size=200${cursor}`);
+      const { data, page } = body as { data: Values[]; page: { next_cursor: string | null } };
+      found.push(...data);
+      cursor = page.next_cursor === null ? "" : `&cursor=${page.next_cursor}`;
+    } while (cursor !== "");
+    expect(rows.length).toBeGreaterThan(5_000);
+    const ordered = (all: Values[]) =>
+      [...all]
+        .sort((a, b) => (String(a["id"]) < String(b["id"]) ? -1 : 1))
+        .map((row) => ({ ...row, name: row["name"] ?? null }));
+    expect(ordered(rows)).toEqual(ordered(found));
+  });
+});
+
+test("every form of file holds the same rows, and says the block", async () => {
+  const blocks = { "1": { block_number: headBlock.number, timestamp: String(headBlock.timestamp) } };
+  const { output: lines, count } = await write("registrations", "ndjson");
+  const rows = readLines(lines);
+  expect(rows).toHaveLength(count);
+  expect(rows.some(({ label, expires_at }) => label !== null && expires_at !== null)).toBe(true);
+  expect(JSON.parse(readFileSync(`${lines}.meta.json`, "utf8"))).toEqual({
+    what: "registrations",
+    rows: count,
+    blocks,
+  });
+
+  const { output: parquet } = await write("registrations", "parquet");
+  const file = await asyncBufferFromFile(parquet);
+  const metadata = await parquetMetadataAsync(file);
+  expect(metadata.key_value_metadata).toEqual(
+    expect.arrayContaining([
+      { key: "what", value: "registrations" },
+      { key: "blocks", value: JSON.stringify(blocks) },
+    ]),
+  );
+  const stored = await parquetReadObjects({ file });
+  // The reader takes the first character of a text for a mark of byte order.
+  const withoutMarks = (row: Values) => JSON.parse(JSON.stringify(row).replaceAll("\ufeff", ""));
+  const texts = (row: Values) =>
+    Object.fromEntries(
+      Object.entries(row).map(([key, value]) => [key, typeof value === "bigint" ? String(value) : value]),
+    );
+  expect(stored.map(texts)).toEqual(rows.map(withoutMarks));
+
+  const { output: csv } = await write("registrations", "csv");
+  const [header = "", ...others] = unbroken(readFileSync(csv, "utf8")).trimEnd().split("\n");
+  expect(header).toBe(Object.keys(rows[0] ?? {}).join(","));
+  expect(others).toHaveLength(count);
+  const plain = rows.findIndex((row) => Object.values(row).every((value) => !/[",\s]/.test(String(value))));
+  expect(others[plain]).toBe(
+    Object.values(rows[plain] ?? {})
+      .map((value) => value ?? "")
+      .join(","),
+  );
+  expect(JSON.parse(readFileSync(`${csv}.meta.json`, "utf8"))).toMatchObject({ blocks });
+});
+
+test("without rows a file has its columns", async () => {
+  const { blocks, source } = await openExport(
+    (text, values) => client.query(text, values),
+    config,
+    "registrations",
+  );
+  await client.exec("ROLLBACK");
+  const none = { blocks, source, rows: (async function* () {})() };
+  for (const format of ["parquet", "csv", "ndjson"] as const)
+    await writeExport(none, { what: "registrations", format, output: join(folder, `none.${format}`) });
+  const file = await asyncBufferFromFile(join(folder, "none.parquet"));
+  const { schema, num_rows } = await parquetMetadataAsync(file);
+  expect([num_rows, schema.slice(1).map(({ name }) => name)]).toEqual([0n, Object.keys(source.columns)]);
+  expect(readFileSync(join(folder, "none.csv"), "utf8")).toBe(`${Object.keys(source.columns).join(",")}\n`);
+  expect(readFileSync(join(folder, "none.ndjson"), "utf8")).toBe("");
+});
+
+test("an index that is not complete, or not there, is no file", async () => {
+  const empty = { ...config, databaseSchema: "elsewhere" };
+  await expect(openExport((text, values) => client.query(text, values), empty, "names")).rejects.toThrow(
+    'Schema "elsewhere" has no index of names.',
+  );
+  await client.exec(`UPDATE _ponder_meta SET value = '{"is_ready": 0}'`);
+  await expect(write("names", "csv")).rejects.toThrow("is not complete yet");
+  await client.exec("ROLLBACK");
+  await client.exec(`UPDATE _ponder_meta SET value = '{"is_ready": 1}'`);
+  expect(existsSync(join(folder, "names.csv"))).toBe(false);
+});
+
+describe("arguments", () => {
+  test("are read", () => {
+    expect(parseExport(["--what", "names", "--format=csv"])).toEqual({
+      what: "names",
+      format: "csv",
+      output: "names.csv",
+      isForced: false,
+    });
+    expect(parseExport(["--what=events", "--format=parquet", "--output", "x", "--force"])).toMatchObject({
+      output: "x",
+      isForced: true,
+    });
+  });
+  const faults: [string[], string][] = [
+    [[], "--what is missing; expected names, registrations, events."],
+    [["--what", "name", "--format", "csv"], '--what is "name"; expected names, registrations, events.'],
+    [["--what", "names", "--format", "xml"], '--format is "xml"; expected parquet, csv, ndjson.'],
+    [["--what", "names", "--format", "csv", "--fast"], "Unknown option --fast."],
+    [["--what", "names", "--what", "names", "--format", "csv"], "--what is given twice."],
+    [["--what", "names", "--format", "csv", "x"], 'Unexpected argument "x".'],
+  ];
+  test.each(faults)("%j are refused", (args, message) => {
+    expect(() => parseExport(args)).toThrow(message);
+  });
+  test("a file that is there is kept", () => {
+    const output = join(folder, "there.csv");
+    writeFileSync(`${output}.meta.json`, "{}");
+    const asked = { output, format: "csv" as const, isForced: false };
+    expect(() => requireFree(asked)).toThrow("there.csv.meta.json exists already");
+    expect(() => requireFree({ ...asked, isForced: true })).not.toThrow();
+  });
+});

@@ -1,0 +1,137 @@
+import { ICalAlarmType, ICalCalendar } from "ical-generator";
+import { z } from "zod/v4";
+import { isNormalizedName } from "../../ens/normalization.ts";
+import { closedQuery, lookupEnvelope } from "../lookup/contract.ts";
+import {
+  choice,
+  inNamespace,
+  type LookupContext,
+  namespaceParameter,
+  needsNames,
+  notFoundAnswer,
+  textParameter,
+} from "../lookup/lists.ts";
+import { binder, byNumber, listSql, readList } from "../lookup/names-query.ts";
+import { type Place, timesOf } from "../lookup/places.ts";
+import { listRow, placeOfRow, type Row } from "../lookup/rows.ts";
+import { endpoint } from "../rest/endpoint.ts";
+import { addressParameter } from "../rest/values.ts";
+
+const mostNames = 500;
+const mostAlarms = 5;
+// The last second that programs with four digits of a year know.
+const lastDate = 253_402_300_799;
+const day = 86_400;
+const shownCharacters = 100;
+
+const alarms = textParameter("alarms", 40)
+  .regex(/^\d{1,3}(,\d{1,3})*$/, { error: "alarms must be numbers of days with commas between" })
+  .transform((text) => text.split(",").map(Number))
+  .refine((days) => days.length <= mostAlarms && days.every((one) => one >= 1 && one <= 365), {
+    error: `alarms must be at most ${mostAlarms} numbers from 1 to 365`,
+  })
+  .default([30, 7, 1])
+  .meta({ description: "Days before each deadline; default `30,7,1`" });
+
+/** GET /v1/addresses/{address}/calendar.ics. */
+export const addressCalendar = endpoint({
+  path: "/v1/addresses/{address}/calendar.ics",
+  tag: "Lookup",
+  summary: "Deadlines of an address's names, for calendar programs",
+  description: `Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of the ${mostNames} names that end first. Names that have ended are left out, and names that never end.`,
+  envelope: lookupEnvelope,
+  hasTags: true,
+  params: z.object({ address: addressParameter("address") }),
+  query: closedQuery({
+    namespace: namespaceParameter,
+    relation: choice("relation", ["owner", "manager"]).default("owner"),
+    alarms,
+  }),
+  needs: needsNames,
+  answers: {
+    200: { description: "The calendar", schema: z.string(), type: "text/calendar; charset=utf-8" },
+    404: notFoundAnswer,
+  },
+  handle:
+    ({ lookup }: LookupContext) =>
+    async ({ params: { address }, query: { namespace, relation, alarms }, current, request }) => {
+      const statement = binder(timesOf(lookup.places, current));
+      const holder = statement.bind(address);
+      const sql = listSql(lookup.places, {
+        branches: ["registrant_id", "wrapped_owner_id", "owner_id"].map((column) => ({
+          from: "domain d",
+          where: `d.${column} = ${holder}`,
+          order: byNumber("x.expires"),
+        })),
+        filters: [
+          `x.${relation} = ${holder}`,
+          "x.status IN ('active', 'expired')",
+          `x.expires BETWEEN 1 AND ${lastDate}`,
+          // A wrapper entry's date has no effect unless its parent gave up control.
+          "(x.is_lease OR x.is_emancipated)",
+          ...inNamespace(lookup, namespace),
+        ],
+        after: undefined,
+        isDescending: false,
+        limit: mostNames,
+      });
+      const found = await readList(lookup, { sql, values: statement.values }, request.raw.signal);
+      const rows = found.map(({ row }) => ({
+        row: listRow(lookup.places, row),
+        place: placeOfRow(lookup.places, row),
+      }));
+      return { status: 200, text: calendarOf(address, rows, alarms), isCached: true };
+    },
+});
+
+type Deadline = { row: Row; place: Place };
+
+function calendarOf(address: string, deadlines: readonly Deadline[], alarms: readonly number[]): string {
+  const calendar = new ICalCalendar({
+    name: `Names of ${address.slice(0, 6)}…${address.slice(-4)}`,
+    prodId: "//nsindex//names//EN",
+    ttl: day,
+  });
+  for (const { row, place } of deadlines) {
+    const { expires_at: expires, grace_ends_at: graceEnds } = row;
+    if (!expires) continue;
+    const name = safeName(row);
+    const about = { name, place, row };
+    if (!row.in_grace) add("expires", Number(expires), `${name} expires`, about);
+    if (graceEnds && graceEnds !== expires && Number(graceEnds) <= lastDate)
+      add("grace-ends", Number(graceEnds), `Grace period of ${name} ends`, about);
+  }
+  return calendar.toString();
+
+  function add(
+    kind: "expires" | "grace-ends",
+    time: number,
+    summary: string,
+    { name, place, row }: { name: string; place: Place; row: Row },
+  ) {
+    const then =
+      kind === "grace-ends" || row.grace_ends_at === row.expires_at
+        ? `Afterwards anybody can register ${name}.`
+        : `Afterwards only its holder can renew it, for ${place.grace / day} days.`;
+    const event = calendar.createEvent({
+      // The same after a renewal, which moves the event.
+      id: `${place.chainId}-${row.namehash}-${kind}`,
+      // Not the present, so that a calendar that has not changed is the same text.
+      stamp: new Date(Number(row.registered_at ?? row.created_at) * 1_000),
+      start: new Date(time * 1_000),
+      summary,
+      description: `${then} Network: ${place.network}.`,
+    });
+    for (const days of alarms)
+      event.createAlarm({ type: ICalAlarmType.display, trigger: days * day, description: summary });
+  }
+}
+
+const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+// A name that nobody can have typed may hold line breaks, controls and any number of characters.
+function safeName({ name, display_name }: Row): string {
+  const safe = isNormalizedName(name) ? display_name : name.replace(controls, "\ufffd");
+  const characters = [...safe];
+  return characters.length > shownCharacters ? `${characters.slice(0, shownCharacters).join("")}…` : safe;
+}

@@ -1,0 +1,240 @@
+import type { Hex } from "viem";
+import { z } from "zod/v4";
+import {
+  asOf,
+  closedQuery,
+  cursorOf,
+  cursorParameter,
+  lookupEnvelope,
+  paged,
+  pageSize,
+  readCursor,
+  readTime,
+  refuse,
+  timeParameter,
+} from "../lookup/contract.ts";
+import { allNames, partsOfNames, secondGeneration } from "../lookup/generations.ts";
+import {
+  choice,
+  inNamespace,
+  type LookupContext,
+  listAnswer,
+  nameIn,
+  needsNames,
+  notFoundAnswer,
+  textParameter,
+  wordsParameter,
+} from "../lookup/lists.ts";
+import { noExpiry } from "../lookup/name-rows.ts";
+import {
+  type Binder,
+  type Branch,
+  binder,
+  type Listed,
+  listSql,
+  readList,
+  type SortKey,
+} from "../lookup/names-query.ts";
+import { type Place, timesOf } from "../lookup/places.ts";
+import { listRow } from "../lookup/rows.ts";
+import { endpoint } from "../rest/endpoint.ts";
+
+const mostWindows = 32;
+const authorities = ["ens_v0", "ens_v1", "ens_v2"] as const;
+
+/** A window of deadlines, in Unix seconds: from the first, up to the second, which is excluded. */
+type Window = { from: number | undefined; to: number | undefined; place?: number };
+
+const time = (name: string, end: string) =>
+  timeParameter(name)
+    .transform(Math.ceil)
+    .optional()
+    .meta({ description: `Unix seconds or RFC 3339, ${end}` });
+
+const windows = (name: string) =>
+  z
+    .union([z.string(), z.array(z.string())])
+    .transform((given, context): Window[] => {
+      const read = [given].flat().map((text, place): Window => {
+        const [from = Number.NaN, to = Number.NaN] = text
+          .split("..")
+          .map((one) => Math.ceil(readTime(one) ?? Number.NaN));
+        return { from, to, place };
+      });
+      const sorted = [...read].sort((a, b) => (a.from ?? 0) - (b.from ?? 0));
+      const isApart = ({ from, to }: Window, at: number) => {
+        const next = sorted[at + 1]?.from;
+        return Number(from) < Number(to) && (next === undefined || Number(to) <= next);
+      };
+      if (read.length <= mostWindows && sorted.every(isApart)) return sorted;
+      context.addIssue(`${name} must be <from>..<to>, at most ${mostWindows} times, none within another`);
+      return z.NEVER;
+    })
+    .optional()
+    .meta({ description: `\`<from>..<to>\`, the end excluded; up to ${mostWindows} times` });
+
+const query = closedQuery({
+  namespace: textParameter("namespace", 60).meta({
+    description: "`ens`, `basenames`, `lineanames` or `threedns`",
+  }),
+  expires_after: time("expires_after", "included"),
+  expires_before: time("expires_before", "excluded"),
+  expires_window: windows("expires_window"),
+  grace_ends_after: time("grace_ends_after", "included"),
+  grace_ends_before: time("grace_ends_before", "excluded"),
+  grace_ends_window: windows("grace_ends_window"),
+  authority: wordsParameter("authority", authorities).optional(),
+  parent: textParameter("parent", 500).optional().meta({ description: "Only its direct subnames" }),
+  sort: choice("sort", ["expires_at", "grace_ends_at"])
+    .optional()
+    .meta({ description: "The deadline that the window is of" }),
+  order: choice("order", ["asc", "desc"]).default("asc"),
+  cursor: cursorParameter,
+  page_size: pageSize,
+});
+
+type Asked = z.output<typeof query>;
+
+// Exactly one family: the expiry or the end of grace, as a range or as windows.
+function windowsOf(asked: Asked) {
+  const families = [
+    { isGrace: false, windows: rangeOf(asked.expires_after, asked.expires_before) },
+    { isGrace: false, windows: asked.expires_window, member: "expires_window_index" as const },
+    { isGrace: true, windows: rangeOf(asked.grace_ends_after, asked.grace_ends_before) },
+    { isGrace: true, windows: asked.grace_ends_window, member: "grace_ends_window_index" as const },
+  ].filter(({ windows }) => windows !== undefined);
+  const [family] = families;
+  if (family?.windows === undefined || families.length > 1)
+    return refuse(
+      "invalid_input",
+      "Give expires_after or expires_before, or expires_window, or the same of grace_ends",
+    );
+  if (asked.sort !== undefined && (asked.sort === "grace_ends_at") !== family.isGrace)
+    refuse("invalid_input", "sort must be the deadline that the window is of");
+  return { ...family, windows: family.windows };
+}
+
+const rangeOf = (from: number | undefined, to: number | undefined): Window[] | undefined =>
+  from === undefined && to === undefined ? undefined : [{ from, to }];
+
+const sorted = (plus: number): readonly SortKey[] => [
+  { sql: "o.expiry_date", type: "numeric", plus },
+  { sql: "left(d.name, 256)", type: "text", isAscending: true },
+  { sql: "d.id", type: "text", isAscending: true },
+];
+
+// Of names under .eth in ENSv2.
+const graceOfV2 = 28 * 86_400;
+
+type Deadlines = {
+  places: readonly Place[];
+  namespace: string;
+  /** Of the end of the grace period, not of the expiry. */
+  isGrace: boolean;
+  window: Window;
+};
+
+/** Leases, wrapper entries and entries of ENSv2 whose deadline is in a window, each in the order of an index. */
+function branchesOf(
+  { places, namespace, isGrace, window: { from, to } }: Deadlines,
+  { bind }: Binder,
+): Branch[] {
+  const place = places.find((one) => one.namespace === namespace);
+  const v2 = place?.isRoot ? secondGeneration(places) : undefined;
+  const [first = ""] = partsOfNames(places);
+  const grace = isGrace ? (place?.grace ?? 0) : 0;
+  const within = (shift: number) =>
+    [
+      ...(from === undefined ? [] : [`o.expiry_date >= ${bind(from - shift)}::numeric`]),
+      ...(to === undefined ? [] : [`o.expiry_date < ${bind(to - shift)}::numeric`]),
+    ].join(" AND ");
+  const ends = `o.expiry_date < ${noExpiry}`;
+  const ofRegistry = (registry: Hex, isLeased: boolean): Branch => {
+    const plus = isLeased && isGrace ? graceOfV2 : 0;
+    return {
+      from: `v2_domains o JOIN ${allNames(places)} ON d.id = o.id`,
+      where: `${within(plus)} AND ${ends} AND o.registry ${isLeased ? "=" : "<>"} '${registry}' AND g.is_v2 AND v.registry = o.registry`,
+      order: sorted(plus),
+    };
+  };
+  return [
+    {
+      from: `registration o JOIN ${first} ON d.id = o.domain_id`,
+      where: `${within(grace)}${v2 ? " AND x.expires = o.expiry_date AND NOT g.is_v2" : ""}`,
+      order: sorted(grace),
+    },
+    {
+      from: `wrapped_domain o JOIN ${first} ON d.id = o.id`,
+      where: `${within(0)} AND NOT x.is_lease AND x.is_wrapped AND o.expiry_date > 0 AND ${ends}`,
+      order: sorted(0),
+    },
+    ...(v2 ? [true, false].map((isLeased) => ofRegistry(v2.ethRegistry, isLeased)) : []),
+  ];
+}
+
+function ofAuthority(authority: Asked["authority"], places: readonly Place[]): string[] {
+  if (authority === undefined) return [];
+  const v2 = secondGeneration(places);
+  const ofFirst = v2 ? " AND NOT g.is_v2" : "";
+  const conditions = {
+    ens_v0: [`NOT d.is_migrated${ofFirst}`],
+    ens_v1: [`d.is_migrated${ofFirst}`],
+    ens_v2: v2 ? ["g.is_v2"] : [],
+  };
+  const asked = authority.flatMap((one) => conditions[one]);
+  return places.some(({ isRoot }) => isRoot) && asked.length > 0 ? [`(${asked.join(" OR ")})`] : ["false"];
+}
+
+/** GET /v1/names: deadlines. */
+export const deadlineNames = endpoint({
+  path: "/v1/names",
+  tag: "Lookup",
+  summary: "Names whose expiry or grace period ends in a window",
+  description:
+    "In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not.",
+  envelope: lookupEnvelope,
+  query,
+  needs: needsNames,
+  answers: { 200: listAnswer, 404: notFoundAnswer },
+  handle:
+    ({ lookup }: LookupContext) =>
+    async ({ query: asked, current, request }) => {
+      const { namespace, parent, authority, order, cursor, page_size: size } = asked;
+      const { isGrace, windows, member } = windowsOf(asked);
+      const list = JSON.stringify(["deadlines", namespace, parent, authority, order, isGrace, windows]);
+      const after = readCursor(
+        cursor,
+        list,
+        sorted(0).map(({ type }) => type),
+      );
+      const ofNamespace = inNamespace(lookup, namespace);
+      const places = lookup.places.filter((place) => place.namespace === namespace);
+      const node = parent === undefined ? undefined : nameIn(parent).node;
+      const isDescending = order === "desc";
+      const found: (Listed & { place: number | undefined })[] = [];
+      // Windows are apart, so that each one's names follow those of the one before.
+      for (const window of isDescending ? [...windows].reverse() : windows) {
+        if (found.length > size) break;
+        const statement = binder(timesOf(lookup.places, current));
+        const sql = listSql(lookup.places, {
+          branches: branchesOf({ places: lookup.places, namespace, isGrace, window }, statement),
+          filters: [
+            ...ofNamespace,
+            ...ofAuthority(authority, places),
+            ...(node === undefined ? [] : [`d.parent_id = ${statement.bind(node)}`]),
+          ],
+          after: after?.map(statement.bind),
+          isDescending,
+          limit: size + 1 - found.length,
+        });
+        const rows = await readList(lookup, { sql, values: statement.values }, request.raw.signal);
+        found.push(...rows.map((row) => ({ ...row, place: window.place })));
+      }
+      const { shown, page } = paged(found, { cursor, size, next: (last) => cursorOf(list, last.after) });
+      const data = shown.map(({ row, place }) => ({
+        ...listRow(lookup.places, row),
+        ...(member === undefined ? {} : { [member]: place }),
+      }));
+      return { status: 200, body: { data, page, meta: asOf(current, lookup.hashOf) } };
+    },
+});

@@ -1,0 +1,175 @@
+import type { z } from "zod/v4";
+import { closedQuery, lookupEnvelope, refuse } from "../lookup/contract.ts";
+import {
+  ofRegistrationSince,
+  partsOfAddress,
+  partsOfAll,
+  partsOfName,
+  partsOfResolver,
+  wrapperEvents,
+} from "../lookup/history.ts";
+import {
+  type LookupContext,
+  nameIn,
+  namespaceParameter,
+  needsNames,
+  notFoundAnswer,
+  placesIn,
+  textParameter,
+} from "../lookup/lists.ts";
+import type { Binder } from "../lookup/names-query.ts";
+import type { Place } from "../lookup/places.ts";
+import { endpoint } from "../rest/endpoint.ts";
+import { addressParameter } from "../rest/values.ts";
+import { historyAnswer, historyPage, historyParameters, inByteOrder, type Subject } from "./v1-history.ts";
+
+const block = (name: string) =>
+  textParameter(name, 20)
+    .regex(/^\d{1,9}$/, { error: `${name} must be the number of a block` })
+    .optional()
+    .meta({ description: "Number of a block of one chain, included" });
+
+const resolverParameter = textParameter("resolver", 80)
+  .regex(/^[1-9]\d{0,14}:0x[0-9a-fA-F]{40}$/, { error: "resolver must be <chain id>:<address>" })
+  .transform((text) => {
+    const [chain = "", address = ""] = text.toLowerCase().split(":");
+    return { chainId: Number(chain), address };
+  });
+
+const registrationParameter = textParameter("registration_id", 120)
+  .regex(/^[1-9]\d{0,14}-0x[0-9a-f]{64}-(\d{1,10}|wrapper)$/, {
+    error: "registration_id must be one that a row of a name gave",
+  })
+  .transform((text) => {
+    const [chain = "", node = "", since = ""] = text.split("-");
+    return { chainId: Number(chain), node, since: since === "wrapper" ? undefined : since };
+  });
+
+const query = closedQuery({
+  ...historyParameters,
+  namespace: namespaceParameter,
+  name: textParameter("name", 2_000).optional(),
+  address: addressParameter("address").optional().meta({ description: "Who received something" }),
+  resolver: resolverParameter.optional().meta({ description: "`<chain id>:<address>`: its records" }),
+  registration_id: registrationParameter.optional().meta({ description: "From a row of a name" }),
+  from_block: block("from_block"),
+  to_block: block("to_block"),
+});
+
+type Asked = z.output<typeof query>;
+
+/** GET /v1/events. */
+export const events = endpoint({
+  path: "/v1/events",
+  tag: "Lookup",
+  summary: "What happened, to all names or to some",
+  description:
+    "Entries as histories have them, newest first. Filters narrow each other. Blocks are of one chain, which `namespace`, `resolver` or `registration_id` names. Releases are listed with `name` or `registration_id`.",
+  envelope: lookupEnvelope,
+  query,
+  needs: needsNames,
+  answers: { 200: historyAnswer, 404: notFoundAnswer },
+  handle: (context: LookupContext) => (call) => {
+    const { namespace, name, address, resolver, registration_id, from_block, to_block, type } = call.query;
+    const { places } = context.lookup;
+    const within = placesIn(context.lookup, namespace);
+    const chains = new Set(
+      [resolver?.chainId, registration_id?.chainId, ...within.map(({ chainId }) => chainId)].filter(
+        (chain) => chain !== undefined,
+      ),
+    );
+    const isOneChain = resolver !== undefined || registration_id !== undefined || chains.size === 1;
+    if ((from_block ?? to_block) !== undefined && !isOneChain)
+      refuse("invalid_input", "from_block and to_block need a namespace on one chain, or resolver");
+    const node = name === undefined ? undefined : nameIn(name).node;
+    const isOfName = node !== undefined || registration_id !== undefined;
+    if (!isOfName && type?.every((one) => one === "release"))
+      refuse("invalid_input", "type=release needs name or registration_id; /v1/names lists ends of grace");
+    const subject: Subject = {
+      list: ["events", namespace, node, address, resolver, registration_id, from_block, to_block],
+      isCounted: isOfName,
+      find: (statement, kinds) => {
+        const parts = partsOf({ ...call.query, node }, { statement, kinds, places });
+        return {
+          parts: parts.sql,
+          conditions: [
+            ...parts.conditions,
+            ...(namespace === undefined ? [] : [inPlaces(within, places)]),
+            ...(from_block === undefined ? [] : [`block_number >= ${statement.bind(from_block)}::int`]),
+            ...(to_block === undefined ? [] : [`block_number <= ${statement.bind(to_block)}::int`]),
+          ],
+        };
+      },
+    };
+    return historyPage(context, call, subject);
+  },
+});
+
+type Finding = { statement: Binder; kinds: readonly string[]; places: readonly Place[] };
+
+// The narrowest filter says where to look; the others are conditions of what it finds.
+function partsOf(
+  { node, registration_id: registration, resolver, address }: Asked & { node: string | undefined },
+  { statement: { bind }, kinds, places }: Finding,
+) {
+  const of = node ?? registration?.node;
+  const bound = of === undefined ? undefined : inByteOrder(bind(of));
+  const holder = address === undefined ? undefined : inByteOrder(bind(address));
+  const conditions = [
+    ...(registration && bound !== undefined ? ofRegistration(registration, { bound, bind, places }) : []),
+    ...(node !== undefined && registration && node !== registration.node ? ["false"] : []),
+    ...(resolver === undefined
+      ? []
+      : [onChain(resolver.chainId, places), "type NOT IN ('NewResolver', 'Release')"]),
+  ];
+  if (bound !== undefined) {
+    const atResolver = resolver && `resolver LIKE ${bind(`%${resolver.address}-%`)}`;
+    const more = [atResolver, holder && `holder = ${holder}`].filter((one) => one !== undefined);
+    return { sql: partsOfName(bound, places), conditions: [...conditions, ...more] };
+  }
+  if (resolver !== undefined) {
+    const more = holder === undefined ? [] : [`holder = ${holder}`];
+    return {
+      sql: partsOfResolver(inByteOrder(bind(resolver.address)), kinds),
+      conditions: [...conditions, ...more],
+    };
+  }
+  return { sql: holder === undefined ? partsOfAll(kinds) : partsOfAddress(holder), conditions };
+}
+
+type OfRegistration = { bound: string; bind: Binder["bind"]; places: readonly Place[] };
+
+function ofRegistration(
+  { chainId, since }: { chainId: number; since: string | undefined },
+  { bound, bind, places }: OfRegistration,
+): string[] {
+  const during =
+    since === undefined
+      ? `type IN (${wrapperEvents.map((kind) => `'${kind}'`).join(", ")})`
+      : ofRegistrationSince(bound, bind(since));
+  return [onChain(chainId, places), during];
+}
+
+// Ids begin with their chain where several chains are indexed; a release's after a word.
+function onChain(chainId: number, places: readonly Place[]): string {
+  if (!places.some((place) => place.chainId === chainId)) return "false";
+  return new Set(places.map((place) => place.chainId)).size === 1
+    ? "true"
+    : `(id LIKE '${chainId}-%' OR id LIKE 'release-${chainId}-%')`;
+}
+
+// Two namespaces of one chain are told apart by their names.
+function inPlaces(within: readonly Place[], places: readonly Place[]): string {
+  const conditions = within.map((place) => {
+    const others = places.filter((other) => other !== place && other.chainId === place.chainId);
+    const named = (suffix: string | undefined) =>
+      `EXISTS (SELECT FROM domain n WHERE n.id = node AND right(n.name, ${suffix?.length ?? 0}) = '${suffix ?? ""}')`;
+    const own = place.suffix === undefined || others.length === 0 ? [] : [named(place.suffix)];
+    const apart =
+      place.suffix === undefined
+        ? others.flatMap(({ suffix }) => (suffix === undefined ? [] : [`NOT ${named(suffix)}`]))
+        : [];
+    return `(${[onChain(place.chainId, places), ...own, ...apart].join(" AND ")})`;
+  });
+  return `(${conditions.join(" OR ")})`;
+}

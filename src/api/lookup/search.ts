@@ -1,0 +1,148 @@
+import { nodeOfName } from "../../ens/names.ts";
+import { planOnce } from "../database/client.ts";
+import type { SortType } from "./contract.ts";
+import { allNames, partsOfNames } from "./generations.ts";
+import { nameJoins, nameJson } from "./name-rows.ts";
+import type { Listed, NamesSource } from "./names-query.ts";
+import type { Place } from "./places.ts";
+
+// Names as a person looks for them: those whose label is the text, then those whose label begins with it, then those whose label is
+// one typing error away. Each kind is read from an index up to a number of candidates, the shortest first, so that any text takes
+// about the same time.
+
+const mostOfKind = 100;
+const longestName = 255;
+const last = "\u{10ffff}";
+
+/** The order of what is found, from the first to the last: kind, then length and claim, then age. */
+export const relevanceTypes: readonly SortType[] = ["int", "int", "int", "numeric", "text"];
+
+const letters = [..."abcdefghijklmnopqrstuvwxyz0123456789-"];
+const [fewest, most] = [3, 24];
+
+/** All labels that one letter left out, added, replaced or swapped with its neighbour turns into the given one; few letters: none. */
+function typosOf(label: string): string[] {
+  const given = [...label];
+  if (given.length < fewest || given.length > most) return [];
+  const found = new Set<string>();
+  for (let at = 0; at <= given.length; at++) {
+    const [before, after] = [given.slice(0, at).join(""), given.slice(at)];
+    const [first = "", second = "", ...others] = after;
+    const behind = after.slice(1).join("");
+    if (after.length > 0) found.add(before + behind);
+    if (after.length > 1) found.add(before + second + first + others.join(""));
+    for (const letter of letters) {
+      found.add(before + letter + after.join(""));
+      if (after.length > 0) found.add(before + letter + behind);
+    }
+  }
+  // What begins with the text is found as such.
+  return [...found].filter((one) => !one.startsWith(label));
+}
+
+const reverseParent = nodeOfName("addr.reverse");
+
+// The sizes come in their order, and the limit ends the loop: no order of all that matches is computed.
+const bySize = (from: string) =>
+  `(SELECT c.* FROM generate_series(char_length($2::text), ${longestName}) size CROSS JOIN LATERAL (${from} LIMIT ${mostOfKind}) c LIMIT ${mostOfKind})`;
+
+// $2: the label, $3: the first text after all that begin with it, $4 and $5: the same of the name.
+const within = (column: string, from: number) =>
+  `left(${column}, 256) >= $${from}::text COLLATE "C" AND left(${column}, 256) < $${from + 1}::text COLLATE "C"`;
+
+function claims(places: readonly Place[]) {
+  const onRoot = `JOIN domain_resolver_relations l ON l.domain_id = v.node AND l.resolver = v.address AND l.chain_id = ${places[0]?.chainId ?? 0}
+    JOIN domain o ON o.id = v.node AND o.parent_id = '${reverseParent}'`;
+  const isClaimed = (
+    name: string,
+  ) => `(EXISTS (SELECT FROM reverse_name_records v WHERE char_length(v.value) = char_length(${name}) AND left(v.value, 256) = left(${name}, 256))
+  OR EXISTS (SELECT FROM resolver_records v ${onRoot} WHERE char_length(v.name) = char_length(${name}) AND left(v.name, 256) = left(${name}, 256)))`;
+  const lists = [
+    `SELECT v.value AS name FROM reverse_name_records v WHERE char_length(v.value) = size AND ${within("v.value", 4)} ORDER BY left(v.value, 256)`,
+    `SELECT v.name FROM resolver_records v ${onRoot} WHERE char_length(v.name) = size AND ${within("v.name", 4)} ORDER BY left(v.name, 256)`,
+  ];
+  return { isClaimed, lists };
+}
+
+type SearchForm = { filters: readonly string[]; isComplete: boolean };
+
+// `$6` are the labels of typing errors, `$7` to `$11` the row to go on after, `$12` how many rows, `$13` what follows the label.
+function searchSql({ places, hasRecords }: NamesSource, { filters, isComplete }: SearchForm): string {
+  const joins = filters.length === 0 ? "" : nameJoins(places);
+  const where = ["d.name <> ''", ...filters].join(" AND ");
+  const { isClaimed, lists } = claims(places);
+  const parts = partsOfNames(places);
+  const exact = parts.map((part) =>
+    bySize(`SELECT d.id, 0 AS kind FROM ${part}${joins} WHERE char_length(d.name) = size AND left(d.label_name, 256) = $2::text COLLATE "C"
+    AND ${within("d.name", 4)} AND ${where} ORDER BY d.id`),
+  );
+  const prefix = parts.map((part) =>
+    bySize(`SELECT d.id, 1 AS kind FROM ${part}${joins} WHERE char_length(d.name) = size AND ${within("d.label_name", 2)}
+    AND left(d.label_name, 256) <> $2::text COLLATE "C" AND ${where} ORDER BY left(d.label_name, 256), d.id`),
+  );
+  const claimed = lists.flatMap((list) =>
+    parts.map(
+      (
+        part,
+      ) => `(SELECT d.id, 1 AS kind FROM ${bySize(list)} c JOIN ${part} ON left(d.name, 256) = left(c.name, 256) AND d.name = c.name${joins}
+    WHERE left(d.label_name, 256) <> $2::text COLLATE "C" AND ${where})`,
+    ),
+  );
+  const ofPrefix = isComplete ? [] : [...prefix, ...(hasRecords ? claimed : [])];
+  const parents = places.flatMap(({ leases }) => (leases === undefined ? [] : [`'${leases}'`]));
+  const similar = parts.map(
+    (
+      part,
+    ) => `(SELECT d.id, 2 AS kind FROM ${part}${joins} WHERE d.parent_id IN (${[...parents, "'none'"].join(", ")})
+    AND left(d.label_name, 256) = ANY (ARRAY(SELECT json_array_elements_text($6::json))) AND strpos(d.name, $13::text) > 0 AND ${where}
+    ORDER BY d.parent_id, left(d.label_name, 256), d.id LIMIT CASE WHEN (SELECT count(*) FROM held) >= ${mostOfKind} THEN 0 ELSE ${mostOfKind} END)`,
+  );
+  const order = "f.kind, f.first, f.second, f.created_at, f.id";
+  const claim = hasRecords ? isClaimed("d.name") : "false";
+  return `WITH held AS MATERIALIZED (${[...exact, ...ofPrefix].join("\nUNION\n")})
+SELECT coalesce(json_agg(found), '[]')::text FROM (
+SELECT json_build_object('row', ${nameJson(places)}, 'after', json_build_array(${order
+    .split(", ")
+    .map((key) => `${key}::text`)
+    .join(", ")})) AS found
+FROM (SELECT * FROM (SELECT d.id, h.kind, d.created_at, CASE WHEN h.kind = 0 THEN char_length(d.name) ELSE c.rank END AS first,
+      CASE WHEN h.kind = 0 THEN c.rank ELSE char_length(d.name) END AS second
+    FROM (SELECT * FROM held UNION ${similar.join(" UNION ")}) h JOIN ${allNames(places)} ON d.id = h.id CROSS JOIN LATERAL (SELECT CASE WHEN ${claim} THEN 0 ELSE 1 END AS rank OFFSET 0) c) f
+  WHERE ($7::text = '' OR (${order}) > (nullif($7::text, '')::int, $8::int, $9::int, $10::numeric, $11::text COLLATE "C")) AND $3::text IS NOT NULL
+  ORDER BY ${order} LIMIT $12::int) f JOIN ${allNames(places)} ON d.id = f.id${nameJoins(places)} ORDER BY ${order}) listed`;
+}
+
+type Search = {
+  /** Normalised; a dot at its end says that the last label is complete. */
+  text: string;
+  times: readonly number[];
+  /** Conditions of names, in a few forms only. */
+  filters: readonly string[];
+  after: readonly string[] | undefined;
+  limit: number;
+};
+
+/** Reads names by relevance, with one statement. */
+export async function readRelevant(
+  source: NamesSource,
+  { text, times, filters, after, limit }: Search,
+  signal: AbortSignal,
+): Promise<Listed[]> {
+  const dot = text.indexOf(".");
+  const isComplete = dot >= 0;
+  const label = isComplete ? text.slice(0, dot) : text;
+  const values = [
+    `{${times.join(",")}}`,
+    label,
+    `${label}${last}`,
+    text,
+    `${text}${last}`,
+    JSON.stringify(typosOf(label)),
+    ...(after ?? ["", "0", "0", "0", ""]),
+    String(limit),
+    isComplete ? text.slice(dot) : "",
+  ];
+  const sql = planOnce(searchSql(source, { filters, isComplete }));
+  const [json] = await source.database.row(sql, values, signal);
+  return JSON.parse(json ?? "[]") as Listed[];
+}
