@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { namehash } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -11,6 +11,7 @@ import { freePort, isPortFree } from "../../devnet/ports.ts";
 import { chainIds, v2ChainId } from "../../devnet/recorded-chains.ts";
 import { type ServiceProcess, startServiceProcess } from "../../devnet/service-process.ts";
 import { WaitError, waitFor } from "../../devnet/wait.ts";
+import { chromiumPath, startBrowser } from "../support/browser/browser.ts";
 import { readTruth } from "../support/ensv2/recording.ts";
 import { childrenOf } from "../support/process-tree.ts";
 import { listedActions, readFixture, recordedActions, recordedEntities } from "../support/recordings.ts";
@@ -345,6 +346,35 @@ describe("examples", () => {
     expect(page).toContain(
       `<h1>kagam.eth</h1><ul><li>location: ${textOf("location")}</li><li>name: ${textOf("name")}</li><li>avatar: not set</li></ul>`,
     );
+  });
+
+  test.skipIf(chromiumPath === undefined)("a wallet, in a browser", async () => {
+    const browser = await startBrowser(chromiumPath ?? "");
+    try {
+      const url = pathToFileURL(join(root, "examples/wallet/index.html"));
+      url.search = String(new URLSearchParams({ index: `http://localhost:${ports.PORT}`, address: account }));
+      const { page, complaints } = await browser.open(url.href);
+      const listed = (name: string) => page.getByRole("list", { name }).getByRole("button");
+      await listed("Names of the address").first().waitFor();
+      const owned = ["demo.base.eth", "demo.eth", "demo.linea.eth"];
+      expect(await listed("Names of the address").allTextContents()).toEqual(owned);
+
+      await page.getByLabel("Search").fill("dmeo");
+      await listed("Names found").first().waitFor();
+      expect((await listed("Names found").allTextContents()).sort()).toEqual(owned);
+      await page.getByRole("list", { name: "Names found" }).getByText("demo.eth", { exact: true }).click();
+      const heading = page.getByRole("heading", { level: 2 });
+      await heading.waitFor();
+      expect(await heading.textContent()).toBe("demo.eth");
+      expect(await page.getByRole("definition").first().textContent()).toBe(account);
+      expect(complaints).toEqual([]);
+
+      await page.getByRole("textbox", { name: "Address" }).fill("0x12");
+      await page.getByRole("textbox", { name: "Address" }).blur();
+      await page.getByText("address must be an address").waitFor();
+    } finally {
+      await browser.close();
+    }
   });
 
   test("a monitor", async () => {
