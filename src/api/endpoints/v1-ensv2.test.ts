@@ -241,6 +241,9 @@ describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at blo
       expect(statesOf(due)).toEqual(statesOf(dated));
       const start = [...known.values()].filter(({ name }) => name.startsWith("re"));
       expect(statesOf(await pages("/v1/search?q=re"))).toEqual(statesOf(start));
+      // It finds no more typing errors of so short a text, and no more than a hundred names.
+      expect(start.length).toBeLessThan(100);
+      expect(statesOf(await pages("/v1/search?q=re&sort=relevance"))).toEqual(statesOf(start));
       expect(underEth.length).toBeGreaterThan(10);
     });
 });
