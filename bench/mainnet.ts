@@ -3,9 +3,9 @@
 //
 //   NODE_OPTIONS=--max-old-space-size=6000 node scripts/with-node.mjs bench/mainnet.ts [--logs 5000000] [--seconds 3]
 //
-// Prints logs/s and memory by tenth of the way, disk by log and by name, the time from the end of the backfill until all indexes are
-// built, and p50, p95, p99 of the ten queries of bench/subgraph-service.ts and of some REST routes with 16 connections, each picking from
-// hundreds of requests. Needs a Postgres server's programs.
+// Prints logs/s (by time and by processor time) and memory by tenth of the way, disk by log and by name, the time from the end of the
+// backfill until all indexes are built, and p50, p95, p99 of the ten queries of bench/subgraph-service.ts and of some REST routes with
+// 16 connections, each picking from hundreds of requests. Needs a Postgres server's programs.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -84,19 +84,24 @@ async function rehearse({ labels, logs, lastBlock, environment }: Filled): Promi
 
 /** Prints speed and memory whenever another tenth of the blocks is indexed; all blocks have about as many logs. */
 function byTenth(logs: number, [first, last]: readonly [number, number]) {
-  let [tenth, since, before] = [0, performance.now(), 0];
-  return ({ msg, block_range = "[0,0]" }: LogEntry, megabytes: () => number) => {
-    if (msg === "Started backfill indexing") since = performance.now();
+  let [tenth, since, used, before] = [0, performance.now(), 0, 0];
+  return (
+    { msg, block_range = "[0,0]" }: LogEntry,
+    usage: () => { megabytes: number; processorSeconds: number },
+  ) => {
+    if (msg === "Started backfill indexing") [since, used] = [performance.now(), usage().processorSeconds];
     if (msg !== "Indexed block range") return;
     const [, to] = JSON.parse(block_range) as [number, number];
     const share = Math.min(1, (to - first + 1) / (last - first + 1));
     const now = Math.floor(share * 10);
     if (now === tenth) return;
-    const speed = ((share - before) * logs) / secondsSince(since);
+    const { megabytes, processorSeconds } = usage();
+    const count = (share - before) * logs;
     console.log(
-      `${now} tenths, ${new Date().toISOString()}: ${whole(speed)} logs/s, ${whole(megabytes())} MB`,
+      `${now} tenths: ${whole(count / secondsSince(since))} logs/s, ${whole(count / (processorSeconds - used))} ` +
+        `for each second of processor time, ${whole(megabytes)} MB`,
     );
-    [tenth, since, before] = [now, performance.now(), share];
+    [tenth, since, used, before] = [now, performance.now(), processorSeconds, share];
   };
 }
 

@@ -45,8 +45,8 @@ export async function indexOnce<Result>({
   port: number;
   environment: Readonly<Record<string, string>>;
   whenComplete: () => Result | Promise<Result>;
-  /** Gets each entry of the service's log, and its memory in megabytes. */
-  seeEntry?: (entry: LogEntry, megabytes: () => number) => void;
+  /** Gets each entry of the service's log, and what the service uses: memory, and processor time since its start. */
+  seeEntry?: (entry: LogEntry, usage: () => { megabytes: number; processorSeconds: number }) => void;
 }): Promise<Indexed<Result>> {
   const flags = [
     "--max-semi-space-size=32",
@@ -73,7 +73,10 @@ export async function indexOnce<Result>({
         const { msg, level, duration = 0, error } = entry;
         if (level >= 50) reject(new Error(`${name}: ${msg} ${JSON.stringify(error)}`));
         if (msg === "Indexed block range") atFirstBatch ??= processorSecondsOf(child.pid);
-        seeEntry?.(entry, () => residentMegabytes(child.pid));
+        seeEntry?.(entry, () => ({
+          megabytes: residentMegabytes(child.pid),
+          processorSeconds: processorSecondsOf(child.pid),
+        }));
         if (msg === "Completed backfill indexing across all chains") resolve(duration);
       });
       lines.on("close", () =>
