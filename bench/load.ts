@@ -5,6 +5,7 @@ export type LoadResult = {
   requests: number;
   perSecond: number;
   p50: number;
+  p95: number;
   p99: number;
   statuses: Record<string, number>;
 };
@@ -37,6 +38,7 @@ export async function load(
     requests: sorted.length,
     perSecond: sorted.length / elapsed,
     p50: at(0.5),
+    p95: at(0.95),
     p99: at(0.99),
     statuses,
   };

@@ -22,7 +22,7 @@ import { serveHistory } from "./backfill/rpc.ts";
 import type { LoadResult } from "./load.ts";
 import type { LoadJob } from "./load-process.ts";
 import { startBenchPostgres } from "./postgres.ts";
-import { type ClientQuery, clientQueries } from "./subgraph-queries.ts";
+import { type ClientQuery, clientQueries } from "./subgraph/queries.ts";
 
 const { values } = parseArgs({
   options: { logs: { type: "string", default: "60000" }, seconds: { type: "string", default: "3" } },

@@ -18,7 +18,7 @@ import {
   generateV2Statements,
   nodeSql,
 } from "../test/support/subgraph/generate.ts";
-import { type Shape, shapes } from "./subgraph-shapes.ts";
+import { type Shape, shapes } from "./subgraph/shapes.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

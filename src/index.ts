@@ -18,6 +18,7 @@ import { registerSubgraph } from "./plugins/subgraph.ts";
 import { registerThreedns } from "./plugins/threedns.ts";
 import { registerTokenscope } from "./plugins/tokenscope.ts";
 import { processLog, sharedExamples } from "./ponder/process.ts";
+import { readNeededColumns } from "./ponder/store.ts";
 
 // The one file with side effects on load: opens the labels and registers the indexing functions of the active plugins.
 
@@ -32,6 +33,7 @@ const register: Record<PluginId, (events: EventsOf, namespace: Namespace, logs: 
   tokenscope: registerTokenscope,
 };
 
+readNeededColumns();
 const config = readConfig();
 const sources = contractSources(config);
 const log = processLog();

@@ -29,6 +29,10 @@ export type Deployment = {
   names: Name[];
   /** Labels in use, top-level ones included. */
   labels: string[];
+  /** Label of the name with this number, in place of prefix and number. */
+  labelOf?: (place: number) => string | undefined;
+  /** Owner of the name with this number, in place of some account. */
+  ownerOf?: (place: number) => Hex | undefined;
 };
 
 /** Keys of text records. */
@@ -65,15 +69,16 @@ export function topLevel(
 /** A new name of some account, registered through the controller with this index. */
 export function newName(deployment: Deployment, controller: number, isWrapped: boolean): Name {
   const { random, managedNode, prefix, names, labels } = deployment;
-  const label = `${prefix}${names.length}`;
+  const label = deployment.labelOf?.(names.length) ?? `${prefix}${names.length}`;
   const labelhash = hashOf(label);
   const name = {
     label,
     labelhash,
     node: subnodeOf(managedNode, labelhash),
-    owner: someAccount(deployment),
+    owner: deployment.ownerOf?.(names.length) ?? someAccount(deployment),
     expires: 1_900_000_000n + BigInt(random.below(1_000_000)),
-    isWrapped,
+    // The wrapper refuses longer labels.
+    isWrapped: isWrapped && Buffer.byteLength(label) <= 255,
     controller,
   };
   names.push(name);

@@ -11,12 +11,21 @@ const ponder = "node_modules/ponder/dist/esm/bin/ponder.js";
 export const realRoot = root;
 export const emptyRoot = fileURLToPath(new URL("empty", import.meta.url));
 
-/** Seconds of the backfill, processor seconds of the process up to its end, and its largest memory. */
+/** Seconds of the backfill, processor seconds of the process from its first batch to its end, and its largest memory. */
 export type Indexed<Result> = {
   seconds: number;
   processorSeconds: number;
   peakMegabytes: number;
   result: Result;
+};
+
+/** An entry of Ponder's log. */
+export type LogEntry = {
+  msg: string;
+  level: number;
+  duration?: number;
+  block_range?: string;
+  error?: unknown;
 };
 
 /**
@@ -29,12 +38,15 @@ export async function indexOnce<Result>({
   port,
   environment,
   whenComplete,
+  seeEntry,
 }: {
   name: string;
   appRoot: string;
   port: number;
   environment: Readonly<Record<string, string>>;
   whenComplete: () => Result | Promise<Result>;
+  /** Gets each entry of the service's log, and what the service uses: memory, and processor time since its start. */
+  seeEntry?: (entry: LogEntry, usage: () => { megabytes: number; processorSeconds: number }) => void;
 }): Promise<Indexed<Result>> {
   const flags = [
     "--max-semi-space-size=32",
@@ -53,14 +65,27 @@ export async function indexOnce<Result>({
     peakMegabytes = Math.max(peakMegabytes, residentMegabytes(child.pid));
   }, 250);
   try {
-    for await (const line of createInterface({ input: child.stdout })) {
-      const { msg, duration, level, error } = JSON.parse(line);
-      if (level >= 50) throw new Error(`${name}: ${msg} ${JSON.stringify(error)}`);
-      if (msg !== "Completed backfill indexing across all chains") continue;
-      const processorSeconds = processorSecondsOf(child.pid);
-      return { seconds: duration / 1000, processorSeconds, peakMegabytes, result: await whenComplete() };
-    }
-    throw new Error(`${name}: the indexing service ended before its backfill was complete`);
+    let atFirstBatch: number | undefined;
+    const duration = await new Promise<number>((resolve, reject) => {
+      const lines = createInterface({ input: child.stdout });
+      lines.on("line", (line) => {
+        const entry: LogEntry = JSON.parse(line);
+        const { msg, level, duration = 0, error } = entry;
+        if (level >= 50) reject(new Error(`${name}: ${msg} ${JSON.stringify(error)}`));
+        if (msg === "Indexed block range") atFirstBatch ??= processorSecondsOf(child.pid);
+        seeEntry?.(entry, () => ({
+          megabytes: residentMegabytes(child.pid),
+          processorSeconds: processorSecondsOf(child.pid),
+        }));
+        if (msg === "Completed backfill indexing across all chains") resolve(duration);
+      });
+      lines.on("close", () =>
+        reject(new Error(`${name}: the indexing service ended before its backfill was complete`)),
+      );
+    });
+    const processorSeconds = processorSecondsOf(child.pid) - (atFirstBatch ?? 0);
+    const result = await whenComplete();
+    return { seconds: duration / 1000, processorSeconds, peakMegabytes, result };
   } finally {
     clearInterval(watch);
     const ended = new Promise((resolve) => child.once("exit", resolve));

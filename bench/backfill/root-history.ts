@@ -29,7 +29,6 @@ import {
   addressOf,
   type History,
   hashOf,
-  historyOf,
   rootNode,
   type Transaction,
   year,
@@ -75,35 +74,52 @@ type Root = Deployment & { random: Random; calls: History["calls"] };
  * second third through the wrapper; some names are sold, mixed with orders for other tokens.
  */
 export function rootHistory(count: number): History {
-  const random = createRandom(1);
+  const { transactions, labels, calls } = rootTransactions(count);
+  return { transactions: [...transactions], labels, calls };
+}
+
+/**
+ * The transactions of such a history one after the other, so that memory holds its names only; labels and calls are complete when all
+ * are taken. `special` gives some names another label or owner.
+ */
+export function rootTransactions(count: number, special: Pick<Deployment, "labelOf" | "ownerOf"> = {}) {
   const root: Root = {
-    random,
+    random: createRandom(1),
     contracts,
     managedName: "eth",
     managedNode: namehash("eth"),
     prefix: "name",
     names: [],
-    labels: [],
+    labels: ["reverse", "addr"],
     calls: new Map(),
+    ...special,
   };
-  const first = {
-    from: accountOf(0),
-    logs: [
-      ...topLevel(root, ["eth"]),
-      emits.newOwner(contracts.registry, rootNode, hashOf("reverse"), zero),
-      emits.newOwner(contracts.registry, namehash("reverse"), hashOf("addr"), zero),
-    ],
-  };
-  const transactions = historyOf(count, [first], (done) => {
-    const kind = root.names.length < 100 ? 0 : random.below(100);
-    if (kind < 40) return register(root, done);
-    if (kind < 60) return renew(root);
-    if (kind < 62) return sell(root);
-    if (kind < 65) return sellOther(root);
-    if (kind < 66) return formerText(root);
-    return change(root, random.below(100), someName(root));
-  });
-  return { transactions, labels: [...root.labels, "reverse", "addr"], calls: root.calls };
+  return { transactions: steps(root, count), labels: root.labels, calls: root.calls };
+}
+
+function* steps(root: Root, count: number): Generator<Transaction> {
+  const first = [
+    ...topLevel(root, ["eth"]),
+    emits.newOwner(contracts.registry, rootNode, hashOf("reverse"), zero),
+    emits.newOwner(contracts.registry, namehash("reverse"), hashOf("addr"), zero),
+  ];
+  yield { from: accountOf(0), logs: first };
+  for (let logs = first.length; logs < count; ) {
+    const transaction = step(root, logs / count);
+    yield transaction;
+    logs += transaction.logs.length;
+  }
+}
+
+function step(root: Root, done: number): Transaction {
+  const { random } = root;
+  const kind = root.names.length < 100 ? 0 : random.below(100);
+  if (kind < 40) return register(root, done);
+  if (kind < 60) return renew(root);
+  if (kind < 62) return sell(root);
+  if (kind < 65) return sellOther(root);
+  if (kind < 66) return formerText(root);
+  return change(root, random.below(100), someName(root));
 }
 
 function register(root: Root, done: number): Transaction {

@@ -28,6 +28,8 @@ type ChainOptions = {
   /** Unix seconds of the block at an index of the history, 0 for the first, of a history with `count` blocks. */
   timestampOf: (place: number, count: number) => number;
   calls?: ReadonlyMap<string, Hex>;
+  /** Number of the first transaction, if these are the next part of a longer chain. */
+  firstTransaction?: number;
 };
 
 /** Serves a generated history as a chain. */
@@ -71,8 +73,8 @@ export function serveChain(transactions: readonly Transaction[], options: ChainO
 }
 
 // The chain id keeps the hashes of two chains apart.
-const hashOf = ({ id }: ChainOptions, block: Block, place: number) =>
-  madeUpHash("transaction", id * 2 ** 32 + block.firstTransaction + place);
+const hashOf = ({ id, firstTransaction = 0 }: ChainOptions, block: Block, place: number) =>
+  madeUpHash("transaction", id * 2 ** 32 + firstTransaction + block.firstTransaction + place);
 
 /** 32 bytes used as the hash of a block or transaction of the generated chain. */
 function madeUpHash(kind: "block" | "transaction", id: number): Hex {

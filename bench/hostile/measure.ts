@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import { chainIds } from "../../devnet/recorded-chains.ts";
-import { clientQueries } from "../subgraph-queries.ts";
+import { clientQueries } from "../subgraph/queries.ts";
 import type { Attack } from "./attack.ts";
 import type { AttackJob, AttackResult } from "./attack-process.ts";
 import { type Gauged, startGauges } from "./gauges.ts";

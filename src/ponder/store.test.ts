@@ -1,5 +1,7 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { storedList, unlessMissing } from "./store.ts";
+import { readNeededColumns, storedList, unlessMissing } from "./store.ts";
 
 type Row = { texts: string[] | null };
 
@@ -36,4 +38,16 @@ test("any other error of the store is rethrown", async () => {
   await expect(unlessMissing(Promise.reject(new Error("connection lost")))).rejects.toThrow(
     "connection lost",
   );
+});
+
+test("of cached blocks and transactions Ponder reads what rules see, and nothing long", () => {
+  const ofPonder = createRequire(import.meta.url)(
+    join(process.cwd(), "node_modules/ponder/dist/esm/runtime/filter.js"),
+  );
+  readNeededColumns();
+  // As for the contracts of the configuration: each filter begins with a copy.
+  const of = [{ include: ofPonder.defaultLogFilterInclude.concat([]) }];
+  expect(ofPonder.unionFilterIncludeBlock(of).toSorted()).toEqual(["hash", "number", "timestamp"]);
+  expect(ofPonder.unionFilterIncludeTransaction(of)).toEqual(expect.arrayContaining(["from", "hash"]));
+  expect(ofPonder.unionFilterIncludeTransaction(of)).not.toContain("input");
 });

@@ -1,3 +1,33 @@
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { z } from "zod/v4";
+import { expectOfPonder } from "./expected.ts";
+
+// What events of src/contracts/on.ts have besides the log.
+const used = ["block.number", "block.timestamp", "transaction.hash", "transaction.from"];
+const filters = z.object({
+  defaultLogFilterInclude: z.array(z.string()),
+  requiredLogFilterInclude: z
+    .array(z.string())
+    .refine((columns) => used.every((one) => columns.includes(one)), `expected ${used.join(", ")}`),
+});
+
+/**
+ * Has Ponder read of cached blocks and transactions the columns that events always have, to which the rules keep, instead of all. To be
+ * called before Ponder looks at the registered rules. Throws PonderDiffersError.
+ * ponder: it would read all until each event of the configuration was indexed a hundred times, which the rare ones never are.
+ */
+export function readNeededColumns(): void {
+  const place = new URL("../../node_modules/ponder/dist/esm/runtime/filter.js", import.meta.url);
+  // ponder: Vite, with which `dev` loads this file, would give import() another instance of the module.
+  const module: unknown = createRequire(import.meta.url)(fileURLToPath(place));
+  expectOfPonder(filters, module, "runtime/filter.js");
+  const { defaultLogFilterInclude: read, requiredLogFilterInclude: needed } = module as z.infer<
+    typeof filters
+  >;
+  read.splice(0, read.length, ...needed);
+}
+
 /**
  * A list of a row, to be read only; empty if there is no row or no list. ponder: reading it as a property copies the
  * whole row deeply, which costs more than the rest of an event.

@@ -74,6 +74,18 @@ describe("over an index", () => {
     build.stop();
   });
 
+  test("before it counts rows, says that a name may have a hundredth of them below it", async () => {
+    const build = start();
+    await expect.poll(() => lines.length, { timeout: 15_000 }).toBe(2);
+    build.stop();
+    const ofDomain = statements.filter((text) => /^(ALTER TABLE|ANALYZE) \S+\.domain\b/.test(text));
+    expect(ofDomain.map((text) => text.split(" ")[0])).toEqual(["ALTER", "ANALYZE"]);
+    const { rows } = await client.query(
+      "SELECT attoptions FROM pg_attribute WHERE attrelid = 'domain'::regclass AND attname = 'parent_id'",
+    );
+    expect(rows).toEqual([{ attoptions: ["n_distinct=100"] }]);
+  });
+
   test("after a restart builds only those that are missing", async () => {
     const first = start();
     await expect.poll(() => lines, { timeout: 15_000 }).toHaveLength(2);

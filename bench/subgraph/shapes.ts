@@ -1,4 +1,4 @@
-import type { Value } from "../src/api/subgraph/schema/inputs.ts";
+import type { Value } from "../../src/api/subgraph/schema/inputs.ts";
 
 /** A query and hand-written SQL for the same rows. */
 export type Shape = {

@@ -1,0 +1,181 @@
+// Mainnet's size, rehearsed: a generated history in mainnet's proportions goes through an archive into Postgres; then the service is
+// asked at that size.
+//
+//   NODE_OPTIONS=--max-old-space-size=6000 node scripts/with-node.mjs bench/mainnet.ts [--logs 5000000] [--seconds 3]
+//
+// Prints logs/s (by time and by processor time) and memory by tenth of the way, disk by log and by name, the time from the end of the
+// backfill until all indexes are built, and p50, p95, p99 of the ten queries of bench/subgraph-service.ts and of some REST routes with
+// 16 connections, each picking from hundreds of requests. Needs a Postgres server's programs.
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import pg from "pg";
+import { freePort } from "../devnet/ports.ts";
+import { indexOnce, type LogEntry, realRoot } from "./backfill/indexing-process.ts";
+import { labelsFile } from "./backfill/labels-file.ts";
+import type { LoadResult } from "./load.ts";
+import type { LoadJob } from "./load-process.ts";
+import { type Filled, fillArchive, hotAccount, serveHead } from "./mainnet/archive.ts";
+import { startBenchPostgres } from "./postgres.ts";
+import { clientQueries, type KnownName } from "./subgraph/queries.ts";
+
+const { values: options } = parseArgs({
+  options: { logs: { type: "string", default: "5000000" }, seconds: { type: "string", default: "3" } },
+});
+// The service gets Node's usual heap.
+delete process.env["NODE_OPTIONS"];
+const schema = "bench_mainnet";
+const post = { method: "POST", headers: { "content-type": "application/json" } };
+const whole = (value: number) => Math.round(value).toLocaleString("en-US");
+const secondsSince = (begun: number) => (performance.now() - begun) / 1_000;
+
+const folder = mkdtempSync(join(tmpdir(), "bench-mainnet-"));
+const postgres = await startBenchPostgres();
+const client = fork(fileURLToPath(new URL("load-process.ts", import.meta.url)), { execArgv: [] });
+try {
+  const begun = performance.now();
+  const filled = await fillArchive(join(folder, "archive"), Number(options.logs));
+  const { logs, bytes, labels } = filled;
+  console.log(
+    `archive: ${whole(logs)} logs, ${whole(labels.length)} labels, ${(bytes / logs).toFixed(1)} bytes a log, written in ${secondsSince(begun).toFixed(0)} s`,
+  );
+  await rehearse(filled);
+} finally {
+  client.disconnect();
+  await postgres.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function rehearse({ labels, logs, lastBlock, environment }: Filled): Promise<void> {
+  const node = await serveHead(lastBlock);
+  const port = await freePort();
+  const names = labels.length;
+  const labelsUrl = labelsFile(folder, labels);
+  labels.length = 0;
+  try {
+    const { seconds, processorSeconds, peakMegabytes } = await indexOnce({
+      name: schema,
+      appRoot: realRoot,
+      port,
+      environment: {
+        ...environment,
+        LABELS_URL: labelsUrl,
+        RPC_URL_1: node.url,
+        DATABASE_URL: postgres.url,
+      },
+      seeEntry: byTenth(logs, [Number(environment["START_BLOCK"]), lastBlock]),
+      whenComplete: async () => {
+        await untilReady(port, node);
+        await printDisk(logs);
+        await measureQueries(port);
+      },
+    });
+    console.log(
+      `backfill: ${seconds.toFixed(0)} s, ${whole(logs / seconds)} logs/s, ${whole(logs / processorSeconds)} for each second of processor time, peak ${whole(peakMegabytes)} MB, ${whole(names)} labels`,
+    );
+  } finally {
+    node.close();
+  }
+}
+
+/** Prints speed and memory whenever another tenth of the blocks is indexed; all blocks have about as many logs. */
+function byTenth(logs: number, [first, last]: readonly [number, number]) {
+  let [tenth, since, used, before] = [0, performance.now(), 0, 0];
+  return (
+    { msg, block_range = "[0,0]" }: LogEntry,
+    usage: () => { megabytes: number; processorSeconds: number },
+  ) => {
+    if (msg === "Started backfill indexing") [since, used] = [performance.now(), usage().processorSeconds];
+    if (msg !== "Indexed block range") return;
+    const [, to] = JSON.parse(block_range) as [number, number];
+    const share = Math.min(1, (to - first + 1) / (last - first + 1));
+    const now = Math.floor(share * 10);
+    if (now === tenth) return;
+    const { megabytes, processorSeconds } = usage();
+    const count = (share - before) * logs;
+    console.log(
+      `${now} tenths: ${whole(count / secondsSince(since))} logs/s, ${whole(count / (processorSeconds - used))} ` +
+        `for each second of processor time, ${whole(megabytes)} MB`,
+    );
+    [tenth, since, used, before] = [now, performance.now(), processorSeconds, share];
+  };
+}
+
+async function untilReady(port: number, node: { mine(): number }): Promise<void> {
+  const begun = performance.now();
+  const until = async (isDone: () => Promise<boolean>) => {
+    while (!(await isDone().catch(() => false))) await new Promise((done) => setTimeout(done, 250));
+    return secondsSince(begun).toFixed(1);
+  };
+  const head = node.mine();
+  const live = until(async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/status`);
+    const chains = Object.values((await response.json()) as Record<string, { block: { number: number } }>);
+    return chains.some(({ block }) => block.number >= head);
+  });
+  const ready = until(async () => (await fetch(`http://127.0.0.1:${port}/ready`)).status === 200);
+  console.log(`after the backfill: live after ${await live} s, all indexes after ${await ready} s`);
+}
+
+async function printDisk(logs: number): Promise<void> {
+  const database = new pg.Client({ connectionString: postgres.url });
+  await database.connect();
+  const sizes = `SELECT sum(pg_table_size(c.oid))::float8 AS tables, sum(pg_indexes_size(c.oid))::float8 AS indexes
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = $1`;
+  const names = await database.query(`SELECT count(*)::float8 AS names FROM ${schema}.domain`);
+  const count = Number(names.rows[0]?.names);
+  for (const name of [schema, "ponder_sync"]) {
+    const { rows } = await database.query(sizes, [name]);
+    const { tables, indexes } = rows[0];
+    console.log(
+      `disk of ${name}: ${((tables + indexes) / 1e9).toFixed(2)} GB (indexes ${(indexes / 1e9).toFixed(2)}), ` +
+        `${whole((tables + indexes) / logs)} bytes a log, ${whole((tables + indexes) / count)} a name of ${whole(count)}`,
+    );
+  }
+  await database.end();
+}
+
+async function measureQueries(port: number): Promise<void> {
+  const text = JSON.stringify({
+    query:
+      '{ domains(first: 1000, where: { name_starts_with: "name1", labelName_not: null }) { id name owner { id } } }',
+  });
+  const response = await fetch(`http://127.0.0.1:${port}/subgraph`, { ...post, body: text });
+  const { data } = (await response.json()) as { data: { domains: KnownName[] } };
+  console.log("16 connections, different requests: requests/s, p50 / p95 / p99 in ms");
+  for (const { name, query, variables } of clientQueries(data.domains, hotAccount)) {
+    const bodies = variables.map((one) => JSON.stringify({ query, variables: one }));
+    await measure(
+      port,
+      name,
+      bodies.map((body) => requestOf("POST", "/subgraph", body)),
+    );
+  }
+  for (const path of ["/api/indexing-status", "/amirealtime", "/v1/status"])
+    await measure(port, path, [requestOf("GET", path)]);
+  const pages = data.domains.map(({ name }) => requestOf("GET", `/name/${encodeURIComponent(name)}`));
+  await measure(port, "/name/{name}", pages);
+}
+
+function requestOf(method: string, path: string, body = ""): string {
+  const content = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`;
+  return `${method} ${path} HTTP/1.1\r\nhost: localhost\r\n${body && content}\r\n${body}`;
+}
+
+async function measure(port: number, name: string, requests: string[]): Promise<void> {
+  const send = async (seconds: number) => {
+    client.send({ port, connections: 16, seconds, requests } satisfies LoadJob);
+    const [result] = (await once(client, "message")) as [LoadResult];
+    return result;
+  };
+  await send(1);
+  const { perSecond, p50, p95, p99, statuses } = await send(Number(options.seconds));
+  const failed = Object.keys(statuses).filter((status) => status !== "200");
+  console.log(
+    `${name.padEnd(20)} ${whole(perSecond).padStart(7)}/s ${[p50, p95, p99].map((ms) => ms.toFixed(1)).join(" / ")} ${failed.join(" ")}`,
+  );
+}
