@@ -2,7 +2,7 @@ import { z } from "zod/v4";
 import type { WalkContracts } from "../database/v2-walk.ts";
 import { claimSql, mostCountedOfAddress, reverseNode } from "../lookup/address-sql.ts";
 import { closedQuery, cursorParameter, lookupEnvelope, pageSize, refuse } from "../lookup/contract.ts";
-import { allNames, namesHeldBy, partsOfNames, secondGeneration } from "../lookup/generations.ts";
+import { nameOfNode, namesHeldBy, partsOfNames, secondGeneration } from "../lookup/generations.ts";
 import {
   choice,
   inNamespace,
@@ -79,6 +79,7 @@ export const addressNames = endpoint({
       isDescending: order === "desc",
       branches: (statement) => {
         const holder = statement.bind(address);
+        const named = q === undefined ? undefined : nameFilter(statement, q.toLowerCase(), match);
         const found = branchesOf(relation, {
           places: lookup.places,
           statement,
@@ -87,12 +88,16 @@ export const addressNames = endpoint({
           order: sorts[sort],
         });
         return {
-          branches: found.branches,
+          branches: found.branches.map((branch) =>
+            named === undefined || match === "contains"
+              ? branch
+              : { ...branch, where: `${branch.where} AND ${named}` },
+          ),
           filters: [
             ...found.filters,
             ...ofNamespace,
             ...(parent === undefined ? [] : [`d.parent_id = ${statement.bind(nameIn(parent).node)}`]),
-            ...(q === undefined ? [] : [nameFilter(statement, q.toLowerCase(), match)]),
+            ...(named !== undefined && match === "contains" ? [named] : []),
             ...(status === undefined ? [] : ["x.status = 'active'"]),
           ],
         };
@@ -234,7 +239,7 @@ export const deadlineNames = endpoint({
             const plus = isLeased && isGrace ? graceOfV2 : 0;
             const registry = `o.registry ${isLeased ? "=" : "<>"} '${v2.ethRegistry}'`;
             return {
-              from: `v2_domains o JOIN ${allNames(lookup.places)} ON d.id = o.id`,
+              from: `v2_domains o ${nameOfNode(lookup.places, "o.id")}`,
               where: `${within("o.expiry_date", plus)} AND ${ends} AND ${registry} AND g.is_v2 AND v.registry = o.registry`,
               order: sorted(plus),
             };
@@ -248,7 +253,7 @@ export const deadlineNames = endpoint({
             },
             {
               from: `wrapped_domain o JOIN ${first} ON d.id = o.id`,
-              where: `${within("o.expiry_date", 0)} AND ${ends} AND NOT x.is_lease AND x.is_wrapped AND o.expiry_date > 0`,
+              where: `${within("o.expiry_date", 0)} AND ${ends} AND o.fuses & 131072 = 0 AND NOT x.is_lease AND x.is_wrapped AND o.expiry_date > 0`,
               order: sorted(0),
             },
             ...(v2 ? entries(v2) : []),
