@@ -103,7 +103,8 @@ async function fill() {
   const leases = `INSERT INTO registration (id, domain_id, registration_date, expiry_date, registrant_id, label_name, change_block)
     SELECT id, id, ${now - 2 * year}, lease, registrant, label, 1 FROM json_to_recordset($1) AS r (id text, lease bigint, registrant text, label text)`;
   const wraps = `INSERT INTO wrapped_domain (id, domain_id, expiry_date, fuses, owner_id, name, change_block)
-    SELECT id, id, expiry, 65536, wrapped, name, 1 FROM json_to_recordset($1) AS r (id text, expiry bigint, wrapped text, name text)`;
+    SELECT id, id, expiry, CASE WHEN lease IS NULL THEN 65536 ELSE 196608 END, wrapped, name, 1
+    FROM json_to_recordset($1) AS r (id text, expiry bigint, lease bigint, wrapped text, name text)`;
   const parents = ["eth", "big.eth"].map((name) => ({
     id: nodeOfName(name),
     name,

@@ -333,7 +333,7 @@ export interface paths {
         };
         /**
          * Direct subnames of a name
-         * @description `total_count` is exact up to 1000, else null. Orders other than that by name read all subnames: of a name with a million they may take too long.
+         * @description `total_count` is exact up to 1000 subnames, else null. Orders other than that by name read all subnames: of a name with a million they may take too long.
          */
         get: operations["getV1NamesNameSubnames"];
         put?: never;

@@ -115,6 +115,8 @@ export const wrappedDomain = indexed(
     byDomain: [table.domainId],
     byOwner: [table.ownerId, table.id],
     byExpiryDate: [table.expiryDate, table.id],
+    // Without names that a registrar leases (IS_DOT_ETH), whose end is that of the lease.
+    byOwnExpiryDate: { on: [table.expiryDate, table.id], where: "fuses & 131072 = 0" },
     byName: [prefixOf(table.name), table.id],
     byChangeBlock: [table.changeBlock],
   }),

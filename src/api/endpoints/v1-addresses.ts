@@ -1,8 +1,7 @@
 import { z } from "zod/v4";
-import type { WalkContracts } from "../database/v2-walk.ts";
 import { claimSql, mostCountedOfAddress, reverseNode } from "../lookup/address-sql.ts";
 import { closedQuery, cursorParameter, lookupEnvelope, pageSize, refuse } from "../lookup/contract.ts";
-import { allNames, namesHeldBy, partsOfNames, secondGeneration } from "../lookup/generations.ts";
+import { namesHeldBy, partsOfNames, secondGeneration } from "../lookup/generations.ts";
 import {
   choice,
   inNamespace,
@@ -78,6 +77,7 @@ export const addressNames = endpoint({
       isDescending: order === "desc",
       branches: (statement) => {
         const holder = statement.bind(address);
+        const named = q === undefined ? undefined : nameFilter(statement, q.toLowerCase(), match);
         const found = branchesOf(relation, {
           places: lookup.places,
           statement,
@@ -86,12 +86,16 @@ export const addressNames = endpoint({
           order: sorts[sort],
         });
         return {
-          branches: found.branches,
+          branches: found.branches.map((branch) =>
+            named === undefined || match === "contains"
+              ? branch
+              : { ...branch, where: `${branch.where} AND ${named}` },
+          ),
           filters: [
             ...found.filters,
             ...ofNamespace,
             ...(parent === undefined ? [] : [`d.parent_id = ${statement.bind(nameIn(parent).node)}`]),
-            ...(q === undefined ? [] : [nameFilter(statement, q.toLowerCase(), match)]),
+            ...(named !== undefined && match === "contains" ? [named] : []),
             ...(status === undefined ? [] : ["x.status = 'active'"]),
           ],
         };

@@ -13,7 +13,7 @@ import {
   refuse,
   timeParameter,
 } from "../lookup/contract.ts";
-import { allNames, partsOfNames, secondGeneration } from "../lookup/generations.ts";
+import { nameOfNode, partsOfNames, secondGeneration } from "../lookup/generations.ts";
 import {
   choice,
   inNamespace,
@@ -152,7 +152,7 @@ function branchesOf(
   const ofRegistry = (registry: Hex, isLeased: boolean): Branch => {
     const plus = isLeased && isGrace ? graceOfV2 : 0;
     return {
-      from: `v2_domains o JOIN ${allNames(places)} ON d.id = o.id`,
+      from: `v2_domains o ${nameOfNode(places, "o.id")}`,
       where: `${within(plus)} AND ${ends} AND o.registry ${isLeased ? "=" : "<>"} '${registry}' AND g.is_v2 AND v.registry = o.registry`,
       order: sorted(plus),
     };
@@ -165,7 +165,7 @@ function branchesOf(
     },
     {
       from: `wrapped_domain o JOIN ${first} ON d.id = o.id`,
-      where: `${within(0)} AND NOT x.is_lease AND x.is_wrapped AND o.expiry_date > 0 AND ${ends}`,
+      where: `${within(0)} AND o.fuses & 131072 = 0 AND NOT x.is_lease AND x.is_wrapped AND o.expiry_date > 0 AND ${ends}`,
       order: sorted(0),
     },
     ...(v2 ? [true, false].map((isLeased) => ofRegistry(v2.ethRegistry, isLeased)) : []),

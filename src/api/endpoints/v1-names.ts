@@ -23,7 +23,16 @@ import {
   notFoundAnswer,
   textParameter,
 } from "../lookup/lists.ts";
-import { branchesFrom, byName, byNumber, type Listed, nameFilter, readNames } from "../lookup/names-query.ts";
+import {
+  type Branch,
+  branchesFrom,
+  byName,
+  byNumber,
+  type Listed,
+  nameFilter,
+  readNames,
+} from "../lookup/names-query.ts";
+import type { Place } from "../lookup/places.ts";
 import { timesOf } from "../lookup/places.ts";
 import { detailRow, placeOfRow, type Row, rowSchema, searchRow, subnameRow } from "../lookup/rows.ts";
 import { readRelevant, relevanceTypes } from "../lookup/search.ts";
@@ -86,7 +95,7 @@ export const subnames = endpoint({
   path: "/v1/names/{name}/subnames",
   tag: "Lookup",
   summary: "Direct subnames of a name",
-  description: `\`total_count\` is exact up to ${mostCounted}, else null. Orders other than that by name read all subnames: of a name with a million they may take too long.`,
+  description: `\`total_count\` is exact up to ${mostCounted} subnames, else null. Orders other than that by name read all subnames: of a name with a million they may take too long.`,
   envelope: lookupEnvelope,
   params: namePath,
   query: closedQuery({
@@ -117,11 +126,13 @@ export const subnames = endpoint({
       isCommon: sort === "name" && order === "asc" && q === undefined,
       isDescending: order === "desc",
       branches: (statement) => ({
-        branches: branchesFrom(lookup.places, `d.parent_id = ${statement.bind(node)}`, sorted[sort]),
-        filters: [
-          ...(include_expired === "true" ? [] : ["x.status = 'active'"]),
-          ...(q === undefined ? [] : [nameFilter(statement, q.toLowerCase(), match)]),
-        ],
+        ...named(lookup.places, {
+          where: `d.parent_id = ${statement.bind(node)}`,
+          order: sorted[sort],
+          text: q === undefined ? undefined : nameFilter(statement, q.toLowerCase(), match),
+          isFirst: match === "contains" && sort === "name",
+        }),
+        filters: include_expired === "true" ? [] : ["x.status = 'active'"],
       }),
       mostCounted,
       show: ({ row }) => subnameRow(lookup.places, row),
@@ -160,9 +171,14 @@ export const search = endpoint({
     const ofNamespace = inNamespace(lookup, namespace);
     return listPage(context, call, {
       list: ["search", text, match, namespace, status],
-      isCommon: match === "prefix",
+      isCommon: true,
       branches: (statement) => ({
-        branches: branchesFrom(lookup.places, nameFilter(statement, text, match), byName),
+        ...named(lookup.places, {
+          where: "true",
+          order: byName,
+          text: nameFilter(statement, text, match),
+          isFirst: match === "contains",
+        }),
         filters: [
           ...ofNamespace,
           "octet_length(d.name) <= 2000",
@@ -193,6 +209,24 @@ async function relevant({ lookup }: LookupContext, { query: asked, current, requ
   const { shown, page } = paged(rows, { cursor, size, next: (last: Listed) => cursorOf(list, last.after) });
   const data = shown.map(({ row }) => searchRow(lookup.places, row));
   return { status: 200 as const, body: { data, page, meta: asOf(current, lookup.hashOf) } };
+}
+
+/**
+ * Branches of names under a condition on their text. `isFirst`: the text may be anywhere in the name, which is looked for in the
+ * order of names first.
+ */
+function named(
+  places: readonly Place[],
+  {
+    where,
+    order,
+    text,
+    isFirst,
+  }: { where: string; order: Branch["order"]; text?: string | undefined; isFirst: boolean },
+) {
+  if (text === undefined || isFirst)
+    return { branches: branchesFrom(places, where, order), ...(text ? { contains: text } : {}) };
+  return { branches: branchesFrom(places, `${where} AND ${text}`, order) };
 }
 
 // The text between the dots that stand for borders of labels, normalised.

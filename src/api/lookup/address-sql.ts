@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { nodeOfName } from "../../ens/names.ts";
-import { allNames, namesHeldBy } from "./generations.ts";
+import { allNames, nameOfNode, namesHeldBy } from "./generations.ts";
 import { nameJoins, nameJson } from "./name-rows.ts";
 import type { Place } from "./places.ts";
 
@@ -22,7 +22,7 @@ export function claimSql(places: readonly Place[], address: string, reverse: str
   (SELECT value FROM reverse_name_records WHERE address = ${address} AND coin_type = ${defaultCoin}))`;
 }
 
-/** Up to which number the names of an address are counted. */
+/** Up to which number the names of an address are counted, those included that it does not own any more. */
 export const mostCountedOfAddress = 1_000;
 
 // Names are read in their order from the indexes by holder, each as far as a page needs. Names that are only managed come last, and
@@ -57,10 +57,15 @@ WHERE d.name <> '' AND ${where} AND ${beyond} ORDER BY left(d.name, 256), d.id L
     from: allNames(places),
     where: `left(d.name, 256) = left(c.claim, 256) AND d.name = c.claim AND ((${isOwner}) OR (${isManager}))`,
   };
-  const all = held.map(
-    ({ from, where }) =>
-      `(SELECT d.id FROM ${from}${joins} WHERE ${where} AND d.name <> '' AND ((${isOwner}) OR (${isManager})) LIMIT ${mostCountedOfAddress + 1})`,
-  );
+  const most = mostCountedOfAddress + 1;
+  const counted = (joined: string, more: string) => {
+    const parts = held.map(
+      ({ from, where }) =>
+        `(SELECT d.id FROM ${from}${joined} WHERE ${where} AND d.name <> ''${more} LIMIT ${most})`,
+    );
+    return `(SELECT count(*) FROM (SELECT id FROM (${parts.join(" UNION ")}) f LIMIT ${most}) counted)`;
+  };
+  const total = `CASE WHEN ${counted("", "")} = ${most} THEN ${most} ELSE ${counted(joins, ` AND ((${isOwner}) OR (${isManager}))`)} END`;
   return `SELECT json_agg(json_build_object('rows', n.rows, 'total', t.total) ORDER BY q.at)::text
 FROM json_to_recordset($2::json) AS q (at int, address text, owner boolean, manager boolean, size int, reverse text, after_rank int, after_name text, after_id text)
 CROSS JOIN LATERAL (SELECT ${claim} AS claim) c
@@ -70,7 +75,7 @@ CROSS JOIN LATERAL (WITH held AS MATERIALIZED (
   SELECT coalesce(json_agg(found), '[]') AS rows FROM (
     SELECT json_build_object('row', ${nameJson(places)}, 'after', json_build_array(f.rank::text, f.name, f.id), 'isPrimary', f.rank = 0,
       'relations', array_to_json(array_remove(ARRAY[CASE WHEN ${isOwner} THEN 'owner' END, CASE WHEN ${isManager} THEN 'manager' END], NULL))) AS found
-    FROM (SELECT * FROM held UNION ${managed.join("\nUNION ")}) f JOIN ${allNames(places)} ON d.id = f.id${joins}
+    FROM (SELECT * FROM held UNION ${managed.join("\nUNION ")}) f ${nameOfNode(places, "f.id")}${joins}
     ORDER BY f.rank, f.name, f.id LIMIT q.size + 1) listed) n
-CROSS JOIN LATERAL (SELECT count(*) AS total FROM (SELECT id FROM (${all.join(" UNION ")}) f LIMIT ${mostCountedOfAddress + 1}) counted) t`;
+CROSS JOIN LATERAL (SELECT ${total} AS total) t`;
 }

@@ -9,11 +9,10 @@ const columns =
 const noText = 'NULL::text COLLATE "C"';
 
 // Of names that both have, the row of the first counts; what is in force is joined to it.
-const ofFirst = `SELECT ${columns}, ${noText} AS registry FROM domain`;
-const ofSecond = ({
-  chainId,
-}: WalkContracts) => `SELECT v.id, v.name, v.label_name, v.labelhash, v.parent_id, v.owner_id, v.owner_id, ${noText}, v.resolver_id,
-  ${noText}, v.created_at, true, v.registry FROM v2_domains v WHERE v.chain_id = ${chainId} AND NOT EXISTS (SELECT FROM domain o WHERE o.id = v.id)`;
+const ofFirst = (where = "true") => `SELECT ${columns}, ${noText} AS registry FROM domain WHERE ${where}`;
+const ofSecond = ({ chainId }: WalkContracts, where = "true") => `
+  SELECT v.id, v.name, v.label_name, v.labelhash, v.parent_id, v.owner_id, v.owner_id, ${noText}, v.resolver_id, ${noText}, v.created_at, true, v.registry
+  FROM v2_domains v WHERE v.chain_id = ${chainId} AND ${where} AND NOT EXISTS (SELECT FROM domain o WHERE o.id = v.id OFFSET 0)`;
 
 /** The contracts of ENSv2 on the root chain; undefined where it is not indexed. */
 export const secondGeneration = (places: readonly Place[]): WalkContracts | undefined => places[0]?.v2;
@@ -21,7 +20,14 @@ export const secondGeneration = (places: readonly Place[]): WalkContracts | unde
 /** SQL of all names, as rows of `domain d`. */
 export function allNames(places: readonly Place[]): string {
   const v2 = secondGeneration(places);
-  return v2 === undefined ? "domain d" : `(${ofFirst} UNION ALL ${ofSecond(v2)}) d`;
+  return v2 === undefined ? "domain d" : `(${ofFirst()} UNION ALL ${ofSecond(v2)}) d`;
+}
+
+/** SQL that joins the name of a node, as a row of `domain d`. */
+export function nameOfNode(places: readonly Place[], node: string): string {
+  const v2 = secondGeneration(places);
+  if (v2 === undefined) return `JOIN domain d ON d.id = ${node}`;
+  return `CROSS JOIN LATERAL (${ofFirst(`id = ${node}`)} UNION ALL ${ofSecond(v2, `v.id = ${node}`)} OFFSET 0) d`;
 }
 
 /** SQL of the same in parts, each of which an index can have in order. */
@@ -29,7 +35,7 @@ export function partsOfNames(places: readonly Place[]): string[] {
   const v2 = secondGeneration(places);
   if (v2 === undefined) return ["domain d"];
   const renamed = `SELECT * FROM (${ofSecond(v2)}) v (${columns}, registry)`;
-  return [`(${ofFirst}) d`, `(${renamed}) d`];
+  return [`(${ofFirst()}) d`, `(${renamed}) d`];
 }
 
 /** How the names are found that an address holds in any way: rows of `domain d`, of which not all are its own now. */
@@ -41,7 +47,7 @@ export function namesHeldBy(places: readonly Place[], holder: string): { from: s
   }));
   const v2 = secondGeneration(places);
   if (v2 === undefined) return held;
-  const from = `v2_domains e JOIN ${allNames(places)} ON d.id = e.id`;
+  const from = `v2_domains e ${nameOfNode(places, "e.id")}`;
   return [...held, { from, where: `e.chain_id = ${v2.chainId} AND e.owner_id = ${holder}` }];
 }
 

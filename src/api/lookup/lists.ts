@@ -106,7 +106,7 @@ type ListCall = {
 type List = {
   list: readonly unknown[];
   /** How names are found, from the statement's values. */
-  branches: (statement: Binder) => Pick<ListOptions, "branches" | "filters">;
+  branches: (statement: Binder) => Pick<ListOptions, "branches" | "filters" | "contains">;
   /** Further members of the rows. */
   extra?: (statement: Binder) => NonNullable<ListOptions["extra"]>;
   isDescending?: boolean;

@@ -52,7 +52,7 @@ export function nameJoins(places: readonly Place[]): string {
   return `
 LEFT JOIN LATERAL (SELECT registration_date, expiry_date, registrant_id FROM registration WHERE domain_id = d.id LIMIT 1) r ON true
 LEFT JOIN LATERAL (SELECT id, fuses, owner_id, greatest(expiry_date, renewed_expiry_date) AS expiry_date
-  FROM wrapped_domain WHERE id = d.id) w ON true
+  FROM wrapped_domain WHERE id = d.id LIMIT 1) w ON true
 CROSS JOIN LATERAL (SELECT ${placeSql(places)} AS place OFFSET 0) p
 CROSS JOIN LATERAL (SELECT ($1::bigint[])[p.place] AS now,
   ${list(

@@ -1,7 +1,7 @@
 import { type Database, planOnce } from "../database/client.ts";
 import { addressSql } from "./address-sql.ts";
 import type { SortType } from "./contract.ts";
-import { allNames, partsOfNames } from "./generations.ts";
+import { nameOfNode, partsOfNames } from "./generations.ts";
 import { nameJoins, nameJson, type StoredName } from "./name-rows.ts";
 import type { Place } from "./places.ts";
 
@@ -45,6 +45,9 @@ export type Binder = ReturnType<typeof binder>;
  */
 export type SortKey = { sql: string; type: SortType; plus?: number; isAscending?: boolean };
 
+// Of how many names in order a text is tried before it is looked up.
+const firstNames = 5_000;
+
 const hasName = "d.name <> ''";
 
 // The planner takes what is derived for rare, and would read and sort all rows where the first ones of an index are enough.
@@ -62,6 +65,11 @@ export type ListOptions = {
   after: readonly string[] | undefined;
   isDescending: boolean;
   limit: number;
+  /**
+   * A condition that many names or few may meet: it is tried on the first names in order, and looked up in its own index where
+   * those do not fill the page.
+   */
+  contains?: string;
   /** SQL of further members of each row. */
   extra?: Readonly<Partial<Record<keyof Extra, string>>>;
 };
@@ -71,23 +79,36 @@ export type ListOptions = {
  * a name that several find is there once.
  */
 export function listSql(places: readonly Place[], options: ListOptions): string {
-  const { branches, filters, after, isDescending, limit, extra = {} } = options;
+  const { branches, filters, after, isDescending, limit, contains, extra = {} } = options;
   const joins = nameJoins(places);
   const directed = ({ isAscending }: SortKey, sql: string) =>
     isDescending && !isAscending ? `${sql} DESC` : sql;
-  const parts = branches.map(({ from, where, order }) => {
+  const derived = filters.map(opaque);
+  const near: string[] = [];
+  const parts = branches.map(({ from, where, order }, at) => {
     const beyond = after && beyondSql(order, after, isDescending);
-    const conditions = [where, hasName, ...(beyond ? [beyond] : []), ...filters.map(opaque)].join(" AND ");
+    const own = [where, hasName, ...(beyond ? [beyond] : [])];
     const keys = order.map(({ sql, plus }, at) => `${sql}${plus ? ` + ${plus}` : ""} AS k${at}`).join(", ");
-    return `(SELECT d.id, ${keys} FROM ${from}${joins} WHERE ${conditions}
-ORDER BY ${order.map((key) => directed(key, key.sql)).join(", ")} LIMIT ${limit})`;
+    const ordered = `ORDER BY ${order.map((key) => directed(key, key.sql)).join(", ")}`;
+    const select = (source: string, conditions: readonly string[], most: string, by = ordered) =>
+      `(SELECT d.id, ${keys} FROM ${source}${joins} WHERE ${conditions.join(" AND ") || "true"}\n${by} LIMIT ${most})`;
+    if (contains === undefined) return select(from, [...own, ...derived], String(limit));
+    // The planner follows an order through a column, not through what is computed of one.
+    const columns = order.map(({ sql }, at) => `${sql} AS o${at}`).join(", ");
+    const first = `(SELECT d.*, ${columns} FROM ${from} WHERE ${own.join(" AND ")} ${ordered} LIMIT ${firstNames}) d`;
+    const byColumns = `ORDER BY ${order.map((key, at) => directed(key, `d.o${at}`)).join(", ")}`;
+    near.push(
+      `near${at} AS MATERIALIZED ${select(first, [opaque(contains), ...derived], String(limit), byColumns)}`,
+    );
+    const rest = `CASE WHEN (SELECT count(*) FROM near${at}) >= ${limit} THEN 0 ELSE ${limit} END`;
+    return `(SELECT * FROM near${at}) UNION ${select(from, [...own, contains, ...derived], rest)}`;
   });
   const sorted = branches[0]?.order ?? [];
   const keys = sorted.map((_, at) => `f.k${at}`);
   const more = Object.entries(extra).map(([name, sql]) => `, '${name}', ${sql}`);
-  return `SELECT coalesce(json_agg(found), '[]')::text FROM (
+  return `${near.length > 0 ? `WITH ${near.join(",\n")} ` : ""}SELECT coalesce(json_agg(found), '[]')::text FROM (
 SELECT json_build_object('row', ${nameJson(places)}, 'after', json_build_array(${keys.map((key) => `${key}::text`).join(", ")})${more.join("")}) AS found
-FROM (${parts.join("\nUNION\n")}) f JOIN ${allNames(places)} ON d.id = f.id${joins}
+FROM (${parts.join("\nUNION\n")}) f ${nameOfNode(places, "f.id")}${joins}
 ORDER BY ${sorted.map((key, at) => directed(key, `f.k${at}`)).join(", ")} LIMIT ${limit}) listed`;
 }
 
@@ -138,19 +159,30 @@ export async function readList(
   return JSON.parse(json ?? "[]") as Listed[];
 }
 
-/** Exact up to `most`, else null: how many names the branches find. */
+/**
+ * How many names the branches find: exact while they have at most `most` candidates before anything is derived or a text is looked for, else null. What is
+ * derived is joined only where a filter reads it.
+ */
 export function countSql(
   places: readonly Place[],
-  { branches, filters }: Pick<ListOptions, "branches" | "filters">,
+  { branches, filters, contains }: Pick<ListOptions, "branches" | "filters" | "contains">,
   most: number,
 ): string {
-  // What is derived is joined only where a filter reads it.
-  const joins = filters.some((filter) => /\b[xprwsv]\./.test(filter)) ? nameJoins(places) : "";
-  const parts = branches.map(
-    ({ from, where }) =>
-      `(SELECT d.id FROM ${from}${joins} WHERE ${[where, hasName, ...filters.map(opaque)].join(" AND ")} LIMIT ${most + 1})`,
-  );
-  return `SELECT count(*)::text FROM (SELECT id FROM (${parts.join(" UNION ")}) f LIMIT ${most + 1}) c WHERE $1::bigint[] IS NOT NULL`;
+  const counted = (joins: string, more: readonly string[]) => {
+    const parts = branches.map(
+      ({ from, where }) =>
+        `(SELECT d.id FROM ${from}${joins} WHERE ${[where, hasName, ...more].join(" AND ")} LIMIT ${most + 1})`,
+    );
+    return `(SELECT count(*) FROM (SELECT id FROM (${parts.join(" UNION ")}) f LIMIT ${most + 1}) c)`;
+  };
+  const isDerived = filters.some((filter) => /\b[xprwsv]\./.test(filter));
+  const all = [...(contains === undefined ? [] : [contains]), ...filters.map(opaque)];
+  const exact = counted(isDerived ? nameJoins(places) : "", all);
+  const isBounded = isDerived || contains !== undefined;
+  const total = isBounded
+    ? `CASE WHEN ${counted("", [])} > ${most} THEN ${most + 1} ELSE ${exact} END`
+    : exact;
+  return `SELECT (${total})::text WHERE $1::bigint[] IS NOT NULL`;
 }
 
 /** Runs the SQL of `countSql`. */
@@ -201,8 +233,8 @@ function namesSql(places: readonly Place[], hasRecords: boolean, withRecords: bo
     : "";
   return `SELECT json_agg(found ORDER BY q.at)::text FROM unnest($2::text[]) WITH ORDINALITY q (node, at)
 LEFT JOIN LATERAL (SELECT json_build_object('row', ${nameJson(places)}${records}) AS found
-FROM ${allNames(places)}${nameJoins(places)} CROSS JOIN LATERAL (SELECT ${chains} AS chain) c
-WHERE d.id = q.node COLLATE "C" AND ${hasName}) n ON true`;
+FROM (SELECT q.node COLLATE "C" AS id) a ${nameOfNode(places, "a.id")}${nameJoins(places)}
+CROSS JOIN LATERAL (SELECT ${chains} AS chain) c WHERE ${hasName}) n ON true`;
 }
 
 /** What statements about names are made for. */

@@ -1,7 +1,7 @@
 import { nodeOfName } from "../../ens/names.ts";
 import { planOnce } from "../database/client.ts";
 import type { SortType } from "./contract.ts";
-import { allNames, partsOfNames } from "./generations.ts";
+import { nameOfNode, partsOfNames } from "./generations.ts";
 import { nameJoins, nameJson } from "./name-rows.ts";
 import type { Listed, NamesSource } from "./names-query.ts";
 import type { Place } from "./places.ts";
@@ -107,9 +107,9 @@ SELECT json_build_object('row', ${nameJson(places)}, 'after', json_build_array($
     .join(", ")})) AS found
 FROM (SELECT * FROM (SELECT d.id, h.kind, d.created_at, CASE WHEN h.kind = 0 THEN char_length(d.name) ELSE c.rank END AS first,
       CASE WHEN h.kind = 0 THEN c.rank ELSE char_length(d.name) END AS second
-    FROM (SELECT * FROM held UNION ${similar.join(" UNION ")}) h JOIN ${allNames(places)} ON d.id = h.id CROSS JOIN LATERAL (SELECT CASE WHEN ${claim} THEN 0 ELSE 1 END AS rank OFFSET 0) c) f
+    FROM (SELECT * FROM held UNION ${similar.join(" UNION ")}) h ${nameOfNode(places, "h.id")} CROSS JOIN LATERAL (SELECT CASE WHEN ${claim} THEN 0 ELSE 1 END AS rank OFFSET 0) c) f
   WHERE ($7::text = '' OR (${order}) > (nullif($7::text, '')::int, $8::int, $9::int, $10::numeric, $11::text COLLATE "C")) AND $3::text IS NOT NULL
-  ORDER BY ${order} LIMIT $12::int) f JOIN ${allNames(places)} ON d.id = f.id${nameJoins(places)} ORDER BY ${order}) listed`;
+  ORDER BY ${order} LIMIT $12::int) f ${nameOfNode(places, "f.id")}${nameJoins(places)} ORDER BY ${order}) listed`;
 }
 
 type Search = {
