@@ -95,6 +95,8 @@ function lookupCommands(url: string, account: string): Commands {
       "The names that expire next",
       get("names?namespace=ens&expires_after=$(date +%s)&order=asc&page_size=3"),
     ],
+    ["Its deadlines, for a calendar program", get(`addresses/${account}/calendar.ics`)],
+    ["The newest registrations and renewals as events", get("events?type=registration,renewal&page_size=3")],
     ["How far each chain is behind", get("status")],
   ];
 }

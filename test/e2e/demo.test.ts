@@ -119,7 +119,7 @@ describe("each command on the screen shows what is said", () => {
   });
 
   test("all of them are tested", () => {
-    expect(answers.size).toBe(24);
+    expect(answers.size).toBe(26);
     expectCommon(answers, Object.values(chainIds));
     expect(answers.get("What is indexed:")).toMatchObject({
       indexedChainIds: Object.values(chainIds).map(Number),
@@ -284,6 +284,13 @@ describe("lookup", () => {
     expect(times.length).toBe(3);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
     expect(times[0]).toBeGreaterThan(Date.now() / 1_000 - 600);
+    const calendar = String(answers.get("Its deadlines, for a calendar program:"));
+    expect(calendar).toMatch(/^BEGIN:VCALENDAR\r\n/);
+    for (const { name } of owned) expect(calendar).toContain(`SUMMARY:${name} expires`);
+    const events = answers.get("The newest registrations and renewals as events:") as {
+      data: { type: string; timestamp: string }[];
+    };
+    expect(events.data.map(({ type }) => /^(registration|renewal)$/.test(type))).toEqual([true, true, true]);
     expect(answers.get("How far each chain is behind:")).toMatchObject({
       data: { status: "ready", chains: { [chainIds.root]: { status: "ready" } } },
     });
