@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import { readAddresses } from "../lookup/address-query.ts";
+import { type FoundAddress, readAddresses } from "../lookup/address-query.ts";
 import { mostCountedOfAddress } from "../lookup/address-sql.ts";
 import {
   asOf,
@@ -212,21 +212,39 @@ async function ofAddresses(
   }));
   const { times, signal } = options;
   const found = await readAddresses(source, { asked: inputs, times }, signal);
-  return asked.map(({ given, at }, place) => {
-    const { rows, total } = found[place] ?? { rows: [], total: 0 };
-    const { shown, page } = paged(rows, {
-      cursor: given.cursor,
-      size: given.page_size,
-      total: total > mostCountedOfAddress ? null : total,
-      next: (last) => cursorOf(listOf(given), last.after),
-    });
-    const records = shown.map((one) => ({
-      ...(options.isFeed
-        ? feedRow(source.places, one.row)
-        : { ...listRow(source.places, one.row), read_status: "ok" as const }),
-      ...(source.hasRecords ? { is_primary: one.isPrimary === true } : {}),
-      ...present({ relations: one.relations }),
-    }));
-    return { at, result: { input: present(given), kind: "address", status: "ok", records, page } };
+  const answered: Answered[] = [];
+  let written = 0;
+  for (const [place, one] of asked.entries()) {
+    const listed = found[place] ?? { rows: [], total: 0 };
+    answered.push(addressAnswer(source, one, { ...listed, isFeed: options.isFeed }));
+    written += listed.rows.length;
+    if (written < rowsOfSlice) continue;
+    written = 0;
+    await letOthersWork();
+  }
+  return answered;
+}
+
+// Others have their turn after each so many rows.
+const rowsOfSlice = 500;
+
+function addressAnswer(
+  source: Source,
+  { given, at }: Asked<AddressInput>,
+  { rows, total, isFeed }: FoundAddress & { isFeed: boolean },
+): Answered {
+  const { shown, page } = paged(rows, {
+    cursor: given.cursor,
+    size: given.page_size,
+    total: total > mostCountedOfAddress ? null : total,
+    next: (last) => cursorOf(listOf(given), last.after),
   });
+  const records = shown.map((one) => ({
+    ...(isFeed
+      ? feedRow(source.places, one.row)
+      : { ...listRow(source.places, one.row), read_status: "ok" as const }),
+    ...(source.hasRecords ? { is_primary: one.isPrimary === true } : {}),
+    ...present({ relations: one.relations }),
+  }));
+  return { at, result: { input: present(given), kind: "address", status: "ok", records, page } };
 }
