@@ -49,6 +49,8 @@ export type Lying = {
   rate: number;
   /** Requests for a range of blocks (backfill), for one block by its hash (live), or both. */
   of: "ranges" | "blocks" | "both";
+  /** How many of these requests are answered truthfully before the first lie. */
+  truthful?: number;
   /** Logs that `truncate` leaves. */
   limit?: number;
   /** One of them is chosen for a share of all requests. */
@@ -75,10 +77,13 @@ export async function startLiar({
   let target = firstTarget;
   let current = lying;
   let told = 0;
+  let truthful = lying.truthful ?? 0;
 
   function changed(filter: Answer, logs: Answer[]): Answer[] {
     const isOfBlock = filter["blockHash"] !== undefined;
     if (current.of === (isOfBlock ? "ranges" : "blocks")) return logs;
+    truthful -= 1;
+    if (truthful >= 0) return logs;
     if (current.kinds.length === 0 || logs.length === 0 || random.fraction() >= current.rate) return logs;
     const kind = random.pick(current.kinds);
     const lie = lies[kind](logs, { random, limit: current.limit ?? 1_000 });
