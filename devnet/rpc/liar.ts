@@ -82,8 +82,7 @@ export async function startLiar({
   function changed(filter: Answer, logs: Answer[]): Answer[] {
     const isOfBlock = filter["blockHash"] !== undefined;
     if (current.of === (isOfBlock ? "ranges" : "blocks")) return logs;
-    truthful -= 1;
-    if (truthful >= 0) return logs;
+    if (truthful-- > 0) return logs;
     if (current.kinds.length === 0 || logs.length === 0 || random.fraction() >= current.rate) return logs;
     const kind = random.pick(current.kinds);
     const lie = lies[kind](logs, { random, limit: current.limit ?? 1_000 });
