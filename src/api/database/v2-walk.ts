@@ -29,7 +29,8 @@ export type WalkInputs = {
 
 const day = 86_400;
 const graceOfV1 = 90 * day;
-const graceOfV2 = 28 * day;
+/** Seconds after the expiry of a name under .eth in ENSv2 in which only its holder can renew it. */
+export const graceOfV2 = 28 * day;
 const parentCannotControl = 1 << 16;
 const nobody = `'${zeroAddress}'`;
 // A burn, which ends a registration, raises the version in the token id; a reservation has no owner.

@@ -1,5 +1,6 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
+import { graceOfV2 } from "../database/v2-walk.ts";
 import {
   asOf,
   closedQuery,
@@ -122,9 +123,6 @@ const sorted = (plus: number): readonly SortKey[] => [
   { sql: "left(d.name, 256)", type: "text", isAscending: true },
   { sql: "d.id", type: "text", isAscending: true },
 ];
-
-// Of names under .eth in ENSv2.
-const graceOfV2 = 28 * 86_400;
 
 type Deadlines = {
   places: readonly Place[];
