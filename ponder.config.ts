@@ -18,6 +18,8 @@ const urlsOf = ({ id, name, rpc }: IndexedChain) => {
   const urls = checkedUrls(entriesForRate(rpc.http, config.rpcRequestsPerSecond), {
     chain: name,
     chainId: id,
+    // A local chain may be a fork of another one, with its old transactions.
+    areTransactionsOwn: config.namespace !== "ens-test-env",
     crossCheckShare: config.rpcCrossCheckPercent / 100,
     log,
     count,

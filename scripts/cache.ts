@@ -128,6 +128,7 @@ async function check(run: Statement, chains: readonly IndexedChain[], asked: Ret
     all: chain.rpc.http.map((url) => newNode(new URL(url).hostname, ask(url))),
     chain: chain.name,
     chainId: chain.id,
+    areTransactionsOwn: false,
     crossCheckShare: 1,
     log: (_level, message, fields) => console.error(`${message} ${JSON.stringify(fields)}`),
     count: () => {},

@@ -8,7 +8,7 @@ import { createSubject, type Subject, startRecordedNode } from "./subject.ts";
 /** A lie, and by how many URLs it is told beside how many honest ones. */
 export type Case = {
   name: string;
-  lying: Lying | "wrong chain";
+  lying: Lying | "wrong chain" | "wrong chain for good";
   liars: number;
   honest: number;
 };
@@ -56,8 +56,10 @@ export const cases: readonly Case[] = [
   { name: "flap", lying: ofAll("flap", 0.5), liars: 1, honest: 0 },
   { name: "flap", lying: ofAll("flap", 0.5), liars: 2, honest: 0 },
   ...faults.map(([kind, rate]) => ({ name: kind, lying: ofAll(kind, rate), liars: 1, honest: 0 })),
-  { name: "wrong chain", lying: "wrong chain", liars: 1, honest: 0 },
-  { name: "wrong chain", lying: "wrong chain", liars: 1, honest: 1 },
+  ...(["wrong chain", "wrong chain for good"] as const).flatMap((lying) => [
+    { name: lying, lying, liars: 1, honest: 0 },
+    { name: lying, lying, liars: 1, honest: 1 },
+  ]),
 ];
 
 /** What came of a lie, in the backfill and live. */
@@ -86,11 +88,13 @@ export async function runCase(one: Case, seed: number, setting: Setting): Promis
   const urls = [...liars.map(({ url }) => url), ...Array.from({ length: one.honest }, () => node.url)].join();
   const name = `${one.name}_${one.liars}_${one.honest}_${seed}`.replace(/\W/g, "_").toLowerCase();
   const subject = await createSubject(databases, inputs, name);
-  const tell = async () => {
+  const isStrange = typeof one.lying === "string";
+  const tell = () => {
     for (const liar of liars) {
-      if (one.lying === "wrong chain") liar.pointAt(stranger.url);
+      if (typeof one.lying === "string") liar.pointAt(stranger.url);
       else liar.lie(one.lying);
     }
+    return one.lying === "wrong chain" ? setTimeout(hush, 5_000) : undefined;
   };
   const hush = () => {
     for (const liar of liars) {
@@ -99,12 +103,11 @@ export async function runCase(one: Case, seed: number, setting: Setting): Promis
     }
   };
   try {
-    if (one.lying !== "wrong chain") await tell();
+    if (!isStrange) tell();
     subject.start(urls);
-    if (one.lying === "wrong chain") {
+    if (isStrange) {
       await untilBackfill(subject);
-      await tell();
-      setTimeout(hush, 5_000);
+      tell();
     }
     const backfill = await outcomeOf(subject, {
       block: lastBackfilled,
@@ -119,8 +122,7 @@ export async function runCase(one: Case, seed: number, setting: Setting): Promis
       subject.start(urls);
       await subject.reaches(lastBackfilled, patienceMs);
     }
-    await tell();
-    const lull = one.lying === "wrong chain" ? setTimeout(hush, 5_000) : undefined;
+    const lull = tell();
     for (let head = lastBackfilled; head <= last; head += 3) {
       node.chain.setHead(head);
       await new Promise((resolve) => setTimeout(resolve, 120));
@@ -151,7 +153,8 @@ async function untilBackfill(subject: Subject) {
 
 type Result = { text: string; isRight: boolean; isRepaired: boolean };
 
-const said = /Refused (?:an answer|logs)[^"\n]*|All JSON-RPC providers are inactive|answers for chain[^"]*/;
+const said =
+  /Refused (?:an answer|logs)[^"\n]*|All JSON-RPC providers are inactive|answers for chain[^"\n]*|serves another chain now/;
 const command = /cache -- (purge --chain \d+ --from \d+(?: --to \d+)?)/g;
 
 /** Whether the index is right; else what it says, and whether it is right after the command it names. */

@@ -15,7 +15,7 @@ import { childrenOf } from "../../test/support/process-tree.ts";
 import {
   recordedEntities,
   recordedLabels,
-  recordingOf,
+  recordingAs,
   sepolia,
   sepoliaDatasources,
 } from "../../test/support/recordings.ts";
@@ -25,7 +25,7 @@ import type { Databases } from "../backfill/databases.ts";
 export function startRecordedNode(head?: number, clock?: () => number) {
   const node = startNode({
     clock,
-    recording: { ...recordingOf("root"), chainId: sepolia },
+    recording: recordingAs("root", sepolia),
     contracts: readAddresses(recordingFolder("root")),
   });
   return node.then((started) => {

@@ -44,6 +44,7 @@ test("and the framework, whose own client cannot reach it", async () => {
   const urls = checkedUrls([url], {
     chain: "mainnet",
     chainId: 0,
+    areTransactionsOwn: true,
     crossCheckShare: 0,
     isOurs: () => false,
     log: () => {},

@@ -43,6 +43,7 @@ function checked(byHost: Record<string, Request>, crossCheckShare = 0, chainId =
     {
       chain: "base",
       chainId,
+      areTransactionsOwn: true,
       crossCheckShare,
       isOurs: () => isOurs,
       log,

@@ -38,10 +38,10 @@ import {
   newNode,
   type RpcRequest,
   refusal,
-  requireSameChain,
   soundLogs,
   toHex,
 } from "./nodes.ts";
+import { proveSoon, requireOwnBlock, requireSameChain } from "./same-chain.ts";
 
 /** What Ponder creates from an entry of its list of RPC URLs. */
 type Backend = { hostname: string; request: (body: RpcRequest) => Promise<unknown> };
@@ -96,9 +96,13 @@ async function checkedRequest(chain: CheckedChain, node: Node, body: RpcRequest)
   try {
     return await checkedAnswer(chain, node, body);
   } finally {
-    for (const one of chain.nodes.all) {
-      if (one.hasLied && !chain.rechecked.has(one)) recheck(chain, one);
-    }
+    recheckLiars(chain);
+  }
+}
+
+function recheckLiars(chain: CheckedChain): void {
+  for (const one of chain.nodes.all) {
+    if (one.hasLied && !chain.rechecked.has(one)) recheck(chain, one);
   }
 }
 
@@ -138,6 +142,7 @@ async function requestLogs(chain: CheckedChain, node: Node, request: LogsRequest
     nodes.doubt(answered.doubtful);
   }
   nodes.fetched?.(request.query, answer.logs);
+  proveSoon(nodes, answer.node, () => recheckLiars(chain));
   return answer.logs;
 }
 
@@ -228,6 +233,7 @@ async function requestBlock(chain: CheckedChain, node: Node, body: RpcRequest): 
   if ((isByHash && block.hash !== wanted) || (isNumber && Number(block.number) !== Number(wanted))) {
     throw refusal(nodes, node, `block ${block.hash} was not asked for`);
   }
+  await requireOwnBlock(nodes, node, { response, block, isNewest: wanted === "latest" });
   node.refused = 0;
   if (wanted === "latest") nodes.keepHead(response as Header);
   if (isNumber && isFull === true) return checkedBlock(chain, node, { body, response, block });

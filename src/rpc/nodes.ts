@@ -24,14 +24,25 @@ export type Node = {
   compared: number;
   /** Whether it left out or invented logs: from then on every range of it is compared. */
   hasLied: boolean;
-  /** Requests until its chain id is asked for again. */
-  trusted: number;
-  /** And until when, in milliseconds. */
-  trustedUntil: number;
+  /** When it was last seen to serve the chain, and what may be asked to see it. */
+  trust: ChainTrust;
   /** Until when the other URLs answer in its place, in milliseconds since 1970. */
   asideUntil: number;
   /** Answers of another chain since the last line about them, and when the next may be written. */
   strange: { refused: number; silentUntil: number };
+};
+
+/** Times in milliseconds. */
+export type ChainTrust = {
+  /** Requests until its chain id is asked for, and until when at most. */
+  requests: number;
+  until: number;
+  /** When an answer last showed the chain. */
+  provenAt: number;
+  /** Requests for the chain id that may be sent beside those: a share of the requests before. */
+  credit: number;
+  /** Whether one is planned. */
+  isPlanned: boolean;
 };
 
 /** What the checks of one chain need. */
@@ -41,6 +52,8 @@ export type NodesOptions = {
   crossCheckShare: number;
   /** Id of the chain; 0 does not compare it. */
   chainId: number;
+  /** Whether the transactions of blocks are signed for the chain's id: on a fork with an id of its own they are not. */
+  areTransactionsOwn: boolean;
   /** Whether a log may be indexed, by contract and event. */
   isOurs: (log: RpcLog) => boolean;
   log: Log;
@@ -89,6 +102,17 @@ export function openAnswerCount(): CountAnswer {
   return (fact) => counter.inc(fact);
 }
 
+const mostTrustCredit = 10;
+
+/** That of a URL that was never asked. */
+export const newTrust = (): ChainTrust => ({
+  requests: 0,
+  until: 0,
+  provenAt: 0,
+  credit: mostTrustCredit,
+  isPlanned: false,
+});
+
 /** A URL that nothing is known of yet. */
 export const newNode = (host: string, request: Node["request"]): Node => ({
   host,
@@ -97,13 +121,12 @@ export const newNode = (host: string, request: Node["request"]): Node => ({
   asideUntil: 0,
   compared: 0,
   hasLied: false,
-  trusted: 0,
-  trustedUntil: 0,
+  trust: newTrust(),
   strange: { refused: 0, silentUntil: 0 },
 });
 
-/** The URLs of one chain. */
-export type Nodes = NodesOptions & { all: Node[] };
+/** The URLs of one chain, and the number of the newest block that one of them named. */
+export type Nodes = NodesOptions & { all: Node[]; newest?: number };
 
 const refusalsUntilAside = 3;
 const asideMinutes = 10;
@@ -131,8 +154,8 @@ export function refusal(
   nodes.count({ chain: nodes.chain, host: node.host, kind: "refused" });
   node.refused += 1;
   // It may have come to serve another chain.
-  node.trusted = 0;
-  if (node.refused >= refusalsUntilAside) putAside(nodes, node, problem);
+  node.trust.requests = 0;
+  if (node.refused >= refusalsUntilAside) putAside(nodes, node, problem, { isProven: false });
   return new WrongAnswerError(`Refused an answer of ${node.host}: ${problem}.`, options);
 }
 
@@ -154,34 +177,20 @@ export function missingLogs(
       section: seeOperations("When a node leaves out logs"),
     });
   }
-  putAside(nodes, node, problem);
+  putAside(nodes, node, problem, { isProven: true });
   node.hasLied = true;
   return new WrongAnswerError(`Refused logs of ${node.host}: ${problem}.`, { isFinal });
 }
 
-/** The error for a URL that answers for another chain; puts it aside if there is another. */
-function wrongChain(nodes: Nodes, node: Node, chainId: number): WrongAnswerError {
-  const problem = `it answers for chain ${chainId}, not for chain ${nodes.chainId}`;
-  nodes.count({ chain: nodes.chain, host: node.host, kind: "wrong-chain" });
-  node.strange.refused += 1;
-  // It may be asked many times a second.
-  if (nodes.now() >= node.strange.silentUntil) {
-    nodes.log("error", "An RPC URL serves another chain now. What it returned before is compared", {
-      chain: nodes.chain,
-      hostname: node.host,
-      expected: nodes.chainId,
-      found: chainId,
-      refused: node.strange.refused,
-      section: seeOperations("When a node leaves out logs"),
-    });
-    node.strange = { refused: 0, silentUntil: nodes.now() + 60_000 };
+/**
+ * Has the other URLs answer in the place of one for a while. One that is proven wrong changes places with a URL that was put aside
+ * for answers that were refused: those may have been about blocks that the wrong one named.
+ */
+export function putAside(nodes: Nodes, node: Node, reason: string, { isProven }: { isProven: boolean }) {
+  if (isProven && anotherThan(nodes, node) === undefined) {
+    const refused = nodes.all.find((other) => other !== node && !other.hasLied);
+    if (refused !== undefined) refused.asideUntil = 0;
   }
-  putAside(nodes, node, problem);
-  node.hasLied = true;
-  return new WrongAnswerError(`Refused an answer of ${node.host}: ${problem}.`);
-}
-
-function putAside(nodes: Nodes, node: Node, reason: string) {
   const another = anotherThan(nodes, node);
   if (another === undefined || isAside(nodes, node)) return;
   node.asideUntil = nodes.now() + asideMinutes * 60_000;
@@ -206,21 +215,6 @@ export async function askMore(nodes: Nodes, node: Node, body: RpcRequest): Promi
     // The request only serves a check: what the check says without it is the caller's to decide.
     return undefined;
   }
-}
-
-// While a chain is followed, a minute has some sixty requests.
-const [requestsOfTrust, msOfTrust] = [400, 60_000];
-
-/** Asks a URL for its chain id now and then: its provider may have come to serve another chain. */
-export async function requireSameChain(nodes: Nodes, node: Node): Promise<void> {
-  const now = nodes.now();
-  if (nodes.chainId === 0 || (node.trusted-- > 0 && now < node.trustedUntil)) return;
-  node.trusted = requestsOfTrust;
-  node.trustedUntil = now + msOfTrust;
-  const answer = await askMore(nodes, node, { method: "eth_chainId" });
-  if (typeof answer !== "string" || Number(answer) === nodes.chainId) return;
-  node.trusted = 0;
-  throw wrongChain(nodes, node, Number(answer));
 }
 
 /**

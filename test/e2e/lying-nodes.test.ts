@@ -7,7 +7,7 @@ import { chainIds } from "../../devnet/recorded-chains.ts";
 import { type Liar, type Lying, startLiar } from "../../devnet/rpc/liar.ts";
 import { waitFor } from "../../devnet/wait.ts";
 import { createPool } from "../support/postgres.ts";
-import { recordingOf, sepolia, sepoliaDatasources } from "../support/recordings.ts";
+import { recordingAs, sepolia, sepoliaDatasources } from "../support/recordings.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 const open: { close(): Promise<void> }[] = [];
@@ -97,7 +97,7 @@ test("blocks that change or are missing, a height that goes back and forth and b
 /** An index of the recording as if it were sepolia, so that its logs are cached, on Postgres; and `npm run cache` for it. */
 async function startCached(head: number) {
   const world = await startWorld({
-    node: { recording: { ...recordingOf("root"), chainId: sepolia } },
+    node: { recording: recordingAs("root", sepolia) },
     head,
     environment: { NAMESPACE: "sepolia" },
   });

@@ -25,6 +25,19 @@ export function recordingOf(chain: ChainName): Recording {
   return recording;
 }
 
+/** The recording of a chain as if it were another one: its transactions are signed for that chain's id. */
+export function recordingAs(chain: ChainName, chainId: number): Recording {
+  const recording = recordingOf(chain);
+  const transactions = recording.transactions.map((transaction) => ({
+    ...transaction,
+    chainId: `0x${chainId.toString(16)}`,
+    ...(transaction["type"] === "0x0"
+      ? { v: `0x${(chainId * 2 + 36 - (Number(transaction["v"]) % 2)).toString(16)}` }
+      : {}),
+  }));
+  return { ...recording, chainId, transactions };
+}
+
 /** What a label service knows of the names of these recordings. */
 export const recordedLabels = (chains: readonly ChainName[]) =>
   chains.flatMap((chain) => readLabels(recordingFolder(chain)));
