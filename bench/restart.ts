@@ -1,5 +1,6 @@
-// Restarts: how long an index with many names takes after kill -9 until it follows the chain again and /ready returns 200, and
-// how long the indexes for queries take to build the first time. The names are generated into the tables of a small index.
+// Restarts: how long an index with many names takes after kill -9 until it follows the chain again, /ready returns 200 and ten
+// queries are as fast as before, and how long the indexes for queries take to build the first time. The names are generated into
+// the tables of a small index.
 //
 //   node scripts/with-node.mjs bench/restart.ts [--names 1000000]
 //
@@ -13,6 +14,7 @@ import { generateStatements } from "../test/support/subgraph/generate.ts";
 import { createDatabases } from "./backfill/databases.ts";
 import { createSubject, type Subject, startRecordedNode, writeInputs } from "./faults/subject.ts";
 import { startBenchPostgres } from "./postgres.ts";
+import { type ClientQuery, clientQueries, type KnownName } from "./subgraph/queries.ts";
 
 const { values: options } = parseArgs({ options: { names: { type: "string", default: "1000000" } } });
 const names = Number(options.names);
@@ -45,8 +47,67 @@ async function until(what: string, isDone: () => Promise<boolean>) {
   }
 }
 
-/** Starts the index; seconds until it has indexed a block that came afterwards, and until /ready returns 200. */
-async function start(subject: Subject, node: DevNode) {
+// --- The ten queries of bench/subgraph-service.ts ---
+
+async function ask({ url }: Subject, query: string, variables: object = {}) {
+  const response = await fetch(`${url}/subgraph`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ query, variables }),
+    signal: AbortSignal.timeout(60_000),
+  });
+  const body = (await response.json()) as { data?: { domains: KnownName[] }; errors?: { message: string }[] };
+  if (body.errors?.[0]) throw new Error(body.errors[0].message);
+  return body.data?.domains ?? [];
+}
+
+/** Milliseconds of each query: the median of seven with different variables, one request at a time. */
+async function measure(subject: Subject, queries: readonly ClientQuery[], turn: number): Promise<number[]> {
+  const medians: number[] = [];
+  for (const { query, variables } of queries) {
+    const times: number[] = [];
+    for (let i = 0; i < 7; i++) {
+      const begun = performance.now();
+      await ask(subject, query, variables[(turn * 7 + i) % variables.length]);
+      times.push(performance.now() - begun);
+    }
+    medians.push(times.sort((a, b) => a - b)[3] ?? Number.NaN);
+  }
+  return medians;
+}
+
+/** The queries, and their usual milliseconds on an index that has run for a while. */
+async function usualQueries(subject: Subject) {
+  const names = await ask(
+    subject,
+    '{ domains(first: 1000, where: { name_ends_with: ".eth" }) { id name owner { id } } }',
+  );
+  const [{ owner } = { owner: undefined }] = names;
+  if (owner === undefined) throw new Error("The index has no names.");
+  const queries = clientQueries(names, owner.id);
+  for (let turn = 0; turn < 3; turn++) await measure(subject, queries, turn);
+  return { queries, usual: await measure(subject, queries, 3) };
+}
+
+type Usual = Awaited<ReturnType<typeof usualQueries>>;
+
+const shown = (queries: readonly ClientQuery[], medians: readonly number[]) =>
+  queries.map(({ name }, place) => `${name} ${medians[place]?.toFixed(1)}`).join(", ");
+
+/** Waits until no query takes longer than twice its usual time and 5 ms. */
+async function untilFast(subject: Subject, { queries, usual }: Usual) {
+  let turn = 0;
+  await until("fast queries", async () => {
+    const medians = await measure(subject, queries, turn++);
+    return medians.every((median, place) => median <= 2 * (usual[place] ?? 0) + 5);
+  });
+}
+
+/**
+ * Starts the index; seconds until it has indexed a block that came afterwards, until /ready returns 200, and until the queries are
+ * as fast as usual.
+ */
+async function start(subject: Subject, node: DevNode, usual?: Usual) {
   const begun = performance.now();
   const passed = () => ((performance.now() - begun) / 1000).toFixed(1);
   node.chain.setHead(node.chain.head() + 1);
@@ -60,7 +121,9 @@ async function start(subject: Subject, node: DevNode) {
   const ready = until("200 of /ready", async () => (await fetch(`${subject.url}/ready`)).status === 200).then(
     passed,
   );
-  return `live after ${await live} s, ready after ${await ready} s`;
+  const fast = usual === undefined ? undefined : untilFast(subject, usual).then(passed);
+  const text = `live after ${await live} s, ready after ${await ready} s`;
+  return fast === undefined ? text : `${text}, the ten queries fast after ${await fast} s`;
 }
 
 const postgres = await startBenchPostgres();
@@ -74,9 +137,12 @@ try {
   const size = await fill(subject.databaseUrl);
   console.log(`${names.toLocaleString("en")} names, ${size} without indexes for queries`);
   console.log(`First start: ${await start(subject, node)}`);
+  const usual = await usualQueries(subject);
+  console.log(`Queries, ms: ${shown(usual.queries, usual.usual)}`);
   for (let kill = 1; kill <= 2; kill++) {
     await subject.kill();
-    console.log(`After kill -9 (${kill}): ${await start(subject, node)}`);
+    console.log(`After kill -9 (${kill}): ${await start(subject, node, usual)}`);
+    console.log(`Queries, ms: ${shown(usual.queries, await measure(subject, usual.queries, 9))}`);
   }
 } finally {
   await subject.stop();
