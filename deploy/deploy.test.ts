@@ -85,11 +85,16 @@ const composeFile = z.object({
       image: z.string(),
       command: z.array(z.string()).optional(),
       environment: z.record(z.string(), z.string()).default({}),
+      ports: z.array(z.string()).default([]),
+      profiles: z.array(z.string()).default([]),
       volumes: z.array(z.string()).default([]),
     }),
   ),
   volumes: z.record(z.string(), z.null()),
 });
+
+/** A variable of .env with a default, as compose reads it. */
+const variable = (name: string, otherwise: string) => `\${${name}:-${otherwise}}`;
 
 describe("containers", () => {
   const compose = composeFile.parse(parse(read("compose.yaml"), { merge: true }));
@@ -102,7 +107,7 @@ describe("containers", () => {
           source.startsWith(".") || source === "/" ? existsSync(source) : source in compose.volumes,
         ).toBe(true);
       }
-      if (image === "nsindex") expect(existsSync(command?.[0] ?? "")).toBe(true);
+      if (image.startsWith("nsindex")) expect(existsSync(command?.[0] ?? "")).toBe(true);
       // A tag that moves would change a running system.
       else expect(image).toMatch(/:v?\d/);
     }
@@ -112,9 +117,28 @@ describe("containers", () => {
     const scripts = Object.values(compose.services).filter(
       ({ command }) => command?.[0] === "scripts/ponder.ts",
     );
-    expect(scripts).toHaveLength(3);
+    expect(scripts).toHaveLength(4);
     // An empty variable counts as unset: all addresses.
     for (const { environment } of scripts) expect(environment).toMatchObject({ API_HOST: "", PORT: "42069" });
+  });
+
+  test("a second indexer builds the next index for the readers of the same stable name, when asked for", () => {
+    const { indexer, "indexer-next": next, "reader-1": reader } = compose.services;
+    expect([indexer?.profiles, next?.profiles]).toEqual([[], ["upgrade"]]);
+    const { DATABASE_SCHEMA: schema, ...others } = indexer?.environment ?? {};
+    expect(schema).toBe(variable("DATABASE_SCHEMA", "names_v1"));
+    expect(next?.environment).toEqual({ ...others, DATABASE_SCHEMA: variable("NEXT_SCHEMA", "names_v2") });
+    expect(reader?.environment).toEqual(indexer?.environment);
+    expect(others).toMatchObject({
+      DATABASE_STABLE_SCHEMA: variable("DATABASE_STABLE_SCHEMA", "names"),
+      SWITCH_WHEN_READY: "true",
+    });
+    // A new image must not replace that of the running services before its index is ready.
+    expect(next?.image).not.toBe(indexer?.image);
+    const ports = Object.values(compose.services).flatMap((service) =>
+      service.ports.map((port) => port.replace(/:\d+$/, "")),
+    );
+    expect(new Set(ports).size).toBe(ports.length);
   });
 
   test("Prometheus asks services of compose", () => {
