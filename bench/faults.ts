@@ -61,9 +61,8 @@ try {
     console.log(
       "| Lie | URLs (lying + honest) | Seed | Told | Backfill | Live | Checks |\n|---|---|---|---|---|---|---|",
     );
-    const runs = chosen.flatMap((one) =>
-      Array.from({ length: Number(options.seeds) }, (_, place) => ({ one, seed: place + 1 })),
-    );
+    const seeds = Array.from({ length: Number(options.seeds) }, (_, place) => place + 1);
+    const runs = seeds.flatMap((seed) => chosen.map((one) => ({ one, seed })));
     const work = async () => {
       for (let next = runs.shift(); next !== undefined; next = runs.shift()) {
         const { one, seed } = next;

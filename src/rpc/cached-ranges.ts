@@ -1,25 +1,8 @@
 import { rangeAt, unionOf } from "../ponder/cache.ts";
 import { hasTable, type Statement } from "../ponder/sql-client.ts";
-import { type AnsweredLogs, crossChecked, type ServedRange } from "./compared-logs.ts";
-import {
-  differingLogs,
-  digestOfLogs,
-  type LogsFilter,
-  type LogsQuery,
-  matches,
-  queryOf,
-  type RpcLog,
-} from "./log-answers.ts";
-import {
-  type BlockRange,
-  inPlaceOf,
-  type LogsRequest,
-  logsOfReceipts,
-  type Node,
-  type Nodes,
-  soundLogs,
-  toHex,
-} from "./nodes.ts";
+import { crossChecked } from "./compared-logs.ts";
+import { differingLogs, type LogsQuery, matches, queryOf, type RpcLog } from "./log-answers.ts";
+import { type BlockRange, type LogsRequest, logsOfReceipts, type Nodes, soundLogs, toHex } from "./nodes.ts";
 
 /** A log that cache and chain do not share. */
 type CacheDifference = { block: number; kind: "missing" | "too many"; log: RpcLog };
@@ -244,56 +227,3 @@ function differencesOf(cached: readonly RpcLog[], chain: readonly RpcLog[]): Cac
     logs.filter((log) => different.has(log)).map((log) => ({ block: Number(log.blockNumber), kind, log }));
   return [...of(chain, "missing"), ...of(cached, "too many")].sort((a, b) => a.block - b.block);
 }
-
-// --- What a URL returned before it was found wrong ---
-
-/** A chain whose URLs are checked, and the URLs whose earlier answers were asked for again. */
-type Rechecked = { nodes: Nodes; answered: AnsweredLogs; rechecked: Set<Node> };
-
-/**
- * Asks again for all ranges that a URL returned before. Those that differ, and all until they are asked for, are in doubt:
- * they may be stored. So are all if there is no other URL to ask. Runs beside other requests.
- */
-export function recheck(chain: Rechecked, node: Node): void {
-  const { nodes, answered, rechecked } = chain;
-  rechecked.add(node);
-  const suspects = answered.served.filter((range) => range.node === node);
-  if (suspects.length === 0) return;
-  answered.served = answered.served.filter((range) => range.node !== node);
-  answered.doubtful.push(...suspects);
-  nodes.doubt(answered.doubtful);
-  if (hasNoWitness(nodes)) return;
-  const confirmed = async () => {
-    for (const range of suspects) {
-      if (!answered.doubtful.includes(range)) continue;
-      const isSame = await isConfirmed(nodes, range);
-      if (isSame) answered.doubtful = answered.doubtful.filter((one) => one !== range);
-      else nodes.count({ chain: nodes.chain, host: node.host, kind: "in-doubt" });
-    }
-  };
-  void confirmed().finally(() => nodes.doubt(answered.doubtful));
-}
-
-async function isConfirmed(nodes: Nodes, range: ServedRange): Promise<boolean> {
-  const { from, to, selection, digest } = range;
-  const [address, topics] = JSON.parse(selection) as [LogsFilter["address"], LogsFilter["topics"]];
-  const filter: LogsFilter = { fromBlock: toHex(from), toBlock: toHex(to) };
-  if (address) filter.address = address;
-  if (topics) filter.topics = topics;
-  const query = queryOf(filter);
-  if (query === undefined) return false;
-  for (let i = 0; i < tries; i++) {
-    try {
-      const node = inPlaceOf(nodes, range.node);
-      const logs = await soundLogs(nodes, node, { filter, query });
-      const answer = await crossChecked(nodes, { node, logs }, { filter, query });
-      return digestOfLogs(answer.logs) === digest;
-    } catch {
-      // A failed request says nothing about the range: it stays in doubt if the next ones fail too.
-    }
-  }
-  return false;
-}
-
-/** Whether every URL was wrong before: no other can confirm what it returns. */
-export const hasNoWitness = ({ all }: Nodes) => all.every(({ hasLied }) => hasLied);

@@ -1,5 +1,4 @@
 import { backendWithCredentials, hasCredentials } from "../ponder/rpc-request.ts";
-import { hasNoWitness, recheck } from "./cached-ranges.ts";
 import {
   type AnsweredLogs,
   addCredit,
@@ -41,7 +40,8 @@ import {
   soundLogs,
   toHex,
 } from "./nodes.ts";
-import { proveSoon, requireOwnBlock, requireSameChain } from "./same-chain.ts";
+import { proveSoon, requireOwnAnswer, requireOwnBlock, requireSameChain } from "./same-chain.ts";
+import { hasNoWitness, recheckSuspects } from "./suspects.ts";
 
 /** What Ponder creates from an entry of its list of RPC URLs. */
 type Backend = { hostname: string; request: (body: RpcRequest) => Promise<unknown> };
@@ -96,13 +96,7 @@ async function checkedRequest(chain: CheckedChain, node: Node, body: RpcRequest)
   try {
     return await checkedAnswer(chain, node, body);
   } finally {
-    recheckLiars(chain);
-  }
-}
-
-function recheckLiars(chain: CheckedChain): void {
-  for (const one of chain.nodes.all) {
-    if (one.hasLied && !chain.rechecked.has(one)) recheck(chain, one);
+    recheckSuspects(chain);
   }
 }
 
@@ -136,13 +130,14 @@ async function requestLogs(chain: CheckedChain, node: Node, request: LogsRequest
   const answer = isDue ? await crossChecked(nodes, { node, logs }, request) : { node, logs };
   addCredit(answered);
   if (isDue && spendCredit(answered)) await checkSilentBlock(chain, answer, request);
-  const served = remember(answered, answer, request);
+  requireOwnAnswer(nodes, answer.node);
+  const served = remember(answered, answer, request, nodes.now());
   if (hasNoWitness(nodes)) {
     answered.doubtful.push(served);
     nodes.doubt(answered.doubtful);
   }
   nodes.fetched?.(request.query, answer.logs);
-  proveSoon(nodes, answer.node, () => recheckLiars(chain));
+  proveSoon(nodes, answer.node, () => recheckSuspects(chain));
   return answer.logs;
 }
 

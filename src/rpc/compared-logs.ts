@@ -135,8 +135,15 @@ const logsIn = ({ logs }: NodeAnswer, block: number) =>
 
 // --- Logs that wait for their blocks ---
 
-/** A range of logs that Ponder received: its filter as text, and what tells its logs from others. */
-export type ServedRange = { from: number; to: number; node: Node; selection: string; digest: number };
+/** A range of logs that Ponder received and when, its filter as text, and what tells its logs from others. */
+export type ServedRange = {
+  from: number;
+  to: number;
+  at: number;
+  node: Node;
+  selection: string;
+  digest: number;
+};
 
 /** Ranges of logs that Ponder received, and their logs by block until Ponder fetches the block. */
 export type AnsweredLogs = {
@@ -180,6 +187,7 @@ export function remember(
   answered: AnsweredLogs,
   { node, logs }: NodeAnswer,
   { filter, query }: LogsRequest,
+  at: number,
 ): ServedRange {
   const { ranges, served, byBlock, selections } = answered;
   const text = JSON.stringify([filter.address, filter.topics]);
@@ -188,7 +196,7 @@ export function remember(
   const { from, to } = query;
   ranges.push({ query, node, turn: ++answered.turn });
   if (ranges.length > mostRanges) ranges.splice(0, mostRanges / 4);
-  const range = { from, to, node, selection, digest: digestOfLogs(logs) };
+  const range = { from, to, at, node, selection, digest: digestOfLogs(logs) };
   served.push(range);
   if (served.length > mostServed) served.splice(0, mostServed / 4);
   answered.doubtful = answered.doubtful.filter(

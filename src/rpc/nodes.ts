@@ -28,8 +28,16 @@ export type Node = {
   trust: ChainTrust;
   /** Until when the other URLs answer in its place, in milliseconds since 1970. */
   asideUntil: number;
-  /** Answers of another chain since the last line about them, and when the next may be written. */
-  strange: { refused: number; silentUntil: number };
+  /**
+   * Answers of another chain since the last line about them, and when the next may be written; from when on it may serve another
+   * one, while it does; the same until what it returned since is in doubt.
+   */
+  strange: {
+    refused: number;
+    silentUntil: number;
+    since?: number | undefined;
+    unchecked?: number | undefined;
+  };
 };
 
 /** Times in milliseconds. */
@@ -188,7 +196,9 @@ export function missingLogs(
  */
 export function putAside(nodes: Nodes, node: Node, reason: string, { isProven }: { isProven: boolean }) {
   if (isProven && anotherThan(nodes, node) === undefined) {
-    const refused = nodes.all.find((other) => other !== node && !other.hasLied);
+    const refused = nodes.all.find(
+      (other) => other !== node && !other.hasLied && other.strange.since === undefined,
+    );
     if (refused !== undefined) refused.asideUntil = 0;
   }
   const another = anotherThan(nodes, node);

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { isAside, type Node, type Nodes, newNode, type RpcRequest, refusal } from "./nodes.ts";
-import { proveSoon, requireOwnBlock, requireSameChain } from "./same-chain.ts";
+import { isForeign, proveSoon, requireOwnBlock, requireSameChain } from "./same-chain.ts";
 
 const mainnet = 1;
 const holesky = 17_000;
@@ -89,13 +89,13 @@ test.each<[string, Record<string, unknown>[]]>([
   await expect(blockWith(transactions)).rejects.toThrow(
     `Refused an answer of one: it answers for chain ${holesky}, not for chain 1.`,
   );
-  expect(node.hasLied).toBe(true);
+  expect(isForeign(node)).toBe(true);
 });
 
 test("on a fork of another chain the transactions say nothing", async () => {
   nodes.areTransactionsOwn = false;
   await blockWith([{ type: "0x2", chainId: "0x4268" }]);
-  expect(node.hasLied).toBe(false);
+  expect(isForeign(node)).toBe(false);
 });
 
 test("a newest block far from the one before is asked about if no transaction shows its chain", async () => {
@@ -128,7 +128,7 @@ test("a URL that serves another chain for a moment is found within a second of a
   await vi.advanceTimersByTimeAsync(1_000);
   expect(asked).toHaveLength(2);
   expect(whenForeign).toHaveBeenCalledTimes(1);
-  expect(node.hasLied).toBe(true);
+  expect(isForeign(node)).toBe(true);
 });
 
 test("no request is sent where a block shows the chain meanwhile, and beyond ten at first one for 200 requests", async () => {

@@ -71,8 +71,27 @@ async function askChain(nodes: Nodes, node: Node): Promise<void> {
   showsChain(nodes, node);
 }
 
+/** Whether a URL was last seen to serve another chain. */
+export const isForeign = ({ strange }: Node) => strange.since !== undefined;
+
+/** Refuses an answer that was under way while the URL was found to serve another chain. */
+export function requireOwnAnswer(nodes: Nodes, node: Node): void {
+  if (isForeign(node))
+    throw new WrongAnswerError(
+      `Refused an answer of ${node.host}: it is not known to be of chain ${nodes.chainId}.`,
+    );
+}
+
+/** Whether a URL says that it serves the chain; false if it does not respond. */
+export async function provesChain(nodes: Nodes, node: Node): Promise<boolean> {
+  const before = nodes.now();
+  await askChain(nodes, node).catch(() => undefined);
+  return node.trust.provenAt >= before && !isForeign(node);
+}
+
 function showsChain(nodes: Nodes, node: Node): void {
   node.trust.provenAt = nodes.now();
+  node.strange.since = undefined;
   keepTrust(nodes, node);
 }
 
@@ -118,10 +137,11 @@ function wrongChain(nodes: Nodes, node: Node, chainId: number): WrongAnswerError
       refused: node.strange.refused,
       section: seeOperations("When a node leaves out logs"),
     });
-    node.strange = { refused: 0, silentUntil: nodes.now() + 60_000 };
+    node.strange.refused = 0;
+    node.strange.silentUntil = nodes.now() + 60_000;
   }
+  if (!isForeign(node)) node.strange.unchecked = node.strange.since = node.trust.provenAt;
   putAside(nodes, node, problem, { isProven: true });
-  node.hasLied = true;
   node.trust.requests = 0;
   return new WrongAnswerError(`Refused an answer of ${node.host}: ${problem}.`);
 }
