@@ -3,7 +3,8 @@
 //
 //   node scripts/with-node.mjs bench/faults.ts [--lies all|none|<name>] [--seeds 3] [--kills 12] [--reorgs 64] [--jobs 2]
 //
-// FAULTS_LOGS names a folder for the log of each index. Needs a Postgres server's programs (it starts one for the run), or DATABASE_URL. --kills 60 --seeds 3 is the whole campaign.
+// FAULTS_LOGS names a folder for the log of each index, FAULTS_PATIENCE multiplies how long is waited. Needs a Postgres server's
+// programs (it starts one for the run), or DATABASE_URL. --kills 60 --seeds 3 is the whole campaign.
 
 import { rmSync } from "node:fs";
 import { parseArgs } from "node:util";

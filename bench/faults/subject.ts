@@ -42,6 +42,9 @@ export function writeInputs() {
   return folder;
 }
 
+// On a machine with other work everything takes longer.
+const patience = Number(process.env["FAULTS_PATIENCE"] ?? 1);
+
 // Ponder has sent a request eight times, the last after 16 seconds.
 const refusedOften = /Refused .*retry_count=[89]|retry_count=[89].*Refused/;
 
@@ -150,7 +153,7 @@ function reader(url: string, isRunning: () => boolean, isStuck: () => boolean) {
     entities,
     /** Waits for a block; false if it is not reached in time, or if the process ends before. */
     async reaches(wanted: number, timeoutMs: number): Promise<boolean> {
-      const until = Date.now() + timeoutMs;
+      const until = Date.now() + timeoutMs * patience;
       while (Date.now() < until && isRunning() && !isStuck()) {
         const found = await block().catch(() => undefined);
         if (found !== undefined && found >= wanted) return true;
