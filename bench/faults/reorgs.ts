@@ -19,9 +19,10 @@ export async function reorganiseAndCompare(
   try {
     subject.start(node.url);
     await subject.reaches(node.chain.head(), 120_000);
-    const wrong: number[] = [];
+    const wrong: string[] = [];
     for (let depth = 1; depth <= deepest; depth++) {
-      if (!(await followsReorg(node, subject, depth))) wrong.push(depth);
+      const fault = await faultOfReorg(node, subject, depth);
+      if (fault !== undefined) wrong.push(`${depth} (${fault})`);
     }
     fresh.start(node.url);
     await fresh.reaches(node.chain.head(), 120_000);
@@ -40,8 +41,8 @@ export async function reorganiseAndCompare(
   return failures;
 }
 
-/** Whether the names of the dropped blocks are gone and those of the new ones are there. */
-async function followsReorg(node: DevNode, subject: Subject, depth: number): Promise<boolean> {
+/** Why the names of the dropped blocks are not gone, or those of the new ones not there; undefined if all are as they should be. */
+async function faultOfReorg(node: DevNode, subject: Subject, depth: number): Promise<string | undefined> {
   const { scenario } = node;
   if (scenario === undefined) throw new Error("The node has no contracts.");
   const labels = (branch: string) => [0, depth - 1].map((block) => `${branch}${depth}b${block}`);
@@ -50,7 +51,7 @@ async function followsReorg(node: DevNode, subject: Subject, depth: number): Pro
     const name = { label: `dropped${depth}b${block}`, owner: 1 };
     await node.mineBlock({ transactions: isNamed ? scenario.registerName(now(), name) : [] });
   }
-  if (!(await subject.reaches(node.chain.head(), 30_000))) return false;
+  if (!(await subject.reaches(node.chain.head(), 30_000))) return "late before it";
   await node.reorganise({
     depth,
     transactions: (position) =>
@@ -58,9 +59,10 @@ async function followsReorg(node: DevNode, subject: Subject, depth: number): Pro
         ? scenario.registerName(now(), { label: `kept${depth}b${position}`, owner: 2 })
         : [],
   });
-  if (!(await subject.reaches(node.chain.head(), 30_000))) return false;
+  if (!(await subject.reaches(node.chain.head(), 30_000))) return "late after it";
   const found = await registered(subject, [...labels("dropped"), ...labels("kept")]);
-  return JSON.stringify(found) === JSON.stringify([...new Set(labels("kept"))].sort());
+  const expected = [...new Set(labels("kept"))].sort();
+  return JSON.stringify(found) === JSON.stringify(expected) ? undefined : `names ${found.join(", ")}`;
 }
 
 async function registered(subject: Subject, labels: readonly string[]): Promise<string[]> {

@@ -209,6 +209,8 @@ export function takeOverWhenReady(
         return;
       } catch (error) {
         if (stopped.signal.aborted) return;
+        // Postgres: undefined table. The one with the words comes soon after the start.
+        if (!isNoted && (error as { code?: unknown }).code === "42P01") continue;
         const reason = error instanceof Error ? error.message : String(error);
         log("warn", `Could not take over the stable name, trying again: ${reason}`, {
           section: seeOperations("Upgrade without downtime"),

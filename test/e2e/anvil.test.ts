@@ -1,21 +1,9 @@
-import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { type Hex, namehash, numberToHex, parseAbi } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Contracts } from "../../devnet/life/actions.ts";
 import { createScenario } from "../../devnet/life/scenario.ts";
 import { chainIds, recordingFolder } from "../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../devnet/recording.ts";
-import { openDatabase } from "../../scripts/preflight.ts";
-import {
-  deployEns,
-  type EmittingChain,
-  hasAnvil,
-  newerContracts,
-  startEmittingChain,
-} from "../support/anvil.ts";
+import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 // The same histories as on the devnet, in blocks, receipts and blooms of a real EVM.
@@ -26,7 +14,6 @@ describe.runIf(hasAnvil())("on a real EVM node", () => {
   let anvil: EmittingChain;
   let world: World;
   let fresh: World | undefined;
-  const real: World[] = [];
   beforeAll(async () => {
     anvil = await startEmittingChain(Number(chainIds.root), Object.values(contracts));
     for (let block = 0; block < 10; block++) await anvil.mine([register(`before${block}`)]);
@@ -36,7 +23,6 @@ describe.runIf(hasAnvil())("on a real EVM node", () => {
   });
   afterAll(async () => {
     await fresh?.close();
-    for (const one of real) await one.close();
     await world?.close();
     await anvil?.close();
   });
@@ -83,160 +69,4 @@ describe.runIf(hasAnvil())("on a real EVM node", () => {
     await fresh.waitForIndex({ block: await anvil.head() });
     expect(await world.entities()).toEqual(await fresh.entities());
   });
-
-  /** An index of ENS' own contracts, apart, which is stopped; and `npm run verify` for it. */
-  async function indexOf(addresses: Addresses) {
-    const world = await startWorld({ rpcUrl: anvil.url });
-    real.push(world);
-    const file = join(world.folder, "datasources.json");
-    writeFileSync(file, datasourcesOf(addresses));
-    world.start({ DATASOURCES_FILE: file });
-    await world.waitForIndex({ block: await anvil.head() });
-    await world.stop();
-    const verify = (...args: string[]) => {
-      const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], {
-        cwd: world.folder,
-        env: { ...world.environment, DATASOURCES_FILE: file },
-        encoding: "utf8",
-      });
-      return { status, output: `${stdout}${stderr}` };
-    };
-    return { world, verify };
-  }
-
-  /** The fields that differ, in order of their names. */
-  const fieldsOf = (output: string) =>
-    [...output.matchAll(/^(?:domain|registration|wrapped|resolver) .+?: (\w+)(?: \w+)? is/gm)]
-      .map(([, field]) => field)
-      .sort();
-
-  test("npm run verify confirms an index of real contracts, and finds rows that were changed", {
-    timeout: 240_000,
-  }, async () => {
-    const ens = await deployEns(anvil);
-    const names = Array.from({ length: 12 }, (_, place) => `real${place}`);
-    for (const [place, name] of names.entries())
-      await ens.register(name, numberToHex(place + 1, { size: 20 }));
-    const { world, verify } = await indexOf(ens.addresses);
-    // In the registry resolver and TTL of the root, and owners too of eth and 12 names; 12 registrations and 12 resolvers with
-    // two values each.
-    const sound = verify("--samples", "100", "--seed", "1");
-    expect(sound.output).toMatch(/0 of 89 wrong: at most 3\.31 % of them are wrong, at 95 % confidence\./);
-    expect(sound.status).toBe(0);
-
-    await change(world, faults);
-    const found = verify("--samples", "100", "--seed", "1");
-    expect(found.status).toBe(1);
-    expect(found.output).toContain("10 of 89 values differ.");
-    expect(fieldsOf(found.output)).toEqual([
-      "addr",
-      "addr",
-      "contenthash",
-      "nameExpires",
-      "nameExpires",
-      "owner",
-      "owner",
-      "ownerOf",
-      "resolver",
-      "ttl",
-    ]);
-    // A sample finds those in it; a name that is given is always compared.
-    expect(verify("--samples", "0", "--name", "real1.eth").output).toContain(
-      "owner is 0x000000000000000000000000000000000000dead in the index",
-    );
-    expect(verify("--samples", "0", "--name", "real11.eth")).toMatchObject({ status: 0 });
-    expect(verify("--samples", "0", "--name", "never.eth").output).toContain("0 of 3 wrong");
-  });
-
-  const newer = newerContracts();
-  test.runIf(newer !== undefined)("and of wrapped names with texts", { timeout: 240_000 }, async () => {
-    const ens = await deployEns(anvil, newer);
-    for (let place = 0; place < 6; place++)
-      await ens.registerWrapped(`wrapped${place}`, numberToHex(place + 1, { size: 20 }));
-    const { world, verify } = await indexOf(ens.addresses);
-    const sound = verify("--samples", "100", "--seed", "1");
-    expect(sound.output).toMatch(/^0 of \d+ wrong/m);
-    expect(sound.status).toBe(0);
-    const node = (place: number) => namehash(`wrapped${place}.eth`);
-    // CANNOT_UNWRAP, PARENT_CANNOT_CONTROL and IS_DOT_ETH (NameWrapper), by hand; and the contract's view of them.
-    const getData = parseAbi(["function getData(uint256) view returns (address, uint32, uint64)"]);
-    const [, fuses] = await anvil.client.readContract({
-      ...{ address: ens.addresses.wrapper as Hex, abi: getData, functionName: "getData" },
-      args: [BigInt(node(0))],
-    });
-    expect(fuses).toBe(1 | 0x1_0000 | 0x2_0000);
-
-    await change(world, [
-      `UPDATE wrapped_domain SET fuses = 0 WHERE id = '${node(0)}'`,
-      `UPDATE wrapped_domain SET expiry_date = expiry_date + 1 WHERE id = '${node(1)}'`,
-      `UPDATE wrapped_domain SET owner_id = '${dead}' WHERE id = '${node(2)}'`,
-      `UPDATE resolver_event SET value = 'https://other.example' WHERE key = 'url' AND resolver_id LIKE '%${node(3)}'`,
-      `UPDATE resolver_event SET value = '' WHERE key = 'avatar' AND resolver_id LIKE '%${node(4)}'`,
-      `UPDATE resolver SET addr_id = '${dead}' WHERE domain_id = '${node(5)}'`,
-      `UPDATE registration SET expiry_date = expiry_date - 1 WHERE domain_id = '${node(5)}'`,
-    ]);
-    const found = verify("--samples", "100", "--seed", "1");
-    expect(found.status).toBe(1);
-    expect(fieldsOf(found.output)).toEqual([
-      ...["addr", "getData", "getData", "getData", "nameExpires", "text", "text"],
-    ]);
-    expect(found.output).toContain("resolver wrapped3.eth: text url is https://other.example in the index");
-    expect(found.output).toMatch(
-      /wrapped wrapped0\.eth: getData is 0x\w+, 0, \d+ in the index, 0x\w+, 196609, \d+ on/,
-    );
-  });
 });
-
-const script = fileURLToPath(new URL("../../scripts/verify.ts", import.meta.url));
-const none = { address: null };
-
-type Addresses = Awaited<ReturnType<typeof deployEns>>["addresses"];
-
-const datasourcesOf = ({ registry, registrar, resolver, wrapper, newResolver }: Addresses) => {
-  const contracts = {
-    ENSv1RegistryOld: none,
-    ENSv1Registry: { address: registry },
-    BaseRegistrar: { address: registrar },
-    LegacyEthRegistrarController: none,
-    WrappedEthRegistrarController: none,
-    UnwrappedEthRegistrarController: none,
-    NameWrapper: { address: wrapper },
-  };
-  const reverse = {
-    ...Object.fromEntries([0, 1, 2, 5].map((place) => [`DefaultPublicResolver${place}`, none])),
-    DefaultPublicResolver3: { address: resolver },
-    DefaultPublicResolver4: { address: newResolver },
-  };
-  const of = (names: object) => ({ [Number(chainIds.root)]: { contracts: names } });
-  return JSON.stringify({ "ens-test-env": { ensroot: of(contracts), rrRoot: of(reverse) } });
-};
-
-const dead = "0x000000000000000000000000000000000000dead";
-const node = (label: string) => `'${namehash(`${label}.eth`)}'`;
-
-/** Ten rows of the index as a missing event would leave them. */
-const faults = [
-  `UPDATE domain SET owner_id = '${dead}' WHERE id = ${node("real1")}`,
-  `UPDATE domain SET owner_id = '${dead}' WHERE id = ${node("real2")}`,
-  `UPDATE domain SET resolver_id = NULL WHERE id = ${node("real3")}`,
-  `UPDATE domain SET ttl = 1 WHERE id = ${node("real4")}`,
-  `UPDATE registration SET expiry_date = expiry_date - 1 WHERE domain_id = ${node("real5")}`,
-  `UPDATE registration SET expiry_date = 1 WHERE domain_id = ${node("real6")}`,
-  `UPDATE registration SET registrant_id = '${dead}' WHERE domain_id = ${node("real7")}`,
-  `UPDATE resolver SET addr_id = NULL WHERE domain_id = ${node("real8")}`,
-  `UPDATE resolver SET addr_id = '${dead}' WHERE domain_id = ${node("real9")}`,
-  `UPDATE resolver SET content_hash = NULL WHERE domain_id = ${node("real10")}`,
-];
-
-async function change(world: World, statements: readonly string[]) {
-  const environment: Record<string, string | undefined> = world.environment;
-  const databaseUrl = environment["DATABASE_URL"];
-  const database = await openDatabase({
-    pgliteDirectory: environment["PGLITE_DIRECTORY"] ?? "",
-    ...(databaseUrl === undefined ? {} : { databaseUrl }),
-  });
-  // ponder: its triggers write into tables of its own connections.
-  for (const statement of ["SET session_replication_role = replica", ...statements])
-    await database?.run(statement);
-  await database?.close();
-}
