@@ -31,17 +31,22 @@ const inputs = writeInputs();
 const databases = createDatabases(given ?? postgres?.url, inputs);
 let failures = 0;
 
-async function honestEntities(head: number, name: string) {
-  const node = await startRecordedNode(head);
-  const subject = await createSubject(databases, inputs, name);
-  try {
-    subject.start(node.url);
+/** The entities of an honest index once its backfill is over, and at the end. */
+async function honestEntities() {
+  const node = await startRecordedNode(1_600);
+  const subject = await createSubject(databases, inputs, "honest");
+  const entitiesAt = async (head: number) => {
+    node.chain.setHead(head);
     if (!(await subject.reaches(head, 120_000))) throw new Error(subject.lines().slice(-20).join("\n"));
     const entities = await subject.entities();
     const expected = recordedEntities();
     const count = (all: typeof expected) => Object.values(all).reduce((sum, list) => sum + list.length, 0);
     console.log(`An honest index at block ${head} has ${count(entities)} of ${count(expected)} entities.`);
     return entities;
+  };
+  try {
+    subject.start(node.url);
+    return { at1600: await entitiesAt(1_600), atEnd: await entitiesAt(1_666) };
   } finally {
     await subject.stop();
     await node.close();
@@ -50,10 +55,7 @@ async function honestEntities(head: number, name: string) {
 
 try {
   if (options.lies !== "none") {
-    const expected = {
-      at1600: await honestEntities(1_600, "honest_1600"),
-      atEnd: await honestEntities(1_666, "honest_1666"),
-    };
+    const expected = await honestEntities();
     const names = options.lies.split(",");
     const chosen = cases.filter(
       ({ name, liars, honest }) =>
