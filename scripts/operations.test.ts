@@ -18,7 +18,6 @@ const asksNothing = [
   "Further events of this kind are only counted",
   // Asked again within seconds.
   "Could not fetch block",
-  "label service returned a label with a wrong hash",
   // Names docs/subgraph.md.
   "Searches within names read all names",
   // A fault of the program, with its stack.

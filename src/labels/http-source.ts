@@ -52,12 +52,15 @@ const versionReply = z.object({
 });
 
 /**
- * The label of a heal reply, or undefined for "unknown". Throws as `contentOf` does.
- * @example labelOf({ status: 200, body: '{"status":"success","label":"eth"}' }) // "eth"
- * @example labelOf({ status: 404, body: '{"status":"error","error":"Label not found","errorCode":404}' }) // undefined
+ * The label of a heal reply, or undefined for "unknown". Throws as `contentOf` does, and a `LabelServiceOutage` for a label of another
+ * hash: neither it nor "unknown" may be stored.
+ * @example labelOf({ status: 200, body: '{"status":"success","label":"eth"}' }, "0x4f5b…") // "eth"
+ * @example labelOf({ status: 404, body: '{"status":"error","error":"Label not found","errorCode":404}' }, "0x4f5b…") // undefined
  */
-function labelOf(reply: Reply): string | undefined {
-  return contentOf(reply, healReply)?.label;
+function labelOf(reply: Reply, labelhash: Hex): string | undefined {
+  const label = contentOf(reply, healReply)?.label;
+  if (label === undefined || labelhashOf(label) === labelhash) return label;
+  throw new LabelServiceOutage(`it returned a label of another hash for ${labelhash}`);
 }
 
 /**
@@ -146,8 +149,8 @@ const productionLimits = {
 const cacheCostOfEntry = 200;
 
 /**
- * Asks a label service over HTTP, pinned to the label set. Network errors, 5xx and responses that are not the label
- * service's are retried without limit. Labels are checked against their labelhash, answers are cached, and simultaneous
+ * Asks a label service over HTTP, pinned to the label set. Network errors, 5xx, responses that are not the label
+ * service's and labels of another hash are retried without limit. Answers are cached, and simultaneous
  * questions are asked once.
  * @example (await openHttpSource(new URL("http://localhost:3223"), options)).heal("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0") // Promise of "eth"
  */
@@ -173,12 +176,7 @@ export async function openHttpSource(
 
   const ask = async (labelhash: Hex): Promise<string | undefined> => {
     try {
-      const given = await untilAnswered(`/v1/heal/${labelhash}?${pin}`, labelOf);
-      // The only check of a label from the network: what passes it is stored.
-      const label = given === undefined || labelhashOf(given) === labelhash ? given : undefined;
-      if (given !== label) {
-        log("warn", "label service returned a label with a wrong hash, treated as unknown", { labelhash });
-      }
+      const label = await untilAnswered(`/v1/heal/${labelhash}?${pin}`, (reply) => labelOf(reply, labelhash));
       cache.set(labelhash, { label });
       return counted(label);
     } finally {
