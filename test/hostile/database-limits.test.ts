@@ -138,3 +138,54 @@ test("statements are bounded by settings of their connection, from before they a
   await expect.poll(working, { timeout: 5_000 }).toBe(0);
   close();
 });
+
+/** A connection that holds tables as a reorganization does while it takes rows back. */
+async function hold(text: string) {
+  if (!("connect" in generated.client)) throw new Error("The embedded database has one connection.");
+  const connection = await generated.client.connect();
+  const run = (statement: string) => connection.query({ text: statement });
+  await run("BEGIN");
+  await run(text);
+  return {
+    run,
+    async release() {
+      await run("ROLLBACK");
+      connection.release();
+    },
+  };
+}
+
+const joined = "{ domains(first: 1, where: { registration_not: null }) { id registration { id } } }";
+
+// The framework's own limit for locks is half a second.
+test("a read waits for a reorganization as long as it may take, and is then told to come again", async () => {
+  const { as, ask, close } = await listen({ timeoutMs: 2_500 });
+  const reorg = await hold("LOCK TABLE domain IN ACCESS EXCLUSIVE MODE");
+  const waiting = ask(joined);
+  await new Promise((resolve) => setTimeout(resolve, 1_200));
+  await reorg.release();
+  expect((await waiting).status).toBe(200);
+
+  const longer = await hold("LOCK TABLE domain IN ACCESS EXCLUSIVE MODE");
+  const late = await ask(joined);
+  expect([late.status, late.headers.get("retry-after")]).toEqual([503, "1"]);
+  await longer.release();
+  expect((await ask(joined)).status).toBe(200);
+  expect((await as("192.0.2.9", "/slow/1")).status).toBe(200);
+  close();
+});
+
+test("a read that waits for a reorganization which waits for it begins again", async () => {
+  const { ask, close } = await listen({ timeoutMs: 20_000 });
+  const reorg = await hold("LOCK TABLE registration IN ACCESS EXCLUSIVE MODE");
+  // It has locked the domains, and waits for the registrations.
+  const waiting = ask(joined);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  // Postgres looks for such circles after a second of waiting, in the statement that has waited longer.
+  await reorg.run("LOCK TABLE domain IN ACCESS EXCLUSIVE MODE");
+  await reorg.release();
+  const response = await waiting;
+  expect(response.status).toBe(200);
+  expect(((await response.json()) as { data: { domains: object[] } }).data.domains).toHaveLength(1);
+  close();
+});

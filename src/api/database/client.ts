@@ -167,7 +167,7 @@ function createPooled(
     return opened;
   }
 
-  return async (text, values, signal) => {
+  const once = async (text: string, values: readonly string[], signal: AbortSignal): Promise<Column[]> => {
     const client = await pool.connect();
     const ended = new AbortController();
     let cancellation: Promise<unknown> | undefined;
@@ -199,6 +199,16 @@ function createPooled(
         await cancellation;
       }
       client.release(isBroken);
+    }
+  };
+  return async (...statement) => {
+    for (;;) {
+      try {
+        return await once(...statement);
+      } catch (error) {
+        // Postgres: a deadlock, of a read and a reorg. The read begins again, within its time.
+        if (!(error instanceof Error && "code" in error && error.code === "40P01")) throw error;
+      }
     }
   };
 }
