@@ -4,7 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { holdEmbeddedDatabase, repairEmbeddedDatabase, requireChains, requireFreePort } from "./preflight.ts";
+import {
+  holdEmbeddedDatabase,
+  openDatabase,
+  repairEmbeddedDatabase,
+  requireChains,
+  requireFreePort,
+} from "./preflight.ts";
 
 const chain = (http: string[]) => ({ id: 1, name: "mainnet", rpc: { http } });
 
@@ -56,6 +62,27 @@ test("continues when one of several URLs responds", async () => {
   expect(run.messages).toEqual([
     `No answer from RPC_URL_1 entry 1 (a.example); going on with the others. ${away}`,
   ]);
+});
+
+// PostgreSQL, frontend/backend protocol: an ErrorResponse to the startup message, with severity, code (appendix A) and message.
+test.each([
+  ["28P01", 'password authentication failed for user "names"'],
+  ["28000", 'role "names" does not exist'],
+  ["3D000", 'database "names" does not exist'],
+])("says at once what Postgres refuses a login for: %s", async (code, message) => {
+  const fields = Buffer.from(`SFATAL\0C${code}\0M${message}\0\0`);
+  const head = Buffer.from("E\0\0\0\0");
+  head.writeInt32BE(fields.length + 4, 1);
+  const server = createServer((socket) =>
+    socket.once("data", () => socket.end(Buffer.concat([head, fields]))),
+  );
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  const databaseUrl = `postgres://names:secret@127.0.0.1:${port}/names`;
+  await expect(openDatabase({ databaseUrl, pgliteDirectory: "" })).rejects.toThrow(
+    `Postgres refuses the connection: ${message}. Correct DATABASE_URL.`,
+  );
+  server.close();
 });
 
 test("rejects a port in use, and accepts it once it is free", async () => {
