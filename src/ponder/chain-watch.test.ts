@@ -90,3 +90,30 @@ test("a node that lags behind contradicts nothing", async () => {
   await watch.look();
   expect(watch.current()?.block).toBe(60);
 });
+
+test("a URL that serves another chain contradicts nothing, and none of its hashes is kept", async () => {
+  const stranger = await serveHashes({ fork: 0, head: 1_000, id: 5 });
+  const watchOf = (http: string[]) =>
+    createChainWatch({
+      chains: [{ id: 1, name: "mainnet", rpc: { http } }],
+      run: (text, values) => database.query(text, values),
+      schema: "names",
+      log: (level, message) => void lines.push(`${level}: ${message}`),
+    });
+  const alone = watchOf([stranger.url]);
+  await alone.look();
+  expect(alone.current()).toBeUndefined();
+  expect(lines).toEqual([expect.stringContaining("no RPC URL serves chain 1 now")]);
+  const beside = watchOf([stranger.url, node.url]);
+  await beside.look();
+  expect(beside.current()).toBeUndefined();
+  const { rows } = await database.query(
+    "SELECT number::int, hash FROM ponder_sync.finalized_hashes ORDER BY 1",
+  );
+  expect(rows).toEqual([0, 70].map((number) => ({ number, hash: hashOn("a", number) })));
+  // A fork is seen beside it all the same.
+  chain.fork = 50;
+  await beside.look();
+  expect(beside.current()?.block).toBe(60);
+  stranger.close();
+});

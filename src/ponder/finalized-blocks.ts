@@ -3,7 +3,7 @@ import type { IndexedChain } from "../config/chains.ts";
 import { type Log, seeOperations } from "../log/json-log.ts";
 import { parseCheckpoint } from "./checkpoints.ts";
 import { metricsRegistry } from "./process.ts";
-import { requestHash } from "./rpc-request.ts";
+import { requestChainId, requestHash } from "./rpc-request.ts";
 import { hasTable, quoted, type Statement } from "./sql-client.ts";
 
 /** The node's hash of a block; undefined if it has no such block. Rejects if no node responds. */
@@ -184,7 +184,7 @@ export function createChainWatch(options: Options): ChainWatch {
 
 function watchChain(chain: IndexedChain, { run, schema, log }: Options) {
   const chainId = chain.id;
-  const fetchHash = (number: number) => firstHash(chain, number);
+  const fetchHash = (number: number) => firstHash(chain.rpc.http, number);
   // Also that of a node which has not caught up: it is on no other chain as far as is known.
   let found: Contradiction | undefined;
   let since = 0;
@@ -194,8 +194,11 @@ function watchChain(chain: IndexedChain, { run, schema, log }: Options) {
   async function compare(): Promise<void> {
     if (found !== undefined && (await fetchHash(found.block)) === found.theirs) return;
     const before = found;
-    found = await findContradiction(run, chainId, fetchHash);
-    if (found === undefined) kept = await keepFinalized({ run, schema }, chainId, fetchHash, kept);
+    // A URL of another chain says nothing about this one.
+    const fetchOwn = async (number: number) => firstHash(await ownUrls(chain), number);
+    const seen = await findContradiction(run, chainId, fetchHash);
+    found = isContradicted(seen) ? await findContradiction(run, chainId, fetchOwn) : seen;
+    if (found === undefined) kept = await keepFinalized({ run, schema }, chainId, fetchOwn, kept);
     if (found === undefined || !isContradicted(found) || isContradicted(before)) return;
     since = Math.floor(Date.now() / 1000);
     log("error", messageOf(found), { chain_id: chainId });
@@ -242,11 +245,18 @@ async function keepFinalized(
   return finalized;
 }
 
-async function firstHash({ rpc }: IndexedChain, number: number): Promise<string | undefined> {
-  const [first = "", ...others] = rpc.http;
+async function firstHash([first = "", ...others]: readonly string[], number: number) {
   let answer = requestHash(first, number);
   for (const url of others) answer = answer.catch(() => requestHash(url, number));
   return answer;
+}
+
+/** The URLs that say that they serve the chain. Rejects if none does. */
+async function ownUrls({ id, rpc }: IndexedChain): Promise<string[]> {
+  const ids = await Promise.all(rpc.http.map((url) => requestChainId(url).catch(() => undefined)));
+  const own = rpc.http.filter((_, place) => ids[place] === id);
+  if (own.length === 0) throw new Error(`no RPC URL serves chain ${id} now`);
+  return own;
 }
 
 function sentenceOf({ chainId, block, ours, theirs }: Contradiction): string {

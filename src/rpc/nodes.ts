@@ -113,7 +113,7 @@ export function openAnswerCount(): CountAnswer {
 const mostTrustCredit = 10;
 
 /** That of a URL that was never asked. */
-export const newTrust = (): ChainTrust => ({
+const newTrust = (): ChainTrust => ({
   requests: 0,
   until: 0,
   provenAt: 0,

@@ -58,8 +58,8 @@ export async function addIndex(
       VALUES ('chain', ${chainId}, '${checkpoint}', '${checkpoint}', '${checkpoint}')`);
 }
 
-/** A chain whose blocks differ from `fork` on and that ends with `head`. */
-export type ForkedChain = { fork: number; head: number };
+/** A chain, 1 unless `id` is set, whose blocks differ from `fork` on and that ends with `head`. */
+export type ForkedChain = { fork: number; head: number; id?: number };
 
 /** Serves block hashes of a chain, which may change, over JSON-RPC; `asked` holds the numbers of all requests. */
 export async function serveHashes(chain: ForkedChain) {
@@ -68,11 +68,16 @@ export async function serveHashes(chain: ForkedChain) {
     const chunks: Buffer[] = [];
     incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
     incoming.on("end", () => {
-      const { params } = JSON.parse(Buffer.concat(chunks).toString()) as { params: [string] };
+      const { method, params } = JSON.parse(Buffer.concat(chunks).toString()) as {
+        method: string;
+        params: [string];
+      };
+      const answer = (result: unknown) =>
+        outgoing.setHeader("connection", "close").end(JSON.stringify({ jsonrpc: "2.0", id: 1, result }));
+      if (method === "eth_chainId") return answer(`0x${(chain.id ?? 1).toString(16)}`);
       const number = Number(params[0]);
       asked.push(number);
-      const result = number > chain.head ? null : { hash: hashOn(number >= chain.fork ? "b" : "a", number) };
-      outgoing.setHeader("connection", "close").end(JSON.stringify({ jsonrpc: "2.0", id: 1, result }));
+      return answer(number > chain.head ? null : { hash: hashOn(number >= chain.fork ? "b" : "a", number) });
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
