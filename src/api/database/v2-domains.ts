@@ -31,15 +31,14 @@ const mostLevels = 64;
 export function bothGenerations(contracts: WalkContracts, time: string): BothGenerations {
   const chainId = Math.trunc(contracts.chainId);
   const [root, eth] = [`'${contracts.root}'`, `'${contracts.ethRegistry}'`];
-  const isAttached = (alias: string) => attachedSql(alias, { chainId, root, eth });
+  const isAttached = (alias: string) => attachedSql(alias, contracts, { time: now, isEth: isEthAttached });
   const inForce = (alias: string) => `${alias}.owner_id <> ${nobody} AND ${alias}.expiry_date > ${now}`;
   const replaced = (alias: string, where: string) => `NOT EXISTS (SELECT FROM v2_domains n
     WHERE n.chain_id = ${chainId} AND n.id = ${alias}.id AND ${where} AND ${inForce("n")} AND ${isAttached("n")} OFFSET 0)`;
   const unknown = (alias: string, table: string) =>
     `NOT EXISTS (SELECT FROM ${table} o WHERE o.id = ${alias}.id OFFSET 0)`;
   return {
-    preamble: `WITH v2_at AS MATERIALIZED (SELECT n.t, EXISTS (SELECT FROM v2_domains d WHERE d.chain_id = ${chainId}
-      AND d.id = ${ethNode} AND d.registry = ${root} AND d.subregistry = ${eth} AND d.expiry_date > n.t) AS is_eth
+    preamble: `WITH v2_at AS MATERIALIZED (SELECT n.t, ${ethAttachedSql(contracts, "n.t")} AS is_eth
       FROM (SELECT ${time} AS t OFFSET 0) n) `,
     walkOf: (alias) => domainWalkSql(alias, contracts, now),
     armsOf(table, alias) {
@@ -78,14 +77,33 @@ const registrationsSql = (
   NULL::numeric AS cost, v.owner_id AS registrant_id, v.label_name, v.change_block, v.registry
   FROM v2_domains v WHERE v.chain_id = ${chainId}`;
 
-// A registry in a fixed place is a comparison; of the others a function of the database follows the way up.
+/**
+ * SQL of whether a row of `v2_domains` under an alias is reached at a time: a registry in a fixed place is a comparison, for the
+ * others a function of the database follows the way up. `isEth`: SQL of whether the .eth registry is in its place.
+ */
 function attachedSql(
   alias: string,
-  { chainId, root, eth }: { chainId: number; root: string; eth: string },
+  { chainId, root, ethRegistry }: WalkContracts,
+  { time, isEth }: { time: string; isEth: string },
 ): string {
   const { registry, parent } = { registry: `${alias}.registry`, parent: `${alias}.parent_id` };
-  return `CASE ${registry} WHEN ${eth} THEN ${isEthAttached} WHEN ${root} THEN ${parent} = ${topNode}
-    ELSE v2_is_reached(${chainId}, ${registry}, ${parent}, ${root}, ${now}) END`;
+  return `CASE ${registry} WHEN '${ethRegistry}' THEN ${isEth} WHEN '${root}' THEN ${parent} = ${topNode}
+    ELSE v2_is_reached(${Math.trunc(chainId)}, ${registry}, ${parent}, '${root}', ${time}) END`;
+}
+
+/**
+ * SQL that joins, under `as`, whether a row of `v2_domains` under an alias `is_reached`. Names share registries: Postgres keeps the
+ * answers of a statement by registry and place, since what is joined depends on nothing else of the row.
+ */
+export function reachedJoin(alias: string, as: string, contracts: WalkContracts, time: string): string {
+  const isEth = ethAttachedSql(contracts, time);
+  return `CROSS JOIN LATERAL (SELECT ${attachedSql(alias, contracts, { time, isEth })} AS is_reached OFFSET 0) ${as}`;
+}
+
+/** SQL of whether the .eth registry is in its place at a time. */
+export function ethAttachedSql({ chainId, root, ethRegistry }: WalkContracts, time: string): string {
+  return `(SELECT EXISTS (SELECT FROM v2_domains d WHERE d.chain_id = ${Math.trunc(chainId)} AND d.id = ${ethNode}
+    AND d.registry = '${root}' AND d.subregistry = '${ethRegistry}' AND d.expiry_date > ${time}))`;
 }
 
 /**

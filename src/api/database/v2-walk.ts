@@ -91,7 +91,8 @@ export function walkSql(asked: string, inputs: WalkInputs): string {
 WITH RECURSIVE asked AS (${asked}), walk AS (
   SELECT place, 0 AS level, NULL::text COLLATE "C" AS holder, ${root}::text COLLATE "C" AS registry, NULL::text COLLATE "C" AS storage_id,
     false AS is_live, ${nobody}::text COLLATE "C" AS resolver, 0 AS resolver_level, NULL::boolean AS is_canonical, true AS is_claimed,
-    true AS is_proven, NULL::text COLLATE "C" AS eth_status, false AS is_in_v1, ARRAY[]::text[] COLLATE "C" AS path
+    true AS is_proven, NULL::text COLLATE "C" AS eth_status, false AS is_in_v1, ARRAY[]::text[] COLLATE "C" AS path,
+    ARRAY[]::text[] COLLATE "C" AS label_path
   FROM asked
   UNION ALL
   SELECT w.place, w.level + 1, w.registry,
@@ -105,7 +106,7 @@ WITH RECURSIVE asked AS (${asked}), walk AS (
       OR h.implementation = ANY (${wrapperRegistries}) AND (h.node IS NOT NULL OR e.storage_id IS NOT NULL), false)),
     CASE WHEN w.registry <> ${ethRegistry} OR w.level <> 1 THEN w.eth_status WHEN coalesce(e.expiry, 0) <= ${time} THEN 'available'
       WHEN e.owner = ${nobody} THEN 'reserved' ELSE 'v2' END,
-    v1.is_left IS TRUE, w.path || w.registry
+    v1.is_left IS TRUE, w.path || w.registry, w.label_path || e.label
   FROM walk w JOIN asked a USING (place)
   LEFT JOIN v2_entries e ON e.chain_id = ${chainId} AND e.registry = w.registry AND e.storage_id = a.ids->>w.level
   LEFT JOIN v2_contracts c ON c.chain_id = ${chainId} AND c.address = e.subregistry
@@ -122,7 +123,7 @@ SELECT f.place,
   CASE WHEN NOT f.is_live THEN 'available' WHEN e.owner = ${nobody} THEN 'reserved' ELSE 'registered' END AS status,
   CASE WHEN p.is_proven THEN e.owner END AS holder, o.owner,
   CASE WHEN f.level = a.depth THEN f.registry END AS subregistry,
-  f.resolver, f.resolver_level, f.level = a.depth AND f.is_canonical AS is_canonical, f.is_proven,
+  f.resolver, f.resolver_level, f.level = a.depth AND f.is_canonical AS is_canonical, f.is_proven, f.label_path, a.depth,
   r.implementation, r.has_record_ids, r.is_upgraded,
   u.authority, n.version, coalesce(u.authority = 'reserved', false) AS is_reserved,
 ${effectiveColumns(inputs)}
@@ -224,6 +225,7 @@ export function domainWalkSql(alias: string, contracts: WalkContracts, time: str
   };
   return `SELECT n.version, n.is_reserved AS reserved, n.migrated_at, n.registry, n.registry_path, n.effective_owner,
     n.effective_resolver, n.effective_expiry AS effective_expiry_date, n.grace_ends AS grace_end_date,
-    n.authority, n.is_entry, n.storage_id, n.token_id, n.created_at, n.subregistry, n.holder
+    n.authority, n.is_entry, n.storage_id, n.token_id, n.created_at, n.subregistry, n.holder,
+    n.is_proven, n.resolver_level = n.depth AS is_own_resolver, n.implementation, n.has_record_ids, n.is_upgraded, n.label_path
     FROM (${walkSql(asked, inputs)}) n`;
 }

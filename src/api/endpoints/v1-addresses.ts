@@ -15,7 +15,14 @@ import {
   textParameter,
 } from "../lookup/lists.ts";
 import { resolverSql } from "../lookup/name-rows.ts";
-import { type Binder, type Branch, byName, byNumber, nameFilter } from "../lookup/names-query.ts";
+import {
+  type Binder,
+  type Branch,
+  byName,
+  byNumber,
+  nameFilter,
+  sortedByName,
+} from "../lookup/names-query.ts";
 import type { Place } from "../lookup/places.ts";
 import { addressRow } from "../lookup/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
@@ -83,19 +90,19 @@ export const addressNames = endpoint({
           statement,
           holder,
           coinType: coin_type,
-          order: sorts[sort],
+          sort,
         });
         return {
-          branches: found.branches.map((branch) =>
+          branches: found.branches.map(({ name, ...branch }) =>
             named === undefined || match === "contains"
               ? branch
-              : { ...branch, where: `${branch.where} AND ${named}` },
+              : { ...branch, where: `${branch.where} AND ${named(name)}` },
           ),
           filters: [
             ...found.filters,
             ...ofNamespace,
             ...(parent === undefined ? [] : [`d.parent_id = ${statement.bind(nameIn(parent).node)}`]),
-            ...(named !== undefined && match === "contains" ? [named] : []),
+            ...(named !== undefined && match === "contains" ? [named()] : []),
             ...(status === undefined ? [] : ["x.status = 'active'"]),
           ],
         };
@@ -120,18 +127,24 @@ type Finding = {
   statement: Binder;
   holder: string;
   coinType: string;
-  order: Branch["order"];
+  sort: keyof typeof sorts;
 };
 
-function branchesOf(relation: Relation, { places, statement, holder, coinType, order }: Finding) {
-  if (relation === "resolves_to") return resolving({ places, statement, holder, coinType, order });
-  const held = namesHeldBy(places, holder).map((found) => ({ ...found, order }));
+/** `name`: SQL of the name by which the branch is sorted. */
+type Found = { branches: (Branch & { name?: string })[]; filters: string[] };
+
+function branchesOf(relation: Relation, { places, statement, holder, coinType, sort }: Finding): Found {
+  if (relation === "resolves_to") return resolving({ places, statement, holder, coinType, sort });
+  const held = namesHeldBy(places, holder).map((found) => ({
+    ...found,
+    order: sort === "name" ? sortedByName(found) : sorts[sort],
+  }));
   if (relation === "former_owner") {
     const last =
       "CASE WHEN x.is_wrapped OR r.registrant_id = s.wrapper THEN w.owner_id ELSE r.registrant_id END";
     const entry = secondGeneration(places) ? `CASE WHEN g.is_v2 THEN v.holder ELSE ${last} END` : last;
     return {
-      branches: held.filter(({ where }) => !where.startsWith("d.owner_id")),
+      branches: held.filter(({ by }) => by !== "owner_id"),
       filters: ["x.status = 'released'", `${entry} = ${holder}`],
     };
   }
@@ -140,7 +153,8 @@ function branchesOf(relation: Relation, { places, statement, holder, coinType, o
   return { branches: held, filters: [`(${[...owner, ...manager].join(" OR ")})`] };
 }
 
-function resolving({ places, statement, holder, coinType, order }: Finding) {
+function resolving({ places, statement, holder, coinType, sort }: Finding): Found {
+  const order = sorts[sort];
   const [first = ""] = partsOfNames(places);
   // An address that a resolver was told counts while it is the name's resolver.
   const inForce = (address: string) =>

@@ -2,6 +2,7 @@ import { ICalAlarmType, ICalCalendar } from "ical-generator";
 import { z } from "zod/v4";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import { closedQuery, lookupEnvelope } from "../lookup/contract.ts";
+import { namesHeldBy } from "../lookup/generations.ts";
 import {
   choice,
   inNamespace,
@@ -58,9 +59,8 @@ export const addressCalendar = endpoint({
       const statement = binder(timesOf(lookup.places, current));
       const holder = statement.bind(address);
       const sql = listSql(lookup.places, {
-        branches: ["registrant_id", "wrapped_owner_id", "owner_id"].map((column) => ({
-          from: "domain d",
-          where: `d.${column} = ${holder}`,
+        branches: namesHeldBy(lookup.places, holder).map((found) => ({
+          ...found,
           order: byNumber("x.expires"),
         })),
         filters: [
@@ -109,10 +109,11 @@ function calendarOf(address: string, deadlines: readonly Deadline[], alarms: rea
     summary: string,
     { name, place, row }: { name: string; place: Place; row: Row },
   ) {
+    const grace = Number(row.grace_ends_at) - Number(row.expires_at);
     const then =
-      kind === "grace-ends" || row.grace_ends_at === row.expires_at
+      kind === "grace-ends" || grace === 0
         ? `Afterwards anybody can register ${name}.`
-        : `Afterwards only its holder can renew it, for ${place.grace / day} days.`;
+        : `Afterwards only its holder can renew it, for ${grace / day} days.`;
     const event = calendar.createEvent({
       // The same after a renewal, which moves the event.
       id: `${place.chainId}-${row.namehash}-${kind}`,

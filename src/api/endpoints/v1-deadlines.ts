@@ -14,7 +14,7 @@ import {
   refuse,
   timeParameter,
 } from "../lookup/contract.ts";
-import { nameOfNode, partsOfNames, secondGeneration } from "../lookup/generations.ts";
+import { entriesOf, notInSecond, partsOfNames, secondGeneration } from "../lookup/generations.ts";
 import {
   choice,
   inNamespace,
@@ -26,7 +26,7 @@ import {
   textParameter,
   wordsParameter,
 } from "../lookup/lists.ts";
-import { noExpiry } from "../lookup/name-rows.ts";
+import { noExpiry, opaque } from "../lookup/name-rows.ts";
 import {
   type Binder,
   type Branch,
@@ -118,10 +118,10 @@ function windowsOf(asked: Asked) {
 const rangeOf = (from: number | undefined, to: number | undefined): Window[] | undefined =>
   from === undefined && to === undefined ? undefined : [{ from, to }];
 
-const sorted = (plus: number): readonly SortKey[] => [
+const sorted = (plus: number, of = "d"): readonly SortKey[] => [
   { sql: "o.expiry_date", type: "numeric", plus },
-  { sql: "left(d.name, 256)", type: "text", isAscending: true },
-  { sql: "d.id", type: "text", isAscending: true },
+  { sql: `left(${of}.name, 256)`, type: "text", isAscending: true },
+  { sql: `${of}.id`, type: "text", isAscending: true },
 ];
 
 type Deadlines = {
@@ -149,16 +149,17 @@ function branchesOf(
   const ends = `o.expiry_date < ${noExpiry}`;
   const ofRegistry = (registry: Hex, isLeased: boolean): Branch => {
     const plus = isLeased && isGrace ? graceOfV2 : 0;
+    const { from = "", where } = entriesOf(places, "o") ?? {};
     return {
-      from: `v2_domains o ${nameOfNode(places, "o.id")}`,
-      where: `${within(plus)} AND ${ends} AND o.registry ${isLeased ? "=" : "<>"} '${registry}' AND g.is_v2 AND v.registry = o.registry`,
-      order: sorted(plus),
+      from,
+      where: `${within(plus)} AND ${ends} AND ${where} AND o.registry ${isLeased ? "=" : "<>"} '${registry}' AND ${opaque("g.is_v2 AND v.registry = o.registry")}`,
+      order: sorted(plus, "o"),
     };
   };
   return [
     {
       from: `registration o JOIN ${first} ON d.id = o.domain_id`,
-      where: `${within(grace)}${v2 ? " AND x.expires = o.expiry_date AND NOT g.is_v2" : ""}`,
+      where: `${within(grace)}${v2 ? ` AND ${notInSecond(v2, "o.domain_id")} AND ${opaque("x.expires = o.expiry_date AND NOT g.is_v2")}` : ""}`,
       order: sorted(grace),
     },
     {

@@ -129,7 +129,7 @@ export const subnames = endpoint({
         ...named(lookup.places, {
           where: `d.parent_id = ${statement.bind(node)}`,
           order: sorted[sort],
-          text: q === undefined ? undefined : nameFilter(statement, q.toLowerCase(), match),
+          text: q === undefined ? undefined : nameFilter(statement, q.toLowerCase(), match)(),
           isFirst: match === "contains" && sort === "name",
         }),
         filters: include_expired === "true" ? [] : ["x.status = 'active'"],
@@ -176,7 +176,7 @@ export const search = endpoint({
         ...named(lookup.places, {
           where: "true",
           order: byName,
-          text: nameFilter(statement, text, match),
+          text: nameFilter(statement, text, match)(),
           isFirst: match === "contains",
         }),
         filters: [

@@ -92,9 +92,9 @@ function keysOf({ records }: Row): string[] {
 }
 
 function recordOf({ records }: Row, key: string): RecordAnswer {
-  // Of a name in ENSv2.
+  // Of a resolver in ENSv2 that only the chain knows.
   if (records === undefined)
-    return { status: "unsupported", unsupported_reason: "record_family_not_supported" };
+    return { status: "unsupported", unsupported_reason: "indexed_record_inventory_not_authoritative" };
   const isAddress = key.startsWith("addr:");
   const name = isAddress ? key.slice(5) : key === "avatar" ? key : key.replace(/^text:/, "");
   const isText = key === "avatar" || key.startsWith("text:");

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { nodeOfName } from "../../ens/names.ts";
 import { allNames, nameOfNode, namesHeldBy } from "./generations.ts";
-import { nameJoins, nameJson } from "./name-rows.ts";
+import { nameJoins, nameJson, opaque } from "./name-rows.ts";
 import type { Place } from "./places.ts";
 
 // Who an address is: its names by relation, and the name that it claims.
@@ -33,23 +33,33 @@ export function addressSql(places: readonly Place[], hasRecords: boolean): strin
   const claim = hasRecords ? claimSql(places, "q.address", "q.reverse") : "NULL::text";
   const isOwner = "q.owner AND x.owner = q.address";
   const isManager = "q.manager AND x.manager = q.address";
-  const beyond =
-    "(q.after_rank IS NULL OR (n.rank, left(d.name, 256), d.id) > (q.after_rank, q.after_name, q.after_id))";
-  const branch = (rank: number, { from, where }: { from: string; where: string }, limit = "q.size + 1") =>
-    `(SELECT d.id, n.rank, left(d.name, 256) AS name FROM ${from}${joins} CROSS JOIN (SELECT ${rank} AS rank) n
-WHERE d.name <> '' AND ${where} AND ${beyond} ORDER BY left(d.name, 256), d.id LIMIT ${limit})`;
+  const branch = (
+    rank: number,
+    {
+      from,
+      where,
+      name = "d.name",
+      id = "d.id",
+    }: { from: string; where: string; name?: string; id?: string },
+    limit = "q.size + 1",
+  ) => `(SELECT ${id}, n.rank, left(${name}, 256) AS name FROM ${from}${joins} CROSS JOIN (SELECT ${rank} AS rank) n
+WHERE d.name <> '' AND ${where} AND (q.after_rank IS NULL OR (n.rank, left(${name}, 256), ${id}) > (q.after_rank, q.after_name, q.after_id))
+ORDER BY left(${name}, 256), ${id} LIMIT ${limit})`;
   const held = namesHeldBy(places, "q.address");
   const claimed = "d.name IS DISTINCT FROM c.claim";
-  const owned = held.map(({ from, where }) =>
-    branch(1, { from, where: `${where} AND ${isOwner} AND ${claimed}` }),
+  const owned = held.map(({ where, ...found }) =>
+    branch(1, { ...found, where: `${where} AND ${opaque(isOwner)} AND ${claimed}` }),
   );
   const room = "CASE WHEN (SELECT count(*) FROM held) > q.size THEN 0 ELSE q.size + 1 END";
   const managed = held
-    .filter(({ where }) => !where.includes("registrant_id"))
-    .map(({ from, where }) =>
+    .filter(({ by }) => by !== "registrant_id")
+    .map(({ where, ...found }) =>
       branch(
         2,
-        { from, where: `${where} AND ${isManager} AND (${isOwner}) IS NOT TRUE AND ${claimed}` },
+        {
+          ...found,
+          where: `${where} AND ${opaque(`${isManager} AND (${isOwner}) IS NOT TRUE`)} AND ${claimed}`,
+        },
         room,
       ),
     );

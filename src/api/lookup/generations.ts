@@ -1,4 +1,5 @@
 import { zeroAddress } from "../../ens/ids.ts";
+import { ethAttachedSql, reachedJoin } from "../database/v2-domains.ts";
 import { domainWalkSql, type WalkContracts } from "../database/v2-walk.ts";
 import type { Place } from "./places.ts";
 
@@ -7,15 +8,19 @@ import type { Place } from "./places.ts";
 const columns =
   "id, name, label_name, labelhash, parent_id, owner_id, registrant_id, wrapped_owner_id, resolver_id, resolved_address_id, created_at, is_migrated";
 const noText = 'NULL::text COLLATE "C"';
+/** SQL of the time of the root chain's last indexed block: `$1` are the times of the places. */
+export const indexTime = "(($1::bigint[])[1])::numeric";
 
 // Of names that both have, the row of the first counts; what is in force is joined to it.
 const ofFirst = (where = "true") => `SELECT ${columns}, ${noText} AS registry FROM domain WHERE ${where}`;
-const ofSecond = ({ chainId }: WalkContracts, where = "true") => `
+// A cheap look at the way up comes before the walk: anyone can have a million names in a registry that no name leads to.
+const ofSecond = (v2: WalkContracts, where = "true") => `
   SELECT v.id, v.name, v.label_name, v.labelhash, v.parent_id, v.owner_id, v.owner_id, ${noText}, v.resolver_id, ${noText}, v.created_at, true, v.registry
-  FROM v2_domains v WHERE v.chain_id = ${chainId} AND ${where} AND NOT EXISTS (SELECT FROM domain o WHERE o.id = v.id OFFSET 0)`;
+  FROM v2_domains v ${reachedJoin("v", "m", v2, indexTime)}
+  WHERE v.chain_id = ${v2.chainId} AND ${where} AND m.is_reached AND NOT EXISTS (SELECT FROM domain o WHERE o.id = v.id OFFSET 0)`;
 
 /** The contracts of ENSv2 on the root chain; undefined where it is not indexed. */
-export const secondGeneration = (places: readonly Place[]): WalkContracts | undefined => places[0]?.v2;
+export const secondGeneration = (places: readonly Place[]) => places[0]?.v2;
 
 /** SQL of all names, as rows of `domain d`. */
 export function allNames(places: readonly Place[]): string {
@@ -38,28 +43,69 @@ export function partsOfNames(places: readonly Place[]): string[] {
   return [`(${ofFirst()}) d`, `(${renamed}) d`];
 }
 
-/** How the names are found that an address holds in any way: rows of `domain d`, of which not all are its own now. */
-export function namesHeldBy(places: readonly Place[], holder: string): { from: string; where: string }[] {
+/** A way to find names as rows of `domain d`: by which column of a registry they are held, and SQL of the name and node that they are sorted by. */
+export type Held = {
+  by: "registrant_id" | "wrapped_owner_id" | "owner_id" | "entry";
+  from: string;
+  where: string;
+  name: string;
+  id: string;
+};
+
+/** How the names are found that an address holds in any way, of which not all are its own now; each by a registry of one generation. */
+export function namesHeldBy(places: readonly Place[], holder: string): Held[] {
   const [first = ""] = partsOfNames(places);
-  const held = ["registrant_id", "wrapped_owner_id", "owner_id"].map((column) => ({
-    from: first,
-    where: `d.${column} = ${holder}`,
-  }));
   const v2 = secondGeneration(places);
-  if (v2 === undefined) return held;
-  const from = `v2_domains e ${nameOfNode(places, "e.id")}`;
-  return [...held, { from, where: `e.chain_id = ${v2.chainId} AND e.owner_id = ${holder}` }];
+  const entries = entriesOf(places, "e");
+  const others = v2
+    ? ` AND NOT EXISTS (SELECT FROM v2_domains e ${reachedJoin("e", "m", v2, indexTime)}
+    WHERE e.chain_id = ${v2.chainId} AND e.id = d.id AND e.owner_id = ${holder} AND m.is_reached OFFSET 0)`
+    : "";
+  const held = (["registrant_id", "wrapped_owner_id", "owner_id"] as const).map((by) => ({
+    by,
+    from: first,
+    where: `d.${by} = ${holder}${others}`,
+    name: "d.name",
+    id: "d.id",
+  }));
+  if (entries === undefined) return held;
+  const { from, where, name, id } = entries;
+  return [...held, { by: "entry", from, where: `${where} AND e.owner_id = ${holder}`, name, id }];
 }
+
+/** Names by their rows of `v2_domains` under an alias, of registries that names lead to; undefined where there are none. */
+export function entriesOf(
+  places: readonly Place[],
+  alias: string,
+): Pick<Held, "from" | "where" | "name" | "id"> | undefined {
+  const v2 = secondGeneration(places);
+  if (v2 === undefined) return undefined;
+  // What is not reached is looked up no further.
+  const reached = `CASE WHEN at_${alias}.is_reached THEN ${alias}.id END`;
+  return {
+    from: `v2_domains ${alias} ${reachedJoin(alias, `at_${alias}`, v2, indexTime)} ${nameOfNode(places, reached)}`,
+    where: `${alias}.chain_id = ${v2.chainId} AND at_${alias}.is_reached`,
+    name: `${alias}.name`,
+    id: `${alias}.id`,
+  };
+}
+
+/**
+ * SQL condition that no entry of the .eth registry is in force for a node: most names that were brought over still have their
+ * lease in the first generation, and need no walk.
+ */
+export const notInSecond = (v2: WalkContracts, node: string): string => `NOT EXISTS (SELECT FROM v2_domains n
+    WHERE n.chain_id = ${v2.chainId} AND n.id = ${node} AND n.registry = '${v2.ethRegistry}' AND n.owner_id <> '${zeroAddress}'
+      AND n.expiry_date > ${indexTime} AND ${ethAttachedSql(v2, indexTime)} OFFSET 0)`;
 
 /**
  * Joins what ENSv2 makes of each name: `v` is what the walk from the root found, `g.is_v2` whether its facts are those of the entry,
  * `g.is_gone` whether the first generation's lease is one of the Graveyard. Rows that no registry leads to are left out.
  */
 export function generationJoins(v2: WalkContracts): string {
-  const time = "(($1::bigint[])[1])::numeric";
   return `
 CROSS JOIN LATERAL (SELECT CASE WHEN p.place = 1 THEN d.id END AS id OFFSET 0) wk
-LEFT JOIN LATERAL (${domainWalkSql("wk", v2, time)} OFFSET 0) v ON true
+LEFT JOIN LATERAL (${domainWalkSql("wk", v2, indexTime)} OFFSET 0) v ON true
 JOIN LATERAL (SELECT coalesce(v.version = 'v2' OR v.authority = 'none' AND v.is_entry AND v.storage_id IS NOT NULL, false) AS is_v2,
   coalesce(v.authority = 'none' AND r.registrant_id = '${v2.graveyard}' AND NOT coalesce(v.is_entry, false), false) AS is_gone
   WHERE d.registry IS NULL OR d.registry = v.registry OFFSET 0) g ON true`;
@@ -81,3 +127,8 @@ CROSS JOIN LATERAL (SELECT y1.is_wrapped AND NOT g.is_v2 AS is_wrapped, y1.is_la
 export const generationJson = `'v2', CASE WHEN p.place = 1 AND (v.version IS NOT NULL OR g.is_v2) THEN json_build_object('version', v.version, 'isReserved', v.reserved,
   'migrated', v.migrated_at::text, 'path', v.registry_path, 'isInForce', g.is_v2, 'token', v.token_id,
   'subregistry', nullif(v.subregistry, '${zeroAddress}'), 'holder', nullif(v.holder, '${zeroAddress}')) END`;
+
+/** SQL of what tells how the resolver of a name in ENSv2 is read, as JSON; null for other names. */
+export const resolverFacts = `CASE WHEN g.is_v2 THEN json_build_object('resolver', v.effective_resolver, 'isProven', v.is_proven,
+  'isOwn', v.is_own_resolver, 'implementation', v.implementation, 'hasRecordIds', v.has_record_ids, 'isUpgraded', v.is_upgraded,
+  'labels', v.label_path) END`;

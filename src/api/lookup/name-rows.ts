@@ -82,6 +82,12 @@ CROSS JOIN LATERAL (SELECT y.*, k.*, r.registration_date AS since,
     WHEN k.is_wrapped THEN w.owner_id ELSE nullif(d.owner_id, '${zeroAddress}') END AS manager OFFSET 0) ${v2 ? `y1${generationJoins(v2)}${generationFacts}` : "x"}`;
 }
 
+/**
+ * SQL of a condition on what is derived: the planner takes it for rare, and would read and sort all rows where the first ones of an
+ * index are enough.
+ */
+export const opaque = (filter: string) => `CASE WHEN ${filter} THEN true ELSE false END`;
+
 const ownResolver = "substring(d.resolver_id FROM '0x[0-9a-f]{40}')";
 
 /** SQL of the address of the resolver in force. */

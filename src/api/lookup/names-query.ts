@@ -1,9 +1,10 @@
 import { type Database, planOnce } from "../database/client.ts";
 import { addressSql } from "./address-sql.ts";
 import type { SortType } from "./contract.ts";
-import { nameOfNode, partsOfNames } from "./generations.ts";
-import { nameJoins, nameJson, type StoredName } from "./name-rows.ts";
+import { nameOfNode, partsOfNames, resolverFacts, secondGeneration } from "./generations.ts";
+import { nameJoins, nameJson, opaque, type StoredName } from "./name-rows.ts";
 import type { Place } from "./places.ts";
+import { readV2Records, recordsJson, type StoredRecords, type V2Resolver } from "./stored-records.ts";
 
 /** What statements about names are made for. */
 export type NamesSource = {
@@ -49,9 +50,6 @@ export type SortKey = { sql: string; type: SortType; plus?: number; isAscending?
 const firstNames = 5_000;
 
 const hasName = "d.name <> ''";
-
-// The planner takes what is derived for rare, and would read and sort all rows where the first ones of an index are enough.
-const opaque = (filter: string) => `CASE WHEN ${filter} THEN true ELSE false END`;
 
 /** One way to find names: what to join the names from, by which condition, and by which SQL they are sorted. */
 export type Branch = { from: string; where: string; order: readonly SortKey[] };
@@ -128,11 +126,14 @@ function beyondSql(order: readonly SortKey[], after: readonly string[], isDescen
 export const branchesFrom = (places: readonly Place[], where: string, order: Branch["order"]): Branch[] =>
   partsOfNames(places).map((from) => ({ from, where, order }));
 
-/** Order by name, as the indexes have it: of a long one the first 256 characters. */
-export const byName: readonly SortKey[] = [
-  { sql: "left(d.name, 256)", type: "text" },
-  { sql: "d.id", type: "text" },
+/** Order by name, as the indexes have it: of a long one the first 256 characters. Of the SQL of a name and its node. */
+export const sortedByName = ({ name, id }: { name: string; id: string }): readonly SortKey[] => [
+  { sql: `left(${name}, 256)`, type: "text" },
+  { sql: id, type: "text" },
 ];
+
+/** Order by the name of the row. */
+export const byName = sortedByName({ name: "d.name", id: "d.id" });
 
 /** Order by a number of the row, missing ones first, then by name. */
 export const byNumber = (sql: string): readonly SortKey[] => [
@@ -140,13 +141,24 @@ export const byNumber = (sql: string): readonly SortKey[] => [
   ...byName,
 ];
 
-/** Condition that a name begins with a text or contains it, byte by byte. */
-export function nameFilter({ bind }: Binder, text: string, match: "prefix" | "contains"): string {
+/** Condition that a name begins with a text or contains it, byte by byte; of the SQL of a name. */
+export function nameFilter(
+  { bind }: Binder,
+  text: string,
+  match: "prefix" | "contains",
+): (name?: string) => string {
   const escaped = text.replaceAll(/[\\%_]/g, "\\$&");
-  if (match === "contains") return `d.name LIKE ${bind(`%${escaped}%`)}`;
+  if (match === "contains") {
+    const like = bind(`%${escaped}%`);
+    return (name = "d.name") => `${name} LIKE ${like}`;
+  }
   const first = [...text].slice(0, 256).join("");
-  const range = `left(d.name, 256) >= ${bind(first)} AND left(d.name, 256) < ${bind(`${first}\u{10ffff}`)}`;
-  return first === text ? range : `${range} AND d.name LIKE ${bind(`${escaped}%`)}`;
+  const [start, end] = [bind(first), bind(`${first}\u{10ffff}`)];
+  const like = first === text ? undefined : bind(`${escaped}%`);
+  return (name = "d.name") => {
+    const range = `left(${name}, 256) >= ${start} AND left(${name}, 256) < ${end}`;
+    return like === undefined ? range : `${range} AND ${name} LIKE ${like}`;
+  };
 }
 
 /** Runs the SQL of a list. */
@@ -196,40 +208,18 @@ export async function readCount(
   return Number(count) > most ? null : Number(count);
 }
 
-const seenAndSet = (hasRecords: boolean) =>
-  `'seenCoins', s2.coin_types::text[], 'seenTexts', s2.texts, 'addr', s2.addr_id, 'hash', s2.content_hash${
-    hasRecords
-      ? `, 'set', (SELECT json_build_object('contenthash', v.contenthash, 'name', v.name,
-  'addresses', (SELECT json_object_agg(a.coin_type::text, a.value) FROM resolver_address_records a
-    WHERE a.chain_id = v.chain_id AND a.address = v.address AND a.node = v.node),
-  'texts', (SELECT json_object_agg(t.key, t.value) FROM resolver_text_records t
-    WHERE t.chain_id = v.chain_id AND t.address = v.address AND t.node = v.node))
-  FROM resolver_records v WHERE v.id = 'eip155:' || c.chain || ':' || s2.address || '/' || d.id)`
-      : ""
-  }`;
-
-/** The records that a name's resolver has for it; `set` where values are indexed. */
-export type StoredRecords = {
-  seenCoins: string[] | null;
-  seenTexts: string[] | null;
-  addr: string | null;
-  hash: string | null;
-  set?: {
-    contenthash: string | null;
-    name: string | null;
-    addresses: Record<string, string> | null;
-    texts: Record<string, string> | null;
-  } | null;
-};
-
-/** A name with its records, where they were asked for. */
+/** A name with its records, where they were asked for: null where only the chain knows them. */
 export type FoundName = { row: StoredName; records: StoredRecords | null; children: number | null };
+
+type ReadName = FoundName & { inV2?: V2Resolver | null };
 
 /** The statement that reads names by nodes. */
 function namesSql(places: readonly Place[], hasRecords: boolean, withRecords: boolean): string {
   const chains = `(ARRAY[${places.map(({ chainId }) => chainId).join(", ")}])[p.place]`;
+  const ofNode = { chain: "c.chain", node: "d.id", hasRecords };
+  const inV2 = secondGeneration(places) === undefined ? "" : `, 'inV2', ${resolverFacts}`;
   const records = withRecords
-    ? `, 'records', (SELECT json_build_object(${seenAndSet(hasRecords)}) FROM resolver s2 WHERE s2.id = d.resolver_id)`
+    ? `, 'records', (SELECT ${recordsJson(ofNode)} FROM resolver s2 WHERE s2.id = d.resolver_id)${inV2}`
     : "";
   return `SELECT json_agg(found ORDER BY q.at)::text FROM unnest($2::text[]) WITH ORDINALITY q (node, at)
 LEFT JOIN LATERAL (SELECT json_build_object('row', ${nameJson(places)}${records}) AS found
@@ -250,14 +240,24 @@ export function createNamesSource(
   return { ...given, statements };
 }
 
-/** Reads names by their nodes, in order, with one statement; null for those that the index does not have. */
+/**
+ * Reads names by their nodes, in order, with one statement; null for those that the index does not have. Records in ENSv2 take
+ * another, and one for each alias on the way.
+ */
 export async function readNames(
-  { database, statements }: NamesSource,
+  source: NamesSource,
   { nodes, times, withRecords }: { nodes: readonly string[]; times: readonly number[]; withRecords: boolean },
   signal: AbortSignal,
 ): Promise<(FoundName | null)[]> {
   if (nodes.length === 0) return [];
+  const { database, statements, places, hasRecords } = source;
   const sql = withRecords ? statements.namesWithRecords : statements.names;
   const [json] = await database.row(sql, [`{${times.join(",")}}`, `{${nodes.join(",")}}`], signal);
-  return JSON.parse(json ?? "[]") as (FoundName | null)[];
+  const found = JSON.parse(json ?? "[]") as (ReadName | null)[];
+  const contracts = secondGeneration(places);
+  const inV2 = found.flatMap((one) => (one?.inV2 ? [{ one, inV2: one.inV2 }] : []));
+  if (contracts === undefined || inV2.length === 0) return found;
+  const records = await readV2Records(database, { contracts, hasRecords, asked: inV2 }, signal);
+  for (const [at, { one }] of inV2.entries()) one.records = records[at] ?? null;
+  return found;
 }

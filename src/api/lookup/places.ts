@@ -3,8 +3,7 @@ import type { Deployment, Namespace } from "../../deployments/deployment.ts";
 import { deployments } from "../../deployments/deployments.ts";
 import { rootDatasource } from "../../deployments/ens.ts";
 import { deployedContracts, managedNameOf } from "../../deployments/namespaces.ts";
-import type { WalkContracts } from "../database/v2-walk.ts";
-import { v2ContractsOf } from "../resolution/v2-names.ts";
+import { type V2Contracts, v2ContractsOf } from "../resolution/v2-names.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
 /** Where the names of a deployment live, and by which rules they end. */
@@ -21,7 +20,7 @@ export type Place = {
   grace: number;
   isRoot: boolean;
   /** The contracts of ENSv2, where it is indexed: on the root chain. */
-  v2?: WalkContracts | undefined;
+  v2?: V2Contracts | undefined;
 };
 
 const gracePeriod = 90 * 86_400;

@@ -14,8 +14,9 @@ import {
   type StoredName,
   tokenId,
 } from "./name-rows.ts";
-import type { FoundName, Listed, StoredRecords } from "./names-query.ts";
+import type { FoundName, Listed } from "./names-query.ts";
 import type { Place } from "./places.ts";
+import type { StoredRecords } from "./stored-records.ts";
 
 const seconds = z.string().regex(/^\d+$/);
 const fuse = z.boolean();
@@ -189,15 +190,18 @@ export function detailRow(places: Places, { row, records }: FoundName, known: Kn
   const place = placeOfRow(places, row);
   const resolver = resolverOf(row, place);
   const grouped = groupedRecords(records);
+  // All resolvers of ENSv2 fall back to the default address (ENSIP-19).
   const hasDefault =
-    resolver !== undefined && known.staticResolverOf(resolver.chain_id, resolver.address)?.hasDefaultAddress;
+    row.v2?.isInForce ||
+    (resolver !== undefined &&
+      known.staticResolverOf(resolver.chain_id, resolver.address)?.hasDefaultAddress);
   const primary = grouped.addresses["60"] ?? (hasDefault ? grouped.addresses[defaultCoin] : undefined);
   return {
     ...listRow(places, row),
     read_status: "ok",
     ...present({ registration_id: registrationId(row, place), token_id: tokenId(row), resolver }),
-    // What a resolver of ENSv2 holds, /api/resolve/records tells.
-    ...(row.v2?.isInForce ? {} : { records: grouped }),
+    // Of a name in ENSv2 whose resolver only the chain knows they are left out.
+    ...(row.v2?.isInForce && records === null ? {} : { records: grouped }),
     ...present({
       registry_path: row.v2?.path ?? undefined,
       subregistry: row.v2?.subregistry ? { chain_id: place.chainId, address: row.v2.subregistry } : undefined,

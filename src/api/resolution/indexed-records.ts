@@ -173,7 +173,8 @@ SELECT s.place::text, a.target FROM unnest($3::text[]) WITH ORDINALITY s(hash, p
 JOIN v2_aliases a ON a.chain_id = $1::int AND a.resolver = $2 AND a.name_hash = s.hash AND a.target <> '0x'
 ORDER BY s.place LIMIT 1`);
 
-const mostAliases = 20;
+/** How many aliases of a name are followed. */
+export const mostAliases = 20;
 
 /**
  * The labels of the name that a resolver reads for a name: the longest suffix with an alias is replaced, again and again until
@@ -187,21 +188,34 @@ export async function aliasedLabels(
   let current = labels;
   let last: string | undefined;
   for (let round = 0; round < mostAliases; round++) {
-    const hashes = [...current.keys(), current.length].map((place) =>
-      keccak256(wireForm(current.slice(place))),
-    );
     const [place, target] = await database.row(
       aliasSql,
-      [String(chainId), resolver, arrayOf(hashes)],
+      [String(chainId), resolver, arrayOf(suffixHashes(current))],
       signal,
     );
     if (typeof target !== "string" || target === last) return current;
-    const replaced = dnsLabels(target as Hex);
-    if (replaced === undefined || wireForm(replaced).length !== target.length / 2 - 1) return undefined;
-    current = [...current.slice(0, Number(place) - 1), ...replaced];
+    const replaced = withSuffix(current, Number(place), target as Hex);
+    if (replaced === undefined) return undefined;
+    current = replaced;
     last = target;
   }
   return undefined;
+}
+
+/** By which aliases are stored: hashes of a name and the names above it, the root included. */
+export function suffixHashes(labels: readonly Buffer[]): Hex[] {
+  return [...labels.keys(), labels.length].map((place) => keccak256(wireForm(labels.slice(place))));
+}
+
+/** The labels whose suffix from a place on (1: all) is replaced by a name in wire form; undefined if that is malformed. */
+export function withSuffix(
+  labels: readonly Buffer[],
+  place: number,
+  target: Hex,
+): readonly Buffer[] | undefined {
+  const replaced = dnsLabels(target);
+  if (replaced === undefined || wireForm(replaced).length !== target.length / 2 - 1) return undefined;
+  return [...labels.slice(0, place - 1), ...replaced];
 }
 
 function wireForm(labels: readonly Buffer[]): Buffer {

@@ -235,11 +235,14 @@ function resourceOf({ status, resource }: NonNullable<V2Name["entry"]>): Hex {
   return `0x${(BigInt(resource) + 1n).toString(16).padStart(64, "0")}`;
 }
 
-// What events tell of a resolver's responses: only those of known code are sure.
-function kindOf(
+/** What is stored of a resolver's contract. */
+export type ResolverFacts = Pick<Row, "implementation" | "hasRecordIds" | "isUpgraded">;
+
+/** What events tell of a resolver's responses: only those of known code are sure. */
+export function kindOf(
   resolver: Hex,
-  { implementation, hasRecordIds, isUpgraded }: Pick<Row, "implementation" | "hasRecordIds" | "isUpgraded">,
-  { v1Resolver, publicResolver, resolvers }: V2Contracts,
+  { implementation, hasRecordIds, isUpgraded }: ResolverFacts,
+  { v1Resolver, publicResolver, resolvers }: Pick<V2Contracts, "v1Resolver" | "publicResolver" | "resolvers">,
 ): V2Name["resolverKind"] {
   if (resolver === zeroAddress) return "none";
   if (resolver === v1Resolver) return "v1";

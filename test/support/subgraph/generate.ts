@@ -1,4 +1,4 @@
-import type { WalkContracts } from "../../../src/api/database/v2-walk.ts";
+import type { V2Contracts } from "../../../src/api/resolution/v2-names.ts";
 
 // Time of the newest generated name, Unix seconds; names are one minute apart.
 const generatedUntil = 1_760_000_000;
@@ -96,8 +96,13 @@ export function generateStatements(count: number): string[] {
 }
 
 /** The contracts that the generated names of ENSv2 are read with. */
-export const generatedV2: WalkContracts = {
+export const generatedV2: V2Contracts = {
   chainId: 1,
+  ethRegistryIds: [],
+  currencyOf: () => undefined,
+  resolvers: [],
+  publicResolver: `0x${"5".repeat(40)}`,
+  isInForce: true,
   root: `0x${"1".repeat(40)}`,
   ethRegistry: `0x${"2".repeat(40)}`,
   registries: [],
