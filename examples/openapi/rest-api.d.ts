@@ -3032,7 +3032,7 @@ export interface operations {
                         data: {
                             id: string;
                             /** @enum {string} */
-                            type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "permission";
+                            type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "permission" | "subregistry" | "migration" | "reservation";
                             name?: string;
                             /** @description 32 bytes of hex, lower case */
                             namehash: string;
@@ -3044,7 +3044,7 @@ export interface operations {
                             transaction_hash: string | null;
                             log_index: number | null;
                             /** @enum {string} */
-                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "Release";
+                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "Release";
                             contract_address?: string | null;
                             data?: {
                                 [key: string]: unknown;
@@ -3505,7 +3505,7 @@ export interface operations {
                         data: {
                             id: string;
                             /** @enum {string} */
-                            type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "permission";
+                            type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "permission" | "subregistry" | "migration" | "reservation";
                             name?: string;
                             /** @description 32 bytes of hex, lower case */
                             namehash: string;
@@ -3517,7 +3517,7 @@ export interface operations {
                             transaction_hash: string | null;
                             log_index: number | null;
                             /** @enum {string} */
-                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "Release";
+                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "Release";
                             contract_address?: string | null;
                             data?: {
                                 [key: string]: unknown;
@@ -3720,7 +3720,7 @@ export interface operations {
                         data: {
                             id: string;
                             /** @enum {string} */
-                            type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "permission";
+                            type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "permission" | "subregistry" | "migration" | "reservation";
                             name?: string;
                             /** @description 32 bytes of hex, lower case */
                             namehash: string;
@@ -3732,7 +3732,7 @@ export interface operations {
                             transaction_hash: string | null;
                             log_index: number | null;
                             /** @enum {string} */
-                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "Release";
+                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "Release";
                             contract_address?: string | null;
                             data?: {
                                 [key: string]: unknown;

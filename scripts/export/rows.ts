@@ -177,7 +177,9 @@ export function sourceOf(what: Subject, places: readonly Place[]): Source {
     };
   return {
     columns: eventColumns,
-    statements: eventKinds.filter((kind) => kind !== "Release").map(entriesOfKindSql),
+    statements: eventKinds
+      .filter((kind) => kind !== "Release")
+      .flatMap((kind) => entriesOfKindSql(kind, places)),
     rowOf: eventOf,
   };
 }

@@ -10,6 +10,7 @@ import {
   v2KnownContracts,
 } from "../deployments/namespaces.ts";
 import * as entries from "../indexing/ensv2/entries.ts";
+import { applyRolesChanged } from "../indexing/ensv2/events.ts";
 import * as records from "../indexing/ensv2/records.ts";
 
 /** Registers the indexing functions of the plugin `ensv2`: registries in registries, their roles, leases and records. */
@@ -47,7 +48,7 @@ function registerRegistries(logs: LogsOf, source: string, known: V2KnownContract
   on("TokenRegenerated", entries.applyTokenRegenerated);
   on("TokenResource", entries.applyTokenResource);
   on("ParentUpdated", entries.applyParentUpdated);
-  on("EACRolesChanged", entries.applyRolesChanged);
+  on("EACRolesChanged", (scope, args) => applyRolesChanged(scope, known, args));
 }
 
 function registerRecords(logs: LogsOf, source: string): void {

@@ -4,6 +4,7 @@ import { type Log, seeOperations } from "../../log/json-log.ts";
 import { quoted, type Statement } from "../../ponder/sql-client.ts";
 import { type TableIndex, tableIndexes } from "../../schema/indexes.ts";
 import "../../schema/ensv2.ts";
+import "../../schema/ensv2-events.ts";
 import "../../schema/protocol-acceleration.ts";
 import "../../schema/registrars.ts";
 import "../../schema/subgraph.ts";
@@ -98,7 +99,10 @@ const names = z.array(z.object({ relname: z.string() }));
 
 // Columns of which queries ask for the few values that most rows have: subnames of eth. A plan for any value would reckon with the mean, a
 // handful of rows, and sort all subnames of a name for its first page. It shall reckon with a hundredth of the table.
-const crowded: Readonly<Record<string, readonly string[]>> = { domain: ["parent_id"] };
+const crowded: Readonly<Record<string, readonly string[]>> = {
+  domain: ["parent_id"],
+  v2_domains: ["parent_id"],
+};
 
 async function buildMissing(
   { run, schema, isEmbedded, log }: Options,

@@ -183,9 +183,10 @@ function stateOf(snapshot: Snapshot, { raw, authority, v1 }: Snapshot["authority
   };
 }
 
-const blocks = [150, 350, 550, 750, 877, 878, 879];
+// What was checked of each name before: tokens of a name are asked for again where the chain says anything else of it.
+const checked = new Map<string, string>();
 
-describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at block $block", (snapshot) => {
+describe.each(readTruth())("at block $block", (snapshot) => {
   const { block, timestamp } = snapshot;
   beforeAll(async () => {
     await index.playTo(block);
@@ -249,6 +250,9 @@ describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at blo
       const ids = mints
         .map(({ args: { id } }) => id.toString(16).padStart(64, "0"))
         .filter((id) => id.startsWith(storageId));
+      const facts = JSON.stringify([entry, version, reserved, expiresAt, ids, one.v1]);
+      if (checked.get(one.raw) === facts && block < 877) continue;
+      checked.set(one.raw, facts);
       const { status, body } = await ask(`/api/name-tokens?domainId=${node}`);
       if (ids.length === 0 && one.v1 === null) {
         expect(status, one.label).toBe(404);

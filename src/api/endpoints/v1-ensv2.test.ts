@@ -1,4 +1,4 @@
-import { type Hex, hexToBytes } from "viem";
+import { type Hex, hexToBytes, hexToString } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { v2Addresses, v2Environment } from "../../../devnet/recorded-chains.ts";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
@@ -8,6 +8,7 @@ import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";
+import { textValue } from "../../ens/record-values.ts";
 import { createNamesSource } from "../lookup/names-query.ts";
 import { placesOf } from "../lookup/places.ts";
 import type { Row } from "../lookup/rows.ts";
@@ -15,6 +16,8 @@ import { nameRoutes } from "../pages/name-page.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
 import { addressNames } from "./v1-addresses.ts";
 import { deadlineNames } from "./v1-deadlines.ts";
+import { events } from "./v1-events.ts";
+import { addressHistory, nameHistory } from "./v1-history.ts";
 import { lookup } from "./v1-lookup.ts";
 import { nameDetail, search, subnames } from "./v1-names.ts";
 import { nameRecords } from "./v1-records.ts";
@@ -49,7 +52,18 @@ function contextOf(time: number) {
 function open(time: number) {
   const context = contextOf(time);
   const { ask } = openEndpoints(
-    [lookup, nameDetail, nameRecords, addressNames, subnames, deadlineNames, search],
+    [
+      lookup,
+      nameDetail,
+      nameRecords,
+      nameHistory,
+      addressHistory,
+      events,
+      addressNames,
+      subnames,
+      deadlineNames,
+      search,
+    ],
     context,
   );
   return async <T>(path: string, init?: RequestInit) =>
@@ -121,9 +135,68 @@ const differencesOf = (name: string, row: Row | undefined, expected: Facts) => {
   );
 };
 
-const blocks = [150, 350, 550, 750, 877, 878, 879];
+const set = (value: string | null | undefined) => (value && !/^0x0*$/.test(value) ? value : null);
+// A text with a NUL counts as unset; see docs/compatibility.md.
+const textOf = (value: Hex | null) => (set(value) === null ? null : textValue(hexToString(value ?? "0x")));
 
-describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at block $block", (snapshot) => {
+// What calls to a resolver return of the grouped records of a row: an address without its own value is the default one (ENSIP-19).
+function answersOf({ records }: Row) {
+  const address = (coin: string) => set(records?.addresses[coin] ?? records?.addresses["2147483648"] ?? null);
+  return {
+    addr: address("60"),
+    coin80000001: address("2147483649"),
+    description: records?.texts["description"] ?? null,
+    avatar: records?.texts["avatar"] ?? null,
+    contenthash: records?.contenthash ?? null,
+  };
+}
+
+type Entry = {
+  id: string;
+  type: string;
+  kind: string;
+  name: string;
+  timestamp: string;
+  transaction_hash: string;
+  log_index: number;
+  contract_address: string;
+  data: Record<string, string>;
+};
+
+// What registries emit of an entry, by topic.
+const topicOf: Readonly<Record<string, string>> = {
+  LabelRegistered: "0x2fe093918572373e9f1f0368f414dffd0043a74ae8c9fd7b0e390b26a0d20b6e",
+  LabelReserved: "0x734822851860327a80c624af1471efac6bb0ac641852fc6c7bfeeee3202ae6a8",
+  LabelUnregistered: "0x5293e83951c7b759c1ef192ceed240dc2caa652e29ddbd95cafe1d88e5a9cea8",
+  ExpiryUpdated: "0x3260962d42d8f7ae0af25cbfdb2983c214a859cfa2ac6df8ea29b534c267d429",
+  ResolverUpdated: "0x9b6b420ff87c91604d447e507cbeedda5df2fa669a6b6534375e41fd3905a8d5",
+  SubregistryUpdated: "0xca9c8d517128edd416adf5719242ca6ff93ce234442d95234da53c0ae8a10540",
+  EACRolesChanged: "0x0d35bf721a39b614de00ca5038e1deb0cb0c69a278645e83405a7226cf80ba3c",
+  TransferSingle: "0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62",
+  TransferBatch: "0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb",
+};
+
+// Transaction and log of each event that a registry emitted of the entry of a label; mints and burns belong to others.
+function eventsOfEntry(registry: Hex, raw: Hex, last: number): string[] {
+  const id = keccak256(hexToBytes(raw)).slice(2, 58);
+  const known = new Set(Object.values(topicOf));
+  const found = index.logs.filter(({ address, topics, data, blockNumber }) => {
+    if (address !== registry || Number(blockNumber) > last || !known.has(topics[0] ?? "")) return false;
+    const words = [...Array((data.length - 2) / 64).keys()].map((at) =>
+      data.slice(2 + 64 * at, 66 + 64 * at),
+    );
+    if (topics[0] === topicOf["TransferSingle"] || topics[0] === topicOf["TransferBatch"])
+      return (
+        BigInt(topics[2] ?? 0) !== 0n &&
+        BigInt(topics[3] ?? 0) !== 0n &&
+        words.some((word) => word.slice(0, 56) === id)
+      );
+    return topics[1]?.slice(2, 58) === id;
+  });
+  return found.map((log) => `${log.transactionHash} ${Number(log.logIndex)}`).sort();
+}
+
+describe.each(readTruth())("at block $block", (snapshot) => {
   const rows = new Map<string, Row>();
   let ask: ReturnType<typeof open>;
   const names = () => [
@@ -180,6 +253,36 @@ describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at blo
     if (snapshot.block > 300) expect(seen).toBeGreaterThan(5);
   });
 
+  test("records of names in ENSv2 are what calls return, or said to be unknown", () => {
+    const differences: string[] = [];
+    let [seen, unknown] = [0, 0];
+    for (const { labels, answers } of snapshot.names) {
+      const name = nameOf(labels);
+      const row = rows.get(name);
+      if (row?.authority !== "ens_v2") continue;
+      const isCallFailing = Object.values(answers).every((answer) => answer === null);
+      if (row.records === undefined) {
+        unknown += 1;
+        continue;
+      }
+      // Of what the chain does not answer, the index may still have values.
+      if (isCallFailing) continue;
+      seen += 1;
+      const expected = {
+        addr: set(answers.addr),
+        coin80000001: set(answers.coin80000001),
+        description: textOf(answers.description),
+        avatar: textOf(answers.avatar),
+        contenthash: set(answers.contenthash),
+      };
+      const found = answersOf(row);
+      if (JSON.stringify(found) !== JSON.stringify(expected))
+        differences.push(`${name} ${JSON.stringify(found)} ${JSON.stringify(expected)}`);
+    }
+    expect(differences).toEqual([]);
+    if (snapshot.block > 300) expect([seen > 20, unknown < seen]).toEqual([true, true]);
+  });
+
   if (snapshot.block === 879)
     test("the page of a name shows what is in force", async () => {
       const frame = { title: "t", links: [] } as never;
@@ -198,11 +301,57 @@ describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at blo
       expect(page).toContain("In force ENSv2, active");
       expect(page).toContain(`Owner ${row?.owner}`);
       expect(page).toContain("Brought over");
-      const { data } = await ask<{ records: object }>("/v1/names/migrateme.eth/records?keys=text:url");
-      const unsupported = { status: "unsupported", unsupported_reason: "record_family_not_supported" };
-      expect(data.records).toEqual({ "text:url": unsupported });
+      const recordsOf = async (name: string) =>
+        (await ask<{ records: object }>(`/v1/names/${name}/records?keys=text:url`)).data.records;
+      expect(await recordsOf("migrateme.eth")).toEqual({ "text:url": { status: "not_found" } });
+      const unsupported = {
+        status: "unsupported",
+        unsupported_reason: "indexed_record_inventory_not_authoritative",
+      };
+      expect(await recordsOf("evilres.eth")).toEqual({ "text:url": unsupported });
       const reserved = [...rows.values()].find((one) => one.reserved);
       expect(await textOf(reserved?.name ?? "")).toContain("In force ENSv1; reserved in ENSv2");
+    });
+
+  if ([350, 879].includes(snapshot.block))
+    test("histories have each event of a name's entry, as the contracts emitted it", async () => {
+      const hostile = new Set(
+        Object.entries(snapshot.registries).flatMap(([registry, one]) => (one.hostile ? registry : [])),
+      );
+      const listed = snapshot.names.filter(
+        ({ labels, registry, exists }) =>
+          labels.length > 1 && exists && registry !== null && !hostile.has(registry),
+      );
+      const shown = new Map<string, string[]>();
+      let [migrations, transfers] = [0, 0];
+      for (const { labels, registry } of listed.filter((_, place) => place % 7 === 0)) {
+        const name = nameOf(labels);
+        if (rows.get(name)?.registry_path?.at(-1) !== registry || Buffer.byteLength(name) > 500) continue;
+        const { data } = await ask<Entry[]>(
+          `/v1/names/${encodeURIComponent(name)}/history?include=raw,data&page_size=200`,
+        );
+        const own = data.filter(({ kind }) => kind in topicOf || kind === "Migration");
+        migrations += own.filter(({ type }) => type === "migration").length;
+        transfers += own.filter(({ type }) => type === "transfer").length;
+        const found = own.map((one) => `${one.transaction_hash} ${one.log_index}`);
+        shown.set(name, found);
+        expect(found.sort(), name).toEqual(
+          eventsOfEntry(registry ?? "0x", labels[0] ?? "0x", snapshot.block),
+        );
+        for (const { contract_address } of own) expect(contract_address).toBe(registry);
+      }
+      expect(shown.size).toBeGreaterThan(10);
+      if (snapshot.block === 879) expect([migrations > 0, transfers > 0]).toEqual([true, true]);
+      // All events, and those of whom they went to.
+      const { data: latest } = await ask<Entry[]>("/v1/events?type=migration&include=raw,data&page_size=200");
+      for (const { name, timestamp } of latest)
+        expect(rows.get(name)?.migrated_at ?? timestamp, name).toBe(timestamp);
+      const [one] = latest;
+      if (one === undefined) return;
+      const of = await ask<Entry[]>(
+        `/v1/addresses/${one.data["registrant"]}/history?type=migration&include=raw&page_size=200`,
+      );
+      expect(of.data.map(({ id }) => id)).toContain(one.id);
     });
 
   if ([350, 879].includes(snapshot.block))

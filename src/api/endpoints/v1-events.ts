@@ -134,7 +134,10 @@ function partsOf(
       conditions: [...conditions, ...more],
     };
   }
-  return { sql: holder === undefined ? partsOfAll(kinds) : partsOfAddress(holder), conditions };
+  return {
+    sql: holder === undefined ? partsOfAll(kinds, places) : partsOfAddress(holder, places),
+    conditions,
+  };
 }
 
 type OfRegistration = { bound: string; bind: Binder["bind"]; places: readonly Place[] };

@@ -191,6 +191,9 @@ export const addressHistory = endpoint({
   handle: (context: LookupContext) => (call) =>
     historyPage(context, call, {
       list: [call.params.address],
-      find: ({ bind }) => ({ parts: partsOfAddress(inByteOrder(bind(call.params.address))), conditions: [] }),
+      find: ({ bind }) => ({
+        parts: partsOfAddress(inByteOrder(bind(call.params.address)), context.lookup.places),
+        conditions: [],
+      }),
     }),
 });

@@ -1,7 +1,14 @@
 import { createHash } from "node:crypto";
 import { z } from "zod/v4";
 import { addressSchema, hashSchema } from "../rest/values.ts";
-import { entryType, eventKinds, type HistoryType, historyTypes, wrapperEvents } from "./history.ts";
+import {
+  entryType,
+  eventKinds,
+  type HistoryType,
+  historyTypes,
+  isEntryEvent,
+  wrapperEvents,
+} from "./history.ts";
 import type { Place } from "./places.ts";
 
 // Entries of histories as responses have them.
@@ -93,8 +100,9 @@ function registrationOf({ type, node, since }: StoredEntry, { chainId }: EntryPl
   return wrapperEvents.includes(type) ? `${chainId}-${node}-wrapper` : null;
 }
 
-// Events of registries and registrars are stored without their contract.
-function contractOf({ type, resolver }: StoredEntry, { nameWrapper }: EntryPlace) {
+// Events of registries and registrars of the first generation are stored without their contract.
+function contractOf({ type, resolver, key }: StoredEntry, { nameWrapper }: EntryPlace) {
+  if (isEntryEvent(type)) return key as z.output<typeof addressSchema>;
   if (wrapperEvents.includes(type)) return nameWrapper ?? null;
   return type !== "NewResolver" && resolver !== null ? (resolver as z.output<typeof addressSchema>) : null;
 }
@@ -108,10 +116,15 @@ function dataOf(
 ) {
   const kind = { event };
   const unsigned = fuses === null ? null : fuses >>> 0;
+  if (isEntryEvent(event) && type === "permission") return given({ ...kind, address: holder, roles: value });
   switch (type) {
     case "registration":
+    case "migration":
       return given({ ...kind, registrant: holder, expires_at: expiry });
+    case "subregistry":
+      return given({ ...kind, subregistry: value });
     case "renewal":
+    case "reservation":
     case "release":
       return given({ ...kind, expires_at: expiry });
     case "expiry":

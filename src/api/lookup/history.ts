@@ -1,4 +1,6 @@
+import { reachedJoin } from "../database/v2-domains.ts";
 import type { SortType } from "./contract.ts";
+import { indexTime, secondGeneration } from "./generations.ts";
 import type { Place } from "./places.ts";
 
 // What happened to a name or by an address, from the stored events, in one order of time over all chains. Ends of leases are no
@@ -15,6 +17,9 @@ export const historyTypes = [
   "resolver",
   "record",
   "permission",
+  "subregistry",
+  "migration",
+  "reservation",
 ] as const;
 export type HistoryType = (typeof historyTypes)[number];
 
@@ -45,14 +50,31 @@ const resolverEvents: Readonly<Record<string, HistoryType>> = {
   InterfaceChanged: "record",
   VersionChanged: "record",
 };
+// Of entries in ENSv2.
+const entryEvents: Readonly<Record<string, HistoryType>> = {
+  LabelRegistered: "registration",
+  Migration: "migration",
+  LabelReserved: "reservation",
+  LabelUnregistered: "release",
+  ExpiryUpdated: "renewal",
+  TransferSingle: "transfer",
+  TransferBatch: "transfer",
+  ResolverUpdated: "resolver",
+  SubregistryUpdated: "subregistry",
+  EACRolesChanged: "permission",
+};
 const typeOfEvent: Readonly<Record<string, HistoryType>> = {
   ...domainEvents,
   ...registrationEvents,
   ...resolverEvents,
+  ...entryEvents,
   Release: "release",
 };
 
-/** The names of events, and `Release`. */
+/** Whether an event is one of an entry in ENSv2. */
+export const isEntryEvent = (event: string): boolean => event in entryEvents;
+
+/** The names of events, and `Release` and `Migration`. */
 export const eventKinds = Object.keys(typeOfEvent);
 
 /** The type of the entry that an event is. */
@@ -67,6 +89,8 @@ export const wrapperEvents = [
   "WrappedTransfer",
 ];
 
+// What begins a registration in ENSv2.
+const begins = ["LabelRegistered", "Migration"];
 const literal = (words: readonly string[]) => `(${words.map((word) => `'${word}'`).join(", ")})`;
 
 const none = "NULL::text";
@@ -91,6 +115,31 @@ const ofResolver = (
     SELECT FROM resolver_event o WHERE o.resolver_id = e.resolver_id AND o.block_number = e.block_number AND o.type = 'MulticoinAddrChanged'
       AND o.coin_type = 60 AND abs(o.log_index - e.log_index) = 1))`;
 
+// Of entries that a name leads to; the key is their registry. `from` gives `e` of `v2_events` and `n` of `v2_domains`.
+const ofEntries = (
+  from: string,
+  where: string,
+) => `SELECT e.id, e.type, e.timestamp, e.block_number, e.log_index, e.transaction_hash, n.id AS node, e.holder,
+  CASE WHEN e.type = 'ResolverUpdated' THEN e.address END AS resolver, e.registry AS key,
+  CASE WHEN e.type = 'SubregistryUpdated' THEN e.address ELSE e.roles END AS value, NULL::int AS fuses, e.expiry, NULL::numeric AS coin FROM ${from} WHERE ${where}`;
+
+// The name of an entry: of several places of its registry, one that is reached.
+function entriesWhere(places: readonly Place[], where: string): string[] {
+  const v2 = secondGeneration(places);
+  if (v2 === undefined) return [];
+  const name = `SELECT v.id FROM v2_domains v ${reachedJoin("v", "m", v2, indexTime)}
+    WHERE v.chain_id = ${v2.chainId} AND v.registry = e.registry AND v.labelhash = e.labelhash AND m.is_reached ORDER BY v.id LIMIT 1`;
+  return [ofEntries(`v2_events e CROSS JOIN LATERAL (${name}) n`, `e.chain_id = ${v2.chainId} AND ${where}`)];
+}
+
+function entriesOfName(places: readonly Place[], node: string): string[] {
+  const v2 = secondGeneration(places);
+  if (v2 === undefined) return [];
+  const named = `v2_domains n ${reachedJoin("n", "m", v2, indexTime)} JOIN v2_events e ON e.chain_id = n.chain_id
+    AND e.registry = n.registry AND e.labelhash = n.labelhash`;
+  return [ofEntries(named, `n.chain_id = ${v2.chainId} AND n.id = ${node} AND m.is_reached`)];
+}
+
 const byName = "registration r JOIN registration_event e ON e.registration_id = r.id";
 const byEvent = "registration_event e JOIN registration r ON r.id = e.registration_id";
 
@@ -104,8 +153,15 @@ function releases(node: string, places: readonly Place[]): string {
   FROM (SELECT e.id, e.expiry_date, g.grace, lead(e.timestamp, 1, ($1::bigint[])[1]::int) OVER (ORDER BY e.timestamp, e.log_index) AS next
     FROM ${byName} JOIN domain d ON d.id = r.domain_id CROSS JOIN LATERAL (SELECT CASE d.parent_id ${managed.join(" ")} ELSE 0 END AS grace) g
     WHERE r.domain_id = ${node} AND e.expiry_date IS NOT NULL AND e.expiry_date < 4000000000) t
-  WHERE t.expiry_date + t.grace <= t.next`;
+  WHERE t.expiry_date + t.grace <= t.next${secondGeneration(places) ? notBroughtOver(node) : ""}`;
 }
+
+// What lapses of a lease in the first generation is none once ENSv2 had the name.
+const notBroughtOver = (
+  node: string,
+) => ` AND NOT EXISTS (SELECT FROM v2_entries o WHERE o.node = ${node} AND EXISTS (
+  SELECT FROM v2_events b WHERE b.registry = o.registry AND b.labelhash = o.labelhash AND b.type IN ${literal(begins)}
+    AND b.timestamp <= t.expiry_date + t.grace))`;
 
 /** The parts of a name's history: of its node, at any resolver. */
 export const partsOfName = (node: string, places: readonly Place[]) => [
@@ -113,21 +169,24 @@ export const partsOfName = (node: string, places: readonly Place[]) => [
   ofRegistration(byName, `r.domain_id = ${node}`),
   ofResolver(`s.domain_id = ${node}`),
   releases(node, places),
+  ...entriesOfName(places, node),
 ];
 
 /** The parts of an address's history: what it received. */
-export const partsOfAddress = (address: string) => [
+export const partsOfAddress = (address: string, places: readonly Place[]) => [
   ofDomain(`e.owner_id = ${address}`),
   ofRegistration(byEvent, `e.registrant_id = ${address}`),
   ofRegistration(byEvent, `e.new_owner_id = ${address}`),
+  ...entriesWhere(places, `e.holder = ${address}`),
 ];
 
 /** The parts of all that happened, without releases: one for each kind of event, whose latest an index gives. */
-export const partsOfAll = (kinds: readonly string[]) =>
+export const partsOfAll = (kinds: readonly string[], places: readonly Place[]) =>
   kinds.flatMap((kind) => {
     const where = `e.type = '${kind}'`;
     if (kind in domainEvents) return [ofDomain(where)];
     if (kind in registrationEvents) return [ofRegistration(byEvent, where)];
+    if (isEntryEvent(kind)) return entriesWhere(places, where);
     return kind in resolverEvents ? [ofResolver(where)] : [];
   });
 
@@ -186,19 +245,23 @@ ${entriesSql(`(SELECT * FROM (${(limited.length === 0 ? [nothing] : limited).joi
 function entriesSql(from: string, order: string): string {
   const keys = historyOrder.map((key) => `(${key})::text`).join(", ");
   return `SELECT json_build_object('id', h.id, 'type', h.type, 'timestamp', timestamp, 'block', block_number, 'log', log_index, 'transaction', transaction_id,
-  'node', h.node, 'name', d.name, 'holder', h.holder, 'resolver', substring(h.resolver FROM '0x[0-9a-f]{40}'), 'key', left(h.key, 1000),
-  'value', left(h.value, 5000), 'fuses', h.fuses, 'expiry', h.expiry::text, 'coin', h.coin::text, 'since', l.since,
+  'node', h.node, 'name', coalesce(d.name, (SELECT v.name FROM v2_domains v WHERE v.id = h.node LIMIT 1)), 'holder', h.holder, 'resolver', substring(h.resolver FROM '0x[0-9a-f]{40}'), 'key', left(h.key, 1000),
+  'value', left(h.value, 5000), 'fuses', h.fuses, 'expiry', h.expiry::text, 'coin', h.coin::text, 'since', coalesce(l.since, b.since),
   'after', json_build_array(${keys.replaceAll("(id)", "(h.id)")})) AS found
 FROM ${from} h LEFT JOIN domain d ON d.id = h.node
 LEFT JOIN LATERAL (SELECT e.timestamp AS since FROM ${byName} WHERE r.domain_id = h.node AND e.type = 'NameRegistered' AND e.timestamp <= h.timestamp
   AND h.type IN ${literal([...Object.keys(registrationEvents), ...wrapperEvents, "Release"])} ORDER BY e.timestamp DESC LIMIT 1) l ON true
+LEFT JOIN LATERAL (SELECT max(e.timestamp) AS since FROM v2_domains n JOIN v2_events e ON e.registry = n.registry AND e.labelhash = n.labelhash
+  WHERE n.id = h.node AND n.registry = h.key AND h.type IN ${literal(Object.keys(entryEvents))} AND e.type IN ${literal(begins)}
+    AND e.timestamp <= h.timestamp) b ON true
 ORDER BY ${order.replaceAll("id", "h.id").replaceAll("timestamp", "h.timestamp")}`;
 }
 
 /** SQL of all entries of one kind of event in the order of time, one a row in the column `found`. */
-export function entriesOfKindSql(kind: string): string {
-  const [part = ""] = partsOfAll([kind]);
-  return entriesSql(`(SELECT * FROM (${part}) ${columns})`, historyOrder.join(", "));
+export function entriesOfKindSql(kind: string, places: readonly Place[]): string[] {
+  const [part] = partsOfAll([kind], places);
+  if (part === undefined) return [];
+  return [entriesSql(`(SELECT * FROM (${part}) ${columns})`, historyOrder.join(", "))];
 }
 
 /** SQL of the number of entries, of which it counts at most `most` and one. */
@@ -212,8 +275,10 @@ export function historyCountSql(query: HistoryQuery, most: number): string {
 
 /** Condition that an entry belongs to the registration of a name that began at a time, all bound. */
 export function ofRegistrationSince(node: string, since: string): string {
-  return `timestamp >= ${since}::bigint AND timestamp < coalesce((SELECT min(e.timestamp) FROM ${byName}
-    WHERE r.domain_id = ${node} AND e.type = 'NameRegistered' AND e.timestamp > ${since}::bigint), 2147483647)`;
+  return `timestamp >= ${since}::bigint AND timestamp < coalesce(least((SELECT min(e.timestamp) FROM ${byName}
+    WHERE r.domain_id = ${node} AND e.type = 'NameRegistered' AND e.timestamp > ${since}::bigint),
+    (SELECT min(e.timestamp) FROM v2_entries o JOIN v2_events e ON e.registry = o.registry AND e.labelhash = o.labelhash
+    WHERE o.node = ${node} AND e.type IN ${literal(begins)} AND e.timestamp > ${since}::bigint)), 2147483647)`;
 }
 
 /** Condition that an entry is a write of the record with a key such as `addr:60` or `text:url`; undefined for an unknown family. */

@@ -1,3 +1,5 @@
+import { nodeOfName } from "../../ens/names.ts";
+
 /** The plugins whose names are in the table of domains. */
 const namePlugins = ["subgraph", "basenames", "lineanames", "threedns"];
 
@@ -21,7 +23,10 @@ SELECT json_build_object('domain', row_to_json(d), 'registration', row_to_json(r
 'history', ${rowsOf(`SELECT id, type, timestamp::text AS time, block_number::text AS block, tx, what FROM (
   ${eventsOf("domain_event", "coalesce(owner_id, substring(resolver_id FROM '0x[0-9a-f]{40}'), left(name, 200))", "domain_id = q.node")}
   UNION ALL ${eventsOf("registration_event", "coalesce(registrant_id, new_owner_id)", "registration_id = r.id")}
-  UNION ALL ${eventsOf("resolver_event", "left(coalesce(key, name, addr_id, coin_type::text), 200)", "resolver_id = s.id")}) e
+  UNION ALL ${eventsOf("resolver_event", "left(coalesce(key, name, addr_id, coin_type::text), 200)", "resolver_id = s.id")}
+  UNION ALL (SELECT e.id, e.type, e.timestamp, e.block_number, e.log_index, e.transaction_hash, coalesce(e.holder, e.address, e.expiry::text)
+    FROM v2_domains n JOIN v2_events e ON e.chain_id = n.chain_id AND e.registry = n.registry AND e.labelhash = n.labelhash
+    WHERE n.id = q.node ORDER BY e.timestamp DESC, e.block_number DESC, e.log_index DESC, e.id DESC LIMIT ${most})) e
   ${newestFirst}`)},
 'subnames', ${rowsOf(`SELECT id, left(name, 300) AS name, owner_id AS owner, created_at::text AS since
   FROM domain WHERE parent_id = q.node ORDER BY created_at DESC, domain.id DESC`)},
@@ -58,14 +63,23 @@ export const addressSql = `SELECT json_build_object('owner', ${namesWhere("owner
 'actions', ${rowsOf(`SELECT a.node AS id, left(d.name, 300) AS name, a.type, a.timestamp::text AS time, a.transaction_hash AS tx
   FROM registrar_actions a LEFT JOIN domain d ON d.id = a.node WHERE a.registrant = $1 ORDER BY a.id DESC`)})::text`;
 
+const ofBoth = (sql: string) =>
+  `SELECT * FROM ((${sql}) UNION ALL (${soldSql})) n ORDER BY since::numeric DESC, id LIMIT 10`;
+
 const registrationsSql = `SELECT r.domain_id AS id, left(d.name, 300) AS name, r.registration_date::text AS since,
   r.expiry_date::text AS expiry, r.registrant_id AS registrant FROM registration r LEFT JOIN domain d ON d.id = r.domain_id
   ORDER BY r.registration_date DESC, r.id DESC LIMIT 10`;
+// Of ENSv2 those that were paid for: strangers can have any number of others.
+const soldSql = `SELECT v.id, left(v.name, 300) AS name, l.timestamp::text AS since, v.expiry_date::text AS expiry, l.owner AS registrant
+  FROM (SELECT * FROM v2_leases WHERE type = 'registration' ORDER BY id DESC LIMIT 10) l
+  CROSS JOIN LATERAL (SELECT * FROM v2_domains o WHERE o.chain_id = l.chain_id AND o.labelhash = l.labelhash AND o.parent_id = '${nodeOfName("eth")}'
+    ORDER BY o.registration_date DESC LIMIT 1) v`;
 const actionsSql = `SELECT a.node AS id, NULL AS name, a.timestamp::text AS since, NULL AS expiry, a.registrant
   FROM registrar_actions a ORDER BY a.id DESC LIMIT 10`;
 
-/** The names registered last; without a plugin of names, the nodes of the last registrar actions. */
-export const newestSql = (plugins: readonly string[]) =>
-  `SELECT coalesce(json_agg(n), '[]')::text FROM (${
-    plugins.some((plugin) => namePlugins.includes(plugin)) ? registrationsSql : actionsSql
-  }) n`;
+/** The names registered last, in both generations; without a plugin of names, the nodes of the last registrar actions. */
+export function newestSql(plugins: readonly string[]): string {
+  const ofNames = plugins.includes("ensv2") ? ofBoth(registrationsSql) : registrationsSql;
+  const hasNames = plugins.some((plugin) => namePlugins.includes(plugin));
+  return `SELECT coalesce(json_agg(n), '[]')::text FROM (${hasNames ? ofNames : actionsSql}) n`;
+}

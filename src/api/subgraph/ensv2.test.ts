@@ -107,8 +107,6 @@ const nodeOf = (labels: readonly Hex[]) =>
 const textOf = (bytes: Hex) => Buffer.from(bytes.slice(2), "hex").toString("utf8");
 const unlessZero = (address: Hex | null | undefined) => (address === zeroAddress ? null : (address ?? null));
 
-const blocks = [150, 350, 550, 750, 877, 878, 879];
-
 // What a name is in the second generation, where its registries prove it: by calls to them.
 function trueEntry(snapshot: Snapshot, labels: readonly Hex[], registryOf: Map<Hex, Hex | null>) {
   // The Universal Resolver has no registry of top-level names.
@@ -119,7 +117,7 @@ function trueEntry(snapshot: Snapshot, labels: readonly Hex[], registryOf: Map<H
   return isProven && entry ? entry : undefined;
 }
 
-describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at block $block", (snapshot) => {
+describe.each(readTruth())("at block $block", (snapshot) => {
   let domains: Map<Hex, Domain>;
   let ofV1: Set<unknown>;
   beforeAll(async () => {
@@ -163,7 +161,7 @@ describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at blo
       if (version === null)
         expect([domain.effectiveOwner, domain.effectiveResolver], label).toEqual([null, null]);
     }
-    expect(seen).toBeGreaterThan(10);
+    if (snapshot.block >= 150) expect(seen).toBeGreaterThan(10);
   });
 
   test("owner, resolver and registry of each name in the second generation are those of the chain", () => {
@@ -218,7 +216,7 @@ describe.each(readTruth().filter(({ block }) => blocks.includes(block)))("at blo
         });
     }
     expect(missing).toEqual([]);
-    expect(seen).toBeGreaterThan(10);
+    if (snapshot.block >= 150) expect(seen).toBeGreaterThan(10);
   });
 
   test("what the registries have no more is a domain only if nothing but its own expiry has passed", () => {

@@ -3,8 +3,9 @@ import type { V2KnownContracts } from "../../deployments/namespaces.ts";
 import { subnode, tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { unlessMissing } from "../../ponder/store.ts";
-import { v2Contract, v2Entry, v2Role } from "../../schema/ensv2.ts";
+import { v2Contract, v2Entry } from "../../schema/ensv2.ts";
 import type { Scope } from "../scope.ts";
+import { addEntryEvent, type EntryEvent } from "./events.ts";
 import { countEntry, nameEntry, saveContract as save, storageIdOf } from "./places.ts";
 
 // Entries of registries, as the contracts store them. The emitter may be any contract: a log that no registry could emit is
@@ -24,7 +25,10 @@ export async function applyLabelRegistered(
 ): Promise<void> {
   const isMigrated = await isMigration(scope, known, sender);
   const migratedAt = isMigrated ? scope.timestamp : null;
-  await replaceEntry(scope, known, label, { owner, expiry, migratedAt });
+  const values = { owner, expiry, migratedAt };
+  if (!(await replaceEntry(scope, known, label, values))) return;
+  const type = isMigrated ? "Migration" : "LabelRegistered";
+  await addEntryEvent(scope, known, label.labelHash, { type, holder: owner, expiry });
 }
 
 // The controllers bring names under .eth; the registry of a locked name brings its subnames itself.
@@ -44,7 +48,8 @@ export async function applyLabelReserved(
   known: V2KnownContracts,
   { expiry, ...label }: Label & { expiry: bigint },
 ): Promise<void> {
-  await replaceEntry(scope, known, label, { owner: zeroAddress, expiry, migratedAt: null });
+  if (await replaceEntry(scope, known, label, { owner: zeroAddress, expiry, migratedAt: null }))
+    await addEntryEvent(scope, known, label.labelHash, { type: "LabelReserved", expiry });
 }
 
 /** LabelUnregistered: the entry expires now. Its pointers stay in storage, where a renewal finds them. */
@@ -53,7 +58,10 @@ export function applyLabelUnregistered(
   known: V2KnownContracts,
   { tokenId }: { tokenId: bigint },
 ): Promise<boolean> {
-  return change(scope, known, tokenId, () => ({ expiry: scope.timestamp }));
+  return change(scope, known, tokenId, () => ({
+    set: { expiry: scope.timestamp },
+    event: { type: "LabelUnregistered", expiry: scope.timestamp },
+  }));
 }
 
 /** ExpiryUpdated: also brings back what had expired. */
@@ -62,7 +70,10 @@ export function applyExpiryUpdated(
   known: V2KnownContracts,
   { tokenId, newExpiry: expiry }: { tokenId: bigint; newExpiry: bigint },
 ): Promise<boolean> {
-  return change(scope, known, tokenId, () => ({ expiry }));
+  return change(scope, known, tokenId, () => ({
+    set: { expiry },
+    event: { type: "ExpiryUpdated", expiry },
+  }));
 }
 
 /** ResolverUpdated. */
@@ -71,7 +82,10 @@ export function applyResolverUpdated(
   known: V2KnownContracts,
   { tokenId, resolver }: { tokenId: bigint; resolver: Hex },
 ): Promise<boolean> {
-  return change(scope, known, tokenId, () => ({ resolver }));
+  return change(scope, known, tokenId, () => ({
+    set: { resolver },
+    event: { type: "ResolverUpdated", address: resolver },
+  }));
 }
 
 /** SubregistryUpdated: the only thing that puts a registry into the tree. */
@@ -83,7 +97,7 @@ export async function applySubregistryUpdated(
   let edge: Row | undefined;
   await change(scope, known, tokenId, (entry) => {
     edge = entry;
-    return { subregistry };
+    return { set: { subregistry }, event: { type: "SubregistryUpdated", address: subregistry } };
   });
   if (edge) await adoptWrapperRegistry(scope, known, { subregistry, entry: edge });
 }
@@ -95,7 +109,7 @@ export function applyTokenRegenerated(
 ): Promise<boolean> {
   return change(scope, undefined, oldTokenId, ({ storageId, tokenId }) =>
     storageIdOf(newTokenId) === storageId && tokenIdToHex(oldTokenId) === tokenId
-      ? { tokenId: tokenIdToHex(newTokenId) }
+      ? { set: { tokenId: tokenIdToHex(newTokenId) } }
       : undefined,
   );
 }
@@ -106,7 +120,7 @@ export function applyTokenResource(
   { tokenId, resource }: { tokenId: bigint; resource: bigint },
 ): Promise<boolean> {
   return change(scope, undefined, tokenId, ({ storageId }) =>
-    storageIdOf(resource) === storageId ? { resource: tokenIdToHex(resource) } : undefined,
+    storageIdOf(resource) === storageId ? { set: { resource: tokenIdToHex(resource) } } : undefined,
   );
 }
 
@@ -125,20 +139,29 @@ export async function applyTokens(
     if (value === 0n) continue;
     if (value !== 1n) return scope.report("odd-token-amount", scope);
     // A registry that moves what it does not have is none: the rest of its list, of any length, costs nothing.
-    if (!(await change(scope, known, tokenId, (entry) => moved(scope, entry, { tokenId, from, to })))) return;
+    const transfer = { tokenId, from, to, place: ids.length === 1 ? undefined : place };
+    if (!(await change(scope, known, tokenId, (entry) => moved(scope, entry, transfer)))) return;
   }
 }
 
 function moved(
   { timestamp }: Scope,
   entry: Row,
-  { tokenId, from, to }: { tokenId: bigint; from: Hex; to: Hex },
-): Partial<Row> | undefined {
+  { tokenId, from, to, place }: { tokenId: bigint; from: Hex; to: Hex; place: number | undefined },
+): Change | undefined {
   if (entry.tokenId !== tokenIdToHex(tokenId)) return undefined;
   if (from !== zeroAddress && from !== entry.owner) return undefined;
-  if (to !== zeroAddress) return to === entry.owner ? {} : { owner: to };
-  if (timestamp < entry.expiry) return {};
-  return { owner: zeroAddress, tokenId: nextVersion(entry.tokenId), resource: nextVersion(entry.resource) };
+  const event = {
+    type: place === undefined ? "TransferSingle" : "TransferBatch",
+    holder: to,
+    ...(place === undefined ? {} : { place }),
+  };
+  // Mints and burns belong to other events.
+  if (to !== zeroAddress)
+    return { set: to === entry.owner ? {} : { owner: to }, ...(from === zeroAddress ? {} : { event }) };
+  if (timestamp < entry.expiry) return { set: {} };
+  const { tokenId: token, resource } = entry;
+  return { set: { owner: zeroAddress, tokenId: nextVersion(token), resource: nextVersion(resource) } };
 }
 
 function nextVersion(id: Hex): Hex {
@@ -151,13 +174,13 @@ async function replaceEntry(
   known: V2KnownContracts,
   { tokenId, labelHash, label }: Label,
   values: Pick<Row, "owner" | "expiry" | "migratedAt">,
-): Promise<void> {
+): Promise<boolean> {
   const storageId = storageIdOf(tokenId);
   const bytes = hexToBytes(label);
   const isLabel = bytes.length > 0 && bytes.length <= mostLabelBytes && keccak256(bytes) === labelHash;
   if (!isLabel || storageIdOf(BigInt(labelHash)) !== storageId) {
     scope.report("malformed-label", scope);
-    return;
+    return false;
   }
   const parent = known.nodes.get(scope.emitter);
   const replaced = {
@@ -176,9 +199,11 @@ async function replaceEntry(
     .values({ ...keyOf(scope, storageId), resource: storageId, ...replaced, previous: previous ?? null })
     .onConflictDoUpdate(replaced);
   await nameEntry(scope, known, entry);
+  return true;
 }
 
-type Changes = Partial<Omit<Row, "chainId" | "registry" | "storageId">>;
+/** What is set, and the event of it for histories. */
+type Change = { set: Partial<Omit<Row, "chainId" | "registry" | "storageId">>; event?: EntryEvent };
 
 // Whether the entry could change. Reports an unknown one, and a change that contradicts it: `changes` gives undefined for it.
 // `known` where the rows of its names change too.
@@ -186,22 +211,23 @@ async function change(
   scope: Scope,
   known: V2KnownContracts | undefined,
   id: bigint,
-  changes: (entry: Row) => Changes | undefined,
+  changes: (entry: Row) => Change | undefined,
 ): Promise<boolean> {
-  let isContradictory = false;
-  let isChanged = false;
+  const made: { change?: Change | undefined } = {};
   const updated = await unlessMissing(
     scope.db.update(v2Entry, keyOf(scope, storageIdOf(id))).set((entry) => {
-      const set = changes(entry);
-      isContradictory = set === undefined;
-      isChanged = Object.keys(set ?? {}).length > 0;
-      return set ?? {};
+      made.change = changes(entry);
+      return made.change?.set ?? {};
     }),
   );
+  const { set, event } = made.change ?? {};
   if (updated === undefined) scope.report("unknown-entry", scope);
-  else if (isContradictory) scope.report("contradictory-entry", scope);
-  else if (known !== undefined && isChanged) await nameEntry(scope, known, updated);
-  return updated !== undefined && !isContradictory;
+  else if (set === undefined) scope.report("contradictory-entry", scope);
+  else if (known !== undefined) {
+    if (Object.keys(set).length > 0) await nameEntry(scope, known, updated);
+    if (event !== undefined) await addEntryEvent(scope, known, updated.labelhash, event);
+  }
+  return updated !== undefined && set !== undefined;
 }
 
 function keyOf({ chainId, emitter: registry }: Scope, storageId: Hex) {
@@ -253,20 +279,3 @@ async function adoptWrapperRegistry(
   const above = nodes.get(parent) ?? (await db.find(v2Contract, { chainId, address: parent }))?.node;
   if (above) await save(scope, address, { parent, parentLabel, node: subnode(above, labelhash) });
 }
-
-/** EACRolesChanged: the roles of an account on a resource, of a registry or any other contract, are now these. */
-export async function applyRolesChanged(
-  scope: Scope,
-  { resource, account, newRoleBitmap }: { resource: bigint; account: Hex; newRoleBitmap: bigint },
-): Promise<void> {
-  if (account === zeroAddress || (newRoleBitmap & ~everyRole) !== 0n) return scope.report("odd-roles", scope);
-  const key = { chainId: scope.chainId, address: scope.emitter, resource: tokenIdToHex(resource), account };
-  const roles = tokenIdToHex(newRoleBitmap);
-  await scope.db
-    .insert(v2Role)
-    .values({ ...key, roles })
-    .onConflictDoUpdate({ roles });
-}
-
-// A role is the lowest of four bits.
-const everyRole = BigInt(`0x${"1".repeat(64)}`);

@@ -27,7 +27,8 @@ import {
   v2RecordLink,
   v2Role,
 } from "../../schema/ensv2.ts";
-import { applyLabelRegistered, applyLabelReserved, applyRolesChanged, applyTokens } from "./entries.ts";
+import { applyLabelRegistered, applyLabelReserved, applyTokens } from "./entries.ts";
+import { applyRolesChanged } from "./events.ts";
 import { applyLabel } from "./records.ts";
 
 const events = [...registryV2Abi, ...resolverV2Abi, ...erc1155TransferAbi].map((item) =>
@@ -212,7 +213,7 @@ test.each<[string, { account: Hex; newRoleBitmap: bigint }]>([
   ["all 256 bits", { account: owner, newRoleBitmap: 2n ** 256n - 1n }],
 ])("roles of %s are refused", async (_, given) => {
   const { next, store, anomalies } = createScopes();
-  await applyRolesChanged(next(), { resource: 0n, ...given });
+  await applyRolesChanged(next(), nothingKnown, { resource: 0n, ...given });
   expect([store.rows(v2Role), anomalies]).toEqual([[], ["odd-roles"]]);
 });
 

@@ -118,6 +118,14 @@ async function isReached(
   return false;
 }
 
+/** Whether the emitter is a registry of the deployment, or one of known code that the factory put on the chain. */
+export async function isProvenRegistry(
+  { db, chainId, emitter: address }: Scope,
+  known: V2KnownContracts,
+): Promise<boolean> {
+  return known.places.has(address) || isProven(await db.find(v2Contract, { chainId, address }), known);
+}
+
 // Anyone may have the factory deploy a proxy of any code, which then emits what it likes.
 function isProven(
   row: ContractRow | null,

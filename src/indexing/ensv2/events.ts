@@ -1,0 +1,60 @@
+import type { Hex } from "viem";
+import type { V2KnownContracts } from "../../deployments/namespaces.ts";
+import { tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
+import { v2Entry, v2Role } from "../../schema/ensv2.ts";
+import { v2Event } from "../../schema/ensv2-events.ts";
+import type { Scope } from "../scope.ts";
+import { isProvenRegistry, storageIdOf } from "./places.ts";
+
+type Values = typeof v2Event.$inferInsert;
+
+/** What happened to the entry of a labelhash. `place`: within a batch, part of the id. */
+export type EntryEvent = Pick<Values, "type"> &
+  Partial<Pick<Values, "holder" | "address" | "expiry" | "roles">> & { place?: number };
+
+/** Stores what happened to an entry of the emitter, unless that is a registry that proves nothing. */
+export async function addEntryEvent(
+  scope: Scope,
+  known: V2KnownContracts,
+  labelhash: Hex,
+  { place, ...values }: EntryEvent,
+): Promise<void> {
+  if (!(await isProvenRegistry(scope, known))) return;
+  const { naming, db, chainId, blockNumber, logIndex, timestamp, transactionHash } = scope;
+  const id = naming.eventId(chainId, blockNumber, logIndex);
+  await db.insert(v2Event).values({
+    id: place === undefined ? id : `${id}-${place}`,
+    chainId,
+    registry: scope.emitter,
+    labelhash,
+    blockNumber,
+    logIndex,
+    timestamp: Number(timestamp),
+    transactionHash,
+    ...values,
+  });
+}
+
+/** EACRolesChanged: the roles of an account on a resource, of a registry or any other contract, are now these. */
+export async function applyRolesChanged(
+  scope: Scope,
+  known: V2KnownContracts,
+  { resource, account, newRoleBitmap }: { resource: bigint; account: Hex; newRoleBitmap: bigint },
+): Promise<void> {
+  if (account === zeroAddress || (newRoleBitmap & ~everyRole) !== 0n) return scope.report("odd-roles", scope);
+  const key = { chainId: scope.chainId, address: scope.emitter, resource: tokenIdToHex(resource), account };
+  const roles = tokenIdToHex(newRoleBitmap);
+  await scope.db
+    .insert(v2Role)
+    .values({ ...key, roles })
+    .onConflictDoUpdate({ roles });
+  const storageId = storageIdOf(resource);
+  // Those of the whole contract are of no entry.
+  if (BigInt(storageId) === 0n || !(await isProvenRegistry(scope, known))) return;
+  const entry = await scope.db.find(v2Entry, { chainId: scope.chainId, registry: scope.emitter, storageId });
+  if (entry !== null)
+    await addEntryEvent(scope, known, entry.labelhash, { type: "EACRolesChanged", holder: account, roles });
+}
+
+// A role is the lowest of four bits.
+const everyRole = BigInt(`0x${"1".repeat(64)}`);
