@@ -13,6 +13,7 @@ import { createNamesSource } from "../lookup/names-query.ts";
 import { placesOf } from "../lookup/places.ts";
 import type { Row } from "../lookup/rows.ts";
 import { nameRoutes } from "../pages/name-page.ts";
+import { newestSql } from "../pages/name-sql.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
 import { addressNames } from "./v1-addresses.ts";
 import { deadlineNames } from "./v1-deadlines.ts";
@@ -25,7 +26,7 @@ import { nameRecords } from "./v1-records.ts";
 // What /v1 says of names of both generations against what calls returned of the recorded chain.
 const index = createV2Index();
 const plugins = v2Environment.PLUGINS.split(",");
-const { ETHRegistry = "0x", NameWrapper, Graveyard } = v2Addresses as Record<string, Hex>;
+const { ETHRegistry = "0x", ETHRegistrar, NameWrapper, Graveyard } = v2Addresses as Record<string, Hex>;
 const [graceOfV1, graceOfV2] = [90n * 86_400n, 28n * 86_400n];
 const forever = "18446744073709551615";
 
@@ -162,6 +163,8 @@ type Entry = {
   contract_address: string;
   data: Record<string, string>;
 };
+
+const soldTopic = "0xebd3982eafd13b820e3edb2a4abd57a82ce3b8802e0cd45637a5de51383f9fac";
 
 // What registries emit of an entry, by topic.
 const topicOf: Readonly<Record<string, string>> = {
@@ -311,6 +314,24 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       expect(await recordsOf("evilres.eth")).toEqual({ "text:url": unsupported });
       const reserved = [...rows.values()].find((one) => one.reserved);
       expect(await textOf(reserved?.name ?? "")).toContain("In force ENSv1; reserved in ENSv2");
+    });
+
+  if (snapshot.block === 879)
+    test("names sold in ENSv2 are among the newest", async () => {
+      const [text] = await stored.database.row(newestSql(plugins), [], new AbortController().signal);
+      const newest = JSON.parse(text ?? "[]") as { name: string; since: string; registrant: string }[];
+      const times = newest.map(({ since }) => Number(since));
+      expect(times).toEqual([...times].sort((a, b) => b - a));
+      // NameRegistered of the registrar: token, label, owner.
+      const sold = index.logs.filter(
+        ({ address, topics }) => address === ETHRegistrar && topics[0] === soldTopic,
+      );
+      const tokens = new Set(sold.map(({ topics }) => topics[1]?.slice(2, 58)));
+      const ofV2 = newest.filter(({ name }) => {
+        const [label = ""] = name.split(".");
+        return tokens.has(keccak256(label).slice(2, 58));
+      });
+      expect(ofV2.length).toBeGreaterThan(0);
     });
 
   if ([350, 879].includes(snapshot.block))
