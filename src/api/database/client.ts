@@ -22,13 +22,16 @@ export type ColumnReader = {
 
 // Names of the statements that connections plan once.
 const plannedOnce = new Map<string, string>();
+// Each connection keeps the plans, some hundred kilobytes each.
+const mostPlanned = 400;
 
 /**
- * Has each connection to a server plan this statement once: planning a long one takes longer than it. For texts that never change
- * and have one good plan whatever their values, such as look-ups by key; not for pages of lists. Returns the text.
+ * Has each connection to a server plan this statement once: planning a long one takes longer than it. For texts of a few forms
+ * that have one good plan whatever their values, such as look-ups by key. Returns the text.
  */
 export function planOnce(sql: string): string {
-  if (!plannedOnce.has(sql)) plannedOnce.set(sql, `once_${plannedOnce.size}`);
+  if (!plannedOnce.has(sql) && plannedOnce.size < mostPlanned)
+    plannedOnce.set(sql, `once_${plannedOnce.size}`);
   return sql;
 }
 
@@ -151,11 +154,16 @@ const sessionSettings = (timeoutMs: number) =>
   `SET random_page_cost = 1.1; SET jit = off; SET max_parallel_workers_per_gather = 0; SET work_mem = '64MB'; SET hash_mem_multiplier = 1;
    SET lock_timeout = 0; SET statement_timeout = ${timeoutMs}`;
 
+// Left to itself, Postgres goes on planning a statement for its values where that promises a cheaper plan, without regard to what
+// planning takes.
+const planning = { once: "force_generic_plan", always: "auto" } as const;
+
 function createPooled(
   pool: Pool,
   { timeoutMs, responseBytes }: Pick<DatabaseLimits, "timeoutMs" | "responseBytes">,
 ): ColumnReader["columns"] {
   const ready = new WeakMap<PoolClient, ReturnType<typeof takeLongRows>>();
+  const modes = new WeakMap<PoolClient, string>();
   const canceller = ownConnections(pool, { max: 1, idleTimeoutMillis: 0 });
 
   async function open(client: PoolClient) {
@@ -165,6 +173,12 @@ function createPooled(
     const opened = takeLongRows(client);
     ready.set(client, opened);
     return opened;
+  }
+
+  async function plan(client: PoolClient, mode: string) {
+    if ((modes.get(client) ?? planning.always) === mode) return;
+    await client.query({ text: `SET plan_cache_mode = ${mode}` });
+    modes.set(client, mode);
   }
 
   const once = async (text: string, values: readonly string[], signal: AbortSignal): Promise<Column[]> => {
@@ -177,12 +191,13 @@ function createPooled(
     let isBroken = true;
     try {
       const longRows = await open(client);
+      const name = plannedOnce.get(text);
+      await plan(client, name === undefined ? planning.always : planning.once);
       isBroken = false;
       signal.throwIfAborted();
       signal.addEventListener("abort", cancel, { once: true });
       longRows.start(responseBytes);
       try {
-        const name = plannedOnce.get(text);
         const { rows } = await client.query({ name, text, values: [...values], rowMode: "array" });
         return longRows.row() ?? (rows[0] ?? []).map(toText);
       } catch (error) {
