@@ -312,8 +312,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Indexed records of a name
-         * @description The asked keys, or all that were ever set. What only the chain knows is at `/api/resolve/records/{name}`.
+         * Records of a name
+         * @description The asked keys, or all that were ever set, as indexed. `source=verified` asks the chain, CCIP-Read included, for up to 50 addresses and 50 texts; `auto` only for keys that the index cannot answer. More kinds of records are at `/api/resolve/records/{name}`.
          */
         get: operations["getV1NamesNameRecords"];
         put?: never;
@@ -2643,7 +2643,7 @@ export interface operations {
         parameters: {
             query?: {
                 keys?: string;
-                source?: "indexed";
+                source?: "indexed" | "verified" | "auto";
             };
             header?: never;
             path: {
@@ -2671,9 +2671,10 @@ export interface operations {
                             records: {
                                 [key: string]: {
                                     /** @enum {string} */
-                                    status: "ok" | "not_found" | "unsupported";
+                                    status: "ok" | "not_found" | "unsupported" | "failed";
                                     value?: string;
                                     unsupported_reason?: string;
+                                    failure_reason?: string;
                                 };
                             };
                         };
@@ -3697,6 +3698,8 @@ export interface operations {
                 address?: string;
                 /** @description `<chain id>:<address>`: its records */
                 resolver?: string;
+                /** @description The contract that emitted: a resolver, registrar or name wrapper */
+                contract_address?: string;
                 /** @description From a row of a name */
                 registration_id?: string;
                 /** @description Number of a block of one chain, included */

@@ -1,16 +1,10 @@
 import { allNames, partsOfNames } from "../../src/api/lookup/generations.ts";
 import { entriesOfKindSql, eventKinds } from "../../src/api/lookup/history.ts";
 import { entryOf, type StoredEntry } from "../../src/api/lookup/history-entries.ts";
-import {
-  nameJoins,
-  nameJson,
-  registrationId,
-  resolverOf,
-  type StoredName,
-  tokenId,
-} from "../../src/api/lookup/name-rows.ts";
+import { nameJoins, registrationId, resolverOf, tokenId } from "../../src/api/lookup/name-rows.ts";
 import type { Place } from "../../src/api/lookup/places.ts";
 import { listRow, placeOfRow } from "../../src/api/lookup/rows.ts";
+import { type NameList, nameText, storedName } from "../../src/api/lookup/stored-name.ts";
 
 /** What can be exported. */
 export const subjects = ["names", "registrations", "events"] as const;
@@ -92,12 +86,13 @@ const seconds = (text: string | null | undefined) => {
   return value > longest ? longest : value;
 };
 
-type Stored = { row: StoredName; label: string | null; cost: string | null };
+type Stored = { row: NameList; label: string | null; cost: string | null };
 
 const stored = (from: string, cost: string, places: readonly Place[]) =>
-  `SELECT json_build_object('row', ${nameJson(places)}, 'label', d.label_name, 'cost', ${cost}) AS found FROM ${from}${nameJoins(places)} WHERE d.name <> ''`;
+  `SELECT json_build_object('row', ${nameText(places)}::json, 'label', d.label_name, 'cost', ${cost}) AS found FROM ${from}${nameJoins(places)} WHERE d.name <> ''`;
 
-function nameOf({ row, label }: Stored, places: readonly Place[]) {
+function nameOf({ row: list, label }: Stored, places: readonly Place[]) {
+  const row = storedName(list);
   const place = placeOfRow(places, row);
   const shown = listRow(places, row);
   return {

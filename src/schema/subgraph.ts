@@ -176,6 +176,8 @@ export const domainEvent = indexed(
     byBlock: [table.blockNumber, table.id],
     byParentDomain: [table.parentDomainId],
     byOwner: [table.ownerId, table.timestamp],
+    // Whether a name was ever wrapped.
+    byWrapping: { on: [table.domainId], where: "type = 'NameWrapped'" },
   }),
 );
 

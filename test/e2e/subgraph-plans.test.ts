@@ -4,7 +4,9 @@ import type { Database } from "../../src/api/database/client.ts";
 import { createSearchIndexes } from "../../src/api/database/indexes.ts";
 import type { WalkContracts } from "../../src/api/database/v2-walk.ts";
 import { addressNames } from "../../src/api/endpoints/v1-addresses.ts";
+import { addressCalendar } from "../../src/api/endpoints/v1-calendar.ts";
 import { deadlineNames } from "../../src/api/endpoints/v1-deadlines.ts";
+import { events } from "../../src/api/endpoints/v1-events.ts";
 import { addressHistory, nameHistory } from "../../src/api/endpoints/v1-history.ts";
 import { lookup } from "../../src/api/endpoints/v1-lookup.ts";
 import { nameDetail, search, subnames } from "../../src/api/endpoints/v1-names.ts";
@@ -13,7 +15,7 @@ import { createNamesSource } from "../../src/api/lookup/names-query.ts";
 import { placesOf } from "../../src/api/lookup/places.ts";
 import { knownContracts } from "../../src/api/resolution/known-contracts.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
-import { currentStatus, openEndpoints } from "../support/endpoints.ts";
+import { chainOf, currentStatus, openEndpoints } from "../support/endpoints.ts";
 import { createEndpoint } from "../support/subgraph/endpoint.ts";
 import { bigParent, generatedV2 } from "../support/subgraph/generate.ts";
 import { createGeneratedDatabase } from "../support/subgraph/generated-database.ts";
@@ -158,6 +160,14 @@ const lookups = [
   "/v1/search?q=labelab",
   "/v1/search?q=ab&match=contains&status=active",
   "/v1/search?q=abcd1&match=contains",
+  "/v1/search?q=lab&sort=relevance&status=active",
+  "/v1/search?q=labelabcdd1&sort=relevance",
+  "/v1/events",
+  "/v1/events?type=registration,renewal&namespace=ens&include=data",
+  "/v1/events?name=eth",
+  "/v1/events?address=$address",
+  "/v1/events?record_key=text:url&from_timestamp=1760000000",
+  "/v1/addresses/$address/calendar.ics",
   "lookup feed",
   "lookup detail",
 ];
@@ -182,6 +192,8 @@ test.each([
   };
   const places = placesOf(namespaces.mainnet, plugins).map((place) => ({ ...place, v2 }));
   const context = {
+    ...chainOf(),
+    clock: () => 1_760_000_000_000,
     plugins,
     status: { current: () => currentStatus("omnichain-following", 1_760_000_000) },
     lookup: {
@@ -190,7 +202,7 @@ test.each([
       known: knownContracts(namespaces.mainnet),
     },
   };
-  const { ask } = openEndpoints(
+  const { fetch: ask } = openEndpoints(
     [
       lookup,
       nameDetail,
@@ -200,6 +212,8 @@ test.each([
       deadlineNames,
       addressNames,
       addressHistory,
+      addressCalendar,
+      events,
       search,
     ],
     context,

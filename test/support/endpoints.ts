@@ -1,9 +1,14 @@
 import { Hono } from "hono";
+import { createPublicClient, custom, type Hex } from "viem";
 import { expect } from "vitest";
+import { createAdmission, resolutionLimits } from "../../src/api/resolution/admission.ts";
+import { defaultGatewayLimits } from "../../src/api/resolution/gateway.ts";
+import { knownContracts } from "../../src/api/resolution/known-contracts.ts";
 import type { Endpoint } from "../../src/api/rest/endpoint.ts";
 import { mount } from "../../src/api/rest/endpoint.ts";
 import type { GateContext } from "../../src/api/rest/gate.ts";
 import type { CurrentStatus } from "../../src/api/status/status-source.ts";
+import { namespaces } from "../../src/deployments/namespaces.ts";
 
 /** A status with the fields that endpoints read: the cursor 1768400395 and what the index is doing. */
 export function currentStatus(
@@ -17,6 +22,26 @@ export function currentStatus(
     omnichainSnapshot: { omnichainStatus, chains: {}, omnichainIndexingCursor: cursor },
   };
   return { snapshot, json: JSON.stringify(snapshot) } as unknown as CurrentStatus;
+}
+
+/** What endpoints resolve with, over a mainnet that answers calls with `answer`; without one it cannot be reached. */
+export function chainOf(
+  answer: (call: { to: Hex; data: Hex }) => Hex = () => {
+    throw new Error("connect ECONNREFUSED");
+  },
+) {
+  const request = async ({ params }: { params?: unknown }) => answer((params as [{ to: Hex; data: Hex }])[0]);
+  const client = createPublicClient({ transport: custom({ request }, { retryCount: 0 }) });
+  return {
+    database: { row: async () => [] },
+    ensv2: undefined,
+    resolution: {
+      known: knownContracts(namespaces.mainnet),
+      clientOf: (chainId: number) => (chainId === 1 ? client : undefined),
+      gatewayLimits: defaultGatewayLimits,
+      admit: createAdmission(resolutionLimits),
+    },
+  };
 }
 
 /** Endpoints over a context. Every response that `ask` returns has the shape that its endpoint declares for its status. */

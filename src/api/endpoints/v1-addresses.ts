@@ -14,7 +14,6 @@ import {
   notFoundAnswer,
   textParameter,
 } from "../lookup/lists.ts";
-import { resolverSql } from "../lookup/name-rows.ts";
 import {
   type Binder,
   type Branch,
@@ -25,6 +24,7 @@ import {
 } from "../lookup/names-query.ts";
 import type { Place } from "../lookup/places.ts";
 import { addressRow } from "../lookup/rows.ts";
+import { resolverSql } from "../lookup/stored-name.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { addressParameter } from "../rest/values.ts";
 

@@ -1,5 +1,6 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
+import { planOnce } from "../database/client.ts";
 import { graceOfV2 } from "../database/v2-walk.ts";
 import {
   asOf,
@@ -32,6 +33,7 @@ import {
   type Branch,
   binder,
   type Listed,
+  limitOf,
   listSql,
   readList,
   type SortKey,
@@ -130,11 +132,12 @@ type Deadlines = {
   /** Of the end of the grace period, not of the expiry. */
   isGrace: boolean;
   window: Window;
+  isDescending: boolean;
 };
 
 /** Leases, wrapper entries and entries of ENSv2 whose deadline is in a window, each in the order of an index. */
 function branchesOf(
-  { places, namespace, isGrace, window: { from, to } }: Deadlines,
+  { places, namespace, isGrace, window: { from, to }, isDescending }: Deadlines,
   { bind }: Binder,
 ): Branch[] {
   const place = places.find((one) => one.namespace === namespace);
@@ -154,6 +157,7 @@ function branchesOf(
       from,
       where: `${within(plus)} AND ${ends} AND ${where} AND o.registry ${isLeased ? "=" : "<>"} '${registry}' AND ${opaque("g.is_v2 AND v.registry = o.registry")}`,
       order: sorted(plus, "o"),
+      isLater: true,
     };
   };
   return [
@@ -162,13 +166,25 @@ function branchesOf(
       where: `${within(grace)}${v2 ? ` AND ${notInSecond(v2, "o.domain_id")} AND ${opaque("x.expires = o.expiry_date AND NOT g.is_v2")}` : ""}`,
       order: sorted(grace),
     },
-    {
-      from: `wrapped_domain o JOIN ${first} ON d.id = o.id`,
-      where: `${within(0)} AND o.fuses & 131072 = 0 AND NOT x.is_lease AND x.is_wrapped AND o.expiry_date > 0 AND ${ends}`,
-      order: sorted(0),
-    },
+    ...(place?.nameWrapper === undefined
+      ? []
+      : [ofWrapper(first, `${within(0)} AND o.expiry_date > 0 AND ${ends}`, isDescending)]),
     ...(v2 ? [true, false].map((isLeased) => ofRegistry(v2.ethRegistry, isLeased)) : []),
   ];
+}
+
+// The names of one parent often end together: they are sorted by name before anything is derived of them.
+function ofWrapper(names: string, within: string, isDescending: boolean): Branch {
+  const ended = `SELECT o.id, o.expiry_date, left(d.name, 256) AS name FROM wrapped_domain o JOIN ${names} ON d.id = o.id
+    WHERE ${within} AND o.fuses & 131072 = 0 ORDER BY o.expiry_date${isDescending ? " DESC" : ""}, left(d.name, 256), o.id`;
+  const [first, ...ties] = sorted(0);
+  const keys = ties.map((key, at) => ({ ...key, sql: at === 0 ? "o.name" : "o.id" }));
+  return {
+    from: `(${ended}) o JOIN ${names} ON d.id = o.id`,
+    where: "NOT x.is_lease AND x.is_wrapped",
+    order: first === undefined ? [] : [first, ...keys],
+    isLater: true,
+  };
 }
 
 function ofAuthority(authority: Asked["authority"], places: readonly Place[]): string[] {
@@ -216,7 +232,10 @@ export const deadlineNames = endpoint({
         if (found.length > size) break;
         const statement = binder(timesOf(lookup.places, current));
         const sql = listSql(lookup.places, {
-          branches: branchesOf({ places: lookup.places, namespace, isGrace, window }, statement),
+          branches: branchesOf(
+            { places: lookup.places, namespace, isGrace, window, isDescending },
+            statement,
+          ),
           filters: [
             ...ofNamespace,
             ...ofAuthority(authority, places),
@@ -224,9 +243,11 @@ export const deadlineNames = endpoint({
           ],
           after: after?.map(statement.bind),
           isDescending,
-          limit: size + 1 - found.length,
+          limit: limitOf(size - found.length),
         });
-        const rows = await readList(lookup, { sql, values: statement.values }, request.raw.signal);
+        const isCommon = !isDescending && authority === undefined;
+        const listing = { sql: isCommon ? planOnce(sql) : sql, values: statement.values };
+        const rows = await readList(lookup, listing, request.raw.signal);
         found.push(...rows.map((row) => ({ ...row, place: window.place })));
       }
       const { shown, page } = paged(found, { cursor, size, next: (last) => cursorOf(list, last.after) });

@@ -1,7 +1,7 @@
 import { type Hex, hexToBytes, hexToString } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { v2Addresses, v2Environment } from "../../../devnet/recorded-chains.ts";
-import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
+import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
 import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
@@ -39,6 +39,7 @@ afterAll(() => stored.client.close());
 function contextOf(time: number) {
   const places = placesOf(index.config.datasources, plugins);
   return {
+    ...chainOf(),
     plugins,
     status: { current: () => currentStatus("omnichain-following", time) },
     clock: () => time * 1_000,

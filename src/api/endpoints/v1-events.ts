@@ -1,11 +1,15 @@
 import type { z } from "zod/v4";
 import { closedQuery, lookupEnvelope, refuse } from "../lookup/contract.ts";
 import {
+  emittedByResolvers,
+  literal,
   ofRegistrationSince,
   partsOfAddress,
   partsOfAll,
   partsOfName,
   partsOfResolver,
+  registrarEvents,
+  registryEvents,
   wrapperEvents,
 } from "../lookup/history.ts";
 import {
@@ -51,6 +55,9 @@ const query = closedQuery({
   name: textParameter("name", 2_000).optional(),
   address: addressParameter("address").optional().meta({ description: "Who received something" }),
   resolver: resolverParameter.optional().meta({ description: "`<chain id>:<address>`: its records" }),
+  contract_address: addressParameter("contract_address")
+    .optional()
+    .meta({ description: "The contract that emitted: a resolver, registrar or name wrapper" }),
   registration_id: registrationParameter.optional().meta({ description: "From a row of a name" }),
   from_block: block("from_block"),
   to_block: block("to_block"),
@@ -86,7 +93,17 @@ export const events = endpoint({
     if (!isOfName && type?.every((one) => one === "release"))
       refuse("invalid_input", "type=release needs name or registration_id; /v1/names lists ends of grace");
     const subject: Subject = {
-      list: ["events", namespace, node, address, resolver, registration_id, from_block, to_block],
+      list: [
+        "events",
+        namespace,
+        node,
+        address,
+        resolver,
+        registration_id,
+        call.query.contract_address,
+        from_block,
+        to_block,
+      ],
       isCounted: isOfName,
       find: (statement, kinds) => {
         const parts = partsOf({ ...call.query, node }, { statement, kinds, places });
@@ -109,9 +126,16 @@ type Finding = { statement: Binder; kinds: readonly string[]; places: readonly P
 
 // The narrowest filter says where to look; the others are conditions of what it finds.
 function partsOf(
-  { node, registration_id: registration, resolver, address }: Asked & { node: string | undefined },
+  {
+    node,
+    registration_id: registration,
+    resolver,
+    address,
+    contract_address: contract,
+  }: Asked & { node: string | undefined },
   { statement: { bind }, kinds, places }: Finding,
 ) {
+  const emitter = contract === undefined ? undefined : emittedBy(contract, places);
   const of = node ?? registration?.node;
   const bound = of === undefined ? undefined : inByteOrder(bind(of));
   const holder = address === undefined ? undefined : inByteOrder(bind(address));
@@ -121,6 +145,7 @@ function partsOf(
     ...(resolver === undefined
       ? []
       : [onChain(resolver.chainId, places), "type NOT IN ('NewResolver', 'Release')"]),
+    ...(emitter === undefined ? [] : [emitter.condition]),
   ];
   if (bound !== undefined) {
     const atResolver = resolver && `resolver LIKE ${bind(`%${resolver.address}-%`)}`;
@@ -134,9 +159,41 @@ function partsOf(
       conditions: [...conditions, ...more],
     };
   }
+  if (holder !== undefined) return { sql: partsOfAddress(holder, places), conditions };
+  if (contract === undefined || emitter === undefined) return { sql: partsOfAll(kinds, places), conditions };
+  const own = kinds.filter((kind) => emitter.kinds.includes(kind));
   return {
-    sql: holder === undefined ? partsOfAll(kinds, places) : partsOfAddress(holder, places),
+    sql: emitter.isResolver ? partsOfResolver(inByteOrder(bind(contract)), own) : partsOfAll(own, places),
     conditions,
+  };
+}
+
+// Which events a contract emits, and the condition that it did. What is neither wrapper, registrar nor registry can be a resolver.
+function emittedBy(contract: string, places: readonly Place[]) {
+  const roles = places.flatMap((place) => {
+    const { nameWrapper, registrar, registries } = place;
+    if (nameWrapper === contract) return [{ place, kinds: wrapperEvents }];
+    if (registrar === contract) return [{ place, kinds: registrarEvents }];
+    if (!registries.some((one) => one === contract)) return [];
+    if (registries.length === 1) return [{ place, kinds: registryEvents }];
+    return refuse(
+      "unsupported",
+      "Of several registries of a chain it is not stored which one emitted: give type or namespace instead",
+    );
+  });
+  if (roles.length === 0)
+    return {
+      kinds: emittedByResolvers,
+      condition: `type IN ${literal(emittedByResolvers)} AND resolver LIKE '%${contract}-%'`,
+      isResolver: true,
+    };
+  const conditions = roles.map(
+    ({ place, kinds }) => `type IN ${literal(kinds)} AND ${inPlaces([place], places)}`,
+  );
+  return {
+    kinds: roles.flatMap(({ kinds }) => kinds),
+    condition: `(${conditions.join(" OR ")})`,
+    isResolver: false,
   };
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod/v4";
+import { planOnce } from "../database/client.ts";
 import {
   asOf,
   closedQuery,
@@ -35,7 +36,7 @@ import {
   textParameter,
   wordsParameter,
 } from "../lookup/lists.ts";
-import { type Binder, binder, readNames } from "../lookup/names-query.ts";
+import { type Binder, binder, limitOf, readNames } from "../lookup/names-query.ts";
 import { timesOf } from "../lookup/places.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { addressParameter } from "../rest/values.ts";
@@ -110,13 +111,17 @@ export async function historyPage(
   const timed = (sql: string) => `WITH times AS (SELECT $1::bigint[]) ${sql}`;
   const counting =
     isCounted || include.includes("total_count")
-      ? { sql: timed(historyCountSql(history, mostCounted)), values: [...statement.values] }
+      ? { sql: historyCountSql(history, mostCounted), values: [...statement.values] }
       : undefined;
   const after = start?.map(statement.bind);
-  const sql = historySql(history, { after, isDescending: order === "desc", limit: size + 1 });
+  const sql = historySql(history, { after, isDescending: order === "desc", limit: limitOf(size) });
+  // Kinds of events are many; most requests ask for all.
+  const isCommon = [type, exclude_type, kind].every((one) => one === undefined);
+  const plan = (text: string) => (isCommon ? planOnce(timed(text)) : timed(text));
+  const { signal } = request.raw;
   const [[json], [count]] = await Promise.all([
-    lookup.database.row(timed(sql), statement.values, request.raw.signal),
-    counting ? lookup.database.row(counting.sql, counting.values, request.raw.signal) : [],
+    lookup.database.row(plan(sql), statement.values, signal),
+    counting ? lookup.database.row(plan(counting.sql), counting.values, signal) : [],
   ]);
   const rows = JSON.parse(json ?? "[]") as StoredEntry[];
   const total = count == null || Number(count) > mostCounted ? null : Number(count);

@@ -13,10 +13,11 @@ import {
   readName,
 } from "../lookup/contract.ts";
 import { type LookupContext, needsNames } from "../lookup/lists.ts";
-import { present, type StoredName } from "../lookup/name-rows.ts";
+import { present } from "../lookup/name-rows.ts";
 import { type NamesSource, readNames } from "../lookup/names-query.ts";
 import { timesOf } from "../lookup/places.ts";
 import { detailRow, feedRow, listRow, placeOfRow, rowSchema } from "../lookup/rows.ts";
+import type { StoredName } from "../lookup/stored-name.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { letOthersWork } from "../rest/turns.ts";
 import { addressParameter } from "../rest/values.ts";

@@ -1,4 +1,5 @@
 import { z } from "zod/v4";
+import { planOnce } from "../database/client.ts";
 import {
   asOf,
   closedQuery,
@@ -25,11 +26,14 @@ import {
 } from "../lookup/lists.ts";
 import {
   type Branch,
+  binder,
   branchesFrom,
   byName,
   byNumber,
+  countSql,
   type Listed,
   nameFilter,
+  readCount,
   readNames,
 } from "../lookup/names-query.ts";
 import type { Place } from "../lookup/places.ts";
@@ -77,7 +81,10 @@ export const nameDetail = endpoint({
         found && query.namespace !== undefined && placeOfRow(places, found.row).namespace !== query.namespace;
       if (!found || isElsewhere) return refuse("not_found", "The index never saw this name");
       const row = detailRow(places, found, known);
-      const data = query.include === "counts" ? { ...row, ...countsOf(row) } : row;
+      const data =
+        query.include === "counts"
+          ? { ...row, ...countsOf(row), ...(await subnameCount(lookup, node, request.raw.signal)) }
+          : row;
       const meta = { ...asOf(current, hashOf), source: "indexed" as const };
       return { status: 200, body: { data, meta }, isCached: true };
     },
@@ -89,6 +96,16 @@ function countsOf({ records }: Row) {
 }
 
 const mostCounted = 1_000;
+const mostCountedOfOne = 10_000;
+
+// Of a name with more it is left out.
+async function subnameCount(lookup: LookupContext["lookup"], node: string, signal: AbortSignal) {
+  const statement = binder([]);
+  const branches = branchesFrom(lookup.places, `d.parent_id = ${statement.bind(node)}`, byName);
+  const sql = planOnce(countSql(lookup.places, { branches, filters: [] }, mostCountedOfOne));
+  const count = await readCount(lookup, { sql, values: statement.values }, mostCountedOfOne, signal);
+  return count === null ? {} : { subname_count: count };
+}
 
 /** GET /v1/names/{name}/subnames. */
 export const subnames = endpoint({
@@ -123,7 +140,7 @@ export const subnames = endpoint({
     };
     return listPage(context, call, {
       list: ["subnames", node, q, match, sort, order, include_expired],
-      isCommon: sort === "name" && order === "asc" && q === undefined,
+      isCommon: sort === "name" && order === "asc",
       isDescending: order === "desc",
       branches: (statement) => ({
         ...named(lookup.places, {

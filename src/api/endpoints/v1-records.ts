@@ -13,7 +13,8 @@ import {
 import { readNames } from "../lookup/names-query.ts";
 import { timesOf } from "../lookup/places.ts";
 import { detailRow, type Row } from "../lookup/rows.ts";
-import { primaryName } from "../resolution/resolve.ts";
+import { primaryName, resolveRecords } from "../resolution/resolve.ts";
+import { emptySelection, type Records } from "../resolution/selection.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError } from "../rest/errors.ts";
 import { addressParameter, addressSchema } from "../rest/values.ts";
@@ -22,10 +23,14 @@ import { type ResolveContext, resolve } from "./resolve.ts";
 const mostKeys = 200;
 const keyForm = /^(addr:\d{1,19}|text:[^\s,]+|avatar|contenthash|name)$/;
 
+// As many of a kind as `/api/resolve/records` asks the chain for.
+const mostLive = 50;
+
 const record = z.strictObject({
-  status: z.enum(["ok", "not_found", "unsupported"]),
+  status: z.enum(["ok", "not_found", "unsupported", "failed"]),
   value: z.string().optional(),
   unsupported_reason: z.string().optional(),
+  failure_reason: z.string().optional(),
 });
 
 type RecordAnswer = z.output<typeof record>;
@@ -34,9 +39,8 @@ type RecordAnswer = z.output<typeof record>;
 export const nameRecords = endpoint({
   path: "/v1/names/{name}/records",
   tag: "Lookup",
-  summary: "Indexed records of a name",
-  description:
-    "The asked keys, or all that were ever set. What only the chain knows is at `/api/resolve/records/{name}`.",
+  summary: "Records of a name",
+  description: `The asked keys, or all that were ever set, as indexed. \`source=verified\` asks the chain, CCIP-Read included, for up to ${mostLive} addresses and ${mostLive} texts; \`auto\` only for keys that the index cannot answer. More kinds of records are at \`/api/resolve/records/{name}\`.`,
   envelope: lookupEnvelope,
   hasTags: true,
   params: z.object({ name: z.string().meta({ example: "vitalik.eth" }) }),
@@ -48,7 +52,7 @@ export const nameRecords = endpoint({
         error: "keys must be addr:<coin type>, text:<key>, avatar, contenthash or name, with commas between",
       })
       .optional(),
-    source: choice("source", ["indexed"]).default("indexed"),
+    source: choice("source", ["indexed", "verified", "auto"]).default("indexed"),
   }),
   needs: needsNames,
   answers: {
@@ -65,21 +69,90 @@ export const nameRecords = endpoint({
     },
     404: notFoundAnswer,
   },
-  handle:
-    ({ lookup }: LookupContext) =>
-    async ({ params, query: { keys }, current, request }) => {
-      const { node } = nameIn(params.name);
-      const asked = { nodes: [node], times: timesOf(lookup.places, current), withRecords: true };
-      const [found] = await readNames(lookup, asked, request.raw.signal);
-      if (!found) return refuse("not_found", "The index never saw this name");
-      const row = detailRow(lookup.places, found, lookup.known);
-      const known = keys ?? keysOf(row);
-      const records = Object.fromEntries(known.sort().map((key) => [key, recordOf(row, key)]));
-      const data = { namespace: row.namespace, resolver: row.resolver ?? null, records };
-      const meta = { ...asOf(current, lookup.hashOf), source: "indexed" as const };
-      return { status: 200, body: { data, meta }, isCached: true };
-    },
+  handle: (context: LookupContext & ResolveContext) => async (call) => {
+    const { lookup } = context;
+    const { keys, source } = call.query;
+    const { name, node } = nameIn(call.params.name);
+    const asked = { nodes: [node], times: timesOf(lookup.places, call.current), withRecords: true };
+    const [found] = await readNames(lookup, asked, call.request.raw.signal);
+    if (!found) return refuse("not_found", "The index never saw this name");
+    const row = detailRow(lookup.places, found, lookup.known);
+    const known = [...new Set(keys ?? keysOf(row))].sort();
+    const indexed = new Map(known.map((key) => [key, recordOf(row, key)]));
+    // Without keys the index tells them, and with them their values.
+    const isMissing = ([, { status }]: [string, RecordAnswer]) => status === "unsupported";
+    const wanted =
+      source === "verified"
+        ? known
+        : source === "auto" && keys
+          ? [...indexed].filter(isMissing).map(([key]) => key)
+          : [];
+    const live = await liveRecordsOf(context, call, { name, keys: wanted });
+    const records = Object.fromEntries(known.map((key) => [key, live.get(key) ?? indexed.get(key) ?? unset]));
+    const data = { namespace: row.namespace, resolver: row.resolver ?? null, records };
+    const isVerified = source === "verified" || wanted.length > 0;
+    const meta = {
+      ...asOf(call.current, lookup.hashOf),
+      source: isVerified ? ("verified" as const) : ("indexed" as const),
+    };
+    return { status: 200, body: { data, meta }, isCached: !isVerified };
+  },
 });
+
+const unset: RecordAnswer = { status: "not_found" };
+const numberOf = (key: string) => BigInt(key.slice("addr:".length));
+const textOf = (key: string) => key.replace(/^text:/, "");
+const isText = (key: string) => key === "avatar" || key.startsWith("text:");
+
+type LiveCall = { request: { raw: Request }; client: string };
+
+/** What the chain responds for keys of a name. Keys that it cannot be asked for are `unsupported` or `failed`. */
+async function liveRecordsOf(
+  context: ResolveContext,
+  { request, client }: LiveCall,
+  { name, keys }: { name: string; keys: readonly string[] },
+): Promise<Map<string, RecordAnswer>> {
+  if (keys.length === 0) return new Map();
+  const addresses = keys.filter((key) => key.startsWith("addr:"));
+  const texts = keys.filter(isText);
+  if (Math.max(addresses.length, texts.length) > mostLive)
+    refuse(
+      "unsupported",
+      `The chain is asked for at most ${mostLive} addresses and ${mostLive} texts: name fewer keys`,
+    );
+  const all = (answer: RecordAnswer) => new Map(keys.map((key) => [key, answer]));
+  if (!isNormalizedName(name))
+    return all({ status: "unsupported", unsupported_reason: "verified_records_not_supported" });
+  const selection = {
+    ...emptySelection(),
+    addresses: addresses.map(numberOf),
+    texts: [...new Set(texts.map(textOf))],
+    contenthash: keys.includes("contenthash"),
+    name: keys.includes("name"),
+  };
+  try {
+    const asked = { query: { accelerate: false, trace: false }, request, client };
+    const { records } = await resolve(context, asked, async (resolution, tracer) => ({
+      records: await resolveRecords(resolution, { name, selection }, tracer),
+    }));
+    return new Map(keys.map((key) => [key, answerOf(records, key)]));
+  } catch (error) {
+    // Of the chain, or of too many resolutions at a time.
+    if (error instanceof ApiError) return all({ status: "failed", failure_reason: error.message });
+    throw error;
+  }
+}
+
+function answerOf({ addresses, texts, contenthash, name }: Records, key: string): RecordAnswer {
+  const value = key.startsWith("addr:")
+    ? addresses?.[String(numberOf(key))]
+    : isText(key)
+      ? texts?.[textOf(key)]
+      : key === "name"
+        ? name
+        : contenthash;
+  return value ? { status: "ok", value } : unset;
+}
 
 function keysOf({ records }: Row): string[] {
   if (records === undefined) return [];
@@ -96,11 +169,10 @@ function recordOf({ records }: Row, key: string): RecordAnswer {
   if (records === undefined)
     return { status: "unsupported", unsupported_reason: "indexed_record_inventory_not_authoritative" };
   const isAddress = key.startsWith("addr:");
-  const name = isAddress ? key.slice(5) : key === "avatar" ? key : key.replace(/^text:/, "");
-  const isText = key === "avatar" || key.startsWith("text:");
+  const name = isAddress ? key.slice(5) : textOf(key);
   const [values, seen]: [Readonly<Record<string, string | null | undefined>>, readonly string[]] = isAddress
     ? [records.addresses, records.seen_addresses]
-    : isText
+    : isText(key)
       ? [records.texts, records.seen_texts]
       : [{ contenthash: records.contenthash, name: records.name }, []];
   const value = new Map(Object.entries(values)).get(name);

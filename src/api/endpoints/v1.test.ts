@@ -1,6 +1,6 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
+import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createTables } from "../../../test/support/subgraph/endpoint.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { labelhashOf } from "../../ens/labels.ts";
@@ -242,9 +242,10 @@ beforeAll(async () => {
 });
 afterAll(() => client.close());
 
-function open() {
+function open(chain = chainOf()) {
   const plugins = ["subgraph", "basenames", "lineanames", "threedns", "protocol-acceleration"];
   const context = {
+    ...chain,
     plugins,
     status: { current: () => currentStatus("omnichain-following", now) },
     clock: () => (now + 5) * 1_000,
@@ -896,6 +897,12 @@ describe("what happened to all names", () => {
     [`?resolver=1:${publicResolver}`, ["TextChanged", "MulticoinAddrChanged"]],
     [`?resolver=1:${publicResolver}&name=gone.eth`, ["TextChanged", "MulticoinAddrChanged"]],
     [`?resolver=8453:${publicResolver}`, []],
+    [`?contract_address=${publicResolver}`, ["TextChanged", "MulticoinAddrChanged"]],
+    [`?contract_address=${publicResolver}&name=gone.eth&record_key=text:url`, ["TextChanged"]],
+    // The registrar of .eth, the name wrapper, and the registrar of Basenames.
+    ["?contract_address=0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85", ["NameRegistered"]],
+    ["?contract_address=0xd4416b13d2b3a9abae7acd5d6c2bbdbe25686401", []],
+    ["?contract_address=0x03c4738ee98ae44591e1a4a4f3cab6641d95dd9a", []],
     [`?resolver=1:${alice}`, []],
     [`?registration_id=${registration}&exclude_type=record`, ["Release", "NameRegistered", "NewOwner"]],
     [`?registration_id=1-${nodeOfName("gone.eth")}-1700000001&type=registration`, []],
@@ -921,6 +928,7 @@ describe("what happened to all names", () => {
     ["?type=release", 400, /^type=release needs name/],
     ["?kind=Sale", 400, /^kind must be some of/],
     ["?record_key=dns:a", 400, /^record_key must be/],
+    ["?contract_address=0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e", 422, /^Of several registries/],
     ["?from_timestamp=yesterday", 400, /^from_timestamp must be Unix seconds or/],
     ["?from_timestamp=2026-02-30T00:00:00Z", 400, /^from_timestamp must be/],
     ["?from_block=1", 400, /^from_block and to_block need a namespace/],
@@ -1131,6 +1139,31 @@ test("records by key", async () => {
     "text:url": { status: "ok", value: "https://ens.domains" },
   });
   expect((await get("/v1/names/records.eth/records?keys=dns:a")).error.code).toBe("invalid_input");
+});
+
+describe("records from the chain", () => {
+  const ask = async (query: string, chain = chainOf()) => {
+    const { body } = await open(chain).ask(`/v1/names/records.eth/records${query}`);
+    return body as {
+      data: { records: Record<string, { status: string }> };
+      meta: { source: string };
+      error: { code: string };
+    };
+  };
+
+  test("a chain that cannot be asked fails each key, and leaves what is indexed", async () => {
+    const verified = await ask("?keys=addr:60,text:url&source=verified");
+    expect(verified.meta.source).toBe("verified");
+    expect(Object.values(verified.data.records).map(({ status }) => status)).toEqual(["failed", "failed"]);
+    const auto = await ask("?keys=addr:60,text:url&source=auto");
+    expect(auto.meta.source).toBe("indexed");
+    expect(auto.data.records["addr:60"]).toEqual({ status: "ok", value: alice });
+  });
+
+  test("more than 50 of a kind are refused", async () => {
+    const keys = Array.from({ length: 51 }, (_, coin) => `addr:${coin}`).join(",");
+    expect((await ask(`?keys=${keys}&source=verified`)).error.code).toBe("unsupported");
+  });
 });
 
 test("status and namespaces", async () => {

@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { reverseNode } from "./address-sql.ts";
-import type { Listed, NamesSource } from "./names-query.ts";
+import { type Listed, type ListedText, type NamesSource, readListed } from "./names-query.ts";
 
 /** An address whose names are asked for. `after`: the rank, name and node of the last row of the page before. */
 export type AskedAddress = {
@@ -43,6 +43,9 @@ export async function readAddresses(
   }));
   const values = [`{${times.join(",")}}`, JSON.stringify(inputs)];
   const [json] = await database.row(statements.addresses, values, signal);
-  const found = JSON.parse(json ?? "[]") as FoundAddress[];
-  return placeOf.map((place) => found[place] ?? { rows: [], total: 0 });
+  const found = JSON.parse(json ?? "[]") as { rows: ListedText[]; total: number }[];
+  return placeOf.map((place) => {
+    const { rows = [], total = 0 } = found[place] ?? {};
+    return { rows: readListed(rows), total };
+  });
 }

@@ -1,8 +1,9 @@
 import type { Hex } from "viem";
 import { nodeOfName } from "../../ens/names.ts";
 import { allNames, nameOfNode, namesHeldBy } from "./generations.ts";
-import { nameJoins, nameJson, opaque } from "./name-rows.ts";
+import { nameJoins, opaque } from "./name-rows.ts";
 import type { Place } from "./places.ts";
+import { jointText, nameText } from "./stored-name.ts";
 
 // Who an address is: its names by relation, and the name that it claims.
 
@@ -25,14 +26,41 @@ export function claimSql(places: readonly Place[], address: string, reverse: str
 /** Up to which number the names of an address are counted, those included that it does not own any more. */
 export const mostCountedOfAddress = 1_000;
 
+// With at most as many candidates all of them are read at once; a name that an address holds in two ways is two of them.
+const few = 100;
+
+const relations = (isOwner: string, isManager: string) =>
+  `CASE WHEN (${isOwner}) AND (${isManager}) THEN '["owner","manager"]' WHEN ${isOwner} THEN '["owner"]' WHEN ${isManager} THEN '["manager"]' ELSE '[]' END`;
+
+const isOwner = "q.owner AND x.owner = q.address";
+const isManager = "q.manager AND x.manager = q.address";
+const isMine = `((${isOwner}) OR (${isManager}))`;
+
+const foundSql = (places: readonly Place[], rank: string, name: string) =>
+  `concat('{"row":', ${nameText(places)}, ',"after":["', ${rank}, '",', to_json(${name}), ',"', d.id, '"],"isPrimary":', CASE WHEN ${rank} = 0 THEN 'true' ELSE 'false' END,
+  ',"relations":', ${relations(isOwner, isManager)}, '}')`;
+
+/** SQL of the names of an address with few: `n` candidates, and how many of them are its own. */
+function fewSql(places: readonly Place[]): string {
+  const candidates = namesHeldBy(places, "q.address").map(
+    ({ from, where }) => `(SELECT d.id FROM ${from} WHERE ${where} LIMIT ${few + 1})`,
+  );
+  const beyond =
+    "(q.after_rank IS NULL OR (o.rank, o.name, d.id) > (q.after_rank, q.after_name, q.after_id))";
+  const found = `array_agg(${foundSql(places, "o.rank", "o.name")} ORDER BY o.rank, o.name, d.id) FILTER (WHERE ${isMine} AND ${beyond})`;
+  return `WITH held AS MATERIALIZED (${candidates.join(" UNION ALL ")})
+SELECT (SELECT count(*) FROM held) AS n, count(*) FILTER (WHERE ${isMine}) AS total,
+  '[' || coalesce(array_to_string((${found})[1:q.size + 1], ','), '') || ']' AS rows
+FROM (SELECT DISTINCT id FROM held) f ${nameOfNode(places, "f.id")}${nameJoins(places)}
+CROSS JOIN LATERAL (SELECT left(d.name, 256) AS name, CASE WHEN d.name = c.claim THEN 0 WHEN ${isOwner} THEN 1 ELSE 2 END AS rank OFFSET 0) o
+WHERE d.name <> ''`;
+}
+
 // Names are read in their order from the indexes by holder, each as far as a page needs. Names that are only managed come last, and
 // are looked for only where the page has room for them.
-/** The statement that reads the names of addresses. */
-export function addressSql(places: readonly Place[], hasRecords: boolean): string {
+/** SQL of the names of an address with many. */
+function manySql(places: readonly Place[]): string {
   const joins = nameJoins(places);
-  const claim = hasRecords ? claimSql(places, "q.address", "q.reverse") : "NULL::text";
-  const isOwner = "q.owner AND x.owner = q.address";
-  const isManager = "q.manager AND x.manager = q.address";
   const branch = (
     rank: number,
     {
@@ -65,27 +93,42 @@ ORDER BY left(${name}, 256), ${id} LIMIT ${limit})`;
     );
   const primary = {
     from: allNames(places),
-    where: `left(d.name, 256) = left(c.claim, 256) AND d.name = c.claim AND ((${isOwner}) OR (${isManager}))`,
+    where: `left(d.name, 256) = left(c.claim, 256) AND d.name = c.claim AND ${isMine}`,
   };
-  const most = mostCountedOfAddress + 1;
+  return `SELECT ${totalSql(places)} AS total, r.rows FROM (WITH held AS MATERIALIZED (
+    ${branch(0, primary)}
+    UNION ${owned.join("\nUNION ")})
+  SELECT ${jointText("found")} AS rows FROM (
+    SELECT ${foundSql(places, "f.rank", "f.name")} AS found
+    FROM (SELECT * FROM held UNION ${managed.join("\nUNION ")}) f ${nameOfNode(places, "f.id")}${joins}
+    ORDER BY f.rank, f.name, f.id LIMIT q.size + 1) listed) r`;
+}
+
+function totalSql(places: readonly Place[]): string {
+  const held = namesHeldBy(places, "q.address");
+  const most = mostCountedOfAddress;
   const counted = (joined: string, more: string) => {
     const parts = held.map(
       ({ from, where }) =>
-        `(SELECT d.id FROM ${from}${joined} WHERE ${where} AND d.name <> ''${more} LIMIT ${most})`,
+        `(SELECT d.id FROM ${from}${joined} WHERE ${where} AND d.name <> ''${more} LIMIT ${most + 1})`,
     );
-    return `(SELECT count(*) FROM (SELECT id FROM (${parts.join(" UNION ")}) f LIMIT ${most}) counted)`;
+    return `(SELECT count(*) FROM (${parts.join(" UNION ")}) counted)`;
   };
-  const total = `CASE WHEN ${counted("", "")} = ${most} THEN ${most} ELSE ${counted(joins, ` AND ((${isOwner}) OR (${isManager}))`)} END`;
-  return `SELECT json_agg(json_build_object('rows', n.rows, 'total', t.total) ORDER BY q.at)::text
+  // One after the other, from an index alone: most addresses with too many have them in one of them.
+  const tooMany = held.map(
+    ({ from, where }) => `WHEN EXISTS (SELECT FROM ${from} WHERE ${where} OFFSET ${most}) THEN ${most + 1}`,
+  );
+  return `CASE ${tooMany.join(" ")} WHEN ${counted("", "")} > ${most} THEN ${most + 1}
+  ELSE ${counted(nameJoins(places), ` AND ${isMine}`)} END`;
+}
+
+/** The statement that reads the names of addresses. */
+export function addressSql(places: readonly Place[], hasRecords: boolean): string {
+  const claim = hasRecords ? claimSql(places, "q.address", "q.reverse") : "NULL::text";
+  return `SELECT ${jointText(`concat('{"rows":', n.rows, ',"total":', n.total, '}')`, " ORDER BY q.at")}
 FROM json_to_recordset($2::json) AS q (at int, address text, owner boolean, manager boolean, size int, reverse text, after_rank int, after_name text, after_id text)
-CROSS JOIN LATERAL (SELECT ${claim} AS claim) c
-CROSS JOIN LATERAL (WITH held AS MATERIALIZED (
-    ${branch(0, primary)}
-    UNION ${owned.join("\nUNION ")})
-  SELECT coalesce(json_agg(found), '[]') AS rows FROM (
-    SELECT json_build_object('row', ${nameJson(places)}, 'after', json_build_array(f.rank::text, f.name, f.id), 'isPrimary', f.rank = 0,
-      'relations', array_to_json(array_remove(ARRAY[CASE WHEN ${isOwner} THEN 'owner' END, CASE WHEN ${isManager} THEN 'manager' END], NULL))) AS found
-    FROM (SELECT * FROM held UNION ${managed.join("\nUNION ")}) f ${nameOfNode(places, "f.id")}${joins}
-    ORDER BY f.rank, f.name, f.id LIMIT q.size + 1) listed) n
-CROSS JOIN LATERAL (SELECT ${total} AS total) t`;
+CROSS JOIN LATERAL (SELECT ${claim} AS claim OFFSET 0) c
+CROSS JOIN LATERAL (${fewSql(places)}) few
+CROSS JOIN LATERAL (SELECT few.total, few.rows WHERE few.n <= ${few}
+  UNION ALL SELECT m.total, m.rows FROM (${manySql(places)}) m WHERE few.n > ${few}) n`;
 }

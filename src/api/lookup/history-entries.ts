@@ -7,6 +7,8 @@ import {
   type HistoryType,
   historyTypes,
   isEntryEvent,
+  registrarEvents,
+  registryEvents,
   wrapperEvents,
 } from "./history.ts";
 import type { Place } from "./places.ts";
@@ -89,8 +91,8 @@ function placeOfEntry({ id, block, name }: StoredEntry, places: readonly Place[]
     onChain.find(({ suffix }) => suffix !== undefined && name?.endsWith(suffix)) ??
     onChain.find(({ suffix }) => suffix === undefined) ??
     onChain[0];
-  const { namespace = "ens", nameWrapper } = found ?? {};
-  return { chainId, namespace, nameWrapper };
+  const { namespace = "ens", nameWrapper, registrar, registries = [] } = found ?? {};
+  return { chainId, namespace, nameWrapper, registrar, registries };
 }
 
 type EntryPlace = ReturnType<typeof placeOfEntry>;
@@ -100,11 +102,16 @@ function registrationOf({ type, node, since }: StoredEntry, { chainId }: EntryPl
   return wrapperEvents.includes(type) ? `${chainId}-${node}-wrapper` : null;
 }
 
-// Events of registries and registrars of the first generation are stored without their contract.
-function contractOf({ type, resolver, key }: StoredEntry, { nameWrapper }: EntryPlace) {
+// Of several registries of the first generation it is not stored which one emitted an event.
+function contractOf(
+  { type, resolver, key }: StoredEntry,
+  { nameWrapper, registrar, registries }: EntryPlace,
+) {
   if (isEntryEvent(type)) return key as z.output<typeof addressSchema>;
   if (wrapperEvents.includes(type)) return nameWrapper ?? null;
-  return type !== "NewResolver" && resolver !== null ? (resolver as z.output<typeof addressSchema>) : null;
+  if (registrarEvents.includes(type)) return registrar ?? null;
+  if (registryEvents.includes(type)) return registries.length === 1 ? (registries[0] ?? null) : null;
+  return resolver !== null ? (resolver as z.output<typeof addressSchema>) : null;
 }
 
 const given = (members: Record<string, unknown>) =>

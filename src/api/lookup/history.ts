@@ -91,7 +91,18 @@ export const wrapperEvents = [
 
 // What begins a registration in ENSv2.
 const begins = ["LabelRegistered", "Migration"];
-const literal = (words: readonly string[]) => `(${words.map((word) => `'${word}'`).join(", ")})`;
+
+/** Events of registrars. */
+export const registrarEvents = Object.keys(registrationEvents);
+
+/** Events of registries of the first generation. */
+export const registryEvents = ["Transfer", "NewOwner", "NewResolver"];
+
+/** Events of resolvers. */
+export const emittedByResolvers = Object.keys(resolverEvents);
+
+/** Words as a list in SQL. */
+export const literal = (words: readonly string[]) => `(${words.map((word) => `'${word}'`).join(", ")})`;
 
 const none = "NULL::text";
 const shared = "e.id, e.type, e.timestamp, e.block_number, e.log_index, e.transaction_id";

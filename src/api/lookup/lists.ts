@@ -20,6 +20,7 @@ import {
   countSql,
   type Listed,
   type ListOptions,
+  limitOf,
   listSql,
   type NamesSource,
   readCount,
@@ -136,7 +137,7 @@ export async function listPage(
     ...found,
     after,
     isDescending,
-    limit: size + 1,
+    limit: limitOf(size),
     ...(extra ? { extra: extra(statement) } : {}),
   };
   const sql = listSql(lookup.places, options);

@@ -1,8 +1,8 @@
 import { ens_beautify } from "@adraffy/ens-normalize";
-import type { Hex } from "viem";
 import { rootNode, zeroAddress } from "../../ens/ids.ts";
-import { generationFacts, generationJoins, generationJson, secondGeneration } from "./generations.ts";
+import { generationFacts, generationJoins, secondGeneration } from "./generations.ts";
 import type { Place } from "./places.ts";
+import type { StoredName } from "./stored-name.ts";
 
 // What holds of a name now, by the rules of docs/names.md. All of it is derived in the statement, so that lists can filter and
 // sort by it; `$1` is the time at each place.
@@ -88,65 +88,6 @@ CROSS JOIN LATERAL (SELECT y.*, k.*, r.registration_date AS since,
  */
 export const opaque = (filter: string) => `CASE WHEN ${filter} THEN true ELSE false END`;
 
-const ownResolver = "substring(d.resolver_id FROM '0x[0-9a-f]{40}')";
-
-/** SQL of the address of the resolver in force. */
-export const resolverSql = (places: readonly Place[]) =>
-  secondGeneration(places) === undefined
-    ? ownResolver
-    : `CASE WHEN g.is_v2 OR g.is_gone THEN v.effective_resolver ELSE ${ownResolver} END`;
-
-/** SQL of a name's row as JSON, from `nameJoins`. Big numbers are texts. */
-export const nameJson = (places: readonly Place[]) =>
-  `json_build_object(${secondGeneration(places) ? `${generationJson}, ` : ""}'name', d.name, 'node', d.id, 'labelhash', d.labelhash, 'parent', d.parent_id, 'place', p.place,
-'now', s.now, 'status', x.status, 'owner', x.owner, 'manager', x.manager, 'since', x.since::text,
-'created', d.created_at::text, 'expires', x.expires::text, 'graceEnds', x.grace_ends::text, 'isLease', x.is_lease, 'isManaged', s.is_managed,
-'isWrapped', x.is_wrapped, 'isLapsed', x.is_lapsed, 'fuses', w.fuses, 'wrapperExpires', w.expiry_date::text,
-'wasWrapped', w.id IS NOT NULL OR EXISTS (SELECT FROM domain_event e WHERE e.domain_id = d.id AND e.type = 'NameWrapped'),
-'holder', CASE WHEN x.is_wrapped OR r.registrant_id = s.wrapper THEN w.owner_id ELSE r.registrant_id END,
-'isHeldThroughWrapper', r.registrant_id = s.wrapper, 'isMigrated', d.is_migrated, 'isOwned', d.owner_id <> '${zeroAddress}',
-'resolver', ${resolverSql(places)})`;
-
-/** A name's row as the statement gives it. */
-export type StoredName = {
-  name: string;
-  node: Hex;
-  labelhash: Hex | null;
-  parent: Hex | null;
-  place: number;
-  now: number;
-  status: "active" | "expired" | "released" | "unregistered";
-  owner: Hex | null;
-  manager: Hex | null;
-  since: string | null;
-  created: string;
-  expires: string | null;
-  graceEnds: string | null;
-  isLease: boolean;
-  isManaged: boolean;
-  isWrapped: boolean;
-  isLapsed: boolean | null;
-  fuses: number | null;
-  wrapperExpires: string | null;
-  wasWrapped: boolean;
-  holder: Hex | null;
-  isHeldThroughWrapper: boolean | null;
-  isMigrated: boolean;
-  isOwned: boolean;
-  resolver: Hex | null;
-  /** Where ENSv2 is indexed and knows the name. `isInForce`: the facts are those of its entry. */
-  v2?: {
-    version: "v1" | "v2" | null;
-    isReserved: boolean;
-    migrated: string | null;
-    path: Hex[] | null;
-    isInForce: boolean;
-    token: Hex | null;
-    subregistry: Hex | null;
-    holder: Hex | null;
-  } | null;
-};
-
 /** The members of a row that are known; the others are left out. */
 export function present<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
@@ -229,7 +170,7 @@ export function resolverOf({ resolver }: StoredName, { chainId }: Place) {
 export function lapsedRegistration(row: StoredName) {
   if (row.v2?.isInForce) return lapsedEntry(row, row.v2);
   if (row.status !== "released" || row.graceEnds === null) return {};
-  const isOfWrapper = row.isLease ? row.isHeldThroughWrapper === true : row.isWrapped;
+  const isOfWrapper = row.isLease ? row.isHeldThroughWrapper : row.isWrapped;
   // A lease without a grace period ends at its expiry; grace periods and entries of the wrapper hold in their last second.
   const isOverAtEnd = row.isLease && row.graceEnds === row.expires;
   return {

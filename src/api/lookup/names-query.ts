@@ -2,8 +2,9 @@ import { type Database, planOnce } from "../database/client.ts";
 import { addressSql } from "./address-sql.ts";
 import type { SortType } from "./contract.ts";
 import { nameOfNode, partsOfNames, resolverFacts, secondGeneration } from "./generations.ts";
-import { nameJoins, nameJson, opaque, type StoredName } from "./name-rows.ts";
+import { nameJoins, noExpiry, opaque } from "./name-rows.ts";
 import type { Place } from "./places.ts";
+import { jointText, type NameList, nameText, type StoredName, storedName } from "./stored-name.ts";
 import { readV2Records, recordsJson, type StoredRecords, type V2Resolver } from "./stored-records.ts";
 
 /** What statements about names are made for. */
@@ -51,8 +52,11 @@ const firstNames = 5_000;
 
 const hasName = "d.name <> ''";
 
-/** One way to find names: what to join the names from, by which condition, and by which SQL they are sorted. */
-export type Branch = { from: string; where: string; order: readonly SortKey[] };
+/**
+ * One way to find names: what to join the names from, by which condition, and by which SQL they are sorted. `isLater`: its rows are
+ * read only up to the last one of the first branch, if that fills the page.
+ */
+export type Branch = { from: string; where: string; order: readonly SortKey[]; isLater?: boolean };
 
 /** What a list is made of. */
 export type ListOptions = {
@@ -72,43 +76,86 @@ export type ListOptions = {
   extra?: Readonly<Partial<Record<keyof Extra, string>>>;
 };
 
+// What `nameJoins` and the tables of ENSv2 add to a row.
+const isDerived = (sql: string) => /\b[xprwsvgyk]\./.test(sql);
+
+const listed = (members: Readonly<Record<string, string>>) =>
+  `concat('{', ${Object.entries(members)
+    .map(([name, sql]) => `'"${name}":', ${sql}`)
+    .join(", ',', ")}, '}')`;
+
 /**
  * SQL of the first names of several branches together. Each branch is read in its own order and only as far as the page needs;
- * a name that several find is there once.
+ * a name that several find is there once. What is derived of a name is joined to the names of the page only, unless a filter or the
+ * order needs it.
  */
 export function listSql(places: readonly Place[], options: ListOptions): string {
   const { branches, filters, after, isDescending, limit, contains, extra = {} } = options;
+  const isNeeded = branches.some(({ where, order }) =>
+    [where, ...order.map(({ sql }) => sql)].some(isDerived),
+  );
+  // Names that no registry of ENSv2 leads to are left out.
+  const needsFacts = isNeeded || filters.some(isDerived) || secondGeneration(places) !== undefined;
   const joins = nameJoins(places);
-  const directed = ({ isAscending }: SortKey, sql: string) =>
-    isDescending && !isAscending ? `${sql} DESC` : sql;
-  const derived = filters.map(opaque);
+  const found = (keys: readonly string[]) =>
+    listed({
+      row: nameText(places),
+      after: `json_build_array(${keys.map((key) => `(${key})::text`).join(", ")})`,
+      ...Object.fromEntries(Object.entries(extra).map(([name, sql]) => [name, `to_json(${sql})`])),
+    });
   const near: string[] = [];
-  const parts = branches.map(({ from, where, order }, at) => {
+  const parts = branches.map(({ from, where, order, isLater }, at) => {
     const beyond = after && beyondSql(order, after, isDescending);
-    const own = [where, hasName, ...(beyond ? [beyond] : [])];
-    const keys = order.map(({ sql, plus }, at) => `${sql}${plus ? ` + ${plus}` : ""} AS k${at}`).join(", ");
-    const ordered = `ORDER BY ${order.map((key) => directed(key, key.sql)).join(", ")}`;
-    const select = (source: string, conditions: readonly string[], most: string, by = ordered) =>
-      `(SELECT d.id, ${keys} FROM ${source}${joins} WHERE ${conditions.join(" AND ") || "true"}\n${by} LIMIT ${most})`;
-    if (contains === undefined) return select(from, [...own, ...derived], String(limit));
+    const upTo = isLater && order[0] ? [upToSql(order[0], limit, isDescending)] : [];
+    const own = [where, hasName, ...(beyond ? [beyond] : []), ...upTo];
+    const keys = order.map(({ sql, plus }) => `${sql}${plus ? ` + ${plus}` : ""}`);
+    const columns = [
+      "d.id",
+      ...keys.map((key, at) => `${key} AS k${at}`),
+      ...(needsFacts ? [`${found(keys)} AS found`] : []),
+    ];
+    const select = (source: string, conditions: readonly string[], by: string, most = String(limit)) =>
+      `(SELECT ${columns.join(", ")} FROM ${source}${needsFacts ? joins : ""} WHERE ${conditions.join(" AND ")}\n${by} LIMIT ${most})`;
+    const ordered = orderSql(order, isDescending);
+    const derived = filters.map(opaque);
+    if (contains === undefined) return select(from, [...own, ...derived], ordered);
     // The planner follows an order through a column, not through what is computed of one.
-    const columns = order.map(({ sql }, at) => `${sql} AS o${at}`).join(", ");
-    const first = `(SELECT d.*, ${columns} FROM ${from} WHERE ${own.join(" AND ")} ${ordered} LIMIT ${firstNames}) d`;
-    const byColumns = `ORDER BY ${order.map((key, at) => directed(key, `d.o${at}`)).join(", ")}`;
-    near.push(
-      `near${at} AS MATERIALIZED ${select(first, [opaque(contains), ...derived], String(limit), byColumns)}`,
-    );
+    const sorted = order.map(({ sql }, at) => `${sql} AS o${at}`).join(", ");
+    const first = `(SELECT d.*, ${sorted} FROM ${from} WHERE ${own.join(" AND ")} ${ordered} LIMIT ${firstNames}) d`;
+    const byColumns = orderSql(order, isDescending, "d.o");
+    near.push(`near${at} AS MATERIALIZED ${select(first, [opaque(contains), ...derived], byColumns)}`);
     const rest = `CASE WHEN (SELECT count(*) FROM near${at}) >= ${limit} THEN 0 ELSE ${limit} END`;
-    return `(SELECT * FROM near${at}) UNION ${select(from, [...own, contains, ...derived], rest)}`;
+    return `(SELECT * FROM near${at}) UNION ${select(from, [...own, contains, ...derived], ordered, rest)}`;
   });
-  const sorted = branches[0]?.order ?? [];
-  const keys = sorted.map((_, at) => `f.k${at}`);
-  const more = Object.entries(extra).map(([name, sql]) => `, '${name}', ${sql}`);
-  return `${near.length > 0 ? `WITH ${near.join(",\n")} ` : ""}SELECT coalesce(json_agg(found), '[]')::text FROM (
-SELECT json_build_object('row', ${nameJson(places)}, 'after', json_build_array(${keys.map((key) => `${key}::text`).join(", ")})${more.join("")}) AS found
-FROM (${parts.join("\nUNION\n")}) f ${nameOfNode(places, "f.id")}${joins}
-ORDER BY ${sorted.map((key, at) => directed(key, `f.k${at}`)).join(", ")} LIMIT ${limit}) listed`;
+  const [first = "", ...others] = parts;
+  if (branches.some(({ isLater }) => isLater)) near.push(`first AS MATERIALIZED ${first}`);
+  const all = near.some((one) => one.startsWith("first ")) ? ["SELECT * FROM first", ...others] : parts;
+  const [{ order: keys } = { order: [] }] = branches;
+  const order = `${orderSql(keys, isDescending, "f.k")} LIMIT ${limit}`;
+  const page = `(${all.join("\nUNION\n")}) f`;
+  const rows = needsFacts
+    ? `SELECT f.found FROM ${page} ${order}`
+    : `SELECT ${found(keys.map((_, at) => `f.k${at}`))} AS found FROM ${page} ${nameOfNode(places, "f.id")}${joins} ${order}`;
+  return `${near.length > 0 ? `WITH ${near.join(",\n")} ` : ""}SELECT ${jointText("found")} FROM (${rows}) listed`;
 }
+
+// No row after the first branch's last one is shown, if that branch alone fills the page.
+function upToSql({ sql, plus = 0 }: SortKey, limit: number, isDescending: boolean): string {
+  const [extreme, none] = isDescending ? ["min", "-1"] : ["max", noExpiry];
+  return `${sql} ${isDescending ? ">=" : "<="} (SELECT CASE WHEN count(*) < ${limit} THEN ${none} ELSE ${extreme}(k0) - ${plus} END FROM first)`;
+}
+
+// By the keys themselves, or by columns that have them.
+const orderSql = (order: readonly SortKey[], isDescending: boolean, column?: string) =>
+  `ORDER BY ${order
+    .map(
+      ({ sql, isAscending }, at) =>
+        `${column === undefined ? sql : `${column}${at}`}${isDescending && !isAscending ? " DESC" : ""}`,
+    )
+    .join(", ")}`;
+
+/** How many rows are read for a page and the next one's first: one of a few numbers, so that statements have few forms. */
+export const limitOf = (size: number) => [11, 51].find((most) => most > size) ?? 201;
 
 // Rows after the given values, in a form of which the first key's index reads only those.
 function beyondSql(order: readonly SortKey[], after: readonly string[], isDescending: boolean): string {
@@ -168,8 +215,15 @@ export async function readList(
   signal: AbortSignal,
 ): Promise<Listed[]> {
   const [json] = await database.row(sql, values, signal);
-  return JSON.parse(json ?? "[]") as Listed[];
+  return readListed(JSON.parse(json ?? "[]"));
 }
+
+/** A row of a list as the statement gives it. */
+export type ListedText = Omit<Listed, "row"> & { row: NameList };
+
+/** Rows of a list from what the statement gives, parsed. */
+export const readListed = (found: readonly ListedText[]): Listed[] =>
+  found.map((one) => ({ ...one, row: storedName(one.row) }));
 
 /**
  * How many names the branches find: exact while they have at most `most` candidates before anything is derived or a text is looked for, else null. What is
@@ -177,24 +231,28 @@ export async function readList(
  */
 export function countSql(
   places: readonly Place[],
-  { branches, filters, contains }: Pick<ListOptions, "branches" | "filters" | "contains">,
+  { branches, filters: derived, contains }: Pick<ListOptions, "branches" | "filters" | "contains">,
   most: number,
 ): string {
-  const counted = (joins: string, more: readonly string[]) => {
-    const parts = branches.map(
-      ({ from, where }) =>
-        `(SELECT d.id FROM ${from}${joins} WHERE ${[where, hasName, ...more].join(" AND ")} LIMIT ${most + 1})`,
-    );
-    return `(SELECT count(*) FROM (SELECT id FROM (${parts.join(" UNION ")}) f LIMIT ${most + 1}) c)`;
-  };
-  const isDerived = filters.some((filter) => /\b[xprwsv]\./.test(filter));
-  const all = [...(contains === undefined ? [] : [contains]), ...filters.map(opaque)];
-  const exact = counted(isDerived ? nameJoins(places) : "", all);
-  const isBounded = isDerived || contains !== undefined;
-  const total = isBounded
-    ? `CASE WHEN ${counted("", [])} > ${most} THEN ${most + 1} ELSE ${exact} END`
-    : exact;
-  return `SELECT (${total})::text WHERE $1::bigint[] IS NOT NULL`;
+  const part = ({ from, where }: Branch, joins = "", more: readonly string[] = []) =>
+    `SELECT d.id FROM ${from}${joins} WHERE ${[where, hasName, ...more].join(" AND ")}`;
+  const counted = (parts: readonly string[]) =>
+    `(SELECT count(*) FROM (${parts.map((one) => `(${one} LIMIT ${most + 1})`).join(" UNION ")}) c)`;
+  // One after the other: most lists with too many have them in one branch.
+  // Without a look at the names, of which only the root has none: from an index alone.
+  const tooMany = branches.map(
+    ({ from, where }) => `WHEN EXISTS (SELECT FROM ${from} WHERE ${where} OFFSET ${most}) THEN ${most + 1}`,
+  );
+  const candidates = counted(branches.map((branch) => part(branch)));
+  const filters = [...(contains === undefined ? [] : [contains]), ...derived];
+  const joins = filters.some(isDerived) ? nameJoins(places) : "";
+  const exact =
+    filters.length === 0 ? "" : counted(branches.map((branch) => part(branch, joins, filters.map(opaque))));
+  const total =
+    exact === ""
+      ? candidates
+      : `(SELECT CASE WHEN c.n > ${most} THEN ${most + 1} ELSE ${exact} END FROM (SELECT ${candidates} AS n) c)`;
+  return `SELECT (CASE ${tooMany.join(" ")} ELSE ${total} END)::text WHERE $1::bigint[] IS NOT NULL`;
 }
 
 /** Runs the SQL of `countSql`. */
@@ -211,18 +269,19 @@ export async function readCount(
 /** A name with its records, where they were asked for: null where only the chain knows them. */
 export type FoundName = { row: StoredName; records: StoredRecords | null; children: number | null };
 
-type ReadName = FoundName & { inV2?: V2Resolver | null };
+type ReadName = Omit<FoundName, "row"> & { row: NameList; inV2?: V2Resolver | null };
 
 /** The statement that reads names by nodes. */
 function namesSql(places: readonly Place[], hasRecords: boolean, withRecords: boolean): string {
   const chains = `(ARRAY[${places.map(({ chainId }) => chainId).join(", ")}])[p.place]`;
   const ofNode = { chain: "c.chain", node: "d.id", hasRecords };
-  const inV2 = secondGeneration(places) === undefined ? "" : `, 'inV2', ${resolverFacts}`;
+  const inV2 =
+    secondGeneration(places) === undefined ? "" : `, ',"inV2":', coalesce((${resolverFacts})::text, 'null')`;
   const records = withRecords
-    ? `, 'records', (SELECT ${recordsJson(ofNode)} FROM resolver s2 WHERE s2.id = d.resolver_id)${inV2}`
+    ? `, ',"records":', coalesce((SELECT ${recordsJson(ofNode)} FROM resolver s2 WHERE s2.id = d.resolver_id)::text, 'null')${inV2}`
     : "";
-  return `SELECT json_agg(found ORDER BY q.at)::text FROM unnest($2::text[]) WITH ORDINALITY q (node, at)
-LEFT JOIN LATERAL (SELECT json_build_object('row', ${nameJson(places)}${records}) AS found
+  return `SELECT ${jointText("coalesce(n.found, 'null')", " ORDER BY q.at")} FROM unnest($2::text[]) WITH ORDINALITY q (node, at)
+LEFT JOIN LATERAL (SELECT concat('{"row":', ${nameText(places)}${records}, '}') AS found
 FROM (SELECT q.node COLLATE "C" AS id) a ${nameOfNode(places, "a.id")}${nameJoins(places)}
 CROSS JOIN LATERAL (SELECT ${chains} AS chain) c WHERE ${hasName}) n ON true`;
 }
@@ -253,7 +312,8 @@ export async function readNames(
   const { database, statements, places, hasRecords } = source;
   const sql = withRecords ? statements.namesWithRecords : statements.names;
   const [json] = await database.row(sql, [`{${times.join(",")}}`, `{${nodes.join(",")}}`], signal);
-  const found = JSON.parse(json ?? "[]") as (ReadName | null)[];
+  const read = JSON.parse(json ?? "[]") as (ReadName | null)[];
+  const found = read.map((one) => one && { ...one, row: storedName(one.row) });
   const contracts = secondGeneration(places);
   const inV2 = found.flatMap((one) => (one?.inV2 ? [{ one, inV2: one.inV2 }] : []));
   if (contracts === undefined || inV2.length === 0) return found;

@@ -16,6 +16,10 @@ export type Place = {
   /** Parent of the names that its registrar leases; undefined for 3DNS, which leases below any top level domain. */
   leases: Hex | undefined;
   nameWrapper: Hex | undefined;
+  /** Emits the events of leases; undefined for 3DNS. */
+  registrar: Hex | undefined;
+  /** Emit the events of owners and resolvers; of those of several it is not stored which one did. */
+  registries: readonly Hex[];
   /** Seconds after the expiry of a lease in which only its holder can renew it. */
   grace: number;
   isRoot: boolean;
@@ -55,16 +59,19 @@ function placeOf({ namespace, plugins }: Indexed, deployment: Deployment, id: st
   const chainId = namespace[id]?.chainId ?? 0;
   const managed = namespace[id]?.managedName === undefined ? undefined : managedNameOf(namespace, id);
   const isRoot = id === rootDatasource;
-  const wrapper = deployedContracts(namespace, ["nameWrapper"], [deployment]).find(
-    ({ datasourceId }) => datasourceId === id,
-  );
+  const contracts = (role: "nameWrapper" | "baseRegistrar" | "registry") =>
+    deployedContracts(namespace, [role], [deployment]).flatMap(({ datasourceId, address }) =>
+      datasourceId === id && address !== undefined ? [address.toLowerCase() as Hex] : [],
+    );
   return {
     namespace: isRoot ? "ens" : deployment.plugin,
     chainId,
     network: networks[chainId] ?? `chain-${chainId}`,
     suffix: isRoot || managed === undefined ? undefined : `.${managed.name}`,
     leases: managed?.node,
-    nameWrapper: wrapper?.address?.toLowerCase() as Hex | undefined,
+    nameWrapper: contracts("nameWrapper")[0],
+    registrar: contracts("baseRegistrar")[0],
+    registries: contracts("registry"),
     grace: managed === undefined ? 0 : gracePeriod,
     isRoot,
     v2: isRoot && plugins.includes("ensv2") ? v2ContractsOf(namespace) : undefined,

@@ -11,11 +11,11 @@ import {
   present,
   registrationId,
   resolverOf,
-  type StoredName,
   tokenId,
 } from "./name-rows.ts";
 import type { FoundName, Listed } from "./names-query.ts";
 import type { Place } from "./places.ts";
+import type { StoredName } from "./stored-name.ts";
 import type { StoredRecords } from "./stored-records.ts";
 
 const seconds = z.string().regex(/^\d+$/);

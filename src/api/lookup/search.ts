@@ -2,9 +2,10 @@ import { nodeOfName } from "../../ens/names.ts";
 import { planOnce } from "../database/client.ts";
 import type { SortType } from "./contract.ts";
 import { nameOfNode, partsOfNames } from "./generations.ts";
-import { nameJoins, nameJson } from "./name-rows.ts";
-import type { Listed, NamesSource } from "./names-query.ts";
+import { nameJoins } from "./name-rows.ts";
+import { type Listed, type NamesSource, readListed } from "./names-query.ts";
 import type { Place } from "./places.ts";
+import { jointText, nameText } from "./stored-name.ts";
 
 // Names as a person looks for them: those whose label is the text, then those whose label begins with it, then those whose label is
 // one typing error away. Each kind is read from an index up to a number of candidates, the shortest first, so that any text takes
@@ -100,11 +101,11 @@ function searchSql({ places, hasRecords }: NamesSource, { filters, isComplete }:
   const order = "f.kind, f.first, f.second, f.created_at, f.id";
   const claim = hasRecords ? isClaimed("d.name") : "false";
   return `WITH held AS MATERIALIZED (${[...exact, ...ofPrefix].join("\nUNION\n")})
-SELECT coalesce(json_agg(found), '[]')::text FROM (
-SELECT json_build_object('row', ${nameJson(places)}, 'after', json_build_array(${order
+SELECT ${jointText("found")} FROM (
+SELECT concat('{"row":', ${nameText(places)}, ',"after":', json_build_array(${order
     .split(", ")
     .map((key) => `${key}::text`)
-    .join(", ")})) AS found
+    .join(", ")}), '}') AS found
 FROM (SELECT * FROM (SELECT d.id, h.kind, d.created_at, CASE WHEN h.kind = 0 THEN char_length(d.name) ELSE c.rank END AS first,
       CASE WHEN h.kind = 0 THEN c.rank ELSE char_length(d.name) END AS second
     FROM (SELECT * FROM held UNION ${similar.join(" UNION ")}) h ${nameOfNode(places, "h.id")} CROSS JOIN LATERAL (SELECT CASE WHEN ${claim} THEN 0 ELSE 1 END AS rank OFFSET 0) c) f
@@ -144,5 +145,5 @@ export async function readRelevant(
   ];
   const sql = planOnce(searchSql(source, { filters, isComplete }));
   const [json] = await source.database.row(sql, values, signal);
-  return JSON.parse(json ?? "[]") as Listed[];
+  return readListed(JSON.parse(json ?? "[]"));
 }

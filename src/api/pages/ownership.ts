@@ -1,9 +1,10 @@
 import { html } from "hono/html";
 import type { Hex } from "viem";
 import { secondGeneration } from "../lookup/generations.ts";
-import { noExpiry, type StoredName } from "../lookup/name-rows.ts";
+import { noExpiry } from "../lookup/name-rows.ts";
 import { type NamesSource, readNames } from "../lookup/names-query.ts";
 import { timesOf } from "../lookup/places.ts";
+import type { StoredName } from "../lookup/stored-name.ts";
 import type { GateContext } from "../rest/gate.ts";
 import { facts, type Html } from "./layout.ts";
 import { addressLink, date, hash, span } from "./text.ts";
