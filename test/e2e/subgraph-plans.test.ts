@@ -173,7 +173,7 @@ const lookups = [
 ];
 
 // The generated names of ENSv2 have no entries, so that a list of both generations would try each of them.
-const listsAll = /subnames$|q=ab&|include_expired|expires_after|grace_ends/;
+const listsAll = /subnames$|q=ab&|q=lab&|include_expired|expires_after|grace_ends/;
 
 test.each([
   ...lookups.map((path) => ({ path, generations: "one generation", v2: undefined })),

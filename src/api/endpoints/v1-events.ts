@@ -20,6 +20,7 @@ import {
   notFoundAnswer,
   placesIn,
   textParameter,
+  unsupportedAnswer,
 } from "../lookup/lists.ts";
 import type { Binder } from "../lookup/names-query.ts";
 import type { Place } from "../lookup/places.ts";
@@ -75,7 +76,7 @@ export const events = endpoint({
   envelope: lookupEnvelope,
   query,
   needs: needsNames,
-  answers: { 200: historyAnswer, 404: notFoundAnswer },
+  answers: { 200: historyAnswer, 404: notFoundAnswer, 422: unsupportedAnswer },
   handle: (context: LookupContext) => (call) => {
     const { namespace, name, address, resolver, registration_id, from_block, to_block, type } = call.query;
     const { places } = context.lookup;

@@ -96,14 +96,13 @@ function countsOf({ records }: Row) {
 }
 
 const mostCounted = 1_000;
-const mostCountedOfOne = 10_000;
 
 // Of a name with more it is left out.
 async function subnameCount(lookup: LookupContext["lookup"], node: string, signal: AbortSignal) {
   const statement = binder([]);
   const branches = branchesFrom(lookup.places, `d.parent_id = ${statement.bind(node)}`, byName);
-  const sql = planOnce(countSql(lookup.places, { branches, filters: [] }, mostCountedOfOne));
-  const count = await readCount(lookup, { sql, values: statement.values }, mostCountedOfOne, signal);
+  const sql = planOnce(countSql(lookup.places, { branches, filters: [] }, mostCounted));
+  const count = await readCount(lookup, { sql, values: statement.values }, mostCounted, signal);
   return count === null ? {} : { subname_count: count };
 }
 

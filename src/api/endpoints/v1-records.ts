@@ -9,6 +9,7 @@ import {
   needsNames,
   notFoundAnswer,
   textParameter,
+  unsupportedAnswer,
 } from "../lookup/lists.ts";
 import { readNames } from "../lookup/names-query.ts";
 import { timesOf } from "../lookup/places.ts";
@@ -68,6 +69,7 @@ export const nameRecords = endpoint({
       }),
     },
     404: notFoundAnswer,
+    422: unsupportedAnswer,
   },
   handle: (context: LookupContext & ResolveContext) => async (call) => {
     const { lookup } = context;

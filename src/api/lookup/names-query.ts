@@ -135,7 +135,7 @@ export function listSql(places: readonly Place[], options: ListOptions): string 
   const page = `(${all.join("\nUNION\n")}) f`;
   const rows = needsFacts
     ? `SELECT f.found FROM ${page} ${order}`
-    : `SELECT ${found(keys.map((_, at) => `f.k${at}`))} AS found FROM ${page} ${nameOfNode(places, "f.id")}${joins} ${order}`;
+    : `SELECT ${found(keys.map((_, at) => `f.k${at}`))} AS found FROM (SELECT * FROM ${page} ${order}) f ${nameOfNode(places, "f.id")}${joins} ${order}`;
   return `${near.length > 0 ? `WITH ${near.join(",\n")} ` : ""}SELECT ${jointText("found")} FROM (${rows}) listed`;
 }
 
