@@ -49,7 +49,6 @@ export type SortKey = { sql: string; type: SortType; plus?: number; isAscending?
 
 // Of how many names in order a text is tried before it is looked up.
 const firstNames = 5_000;
-
 const hasName = "d.name <> ''";
 
 /**
@@ -309,12 +308,12 @@ export async function readNames(
   signal: AbortSignal,
 ): Promise<(FoundName | null)[]> {
   if (nodes.length === 0) return [];
-  const { database, statements, places, hasRecords } = source;
+  const { database, statements, hasRecords } = source;
   const sql = withRecords ? statements.namesWithRecords : statements.names;
   const [json] = await database.row(sql, [`{${times.join(",")}}`, `{${nodes.join(",")}}`], signal);
   const read = JSON.parse(json ?? "[]") as (ReadName | null)[];
   const found = read.map((one) => one && { ...one, row: storedName(one.row) });
-  const contracts = secondGeneration(places);
+  const contracts = secondGeneration(source.places);
   const inV2 = found.flatMap((one) => (one?.inV2 ? [{ one, inV2: one.inV2 }] : []));
   if (contracts === undefined || inV2.length === 0) return found;
   const records = await readV2Records(database, { contracts, hasRecords, asked: inV2 }, signal);

@@ -4,18 +4,21 @@ import type { Registry } from "prom-client";
 import type { Log } from "../../log/json-log.ts";
 import type { BlockRef } from "../../ponder/checkpoints.ts";
 import type { sharedExamples, sharedFetchedLogs } from "../../ponder/process.ts";
-import { type Database, type DatabaseSize, readSize, shared } from "../database/client.ts";
+import type { Database } from "../database/client.ts";
 import type { ConfigContext } from "../endpoints/config.ts";
 import { isBackfilled, project, type Snapshot } from "../status/snapshot.ts";
 import type { StatusSource } from "../status/status-source.ts";
 import {
   type Counts,
   chainFacts,
+  type DatabaseSize,
   expectedEnd,
   indexedBlock,
   rateOf,
   readCounts,
+  readSize,
   type Sample,
+  shared,
   type Work,
   workOfAll,
 } from "./facts.ts";
