@@ -73,6 +73,11 @@ note(`${load()}; seed ${seed}`);
 if (isChosen("ingest") && values.minutes === undefined && values.fuzz === undefined) note(measureIngests());
 if (chosen?.join() !== "ingest") {
   const world = await startWorld({ names: Number(values.names), sales: Number(values.sales) });
+  note(
+    world.processors.isDivided
+      ? "processors are shared as containers share them"
+      : "processors are shared by session",
+  );
   process.once("SIGINT", () => void world.close().finally(() => process.exit(130)));
   try {
     const table = attacks.filter(({ name }) => isChosen(name));

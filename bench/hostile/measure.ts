@@ -66,7 +66,7 @@ export async function measureAttack(world: World, attack: Attack, seed: number):
     const log = { ...world.log };
     const calls = world.hostile.calls();
     const port = isLabels ? world.labels.port : world.port;
-    const result = await runAttack(attack, { port, from: "127.0.0.1", seed });
+    const result = await runAttack(world, attack, { port, from: "127.0.0.1", seed });
     const during = await watcher.read();
     const callsDuring = world.hostile.calls() - calls;
     await sleep(afterMs);
@@ -95,11 +95,12 @@ export async function measureAttack(world: World, attack: Attack, seed: number):
 
 /** Runs an attack in its own process, which is killed when it exceeds its time. */
 export async function runAttack(
+  { processors }: World,
   attack: Attack,
   { port, from, seed }: Omit<AttackJob, "name">,
 ): Promise<AttackResult> {
   const child = fork(programs.attack);
-  // Attackers have processors of their own elsewhere: here they get what the others leave.
+  processors.put(child.pid, "attackers");
   if (child.pid !== undefined) setPriority(child.pid, 19);
   const started = performance.now();
   const timer = setTimeout(() => child.kill("SIGKILL"), attack.seconds * 1000 + graceMs);

@@ -79,7 +79,7 @@ async function attackFor(
       while (performance.now() < until) {
         const attack = random.pick(table);
         const port = attack.service === "labels" ? world.labels.port : world.port;
-        await runAttack(attack, { port, from: `127.0.1.${place + 1}`, seed: random.below(2 ** 31) });
+        await runAttack(world, attack, { port, from: `127.0.1.${place + 1}`, seed: random.below(2 ** 31) });
         runs.set(attack.name, (runs.get(attack.name) ?? 0) + 1);
       }
     }),

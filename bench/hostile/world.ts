@@ -15,6 +15,7 @@ import { pluginSets } from "../plugin-sets.ts";
 import { startBenchPostgres } from "../postgres.ts";
 import { forgedLine, startHostileNode } from "./hostile-node.ts";
 import { longLabels } from "./long-labels.ts";
+import { type Processors, shareProcessors } from "./processors.ts";
 import { type AddedRows, addRows } from "./rows.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -31,13 +32,14 @@ export type World = Awaited<ReturnType<typeof startWorld>>;
  */
 export async function startWorld(rows: AddedRows) {
   const folder = mkdtempSync(join(tmpdir(), "bench-hostile-"));
-  const postgres = await startBenchPostgres();
+  const processors = shareProcessors();
+  const postgres = await processors.startIn("database", startBenchPostgres);
   const nodes = await startNodes();
   const hostile = await startHostileNode({
     upstream: nodes.root.url,
     registry: readAddresses(folderOf("root"))["ENSv1Registry"] ?? "0x",
   });
-  const labels = await startLabels(folder);
+  const labels = await startLabels(folder, processors);
   const port = await freePort();
   const log = { bytes: 0, controls: 0, errors: 0 };
   const settings = {
@@ -47,7 +49,7 @@ export async function startWorld(rows: AddedRows) {
     DATABASE_URL: postgres.url,
     PORT: String(port),
   };
-  const indexer = createIndexer({ folder, port, settings, log });
+  const indexer = createIndexer({ folder, port, settings, log, processors });
   await indexer.start({});
   // Ponder takes the chains' events in one order of time: a stalled chain holds the others back.
   for (const node of Object.values(nodes)) node.startMining(2);
@@ -59,6 +61,7 @@ export async function startWorld(rows: AddedRows) {
     schema,
     labels,
     hostile,
+    processors,
     /** Of the indexing service since the start: bytes, lines with raw control characters, and lines of errors. */
     log,
     indexerPid: indexer.pid,
@@ -69,7 +72,7 @@ export async function startWorld(rows: AddedRows) {
       await indexer.kill();
       labels.kill();
       await postgres.halt();
-      await postgres.resume();
+      await processors.startIn("database", postgres.resume);
     },
 
     /** Restarts both services, as after an update; the index resumes where it was. */
@@ -86,6 +89,7 @@ export async function startWorld(rows: AddedRows) {
       await Promise.all(Object.values(nodes).map((node) => node.close()));
       await postgres.stop();
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+      processors.close();
     },
   };
 }
@@ -97,11 +101,13 @@ function createIndexer({
   port,
   settings,
   log,
+  processors,
 }: {
   folder: string;
   port: number;
   settings: Readonly<Record<string, string>>;
   log: Log;
+  processors: Processors;
 }) {
   let service: ServiceProcess | undefined;
   const pidOf = async () => (await childrenOf(service?.pid))[0];
@@ -114,6 +120,7 @@ function createIndexer({
         env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...settings, ...environment },
         onLine: (line) => count(log, line),
       });
+      processors.put(service.pid, "service");
       await waitUntilReady(service, port);
     },
     async stop() {
@@ -159,7 +166,7 @@ async function startNodes() {
   return { root, base: await open("base"), linea: await open("linea") };
 }
 
-async function startLabels(folder: string) {
+async function startLabels(folder: string, processors: Processors) {
   const database = join(folder, "labels.sqlite");
   const writer = createLabelDatabase(database, "subgraph");
   const chains = Object.keys(folders) as ChainName[];
@@ -174,6 +181,7 @@ async function startLabels(folder: string) {
       cwd: folder,
       env: { ...process.env },
     });
+    processors.put(service.pid, "service");
     await waitUntilReady(service, port);
     return service;
   };
