@@ -212,8 +212,10 @@ export function takeOverWhenReady(
         // Postgres: undefined table. The one with the words comes soon after the start.
         if (!isNoted && (error as { code?: unknown }).code === "42P01") continue;
         const reason = error instanceof Error ? error.message : String(error);
-        const what = isNoted ? "take over the stable name" : "note that the index can be served";
-        log("warn", `Could not ${what}, trying again: ${reason}`, {
+        const what = isNoted
+          ? "Could not take over the stable name"
+          : "Could not note that the index can be served";
+        log("warn", `${what}, trying again: ${reason}`, {
           section: seeOperations("Upgrade without downtime"),
         });
         await wait(10 * everyMs);
