@@ -50,6 +50,22 @@ test("runs so many statements at a time, and those of one client in their order"
   expect(started).toEqual(["1", "2", "3", "4"]);
 });
 
+test("what was quick lately has five times as long before it counts as slow", async () => {
+  const { run, turn, end, pass } = open();
+  await run("a", "s1");
+  expect(turn("s1")?.quickMs).toBe(200);
+  pass(100);
+  end("s1");
+  await run("a", "s2");
+  await run("b", "s3");
+  expect([turn("s2")?.quickMs, turn("s3")?.quickMs]).toEqual([1_000, 200]);
+  expect(turn("s2")?.mayGoOn()).toBe(true);
+  end("s2");
+  await run("a", "s4");
+  // Among the slow ones.
+  expect(turn("s4")?.quickMs).toBeUndefined();
+});
+
 test("serves another client next, however many statements of one wait", async () => {
   const { run, started, end } = open();
   for (let i = 0; i < 40; i++) void run("a", `a${i}`);

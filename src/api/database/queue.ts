@@ -55,15 +55,21 @@ type Client = {
 // Statements that were slow are remembered for so long, by client: what is slow with one's values may be quick with another's.
 const slowForMs = 60_000;
 const mostSlow = 2_000;
+const patience = 5;
+
+const clients = new AsyncLocalStorage<string>();
+
+/** The client whose request is worked on here, as named to `forClient`; undefined for the service's own work. */
+export const currentClient = () => clients.getStore();
 
 /**
  * The one queue for statements, in two lanes: one that has taken longer than `quickMs` goes on only on one of the places for
- * slow ones, so that quick ones wait for quick ones alone. What was slow lately begins there. Statements that no client
- * asked for (the service's own) are neither slow nor refused.
+ * slow ones, so that quick ones wait for quick ones alone. What was slow lately begins there; what was quick lately has
+ * `patience` times as long, since it may wait for a processor. Statements that no client asked for (the service's own) are
+ * neither slow nor refused.
  */
 export function createQueue(limits: QueueLimits, clock = performance.now.bind(performance)) {
   const { quickMs, slow, slowQueue } = limits;
-  const current = new AsyncLocalStorage<string>();
   const quickLane = createLane(limits);
   const slowLane = createLane({
     concurrency: Math.max(1, slow - 1),
@@ -72,6 +78,7 @@ export function createQueue(limits: QueueLimits, clock = performance.now.bind(pe
     queuePerClient: Math.ceil(slowQueue / 2),
   });
   const slowOnes = new LRUCache<string, number>({ max: mostSlow, ttl: slowForMs });
+  const quickOnes = new LRUCache<string, number>({ max: mostSlow, ttl: slowForMs });
 
   async function slowTurn(client: string, key: string, signal: AbortSignal): Promise<Turn> {
     const leave = await slowLane.turn(client, signal);
@@ -85,14 +92,14 @@ export function createQueue(limits: QueueLimits, clock = performance.now.bind(pe
 
   return {
     /** Runs a task whose statements, later ones too, count as those of the client with this name. */
-    forClient: <T>(name: string, task: () => T): T => current.run(name, task),
+    forClient: <T>(name: string, task: () => T): T => clients.run(name, task),
 
     /**
      * Waits for a turn of the statement `sql`; among the slow ones if it `wasStopped`. Throws BusyError, or the reason of
      * `signal` once aborted.
      */
     async turn(sql: string, signal: AbortSignal, wasStopped = false): Promise<Turn> {
-      const client = current.getStore();
+      const client = currentClient();
       if (client === undefined || slow === 0) {
         const end = await quickLane.turn(client, signal);
         return { quickMs: undefined, mayGoOn: () => true, end };
@@ -106,7 +113,13 @@ export function createQueue(limits: QueueLimits, clock = performance.now.bind(pe
         leave();
         return slowTurn(client, key, signal);
       }
+      const since = clock();
+      const end = () => {
+        if (clock() - since < quickMs && !slowOnes.has(key)) quickOnes.set(key, 1);
+        leave();
+      };
       const mayGoOn = () => {
+        quickOnes.delete(key);
         slowOnes.set(key, 1);
         const leaveSlow = slowLane.enter(client);
         if (leaveSlow === undefined) return false;
@@ -114,7 +127,7 @@ export function createQueue(limits: QueueLimits, clock = performance.now.bind(pe
         leave = leaveSlow;
         return true;
       };
-      return { quickMs, mayGoOn, end: () => leave() };
+      return { quickMs: quickOnes.has(key) ? quickMs * patience : quickMs, mayGoOn, end };
     },
   };
 }

@@ -227,7 +227,7 @@ async function ofAddresses(
 }
 
 // Others have their turn after each so many rows.
-const rowsOfSlice = 500;
+const rowsOfSlice = 100;
 
 function addressAnswer(
   source: Source,

@@ -142,6 +142,8 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       const refusal = refusalOf(current);
       if (refusal !== undefined && !needs.isCheckedAfterInput) return c.json(envelope.body(refusal), 503);
       const input = parseUrl(c, endpoint);
+      // Many that read the index may arrive together.
+      if (needs.index === "complete") await letOthersWork();
       const given = bodySchema && parse(bodySchema, await readJson(c, envelope), envelope);
       if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
       const call = { ...input, body: given, current, request: c.req, client: String(c.get("client") ?? "") };
@@ -204,12 +206,13 @@ const send = createSender({ patienceMs: 30_000, heldBytes: 134_217_728 });
 const longFrom = 262_144;
 
 async function toResponse(c: Context, reply: AnyReply, answers: Answers): Promise<Response> {
-  const text = "text" in reply ? reply.text : await written(reply.body);
+  const parts = "text" in reply ? [reply.text] : await written(reply.body);
   const type = answers[reply.status]?.type ?? "application/json";
   const headers = { "content-type": type, ...reply.headers };
-  if (reply.isCached) return cached(c, text, { status: reply.status, headers });
-  if (reply.status !== 200 || text.length < longFrom) return c.body(text, reply.status, headers);
-  return send(c, [text], { headers, isPacked: false });
+  if (reply.isCached) return cached(c, parts.join(""), { status: reply.status, headers });
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  if (reply.status !== 200 || length < longFrom) return c.body(parts.join(""), reply.status, headers);
+  return send(c, parts, { headers, isPacked: false });
 }
 
 function cached(
@@ -228,33 +231,34 @@ function cached(
   return c.body(text, status, { ...headers, ...caching });
 }
 
-/** A value as JSON; others have their turn while a long list is written out. */
-async function written(body: unknown): Promise<string> {
+/** A value as JSON, in parts; others have their turn while a long list is written out. */
+async function written(body: unknown): Promise<string[]> {
   if (typeof body !== "object" || body === null || !Object.values(body).some(isLong))
-    return JSON.stringify(body);
-  const members: string[] = [];
+    return [JSON.stringify(body)];
+  const parts: string[] = [];
   for (const [name, value] of Object.entries(body)) {
-    const text = isLong(value) ? await writtenList(value) : JSON.stringify(value);
-    if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
+    if (value === undefined) continue;
+    parts.push(`${parts.length === 0 ? "{" : ","}${JSON.stringify(name)}:`);
+    if (isLong(value)) await writeList(value, parts);
+    else parts.push(JSON.stringify(value));
   }
-  return `{${members.join(",")}}`;
+  parts.push("}");
+  return parts;
 }
 
 const isLong = (value: unknown): value is unknown[] => Array.isArray(value) && value.length > 100;
-const sliceLength = 262_144;
+const sliceLength = 65_536;
 
-async function writtenList(values: readonly unknown[]): Promise<string> {
-  const parts: string[] = [];
-  let length = 0;
-  for (const value of values) {
-    const part = JSON.stringify(value) ?? "null";
-    parts.push(part);
-    length += part.length;
-    if (length < sliceLength) continue;
-    length = 0;
+async function writeList(values: readonly unknown[], parts: string[]): Promise<void> {
+  let slice = "[";
+  for (const [place, value] of values.entries()) {
+    slice += `${place === 0 ? "" : ","}${JSON.stringify(value) ?? "null"}`;
+    if (slice.length < sliceLength) continue;
+    parts.push(slice);
+    slice = "";
     await letOthersWork();
   }
-  return `[${parts.join(",")}]`;
+  parts.push(`${slice}]`);
 }
 
 function tooLarge(c: Context): Response {

@@ -1,8 +1,8 @@
-import { createRequire } from "node:module";
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
 import type { Context } from "hono";
-import { acceptsGzip, compress, type Send } from "../rest/send.ts";
+import { acceptsGzip, type Send } from "../rest/send.ts";
 
-type GraphiqlPackage = typeof import("@graphql-yoga/render-graphiql");
 type Page = { text: Uint8Array; packed: Uint8Array };
 const pages = new Map<string, { day: number; page: Promise<Page> }>();
 const secondsOfDay = 86_400;
@@ -15,18 +15,21 @@ export function graphiqlOfToday(endpoint: string, hasQuery: boolean): Promise<Pa
   if (known?.day === day) return known.page;
   const page = graphiqlPage(endpoint, hasQuery, day * secondsOfDay);
   pages.set(key, { day, page });
+  page.catch(() => pages.delete(key));
   return page;
 }
 
 async function graphiqlPage(endpoint: string, hasQuery: boolean, now: number): Promise<Page> {
-  // ponder: its loader would transform the package's megabytes for a second; Node's does not.
-  const { renderGraphiQL }: GraphiqlPackage = createRequire(import.meta.url)("@graphql-yoga/render-graphiql");
   const queries = exampleQueries(now);
   // The page would take an option `query` rather than the one in its address.
   const query = hasQuery ? {} : { query: queries[0] };
-  const options = { ...query, defaultTabs: queries.map((query) => ({ query })) };
-  const text = Buffer.from(renderGraphiQL({ endpoint, title: "Subgraph", ...options }));
-  return { text, packed: await compress(text) };
+  const options = { endpoint, title: "Subgraph", ...query, defaultTabs: queries.map((query) => ({ query })) };
+  const worker = new Worker(new URL("./graphiql-page.ts", import.meta.url), {
+    workerData: options,
+    execArgv: [],
+  });
+  const [page] = (await once(worker, "message")) as [Page];
+  return page;
 }
 
 /** Sends the page, packed if the browser accepts that. */

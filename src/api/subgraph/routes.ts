@@ -112,9 +112,6 @@ function timeSql(chainId: number, end: number | undefined): string {
   return end === undefined ? headTimeSql(chainId) : `least(${headTimeSql(chainId)}, ${end})`;
 }
 
-// Longer ones are parsed one a turn: parsing takes milliseconds, and many may arrive together.
-const shortRequest = 4_096;
-
 const compressFrom = 4_096;
 
 /** The endpoint of the subgraph at `path`: POST and GET run queries, browsers get GraphiQL. */
@@ -139,7 +136,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
       if (c.req.header("Content-Type") === undefined)
         throw new RequestError("Content-Type header is required");
       const text = await readText(c, subgraph.limits.bodyBytes);
-      if (text.length > shortRequest) await letOthersWork();
+      await letOthersWork();
       const request = readBody(text);
       return respond(c, subgraph, request, { send });
     })
@@ -151,7 +148,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
         return sendPage(c, await graphiqlOfToday(path, isRun), send);
       if (url.search.length > subgraph.limits.bodyBytes)
         throw new RequestError("The query string is too long");
-      if (url.search.length > shortRequest) await letOthersWork();
+      await letOthersWork();
       const request = readParameters(url.searchParams);
       if (/^\s*mutation\b/.test(request.query)) throw new RequestError("Mutations are not supported");
       return respondToGet(c, subgraph, request, { search: url.search, send });

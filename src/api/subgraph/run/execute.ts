@@ -3,6 +3,7 @@ import { type Head, headUpTo, parseHead } from "../../../ponder/checkpoints.ts";
 import { type ColumnReader, RowTooLongError } from "../../database/client.ts";
 import type { Column } from "../../database/long-rows.ts";
 import type { Parts } from "../../rest/send.ts";
+import { letOthersWork } from "../../rest/turns.ts";
 import { danglingMark } from "../compile/compile.ts";
 import type { CompiledRequest, RootField } from "../compile/compile-request.ts";
 import type { BlockHashes } from "../request/block-constraint.ts";
@@ -54,7 +55,7 @@ export async function executeRequest(
     texts.map((field) => [field, row[places.get(field.sql) ?? 0] ?? "null"]),
   );
   for (const [field, text] of values) {
-    const dangling = findDangling(text);
+    const dangling = await findDangling(text);
     if (dangling !== undefined && !failed.has(field.group)) failed.set(field.group, dangling);
   }
   const data: (string | Uint8Array)[] = [];
@@ -123,8 +124,8 @@ async function findUnservedBlock(
   return undefined;
 }
 
-function findDangling(value: NonNullable<Column>): QueryError | undefined {
-  const text = typeof value === "string" ? value : textFromMark(value);
+async function findDangling(value: NonNullable<Column>): Promise<QueryError | undefined> {
+  const text = typeof value === "string" ? value : await textFromMark(value);
   const start = text.indexOf(danglingMark);
   if (start < 0) return undefined;
   const field = text.slice(start + 1, text.indexOf(danglingMark, start + 1));
@@ -132,10 +133,17 @@ function findDangling(value: NonNullable<Column>): QueryError | undefined {
 }
 
 // The second mark may stand in the piece after that of the first.
-function textFromMark(pieces: readonly Uint8Array[]): string {
-  const place = pieces.findIndex((piece) => piece.includes(danglingMark.charCodeAt(0)));
-  return place < 0 ? "" : Buffer.concat(pieces.slice(place, place + 2)).toString();
+async function textFromMark(pieces: readonly Uint8Array[]): Promise<string> {
+  for (const [place, piece] of pieces.entries()) {
+    if (piece.includes(danglingMark.charCodeAt(0)))
+      return Buffer.concat(pieces.slice(place, place + 2)).toString();
+    if (place % piecesOfSlice === piecesOfSlice - 1) await letOthersWork();
+  }
+  return "";
 }
+
+// Others have their turn after each so many, which are of a megabyte.
+const piecesOfSlice = 8;
 
 async function fieldValue(
   request: CompiledRequest,
