@@ -3716,7 +3716,7 @@ export interface operations {
                 address?: string;
                 /** @description `<chain id>:<address>`: its records */
                 resolver?: string;
-                /** @description The contract that emitted: a resolver, registrar or name wrapper */
+                /** @description The contract that emitted: a resolver, registrar, name wrapper or registry of ENSv2 */
                 contract_address?: string;
                 /** @description From a row of a name */
                 registration_id?: string;

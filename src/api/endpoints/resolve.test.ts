@@ -1,10 +1,6 @@
-import { createPublicClient, custom, type Hex } from "viem";
+import type { Hex } from "viem";
 import { describe, expect, test } from "vitest";
-import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
-import { namespaces } from "../../deployments/namespaces.ts";
-import { createAdmission, resolutionLimits } from "../resolution/admission.ts";
-import { defaultGatewayLimits } from "../resolution/gateway.ts";
-import { knownContracts } from "../resolution/known-contracts.ts";
+import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "./resolve.ts";
 
 const now = 1_768_400_411;
@@ -21,27 +17,14 @@ function endpoint({
   distance?: number;
   plugins?: string[];
 } = {}) {
-  const client = createPublicClient({
-    transport: custom(
-      { request: async ({ params }) => answer((params as [{ to: Hex; data: Hex }])[0]) },
-      { retryCount: 0 },
-    ),
-  });
   const { ask } = openEndpoints([resolvedRecords, resolvedPrimaryName, resolvedPrimaryNames], {
-    database: { row: async () => [] },
+    ...chainOf(answer),
     status: {
       current: () =>
         distance === undefined ? undefined : currentStatus("omnichain-following", now - distance),
     },
     plugins,
     clock: () => now * 1000,
-    ensv2: undefined,
-    resolution: {
-      known: knownContracts(namespaces.mainnet),
-      clientOf: (chainId: number) => (chainId === 1 ? client : undefined),
-      gatewayLimits: defaultGatewayLimits,
-      admit: createAdmission(resolutionLimits),
-    },
   });
   return async (path: string) => {
     const { status, body } = await ask(`/api/resolve${path}`);

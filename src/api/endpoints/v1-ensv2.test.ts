@@ -364,6 +364,28 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       }
       expect(shown.size).toBeGreaterThan(10);
       if (snapshot.block === 879) expect([migrations > 0, transfers > 0]).toEqual([true, true]);
+      // Those of one registry.
+      const [busiest = "0x", names = []] =
+        [...Map.groupBy(listed, ({ registry }) => registry ?? "0x")].sort(
+          (a, b) => b[1].length - a[1].length,
+        )[0] ?? [];
+      const emitted = new Set<string>();
+      for (let cursor: string | null | undefined = ""; typeof cursor === "string"; ) {
+        const more: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+        const { data, page } = await ask<Entry[]>(
+          `/v1/events?contract_address=${busiest}&include=raw,data&page_size=200${more}`,
+        );
+        for (const { transaction_hash, log_index, contract_address } of data) {
+          expect(contract_address).toBe(busiest);
+          emitted.add(`${transaction_hash} ${log_index}`);
+        }
+        cursor = page?.next_cursor;
+      }
+      const own = names.filter(({ labels }) => shown.has(nameOf(labels)));
+      expect(own.length).toBeGreaterThan(0);
+      for (const { labels } of own)
+        for (const log of eventsOfEntry(busiest, labels[0] ?? "0x", snapshot.block))
+          expect(emitted).toContain(log);
       // All events, and those of whom they went to.
       const { data: latest } = await ask<Entry[]>("/v1/events?type=migration&include=raw,data&page_size=200");
       for (const { name, timestamp } of latest)

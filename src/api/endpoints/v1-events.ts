@@ -1,11 +1,13 @@
 import type { z } from "zod/v4";
 import { closedQuery, lookupEnvelope, refuse } from "../lookup/contract.ts";
 import {
+  emittedByRegistriesOfV2,
   emittedByResolvers,
   literal,
   ofRegistrationSince,
   partsOfAddress,
   partsOfAll,
+  partsOfContract,
   partsOfName,
   partsOfResolver,
   registrarEvents,
@@ -56,9 +58,9 @@ const query = closedQuery({
   name: textParameter("name", 2_000).optional(),
   address: addressParameter("address").optional().meta({ description: "Who received something" }),
   resolver: resolverParameter.optional().meta({ description: "`<chain id>:<address>`: its records" }),
-  contract_address: addressParameter("contract_address")
-    .optional()
-    .meta({ description: "The contract that emitted: a resolver, registrar or name wrapper" }),
+  contract_address: addressParameter("contract_address").optional().meta({
+    description: "The contract that emitted: a resolver, registrar, name wrapper or registry of ENSv2",
+  }),
   registration_id: registrationParameter.optional().meta({ description: "From a row of a name" }),
   from_block: block("from_block"),
   to_block: block("to_block"),
@@ -164,12 +166,15 @@ function partsOf(
   if (contract === undefined || emitter === undefined) return { sql: partsOfAll(kinds, places), conditions };
   const own = kinds.filter((kind) => emitter.kinds.includes(kind));
   return {
-    sql: emitter.isResolver ? partsOfResolver(inByteOrder(bind(contract)), own) : partsOfAll(own, places),
+    sql: emitter.isOther
+      ? partsOfContract(inByteOrder(bind(contract)), own, places)
+      : partsOfAll(own, places),
     conditions,
   };
 }
 
-// Which events a contract emits, and the condition that it did. What is neither wrapper, registrar nor registry can be a resolver.
+// Which events a contract emits, and the condition that it did. What is neither wrapper, registrar nor registry
+// can be a resolver, or a registry of ENSv2.
 function emittedBy(contract: string, places: readonly Place[]) {
   const roles = places.flatMap((place) => {
     const { nameWrapper, registrar, registries } = place;
@@ -184,9 +189,10 @@ function emittedBy(contract: string, places: readonly Place[]) {
   });
   if (roles.length === 0)
     return {
-      kinds: emittedByResolvers,
-      condition: `type IN ${literal(emittedByResolvers)} AND resolver LIKE '%${contract}-%'`,
-      isResolver: true,
+      kinds: [...emittedByResolvers, ...emittedByRegistriesOfV2],
+      condition: `(type IN ${literal(emittedByResolvers)} AND resolver LIKE '%${contract}-%'
+        OR type IN ${literal(emittedByRegistriesOfV2)} AND key = '${contract}')`,
+      isOther: true,
     };
   const conditions = roles.map(
     ({ place, kinds }) => `type IN ${literal(kinds)} AND ${inPlaces([place], places)}`,
@@ -194,7 +200,7 @@ function emittedBy(contract: string, places: readonly Place[]) {
   return {
     kinds: roles.flatMap(({ kinds }) => kinds),
     condition: `(${conditions.join(" OR ")})`,
-    isResolver: false,
+    isOther: false,
   };
 }
 

@@ -71,6 +71,9 @@ const typeOfEvent: Readonly<Record<string, HistoryType>> = {
   Release: "release",
 };
 
+/** Events of registries of ENSv2. */
+export const emittedByRegistriesOfV2 = Object.keys(entryEvents);
+
 /** Whether an event is one of an entry in ENSv2. */
 export const isEntryEvent = (event: string): boolean => event in entryEvents;
 
@@ -206,6 +209,14 @@ export const partsOfResolver = (address: string, kinds: readonly string[]) =>
   kinds.flatMap((kind) =>
     kind in resolverEvents ? [ofResolver(`e.type = '${kind}' AND s.address = ${address}`)] : [],
   );
+
+/** The parts of what a contract emitted that is a resolver, or a registry of ENSv2. */
+export const partsOfContract = (address: string, kinds: readonly string[], places: readonly Place[]) => [
+  ...partsOfResolver(address, kinds),
+  ...kinds
+    .filter(isEntryEvent)
+    .flatMap((kind) => entriesWhere(places, `e.type = '${kind}' AND e.registry = ${address}`)),
+];
 
 /** The order of entries: by time, then by their place in the chain. */
 const historyOrder = [
