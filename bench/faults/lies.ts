@@ -166,7 +166,7 @@ async function outcomeOf(
   if (isThere) {
     // A height that goes back and forth would be compared at any of them.
     hush();
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await subject.settles();
     await subject.reaches(block, patienceMs);
     // What is in doubt is being asked for again.
     for (let i = 0; i < 20 && (await subject.fault()) !== undefined; i++)

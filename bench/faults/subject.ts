@@ -82,6 +82,14 @@ export async function createSubject(databases: Databases, inputs: string, name: 
       () => running().ending() === undefined,
       () => lines.filter((line) => refusedOften.test(line)).length > 0,
     ),
+    /** Waits until the index has logged nothing for three seconds: what was queued is done. At most a minute. */
+    async settles() {
+      for (let turn = 0, before = -1, quiet = 0; turn < 60 && quiet < 3; turn++) {
+        quiet = lines.length === before ? quiet + 1 : 0;
+        before = lines.length;
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
+      }
+    },
     databaseUrl: database["DATABASE_URL"] ?? "",
     running,
     lines: () => lines,
@@ -176,9 +184,12 @@ function reader(url: string, isRunning: () => boolean, isStuck: () => boolean) {
       }
       return [...counts].map(([kind, count]) => `${count} ${kind}`).join(", ");
     },
-    /** Differences from other entities. */
+    /** Differences from other entities; the error where rows that others refer to are missing. */
     async differences(expected: Entities): Promise<string[]> {
-      return compareEntities(expected, await entities()).differences;
+      return entities().then(
+        (found) => compareEntities(expected, found).differences,
+        (error: unknown) => [String(error)],
+      );
     },
   };
 }
