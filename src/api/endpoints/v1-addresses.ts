@@ -2,6 +2,7 @@ import { z } from "zod/v4";
 import { claimSql, mostCountedOfAddress, reverseNode } from "../lookup/address-sql.ts";
 import { closedQuery, cursorParameter, lookupEnvelope, pageSize, refuse } from "../lookup/contract.ts";
 import { namesHeldBy, partsOfNames, secondGeneration } from "../lookup/generations.ts";
+import { type Binder, type Branch, byName, byNumber, nameFilter, sortedByName } from "../lookup/list-sql.ts";
 import {
   choice,
   inNamespace,
@@ -14,14 +15,6 @@ import {
   notFoundAnswer,
   textParameter,
 } from "../lookup/lists.ts";
-import {
-  type Binder,
-  type Branch,
-  byName,
-  byNumber,
-  nameFilter,
-  sortedByName,
-} from "../lookup/names-query.ts";
 import type { Place } from "../lookup/places.ts";
 import { addressRow } from "../lookup/rows.ts";
 import { resolverSql } from "../lookup/stored-name.ts";

@@ -3,6 +3,7 @@ import { z } from "zod/v4";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import { closedQuery, lookupEnvelope } from "../lookup/contract.ts";
 import { namesHeldBy } from "../lookup/generations.ts";
+import { binder, byNumber, listSql } from "../lookup/list-sql.ts";
 import {
   choice,
   inNamespace,
@@ -12,7 +13,7 @@ import {
   notFoundAnswer,
   textParameter,
 } from "../lookup/lists.ts";
-import { binder, byNumber, listSql, readList } from "../lookup/names-query.ts";
+import { readList } from "../lookup/names-query.ts";
 import { type Place, timesOf } from "../lookup/places.ts";
 import { listRow, placeOfRow, type Row } from "../lookup/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";

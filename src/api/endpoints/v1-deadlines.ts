@@ -16,6 +16,7 @@ import {
   timeParameter,
 } from "../lookup/contract.ts";
 import { entriesOf, notInSecond, partsOfNames, secondGeneration } from "../lookup/generations.ts";
+import { type Binder, type Branch, binder, limitOf, listSql, type SortKey } from "../lookup/list-sql.ts";
 import {
   choice,
   inNamespace,
@@ -28,16 +29,7 @@ import {
   wordsParameter,
 } from "../lookup/lists.ts";
 import { noExpiry, opaque } from "../lookup/name-rows.ts";
-import {
-  type Binder,
-  type Branch,
-  binder,
-  type Listed,
-  limitOf,
-  listSql,
-  readList,
-  type SortKey,
-} from "../lookup/names-query.ts";
+import { type Listed, readList } from "../lookup/names-query.ts";
 import { type Place, timesOf } from "../lookup/places.ts";
 import { listRow } from "../lookup/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";

@@ -14,6 +14,7 @@ import {
   registryEvents,
   wrapperEvents,
 } from "../lookup/history.ts";
+import type { Binder } from "../lookup/list-sql.ts";
 import {
   type LookupContext,
   nameIn,
@@ -24,7 +25,6 @@ import {
   textParameter,
   unsupportedAnswer,
 } from "../lookup/lists.ts";
-import type { Binder } from "../lookup/names-query.ts";
 import type { Place } from "../lookup/places.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { addressParameter } from "../rest/values.ts";

@@ -27,6 +27,7 @@ import {
   partsOfName,
 } from "../lookup/history.ts";
 import { entryOf, entrySchema, type StoredEntry } from "../lookup/history-entries.ts";
+import { type Binder, binder, limitOf } from "../lookup/list-sql.ts";
 import {
   choice,
   type LookupContext,
@@ -36,7 +37,7 @@ import {
   textParameter,
   wordsParameter,
 } from "../lookup/lists.ts";
-import { type Binder, binder, limitOf, readNames } from "../lookup/names-query.ts";
+import { readNames } from "../lookup/names-query.ts";
 import { timesOf } from "../lookup/places.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { addressParameter } from "../rest/values.ts";

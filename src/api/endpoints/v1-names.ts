@@ -13,6 +13,15 @@ import {
   refuse,
 } from "../lookup/contract.ts";
 import {
+  type Branch,
+  binder,
+  branchesFrom,
+  byName,
+  byNumber,
+  countSql,
+  nameFilter,
+} from "../lookup/list-sql.ts";
+import {
   choice,
   inNamespace,
   type LookupContext,
@@ -24,18 +33,7 @@ import {
   notFoundAnswer,
   textParameter,
 } from "../lookup/lists.ts";
-import {
-  type Branch,
-  binder,
-  branchesFrom,
-  byName,
-  byNumber,
-  countSql,
-  type Listed,
-  nameFilter,
-  readCount,
-  readNames,
-} from "../lookup/names-query.ts";
+import { type Listed, readCount, readNames } from "../lookup/names-query.ts";
 import type { Place } from "../lookup/places.ts";
 import { timesOf } from "../lookup/places.ts";
 import { detailRow, placeOfRow, type Row, rowSchema, searchRow, subnameRow } from "../lookup/rows.ts";

@@ -12,11 +12,12 @@ const noText = 'NULL::text COLLATE "C"';
 export const indexTime = "(($1::bigint[])[1])::numeric";
 
 // Of names that both have, the row of the first counts; what is in force is joined to it.
-const ofFirst = (where = "true") => `SELECT ${columns}, ${noText} AS registry FROM domain WHERE ${where}`;
+const ofFirst = (where = "true", from = "domain", more = "") =>
+  `SELECT ${columns}, ${noText} AS registry${more} FROM ${from} WHERE ${where}`;
 // A cheap look at the way up comes before the walk: anyone can have a million names in a registry that no name leads to.
-const ofSecond = (v2: WalkContracts, where = "true") => `
-  SELECT v.id, v.name, v.label_name, v.labelhash, v.parent_id, v.owner_id, v.owner_id, ${noText}, v.resolver_id, ${noText}, v.created_at, true, v.registry
-  FROM v2_domains v ${reachedJoin("v", "m", v2, indexTime)}
+const ofSecond = (v2: WalkContracts, where = "true", from = "v2_domains", more = "") => `
+  SELECT v.id, v.name, v.label_name, v.labelhash, v.parent_id, v.owner_id, v.owner_id, ${noText}, v.resolver_id, ${noText}, v.created_at, true, v.registry${more}
+  FROM ${from} v ${reachedJoin("v", "m", v2, indexTime)}
   WHERE v.chain_id = ${v2.chainId} AND ${where} AND m.is_reached AND NOT EXISTS (SELECT FROM domain o WHERE o.id = v.id OFFSET 0)`;
 
 /** The contracts of ENSv2 on the root chain; undefined where it is not indexed. */
@@ -35,12 +36,20 @@ export function nameOfNode(places: readonly Place[], node: string): string {
   return `CROSS JOIN LATERAL (${ofFirst(`id = ${node}`)} UNION ALL ${ofSecond(v2, `v.id = ${node}`)} OFFSET 0) d`;
 }
 
-/** SQL of the same in parts, each of which an index can have in order. */
-export function partsOfNames(places: readonly Place[]): string[] {
+/** Some rows of a table, as SQL, with further columns to sort by. */
+export type SomeRows = { of: (table: string) => string; columns: readonly string[] };
+
+/** SQL of the same in parts, each of which an index can have in order; of all rows, or of some. */
+export function partsOfNames(
+  places: readonly Place[],
+  { of, columns: further }: SomeRows = { of: (table) => table, columns: [] },
+): string[] {
   const v2 = secondGeneration(places);
-  if (v2 === undefined) return ["domain d"];
-  const renamed = `SELECT * FROM (${ofSecond(v2)}) v (${columns}, registry)`;
-  return [`(${ofFirst()}) d`, `(${renamed}) d`];
+  if (v2 === undefined) return [`${of("domain")} d`];
+  const more = (alias: string) => further.map((column) => `, ${alias}${column}`).join("");
+  const first = ofFirst("true", `${of("domain")} domain`, more(""));
+  const second = ofSecond(v2, "true", of("v2_domains"), more("v."));
+  return [`(${first}) d`, `(SELECT * FROM (${second}) v (${columns}, registry${more("")})) d`];
 }
 
 /** A way to find names as rows of `domain d`: by which column of a registry they are held, and SQL of the name and node that they are sorted by. */

@@ -14,18 +14,8 @@ import {
   readName,
   refuse,
 } from "./contract.ts";
-import {
-  type Binder,
-  binder,
-  countSql,
-  type Listed,
-  type ListOptions,
-  limitOf,
-  listSql,
-  type NamesSource,
-  readCount,
-  readList,
-} from "./names-query.ts";
+import { type Binder, binder, countSql, type ListOptions, limitOf, listSql } from "./list-sql.ts";
+import { type Listed, type NamesSource, readCount, readList } from "./names-query.ts";
 import { timesOf } from "./places.ts";
 import { type Row, rowSchema } from "./rows.ts";
 

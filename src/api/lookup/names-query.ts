@@ -1,8 +1,8 @@
 import { type Database, planOnce } from "../database/client.ts";
 import { addressSql } from "./address-sql.ts";
-import type { SortType } from "./contract.ts";
-import { nameOfNode, partsOfNames, resolverFacts, secondGeneration } from "./generations.ts";
-import { nameJoins, noExpiry, opaque } from "./name-rows.ts";
+import { nameOfNode, resolverFacts, secondGeneration } from "./generations.ts";
+import { type Extra, hasName, type NamesQuery } from "./list-sql.ts";
+import { nameJoins } from "./name-rows.ts";
 import type { Place } from "./places.ts";
 import { jointText, type NameList, nameText, type StoredName, storedName } from "./stored-name.ts";
 import { readV2Records, recordsJson, type StoredRecords, type V2Resolver } from "./stored-records.ts";
@@ -17,195 +17,8 @@ export type NamesSource = {
   statements: Readonly<Record<"names" | "namesWithRecords" | "addresses", string>>;
 };
 
-/** SQL of a list: its values follow `$1`, the times of the places. */
-export type NamesQuery = { sql: string; values: string[] };
-
 /** A row and what it is sorted by, as texts: where the next page begins. */
 export type Listed = { row: StoredName; after: string[] } & { [K in keyof Extra]?: Extra[K] | undefined };
-
-type Extra = {
-  relations: ("owner" | "manager" | "resolves_to" | "former_owner")[];
-  isPrimary: boolean;
-  window: number;
-};
-
-/** Collects the values of a statement. */
-export function binder(times: readonly number[]) {
-  const values = [`{${times.join(",")}}`];
-  return {
-    values,
-    /** Adds a value; returns its place in the SQL. */
-    bind: (value: string | number) => `$${values.push(String(value))}`,
-  };
-}
-
-export type Binder = ReturnType<typeof binder>;
-
-/**
- * What rows are sorted by: SQL of a value that is never null, and its type. `plus` is added where branches are compared, so that each
- * can be read in the order of its index. `isAscending`: whatever the order of the list; only keys after the first.
- */
-export type SortKey = { sql: string; type: SortType; plus?: number; isAscending?: boolean };
-
-// Of how many names in order a text is tried before it is looked up.
-const firstNames = 5_000;
-const hasName = "d.name <> ''";
-
-/**
- * One way to find names: what to join the names from, by which condition, and by which SQL they are sorted. `isLater`: its rows are
- * read only up to the last one of the first branch, if that fills the page.
- */
-export type Branch = { from: string; where: string; order: readonly SortKey[]; isLater?: boolean };
-
-/** What a list is made of. */
-export type ListOptions = {
-  branches: readonly Branch[];
-  /** Conditions of all branches, which may use all of `nameJoins`. */
-  filters: readonly string[];
-  /** Values of the row to go on after, bound; none: from the first. */
-  after: readonly string[] | undefined;
-  isDescending: boolean;
-  limit: number;
-  /**
-   * A condition that many names or few may meet: it is tried on the first names in order, and looked up in its own index where
-   * those do not fill the page.
-   */
-  contains?: string;
-  /** SQL of further members of each row. */
-  extra?: Readonly<Partial<Record<keyof Extra, string>>>;
-};
-
-// What `nameJoins` and the tables of ENSv2 add to a row.
-const isDerived = (sql: string) => /\b[xprwsvgyk]\./.test(sql);
-
-const listed = (members: Readonly<Record<string, string>>) =>
-  `concat('{', ${Object.entries(members)
-    .map(([name, sql]) => `'"${name}":', ${sql}`)
-    .join(", ',', ")}, '}')`;
-
-/**
- * SQL of the first names of several branches together. Each branch is read in its own order and only as far as the page needs;
- * a name that several find is there once. What is derived of a name is joined to the names of the page only, unless a filter or the
- * order needs it.
- */
-export function listSql(places: readonly Place[], options: ListOptions): string {
-  const { branches, filters, after, isDescending, limit, contains, extra = {} } = options;
-  const isNeeded = branches.some(({ where, order }) =>
-    [where, ...order.map(({ sql }) => sql)].some(isDerived),
-  );
-  // Names that no registry of ENSv2 leads to are left out.
-  const needsFacts = isNeeded || filters.some(isDerived) || secondGeneration(places) !== undefined;
-  const joins = nameJoins(places);
-  const found = (keys: readonly string[]) =>
-    listed({
-      row: nameText(places),
-      after: `json_build_array(${keys.map((key) => `(${key})::text`).join(", ")})`,
-      ...Object.fromEntries(Object.entries(extra).map(([name, sql]) => [name, `to_json(${sql})`])),
-    });
-  const near: string[] = [];
-  const parts = branches.map(({ from, where, order, isLater }, at) => {
-    const beyond = after && beyondSql(order, after, isDescending);
-    const upTo = isLater && order[0] ? [upToSql(order[0], limit, isDescending)] : [];
-    const own = [where, hasName, ...(beyond ? [beyond] : []), ...upTo];
-    const keys = order.map(({ sql, plus }) => `${sql}${plus ? ` + ${plus}` : ""}`);
-    const columns = [
-      "d.id",
-      ...keys.map((key, at) => `${key} AS k${at}`),
-      ...(needsFacts ? [`${found(keys)} AS found`] : []),
-    ];
-    const select = (source: string, conditions: readonly string[], by: string, most = String(limit)) =>
-      `(SELECT ${columns.join(", ")} FROM ${source}${needsFacts ? joins : ""} WHERE ${conditions.join(" AND ")}\n${by} LIMIT ${most})`;
-    const ordered = orderSql(order, isDescending);
-    const derived = filters.map(opaque);
-    if (contains === undefined) return select(from, [...own, ...derived], ordered);
-    // The planner follows an order through a column, not through what is computed of one.
-    const sorted = order.map(({ sql }, at) => `${sql} AS o${at}`).join(", ");
-    const first = `(SELECT d.*, ${sorted} FROM ${from} WHERE ${own.join(" AND ")} ${ordered} LIMIT ${firstNames}) d`;
-    const byColumns = orderSql(order, isDescending, "d.o");
-    near.push(`near${at} AS MATERIALIZED ${select(first, [opaque(contains), ...derived], byColumns)}`);
-    const rest = `CASE WHEN (SELECT count(*) FROM near${at}) >= ${limit} THEN 0 ELSE ${limit} END`;
-    return `(SELECT * FROM near${at}) UNION ${select(from, [...own, contains, ...derived], ordered, rest)}`;
-  });
-  const [first = "", ...others] = parts;
-  if (branches.some(({ isLater }) => isLater)) near.push(`first AS MATERIALIZED ${first}`);
-  const all = near.some((one) => one.startsWith("first ")) ? ["SELECT * FROM first", ...others] : parts;
-  const [{ order: keys } = { order: [] }] = branches;
-  const order = `${orderSql(keys, isDescending, "f.k")} LIMIT ${limit}`;
-  const page = `(${all.join("\nUNION\n")}) f`;
-  const rows = needsFacts
-    ? `SELECT f.found FROM ${page} ${order}`
-    : `SELECT ${found(keys.map((_, at) => `f.k${at}`))} AS found FROM (SELECT * FROM ${page} ${order}) f ${nameOfNode(places, "f.id")}${joins} ${order}`;
-  return `${near.length > 0 ? `WITH ${near.join(",\n")} ` : ""}SELECT ${jointText("found")} FROM (${rows}) listed`;
-}
-
-// No row after the first branch's last one is shown, if that branch alone fills the page.
-function upToSql({ sql, plus = 0 }: SortKey, limit: number, isDescending: boolean): string {
-  const [extreme, none] = isDescending ? ["min", "-1"] : ["max", noExpiry];
-  return `${sql} ${isDescending ? ">=" : "<="} (SELECT CASE WHEN count(*) < ${limit} THEN ${none} ELSE ${extreme}(k0) - ${plus} END FROM first)`;
-}
-
-// By the keys themselves, or by columns that have them.
-const orderSql = (order: readonly SortKey[], isDescending: boolean, column?: string) =>
-  `ORDER BY ${order
-    .map(
-      ({ sql, isAscending }, at) =>
-        `${column === undefined ? sql : `${column}${at}`}${isDescending && !isAscending ? " DESC" : ""}`,
-    )
-    .join(", ")}`;
-
-/** How many rows are read for a page and the next one's first: one of a few numbers, so that statements have few forms. */
-export const limitOf = (size: number) => [11, 51].find((most) => most > size) ?? 201;
-
-// Rows after the given values, in a form of which the first key's index reads only those.
-function beyondSql(order: readonly SortKey[], after: readonly string[], isDescending: boolean): string {
-  const start = after.map(
-    (place, at) => `${place}::${order[at]?.type}${order[at]?.plus ? ` - ${order[at].plus}` : ""}`,
-  );
-  const [first = "", ...others] = order.map(({ sql }) => sql);
-  if (!isDescending || !order[1]?.isAscending)
-    return `(${[first, ...others].join(", ")}) ${isDescending ? "<" : ">"} (${start.join(", ")})`;
-  const ties = `(${others.join(", ")}) > (${start.slice(1).join(", ")})`;
-  return `${first} <= ${start[0]} AND (${first} < ${start[0]} OR ${ties})`;
-}
-
-/** Branches of all names under a condition, in an order. */
-export const branchesFrom = (places: readonly Place[], where: string, order: Branch["order"]): Branch[] =>
-  partsOfNames(places).map((from) => ({ from, where, order }));
-
-/** Order by name, as the indexes have it: of a long one the first 256 characters. Of the SQL of a name and its node. */
-export const sortedByName = ({ name, id }: { name: string; id: string }): readonly SortKey[] => [
-  { sql: `left(${name}, 256)`, type: "text" },
-  { sql: id, type: "text" },
-];
-
-/** Order by the name of the row. */
-export const byName = sortedByName({ name: "d.name", id: "d.id" });
-
-/** Order by a number of the row, missing ones first, then by name. */
-export const byNumber = (sql: string): readonly SortKey[] => [
-  { sql: `coalesce(${sql}, -1)`, type: "numeric" },
-  ...byName,
-];
-
-/** Condition that a name begins with a text or contains it, byte by byte; of the SQL of a name. */
-export function nameFilter(
-  { bind }: Binder,
-  text: string,
-  match: "prefix" | "contains",
-): (name?: string) => string {
-  const escaped = text.replaceAll(/[\\%_]/g, "\\$&");
-  if (match === "contains") {
-    const like = bind(`%${escaped}%`);
-    return (name = "d.name") => `${name} LIKE ${like}`;
-  }
-  const first = [...text].slice(0, 256).join("");
-  const [start, end] = [bind(first), bind(`${first}\u{10ffff}`)];
-  const like = first === text ? undefined : bind(`${escaped}%`);
-  return (name = "d.name") => {
-    const range = `left(${name}, 256) >= ${start} AND left(${name}, 256) < ${end}`;
-    return like === undefined ? range : `${range} AND ${name} LIKE ${like}`;
-  };
-}
 
 /** Runs the SQL of a list. */
 export async function readList(
@@ -223,36 +36,6 @@ export type ListedText = Omit<Listed, "row"> & { row: NameList };
 /** Rows of a list from what the statement gives, parsed. */
 export const readListed = (found: readonly ListedText[]): Listed[] =>
   found.map((one) => ({ ...one, row: storedName(one.row) }));
-
-/**
- * How many names the branches find: exact while they have at most `most` candidates before anything is derived or a text is looked for, else null. What is
- * derived is joined only where a filter reads it.
- */
-export function countSql(
-  places: readonly Place[],
-  { branches, filters: derived, contains }: Pick<ListOptions, "branches" | "filters" | "contains">,
-  most: number,
-): string {
-  const part = ({ from, where }: Branch, joins = "", more: readonly string[] = []) =>
-    `SELECT d.id FROM ${from}${joins} WHERE ${[where, hasName, ...more].join(" AND ")}`;
-  const counted = (parts: readonly string[]) =>
-    `(SELECT count(*) FROM (${parts.map((one) => `(${one} LIMIT ${most + 1})`).join(" UNION ")}) c)`;
-  // One after the other: most lists with too many have them in one branch.
-  // Without a look at the names, of which only the root has none: from an index alone.
-  const tooMany = branches.map(
-    ({ from, where }) => `WHEN EXISTS (SELECT FROM ${from} WHERE ${where} OFFSET ${most}) THEN ${most + 1}`,
-  );
-  const candidates = counted(branches.map((branch) => part(branch)));
-  const filters = [...(contains === undefined ? [] : [contains]), ...derived];
-  const joins = filters.some(isDerived) ? nameJoins(places) : "";
-  const exact =
-    filters.length === 0 ? "" : counted(branches.map((branch) => part(branch, joins, filters.map(opaque))));
-  const total =
-    exact === ""
-      ? candidates
-      : `(SELECT CASE WHEN c.n > ${most} THEN ${most + 1} ELSE ${exact} END FROM (SELECT ${candidates} AS n) c)`;
-  return `SELECT (CASE ${tooMany.join(" ")} ELSE ${total} END)::text WHERE $1::bigint[] IS NOT NULL`;
-}
 
 /** Runs the SQL of `countSql`. */
 export async function readCount(
