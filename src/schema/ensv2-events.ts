@@ -31,6 +31,7 @@ export const v2Event = indexed(
   (table) => ({
     byEntry: [table.registry, table.labelhash, table.timestamp],
     byTypeAndTime: [table.type, table.timestamp],
+    byRegistryAndType: [table.registry, table.type, table.timestamp],
     byHolder: [table.holder, table.timestamp],
   }),
 );
