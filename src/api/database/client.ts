@@ -34,6 +34,9 @@ export function planOnce(sql: string): string {
   return sql;
 }
 
+/** Whether connections to a server plan this statement once, for any values. */
+export const isPlannedOnce = (sql: string) => plannedOnce.has(sql);
+
 /** The limits of statements. */
 export type DatabaseLimits = Pick<
   SubgraphLimits,

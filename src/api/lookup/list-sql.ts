@@ -113,20 +113,25 @@ export function listSql(places: readonly Place[], options: ListOptions): string 
     const derived = filters.map(opaque);
     if (contains === undefined || fromSome === undefined) return select(from, [...own, ...derived], ordered);
     // The planner follows an order through a column, not through what is computed of one. The text is looked for in the rows of
-    // the table, before anything is joined to them.
+    // the table, before anything is joined to them; where it is looked up, no order may tempt the planner to read all names.
     const sorted = order.map(({ sql }, at) => `${sql} AS o${at}`);
-    const first = (table: string) =>
-      `(SELECT d.*, ${sorted.join(", ")} FROM ${table} d WHERE ${own.join(" AND ")} ${ordered} LIMIT ${firstNames})`;
     const byColumns = orderSql(order, isDescending, "d.o");
-    const some = fromSome({
-      of: (table) => `(SELECT * FROM ${first(table)} d WHERE ${opaque(contains)} ${byColumns} OFFSET 0)`,
-      columns: order.map((_, at) => `o${at}`),
+    const rowsOf = (table: string, conditions: readonly string[], end: string) =>
+      `(SELECT d.*, ${sorted.join(", ")} FROM ${table} d WHERE ${conditions.join(" AND ")} ${end})`;
+    const columnsOfOrder = order.map((_, at) => `o${at}`);
+    const tried = fromSome({
+      of: (table) =>
+        `(SELECT * FROM ${rowsOf(table, own, `${ordered} LIMIT ${firstNames}`)} d WHERE ${opaque(contains)} ${byColumns} OFFSET 0)`,
+      columns: columnsOfOrder,
     });
-    near.push(
-      `near${at} AS MATERIALIZED ${select(some, derived.length === 0 ? ["true"] : derived, byColumns)}`,
-    );
+    const lookedUp = fromSome({
+      of: (table) => rowsOf(table, [...own, contains], "OFFSET 0"),
+      columns: columnsOfOrder,
+    });
+    const conditions = ["true", ...derived];
+    near.push(`near${at} AS MATERIALIZED ${select(tried, conditions, byColumns)}`);
     const rest = `CASE WHEN (SELECT count(*) FROM near${at}) >= ${limit} THEN 0 ELSE ${limit} END`;
-    return `(SELECT * FROM near${at}) UNION ${select(from, [...own, contains, ...derived], ordered, rest)}`;
+    return `(SELECT * FROM near${at}) UNION ${select(lookedUp, conditions, byColumns, rest)}`;
   });
   const [first = "", ...others] = parts;
   if (branches.some(({ isLater }) => isLater)) near.push(`first AS MATERIALIZED ${first}`);
