@@ -174,8 +174,8 @@ test("a read waits for a reorganization as long as it may take, and is then told
 
   const longer = await hold("LOCK TABLE domain IN ACCESS EXCLUSIVE MODE");
   const [late, lateRow] = await Promise.all([ask(joined), as("192.0.2.9", "/domain")]);
-  expect(await late.text()).toContain("Query timed out after 2500 ms.");
-  expect([lateRow.status, lateRow.headers.get("retry-after")]).toEqual([503, "1"]);
+  for (const { status, headers } of [late, lateRow])
+    expect([status, headers.get("retry-after")]).toEqual([503, "1"]);
   await longer.release();
   expect((await as("192.0.2.9", "/domain")).status).toBe(200);
   close();

@@ -9,7 +9,7 @@ import {
   type SqlClient,
 } from "../../ponder/sql-client.ts";
 import { type Column, takeLongRows } from "./long-rows.ts";
-import { createQueue, type Turn } from "./queue.ts";
+import { BusyError, createQueue, type Turn } from "./queue.ts";
 
 /** Runs statements of one row. */
 export type Database = RowReader;
@@ -150,11 +150,11 @@ function textOf(column: Column): string | null {
 // Set once for each connection, so that they hold before a statement is parsed. The rows that are asked for are looked up by
 // index in tables that are mostly in memory: the default price of a random page makes the planner walk whole indexes in
 // the order of a sort instead. Compiling statements to machine code costs more than they take; parallel workers would take
-// the processors of other statements. A reorg locks tables for a moment: statements wait for it as long as they may take,
-// where Ponder's setting fails them after half a second.
+// the processors of other statements. A reorg locks tables for a moment: statements wait for it nearly as long as they may take,
+// where Ponder's setting fails them after half a second. What a lock holds up is not slow: its clients may try again.
 const sessionSettings = (timeoutMs: number) =>
   `SET random_page_cost = 1.1; SET jit = off; SET max_parallel_workers_per_gather = 0; SET work_mem = '64MB'; SET hash_mem_multiplier = 1;
-   SET lock_timeout = 0; SET statement_timeout = ${timeoutMs}`;
+   SET lock_timeout = ${Math.ceil(timeoutMs * 0.9)}; SET statement_timeout = ${timeoutMs}`;
 
 // Left to itself, Postgres goes on planning a statement for its values where that promises a cheaper plan, without regard to what
 // planning takes.
@@ -223,12 +223,18 @@ function createPooled(
       try {
         return await once(...statement);
       } catch (error) {
-        // Postgres: a deadlock, of a read and a reorg. The read begins again, within its time.
-        if (!(error instanceof Error && "code" in error && error.code === "40P01")) throw error;
+        const code = error instanceof Error && "code" in error ? error.code : undefined;
+        if (code === lockNotAvailable) throw new BusyError(1);
+        // Of a read and a reorg: the read begins again, within its time.
+        if (code !== deadlock) throw error;
       }
     }
   };
 }
+
+// Postgres' codes.
+const deadlock = "40P01";
+const lockNotAvailable = "55P03";
 
 const cancelAgainMs = 500;
 
