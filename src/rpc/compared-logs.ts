@@ -166,6 +166,8 @@ const mostCredit = 10;
 const creditOfRequest = 0.005;
 const mostRanges = 4_000;
 const mostServed = 50_000;
+// Of how many answers one is looked for that is asked for again: that follows within seconds.
+const mostRecent = 500;
 const mostBlocks = 100_000;
 
 /** No answers yet. */
@@ -197,11 +199,11 @@ export function remember(
   ranges.push({ query, node, turn: ++answered.turn });
   if (ranges.length > mostRanges) ranges.splice(0, mostRanges / 4);
   const range = { from, to, at, node, selection, digest: digestOfLogs(logs) };
-  served.push(range);
+  const isAskedAgain = (one: ServedRange) => one.selection === selection && one.from >= from && one.to <= to;
+  answered.doubtful = answered.doubtful.filter((one) => !isAskedAgain(one));
+  const recent = served.splice(-mostRecent);
+  served.push(...recent.filter((one) => !isAskedAgain(one)), range);
   if (served.length > mostServed) served.splice(0, mostServed / 4);
-  answered.doubtful = answered.doubtful.filter(
-    (range) => range.selection !== selection || range.from < from || range.to > to,
-  );
   let start = 0;
   for (let i = 1; i <= logs.length; i++) {
     if (i < logs.length && logs[i]?.blockNumber === logs[start]?.blockNumber) continue;

@@ -32,13 +32,13 @@ function createChain() {
   };
   const chain = { nodes, answered: createAnsweredLogs(), rechecked: new Set<typeof node>() };
   /** Takes the logs of a range as an index does. */
-  const fetchRange = async (from: number, to: number) => {
+  const fetchRange = async (from: number, to: number, by = node) => {
     state.now += 10;
     const filter = { fromBlock: toHex(from), toBlock: toHex(to) };
     const query = queryOf(filter);
     if (query === undefined) throw new Error("The filter has no bounds.");
     const logs = (await answer({ method: "eth_getLogs", params: [filter] })) as RpcLog[];
-    remember(chain.answered, { node, logs }, { filter, query }, state.now);
+    remember(chain.answered, { node: by, logs }, { filter, query }, state.now);
   };
   const inDoubt = () =>
     (doubt.mock.lastCall?.[0] as { from: number; to: number }[] | undefined)?.map(({ from, to }) => [
@@ -76,4 +76,17 @@ test("a single URL that served another chain for a moment is asked again, once i
   // Who asks for a range again has not stored what it got before.
   await fetchRange(20, 29);
   expect(chain.answered.doubtful).toEqual([]);
+});
+
+test("what another URL was asked for before a URL was found wrong is not in doubt", async () => {
+  const { node, chain, fetchRange, inDoubt } = createChain();
+  const other = newNode("other", async () => []);
+  await fetchRange(0, 9);
+  await fetchRange(10, 19);
+  await fetchRange(30, 39);
+  await fetchRange(10, 19, other);
+  await fetchRange(28, 40, other);
+  node.hasLied = true;
+  recheckSuspects(chain);
+  expect(inDoubt()).toEqual([[0, 9]]);
 });
