@@ -1,4 +1,3 @@
-import { Hono } from "hono";
 import pg from "pg";
 import { v2ChainId, v2Environment } from "../devnet/recorded-chains.ts";
 import { createDatabase } from "../src/api/database/client.ts";
@@ -6,12 +5,7 @@ import { addressNames } from "../src/api/endpoints/v1-addresses.ts";
 import { deadlineNames } from "../src/api/endpoints/v1-deadlines.ts";
 import { lookup } from "../src/api/endpoints/v1-lookup.ts";
 import { nameDetail, search, subnames } from "../src/api/endpoints/v1-names.ts";
-import { createNamesSource } from "../src/api/lookup/names-query.ts";
-import { placesOf } from "../src/api/lookup/places.ts";
-import { knownContracts } from "../src/api/resolution/known-contracts.ts";
 import { v2ContractsOf } from "../src/api/resolution/v2-names.ts";
-import { mount } from "../src/api/rest/endpoint.ts";
-import type { CurrentStatus } from "../src/api/status/status-source.ts";
 import { createSubgraph } from "../src/api/subgraph/routes.ts";
 import { subnode } from "../src/ens/ids.ts";
 import { labelhashOf } from "../src/ens/labels.ts";
@@ -30,6 +24,7 @@ import {
   wide,
   year,
 } from "./ensv2/both-generations.ts";
+import { numbers, openEndpoints } from "./lookup/service.ts";
 import { startBenchPostgres } from "./postgres.ts";
 
 // Lists of names of both generations, /subgraph and /v1, over generated names, and over names and tokens of strangers that no
@@ -55,30 +50,10 @@ const database: typeof source = {
 };
 
 const plugins = v2Environment.PLUGINS.split(",");
-const block = { number: 100, timestamp: now };
-const chain = { chainStatus: "chain-following", latestIndexedBlock: block, latestKnownBlock: block };
-const current = {
-  snapshot: {
-    omnichainSnapshot: {
-      omnichainStatus: "omnichain-following",
-      omnichainIndexingCursor: now,
-      chains: { [v2ChainId]: chain },
-    },
-  },
-} as unknown as CurrentStatus;
-const context = {
-  plugins,
-  status: { current: () => current },
-  clock: () => now * 1_000,
-  lookup: {
-    ...createNamesSource({ database, places: placesOf(config.datasources, plugins), hasRecords: true }),
-    hashOf: () => undefined,
-    known: knownContracts(config.datasources),
-  },
-};
-const app = new Hono();
-for (const one of [lookup, nameDetail, subnames, addressNames, deadlineNames, search])
-  mount(app, one, context, (_, message) => console.error(message));
+const rest = openEndpoints([lookup, nameDetail, subnames, addressNames, deadlineNames, search], {
+  ...{ database, plugins, namespace: config.datasources, chainId: v2ChainId },
+  block: { number: 100, timestamp: now },
+});
 const subgraph = createSubgraph({
   database: source,
   chainId: v2ChainId,
@@ -88,19 +63,7 @@ const subgraph = createSubgraph({
   v2: v2ContractsOf(config.datasources),
 });
 
-let seed = 1;
-const random = (below: number) => {
-  seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
-  return seed % below;
-};
-
-async function rest(path: string, body?: unknown) {
-  const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-  const response = await app.request(path, init);
-  const text = await response.text();
-  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text.slice(0, 300)}`);
-  return text;
-}
+const random = numbers();
 
 async function graph(query: string) {
   const request = {

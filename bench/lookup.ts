@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { Hono } from "hono";
 import pg from "pg";
 import { createDatabase } from "../src/api/database/client.ts";
 import { addressNames } from "../src/api/endpoints/v1-addresses.ts";
@@ -9,14 +8,10 @@ import { events } from "../src/api/endpoints/v1-events.ts";
 import { lookup } from "../src/api/endpoints/v1-lookup.ts";
 import { nameDetail, search, subnames } from "../src/api/endpoints/v1-names.ts";
 import { lookupStatus } from "../src/api/endpoints/v1-status.ts";
-import { createNamesSource } from "../src/api/lookup/names-query.ts";
-import { placesOf } from "../src/api/lookup/places.ts";
-import { knownContracts } from "../src/api/resolution/known-contracts.ts";
-import { mount } from "../src/api/rest/endpoint.ts";
-import type { CurrentStatus } from "../src/api/status/status-source.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
 import type { SqlClient } from "../src/ponder/sql-client.ts";
 import { fill, hot, labelOf, nameOf, now, ownerOf, word, year } from "./lookup/names.ts";
+import { numbers, openEndpoints } from "./lookup/service.ts";
 import { startBenchPostgres } from "./postgres.ts";
 
 // The endpoints under /v1 over generated names on Postgres, without a socket: the mix of a wallet's look-ups at a fixed rate, and
@@ -73,44 +68,14 @@ const database: typeof source = {
     return source.row(sql, values, signal);
   },
 };
-const block = { number: 24_000_000, timestamp: now };
-const chain = { chainStatus: "chain-following", latestIndexedBlock: block, latestKnownBlock: block };
-const current = {
-  snapshot: {
-    omnichainSnapshot: {
-      omnichainStatus: "omnichain-following",
-      omnichainIndexingCursor: now,
-      chains: { 1: chain },
-    },
+const ask = openEndpoints(
+  [lookup, nameDetail, subnames, addressNames, deadlineNames, search, events, lookupStatus],
+  {
+    ...{ database, plugins, namespace: namespaces.mainnet, chainId: 1 },
+    block: { number: 24_000_000, timestamp: now },
   },
-} as unknown as CurrentStatus;
-const context = {
-  plugins,
-  status: { current: () => current },
-  clock: () => now * 1_000,
-  lookup: {
-    ...createNamesSource({ database, places: placesOf(namespaces.mainnet, plugins), hasRecords: true }),
-    hashOf: () => undefined,
-    known: knownContracts(namespaces.mainnet),
-  },
-};
-const app = new Hono();
-for (const one of [lookup, nameDetail, subnames, addressNames, deadlineNames, search, events, lookupStatus])
-  mount(app, one, context, (_, message) => console.error(message));
-
-let seed = 1;
-const random = (below: number) => {
-  seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
-  return seed % below;
-};
-
-async function ask(path: string, body?: unknown) {
-  const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-  const response = await app.request(path, init);
-  const text = await response.text();
-  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text.slice(0, 300)}`);
-  return text;
-}
+);
+const random = numbers();
 
 // 70 % have one input, 20 % ten, 6 % a hundred, 2 % 250, 2 % 1,000; a quarter each of the kinds.
 function mixed() {
