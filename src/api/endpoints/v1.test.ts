@@ -28,7 +28,7 @@ const [alice, bob, carol] = [1, 2, 3].map((digit) => `0x${String(digit).repeat(4
   string,
   string,
 ];
-const [dave, eve] = [`0x${"4".repeat(40)}`, `0x${"5".repeat(40)}`];
+const [dave, eve, frank] = [`0x${"4".repeat(40)}`, `0x${"5".repeat(40)}`, `0x${"6".repeat(40)}`];
 const zero = `0x${"0".repeat(40)}`;
 const publicResolver = "0xf29100983e058b709f3d539b0c765937b804ac15";
 const now = 1_768_400_395;
@@ -176,6 +176,25 @@ beforeAll(async () => {
     key: "url",
     value: "https://ens.domains",
   });
+  // As events of empty values leave it.
+  await store("cleared.eth", { owner: frank, resolver: publicResolver });
+  const cleared = nodeOfName("cleared.eth");
+  await insert("resolver", {
+    id: `1-${publicResolver}-${cleared}`,
+    domain_id: cleared,
+    address: publicResolver,
+    addr_id: zero,
+    content_hash: "0x",
+    texts: ["url"],
+    coin_types: [60, 0],
+    change_block: 1,
+  });
+  await insert("resolver_records", {
+    id: `eip155:1:${publicResolver}/${cleared}`,
+    chain_id: 1,
+    address: publicResolver,
+    node: cleared,
+  });
   const past2 = { block_number: 100, timestamp: 1_700_000_000, transaction_id: `0x${"7".repeat(64)}` };
   const gone = nodeOfName("gone.eth");
   await insert("domain_event", {
@@ -242,7 +261,7 @@ beforeAll(async () => {
 });
 afterAll(() => client.close());
 
-function open(chain = chainOf()) {
+function open(chain = chainOf(), { hasRecords = true } = {}) {
   const plugins = ["subgraph", "basenames", "lineanames", "threedns", "protocol-acceleration"];
   const context = {
     ...chain,
@@ -253,7 +272,7 @@ function open(chain = chainOf()) {
       ...createNamesSource({
         database: createDatabase(client),
         places: placesOf(namespaces.mainnet, plugins),
-        hasRecords: true,
+        hasRecords,
       }),
       hashOf: () => undefined,
       known: knownContracts(namespaces.mainnet),
@@ -408,6 +427,46 @@ test("a name with its records", async () => {
     read_status: "ok",
   });
   expect(meta.source).toBe("indexed");
+});
+
+// ENSIP-7 and the resolver's profiles: the setters take empty bytes and empty text, and the getters return them where nothing was set.
+describe("a record of empty bytes, of empty text or of the zero address is none", () => {
+  const unset = { status: "not_found" };
+  const cases: [string, boolean, Record<string, unknown>, Record<string, unknown>][] = [
+    [
+      "where values are indexed",
+      true,
+      { addresses: { 0: null, 60: null }, texts: { url: null } },
+      { "addr:0": unset, "addr:60": unset, contenthash: unset, "text:url": unset },
+    ],
+    [
+      "where the subgraph's tables are all",
+      false,
+      { addresses: { 60: null }, texts: {} },
+      { "addr:60": unset, contenthash: unset },
+    ],
+  ];
+  test.each(cases)("%s", async (_, hasRecords, values, byKey) => {
+    const { ask } = open(chainOf(), { hasRecords });
+    const records = {
+      seen_addresses: ["0", "60"],
+      seen_texts: ["url"],
+      seen_abis: [],
+      abis: {},
+      seen_singletons: ["contenthash"],
+      contenthash: null,
+      name: null,
+      ...values,
+    };
+    const detail = (await ask("/v1/names/cleared.eth")).body as Body;
+    expect(detail.data.records).toEqual(records);
+    expect(detail.data.primary_address).toBeUndefined();
+    const init = { method: "POST", body: JSON.stringify({ inputs: [{ name: "cleared.eth" }] }) };
+    const lookedUp = (await ask("/v1/lookup", init)).body as { data: Result[] };
+    expect(lookedUp.data[0]?.record.records).toEqual(records);
+    const listed = (await ask("/v1/names/cleared.eth/records")).body as { data: { records: unknown } };
+    expect(listed.data.records).toMatchObject(byKey);
+  });
 });
 
 const namesOf = (rows: readonly { name: string }[] = []) => rows.map(({ name }) => name);

@@ -1,5 +1,6 @@
 import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
+import { bytesValue } from "../../ens/record-values.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import { addressSchema, hashSchema } from "../rest/values.ts";
 import {
@@ -231,10 +232,11 @@ function groupedRecords(records: StoredRecords | null): z.output<typeof recordsS
         ? all.map((key) => [key, heldValue(values[key])])
         : Object.entries(values).map(([key, value]) => [key, heldValue(value)]),
     );
-  const contenthash = set?.contenthash ?? hash ?? null;
+  const contenthash = set ? set.contenthash : hash && bytesValue(hash);
   const name = set?.name ?? null;
   const singletons = [
-    ...(contenthash === null ? [] : ["contenthash" as const]),
+    // The event of a cleared one leaves empty bytes.
+    ...(contenthash === null && hash === null ? [] : ["contenthash" as const]),
     ...(name === null ? [] : ["name" as const]),
   ];
   return {

@@ -14,7 +14,8 @@ export type StoredRecords = {
   seenCoins: string[] | null;
   seenTexts: string[] | null;
   addr: string | null;
-  hash: string | null;
+  /** Content hash as its event had it: `0x` of a cleared one. */
+  hash: Hex | null;
   set?: {
     contenthash: string | null;
     name: string | null;
@@ -222,13 +223,14 @@ function recordsOfId(records: readonly StoredRecord[]): StoredRecords {
   const keep = (entries: readonly (readonly [string, string | null])[]) =>
     Object.fromEntries(entries.flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
   const [coins, texts] = [ofKind("address"), ofKind("text")];
+  const hash = ofKind("contenthash")[0]?.[2] ?? null;
   return {
     seenCoins: coins.map(([, coin]) => coin),
     seenTexts: texts.map(([, key]) => textOf(key)),
     addr: null,
-    hash: null,
+    hash,
     set: {
-      contenthash: bytes(ofKind("contenthash")[0]?.[2]),
+      contenthash: bytes(hash),
       name: text(ofKind("name")[0]?.[2]),
       addresses: keep(coins.map(([, coin, value]) => [coin, bytes(value)])),
       texts: keep(texts.map(([, key, value]) => [textOf(key), text(value)])),

@@ -45,7 +45,7 @@ LEFT JOIN LATERAL (SELECT left(name, 1000) AS name, owner_id AS owner, registran
   FROM domain WHERE id = q.node) d ON true
 LEFT JOIN LATERAL (SELECT id, expiry_date::text AS expiry, registration_date::text AS since
   FROM registration WHERE domain_id = q.node LIMIT 1) r ON true
-LEFT JOIN LATERAL (SELECT id, address, addr_id AS addr, left(content_hash, 300) AS "contentHash", texts, coin_types AS "coinTypes"
+LEFT JOIN LATERAL (SELECT id, address, addr_id AS addr, nullif(left(content_hash, 300), '0x') AS "contentHash", texts, coin_types AS "coinTypes"
   FROM resolver WHERE id = d.resolver) s ON true`;
 
 const namesWhere = (column: string) =>
