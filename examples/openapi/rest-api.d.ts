@@ -412,8 +412,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What an address received
-         * @description Names that it registered, and names and roles that were transferred to it, newest first.
+         * What an address received, and its primary names
+         * @description Names that it registered, names and roles that were transferred to it, and primary names that it set or cleared, newest first.
          */
         get: operations["getV1AddressesAddressHistory"];
         put?: never;
@@ -3051,7 +3051,7 @@ export interface operations {
                         data: {
                             id: string;
                             /** @enum {string} */
-                            type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "permission" | "subregistry" | "migration" | "reservation";
+                            type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "primary_name" | "permission" | "subregistry" | "migration" | "reservation";
                             name?: string;
                             /** @description 32 bytes of hex, lower case */
                             namehash: string;
@@ -3063,7 +3063,7 @@ export interface operations {
                             transaction_hash: string | null;
                             log_index: number | null;
                             /** @enum {string} */
-                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "Release";
+                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "ReverseNameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "NameForAddrChanged" | "Release";
                             contract_address?: string | null;
                             data?: {
                                 [key: string]: unknown;
@@ -3524,7 +3524,7 @@ export interface operations {
                         data: {
                             id: string;
                             /** @enum {string} */
-                            type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "permission" | "subregistry" | "migration" | "reservation";
+                            type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "primary_name" | "permission" | "subregistry" | "migration" | "reservation";
                             name?: string;
                             /** @description 32 bytes of hex, lower case */
                             namehash: string;
@@ -3536,7 +3536,7 @@ export interface operations {
                             transaction_hash: string | null;
                             log_index: number | null;
                             /** @enum {string} */
-                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "Release";
+                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "ReverseNameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "NameForAddrChanged" | "Release";
                             contract_address?: string | null;
                             data?: {
                                 [key: string]: unknown;
@@ -3712,11 +3712,11 @@ export interface operations {
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
                 name?: string;
-                /** @description Who received something */
+                /** @description Who received something, or whose primary name changed */
                 address?: string;
                 /** @description `<chain id>:<address>`: its records */
                 resolver?: string;
-                /** @description The contract that emitted: a resolver, registrar, name wrapper or registry of ENSv2 */
+                /** @description The contract that emitted: a resolver, registrar, reverse registrar, name wrapper or registry */
                 contract_address?: string;
                 /** @description From a row of a name */
                 registration_id?: string;
@@ -3741,7 +3741,7 @@ export interface operations {
                         data: {
                             id: string;
                             /** @enum {string} */
-                            type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "permission" | "subregistry" | "migration" | "reservation";
+                            type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "primary_name" | "permission" | "subregistry" | "migration" | "reservation";
                             name?: string;
                             /** @description 32 bytes of hex, lower case */
                             namehash: string;
@@ -3753,7 +3753,7 @@ export interface operations {
                             transaction_hash: string | null;
                             log_index: number | null;
                             /** @enum {string} */
-                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "Release";
+                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "ReverseNameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "NameForAddrChanged" | "Release";
                             contract_address?: string | null;
                             data?: {
                                 [key: string]: unknown;
@@ -3801,24 +3801,6 @@ export interface operations {
             };
             /** @description A name that the index never saw, or an unknown namespace */
             404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        error: {
-                            /** @enum {string} */
-                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
-                            message: string;
-                            details: {
-                                [key: string]: unknown;
-                            };
-                        };
-                    };
-                };
-            };
-            /** @description What cannot be answered */
-            422: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,6 +1,7 @@
 import { allNames, partsOfNames } from "../../src/api/lookup/generations.ts";
-import { entriesOfKindSql, eventKinds } from "../../src/api/lookup/history.ts";
+import { entriesOfKindSql } from "../../src/api/lookup/history.ts";
 import { entryOf, type StoredEntry } from "../../src/api/lookup/history-entries.ts";
+import { eventKinds } from "../../src/api/lookup/history-kinds.ts";
 import { nameJoins, registrationId, resolverOf, tokenId } from "../../src/api/lookup/name-rows.ts";
 import type { Place } from "../../src/api/lookup/places.ts";
 import { listRow, placeOfRow } from "../../src/api/lookup/rows.ts";

@@ -91,12 +91,18 @@ describe("the old registry", () => {
   });
 
   test("counts until the new one names the node", async () => {
-    const { scope, own, domainOf } = createRegistry();
+    const { scope, own, domainOf, rows } = createRegistry();
     await own(rootNode, "eth", { isOldRegistry: true });
     await applyRegistryTransfer(scope(), { node: eth, owner: other, isOldRegistry: true });
     expect(domainOf(eth)).toMatchObject({ ownerId: other, isMigrated: false });
     await own(rootNode, "eth");
     expect(domainOf(eth)).toMatchObject({ ownerId: owner, isMigrated: true });
+    // Each event tells which of the two emitted it.
+    expect(rows(domainEvent).map(({ type, fromOldRegistry }) => [type, fromOldRegistry ?? null])).toEqual([
+      ["NewOwner", true],
+      ["Transfer", true],
+      ["NewOwner", null],
+    ]);
   });
 
   test("sets the root's resolver, but not its owner", async () => {

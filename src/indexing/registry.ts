@@ -24,6 +24,9 @@ import type { Scope } from "./scope.ts";
 /** Whether an event comes from the old registry. */
 type Origin = { isOldRegistry: boolean };
 
+// Of most events nothing is stored.
+const originOf = (isOldRegistry: boolean) => (isOldRegistry ? { fromOldRegistry: true } : {});
+
 /** Registry NewOwner: a subname was created, or its parent set another owner. */
 export async function applyNewOwner(
   scope: Scope,
@@ -57,6 +60,7 @@ export async function applyNewOwner(
     domainId: node,
     parentDomainId: parentNode,
     ownerId: owner,
+    ...originOf(isOldRegistry),
   });
 }
 
@@ -88,7 +92,12 @@ export async function applyRegistryTransfer(
   await ensureAccount(scope, owner);
   await updateExpectedDomain(scope, node, { isMigrated: !isOldRegistry, changes: { ownerId: owner } });
   if (owner === zeroAddress) await discountIfEmpty(scope, node);
-  await addDomainEvent(scope, { type: "Transfer", domainId: node, ownerId: owner });
+  await addDomainEvent(scope, {
+    type: "Transfer",
+    domainId: node,
+    ownerId: owner,
+    ...originOf(isOldRegistry),
+  });
 }
 
 /**
@@ -113,6 +122,7 @@ export async function applyNewResolver(
     type: "NewResolver",
     domainId: node,
     resolverId: link.resolverId ?? zeroAddress,
+    ...originOf(isOldRegistry),
   });
 }
 
@@ -135,5 +145,5 @@ export async function applyNewTtl(
   if (isOldRegistry && before?.isMigrated) return;
   if (before) await saveDomain(scope, before, { ttl });
   else scope.report("unknown-node", scope);
-  await addDomainEvent(scope, { type: "NewTTL", domainId: node, ttl });
+  await addDomainEvent(scope, { type: "NewTTL", domainId: node, ttl, ...originOf(isOldRegistry) });
 }

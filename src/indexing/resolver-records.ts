@@ -11,6 +11,7 @@ import {
   resolverContract,
   resolverRecord,
   resolverTextRecord,
+  reverseNameEvent,
   reverseNameRecord,
 } from "../schema/protocol-acceleration.ts";
 import type { Scope } from "./scope.ts";
@@ -150,12 +151,22 @@ export async function clearRecords(
  * a name means nothing, but unlike a missing one it hides the account's default name (ENSIP-19).
  */
 export async function setReverseName(
-  { db }: Scope,
+  scope: Scope,
   { address, coinType, name }: { address: Hex; coinType: bigint; name: string },
 ): Promise<void> {
+  const { db, chainId, blockNumber, logIndex, transactionHash } = scope;
   const key = { address, coinType };
   // No column can hold a NUL, and without it another name could be read.
   const value = name.replaceAll("\0", "\ufffd");
+  await db.insert(reverseNameEvent).values({
+    id: `${chainId}-${blockNumber}-${logIndex}`,
+    ...key,
+    name: value || null,
+    blockNumber,
+    timestamp: Number(scope.timestamp),
+    logIndex,
+    transactionHash,
+  });
   if (value === "") await db.delete(reverseNameRecord, key);
   else
     await db

@@ -1,7 +1,12 @@
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
-import { domainResolverRelation, migratedNode, reverseNameRecord } from "../schema/protocol-acceleration.ts";
+import {
+  domainResolverRelation,
+  migratedNode,
+  reverseNameEvent,
+  reverseNameRecord,
+} from "../schema/protocol-acceleration.ts";
 import { migrateSubname, setFormerRelation, setRelation, setReverseName } from "./resolver-records.ts";
 
 const registry: Hex = "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e";
@@ -22,6 +27,7 @@ function harness() {
         .map(({ address, domainId, resolver: at }) => [address, domainId, at]),
     migrated: () => store.rows(migratedNode),
     reverse: () => store.rows(reverseNameRecord),
+    reverseEvents: () => store.rows(reverseNameEvent),
   };
 }
 
@@ -54,7 +60,7 @@ test("a second owner in the newer registry does not change the resolver", async 
 });
 
 test("an account has the last name that it claimed, for each coin type", async () => {
-  const { next, reverse } = harness();
+  const { next, reverse, reverseEvents } = harness();
   const address = old;
   await setReverseName(next(), { address, coinType: 0x80000000n, name: "alice.eth" });
   await setReverseName(next(), { address, coinType: 0x8000000an, name: "al\0ice.eth" });
@@ -63,5 +69,16 @@ test("an account has the last name that it claimed, for each coin type", async (
   expect(reverse()).toEqual([
     { address, coinType: 0x80000000n, value: "alice.eth" },
     { address, coinType: 0x8000000an, value: "al\ufffdice.eth" },
+  ]);
+  const shared = { address, logIndex: 7, transactionHash: `0x${"a1".repeat(32)}` };
+  const event = (block: number, coinType: bigint, name: string | null) => {
+    const timestamp = 1_700_000_000 + block;
+    return { id: `1-${block}-7`, ...shared, blockNumber: block, timestamp, coinType, name };
+  };
+  expect(reverseEvents()).toEqual([
+    event(1, 0x80000000n, "alice.eth"),
+    event(2, 0x8000000an, "al\ufffdice.eth"),
+    event(3, 60n, "x.eth"),
+    event(4, 60n, null),
   ]);
 });

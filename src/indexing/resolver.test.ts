@@ -1,9 +1,12 @@
 import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
 import { createRulesHarness } from "../../test/support/rules-harness.ts";
-import { rootNode, zeroAddress } from "../ens/ids.ts";
+import { createScopes } from "../../test/support/scope.ts";
+import { addrReverseNode, rootNode, zeroAddress } from "../ens/ids.ts";
 import { labelhashOf } from "../ens/labels.ts";
-import { account, domain } from "../schema/subgraph.ts";
+import { account, domain, resolverEvent } from "../schema/subgraph.ts";
+import { applyNewOwner, applyNewResolver } from "./registry.ts";
+import { applyNameChanged } from "./resolver.ts";
 
 const owner: Hex = `0x${"a1".repeat(20)}`;
 const other: Hex = `0x${"b2".repeat(20)}`;
@@ -51,4 +54,31 @@ test("an address creates its account, be it the owner's, another's or zero", asy
   await addrChanged(linkedResolver, other, 4);
   await addrChanged(linkedResolver, zeroAddress, 5);
   expect(accounts()).toEqual([owner, other, zeroAddress]);
+});
+
+test("NameChanged of the resolver that an account's reverse name has sets its primary name; no other does", async () => {
+  const { next, store } = createScopes({ emitter: linkedResolver });
+  const digits = owner.slice(2);
+  const isOldRegistry = false;
+  const own = (parentNode: Hex, label: string) =>
+    applyNewOwner(next({ sender: owner }), {
+      parentNode,
+      labelhash: labelhashOf(label),
+      owner,
+      isOldRegistry,
+    });
+  await own(rootNode, "reverse");
+  await own(namehash("reverse"), "addr");
+  await own(addrReverseNode, digits);
+  const reverse = namehash(`${digits}.addr.reverse`);
+  const name = "alice.eth";
+  await applyNameChanged(next(), { node: reverse, name });
+  await applyNewResolver(next(), { node: reverse, resolver: linkedResolver, isOldRegistry });
+  await applyNameChanged(next(), { node: reverse, name });
+  await applyNameChanged(next({ emitter: formerResolver }), { node: reverse, name });
+  await applyNameChanged(next({ chainId: 8453 }), { node: reverse, name });
+  await applyNameChanged(next(), { node: namehash("addr.reverse"), name });
+  await applyNameChanged(next(), { node: reverse, name: "" });
+  const found = store.rows(resolverEvent).map(({ primaryNameOf }) => primaryNameOf ?? null);
+  expect(found).toEqual([null, owner, null, null, null, owner]);
 });

@@ -1,8 +1,9 @@
 import type { Hex } from "viem";
 import type { DnsTextRecord } from "../ens/dns-records.ts";
+import { addrReverseNode } from "../ens/ids.ts";
 import { storedList } from "../ponder/store.ts";
 import { resolver } from "../schema/subgraph.ts";
-import { type DomainRow, updateDomainIfStored } from "./domains.ts";
+import { type DomainRow, findDomain, updateDomainIfStored } from "./domains.ts";
 import { addResolverEvent, ensureAccount, isOwnedBy } from "./events.ts";
 import type { Scope } from "./scope.ts";
 
@@ -70,14 +71,27 @@ export async function applyContenthashChanged(
   await addResolverEvent(scope, { type: "ContenthashChanged", resolverId: id, hash });
 }
 
-/** NameChanged: the reverse record. subgraph: a name with a NUL is ignored. */
+/** NameChanged: the record `name`, of reverse names the primary name. subgraph: a name with a NUL is ignored. */
 export async function applyNameChanged(
   scope: Scope,
   { node, name }: { node: Hex; name: string },
 ): Promise<void> {
   if (name.includes("\0")) return;
   const id = await saveResolver(scope, node, {});
-  await addResolverEvent(scope, { type: "NameChanged", resolverId: id, name });
+  const account = await accountOf(scope, { node, resolverId: id });
+  const primary = account === undefined ? {} : { primaryNameOf: account };
+  await addResolverEvent(scope, { type: "NameChanged", resolverId: id, name, ...primary });
+}
+
+// The account of a reverse name (ENSIP-3) whose resolver it is; undefined also where nobody knows the label.
+async function accountOf(
+  scope: Scope,
+  { node, resolverId }: { node: Hex; resolverId: string },
+): Promise<Hex | undefined> {
+  if (scope.chainId !== scope.rootChainId) return undefined;
+  const reverse = await findDomain(scope, node);
+  if (reverse?.parentId !== addrReverseNode || reverse.resolverId !== resolverId) return undefined;
+  return /^[0-9a-f]{40}$/.test(reverse.labelName ?? "") ? `0x${reverse.labelName}` : undefined;
 }
 
 /** ABIChanged, as the entity AbiChanged. */

@@ -16,6 +16,23 @@ export const reverseNameRecord = indexed(
   (table) => ({ byLength: [lengthOf(table.value), prefixOf(table.value)] }),
 );
 
+/** An account named itself on a reverse registrar, or took its name back; rows are written once. Id: chain, block, log. */
+export const reverseNameEvent = indexed(
+  onchainTable("reverse_name_events", (t) => ({
+    id: text(t).primaryKey(),
+    address: hex(t).notNull(),
+    coinType: t.bigint().notNull(),
+    /** Null if it was cleared. */
+    name: text(t),
+    blockNumber: t.integer().notNull(),
+    /** Of the block, in Unix seconds. */
+    timestamp: t.integer().notNull(),
+    logIndex: t.integer().notNull(),
+    transactionHash: hex(t).notNull(),
+  })),
+  (table) => ({ byAddress: [table.address, table.timestamp], byTime: [table.timestamp] }),
+);
+
 /**
  * Resolver that a registry has for a node; the row is deleted when the resolver is set to zero. `address` is the
  * registry: both registries of the root chain write under the newer one's.

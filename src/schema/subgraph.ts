@@ -167,6 +167,8 @@ export const domainEvent = indexed(
     name: text(t),
     fuses: t.integer(),
     expiryDate: t.bigint(),
+    /** True if the older of two registries emitted it, else null. */
+    fromOldRegistry: t.boolean(),
   })),
   (table) => ({
     byDomain: [table.domainId, table.id],
@@ -178,6 +180,7 @@ export const domainEvent = indexed(
     byOwner: [table.ownerId, table.timestamp],
     // Whether a name was ever wrapped.
     byWrapping: { on: [table.domainId], where: "type = 'NameWrapped'" },
+    byOldRegistry: { on: [table.type, table.timestamp], where: "from_old_registry" },
   }),
 );
 
@@ -236,6 +239,8 @@ export const resolverEvent = indexed(
     target: hex(t),
     isAuthorized: t.boolean(),
     version: t.bigint(),
+    /** NameChanged: the account that has the name as its primary name from then on, if it sets one. */
+    primaryNameOf: hex(t),
   })),
   (table) => ({
     byResolver: [table.resolverId, table.id],
@@ -245,5 +250,8 @@ export const resolverEvent = indexed(
     byBlock: [table.blockNumber, table.id],
     byAddr: [table.addrId],
     byName: [prefixOf(table.name)],
+    byAccount: { on: [table.primaryNameOf, table.timestamp], where: "primary_name_of IS NOT NULL" },
+    byPrimaryName: { on: [table.timestamp], where: "primary_name_of IS NOT NULL" },
+    byOtherName: { on: [table.timestamp], where: "type = 'NameChanged' AND primary_name_of IS NULL" },
   }),
 );

@@ -146,7 +146,10 @@ function entitiesOf({ rows }: ReturnType<typeof createMemoryStore>): Record<stri
 }
 
 // Ours; events keep the time and place that histories sort by.
-const notOriginal = new Set(["id", "type", "changeBlock", "timestamp", "logIndex"]);
+const notOriginal = new Set([
+  ...["id", "type", "changeBlock", "timestamp", "logIndex"],
+  ...["fromOldRegistry", "primaryNameOf"],
+]);
 
 // Relations lose their `Id`, big numbers are decimal strings; unset fields and those the original lacks are left out.
 function entityOf(type: string, row: Entity): Entity {

@@ -1,19 +1,23 @@
 import type { z } from "zod/v4";
 import { closedQuery, lookupEnvelope, refuse } from "../lookup/contract.ts";
 import {
-  emittedByRegistriesOfV2,
-  emittedByResolvers,
   literal,
   ofRegistrationSince,
   partsOfAddress,
   partsOfAll,
   partsOfContract,
   partsOfName,
+  partsOfRegistry,
   partsOfResolver,
+} from "../lookup/history.ts";
+import {
+  emittedByRegistriesOfV2,
+  emittedByResolvers,
   registrarEvents,
   registryEvents,
+  reverseRegistrarEvent,
   wrapperEvents,
-} from "../lookup/history.ts";
+} from "../lookup/history-kinds.ts";
 import type { Binder } from "../lookup/list-sql.ts";
 import {
   type LookupContext,
@@ -23,7 +27,6 @@ import {
   notFoundAnswer,
   placesIn,
   textParameter,
-  unsupportedAnswer,
 } from "../lookup/lists.ts";
 import type { Place } from "../lookup/places.ts";
 import { endpoint } from "../rest/endpoint.ts";
@@ -56,10 +59,13 @@ const query = closedQuery({
   ...historyParameters,
   namespace: namespaceParameter,
   name: textParameter("name", 2_000).optional(),
-  address: addressParameter("address").optional().meta({ description: "Who received something" }),
+  address: addressParameter("address")
+    .optional()
+    .meta({ description: "Who received something, or whose primary name changed" }),
   resolver: resolverParameter.optional().meta({ description: "`<chain id>:<address>`: its records" }),
   contract_address: addressParameter("contract_address").optional().meta({
-    description: "The contract that emitted: a resolver, registrar, name wrapper or registry of ENSv2",
+    description:
+      "The contract that emitted: a resolver, registrar, reverse registrar, name wrapper or registry",
   }),
   registration_id: registrationParameter.optional().meta({ description: "From a row of a name" }),
   from_block: block("from_block"),
@@ -78,7 +84,7 @@ export const events = endpoint({
   envelope: lookupEnvelope,
   query,
   needs: needsNames,
-  answers: { 200: historyAnswer, 404: notFoundAnswer, 422: unsupportedAnswer },
+  answers: { 200: historyAnswer, 404: notFoundAnswer },
   handle: (context: LookupContext) => (call) => {
     const { namespace, name, address, resolver, registration_id, from_block, to_block, type } = call.query;
     const { places } = context.lookup;
@@ -115,6 +121,9 @@ export const events = endpoint({
           conditions: [
             ...parts.conditions,
             ...(namespace === undefined ? [] : [inPlaces(within, places)]),
+            ...((from_block ?? to_block) !== undefined && chains.size === 1
+              ? [...chains].map((chain) => onChain(chain, places))
+              : []),
             ...(from_block === undefined ? [] : [`block_number >= ${statement.bind(from_block)}::int`]),
             ...(to_block === undefined ? [] : [`block_number <= ${statement.bind(to_block)}::int`]),
           ],
@@ -165,26 +174,29 @@ function partsOf(
   if (holder !== undefined) return { sql: partsOfAddress(holder, places), conditions };
   if (contract === undefined || emitter === undefined) return { sql: partsOfAll(kinds, places), conditions };
   const own = kinds.filter((kind) => emitter.kinds.includes(kind));
-  return {
-    sql: emitter.isOther
-      ? partsOfContract(inByteOrder(bind(contract)), own, places)
-      : partsOfAll(own, places),
-    conditions,
-  };
+  const sql = emitter.isOther
+    ? partsOfContract(inByteOrder(bind(contract)), own, places)
+    : emitter.isOld === undefined
+      ? partsOfAll(own, places)
+      : partsOfRegistry(emitter.isOld, own);
+  return { sql, conditions };
 }
+
+type Emitter = { kinds: readonly string[]; where: string; isOld?: boolean };
 
 // Which events a contract emits, and the condition that it did. What is neither wrapper, registrar nor registry
 // can be a resolver, or a registry of ENSv2.
 function emittedBy(contract: string, places: readonly Place[]) {
-  const roles = places.flatMap((place) => {
-    const { nameWrapper, registrar, registries } = place;
-    if (nameWrapper === contract) return [{ place, kinds: wrapperEvents }];
-    if (registrar === contract) return [{ place, kinds: registrarEvents }];
-    if (!registries.some((one) => one === contract)) return [];
-    if (registries.length === 1) return [{ place, kinds: registryEvents }];
-    return refuse(
-      "unsupported",
-      "Of several registries of a chain it is not stored which one emitted: give type or namespace instead",
+  const roles = places.flatMap((place): Emitter[] => {
+    const { nameWrapper, registrar, registry, oldRegistry, reverseRegistrars } = place;
+    const isHere = inPlaces([place], places);
+    if (nameWrapper === contract) return [{ kinds: wrapperEvents, where: isHere }];
+    if (registrar === contract) return [{ kinds: registrarEvents, where: isHere }];
+    if (registry === contract)
+      return [{ kinds: registryEvents, where: `${isHere} AND old IS NOT TRUE`, isOld: false }];
+    if (oldRegistry === contract) return [{ kinds: registryEvents, where: "old", isOld: true }];
+    return [...reverseRegistrars].flatMap(([chain, address]) =>
+      address === contract ? [{ kinds: [reverseRegistrarEvent], where: onChain(chain, places) }] : [],
     );
   });
   if (roles.length === 0)
@@ -193,14 +205,14 @@ function emittedBy(contract: string, places: readonly Place[]) {
       condition: `(type IN ${literal(emittedByResolvers)} AND resolver LIKE '%${contract}-%'
         OR type IN ${literal(emittedByRegistriesOfV2)} AND key = '${contract}')`,
       isOther: true,
+      isOld: undefined,
     };
-  const conditions = roles.map(
-    ({ place, kinds }) => `type IN ${literal(kinds)} AND ${inPlaces([place], places)}`,
-  );
+  const conditions = roles.map(({ kinds, where }) => `type IN ${literal(kinds)} AND ${where}`);
   return {
     kinds: roles.flatMap(({ kinds }) => kinds),
     condition: `(${conditions.join(" OR ")})`,
     isOther: false,
+    isOld: roles.length === 1 ? roles[0]?.isOld : undefined,
   };
 }
 
@@ -217,16 +229,24 @@ function ofRegistration(
   return [onChain(chainId, places), during];
 }
 
-// Ids begin with their chain where several chains are indexed; a release's after a word.
+// Ids begin with their chain where several chains are indexed, a release's after a word; those of reverse registrars always do.
 function onChain(chainId: number, places: readonly Place[]): string {
-  if (!places.some((place) => place.chainId === chainId)) return "false";
-  return new Set(places.map((place) => place.chainId)).size === 1
-    ? "true"
-    : `(id LIKE '${chainId}-%' OR id LIKE 'release-${chainId}-%')`;
+  const chains = new Set(places.map((place) => place.chainId));
+  const isReverse = `type = '${reverseRegistrarEvent}'`;
+  const begins = `id LIKE '${chainId}-%'`;
+  if (!chains.has(chainId)) return `(${isReverse} AND ${begins})`;
+  return chains.size === 1
+    ? `(NOT ${isReverse} OR ${begins})`
+    : `(${begins} OR id LIKE 'release-${chainId}-%')`;
 }
 
-// Two namespaces of one chain are told apart by their names.
+// Two namespaces of one chain are told apart by their names. Reverse registrars belong to the one that leases on their chain, else to ENS.
 function inPlaces(within: readonly Place[], places: readonly Place[]): string {
+  const isReverse = `type = '${reverseRegistrarEvent}'`;
+  const leasing = (some: readonly Place[]) =>
+    some.flatMap(({ suffix, chainId }) => (suffix === undefined ? [] : [`id LIKE '${chainId}-%'`]));
+  const others = ["false", ...leasing(places)].join(" OR ");
+  const reverse = [...leasing(within), ...(within.some(({ isRoot }) => isRoot) ? [`NOT (${others})`] : [])];
   const conditions = within.map((place) => {
     const others = places.filter((other) => other !== place && other.chainId === place.chainId);
     const named = (suffix: string | undefined) =>
@@ -238,5 +258,5 @@ function inPlaces(within: readonly Place[], places: readonly Place[]): string {
         : [];
     return `(${[onChain(place.chainId, places), ...own, ...apart].join(" AND ")})`;
   });
-  return `(${conditions.join(" OR ")})`;
+  return `(NOT ${isReverse} AND (${conditions.join(" OR ")}) OR ${isReverse} AND (${["false", ...reverse].join(" OR ")}))`;
 }

@@ -15,18 +15,16 @@ import {
   timeParameter,
 } from "../lookup/contract.ts";
 import {
-  entryType,
-  eventKinds,
   type HistoryQuery,
   historyCountSql,
   historyOrderTypes,
   historySql,
-  historyTypes,
   ofRecord,
   partsOfAddress,
   partsOfName,
 } from "../lookup/history.ts";
 import { entryOf, entrySchema, type StoredEntry } from "../lookup/history-entries.ts";
+import { entryType, eventKinds, historyTypes } from "../lookup/history-kinds.ts";
 import { type Binder, binder, limitOf } from "../lookup/list-sql.ts";
 import {
   choice,
@@ -187,8 +185,9 @@ export const nameHistory = endpoint({
 export const addressHistory = endpoint({
   path: "/v1/addresses/{address}/history",
   tag: "Lookup",
-  summary: "What an address received",
-  description: "Names that it registered, and names and roles that were transferred to it, newest first.",
+  summary: "What an address received, and its primary names",
+  description:
+    "Names that it registered, names and roles that were transferred to it, and primary names that it set or cleared, newest first.",
   envelope: lookupEnvelope,
   params: z.object({ address: addressParameter("address") }),
   query,

@@ -987,7 +987,6 @@ describe("what happened to all names", () => {
     ["?type=release", 400, /^type=release needs name/],
     ["?kind=Sale", 400, /^kind must be some of/],
     ["?record_key=dns:a", 400, /^record_key must be/],
-    ["?contract_address=0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e", 422, /^Of several registries/],
     ["?from_timestamp=yesterday", 400, /^from_timestamp must be Unix seconds or/],
     ["?from_timestamp=2026-02-30T00:00:00Z", 400, /^from_timestamp must be/],
     ["?from_block=1", 400, /^from_block and to_block need a namespace/],
@@ -1004,6 +1003,158 @@ describe("what happened to all names", () => {
   test.each(faults)("%s is refused", async (query, status, message) => {
     const found = await get(`/v1/events${query}`);
     expect([found.status, found.error.message]).toEqual([status, expect.stringMatching(message)]);
+  });
+});
+
+describe("what changed the primary name of an account, and which registry emitted", () => {
+  const reverseNode = nodeOfName(`${dave.slice(2)}.addr.reverse`);
+  const time = 1_600_000_000;
+  const linked = `1-${publicResolver}-${reverseNode}`;
+  // Mainnet's: the resolver, the two registries, the reverse registrars of the default and of layer-two chains.
+  const contractOf = {
+    registry: "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e",
+    oldRegistry: "0x314159265dd8dbb310642f98f50c066173c1259b",
+    defaults: "0x283f227c4bd38ece252c4ae7ece650b0e913f1f9",
+    others: "0x0000000000d8e504002cc26e3ec46d81971c1664",
+  };
+  const at = (block: number, log: number) => ({
+    block_number: block,
+    timestamp: time + block,
+    log_index: log,
+  });
+  const transaction = `0x${"8".repeat(64)}`;
+
+  beforeAll(async () => {
+    await insert("resolver", {
+      id: linked,
+      domain_id: reverseNode,
+      address: publicResolver,
+      change_block: 1,
+    });
+    const named = { type: "NameChanged", resolver_id: linked, transaction_id: transaction };
+    await insert("resolver_event", {
+      id: "1-10-1",
+      ...named,
+      ...at(10, 1),
+      name: "plain.eth",
+      primary_name_of: dave,
+    });
+    await insert("resolver_event", { id: "1-14-1", ...named, ...at(14, 1), name: "", primary_name_of: dave });
+    // The record of a name that is nobody's reverse name.
+    const other = `1-${publicResolver}-${nodeOfName("records.eth")}`;
+    await insert("resolver_event", {
+      id: "1-15-1",
+      ...named,
+      ...at(15, 1),
+      resolver_id: other,
+      name: "x.eth",
+    });
+    const onReverse = (id: string, coin: number, block: number, name: string | null) =>
+      insert("reverse_name_events", {
+        id,
+        address: dave,
+        coin_type: coin,
+        name,
+        transaction_hash: transaction,
+        ...at(block, 2),
+      });
+    await onReverse("1-11-2", 2_147_483_648, 11, "pl.eth");
+    await onReverse("8453-12-2", 2_147_492_101, 12, "dave.base.eth");
+    await onReverse("10-13-2", 2_147_483_658, 13, null);
+    const owned = { type: "NewOwner", domain_id: nodeOfName("old.eth"), transaction_id: transaction };
+    await insert("domain_event", {
+      id: "1-16-0",
+      ...owned,
+      ...at(16, 0),
+      owner_id: frank,
+      from_old_registry: true,
+    });
+    await insert("domain_event", { id: "1-17-0", ...owned, ...at(17, 0), owner_id: frank });
+  });
+
+  type Entry = Record<
+    "type" | "kind" | "namespace" | "name" | "namehash" | "contract_address" | "id",
+    string
+  > & {
+    chain_id: number;
+    data: Record<string, unknown>;
+  };
+  const entries = async (path: string) =>
+    (await get(`${path}${path.includes("?") ? "&" : "?"}include=data,raw`)).data as unknown as Entry[];
+  const blocks = async (query: string) =>
+    (await entries(`/v1/events?to_timestamp=${time + 100}&order=asc&${query}`)).map(
+      (entry) => (entry as unknown as { block_number: number }).block_number,
+    );
+
+  test("the history of an address has each, by coin type, with its reverse name", async () => {
+    const found = await entries(`/v1/addresses/${dave}/history?order=asc`);
+    const digits = dave.slice(2);
+    const set = (coin: number, name: string) => ({ coin_type: coin, name, name_status: "set" });
+    const cleared = (coin: number) => ({ coin_type: coin, name_status: "cleared" });
+    const expected: [string, number, string, string, object][] = [
+      ["addr", 1, "ens", publicResolver, set(60, "plain.eth")],
+      ["default", 1, "ens", contractOf.defaults, set(2_147_483_648, "pl.eth")],
+      // ENSIP-11 and ENSIP-19: the coin type of a chain is its id with the highest of 32 bits set.
+      ["80002105", 8453, "basenames", contractOf.others, set(2_147_492_101, "dave.base.eth")],
+      ["8000000a", 10, "ens", contractOf.others, cleared(2_147_483_658)],
+      ["addr", 1, "ens", publicResolver, cleared(60)],
+    ];
+    expect(
+      found.map(({ type, name, namehash, chain_id, namespace, contract_address, data }) => {
+        const { event: _, address, resolver: __, ...rest } = data;
+        return [type, name, namehash, address, chain_id, namespace, contract_address, rest];
+      }),
+    ).toEqual(
+      expected.map(([parent, chain, namespace, contract, data]) => {
+        const name = `${digits}.${parent}.reverse`;
+        return ["primary_name", name, nodeOfName(name), dave, chain, namespace, contract, data];
+      }),
+    );
+    expect(found.map(({ kind }) => kind)).toEqual([
+      "ReverseNameChanged",
+      "NameForAddrChanged",
+      "NameForAddrChanged",
+      "NameForAddrChanged",
+      "ReverseNameChanged",
+    ]);
+    // An event is one entry, the same in every list.
+    const ofName = await entries(`/v1/names/${digits}.addr.reverse/history`);
+    expect(ofName.map(({ type, id }) => [type, id])).toEqual([
+      ["primary_name", found[4]?.id],
+      ["primary_name", found[0]?.id],
+    ]);
+    const all = await entries("/v1/events?type=primary_name&order=asc");
+    expect(all).toEqual(found);
+  });
+
+  const cases: [string, number[]][] = [
+    ["type=primary_name", [10, 11, 12, 13, 14]],
+    ["type=record", [15]],
+    ["record_key=name", [10, 14, 15]],
+    ["kind=NameForAddrChanged", [11, 12, 13]],
+    [`address=${dave}&kind=ReverseNameChanged`, [10, 14]],
+    [`resolver=1:${publicResolver}&kind=NameChanged,ReverseNameChanged`, [10, 14, 15]],
+    // Chains without names of their own count as ENS's.
+    ["type=primary_name&namespace=ens", [10, 11, 13, 14]],
+    ["type=primary_name&namespace=basenames", [12]],
+    ["type=primary_name&namespace=threedns", []],
+    ["type=primary_name&namespace=ens&from_block=11&to_block=14", [11, 14]],
+    [`contract_address=${contractOf.defaults}`, [11]],
+    [`contract_address=${contractOf.others}`, [12, 13]],
+    [`contract_address=${publicResolver}`, [10, 14, 15]],
+    [`contract_address=${contractOf.oldRegistry}`, [16]],
+    [`contract_address=${contractOf.registry}`, [17]],
+    [`contract_address=${contractOf.registry}&name=old.eth`, [17]],
+    ["type=authority", [16, 17]],
+  ];
+  test.each(cases)("%s", async (query, expected) => {
+    expect(await blocks(query)).toEqual(expected);
+  });
+
+  test("an entry names the registry that emitted it", async () => {
+    const { oldRegistry, registry } = contractOf;
+    const found = await entries("/v1/names/old.eth/history?order=asc");
+    expect(found.map(({ contract_address }) => contract_address)).toEqual([oldRegistry, registry]);
   });
 });
 

@@ -1,5 +1,8 @@
 import { createHash } from "node:crypto";
+import type { Hex } from "viem";
 import { z } from "zod/v4";
+import { nodeOfName } from "../../ens/names.ts";
+import { reverseName } from "../../ens/reverse-names.ts";
 import { addressSchema, hashSchema } from "../rest/values.ts";
 import {
   entryType,
@@ -9,13 +12,17 @@ import {
   isEntryEvent,
   registrarEvents,
   registryEvents,
+  reverseRegistrarEvent,
   wrapperEvents,
-} from "./history.ts";
+} from "./history-kinds.ts";
 import type { Place } from "./places.ts";
 
 // Entries of histories as responses have them.
 
-/** An entry as the statement gives it. `since`: the start of the registration that it belongs to. */
+/**
+ * An entry as the statement gives it. `since`: the start of the registration that it belongs to; `old`: whether the older of two registries
+ * emitted it; without `node` one of a reverse registrar.
+ */
 export type StoredEntry = {
   id: string;
   type: string;
@@ -23,7 +30,7 @@ export type StoredEntry = {
   block: number | null;
   log: number | null;
   transaction: string | null;
-  node: string;
+  node: string | null;
   name: string | null;
   holder: string | null;
   resolver: string | null;
@@ -32,6 +39,7 @@ export type StoredEntry = {
   fuses: number | null;
   expiry: string | null;
   coin: string | null;
+  old: boolean | null;
   since: number | null;
   after: string[];
 };
@@ -64,54 +72,68 @@ export function entryOf(
 ): z.output<typeof entrySchema> {
   const type = entryType(entry.type);
   const place = placeOfEntry(entry, places);
+  const { name, node } = subjectOf(entry);
   return {
     id: createHash("sha256").update(`${entry.type}:${entry.id}`).digest("hex"),
     type,
-    ...(entry.name ? { name: entry.name } : {}),
-    namehash: entry.node as z.output<typeof hashSchema>,
+    ...(name ? { name } : {}),
+    namehash: node as z.output<typeof hashSchema>,
     namespace: place.namespace,
     chain_id: place.chainId,
-    registration_id: registrationOf(entry, place),
+    registration_id: registrationOf(entry, place.chainId),
     block_number: entry.block,
     timestamp: entry.timestamp === null ? null : String(entry.timestamp),
     transaction_hash: entry.transaction,
     log_index: entry.log,
     ...(hasKind ? { kind: entry.type } : {}),
-    ...(hasData ? { contract_address: contractOf(entry, place), data: dataOf(type, entry) } : {}),
+    ...(hasData
+      ? {
+          contract_address: (place.contract ?? null) as z.output<typeof addressSchema> | null,
+          data: dataOf(type, entry),
+        }
+      : {}),
   };
 }
 
+// Names of reverse registrars follow from the account.
+function subjectOf({ node, name, holder, coin }: StoredEntry) {
+  if (node !== null || holder === null || coin === null) return { node, name };
+  const reverse = reverseName({ address: holder as Hex, coinType: BigInt(coin) });
+  return { node: nodeOfName(reverse), name: reverse };
+}
+
 // An id begins with its chain, except in subgraph mode, which has the root chain alone.
-function placeOfEntry({ id, block, name }: StoredEntry, places: readonly Place[]) {
+function placeOfEntry(entry: StoredEntry, places: readonly Place[]) {
+  const { id, type, block, name } = entry;
   const parts = id.replace("release-", "").split("-");
   const isPrefixed = block === null ? parts.length > 2 : parts[1] === String(block);
   const chainId = isPrefixed ? Number(parts[0]) : (places[0]?.chainId ?? 0);
   const onChain = places.filter((place) => place.chainId === chainId);
+  if (type === reverseRegistrarEvent) {
+    const namespace = onChain.find(({ suffix }) => suffix !== undefined)?.namespace ?? "ens";
+    return { chainId, namespace, contract: places[0]?.reverseRegistrars.get(chainId) };
+  }
   const found =
     onChain.find(({ suffix }) => suffix !== undefined && name?.endsWith(suffix)) ??
     onChain.find(({ suffix }) => suffix === undefined) ??
     onChain[0];
-  const { namespace = "ens", nameWrapper, registrar, registries = [] } = found ?? {};
-  return { chainId, namespace, nameWrapper, registrar, registries };
+  return { chainId, namespace: found?.namespace ?? "ens", contract: found && contractOf(entry, found) };
 }
 
-type EntryPlace = ReturnType<typeof placeOfEntry>;
-
-function registrationOf({ type, node, since }: StoredEntry, { chainId }: EntryPlace): string | null {
+function registrationOf({ type, node, since }: StoredEntry, chainId: number): string | null {
   if (since !== null) return `${chainId}-${node}-${since}`;
   return wrapperEvents.includes(type) ? `${chainId}-${node}-wrapper` : null;
 }
 
-// Of several registries of the first generation it is not stored which one emitted an event.
 function contractOf(
-  { type, resolver, key }: StoredEntry,
-  { nameWrapper, registrar, registries }: EntryPlace,
+  { type, resolver, key, old }: StoredEntry,
+  { nameWrapper, registrar, registry, oldRegistry }: Place,
 ) {
-  if (isEntryEvent(type)) return key as z.output<typeof addressSchema>;
-  if (wrapperEvents.includes(type)) return nameWrapper ?? null;
-  if (registrarEvents.includes(type)) return registrar ?? null;
-  if (registryEvents.includes(type)) return registries.length === 1 ? (registries[0] ?? null) : null;
-  return resolver !== null ? (resolver as z.output<typeof addressSchema>) : null;
+  if (isEntryEvent(type)) return key;
+  if (wrapperEvents.includes(type)) return nameWrapper;
+  if (registrarEvents.includes(type)) return registrar;
+  if (registryEvents.includes(type)) return old ? oldRegistry : registry;
+  return resolver;
 }
 
 const given = (members: Record<string, unknown>) =>
@@ -144,6 +166,15 @@ function dataOf(
       return given({ ...kind, fuses: unsigned });
     case "resolver":
       return given({ ...kind, resolver });
+    case "primary_name":
+      return given({
+        ...kind,
+        address: holder,
+        coin_type: Number(coin ?? "60"),
+        name: key || null,
+        name_status: key ? "set" : "cleared",
+        resolver,
+      });
     case "record":
       return given({
         ...kind,

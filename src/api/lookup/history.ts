@@ -1,133 +1,56 @@
 import { reachedJoin } from "../database/v2-domains.ts";
 import type { SortType } from "./contract.ts";
 import { indexTime, secondGeneration } from "./generations.ts";
+import {
+  begins,
+  domainEvents,
+  entryEvents,
+  isEntryEvent,
+  registrationEvents,
+  resolverEvents,
+  reverseRegistrarEvent,
+  wrapperEvents,
+} from "./history-kinds.ts";
 import type { Place } from "./places.ts";
 
 // What happened to a name or by an address, from the stored events, in one order of time over all chains. Ends of leases are no
 // events: they follow from the dates.
-
-/** The kinds of entries; further ones may come. */
-export const historyTypes = [
-  "registration",
-  "renewal",
-  "release",
-  "expiry",
-  "transfer",
-  "authority",
-  "resolver",
-  "record",
-  "permission",
-  "subregistry",
-  "migration",
-  "reservation",
-] as const;
-export type HistoryType = (typeof historyTypes)[number];
-
-const domainEvents: Readonly<Record<string, HistoryType>> = {
-  WrappedTransfer: "transfer",
-  Transfer: "authority",
-  NewOwner: "authority",
-  NameWrapped: "authority",
-  NameUnwrapped: "authority",
-  NewResolver: "resolver",
-  FusesSet: "permission",
-  ExpiryExtended: "expiry",
-};
-const registrationEvents: Readonly<Record<string, HistoryType>> = {
-  NameRegistered: "registration",
-  NameRenewed: "renewal",
-  NameTransferred: "transfer",
-};
-const resolverEvents: Readonly<Record<string, HistoryType>> = {
-  AuthorisationChanged: "permission",
-  AddrChanged: "record",
-  MulticoinAddrChanged: "record",
-  NameChanged: "record",
-  AbiChanged: "record",
-  PubkeyChanged: "record",
-  TextChanged: "record",
-  ContenthashChanged: "record",
-  InterfaceChanged: "record",
-  VersionChanged: "record",
-};
-// Of entries in ENSv2.
-const entryEvents: Readonly<Record<string, HistoryType>> = {
-  LabelRegistered: "registration",
-  Migration: "migration",
-  LabelReserved: "reservation",
-  LabelUnregistered: "release",
-  ExpiryUpdated: "renewal",
-  TransferSingle: "transfer",
-  TransferBatch: "transfer",
-  ResolverUpdated: "resolver",
-  SubregistryUpdated: "subregistry",
-  EACRolesChanged: "permission",
-};
-const typeOfEvent: Readonly<Record<string, HistoryType>> = {
-  ...domainEvents,
-  ...registrationEvents,
-  ...resolverEvents,
-  ...entryEvents,
-  Release: "release",
-};
-
-/** Events of registries of ENSv2. */
-export const emittedByRegistriesOfV2 = Object.keys(entryEvents);
-
-/** Whether an event is one of an entry in ENSv2. */
-export const isEntryEvent = (event: string): boolean => event in entryEvents;
-
-/** The names of events, and `Release` and `Migration`. */
-export const eventKinds = Object.keys(typeOfEvent);
-
-/** The type of the entry that an event is. */
-export const entryType = (event: string): HistoryType => typeOfEvent[event] ?? "record";
-
-/** Events of the name wrapper. */
-export const wrapperEvents = [
-  "NameWrapped",
-  "NameUnwrapped",
-  "FusesSet",
-  "ExpiryExtended",
-  "WrappedTransfer",
-];
-
-// What begins a registration in ENSv2.
-const begins = ["LabelRegistered", "Migration"];
-
-/** Events of registrars. */
-export const registrarEvents = Object.keys(registrationEvents);
-
-/** Events of registries of the first generation. */
-export const registryEvents = ["Transfer", "NewOwner", "NewResolver"];
-
-/** Events of resolvers. */
-export const emittedByResolvers = Object.keys(resolverEvents);
 
 /** Words as a list in SQL. */
 export const literal = (words: readonly string[]) => `(${words.map((word) => `'${word}'`).join(", ")})`;
 
 const none = "NULL::text";
 const shared = "e.id, e.type, e.timestamp, e.block_number, e.log_index, e.transaction_id";
+const sharedOfResolver = shared.replace(
+  "e.type",
+  "CASE WHEN e.primary_name_of IS NULL THEN e.type ELSE 'ReverseNameChanged' END",
+);
 
 // What the parts have in common: the node, who it went to, a resolver, a key with its value, and dates.
 const ofDomain = (
   where: string,
 ) => `SELECT ${shared}, e.domain_id AS node, e.owner_id AS holder, e.resolver_id AS resolver,
-  e.name AS key, ${none} AS value, e.fuses, e.expiry_date AS expiry, NULL::numeric AS coin FROM domain_event e WHERE ${where}`;
+  e.name AS key, ${none} AS value, e.fuses, e.expiry_date AS expiry, NULL::numeric AS coin, e.from_old_registry AS old FROM domain_event e WHERE ${where}`;
 const ofRegistration = (
   from: string,
   where: string,
 ) => `SELECT ${shared}, r.domain_id AS node, coalesce(e.registrant_id, e.new_owner_id) AS holder,
-  ${none} AS resolver, ${none} AS key, ${none} AS value, NULL::int AS fuses, e.expiry_date AS expiry, NULL::numeric AS coin FROM ${from} WHERE ${where}`;
+  ${none} AS resolver, ${none} AS key, ${none} AS value, NULL::int AS fuses, e.expiry_date AS expiry, NULL::numeric AS coin, NULL::boolean AS old FROM ${from} WHERE ${where}`;
 // The former event of an address comes with the one of its coin type, and says no more.
 const ofResolver = (
   where: string,
-) => `SELECT ${shared}, s.domain_id AS node, ${none} AS holder, s.id AS resolver, coalesce(e.key, e.name, e.content_type::text) AS key,
-  coalesce(e.value, e.addr, e.addr_id, e.hash) AS value, NULL::int AS fuses, e.version AS expiry, e.coin_type AS coin
+) => `SELECT ${sharedOfResolver}, s.domain_id AS node, e.primary_name_of AS holder, s.id AS resolver, coalesce(e.key, e.name, e.content_type::text) AS key,
+  coalesce(e.value, e.addr, e.addr_id, e.hash) AS value, NULL::int AS fuses, e.version AS expiry, e.coin_type AS coin, NULL::boolean AS old
   FROM resolver s JOIN resolver_event e ON e.resolver_id = s.id WHERE ${where} AND NOT (e.type = 'AddrChanged' AND EXISTS (
     SELECT FROM resolver_event o WHERE o.resolver_id = e.resolver_id AND o.block_number = e.block_number AND o.type = 'MulticoinAddrChanged'
       AND o.coin_type = 60 AND abs(o.log_index - e.log_index) = 1))`;
+
+// Of reverse registrars, whose names have no node in any registry.
+const ofReverseName = (
+  where: string,
+) => `SELECT e.id, '${reverseRegistrarEvent}', e.timestamp, e.block_number, e.log_index, e.transaction_hash, ${none} AS node, e.address AS holder,
+  ${none} AS resolver, e.name AS key, ${none} AS value, NULL::int AS fuses, NULL::numeric AS expiry, e.coin_type AS coin, NULL::boolean AS old
+  FROM reverse_name_events e WHERE ${where}`;
 
 // Of entries that a name leads to; the key is their registry. `from` gives `e` of `v2_events` and `n` of `v2_domains`.
 const ofEntries = (
@@ -135,7 +58,7 @@ const ofEntries = (
   where: string,
 ) => `SELECT e.id, e.type, e.timestamp, e.block_number, e.log_index, e.transaction_hash, n.id AS node, e.holder,
   CASE WHEN e.type = 'ResolverUpdated' THEN e.address END AS resolver, e.registry AS key,
-  CASE WHEN e.type = 'SubregistryUpdated' THEN e.address ELSE e.roles END AS value, NULL::int AS fuses, e.expiry, NULL::numeric AS coin FROM ${from} WHERE ${where}`;
+  CASE WHEN e.type = 'SubregistryUpdated' THEN e.address ELSE e.roles END AS value, NULL::int AS fuses, e.expiry, NULL::numeric AS coin, NULL::boolean AS old FROM ${from} WHERE ${where}`;
 
 // The name of an entry: of several places of its registry, one that is reached.
 function entriesWhere(places: readonly Place[], where: string): string[] {
@@ -163,7 +86,7 @@ function releases(node: string, places: readonly Place[]): string {
     leases === undefined ? [] : [`WHEN '${leases}' THEN ${grace + 1}`],
   );
   return `SELECT 'release-' || t.id, 'Release', (t.expiry_date + t.grace)::int, NULL::int, NULL::int, ${none}, ${node}, ${none}, ${none}, ${none}, ${none},
-  NULL::int, t.expiry_date, NULL::numeric
+  NULL::int, t.expiry_date, NULL::numeric, NULL::boolean
   FROM (SELECT e.id, e.expiry_date, g.grace, lead(e.timestamp, 1, ($1::bigint[])[1]::int) OVER (ORDER BY e.timestamp, e.log_index) AS next
     FROM ${byName} JOIN domain d ON d.id = r.domain_id CROSS JOIN LATERAL (SELECT CASE d.parent_id ${managed.join(" ")} ELSE 0 END AS grace) g
     WHERE r.domain_id = ${node} AND e.expiry_date IS NOT NULL AND e.expiry_date < 4000000000) t
@@ -186,18 +109,27 @@ export const partsOfName = (node: string, places: readonly Place[]) => [
   ...entriesOfName(places, node),
 ];
 
-/** The parts of an address's history: what it received. */
+/** The parts of an address's history: what it received, and its primary names. */
 export const partsOfAddress = (address: string, places: readonly Place[]) => [
   ofDomain(`e.owner_id = ${address}`),
   ofRegistration(byEvent, `e.registrant_id = ${address}`),
   ofRegistration(byEvent, `e.new_owner_id = ${address}`),
+  ofResolver(`e.primary_name_of = ${address}`),
+  ofReverseName(`e.address = ${address}`),
   ...entriesWhere(places, `e.holder = ${address}`),
 ];
+
+// Each has an index in the order of time.
+function whereKind(kind: string): string {
+  if (kind === "ReverseNameChanged") return "e.primary_name_of IS NOT NULL";
+  return `e.type = '${kind}'${kind === "NameChanged" ? " AND e.primary_name_of IS NULL" : ""}`;
+}
 
 /** The parts of all that happened, without releases: one for each kind of event, whose latest an index gives. */
 export const partsOfAll = (kinds: readonly string[], places: readonly Place[]) =>
   kinds.flatMap((kind) => {
-    const where = `e.type = '${kind}'`;
+    const where = whereKind(kind);
+    if (kind === reverseRegistrarEvent) return [ofReverseName("true")];
     if (kind in domainEvents) return [ofDomain(where)];
     if (kind in registrationEvents) return [ofRegistration(byEvent, where)];
     if (isEntryEvent(kind)) return entriesWhere(places, where);
@@ -207,8 +139,12 @@ export const partsOfAll = (kinds: readonly string[], places: readonly Place[]) =
 /** The parts of what a resolver emitted. */
 export const partsOfResolver = (address: string, kinds: readonly string[]) =>
   kinds.flatMap((kind) =>
-    kind in resolverEvents ? [ofResolver(`e.type = '${kind}' AND s.address = ${address}`)] : [],
+    kind in resolverEvents ? [ofResolver(`${whereKind(kind)} AND s.address = ${address}`)] : [],
   );
+
+/** The parts of what one of a chain's two registries emitted. */
+export const partsOfRegistry = (isOld: boolean, kinds: readonly string[]) =>
+  kinds.map((kind) => ofDomain(`${whereKind(kind)} AND e.from_old_registry IS ${isOld ? "" : "NOT "}TRUE`));
 
 /** The parts of what a contract emitted that is a resolver, or a registry of ENSv2. */
 export const partsOfContract = (address: string, kinds: readonly string[], places: readonly Place[]) => [
@@ -235,7 +171,7 @@ export type HistoryQuery = {
 };
 
 const columns =
-  "p (id, type, timestamp, block_number, log_index, transaction_id, node, holder, resolver, key, value, fuses, expiry, coin)";
+  "p (id, type, timestamp, block_number, log_index, transaction_id, node, holder, resolver, key, value, fuses, expiry, coin, old)";
 
 const conditionsOf = ({ kinds, conditions }: HistoryQuery) =>
   [`type IN ${literal([...kinds, "none"])}`, ...conditions].join(" AND ");
@@ -268,7 +204,7 @@ function entriesSql(from: string, order: string): string {
   const keys = historyOrder.map((key) => `(${key})::text`).join(", ");
   return `SELECT json_build_object('id', h.id, 'type', h.type, 'timestamp', timestamp, 'block', block_number, 'log', log_index, 'transaction', transaction_id,
   'node', h.node, 'name', coalesce(d.name, (SELECT v.name FROM v2_domains v WHERE v.id = h.node LIMIT 1)), 'holder', h.holder, 'resolver', substring(h.resolver FROM '0x[0-9a-f]{40}'), 'key', left(h.key, 1000),
-  'value', left(h.value, 5000), 'fuses', h.fuses, 'expiry', h.expiry::text, 'coin', h.coin::text, 'since', coalesce(l.since, b.since),
+  'value', left(h.value, 5000), 'fuses', h.fuses, 'expiry', h.expiry::text, 'coin', h.coin::text, 'old', h.old, 'since', coalesce(l.since, b.since),
   'after', json_build_array(${keys.replaceAll("(id)", "(h.id)")})) AS found
 FROM ${from} h LEFT JOIN domain d ON d.id = h.node
 LEFT JOIN LATERAL (SELECT e.timestamp AS since FROM ${byName} WHERE r.domain_id = h.node AND e.type = 'NameRegistered' AND e.timestamp <= h.timestamp
@@ -310,7 +246,7 @@ export function ofRecord(key: string, bind: (value: string) => string): string |
   const isNumbered = /^\d{1,19}$/.test(name);
   if (family === "text" && rest.length > 0) return `type = 'TextChanged' AND key = ${bind(name)}`;
   if (key === "contenthash") return "type = 'ContenthashChanged'";
-  if (key === "name") return "type = 'NameChanged'";
+  if (key === "name") return "type IN ('NameChanged', 'ReverseNameChanged')";
   if (family === "abi" && isNumbered) return `type = 'AbiChanged' AND key = ${bind(name)}`;
   if (family !== "addr" || !isNumbered) return undefined;
   const former = name === "60" ? " OR type = 'AddrChanged'" : "";

@@ -18,11 +18,15 @@ export type Place = {
   nameWrapper: Hex | undefined;
   /** Emits the events of leases; undefined for 3DNS. */
   registrar: Hex | undefined;
-  /** Emit the events of owners and resolvers; of those of several it is not stored which one did. */
-  registries: readonly Hex[];
+  /** Emits the events of owners and resolvers; undefined for 3DNS. */
+  registry: Hex | undefined;
+  /** The registry that it replaced, where there is one. */
+  oldRegistry: Hex | undefined;
   /** Seconds after the expiry of a lease in which only its holder can renew it. */
   grace: number;
   isRoot: boolean;
+  /** The contracts that name accounts (ENSIP-19), by chain; the root chain's place has all of them. */
+  reverseRegistrars: ReadonlyMap<number, Hex>;
   /** The contracts of ENSv2, where it is indexed: on the root chain. */
   v2?: V2Contracts | undefined;
 };
@@ -59,24 +63,37 @@ function placeOf({ namespace, plugins }: Indexed, deployment: Deployment, id: st
   const chainId = namespace[id]?.chainId ?? 0;
   const managed = namespace[id]?.managedName === undefined ? undefined : managedNameOf(namespace, id);
   const isRoot = id === rootDatasource;
-  const contracts = (role: "nameWrapper" | "baseRegistrar" | "registry") =>
-    deployedContracts(namespace, [role], [deployment]).flatMap(({ datasourceId, address }) =>
-      datasourceId === id && address !== undefined ? [address.toLowerCase() as Hex] : [],
-    );
+  const contracts = deployedContracts(
+    namespace,
+    ["nameWrapper", "baseRegistrar", "registry"],
+    [deployment],
+  ).filter(({ datasourceId }) => datasourceId === id);
+  const addressOf = (isMeant: (contract: (typeof contracts)[number]["contract"]) => boolean) =>
+    lowerCase(contracts.find(({ contract }) => isMeant(contract))?.address);
   return {
     namespace: isRoot ? "ens" : deployment.plugin,
     chainId,
     network: networks[chainId] ?? `chain-${chainId}`,
     suffix: isRoot || managed === undefined ? undefined : `.${managed.name}`,
     leases: managed?.node,
-    nameWrapper: contracts("nameWrapper")[0],
-    registrar: contracts("baseRegistrar")[0],
-    registries: contracts("registry"),
+    nameWrapper: addressOf(({ role }) => role === "nameWrapper"),
+    registrar: addressOf(({ role }) => role === "baseRegistrar"),
+    registry: addressOf((one) => one.role === "registry" && one.generation !== "old"),
+    oldRegistry: addressOf((one) => one.role === "registry" && one.generation === "old"),
     grace: managed === undefined ? 0 : gracePeriod,
     isRoot,
+    reverseRegistrars: new Map(isRoot ? reverseRegistrarsOf(namespace) : []),
     v2: isRoot && plugins.includes("ensv2") ? v2ContractsOf(namespace) : undefined,
   };
 }
+
+const lowerCase = (address: Hex | undefined) => address?.toLowerCase() as Hex | undefined;
+
+const reverseRegistrarsOf = (namespace: Namespace) =>
+  deployedContracts(namespace, ["reverseRegistrar"]).flatMap(({ chainId, address }): [number, Hex][] => {
+    const found = lowerCase(address);
+    return found === undefined ? [] : [[chainId, found]];
+  });
 
 /** The time (Unix seconds) of the last indexed block of each place's chain. */
 export function timesOf(places: readonly Place[], { snapshot }: CurrentStatus): number[] {
