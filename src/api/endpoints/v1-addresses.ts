@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import { claimSql, mostCountedOfAddress, reverseNode } from "../lookup/address-sql.ts";
+import { claimSql, forwardSql, mostCountedOfAddress, reverseNode } from "../lookup/address-sql.ts";
 import { closedQuery, cursorParameter, lookupEnvelope, pageSize, refuse } from "../lookup/contract.ts";
 import { namesHeldBy, partsOfNames, secondGeneration } from "../lookup/generations.ts";
 import { type Binder, type Branch, byName, byNumber, nameFilter, sortedByName } from "../lookup/list-sql.ts";
@@ -54,7 +54,7 @@ export const addressNames = endpoint({
   path: "/v1/addresses/{address}/names",
   tag: "Lookup",
   summary: "Names of an address on all indexed chains",
-  description: `By role: what it owns, manages, resolves to it, or what it held until it ended. \`total_count\` is exact up to ${mostCountedOfAddress}, else null. \`is_primary\` is the claim of the address, which is not checked forward.`,
+  description: `By role: what it owns, manages, resolves to it, or what it held until it ended. \`total_count\` is exact up to ${mostCountedOfAddress}, else null. \`is_primary\` is the claim of the address; of a claimed name \`is_primary_verified\` says whether it resolves to the address, where the index can tell.`,
   envelope: lookupEnvelope,
   params: z.object({ address: addressParameter("address") }),
   query,
@@ -105,12 +105,14 @@ export const addressNames = endpoint({
         if (!lookup.hasRecords) return { relations };
         const reverse = statement.bind(reverseNode(address));
         const claim = claimSql(lookup.places, statement.bind(address), reverse);
-        return { relations, isPrimary: `coalesce(d.name = ${claim}, false)` };
+        const isPrimary = `coalesce(d.name = ${claim}, false)`;
+        const forward = `CASE WHEN ${isPrimary} THEN ${forwardSql(lookup.places, statement.bind(address))} ELSE 'null'::json END`;
+        return { relations, isPrimary, forward };
       },
       ...(relation === "resolves_to" || relation === "former_owner"
         ? {}
         : { mostCounted: mostCountedOfAddress }),
-      show: ({ row, relations, isPrimary }) => addressRow(lookup.places, { row, relations, isPrimary }),
+      show: (listed) => addressRow(lookup.places, listed, lookup.known),
     });
   },
 });

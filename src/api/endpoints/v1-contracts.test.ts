@@ -1,14 +1,17 @@
+import { type Hex, toEventSelector } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
+import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createRecordedIndex } from "../../../test/support/ensv2/recorded-index.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import {
   chainId,
   type Moment,
   type NameCalls,
+  type RecordedLog,
   readNameTruth,
   recordingOf,
 } from "../../../test/support/name-truth/truth.ts";
+import { createTally, listedTally } from "../../../test/support/tally.ts";
 import { registerProtocolAcceleration } from "../../plugins/protocol-acceleration.ts";
 import { registerSubgraph } from "../../plugins/subgraph.ts";
 import { createNamesSource } from "../lookup/names-query.ts";
@@ -16,9 +19,13 @@ import { placesOf } from "../lookup/places.ts";
 import type { Row } from "../lookup/rows.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
 import { addressNames } from "./v1-addresses.ts";
+import { addressCalendar } from "./v1-calendar.ts";
 import { deadlineNames } from "./v1-deadlines.ts";
+import { events } from "./v1-events.ts";
+import { addressHistory, nameHistory } from "./v1-history.ts";
 import { lookup } from "./v1-lookup.ts";
 import { nameDetail, subnames } from "./v1-names.ts";
+import { addressPrimaryName, nameRecords } from "./v1-records.ts";
 
 // Histories of names on ENS' own contracts (test/support/name-truth): what the endpoints say of each name at each moment against
 // what the contracts returned at the same block.
@@ -106,24 +113,116 @@ function factsOf(row: Row): Facts {
 
 const recordsOf = ({ primary_address, records }: Row): Facts => ({
   primary_address,
+  contenthash: records?.contenthash ?? undefined,
+  bitcoin: records?.addresses["0"] ?? undefined,
   url: records?.texts["url"] ?? undefined,
 });
 
-function expectedRecords({ names }: Moment, name: string): Facts {
+// The subgraph's tables have no values of others than addr and contenthash.
+function expectedRecords({ names }: Moment, name: string, hasValues: boolean): Facts {
   const { registry, records } = names[name] as NameCalls;
-  if (registry.resolver !== contracts.resolver) return { primary_address: undefined, url: undefined };
-  return { primary_address: some(records.addr), url: records.url || undefined };
+  if (registry.resolver !== contracts.resolver) return recordsOf({} as Row);
+  const filled = (bytes: string) => (bytes === "0x" ? undefined : bytes);
+  return {
+    primary_address: some(records.addr),
+    contenthash: filled(records.contenthash),
+    ...(hasValues ? { bitcoin: filled(records.bitcoin), url: records.url || undefined } : {}),
+  };
+}
+
+// An account's claim, and whether the universal resolver resolves it back to the account.
+function expectedClaim({ names, claims }: Moment, person: string, name: string): Facts {
+  const claim = claims[person as Hex];
+  if (claim?.name !== name) return { is_primary: false };
+  // Only the resolver whose code is known tells the index.
+  if (names[name]?.registry.resolver !== contracts.resolver) return { is_primary: true };
+  return { is_primary: true, is_primary_verified: claim.resolvesTo === person };
 }
 
 const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1);
 const ownedOf = (rows: readonly Row[]) =>
   rows
     .filter(({ name }) => !name.endsWith(".addr.reverse"))
-    .map(({ name, relations, is_primary }) => ({
+    .map(({ name, relations, is_primary, is_primary_verified }) => ({
       name,
       relations,
       ...(is_primary === undefined ? {} : { is_primary }),
+      ...(is_primary_verified === undefined ? {} : { is_primary_verified }),
     }));
+
+const lastDate = 253_402_300_799;
+
+// What a calendar shows of the names that an account owns.
+function expectedSummaries(expected: ReadonlyMap<string, Facts>, person: string): string[] {
+  return [...expected].flatMap(([name, facts]) => {
+    const { owner, expires_at, grace_ends_at, in_grace, wrapper_state } = facts;
+    const hasEnd =
+      grace_ends_at !== expires_at || wrapper_state === "emancipated" || wrapper_state === "locked";
+    if (owner !== person || !expires_at || !hasEnd || Number(expires_at) > lastDate) return [];
+    return [
+      ...(in_grace ? [] : [`${name} expires`]),
+      ...(grace_ends_at === expires_at ? [] : [`Grace period of ${name} ends`]),
+    ];
+  });
+}
+
+// What the contracts emitted, by the names of entries; AddrChanged is an entry only where no AddressChanged of the same write is.
+const signatures: Readonly<Record<string, readonly [keyof typeof contracts, string][]>> = {
+  NewOwner: ofRegistries("NewOwner(bytes32,bytes32,address)"),
+  Transfer: ofRegistries("Transfer(bytes32,address)"),
+  NewResolver: ofRegistries("NewResolver(bytes32,address)"),
+  NameRegistered: [["registrar", "NameRegistered(uint256,address,uint256)"]],
+  NameRenewed: [["registrar", "NameRenewed(uint256,uint256)"]],
+  NameTransferred: [["registrar", "Transfer(address,address,uint256)"]],
+  NameWrapped: [["wrapper", "NameWrapped(bytes32,bytes,address,uint32,uint64)"]],
+  NameUnwrapped: [["wrapper", "NameUnwrapped(bytes32,address)"]],
+  FusesSet: [["wrapper", "FusesSet(bytes32,uint32)"]],
+  ExpiryExtended: [["wrapper", "ExpiryExtended(bytes32,uint64)"]],
+  WrappedTransfer: [["wrapper", "TransferSingle(address,address,address,uint256,uint256)"]],
+  MulticoinAddrChanged: [["resolver", "AddressChanged(bytes32,uint256,bytes)"]],
+  NameChanged: [["resolver", "NameChanged(bytes32,string)"]],
+  TextChanged: [["resolver", "TextChanged(bytes32,string,string,string)"]],
+  ContenthashChanged: [["resolver", "ContenthashChanged(bytes32,bytes)"]],
+};
+
+function ofRegistries(signature: string): [keyof typeof contracts, string][] {
+  return [
+    ["oldRegistry", signature],
+    ["registry", signature],
+  ];
+}
+
+type Answer<T> = { data: T; page: { next_cursor: string | null } };
+
+type Entry = {
+  kind: string;
+  block_number: number;
+  log_index: number;
+  contract_address: string;
+  data: Record<string, string>;
+};
+
+// Kind, place and emitter of each entry, as the contracts emitted them.
+function emittedUntil(block: number): string[] {
+  return Object.entries(signatures).flatMap(([kind, emitters]) =>
+    emitters.flatMap(([contract, signature]) =>
+      truth.logs
+        .filter((log) => log.block <= block && log.address === contracts[contract])
+        .filter(({ topics }) => topics[0] === toEventSelector(signature))
+        // The first transfer of a token is its registration.
+        .filter((log, place, own) => kind !== "NameTransferred" || isLater(log, own.slice(0, place)))
+        .map((log) => `${kind} ${log.block} ${log.index} ${log.address}`),
+    ),
+  );
+}
+
+const isLater = ({ topics }: RecordedLog, before: readonly RecordedLog[]) =>
+  before.some((other) => other.topics[3] === topics[3]);
+
+const shownEntry = ({ kind, block_number, log_index, contract_address }: Entry) =>
+  `${kind === "ReverseNameChanged" ? "NameChanged" : kind} ${block_number} ${log_index} ${contract_address}`;
+
+const tally = createTally();
 
 const differencesOf = (name: string, facts: Facts, expected: Facts) =>
   Object.keys(expected).flatMap((key) =>
@@ -160,6 +259,7 @@ describe.each([
 
   function open({ time }: Moment) {
     const context = {
+      ...chainOf(),
       plugins: plugins.split(","),
       status: { current: () => currentStatus("omnichain-following", time) },
       clock: () => time * 1_000,
@@ -173,14 +273,23 @@ describe.each([
         known: knownContracts(index.config.datasources),
       },
     };
-    const { ask } = openEndpoints([lookup, nameDetail, addressNames, subnames, deadlineNames], context);
-    return async <T>(path: string, init?: RequestInit) => (await ask(path, init)).body as { data: T };
+    const { ask, fetch } = openEndpoints(
+      [
+        ...[lookup, nameDetail, nameRecords, subnames, nameHistory, deadlineNames, events],
+        ...[addressNames, addressPrimaryName, addressHistory, addressCalendar],
+      ],
+      context,
+    );
+    return {
+      ask: async <T>(path: string, init?: RequestInit) => (await ask(path, init)).body as Answer<T>,
+      text: async (path: string) => (await fetch(path)).text(),
+    };
   }
 
   test.each(truth.moments.map((moment) => [moment.title, moment] as const))("%s", async (_, moment) => {
     await index.playTo(moment.block);
     await stored.store(index);
-    const ask = open(moment);
+    const { ask, text } = open(moment);
     for (const name of names) if (moment.names[name]?.registry.owner !== zero) seen.add(name);
     const post = <T>(inputs: object[]) =>
       ask<T[]>("/v1/lookup", { method: "POST", body: JSON.stringify({ inputs }) });
@@ -188,11 +297,32 @@ describe.each([
     const expected = new Map([...seen].map((name) => [name, expectedOf(moment.names[name] as NameCalls)]));
     const differences = found.data.flatMap(({ input: { name }, record }) => [
       ...differencesOf(name, factsOf(record), expected.get(name) ?? {}),
-      ...(isCompatible ? [] : differencesOf(name, recordsOf(record), expectedRecords(moment, name))),
+      ...differencesOf(name, recordsOf(record), expectedRecords(moment, name, !isCompatible)),
     ]);
     expect(differences).toEqual([]);
+    tally.add("POST /v1/lookup", found.data.length);
     for (const { input, record } of found.data)
       expect((await ask<Row>(`/v1/names/${input.name}`)).data).toEqual(record);
+    tally.add("GET /v1/names/{name}", found.data.length);
+
+    for (const name of isCompatible ? [] : seen) {
+      const keys = {
+        primary_address: "addr:60",
+        bitcoin: "addr:0",
+        url: "text:url",
+        contenthash: "contenthash",
+      };
+      const { data } = await ask<{ records: Record<string, unknown> }>(
+        `/v1/names/${name}/records?keys=${Object.values(keys).join(",")}`,
+      );
+      const values = expectedRecords(moment, name, true);
+      const byKey = Object.entries(keys).map(([member, key]) => {
+        const value = values[member];
+        return [key, value === undefined ? { status: "not_found" } : { status: "ok", value }];
+      });
+      expect(data.records, name).toEqual(Object.fromEntries(byKey));
+      tally.add("GET /v1/names/{name}/records?keys=");
+    }
 
     for (const [person, claim] of Object.entries(moment.claims)) {
       const own = [...expected].flatMap(([name, { owner, manager }]) => {
@@ -200,8 +330,8 @@ describe.each([
           ...(owner === person ? ["owner"] : []),
           ...(manager === person ? ["manager"] : []),
         ];
-        const isPrimary = isCompatible ? {} : { is_primary: claim === name };
-        return relations.length === 0 ? [] : [{ name, relations, ...isPrimary }];
+        const primary = isCompatible ? {} : expectedClaim(moment, person, name);
+        return relations.length === 0 ? [] : [{ name, relations, ...primary }];
       });
       const listed = await ask<Row[]>(`/v1/addresses/${person}/names?page_size=200`);
       expect(ownedOf(listed.data)).toEqual(own.sort(byName));
@@ -212,6 +342,27 @@ describe.each([
       );
       const lost = await ask<Row[]>(`/v1/addresses/${person}/names?relation=former_owner&page_size=200`);
       expect(lost.data.map(({ name }) => name)).toEqual(former.sort());
+      tally.add("POST /v1/lookup");
+      tally.add("GET /v1/addresses/{address}/names", 2);
+
+      const calendar = await text(`/v1/addresses/${person}/calendar.ics?namespace=ens`);
+      const summaries = calendar.replaceAll("\r\n ", "").matchAll(/^SUMMARY:(.*)\r$/gm);
+      expect(Array.from(summaries, ([, summary]) => summary).sort()).toEqual(
+        expectedSummaries(expected, person).sort(),
+      );
+      tally.add("GET /v1/addresses/{address}/calendar.ics");
+
+      const changes = await ask<Entry[]>(
+        `/v1/addresses/${person}/history?type=primary_name&include=raw,data&page_size=200`,
+      );
+      expect(changes.data[0]?.data["name"] ?? "", person).toBe(claim.name);
+      tally.add("GET /v1/addresses/{address}/history");
+      if (isCompatible) continue;
+      const claimed = await ask<{ answers: { name?: string }[] }>(
+        `/v1/addresses/${person}/primary-name?source=indexed`,
+      );
+      expect(claimed.data.answers[0]?.name ?? "").toBe(claim.name);
+      tally.add("GET /v1/addresses/{address}/primary-name");
     }
 
     for (const parent of ["plain.eth", "locked.eth"]) {
@@ -220,11 +371,43 @@ describe.each([
         (name) => name.replace(/^[^.]+\./, "") === parent && expected.get(name)?.["status"] === "active",
       );
       expect(children.data.map(({ name }) => name)).toEqual(active.sort());
+      tally.add("GET /v1/names/{name}/subnames");
     }
     const dated = [...expected].flatMap(([name, { expires_at }]) => (expires_at ? [name] : []));
     const window = await ask<Row[]>("/v1/names?namespace=ens&expires_after=1&page_size=200");
     expect(window.data.map(({ name }) => name).sort()).toEqual(dated.sort());
+    tally.add("GET /v1/names?namespace=&expires_after=");
+
+    const emitted = emittedUntil(moment.block);
+    const all: Entry[] = [];
+    for (let next: string | null = ""; next !== null; ) {
+      const found: Answer<Entry[]> = await ask(`/v1/events?include=raw,data&page_size=200${next}`);
+      all.push(...found.data);
+      next = found.page.next_cursor && `&cursor=${found.page.next_cursor}`;
+    }
+    expect(all.map(shownEntry).sort()).toEqual(emitted.sort());
+    tally.add("GET /v1/events", all.length);
+    for (const contract of ["oldRegistry", "registry", "resolver"] as const) {
+      const own = await ask<Entry[]>(
+        `/v1/events?contract_address=${contracts[contract]}&include=raw,data&page_size=200`,
+      );
+      const ofContract = emitted.filter((entry) => entry.endsWith(contracts[contract])).sort();
+      expect(own.data.map(shownEntry).sort()).toEqual(ofContract);
+    }
+    const ofNames: string[] = [];
+    for (const name of seen) {
+      const { data } = await ask<Entry[]>(
+        `/v1/names/${name}/history?exclude_type=release&include=raw,data&page_size=200`,
+      );
+      ofNames.push(...data.map(shownEntry));
+    }
+    expect(emitted).toEqual(expect.arrayContaining(ofNames));
+    tally.add("GET /v1/names/{name}/history", ofNames.length);
   });
+});
+
+test("docs/lookup.md has the number of answers that were compared", () => {
+  expect(tally.counted()).toEqual(listedTally("ENSv1"));
 });
 
 function datasources(): string {
@@ -239,5 +422,11 @@ function datasources(): string {
     NameWrapper: at(contracts.wrapper),
     Resolver: { startBlock: 0 },
   };
-  return JSON.stringify({ "ens-test-env": { ensroot: { [chainId]: { contracts: of } } } });
+  const known = { DefaultPublicResolver4: at(contracts.resolver) };
+  return JSON.stringify({
+    "ens-test-env": {
+      ensroot: { [chainId]: { contracts: of } },
+      rrRoot: { [chainId]: { contracts: known } },
+    },
+  });
 }

@@ -1,5 +1,6 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
+import { zeroAddress } from "../../ens/ids.ts";
 import { planOnce } from "../database/client.ts";
 import { graceOfV2 } from "../database/v2-walk.ts";
 import {
@@ -142,12 +143,14 @@ function branchesOf(
       ...(to === undefined ? [] : [`o.expiry_date < ${bind(to - shift)}::numeric`]),
     ].join(" AND ");
   const ends = `o.expiry_date < ${noExpiry}`;
+  // A reservation has no owner, nor has what was unregistered: it has no grace period.
   const ofRegistry = (registry: Hex, isLeased: boolean): Branch => {
     const plus = isLeased && isGrace ? graceOfV2 : 0;
+    const hasGrace = `(o.registry = '${registry}' AND o.owner_id <> '${zeroAddress}')`;
     const { from = "", where } = entriesOf(places, "o") ?? {};
     return {
       from,
-      where: `${within(plus)} AND ${ends} AND ${where} AND o.registry ${isLeased ? "=" : "<>"} '${registry}' AND ${opaque("g.is_v2 AND v.registry = o.registry")}`,
+      where: `${within(plus)} AND ${ends} AND ${where} AND ${isLeased ? hasGrace : `NOT ${hasGrace}`} AND ${opaque("g.is_v2 AND v.registry = o.registry")}`,
       order: sorted(plus, "o"),
       isLater: true,
     };

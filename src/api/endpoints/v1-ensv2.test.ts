@@ -5,6 +5,7 @@ import { chainOf, currentStatus, openEndpoints } from "../../../test/support/end
 import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
 import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
+import { createTally, listedTally } from "../../../test/support/tally.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";
@@ -16,6 +17,7 @@ import { nameRoutes } from "../pages/name-page.ts";
 import { newestSql } from "../pages/name-sql.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
 import { addressNames } from "./v1-addresses.ts";
+import { addressCalendar } from "./v1-calendar.ts";
 import { deadlineNames } from "./v1-deadlines.ts";
 import { events } from "./v1-events.ts";
 import { addressHistory, nameHistory } from "./v1-history.ts";
@@ -53,7 +55,7 @@ function contextOf(time: number) {
 
 function open(time: number) {
   const context = contextOf(time);
-  const { ask } = openEndpoints(
+  const { ask, fetch } = openEndpoints(
     [
       lookup,
       nameDetail,
@@ -62,15 +64,30 @@ function open(time: number) {
       addressHistory,
       events,
       addressNames,
+      addressCalendar,
       subnames,
       deadlineNames,
       search,
     ],
     context,
   );
-  return async <T>(path: string, init?: RequestInit) =>
+  const json = async <T>(path: string, init?: RequestInit) =>
     (await ask(path, init)).body as { data: T; page: { next_cursor: string | null } };
+  return Object.assign(json, {
+    text: async (path: string) => (await fetch(path)).text(),
+    async all(path: string): Promise<Row[]> {
+      const found: Row[] = [];
+      for (let next = ""; ; ) {
+        const { data, page } = await json<Row[]>(`${path}&page_size=200${next}`);
+        found.push(...data);
+        if (page.next_cursor === null) return found;
+        next = `&cursor=${page.next_cursor}`;
+      }
+    },
+  });
 }
+
+const tally = createTally();
 
 const partOf = (raw: Hex) => {
   const text = Buffer.from(raw.slice(2), "hex").toString("utf8");
@@ -229,7 +246,9 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       const name = nameOf([one.raw, "0x657468"]);
       const expected = expectedUnderEth(snapshot, one);
       const isKnown = rows.has(name) || one.v1 !== null || expected["status"] !== undefined;
-      return isKnown ? differencesOf(name, rows.get(name), expected) : [];
+      if (!isKnown) return [];
+      tally.add("POST /v1/lookup");
+      return differencesOf(name, rows.get(name), expected);
     });
     expect(differences).toEqual([]);
   });
@@ -254,6 +273,7 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       });
     });
     expect(differences).toEqual([]);
+    tally.add("POST /v1/lookup", seen);
     if (snapshot.block > 300) expect(seen).toBeGreaterThan(5);
   });
 
@@ -361,6 +381,7 @@ describe.each(readTruth())("at block $block", (snapshot) => {
           eventsOfEntry(registry ?? "0x", labels[0] ?? "0x", snapshot.block),
         );
         for (const { contract_address } of own) expect(contract_address).toBe(registry);
+        tally.add("GET /v1/names/{name}/history", found.length);
       }
       expect(shown.size).toBeGreaterThan(10);
       if (snapshot.block === 879) expect([migrations > 0, transfers > 0]).toEqual([true, true]);
@@ -384,8 +405,10 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       const own = names.filter(({ labels }) => shown.has(nameOf(labels)));
       expect(own.length).toBeGreaterThan(0);
       for (const { labels } of own)
-        for (const log of eventsOfEntry(busiest, labels[0] ?? "0x", snapshot.block))
+        for (const log of eventsOfEntry(busiest, labels[0] ?? "0x", snapshot.block)) {
           expect(emitted).toContain(log);
+          tally.add("GET /v1/events");
+        }
       // All events, and those of whom they went to.
       const { data: latest } = await ask<Entry[]>("/v1/events?type=migration&include=raw,data&page_size=200");
       for (const { name, timestamp } of latest)
@@ -414,17 +437,11 @@ describe.each(readTruth())("at block $block", (snapshot) => {
         const found = await ask<{ records: Row[] }[]>("/v1/lookup", { method: "POST", body });
         // Its primary name is the first.
         expect(namesOf(found.data[0]?.records ?? []).sort()).toEqual(namesOf(listed.data));
+        tally.add("GET /v1/addresses/{address}/names");
+        tally.add("POST /v1/lookup");
       }
       const known = new Map([...rows.values()].map((row) => [row.name, row]));
-      const pages = async (path: string) => {
-        const found: Row[] = [];
-        for (let next = ""; ; ) {
-          const { data, page } = await ask<Row[]>(`${path}&page_size=200${next}`);
-          found.push(...data);
-          if (page.next_cursor === null) return found.filter(({ name }) => known.has(name));
-          next = `&cursor=${page.next_cursor}`;
-        }
-      };
+      const pages = async (path: string) => (await ask.all(path)).filter(({ name }) => known.has(name));
       const statesOf = (found: readonly Row[]) =>
         found.map(({ name, status, expires_at }) => `${name} ${status} ${expires_at}`).sort();
       const underEth = [...known.values()].filter(({ name }) => /^[^.]+\.eth$/.test(name));
@@ -438,5 +455,77 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       expect(start.length).toBeLessThan(100);
       expect(statesOf(await pages("/v1/search?q=re&sort=relevance"))).toEqual(statesOf(start));
       expect(underEth.length).toBeGreaterThan(10);
+      for (const route of ["names/{name}/subnames", "names?namespace=&expires_after=", "search?q="])
+        tally.add(`GET /v1/${route}`);
     });
+
+  if ([350, 879].includes(snapshot.block))
+    test("deadlines and calendars have the dates of the generation in force", async () => {
+      const expected = new Map(
+        snapshot.authority.flatMap((one): [string, Facts][] => {
+          const facts = expectedUnderEth(snapshot, one);
+          const name = nameOf([one.raw, "0x657468"]);
+          const isPlain = /^[a-z0-9-]{1,60}\.eth$/.test(name);
+          return isPlain && typeof facts["grace_ends_at"] === "string" ? [[name, facts]] : [];
+        }),
+      );
+      const due = await ask.all("/v1/names?namespace=ens&parent=eth&grace_ends_after=1");
+      expect(due.map(({ grace_ends_at }) => Number(grace_ends_at))).toEqual(
+        due.map(({ grace_ends_at }) => Number(grace_ends_at)).sort((a, b) => a - b),
+      );
+      const datesOf = (all: Iterable<readonly [string, Facts]>) =>
+        Array.from(all, ([name, facts]) => `${name} ${facts["expires_at"]} ${facts["grace_ends_at"]}`).sort();
+      const listed = due.map((row) => [row.name, row] as const).filter(([name]) => expected.has(name));
+      expect(datesOf(listed)).toEqual(datesOf(expected));
+      expect(new Set(listed.map(([, { authority }]) => authority))).toEqual(new Set(["ens_v1", "ens_v2"]));
+      tally.add("GET /v1/names?namespace=&expires_after=");
+
+      const living = [...expected].filter(([, { owner, status }]) => owner && status !== "released");
+      const byOwner = [...Map.groupBy(living, ([, { owner }]) => String(owner))];
+      for (const [owner, own] of byOwner.sort((a, b) => b[1].length - a[1].length).slice(0, 5)) {
+        const calendar = await ask.text(`/v1/addresses/${owner}/calendar.ics`);
+        const summaries = calendar.replaceAll("\r\n ", "").matchAll(/^SUMMARY:(.*)\r$/gm);
+        // Whom the wrapper holds a name for is not recorded.
+        const shown = Array.from(summaries, ([, summary = ""]) => summary).filter((summary) => {
+          const name = summary.replace(/^Grace period of /, "").replace(/ (expires|ends)$/, "");
+          return expected.get(name)?.["owner"] !== undefined;
+        });
+        const dates = own.flatMap(([name, { status }]) => [
+          ...(status === "expired" ? [] : [`${name} expires`]),
+          `Grace period of ${name} ends`,
+        ]);
+        expect(shown.sort(), owner).toEqual(dates.sort());
+        tally.add("GET /v1/addresses/{address}/calendar.ics");
+      }
+      expect(byOwner.length).toBeGreaterThan(2);
+    });
+
+  // Ten years later; nobody renews meanwhile.
+  if (snapshot.block === 879)
+    test("a lease is released once its grace period is over, unless ENSv2 had the name before", async () => {
+      const time = snapshot.timestamp + 10 * 365 * 86_400;
+      const later = open(time);
+      let broughtOver = 0;
+      for (const { raw, authority, v1 } of snapshot.authority) {
+        const name = nameOf([raw, "0x657468"]);
+        if (v1 === null || !rows.has(name) || Buffer.byteLength(name) > 500) continue;
+        const end = BigInt(v1.expires) + graceOfV1;
+        if (end >= BigInt(time)) continue;
+        const { data } = await later<Entry[]>(
+          `/v1/names/${encodeURIComponent(name)}/history?type=release&include=raw&page_size=200`,
+        );
+        const released = data.filter(({ kind }) => kind === "Release").map(({ timestamp }) => timestamp);
+        if (authority === "v1" && !v1.graveyard) {
+          expect(released.at(0), name).toBe(String(end + 1n));
+        } else if (authority === "v2") {
+          expect(released, name).not.toContain(String(end + 1n));
+          broughtOver += 1;
+        }
+      }
+      expect(broughtOver).toBeGreaterThan(2);
+    });
+});
+
+test("docs/lookup.md has the number of answers that were compared", () => {
+  expect(tally.counted()).toEqual(listedTally("ENSv2"));
 });

@@ -16,7 +16,7 @@ import { type LookupContext, needsNames } from "../lookup/lists.ts";
 import { present } from "../lookup/name-rows.ts";
 import { type NamesSource, readNames } from "../lookup/names-query.ts";
 import { timesOf } from "../lookup/places.ts";
-import { detailRow, feedRow, listRow, placeOfRow, rowSchema } from "../lookup/rows.ts";
+import { detailRow, feedRow, listRow, placeOfRow, primaryFacts, rowSchema } from "../lookup/rows.ts";
 import type { StoredName } from "../lookup/stored-name.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { letOthersWork } from "../rest/turns.ts";
@@ -244,7 +244,7 @@ function addressAnswer(
     ...(isFeed
       ? feedRow(source.places, one.row)
       : { ...listRow(source.places, one.row), read_status: "ok" as const }),
-    ...(source.hasRecords ? { is_primary: one.isPrimary === true } : {}),
+    ...(source.hasRecords ? primaryFacts(source.places, one, source.known) : {}),
     ...present({ relations: one.relations }),
   }));
   return { at, result: { input: present(given), kind: "address", status: "ok", records, page } };

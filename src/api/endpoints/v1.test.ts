@@ -487,7 +487,10 @@ test("the names of an address by relation", async () => {
   expect(await of(bob, "?namespace=basenames")).toEqual(["me.base.eth"]);
   expect(await of(bob, "?order=desc&page_size=2")).toEqual(["sub.wrapped.eth", "records.eth"]);
   const { data } = await get(`/v1/addresses/${bob}/names?q=records`);
-  expect(data).toMatchObject([{ is_primary: true, relations: ["owner", "manager"] }]);
+  // It resolves to somebody else.
+  expect(data).toMatchObject([
+    { is_primary: true, is_primary_verified: false, relations: ["owner", "manager"] },
+  ]);
 });
 
 test("pages of an address's names join without gaps, in each order", async () => {
@@ -1179,7 +1182,7 @@ describe("the members of rows, by the tables of the format", () => {
   ];
   const reverse = ["is_primary", "relations", "resolution", "resolutions"];
   // What this API adds, in any row.
-  const ours = ["in_grace", "wrapper"];
+  const ours = ["in_grace", "wrapper", "is_primary_verified"];
   const feed = ["status", ...dates, "ens_v1", "lapsed_registration", "subregistry", ...located, ...reverse];
   type Members = { required: string[]; optional: string[] };
   const ofDetail = { required: [...identity, "read_status"], optional: detail };

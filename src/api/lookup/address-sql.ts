@@ -3,7 +3,7 @@ import { nodeOfName } from "../../ens/names.ts";
 import { allNames, nameOfNode, namesHeldBy } from "./generations.ts";
 import { nameJoins, opaque } from "./name-rows.ts";
 import type { Place } from "./places.ts";
-import { jointText, nameText } from "./stored-name.ts";
+import { jointText, nameText, ownResolver } from "./stored-name.ts";
 
 // Who an address is: its names by relation, and the name that it claims.
 
@@ -23,6 +23,18 @@ export function claimSql(places: readonly Place[], address: string, reverse: str
   (SELECT value FROM reverse_name_records WHERE address = ${address} AND coin_type = ${defaultCoin}))`;
 }
 
+/**
+ * SQL of whether the address records of coin type 60 and of the default (ENSIP-19) that the resolver of `domain d` holds for it are an address, as
+ * a JSON list; null for none.
+ */
+export function forwardSql(places: readonly Place[], address: string): string {
+  const isAddress = (
+    coin: number,
+  ) => `(SELECT o.value = ${address} FROM resolver_address_records o WHERE o.chain_id = ${places[0]?.chainId ?? 0}
+    AND o.address = ${ownResolver} AND o.node = d.id AND o.coin_type = ${coin})`;
+  return `json_build_array(${isAddress(60)}, ${isAddress(defaultCoin)})`;
+}
+
 /** Up to which number the names of an address are counted, those included that it does not own any more. */
 export const mostCountedOfAddress = 1_000;
 
@@ -38,6 +50,7 @@ const isMine = `((${isOwner}) OR (${isManager}))`;
 
 const foundSql = (places: readonly Place[], rank: string, name: string) =>
   `concat('{"row":', ${nameText(places)}, ',"after":["', ${rank}, '",', to_json(${name}), ',"', d.id, '"],"isPrimary":', CASE WHEN ${rank} = 0 THEN 'true' ELSE 'false' END,
+  ',"forward":', CASE WHEN ${rank} = 0 THEN ${forwardSql(places, "q.address")}::text ELSE 'null' END,
   ',"relations":', ${relations(isOwner, isManager)}, '}')`;
 
 /** SQL of the names of an address with few: `n` candidates, and how many of them are its own. */

@@ -13,6 +13,8 @@ export type NamesQuery = { sql: string; values: string[] };
 export type Extra = {
   relations: ("owner" | "manager" | "resolves_to" | "former_owner")[];
   isPrimary: boolean;
+  /** Of a claimed name: `forwardSql`. */
+  forward: (boolean | null)[] | null;
   window: number;
 };
 

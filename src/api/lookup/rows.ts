@@ -108,6 +108,7 @@ export const rowSchema = z.strictObject({
   subname_count: z.int().optional(),
   record_count: z.int().optional(),
   is_primary: z.boolean().optional(),
+  is_primary_verified: z.boolean().optional(),
   relations: z.array(z.enum(["owner", "manager", "resolves_to", "former_owner"])).optional(),
   expires_window_index: z.int().optional(),
   grace_ends_window_index: z.int().optional(),
@@ -164,10 +165,25 @@ export function subnameRow(places: Places, row: StoredName): Row {
 }
 
 /** The row of one of an address's names. */
-export function addressRow(places: Places, { row, relations, isPrimary }: Omit<Listed, "after">): Row {
+export function addressRow(places: Places, listed: Omit<Listed, "after">, known: KnownContracts): Row {
+  const { row, relations } = listed;
   const handle = registrationId(row, placeOfRow(places, row));
-  const more = present({ permission_resource_id: handle, relations, is_primary: isPrimary });
-  return { ...listRow(places, row), ...more };
+  const more = present({ permission_resource_id: handle, relations });
+  return { ...listRow(places, row), ...more, ...primaryFacts(places, listed, known) };
+}
+
+/** Whether an address claims a name, and where the index knows all that the name's resolver returns, whether the name resolves to it. */
+export function primaryFacts(
+  places: Places,
+  { row, isPrimary, forward }: Omit<Listed, "after">,
+  known: KnownContracts,
+): Pick<Row, "is_primary" | "is_primary_verified"> {
+  if (!isPrimary || row.v2?.isInForce) return present({ is_primary: isPrimary });
+  const resolver = resolverOf(row, placeOfRow(places, row));
+  const fixed = resolver && known.staticResolverOf(resolver.chain_id, resolver.address);
+  if (!fixed) return { is_primary: true };
+  const [own = null, general = null] = forward ?? [];
+  return { is_primary: true, is_primary_verified: own ?? (fixed.hasDefaultAddress && general === true) };
 }
 
 /** The short row of a lookup: what a list of accounts shows. */

@@ -5,7 +5,8 @@ import type { Place } from "./places.ts";
 
 // A name's row on its way from the statement.
 
-const ownResolver = "substring(d.resolver_id FROM '0x[0-9a-f]{40}')";
+/** SQL of the address of the resolver that the root chain's registry of the first generation has. */
+export const ownResolver = "substring(d.resolver_id FROM '0x[0-9a-f]{40}')";
 
 /** SQL of the address of the resolver in force. */
 export const resolverSql = (places: readonly Place[]) =>

@@ -10,9 +10,11 @@ import {
   labelhash,
   namehash,
   numberToHex,
+  toHex,
 } from "viem";
+import { packetToBytes } from "viem/ens";
 import { startAnvil } from "../anvil.ts";
-import { type Contracts, chainId, type NameCalls, type RecordedLog, start } from "./truth.ts";
+import { type Claim, type Contracts, chainId, type NameCalls, type RecordedLog, start } from "./truth.ts";
 
 // A chain with ENS' own contracts, whose time the histories set.
 
@@ -135,6 +137,7 @@ export async function startTruthChain(folder: string) {
   await deploy("controller", "ETHRegistrarController.json", [addressOf("registrar"), oracle, ...controlled]);
   for (const controller of [deployer, addressOf("controller")])
     await send(deployer, "wrapper", "setController", controller, true);
+  await deploy("universalResolver", "UniversalResolver.json", [addressOf("registry"), []]);
 
   return {
     contracts: contracts as Contracts,
@@ -195,10 +198,21 @@ export async function startTruthChain(folder: string) {
         },
         records: {
           addr: await text("resolver", "addr", [node]),
+          bitcoin: ((await call("resolver", "addr", [node, 0n])) as string | null) ?? "0x",
           url: ((await call("resolver", "text", [node, "url"])) as string | null) ?? "",
+          contenthash: ((await call("resolver", "contenthash", [node])) as string | null) ?? "0x",
           name: ((await call("resolver", "name", [node])) as string | null) ?? "",
         },
       };
+    },
+
+    /** The primary name of an account, and the address that it resolves to. */
+    async claimOf(account: Hex): Promise<Claim> {
+      const reverse = `${account.slice(2)}.addr.reverse`;
+      const name = String((await call("resolver", "name", [namehash(reverse)])) ?? "");
+      const found = await call("universalResolver", "reverse", [toHex(packetToBytes(reverse))]);
+      const [verified, address] = (found as [string, Hex] | null) ?? [];
+      return { name, resolvesTo: verified === name && address ? address.toLowerCase() : null };
     },
   };
 }

@@ -164,7 +164,9 @@ async function setRecords(chain: TruthChain) {
   const node = namehash("records.eth");
   await send(alice, "registry", "setResolver", node, contracts.resolver);
   await send(alice, "resolver", "setAddr", node, alice);
+  await send(alice, "resolver", "setAddr", node, 0n, "0x0014");
   await send(alice, "resolver", "setText", node, "url", "https://ens.domains");
+  await send(alice, "resolver", "setContenthash", node, "0xe301");
   await send(alice, "resolver", "setText", namehash("wrapped.eth"), "url", "x");
   await send(alice, "resolver", "setAddr", namehash("wrapped.eth"), bob);
   await send(alice, "reverseRegistrar", "setName", "records.eth");
@@ -195,7 +197,11 @@ async function changeHands(chain: TruthChain) {
   const { deployer } = chain;
   await send(deployer, "registry", "setSubnodeOwner", root, labelhash("legacy"), bob);
   await send(bob, "registry", "setSubnodeOwner", namehash("legacy"), labelhash("moved"), alice);
-  await send(alice, "resolver", "setText", namehash("records.eth"), "url", "");
+  const node = namehash("records.eth");
+  await send(alice, "resolver", "setText", node, "url", "");
+  await send(alice, "resolver", "setContenthash", node, "0x");
+  await send(alice, "resolver", "setAddr", node, 0n, "0x");
+  await send(alice, "resolver", "setAddr", node, nobody);
   await send(carol, "reverseRegistrar", "setName", "");
 }
 
@@ -215,6 +221,7 @@ async function expire(chain: TruthChain, mark: Mark) {
   await renew("lagging", year);
   await renew("rescued", year);
   await renewWrapped("sold", 30 * day);
+  await chain.send(alice, "resolver", "setAddr", namehash("records.eth"), bob);
   const [plain, wrapped] = [await endOf("plain"), await endOf("wrapped")];
   for (const [time, title] of [
     [plain - 1, "the last second of a lease"],
@@ -226,6 +233,7 @@ async function expire(chain: TruthChain, mark: Mark) {
   }
   await renew("late", year);
   await renewWrapped("given", year);
+  await chain.send(alice, "resolver", "setAddr", namehash("records.eth"), alice);
   await mark("renewed in grace, by the registrar alone and through the wrapper");
   for (const [time, title] of [
     [plain + grace, "the last second of the grace period"],

@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { type Hex, namehash } from "viem";
+import type { Hex } from "viem";
 import { startTruthChain } from "./chain.ts";
 import { names, people, playHistories } from "./histories.ts";
-import type { Moment, NameCalls, Truth } from "./truth.ts";
+import type { Claim, Moment, NameCalls, Truth } from "./truth.ts";
 
 // Records what ENS' contracts emit and return through the histories: test/fixtures/name-truth.json.gz. The deployments are those in
 // the repository ensdomains/ens-contracts.
@@ -20,11 +20,8 @@ try {
   await playHistories(chain, async (title) => {
     const read: Record<string, NameCalls> = {};
     for (const name of names) read[name] = await chain.read(name);
-    const claims: Record<Hex, string> = {};
-    for (const name of reverseNames) {
-      const node = namehash(name);
-      claims[`0x${name.slice(0, 40)}`] = String((await chain.call("resolver", "name", [node])) ?? "");
-    }
+    const claims: Record<Hex, Claim> = {};
+    for (const person of Object.values(people)) claims[person] = await chain.claimOf(person);
     moments.push({ title, block: await chain.block(), time: chain.time(), names: read, claims });
   });
   const { contracts, logs } = chain;

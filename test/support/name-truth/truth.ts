@@ -10,7 +10,14 @@ export const start = 1_700_000_000;
 
 /** Addresses of the contracts. */
 export type Contracts = Record<
-  "oldRegistry" | "registry" | "registrar" | "wrapper" | "controller" | "resolver" | "reverseRegistrar",
+  | "oldRegistry"
+  | "registry"
+  | "registrar"
+  | "wrapper"
+  | "controller"
+  | "resolver"
+  | "reverseRegistrar"
+  | "universalResolver",
   Hex
 >;
 
@@ -39,8 +46,12 @@ export type NameCalls = {
     expires: string;
     lastOwner: Hex | null;
   };
-  records: { addr: string | null; url: string; name: string };
+  /** `0x` and the empty text where there is none. */
+  records: { addr: string | null; bitcoin: string; url: string; contenthash: string; name: string };
 };
+
+/** What an account calls itself, empty for nothing, and to which address the universal resolver resolves that; null if it cannot. */
+export type Claim = { name: string; resolvesTo: string | null };
 
 /** What calls returned at a block, by name and, of reverse names, by account. */
 export type Moment = {
@@ -48,7 +59,7 @@ export type Moment = {
   block: number;
   time: number;
   names: Record<string, NameCalls>;
-  claims: Record<Hex, string>;
+  claims: Record<Hex, Claim>;
 };
 
 export type Truth = {

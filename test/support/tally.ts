@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+
+// Answers that tests compared with what contracts emitted or returned, by route, and the table of docs/lookup.md that tells their number.
+
+/** Counts compared answers. `listed`: what the table has in a column. */
+export function createTally() {
+  const counts = new Map<string, number>();
+  return {
+    add: (route: string, answers = 1) => counts.set(route, (counts.get(route) ?? 0) + answers),
+    /** The counts so far, as lines of the table. */
+    counted: () => Array.from(counts, ([route, answers]) => `${route} ${answers}`).sort(),
+  };
+}
+
+/** The lines of the table in one of its columns, without those that have no number there. */
+export function listedTally(column: string): string[] {
+  const text = readFileSync(new URL("../../docs/lookup.md", import.meta.url), "utf8");
+  const [, section = ""] = text.split("\n## Proven against contracts\n");
+  const [head = [], , ...rows] = section
+    .split("\n## ")[0]
+    ?.split("\n")
+    .filter((line) => line.startsWith("|"))
+    .map((line) => line.split("|").map((cell) => cell.trim())) ?? [[]];
+  const place = head.indexOf(column);
+  return rows
+    .flatMap((cells) => {
+      const count = cells[place]?.replaceAll(",", "") ?? "";
+      return /^\d+$/.test(count) ? [`${cells[1]?.replaceAll("`", "")} ${count}`] : [];
+    })
+    .sort();
+}
