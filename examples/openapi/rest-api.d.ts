@@ -373,7 +373,7 @@ export interface paths {
         };
         /**
          * Names of an address on all indexed chains
-         * @description By role: what it owns, manages, resolves to it, or what it held until it ended. `total_count` is exact up to 1000, else null. `is_primary` is the claim of the address, which is not checked forward.
+         * @description By role: what it owns, manages, resolves to it, or what it held until it ended. `total_count` is exact up to 1000, else null. `is_primary` is the claim of the address; of a claimed name `is_primary_verified` says whether it resolves to the address, where the index can tell.
          */
         get: operations["getV1AddressesAddressNames"];
         put?: never;
@@ -2210,6 +2210,7 @@ export interface operations {
                                 subname_count?: number;
                                 record_count?: number;
                                 is_primary?: boolean;
+                                is_primary_verified?: boolean;
                                 relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
                                 expires_window_index?: number;
                                 grace_ends_window_index?: number;
@@ -2340,6 +2341,7 @@ export interface operations {
                                 subname_count?: number;
                                 record_count?: number;
                                 is_primary?: boolean;
+                                is_primary_verified?: boolean;
                                 relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
                                 expires_window_index?: number;
                                 grace_ends_window_index?: number;
@@ -2557,6 +2559,7 @@ export interface operations {
                             subname_count?: number;
                             record_count?: number;
                             is_primary?: boolean;
+                            is_primary_verified?: boolean;
                             relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
                             expires_window_index?: number;
                             grace_ends_window_index?: number;
@@ -2931,6 +2934,7 @@ export interface operations {
                             subname_count?: number;
                             record_count?: number;
                             is_primary?: boolean;
+                            is_primary_verified?: boolean;
                             relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
                             expires_window_index?: number;
                             grace_ends_window_index?: number;
@@ -3308,6 +3312,7 @@ export interface operations {
                             subname_count?: number;
                             record_count?: number;
                             is_primary?: boolean;
+                            is_primary_verified?: boolean;
                             relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
                             expires_window_index?: number;
                             grace_ends_window_index?: number;
@@ -4002,6 +4007,7 @@ export interface operations {
                             subname_count?: number;
                             record_count?: number;
                             is_primary?: boolean;
+                            is_primary_verified?: boolean;
                             relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
                             expires_window_index?: number;
                             grace_ends_window_index?: number;
@@ -4238,6 +4244,7 @@ export interface operations {
                             subname_count?: number;
                             record_count?: number;
                             is_primary?: boolean;
+                            is_primary_verified?: boolean;
                             relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
                             expires_window_index?: number;
                             grace_ends_window_index?: number;
