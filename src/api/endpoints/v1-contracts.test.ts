@@ -11,7 +11,7 @@ import {
   readNameTruth,
   recordingOf,
 } from "../../../test/support/name-truth/truth.ts";
-import { createTally, listedTally } from "../../../test/support/tally.ts";
+import { createTally, listedTally } from "../../../test/support/name-truth/tally.ts";
 import { registerProtocolAcceleration } from "../../plugins/protocol-acceleration.ts";
 import { registerSubgraph } from "../../plugins/subgraph.ts";
 import { createNamesSource } from "../lookup/names-query.ts";

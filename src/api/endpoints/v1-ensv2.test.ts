@@ -5,7 +5,7 @@ import { chainOf, currentStatus, openEndpoints } from "../../../test/support/end
 import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
 import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
-import { createTally, listedTally } from "../../../test/support/tally.ts";
+import { createTally, listedTally } from "../../../test/support/name-truth/tally.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";

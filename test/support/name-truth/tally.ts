@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
-// Answers that tests compared with what contracts emitted or returned, by route, and the table of docs/lookup.md that tells their number.
+// How many answers of each route tests compare with what contracts emitted or returned: the table of docs/lookup.md.
 
-/** Counts compared answers. `listed`: what the table has in a column. */
+/** Counts compared answers. */
 export function createTally() {
   const counts = new Map<string, number>();
   return {
@@ -14,7 +14,7 @@ export function createTally() {
 
 /** The lines of the table in one of its columns, without those that have no number there. */
 export function listedTally(column: string): string[] {
-  const text = readFileSync(new URL("../../docs/lookup.md", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../../../docs/lookup.md", import.meta.url), "utf8");
   const [, section = ""] = text.split("\n## Proven against contracts\n");
   const [head = [], , ...rows] = section
     .split("\n## ")[0]
