@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createRecordedIndex } from "../../../test/support/ensv2/recorded-index.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
+import { createTally, listedTally } from "../../../test/support/name-truth/tally.ts";
 import {
   chainId,
   type Moment,
@@ -11,7 +12,6 @@ import {
   readNameTruth,
   recordingOf,
 } from "../../../test/support/name-truth/truth.ts";
-import { createTally, listedTally } from "../../../test/support/name-truth/tally.ts";
 import { registerProtocolAcceleration } from "../../plugins/protocol-acceleration.ts";
 import { registerSubgraph } from "../../plugins/subgraph.ts";
 import { createNamesSource } from "../lookup/names-query.ts";
