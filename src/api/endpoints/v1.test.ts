@@ -493,6 +493,21 @@ test("the names of an address by relation", async () => {
   ]);
 });
 
+test("the index does not tell whether a claimed name of another chain resolves back: a gateway answers for it", async () => {
+  const l2Resolver = "0xc6d566a56a1aff6508b41f6c90ff131615583bcd";
+  const claimed = nodeOfName("me.base.eth");
+  await insert("reverse_name_records", { address: alice, coin_type: 2_147_483_648, value: "me.base.eth" });
+  await client.query("UPDATE domain SET resolver_id = $1 WHERE id = $2", [
+    `8453-${l2Resolver}-${claimed}`,
+    claimed,
+  ]);
+  const { data } = await get(`/v1/addresses/${alice}/names?q=me.`);
+  await client.query("DELETE FROM reverse_name_records WHERE address = $1", [alice]);
+  await client.query("UPDATE domain SET resolver_id = NULL WHERE id = $1", [claimed]);
+  expect(data).toMatchObject([{ name: "me.base.eth", is_primary: true }]);
+  expect(data[0]).not.toHaveProperty("is_primary_verified");
+});
+
 test("pages of an address's names join without gaps, in each order", async () => {
   for (const sort of ["name", "expires_at", "registered_at", "created_at"]) {
     for (const order of ["asc", "desc"]) {

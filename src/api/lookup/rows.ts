@@ -179,9 +179,11 @@ export function primaryFacts(
   known: KnownContracts,
 ): Pick<Row, "is_primary" | "is_primary_verified"> {
   if (!isPrimary || row.v2?.isInForce) return present({ is_primary: isPrimary });
-  const resolver = resolverOf(row, placeOfRow(places, row));
+  const place = placeOfRow(places, row);
+  const resolver = resolverOf(row, place);
   const fixed = resolver && known.staticResolverOf(resolver.chain_id, resolver.address);
-  if (!fixed) return { is_primary: true };
+  // Names of other chains resolve through a gateway.
+  if (!fixed || !place.isRoot) return { is_primary: true };
   const [own = null, general = null] = forward ?? [];
   return { is_primary: true, is_primary_verified: own ?? (fixed.hasDefaultAddress && general === true) };
 }
