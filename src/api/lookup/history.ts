@@ -12,6 +12,7 @@ import {
   wrapperEvents,
 } from "./history-kinds.ts";
 import type { Place } from "./places.ts";
+import { addressOfResolver } from "./stored-name.ts";
 
 // What happened to a name or by an address, from the stored events, in one order of time over all chains. Ends of leases are no
 // events: they follow from the dates.
@@ -183,7 +184,10 @@ type PageOfHistory = {
   limit: number;
 };
 
-/** SQL of a page of history: each part gives at most a page, in its own order. */
+/**
+ * SQL of a page of history: each part gives at most a page, and what happened in the same second as its last row. By time alone, as its
+ * index has it: for the whole order the planner would sort all rows of a part that it takes for short.
+ */
 export function historySql(query: HistoryQuery, { after, isDescending, limit }: PageOfHistory): string {
   const direction = isDescending ? " DESC" : "";
   const order = historyOrder.map((key) => `${key}${direction}`).join(", ");
@@ -192,7 +196,8 @@ export function historySql(query: HistoryQuery, { after, isDescending, limit }: 
     start === undefined ? "" : ` AND (${historyOrder.join(", ")}) ${isDescending ? "<" : ">"} (${start})`;
   const where = `${conditionsOf(query)}${beyond}`;
   const limited = query.parts.map(
-    (part) => `(SELECT * FROM (${part}) ${columns} WHERE ${where} ORDER BY ${order} LIMIT ${limit})`,
+    (part) =>
+      `(SELECT * FROM (${part}) ${columns} WHERE ${where} ORDER BY timestamp${direction} FETCH FIRST ${limit} ROWS WITH TIES)`,
   );
   const nothing = `(SELECT * FROM (${ofDomain("false")}) ${columns})`;
   return `SELECT coalesce(json_agg(found), '[]')::text FROM (
@@ -203,7 +208,7 @@ ${entriesSql(`(SELECT * FROM (${(limited.length === 0 ? [nothing] : limited).joi
 function entriesSql(from: string, order: string): string {
   const keys = historyOrder.map((key) => `(${key})::text`).join(", ");
   return `SELECT json_build_object('id', h.id, 'type', h.type, 'timestamp', timestamp, 'block', block_number, 'log', log_index, 'transaction', transaction_id,
-  'node', h.node, 'name', coalesce(d.name, (SELECT v.name FROM v2_domains v WHERE v.id = h.node LIMIT 1)), 'holder', h.holder, 'resolver', substring(h.resolver FROM '0x[0-9a-f]{40}'), 'key', left(h.key, 1000),
+  'node', h.node, 'name', coalesce(d.name, (SELECT v.name FROM v2_domains v WHERE v.id = h.node LIMIT 1)), 'holder', h.holder, 'resolver', ${addressOfResolver("h.resolver")}, 'key', left(h.key, 1000),
   'value', left(h.value, 5000), 'fuses', h.fuses, 'expiry', h.expiry::text, 'coin', h.coin::text, 'old', h.old, 'since', coalesce(l.since, b.since),
   'after', json_build_array(${keys.replaceAll("(id)", "(h.id)")})) AS found
 FROM ${from} h LEFT JOIN domain d ON d.id = h.node

@@ -44,15 +44,15 @@ function placeSql(places: readonly Place[]): string {
 /**
  * Joins to `domain d` what holds of each name: `p.place` (from 1), `s.now`, and `x` with status, owner, manager, expires, grace_ends,
  * is_lease, is_wrapped and is_lapsed. Each step is computed once for a row: `OFFSET 0` keeps the planner from writing it out at each
- * of its uses.
+ * of its uses. A name without a registrant has no registration, one without a wrapped owner no entry of the wrapper: nothing is looked up.
  */
 export function nameJoins(places: readonly Place[]): string {
   const v2 = secondGeneration(places);
   const managed = places.flatMap(({ leases }) => (leases === undefined ? [] : [text(leases)]));
   return `
-LEFT JOIN LATERAL (SELECT registration_date, expiry_date, registrant_id FROM registration WHERE domain_id = d.id LIMIT 1) r ON true
+LEFT JOIN LATERAL (SELECT registration_date, expiry_date, registrant_id FROM registration WHERE domain_id = d.id AND d.registrant_id IS NOT NULL LIMIT 1) r ON true
 LEFT JOIN LATERAL (SELECT id, fuses, owner_id, greatest(expiry_date, renewed_expiry_date) AS expiry_date
-  FROM wrapped_domain WHERE id = d.id LIMIT 1) w ON true
+  FROM wrapped_domain WHERE id = d.id AND d.wrapped_owner_id IS NOT NULL LIMIT 1) w ON true
 CROSS JOIN LATERAL (SELECT ${placeSql(places)} AS place OFFSET 0) p
 CROSS JOIN LATERAL (SELECT ($1::bigint[])[p.place] AS now,
   ${list(
@@ -90,7 +90,9 @@ export const opaque = (filter: string) => `CASE WHEN ${filter} THEN true ELSE fa
 
 /** The members of a row that are known; the others are left out. */
 export function present<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
+  const known: Partial<T> = {};
+  for (const name in members) if (members[name] !== undefined) known[name] = members[name];
+  return known as never;
 }
 
 /** What every row of a name begins with. */

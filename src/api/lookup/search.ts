@@ -65,6 +65,9 @@ function claims(places: readonly Place[]) {
   return { isClaimed, lists };
 }
 
+// All that names are sorted by: only those of the page are looked up again.
+const candidate = (kind: number) => `d.id, ${kind} AS kind, d.created_at, d.name`;
+
 type SearchForm = { filters: readonly string[]; isComplete: boolean };
 
 // `$6` are the labels of typing errors, `$7` to `$11` the row to go on after, `$12` how many rows, `$13` what follows the label.
@@ -74,18 +77,18 @@ function searchSql({ places, hasRecords }: NamesSource, { filters, isComplete }:
   const { isClaimed, lists } = claims(places);
   const parts = partsOfNames(places);
   const exact = parts.map((part) =>
-    bySize(`SELECT d.id, 0 AS kind FROM ${part}${joins} WHERE char_length(d.name) = size AND left(d.label_name, 256) = $2::text COLLATE "C"
+    bySize(`SELECT ${candidate(0)} FROM ${part}${joins} WHERE char_length(d.name) = size AND left(d.label_name, 256) = $2::text COLLATE "C"
     AND ${within("d.name", 4)} AND ${where} ORDER BY d.id`),
   );
   const prefix = parts.map((part) =>
-    bySize(`SELECT d.id, 1 AS kind FROM ${part}${joins} WHERE char_length(d.name) = size AND ${within("d.label_name", 2)}
+    bySize(`SELECT ${candidate(1)} FROM ${part}${joins} WHERE char_length(d.name) = size AND ${within("d.label_name", 2)}
     AND left(d.label_name, 256) <> $2::text COLLATE "C" AND ${where} ORDER BY left(d.label_name, 256), d.id`),
   );
   const claimed = lists.flatMap((list) =>
     parts.map(
       (
         part,
-      ) => `(SELECT d.id, 1 AS kind FROM ${bySize(list)} c JOIN ${part} ON left(d.name, 256) = left(c.name, 256) AND d.name = c.name${joins}
+      ) => `(SELECT ${candidate(1)} FROM ${bySize(list)} c JOIN ${part} ON left(d.name, 256) = left(c.name, 256) AND d.name = c.name${joins}
     WHERE left(d.label_name, 256) <> $2::text COLLATE "C" AND ${where})`,
     ),
   );
@@ -94,21 +97,21 @@ function searchSql({ places, hasRecords }: NamesSource, { filters, isComplete }:
   const similar = parts.map(
     (
       part,
-    ) => `(SELECT d.id, 2 AS kind FROM ${part}${joins} WHERE d.parent_id IN (${[...parents, "'none'"].join(", ")})
+    ) => `(SELECT ${candidate(2)} FROM ${part}${joins} WHERE d.parent_id IN (${[...parents, "'none'"].join(", ")})
     AND left(d.label_name, 256) = ANY (ARRAY(SELECT json_array_elements_text($6::json))) AND strpos(d.name, $13::text) > 0 AND ${where}
     ORDER BY d.parent_id, left(d.label_name, 256), d.id LIMIT CASE WHEN (SELECT count(*) FROM held) >= ${mostOfKind} THEN 0 ELSE ${mostOfKind} END)`,
   );
   const order = "f.kind, f.first, f.second, f.created_at, f.id";
-  const claim = hasRecords ? isClaimed("d.name") : "false";
+  const claim = hasRecords ? isClaimed("h.name") : "false";
   return `WITH held AS MATERIALIZED (${[...exact, ...ofPrefix].join("\nUNION\n")})
 SELECT ${jointText("found")} FROM (
 SELECT concat('{"row":', ${nameText(places)}, ',"after":', json_build_array(${order
     .split(", ")
     .map((key) => `${key}::text`)
     .join(", ")}), '}') AS found
-FROM (SELECT * FROM (SELECT d.id, h.kind, d.created_at, CASE WHEN h.kind = 0 THEN char_length(d.name) ELSE c.rank END AS first,
-      CASE WHEN h.kind = 0 THEN c.rank ELSE char_length(d.name) END AS second
-    FROM (SELECT * FROM held UNION ${similar.join(" UNION ")}) h ${nameOfNode(places, "h.id")} CROSS JOIN LATERAL (SELECT CASE WHEN ${claim} THEN 0 ELSE 1 END AS rank OFFSET 0) c) f
+FROM (SELECT * FROM (SELECT h.id, h.kind, h.created_at, CASE WHEN h.kind = 0 THEN char_length(h.name) ELSE c.rank END AS first,
+      CASE WHEN h.kind = 0 THEN c.rank ELSE char_length(h.name) END AS second
+    FROM (SELECT * FROM held UNION ${similar.join(" UNION ")}) h CROSS JOIN LATERAL (SELECT CASE WHEN ${claim} THEN 0 ELSE 1 END AS rank OFFSET 0) c) f
   WHERE ($7::text = '' OR (${order}) > (nullif($7::text, '')::int, $8::int, $9::int, $10::numeric, $11::text COLLATE "C")) AND $3::text IS NOT NULL
   ORDER BY ${order} LIMIT $12::int) f ${nameOfNode(places, "f.id")}${nameJoins(places)} ORDER BY ${order}) listed`;
 }

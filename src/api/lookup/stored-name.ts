@@ -5,8 +5,11 @@ import type { Place } from "./places.ts";
 
 // A name's row on its way from the statement.
 
+/** SQL of the address in the SQL of a resolver's id, which ends with `0x<address>-0x<node>`, or of an address alone. A regular expression takes 20 times as long. */
+export const addressOfResolver = (id: string) => `left(right(${id}, 109), 42)`;
+
 /** SQL of the address of the resolver that the root chain's registry of the first generation has. */
-export const ownResolver = "substring(d.resolver_id FROM '0x[0-9a-f]{40}')";
+export const ownResolver = addressOfResolver("d.resolver_id");
 
 /** SQL of the address of the resolver in force. */
 export const resolverSql = (places: readonly Place[]) =>
