@@ -48,7 +48,7 @@ if (!found[0]?.is_filled) {
 
 const plugins = ["subgraph", "protocol-acceleration"];
 const source = createDatabase(pool as unknown as SqlClient);
-const slowest = new Map<string, number>();
+const explainedOnes = new Set<string>();
 // As connections of the service run it.
 async function explained(sql: string, values: readonly string[]): Promise<string> {
   const client = await pool.connect();
@@ -60,12 +60,20 @@ async function explained(sql: string, values: readonly string[]): Promise<string
   return rows.map((row) => String(row["QUERY PLAN"]).slice(0, 180)).join("\n");
 }
 
+async function explainOnce(sql: string, values: readonly string[]): Promise<void> {
+  if (options.explain && !explainedOnes.has(sql)) console.log(`${await explained(sql, values)}\n`);
+  explainedOnes.add(sql);
+}
+
 const database: typeof source = {
   ...source,
   row: async (sql, values, signal) => {
-    if (options.explain && !slowest.has(sql)) console.log(`${await explained(sql, values)}\n`);
-    slowest.set(sql, 1);
+    await explainOnce(sql, values);
     return source.row(sql, values, signal);
+  },
+  rows: async (sql, values, ...given) => {
+    await explainOnce(sql, values);
+    return source.rows(sql, values, ...given);
   },
 };
 const ask = openEndpoints(

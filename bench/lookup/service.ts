@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import type { Database } from "../../src/api/database/client.ts";
+import type { Database, RowsReader } from "../../src/api/database/client.ts";
 import type { LookupContext } from "../../src/api/lookup/lists.ts";
 import { createNamesSource } from "../../src/api/lookup/names-query.ts";
 import { placesOf } from "../../src/api/lookup/places.ts";
@@ -9,7 +9,7 @@ import type { CurrentStatus } from "../../src/api/status/status-source.ts";
 import type { Namespace } from "../../src/deployments/deployment.ts";
 
 type Index = {
-  database: Database;
+  database: Database & RowsReader;
   plugins: readonly string[];
   namespace: Namespace;
   chainId: number;

@@ -81,7 +81,7 @@ function api({
     names: { managedNames: ["eth"], inactiveNames: [], rootManagedName: "eth", nameWrappers: [] },
     ensv2: undefined,
     lookup: {
-      database: { row: async () => [] },
+      database: { row: async () => [], rows: async () => undefined },
       places: [],
       hasRecords: false,
       statements: { names: "", namesWithRecords: "", addresses: "" },

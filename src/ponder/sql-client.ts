@@ -34,6 +34,8 @@ export type PoolClient = {
     text: string;
     values?: unknown[];
     rowMode?: "array";
+    /** Reads each value of a row as it arrives. */
+    types?: { getTypeParser(): (text: string) => unknown } | undefined;
     /** Milliseconds until the connection gives up waiting. */
     query_timeout?: number;
   }): Promise<SqlResult>;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Database, isPlannedOnce } from "../../src/api/database/client.ts";
+import { type Database, isPlannedOnce, type RowsReader } from "../../src/api/database/client.ts";
 import { createSearchIndexes } from "../../src/api/database/indexes.ts";
 import type { WalkContracts } from "../../src/api/database/v2-walk.ts";
 import { addressNames } from "../../src/api/endpoints/v1-addresses.ts";
@@ -209,11 +209,14 @@ test.each([
 ])("reads $generations by index, without a sort of many rows: $path", async ({ path, v2 }) => {
   const statements: { sql: string; values: readonly string[] }[] = [];
   const plugins = ["subgraph", "protocol-acceleration"];
-  const database: Database = {
-    ...generated.database,
+  const database: Database & RowsReader = {
     row(sql, values, signal) {
       statements.push({ sql, values });
       return generated.database.row(sql, values, signal);
+    },
+    rows(sql, values, ...given) {
+      statements.push({ sql, values });
+      return generated.database.rows(sql, values, ...given);
     },
   };
   const places = placesOf(namespaces.mainnet, plugins).map((place) => ({ ...place, v2 }));

@@ -5,7 +5,7 @@ import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { clientOf } from "../../src/api/client-address.ts";
-import { createDatabase, type DatabaseLimits } from "../../src/api/database/client.ts";
+import { createDatabase, type DatabaseLimits, RowTooLongError } from "../../src/api/database/client.ts";
 import { errorResponse } from "../../src/api/rest/errors.ts";
 import { createSubgraph, subgraphRoutes } from "../../src/api/subgraph/routes.ts";
 import { createGeneratedDatabase } from "../support/subgraph/generated-database.ts";
@@ -114,6 +114,40 @@ test("a response over the limit is refused, and the database is at rest afterwar
   expect(inside.length).toBeGreaterThan(3_000_000);
   expect(JSON.parse(inside).data.domains).toHaveLength(60);
   close();
+});
+
+test("many rows come one by one, and no more of them than a response may have", async () => {
+  const database = createDatabase(generated.client, { responseBytes: 1_000_000 });
+  const { signal } = new AbortController();
+  const numbered = (length: number) =>
+    `SELECT i || repeat('x', ${length}) FROM generate_series(1, $1::int) i`;
+  const taken: string[] = [];
+  let firstAt = Number.POSITIVE_INFINITY;
+  const slowLast =
+    "SELECT CASE WHEN i > 1000 THEN pg_sleep(0.5)::text || i ELSE i::text END FROM generate_series(1, 1001) i";
+  await database.rows(slowLast, [], signal, (text) => {
+    if (taken.push(text) === 1) firstAt = performance.now();
+  });
+  expect(taken).toEqual(Array.from({ length: 1_001 }, (_, i) => String(i + 1)));
+  expect(performance.now() - firstAt).toBeGreaterThan(300);
+  // Together, in one, and in one that the driver would otherwise not hold.
+  for (const [length, count] of [
+    [10_000, 200_000],
+    [1_100_000, 1],
+    [300_000, 5],
+  ] as const) {
+    const kept: number[] = [];
+    const all = database.rows(numbered(length), [String(count)], signal, (text) => kept.push(text.length));
+    await expect(all).rejects.toThrow(RowTooLongError);
+    expect(kept.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(1_000_000);
+    await expect.poll(working, { timeout: 3_000 }).toBe(0);
+  }
+  const leaving = new AbortController();
+  const left = database.rows("SELECT pg_sleep(20)::text", [], leaving.signal, () => undefined);
+  setTimeout(() => leaving.abort(new Error("gone")), 100);
+  await expect(left).rejects.toThrow();
+  await expect.poll(working, { timeout: 3_000 }).toBe(0);
+  expect(await database.row("SELECT 'still here'", [], signal)).toEqual(["still here"]);
 });
 
 describe("requests that are given up", () => {

@@ -11,8 +11,23 @@ import {
 import { type Column, takeLongRows } from "./long-rows.ts";
 import { BusyError, createQueue, type Turn } from "./queue.ts";
 
+/** Takes the text of a row. */
+type Take = (text: string) => void;
+
 /** Runs statements of one row. */
 export type Database = RowReader;
+
+/** Runs statements of many rows of one text. */
+export type RowsReader = {
+  /**
+   * Gives each row to `take` as it arrives, the first ones again if the statement has to be repeated. Resolves after the last one.
+   * Throws RowTooLongError once they are longer together than a row may be.
+   */
+  rows(sql: string, values: readonly string[], signal: AbortSignal, take: Take): Promise<void>;
+};
+
+// A statement's row, or nothing where `take` gets its rows.
+type Run = (sql: string, values: readonly string[], signal: AbortSignal, take?: Take) => Promise<Column[]>;
 
 /** Runs statements of one row, whose long columns come in pieces. */
 export type ColumnReader = {
@@ -57,6 +72,7 @@ export class RowTooLongError extends Error {
 
 /** A database, all of whose statements pass through one queue. */
 export type QueuedDatabase = Database &
+  RowsReader &
   ColumnReader & {
     /** Runs a task whose statements, later ones too, are queued as those of `client`. */
     forClient<T>(client: string, task: () => T): T;
@@ -76,7 +92,7 @@ export function createDatabase(client: SqlClient, given: Partial<DatabaseLimits>
  * turn comes. Whoever leaves gets an error at once; the turn ends with the statement.
  */
 export function queueStatements(
-  columns: ColumnReader["columns"],
+  columns: Run,
   { concurrency, slow, timeoutMs, ...limits }: Omit<DatabaseLimits, "responseBytes">,
   connections: number,
 ): QueuedDatabase {
@@ -85,19 +101,20 @@ export function queueStatements(
   const spare = Math.min(2, connections - slowOnes - most);
   const { turn, forClient } = createQueue({ ...limits, concurrency: most, spare, slow: slowOnes });
 
-  async function inTurn(sql: string, values: readonly string[], signal: AbortSignal): Promise<Column[]> {
-    const run = (stop: AbortSignal) => columns(sql, values, stop);
+  const inTurn: Run = async (sql, values, signal, take) => {
+    const run = (stop: AbortSignal) => columns(sql, values, stop, take);
     try {
       return await inOneTurn(await turn(sql, signal), run, { signal, timeoutMs });
     } catch (error) {
       if (error !== tooSlow) throw error;
       return inOneTurn(await turn(sql, signal, true), run, { signal, timeoutMs });
     }
-  }
+  };
 
   return {
-    columns: inTurn,
+    columns: (sql, values, signal) => inTurn(sql, values, signal),
     row: async (sql, values, signal) => (await inTurn(sql, values, signal)).map(textOf),
+    rows: async (sql, values, signal, take) => void (await inTurn(sql, values, signal, take)),
     forClient,
   };
 }
@@ -163,7 +180,7 @@ const planning = { once: "force_generic_plan", always: "auto" } as const;
 function createPooled(
   pool: Pool,
   { timeoutMs, responseBytes }: Pick<DatabaseLimits, "timeoutMs" | "responseBytes">,
-): ColumnReader["columns"] {
+): Run {
   const ready = new WeakMap<PoolClient, ReturnType<typeof takeLongRows>>();
   const modes = new WeakMap<PoolClient, string>();
   const canceller = ownConnections(pool, { max: 1, idleTimeoutMillis: 0 });
@@ -183,12 +200,12 @@ function createPooled(
     modes.set(client, mode);
   }
 
-  const once = async (text: string, values: readonly string[], signal: AbortSignal): Promise<Column[]> => {
+  const once: Run = async (text, values, signal, take) => {
     const client = await pool.connect();
     const ended = new AbortController();
     let cancellation: Promise<unknown> | undefined;
     const cancel = () => {
-      cancellation = cancelUntil(ended.signal, canceller, client);
+      cancellation ??= cancelUntil(ended.signal, canceller, client);
     };
     let isBroken = true;
     try {
@@ -198,9 +215,11 @@ function createPooled(
       isBroken = false;
       signal.throwIfAborted();
       signal.addEventListener("abort", cancel, { once: true });
-      longRows.start(responseBytes);
+      if (take) longRows.startMany(responseBytes);
+      else longRows.start(responseBytes);
+      const types = take && { getTypeParser: () => takeUpTo(responseBytes, take, cancel) };
       try {
-        const { rows } = await client.query({ name, text, values: [...values], rowMode: "array" });
+        const { rows } = await client.query({ name, text, values: [...values], rowMode: "array", types });
         return longRows.row() ?? (rows[0] ?? []).map(toText);
       } catch (error) {
         isBroken = longRows.isTooLong();
@@ -232,6 +251,17 @@ function createPooled(
   };
 }
 
+// Beyond so many characters of all rows the statement is cancelled.
+function takeUpTo(most: number, take: Take, cancel: () => void): Take {
+  let characters = 0;
+  return (text) => {
+    characters += text.length;
+    if (characters <= most) return take(text);
+    cancel();
+    throw new RowTooLongError();
+  };
+}
+
 // Postgres' codes.
 const deadlock = "40P01";
 const lockNotAvailable = "55P03";
@@ -255,8 +285,8 @@ async function cancelUntil(
 // would hide the real tables from then on: here they are searched last.
 const ownTablesFirst = "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true)";
 
-function createEmbedded(client: EmbeddedClient): ColumnReader["columns"] {
-  return async (text, values, signal) => {
+function createEmbedded(client: EmbeddedClient): Run {
+  return async (text, values, signal, take) => {
     signal.throwIfAborted();
     const result = await client.transaction(async (transaction) => {
       // Nothing can stop a statement of this database: its thread is that of the service. It is not begun in vain.
@@ -264,6 +294,7 @@ function createEmbedded(client: EmbeddedClient): ColumnReader["columns"] {
       await transaction.query(ownTablesFirst, [], { rowMode: "array" });
       return transaction.query(text, [...values], { rowMode: "array" });
     });
+    if (take) for (const [value] of result?.rows ?? []) take(toText(value) ?? "");
     return (result?.rows[0] ?? []).map(toText);
   };
 }

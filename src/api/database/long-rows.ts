@@ -45,10 +45,12 @@ export function takeLongRows(client: PoolClient) {
     for (const listener of driver) listener.call(stream, chunk);
   };
   let [mostBytes, leftOfMessage, header, row] = [0, 0, nothing, createLongRow(0)];
+  let mostOfDriver = shortRow;
   let isTooLong = false;
 
-  function begin(most: number): void {
+  function begin(most: number, keptFrom = shortRow): void {
     mostBytes = most;
+    mostOfDriver = keptFrom;
     header = nothing;
     leftOfMessage = 0;
     row = createLongRow(0);
@@ -71,7 +73,7 @@ export function takeLongRows(client: PoolClient) {
         break;
       } else {
         const bytes = chunk.readUInt32BE(at + 1) + 1;
-        if (chunk[at] !== dataRow || bytes <= shortRow) leftOfMessage = bytes;
+        if (chunk[at] !== dataRow || bytes <= mostOfDriver) leftOfMessage = bytes;
         else {
           if (at > start) forward(chunk.subarray(start, at));
           isTooLong = bytes > mostBytes;
@@ -90,7 +92,9 @@ export function takeLongRows(client: PoolClient) {
 
   return {
     /** Before a statement: its row may have so many bytes. */
-    start: begin,
+    start: (most: number) => begin(most),
+    /** Before a statement of many rows, all of which are the driver's: each may have so many bytes. */
+    startMany: (most: number) => begin(most, most),
     /** The long row that the statement has given, if it has. */
     row: (): Column[] | undefined => (row.pieces.length === 0 ? undefined : columnsOf(row.pieces)),
     /** After a statement: the connection is the driver's again. */

@@ -5,6 +5,7 @@ import {
   asOf,
   cursorOf,
   cursorParameter,
+  type GivenName,
   lookupEnvelope,
   metaSchema,
   paged,
@@ -14,7 +15,7 @@ import {
 } from "../lookup/contract.ts";
 import { type LookupContext, needsNames } from "../lookup/lists.ts";
 import { present } from "../lookup/name-rows.ts";
-import { type NamesSource, readNames } from "../lookup/names-query.ts";
+import { type FoundName, type NamesSource, readNames } from "../lookup/names-query.ts";
 import { timesOf } from "../lookup/places.ts";
 import { detailRow, feedRow, listRow, placeOfRow, primaryFacts, rowSchema } from "../lookup/rows.ts";
 import type { StoredName } from "../lookup/stored-name.ts";
@@ -103,7 +104,16 @@ const result = z.strictObject({
 });
 type Result = z.output<typeof result>;
 
-type Options = { isFeed: boolean; namespace: string | undefined; times: number[]; signal: AbortSignal };
+type Options = {
+  isFeed: boolean;
+  namespace: string | undefined;
+  times: number[];
+  signal: AbortSignal;
+  /** Writes a result as JSON. */
+  write: (value: object) => string;
+  /** The JSON of each input's result. */
+  results: string[];
+};
 
 /** POST /v1/lookup. */
 export const lookup = endpoint({
@@ -121,61 +131,75 @@ export const lookup = endpoint({
   },
   handle:
     ({ lookup: source }: LookupContext) =>
-    async ({ body: { inputs, profile, namespace }, current, request }) => {
+    async ({ body: { inputs, profile, namespace }, current, request, write }) => {
       const options = {
         isFeed: profile === "feed",
         namespace,
         times: timesOf(source.places, current),
         signal: request.raw.signal,
+        write,
       };
       const asked = inputs.map((given, at) => ({ given, at }));
       const names = asked.filter((one): one is Asked<NameInput> => "name" in one.given);
       const addresses = asked.filter((one): one is Asked<AddressInput> => "address" in one.given);
-      const results = await Promise.all([
-        ofNames(source, names, options),
-        ofAddresses(source, addresses, options),
+      const results: string[] = [];
+      await Promise.all([
+        ofNames(source, names, { ...options, results }),
+        ofAddresses(source, addresses, { ...options, results }),
       ]);
-      const data = results
-        .flat()
-        .sort((a, b) => a.at - b.at)
-        .map(({ result }) => result);
       const unsupported =
         addresses.length > 0 && !source.hasRecords ? { unsupported_fields: ["is_primary"] } : {};
-      return { status: 200, body: { data, meta: { ...asOf(current, source.hashOf), ...unsupported } } };
+      const meta: Meta = { ...asOf(current, source.hashOf), ...unsupported };
+      const comma = (at: number) => (at === 0 ? "" : ",");
+      const data = results.map((result, at) => `${comma(at)}${result}`);
+      return { status: 200, parts: ['{"data":[', ...data, `],"meta":${write(meta)}}`] };
     },
 });
 
+type Meta = z.output<typeof metaSchema>;
 type Asked<Input> = { given: Input; at: number };
-type Answered = { result: Result; at: number };
 type Source = LookupContext["lookup"];
 
-async function ofNames(source: Source, asked: Asked<NameInput>[], options: Options): Promise<Answered[]> {
+async function ofNames(source: Source, asked: Asked<NameInput>[], options: Options): Promise<void> {
   const read = await readNamesGiven(asked);
   const nodes = read.flatMap((name) => ("fault" in name ? [] : [name.node]));
-  const { times, signal, isFeed } = options;
+  const { times, signal, isFeed, write, results } = options;
   const found = await readNames(source, { nodes, times, withRecords: !isFeed }, signal);
   let next = 0;
-  return asked.map(({ given, at }, place) => {
-    const name = read[place];
-    const start = { input: present(given), kind: "name" as const };
-    const normalization = { changed: false, input_name: given.name };
-    if (name === undefined || "fault" in name) {
-      const reason = "invalid_normalized_name" as const;
-      return {
-        at,
-        result: { ...start, status: "invalid_name", normalization: { ...normalization, reason } },
-      };
-    }
-    const changed: Partial<Result> =
-      name.name === given.name
-        ? {}
-        : { normalization: { ...normalization, changed: true, reason: "case_normalized" } };
-    const one = found[next++];
-    if (!one || !isOf(source, one.row, options.namespace))
-      return { at, result: { ...start, status: "not_found", ...changed } };
-    const record = isFeed ? feedRow(source.places, one.row) : detailRow(source.places, one, source.known);
-    return { at, result: { ...start, status: "ok", ...changed, record } };
-  });
+  let written = 0;
+  for (const [place, { given, at }] of asked.entries()) {
+    const name = read[place] ?? { fault: "" };
+    const one = "fault" in name ? null : (found[next++] ?? null);
+    const text = write(nameResult(source, { given, name, found: one }, options));
+    results[at] = text;
+    written += text.length;
+    if (written < charactersWritten) continue;
+    written = 0;
+    await letOthersWork();
+  }
+}
+
+type ReadName = { given: NameInput; name: GivenName; found: FoundName | null };
+
+function nameResult(
+  source: Source,
+  { given, name, found }: ReadName,
+  { isFeed, namespace }: Options,
+): Result {
+  const start = { input: present(given), kind: "name" as const };
+  const normalization = { changed: false, input_name: given.name };
+  if ("fault" in name) {
+    const reason = "invalid_normalized_name" as const;
+    return { ...start, status: "invalid_name", normalization: { ...normalization, reason } };
+  }
+  const changed: Partial<Result> =
+    name.name === given.name
+      ? {}
+      : { normalization: { ...normalization, changed: true, reason: "case_normalized" } };
+  if (found === null || !isOf(source, found.row, namespace))
+    return { ...start, status: "not_found", ...changed };
+  const record = isFeed ? feedRow(source.places, found.row) : detailRow(source.places, found, source.known);
+  return { ...start, status: "ok", ...changed, record };
 }
 
 // Others have their turn while many or long names are hashed.
@@ -193,17 +217,15 @@ async function readNamesGiven(asked: readonly Asked<NameInput>[]) {
 }
 
 const charactersOfSlice = 2_000;
+// The same of results that are written out.
+const charactersWritten = 65_536;
 
 const isOf = ({ places }: NamesSource, row: StoredName, namespace: string | undefined) =>
   namespace === undefined || placeOfRow(places, row).namespace === namespace;
 
 const listOf = ({ address, relation }: AddressInput) => JSON.stringify(["lookup", address, relation]);
 
-async function ofAddresses(
-  source: Source,
-  asked: Asked<AddressInput>[],
-  options: Options,
-): Promise<Answered[]> {
+async function ofAddresses(source: Source, asked: Asked<AddressInput>[], options: Options): Promise<void> {
   const inputs = asked.map(({ given }) => ({
     address: given.address,
     isOwner: given.relation !== "manager",
@@ -211,29 +233,24 @@ async function ofAddresses(
     size: given.page_size,
     after: readCursor(given.cursor, listOf(given), ["int", "text", "text"]),
   }));
-  const { times, signal } = options;
-  const found = await readAddresses(source, { asked: inputs, times }, signal);
-  const answered: Answered[] = [];
-  let written = 0;
-  for (const [place, one] of asked.entries()) {
-    const listed = found[place] ?? { rows: [], total: 0 };
-    answered.push(addressAnswer(source, one, { ...listed, isFeed: options.isFeed }));
-    written += listed.rows.length;
-    if (written < rowsOfSlice) continue;
-    written = 0;
-    await letOthersWork();
-  }
-  return answered;
+  const { times, signal, write, results, isFeed } = options;
+  await readAddresses(source, { asked: inputs, times }, signal, (places, found) => {
+    // Those that ask for the same names differ in their input alone.
+    const [first] = places.flatMap((place) => asked[place] ?? []);
+    if (first === undefined) return;
+    const rest = write(addressResult(source, first.given, { ...found, isFeed })).slice(1);
+    for (const place of places) {
+      const one = asked[place];
+      if (one) results[one.at] = `{"input":${write(present(one.given))},${rest}`;
+    }
+  });
 }
 
-// Others have their turn after each so many rows.
-const rowsOfSlice = 100;
-
-function addressAnswer(
+function addressResult(
   source: Source,
-  { given, at }: Asked<AddressInput>,
+  given: AddressInput,
   { rows, total, isFeed }: FoundAddress & { isFeed: boolean },
-): Answered {
+): Omit<Result, "input"> {
   const { shown, page } = paged(rows, {
     cursor: given.cursor,
     size: given.page_size,
@@ -247,5 +264,5 @@ function addressAnswer(
     ...(source.hasRecords ? primaryFacts(source.places, one, source.known) : {}),
     ...present({ relations: one.relations }),
   }));
-  return { at, result: { input: present(given), kind: "address", status: "ok", records, page } };
+  return { kind: "address", status: "ok", records, page };
 }

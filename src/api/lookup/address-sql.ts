@@ -138,7 +138,7 @@ function totalSql(places: readonly Place[]): string {
 /** The statement that reads the names of addresses. */
 export function addressSql(places: readonly Place[], hasRecords: boolean): string {
   const claim = hasRecords ? claimSql(places, "q.address", "q.reverse") : "NULL::text";
-  return `SELECT ${jointText(`concat('{"rows":', n.rows, ',"total":', n.total, '}')`, " ORDER BY q.at")}
+  return `SELECT concat(q.at, ' {"rows":', n.rows, ',"total":', n.total, '}')
 FROM json_to_recordset($2::json) AS q (at int, address text, owner boolean, manager boolean, size int, reverse text, after_rank int, after_name text, after_id text)
 CROSS JOIN LATERAL (SELECT ${claim} AS claim OFFSET 0) c
 CROSS JOIN LATERAL (${fewSql(places)}) few

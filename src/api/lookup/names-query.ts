@@ -1,15 +1,16 @@
-import { type Database, planOnce } from "../database/client.ts";
+import { type Database, planOnce, type RowsReader } from "../database/client.ts";
+import { letOthersWork } from "../rest/turns.ts";
 import { addressSql } from "./address-sql.ts";
 import { nameOfNode, resolverFacts, secondGeneration } from "./generations.ts";
 import { type Extra, hasName, type NamesQuery } from "./list-sql.ts";
 import { nameJoins } from "./name-rows.ts";
 import type { Place } from "./places.ts";
-import { jointText, type NameList, nameText, type StoredName, storedName } from "./stored-name.ts";
+import { type NameList, nameText, type StoredName, storedName } from "./stored-name.ts";
 import { readV2Records, recordsJson, type StoredRecords, type V2Resolver } from "./stored-records.ts";
 
 /** What statements about names are made for. */
 export type NamesSource = {
-  database: Database;
+  database: Database & RowsReader;
   places: readonly Place[];
   /** Whether records of resolvers are indexed with their values. */
   hasRecords: boolean;
@@ -19,6 +20,42 @@ export type NamesSource = {
 
 /** A row and what it is sorted by, as texts: where the next page begins. */
 export type Listed = { row: StoredName; after: string[] } & { [K in keyof Extra]?: Extra[K] | undefined };
+
+// Others have their turn after each so many characters of rows, a millisecond's work.
+const sliceCharacters = 32_768;
+
+/**
+ * Runs a statement each of whose rows is a place, a space and a text, and uses the rows while the next ones are read. A row may come
+ * twice.
+ */
+export async function eachRow(
+  database: RowsReader,
+  { sql, values }: NamesQuery,
+  signal: AbortSignal,
+  use: (place: number, text: string) => void,
+): Promise<void> {
+  const waiting: string[] = [];
+  let work: Promise<void> | undefined;
+  const useAll = async () => {
+    for (let left = 0; waiting.length > 0; left -= waiting[0]?.length ?? 0) {
+      if (left <= 0) {
+        await letOthersWork();
+        left = sliceCharacters;
+      }
+      const row = waiting.shift() ?? "";
+      const space = row.indexOf(" ");
+      use(Number(row.slice(0, space)), row.slice(space + 1));
+    }
+    work = undefined;
+  };
+  await database.rows(sql, values, signal, (row) => {
+    waiting.push(row);
+    work ??= useAll();
+    // It is awaited below.
+    work.catch(() => undefined);
+  });
+  await work;
+}
 
 /** Runs the SQL of a list. */
 export async function readList(
@@ -62,7 +99,7 @@ function namesSql(places: readonly Place[], hasRecords: boolean, withRecords: bo
   const records = withRecords
     ? `, ',"records":', coalesce((SELECT ${recordsJson(ofNode)} FROM resolver s2 WHERE s2.id = d.resolver_id)::text, 'null')${inV2}`
     : "";
-  return `SELECT ${jointText("coalesce(n.found, 'null')", " ORDER BY q.at")} FROM unnest($2::text[]) WITH ORDINALITY q (node, at)
+  return `SELECT concat(q.at - 1, ' ', coalesce(n.found, 'null')) FROM unnest($2::text[]) WITH ORDINALITY q (node, at)
 LEFT JOIN LATERAL (SELECT concat('{"row":', ${nameText(places)}${records}, '}') AS found
 FROM (SELECT q.node COLLATE "C" AS id) a ${nameOfNode(places, "a.id")}${nameJoins(places)}
 CROSS JOIN LATERAL (SELECT ${chains} AS chain) c WHERE ${hasName}) n ON true`;
@@ -93,9 +130,16 @@ export async function readNames(
   if (nodes.length === 0) return [];
   const { database, statements, hasRecords } = source;
   const sql = withRecords ? statements.namesWithRecords : statements.names;
-  const [json] = await database.row(sql, [`{${times.join(",")}}`, `{${nodes.join(",")}}`], signal);
-  const read = JSON.parse(json ?? "[]") as (ReadName | null)[];
-  const found = read.map((one) => one && { ...one, row: storedName(one.row) });
+  const found: ((FoundName & Pick<ReadName, "inV2">) | null)[] = [];
+  await eachRow(
+    database,
+    { sql, values: [`{${times.join(",")}}`, `{${nodes.join(",")}}`] },
+    signal,
+    (at, json) => {
+      const one: ReadName | null = JSON.parse(json);
+      found[at] = one && { ...one, row: storedName(one.row) };
+    },
+  );
   const contracts = secondGeneration(source.places);
   const inV2 = found.flatMap((one) => (one?.inV2 ? [{ one, inV2: one.inV2 }] : []));
   if (contracts === undefined || inV2.length === 0) return found;

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
+import { encodeErrorResult, parseAbi } from "viem";
 import { call } from "viem/actions";
 import { afterEach, describe, expect, test } from "vitest";
 import { createAdmission, createTurns, resolutionLimits } from "./admission.ts";
@@ -125,6 +126,39 @@ test("a response of more than 2 MiB is not read", async () => {
     response.end(reply(id, { result: `0x${"00".repeat(2_000_000)}` })),
   );
   await expect(ask([url])()).rejects.toThrow(/exceeded|too large/i);
+});
+
+test("the reason of a refusal is cut, unless it is a look-up at a gateway", async () => {
+  const failure = async (error: object) => {
+    const url = await startNode(({ id }, response) => response.end(reply(id, { error })));
+    return ask([url])().then(
+      () => undefined,
+      (thrown: Error) => thrown,
+    );
+  };
+  const reason = "x".repeat(1_000_000);
+  const refused = await failure({
+    code: 3,
+    message: `execution reverted: ${reason}`,
+    data: { data: reason },
+  });
+  expect(refused?.message).toContain("execution reverted: xxx");
+  expect(JSON.stringify(refused).length).toBeLessThan(10_000);
+  // OffchainLookup(address,string[],bytes,bytes4,bytes) of EIP-3668, with 100,000 bytes for the gateway.
+  const data = encodeErrorResult({
+    abi: parseAbi(["error OffchainLookup(address, string[], bytes, bytes4, bytes)"]),
+    args: [`0x${"00".repeat(20)}`, [], `0x${"ab".repeat(100_000)}`, "0x00000000", "0x"],
+  });
+  const asked: unknown[] = [];
+  const url = await startNode(({ id }, response) => response.end(reply(id, { error: { code: 3, data } })));
+  const client = createChainClients([{ id: 1, rpc: { http: [url] } }])(1)!;
+  const request = async (lookup: unknown) => {
+    asked.push(lookup);
+    throw new Error("not asked");
+  };
+  const reading = call({ ...client, ccipRead: { request } }, { to: `0x${"00".repeat(20)}`, data: "0x01" });
+  await expect(reading).rejects.toThrow("not asked");
+  expect(asked).toMatchObject([{ data: `0x${"ab".repeat(100_000)}` }]);
 });
 
 test("a request that is given up ends at the node, and so do those that wait", async () => {

@@ -16,7 +16,7 @@ export type Answer = { description: string; schema: z.ZodType; type?: string };
 /** The responses of an endpoint by HTTP status. */
 export type Answers = { [S in ContentfulStatusCode]?: Answer };
 
-/** What a handler responds with: a value for the declared schema, or `text` that is already written out. */
+/** What a handler responds with: a value for the declared schema, or `text` or `parts` of one that are already written out. */
 export type Reply<A extends Answers> = {
   [S in keyof A & ContentfulStatusCode]: A[S] extends Answer ? { status: S } & Body<A[S]> : never;
 }[keyof A & ContentfulStatusCode];
@@ -24,6 +24,7 @@ export type Reply<A extends Answers> = {
 // `isCached`: clients may keep it for a moment, and ask whether it is still the same.
 type Body<A extends Answer> = { headers?: Record<string, string>; isCached?: boolean } & (
   | { text: string }
+  | { parts: readonly string[] }
   | (A extends { type: string } ? never : { body: z.output<A["schema"]> })
 );
 
@@ -32,7 +33,7 @@ type AnyReply = {
   status: ContentfulStatusCode;
   headers?: Record<string, string>;
   isCached?: boolean;
-} & ({ text: string } | { body: unknown });
+} & ({ text: string } | { parts: readonly string[] } | { body: unknown });
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
 
@@ -44,6 +45,8 @@ export type Call<P, Q, B, I> = {
   current: I extends string ? CurrentStatus : undefined;
   /** The request as it came; `raw.signal` is aborted when the client goes away. */
   request: Pick<HonoRequest, "url" | "raw">;
+  /** JSON of a value in the words that the request asks for; undefined members are left out. */
+  write: (value: object) => string;
   /** The client as the queue of statements sees it: an address or network. Empty outside of the whole app. */
   client: string;
 };
@@ -146,11 +149,12 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       if (needs.index === "complete") await letOthersWork();
       const given = bodySchema && parse(bodySchema, await readJson(c, envelope), envelope);
       if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
-      const call = { ...input, body: given, current, request: c.req, client: String(c.get("client") ?? "") };
-      const reply = await handle(call);
-      const isShaped = envelope.reshape !== undefined && "body" in reply;
-      const body = isShaped ? envelope.reshape?.(reply.body, c.req.raw.headers) : undefined;
-      return await toResponse(c, isShaped ? { ...reply, body } : reply, answers);
+      const { reshape = (value: unknown) => value } = envelope;
+      const shaped = (value: unknown) => reshape(value, c.req.raw.headers);
+      const write = (value: object) => JSON.stringify(shaped(value));
+      const client = String(c.get("client") ?? "");
+      const reply = await handle({ ...input, body: given, current, request: c.req, write, client });
+      return await toResponse(c, "body" in reply ? { ...reply, body: shaped(reply.body) } : reply, answers);
     } catch (error) {
       return errorResponse(error, c, log, envelope);
     }
@@ -206,13 +210,18 @@ const send = createSender({ patienceMs: 30_000, heldBytes: 134_217_728 });
 const longFrom = 262_144;
 
 async function toResponse(c: Context, reply: AnyReply, answers: Answers): Promise<Response> {
-  const parts = "text" in reply ? [reply.text] : await written(reply.body);
+  const parts = await partsOf(reply);
   const type = answers[reply.status]?.type ?? "application/json";
   const headers = { "content-type": type, ...reply.headers };
   if (reply.isCached) return cached(c, parts.join(""), { status: reply.status, headers });
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   if (reply.status !== 200 || length < longFrom) return c.body(parts.join(""), reply.status, headers);
   return send(c, parts, { headers, isPacked: false });
+}
+
+async function partsOf(reply: AnyReply): Promise<readonly string[]> {
+  if ("parts" in reply) return reply.parts;
+  return "text" in reply ? [reply.text] : written(reply.body);
 }
 
 function cached(

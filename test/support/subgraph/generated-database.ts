@@ -1,6 +1,6 @@
 import { PGlite } from "@electric-sql/pglite";
 import { inject } from "vitest";
-import { createDatabase, type Database } from "../../../src/api/database/client.ts";
+import { createDatabase, type QueuedDatabase } from "../../../src/api/database/client.ts";
 import type { SqlClient } from "../../../src/ponder/sql-client.ts";
 import { indexStatements, tableStatements } from "../create-tables.ts";
 import { createEmptyDatabase, createPool } from "../postgres.ts";
@@ -27,7 +27,7 @@ export async function createGeneratedDatabase(names: number) {
 async function open(): Promise<{
   run: Run;
   client: SqlClient;
-  database: Database;
+  database: QueuedDatabase;
   isServer: boolean;
   close: () => Promise<void>;
 }> {
