@@ -65,8 +65,10 @@ const rowsOf = (inputs: readonly (NameInput | AddressInput)[]) =>
 const body = z.strictObject(
   {
     inputs: z
-      .array(input)
+      .array(z.unknown())
+      // Before any is looked at.
       .max(mostInputs, { error: `inputs must hold at most ${mostInputs}` })
+      .pipe(z.array(input))
       .refine((inputs) => rowsOf(inputs) <= mostRows, {
         error: `inputs must ask for at most ${mostRows} names of addresses in all: lower page_size`,
       })

@@ -164,8 +164,11 @@ function number(statement: Statement, scalar: "BigInt" | "Int", value: string): 
   return scalar === "Int" ? `${statement.bind(value, "numeric")}::integer` : statement.bind(value, "numeric");
 }
 
+// A character takes at most two units of UTF-16: a value of a megabyte is not taken apart.
 function firstCharacters(value: string): string {
-  return value.length <= prefixLength ? value : [...value].slice(0, prefixLength).join("");
+  return value.length <= prefixLength
+    ? value
+    : [...value.slice(0, 2 * prefixLength)].slice(0, prefixLength).join("");
 }
 
 function lowerAscii(value: string): string {
