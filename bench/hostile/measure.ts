@@ -119,12 +119,14 @@ export async function runAttack(
  * Starts the process that watches, and beside the services a server that does nothing; `read` returns the observations since
  * the last call.
  */
-export async function startWatcher(watched: readonly Watched[]) {
+export async function startWatcher(watched: readonly Unsent[]) {
   const bare = fork(programs.bare);
   const child = fork(programs.watch);
   const [port] = await once(bare, "message");
-  const reference = { name: "bare server", port, everyMs: 20, requests: [{ method: "GET", path: "/" }] };
-  child.send([...watched, reference]);
+  const requests = [{ method: "GET", path: "/" }] as const;
+  const reference: Unsent = { name: "bare server", port: Number(port), everyMs: 20, requests };
+  const all = [...watched, reference];
+  child.send(all.map((one, place) => ({ ...one, from: `127.0.2.${place + 1}` })) satisfies Watched[]);
   return {
     async read(): Promise<Watch> {
       const answer = messageOf<Watch>(child);
@@ -138,10 +140,13 @@ export async function startWatcher(watched: readonly Watched[]) {
   };
 }
 
+/** A watch that has no address yet: each gets one of its own, none of an attacker. */
+type Unsent = Omit<Watched, "from">;
+
 /**
  * Two paths that must always respond, a small query, and four clients with the ten queries of wallets and explorers.
  */
-export async function watchedIndexer({ port }: World): Promise<Watched[]> {
+export async function watchedIndexer({ port }: World): Promise<Unsent[]> {
   const ask = (body: object) => ({ method: "POST", path: "/subgraph", body: JSON.stringify(body) }) as const;
   const asked = await fetch(`http://127.0.0.1:${port}/subgraph`, {
     method: "POST",
@@ -168,7 +173,7 @@ export async function watchedIndexer({ port }: World): Promise<Watched[]> {
 }
 
 /** The label service's paths that must always respond, and four clients that heal. */
-function watchedLabels({ labels: { port } }: World): Watched[] {
+function watchedLabels({ labels: { port } }: World): Unsent[] {
   const poll = { port, everyMs: 20 };
   const heal = { method: "GET", path: `/v1/heal/0x${"4f".repeat(32)}` } as const;
   return [

@@ -5,6 +5,8 @@ export type Watched = {
   name: string;
   port: number;
   everyMs: number;
+  /** The address that they are sent from: the services give each its share. */
+  from: string;
   requests: readonly { method: "GET" | "POST"; path: string; body?: string | undefined }[];
 };
 
@@ -19,15 +21,12 @@ export type Seen = {
 };
 
 const patienceMs = 30_000;
-// Not that of the attackers: the services give each address its share.
-const localAddress = "127.0.0.2";
-
 /**
  * Sends one request after the other until `stop`. `read` returns the observations since the last call and counts a
  * pending request by its waiting time so far. Latencies are corrected as HdrHistogram does: while a response is late,
  * the requests that would have been sent meanwhile are counted with the time they would have waited.
  */
-export function watch({ port, everyMs, requests }: Watched) {
+export function watch({ port, everyMs, from: localAddress, requests }: Watched) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   let seen = empty();
   let since = performance.now();
@@ -41,7 +40,7 @@ export function watch({ port, everyMs, requests }: Watched) {
     const { method, path, body } = requests[place % requests.length] ?? { method: "GET", path: "/" };
     const started = performance.now();
     waiting = started;
-    const status = await statusOf({ agent, port, method, path }, body);
+    const status = await statusOf({ agent, port, method, path, localAddress }, body);
     const ended = performance.now();
     note(ended - (waiting ?? started));
     waiting = undefined;
@@ -79,12 +78,12 @@ export function watch({ port, everyMs, requests }: Watched) {
 const empty = () => ({ latencies: [] as number[], statuses: {} as Record<string, number> });
 
 function statusOf(
-  target: { agent: Agent; port: number; method: string; path: string },
+  target: { agent: Agent; port: number; method: string; path: string; localAddress: string },
   body: string | undefined,
 ): Promise<string> {
   return new Promise((resolve) => {
     const headers = body === undefined ? {} : { "content-type": "application/json" };
-    const asked = request({ ...target, host: "127.0.0.1", localAddress, headers }, (response) => {
+    const asked = request({ ...target, host: "127.0.0.1", headers }, (response) => {
       response.on("error", () => resolve("broken off"));
       response.on("end", () => resolve(String(response.statusCode)));
       response.resume();
