@@ -18,7 +18,7 @@ import { startBenchPostgres } from "./postgres.ts";
 // each other route with 16 requests at a time, beside the limits of the release gate that ENS Labs' index must pass.
 //   node scripts/with-node.mjs bench/lookup.ts [--names 1000000] [--seconds 10] [--rate 200] [--explain] [--only relevance]
 //     [--database postgres://...]
-// `--only`: the routes whose line begins with it, or `lookup`. `--database`: one that is filled if it is empty, and kept.
+// Postgres keeps tables in as much memory as in compose.yaml. `--only`: the routes whose line begins with it, or `lookup`. `--database`: one that is filled if it is empty, and kept.
 
 const { values: options } = parseArgs({
   options: {
@@ -32,7 +32,7 @@ const { values: options } = parseArgs({
 });
 const count = Number(options.names);
 const seconds = Number(options.seconds);
-const own = options.database === undefined ? await startBenchPostgres() : undefined;
+const own = options.database === undefined ? await startBenchPostgres("4GB") : undefined;
 const pool = new pg.Pool({ connectionString: own?.url ?? options.database, max: 18, idleTimeoutMillis: 0 });
 pool.on("error", () => undefined).on("connect", (client) => client.on("error", () => undefined));
 
