@@ -9,7 +9,7 @@ import type { World } from "./world.ts";
 /** How long the table is repeated, by how many attackers, and in which orders. */
 export type LoopBounds = { minutes: number; attackers: number; seed: number };
 
-const settleMs = 10_000;
+const settleMs = 60_000;
 
 /**
  * Lets several attackers repeat the table, each in its own order, for `minutes`; prints a line of figures per minute

@@ -100,6 +100,12 @@ test("links lead to the adjacent, first and last pages, with the request's other
   );
 });
 
+test("there are no links where they would fill a client's room for headers", () => {
+  const long = `http://localhost/api/registrar-actions?other=${"a".repeat(5_000)}`;
+  expect(pageOf(long, { page: 1, recordsPerPage: 10 }, 30)).toMatchObject({ headers: {} });
+  expect(pageLinks(long, { page: 1, recordsPerPage: 10 }, 30)).toBeUndefined();
+});
+
 test("the only page has no neighbours, and a request cannot break out of a link", () => {
   const hostile = 'http://localhost/api/registrar-actions?name=a>;%20rel="x"%0d%0aX:%20y';
   expect(pageLinks(hostile, { page: 1, recordsPerPage: 10 }, 3)).toBe(

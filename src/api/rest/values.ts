@@ -245,13 +245,13 @@ export const pageContextSchema = z.strictObject({
 
 /**
  * What a response says of its page: the member `pageContext`, and a `Link` header (RFC 8288) to the first, previous,
- * next and last page. Throws an ApiError 400 for a page past the last one.
+ * next and last page, unless it would be too long. Throws an ApiError 400 for a page past the last one.
  */
 export function pageOf(
   url: string,
   paging: Paging,
   totalRecords: number,
-): { pageContext: z.output<typeof pageContextSchema>; headers: { link: string } } {
+): { pageContext: z.output<typeof pageContextSchema>; headers: { link?: string } } {
   const { page, recordsPerPage } = paging;
   const totalPages = Math.max(1, Math.ceil(totalRecords / recordsPerPage));
   if (page > totalPages) {
@@ -268,8 +268,12 @@ export function pageOf(
     hasPrev: page > 1,
     ...(totalRecords === 0 ? {} : { startIndex, endIndex }),
   };
-  return { pageContext, headers: { link: pageLinks(url, page, totalPages) } };
+  const link = pageLinks(url, page, totalPages);
+  return { pageContext, headers: link.length > mostOfLinks ? {} : { link } };
 }
+
+// Proxies and clients refuse responses whose headers are long, and each link repeats all parameters of the request.
+const mostOfLinks = 4_000;
 
 function pageLinks(url: string, page: number, last: number): string {
   const targets = [
