@@ -40,7 +40,7 @@ export const rooms: readonly Room[] = [
   {
     path: "src/ponder",
     imports: ["src/log", "src/config"],
-    packages: ["ponder", "ponder:registry", "ponder:api"],
+    packages: ["ponder", "ponder:registry", "ponder:api", "drizzle-orm"],
   },
   { path: "src/rpc", imports: ["src/log", "src/ens", "src/ponder"] },
   { path: "src/archive", imports: ["src/log", "src/ens", "src/config", "src/ponder", "src/rpc"] },

@@ -14,16 +14,30 @@ console.log = (...values) => log(JSON.stringify(format(...values)));
 
 // ponder: loads the project with Vite, so that `dev` can load files again when they change. That is a third of the CPU time of
 // a start. `start` and `serve` get this module in Vite's place, and Node loads the project's files as it loads all others. What
-// else Ponder uses of these packages fails at the start: the imports are checked by name.
+// else Ponder uses of these packages fails at the start: the imports are checked by name. All commands get a store of our own for
+// the rows of the rules.
 const [, , command] = process.argv;
 const vite = /^(vite|vite-node\/(client|server|source-map)|vite-tsconfig-paths)$/;
 const build = /\/node_modules\/ponder\/dist\/esm\/build\/index\.js$/;
+const indexingOfPonder = /\/node_modules\/ponder\/dist\/esm\/runtime\/\w+\.js$/;
 const databaseOfPonder = /\/node_modules\/ponder\/dist\/esm\/utils\/pglite\.js$/;
 
-if (command === "start" || command === "serve") {
-  registerHooks({ resolve, load });
+const isDev = command === "dev";
+
+registerHooks(isDev ? { resolve: resolveStore } : { resolve, load });
+if (!isDev) {
   // Node writes what it has compiled when it ends, which a killed process does not come to.
   setTimeout(flushCompileCache, 20_000).unref();
+}
+
+function resolveStore(specifier, context, next) {
+  const isStore =
+    /^\.\.\/indexing-store\/(cache|index)\.js$/.test(specifier) &&
+    indexingOfPonder.test(context.parentURL ?? "");
+  return next(
+    isStore ? new URL("../src/ponder/rows/row-store.ts", import.meta.url).href : specifier,
+    context,
+  );
 }
 
 function resolve(specifier, context, next) {
@@ -32,7 +46,7 @@ function resolve(specifier, context, next) {
   if (databaseOfPonder.test(importer) && specifier === "@electric-sql/pglite")
     return next(new URL("embedded-database.ts", import.meta.url).href, context);
   if (specifier.startsWith("ponder:")) return { url: specifier, shortCircuit: true };
-  if (!importer.startsWith("ponder:")) return next(specifier, context);
+  if (!importer.startsWith("ponder:")) return resolveStore(specifier, context, next);
   const wanted = specifier.startsWith("/") ? pathToFileURL(specifier).href : specifier;
   return next(wanted, { ...context, parentURL: import.meta.url });
 }

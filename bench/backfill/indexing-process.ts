@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const ponder = "node_modules/ponder/dist/esm/bin/ponder.js";
@@ -56,7 +56,9 @@ export async function indexOnce<Result>({
   const args = ["start", "--root", appRoot, "--schema", name, "--log-format", "json", "--port", String(port)];
   // Another checkout runs on its own packages.
   const home = existsSync(join(appRoot, ponder)) ? appRoot : root;
-  const child = spawn(process.execPath, [...flags, join(home, ponder), ...args], {
+  // As scripts/ponder.ts starts it.
+  const preload = ["--import", pathToFileURL(join(home, "scripts/preload.mjs")).href];
+  const child = spawn(process.execPath, [...flags, ...preload, join(home, ponder), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...environment, DATABASE_SCHEMA: name, PORT: String(port) },
   });
@@ -69,7 +71,9 @@ export async function indexOnce<Result>({
     const duration = await new Promise<number>((resolve, reject) => {
       const lines = createInterface({ input: child.stdout });
       lines.on("line", (line) => {
-        const entry: LogEntry = JSON.parse(line);
+        const parsed: LogEntry | string = JSON.parse(line);
+        // As the preloaded module logs, or as a checkout without it does.
+        const entry: LogEntry = typeof parsed === "string" ? JSON.parse(parsed) : parsed;
         const { msg, level, duration = 0, error } = entry;
         if (level >= 50) reject(new Error(`${name}: ${msg} ${JSON.stringify(error)}`));
         if (msg === "Indexed block range") atFirstBatch ??= processorSecondsOf(child.pid);

@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import type { ControllerFacts, ManagedName } from "../deployments/deployment.ts";
 import { accountId, subnode } from "../ens/ids.ts";
 import { decodedReferrer, gracePeriod } from "../ens/registrations.ts";
-import { storedList, unlessMissing } from "../ponder/store.ts";
+import { unlessMissing } from "../ponder/store.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
 import { registration, wrappedDomain } from "../schema/subgraph.ts";
 import { type DomainRow, findDomain, healedLabel, updateDomain, updateDomainIfStored } from "./domains.ts";
@@ -285,7 +285,7 @@ export async function completeAction(scope: Scope, node: Hex, facts: ActionFacts
   }
   await scope.db
     .update(registrarAction, { id: action.id })
-    .set({ ...facts, eventIds: [...storedList(action, "eventIds"), scope.eventId] });
+    .set({ ...facts, eventIds: [...(action.eventIds ?? []), scope.eventId] });
 }
 
 function referralOf(encodedReferrer: Hex | undefined) {

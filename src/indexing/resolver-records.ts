@@ -3,7 +3,6 @@ import type { DnsTextRecord } from "../ens/dns-records.ts";
 import { accountId, subnode, zeroAddress } from "../ens/ids.ts";
 import { keccak256 } from "../ens/keccak.ts";
 import { bytesValue, isTextKey, nameValue, pubkeyValue, textValue } from "../ens/record-values.ts";
-import { storedList } from "../ponder/store.ts";
 import {
   domainResolverRelation,
   migratedNode,
@@ -28,7 +27,7 @@ export async function setAddressRecord(
   { node, coinType, address }: { node: Hex; coinType: bigint; address: Hex },
 ): Promise<void> {
   await saveRecords(scope, node, (before) => ({
-    coinTypes: withItem(storedList(before, "coinTypes"), coinType),
+    coinTypes: withItem(before?.coinTypes ?? [], coinType),
   }));
   const key = { ...keyOf(scope, node), coinType };
   const value = address.toLowerCase();
@@ -62,7 +61,7 @@ export async function setTextRecord(
   if (!isTextKey(key)) return;
   let isListed = false;
   await saveRecords(scope, node, (before) => {
-    const keys = storedList(before, "textKeys");
+    const keys = before?.textKeys ?? [];
     isListed = keys.includes(key);
     return isListed ? {} : { textKeys: [...keys, key] };
   });
@@ -116,7 +115,7 @@ export function addAbiContentType(
   { node, contentType }: { node: Hex; contentType: bigint },
 ): Promise<void> {
   return saveRecords(scope, node, (before) => ({
-    abiContentTypes: withItem(storedList(before, "abiContentTypes"), contentType),
+    abiContentTypes: withItem(before?.abiContentTypes ?? [], contentType),
   }));
 }
 
@@ -127,10 +126,10 @@ export async function clearRecords(
 ): Promise<void> {
   const key = keyOf(scope, node);
   const before = await scope.db.find(resolverRecord, { id: recordsId(scope, node) });
-  for (const coinType of storedList(before, "coinTypes")) {
+  for (const coinType of before?.coinTypes ?? []) {
     await scope.db.delete(resolverAddressRecord, { ...key, coinType });
   }
-  for (const textKey of storedList(before, "textKeys")) {
+  for (const textKey of before?.textKeys ?? []) {
     await scope.db.delete(resolverTextRecord, { ...key, keyHash: keccak256(textKey) });
   }
   await saveRecords(scope, node, () => ({

@@ -1,7 +1,6 @@
 import type { Hex } from "viem";
 import type { DnsTextRecord } from "../ens/dns-records.ts";
 import { addrReverseNode } from "../ens/ids.ts";
-import { storedList } from "../ponder/store.ts";
 import { resolver } from "../schema/subgraph.ts";
 import { type DomainRow, findDomain, updateDomainIfStored } from "./domains.ts";
 import { addResolverEvent, ensureAccount, isOwnedBy } from "./events.ts";
@@ -29,7 +28,7 @@ export async function applyAddressChanged(
   { node, coinType, address }: { node: Hex; coinType: bigint; address: Hex },
 ): Promise<void> {
   const id = await saveResolver(scope, node, (before) => {
-    const coinTypes = storedList(before, "coinTypes");
+    const coinTypes = before?.coinTypes ?? [];
     return coinTypes.includes(coinType) ? {} : { coinTypes: [...coinTypes, coinType] };
   });
   await addResolverEvent(scope, { type: "MulticoinAddrChanged", resolverId: id, coinType, addr: address });
@@ -48,7 +47,7 @@ export async function applyTextChanged(
 
 // subgraph: the raw key is looked for among stored ones, which lost their NULs; so such a key is added repeatedly.
 function addedKey({ naming }: Scope, before: ResolverRow | null, raw: string): Partial<ResolverRow> {
-  const texts = storedList(before, "texts");
+  const texts = before?.texts ?? [];
   const stored = raw.replaceAll("\0", "");
   return texts.includes(naming.isSubgraphCompatible ? raw : stored) ? {} : { texts: [...texts, stored] };
 }

@@ -1,29 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { readNeededColumns, storedList, unlessMissing } from "./store.ts";
-
-type Row = { texts: string[] | null };
-
-describe("a stored list", () => {
-  test("is the row's own, without a read of the property", () => {
-    const texts = ["avatar"];
-    const guarded = new Proxy<Row>(
-      { texts },
-      {
-        get: () => {
-          throw new Error("read");
-        },
-      },
-    );
-    expect(storedList(guarded, "texts")).toBe(texts);
-  });
-
-  test("is empty if there is none", () => {
-    expect(storedList<Row, "texts">(null, "texts")).toEqual([]);
-    expect(storedList<Row, "texts">({ texts: null }, "texts")).toEqual([]);
-  });
-});
+import { expect, test } from "vitest";
+import { readNeededColumns, unlessMissing } from "./store.ts";
 
 test("an update returns the updated row", async () => {
   expect(await unlessMissing(Promise.resolve({ id: "0x1" }))).toEqual({ id: "0x1" });

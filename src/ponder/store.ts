@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { z } from "zod/v4";
 import { expectOfPonder } from "./expected.ts";
+import { storeMarker } from "./rows/marker.ts";
 
 // What events of src/contracts/on.ts have besides the log.
 const used = ["block.number", "block.timestamp", "transaction.hash", "transaction.from"];
@@ -29,14 +30,11 @@ export function readNeededColumns(): void {
 }
 
 /**
- * A list of a row, to be read only; empty if there is no row or no list. ponder: reading it as a property copies the
- * whole row deeply, which costs more than the rest of an event.
+ * Throws PonderDiffersError unless Ponder keeps the rows of the rules in `rows/row-store.ts`, which scripts/preload.mjs puts in the
+ * place of its own store.
  */
-export function storedList<Row extends object, Key extends keyof Row>(
-  row: Row | null,
-  key: Key,
-): NonNullable<Row[Key]> {
-  return (row && Object.getOwnPropertyDescriptor(row, key)?.value) ?? [];
+export function expectOwnStore(): void {
+  expectOfPonder(z.literal(true), Reflect.get(globalThis, storeMarker), "imports of indexing-store/index.js");
 }
 
 /**

@@ -1,0 +1,59 @@
+const firstCapacity = 1 << 16;
+// Ten bits and four probes for each key: one in a hundred absent keys looks present.
+const bitsPerKey = 10;
+const probes = 4;
+
+type Layer = { words: Uint32Array; capacity: number; size: number };
+
+/**
+ * The keys of a table, as far as needed to know that a key is not among them: 2 to 4 bytes for each key, whatever its length.
+ * A Bloom filter that grows by a layer of twice the size whenever the last one is full.
+ */
+export class KeyFilter {
+  readonly #layers: Layer[] = [];
+
+  add(key: string): void {
+    let layer = this.#layers.at(-1);
+    if (layer === undefined || layer.size === layer.capacity) {
+      const capacity = layer === undefined ? firstCapacity : layer.capacity * 2;
+      layer = { words: new Uint32Array((capacity * bitsPerKey) >>> 5), capacity, size: 0 };
+      this.#layers.push(layer);
+    }
+    layer.size++;
+    const { words } = layer;
+    const [hash, step] = hashesOf(key);
+    for (let probe = 0; probe < probes; probe++) {
+      const bit = placeOf(hash, step, probe, words.length);
+      words[bit >>> 5] = (words[bit >>> 5] ?? 0) | (1 << (bit & 31));
+    }
+  }
+
+  /** False if the key was never added; true if it was, and for about one in fifty others. */
+  mayHave(key: string): boolean {
+    const hashes = hashesOf(key);
+    return this.#layers.some(({ words }) => isIn(words, hashes));
+  }
+}
+
+function isIn(words: Uint32Array, [hash, step]: readonly [number, number]): boolean {
+  for (let probe = 0; probe < probes; probe++) {
+    const bit = placeOf(hash, step, probe, words.length);
+    if (((words[bit >>> 5] ?? 0) & (1 << (bit & 31))) === 0) return false;
+  }
+  return true;
+}
+
+const placeOf = (hash: number, step: number, probe: number, words: number): number =>
+  ((hash + Math.imul(step, probe)) >>> 0) % (words << 5);
+
+// Two hashes of one pass: FNV-1a, and a multiplicative one. The second is odd, so that no two probes coincide.
+function hashesOf(key: string): readonly [number, number] {
+  let first = 0x811c9dc5;
+  let second = 0x9e3779b9;
+  for (let index = 0; index < key.length; index++) {
+    const code = key.charCodeAt(index);
+    first = Math.imul(first ^ code, 0x01000193);
+    second = Math.imul(second + code, 0x85ebca6b) ^ (second >>> 15);
+  }
+  return [first >>> 0, (second | 1) >>> 0];
+}

@@ -1,0 +1,249 @@
+import { inspect } from "node:util";
+import type { PgTable } from "drizzle-orm/pg-core";
+import { NonRetryableUserError } from "./errors.ts";
+import { KeyFilter } from "./key-filter.ts";
+import { type Changes, type Connection, loadRows, refusedRow, writeChanges } from "./row-statements.ts";
+import { type Row, shapeOf, type TableShape } from "./table-shape.ts";
+
+/** A row that changed since the last flush, null if it was deleted; its key; whether the database has a row with that key. */
+type Change = { row: Row | null; key: Row; isStored: boolean };
+
+/** How often rules used a table, and how often its rows were known completely, known, or read from the database. */
+export const noUses = { find: 0, insert: 0, update: 0, delete: 0, complete: 0, hit: 0, miss: 0 };
+
+/** What is known of a table's rows. */
+export type KnownRows = {
+  readonly shape: TableShape;
+  changes: Map<string, Change>;
+  /** Rows as the database has them, null for those it has not; used since the last ageing, and before. */
+  rows: Map<string, Row | null>;
+  older: Map<string, Row | null>;
+  /** Whether the database has no other rows than these. */
+  isComplete: boolean;
+  /** All keys that the database may have; undefined if that is not known. */
+  keys: KeyFilter | undefined;
+  /** Whether a rule has ever asked for a row. */
+  isRead: boolean;
+  loading: Map<string, Promise<void>>;
+  written: { rows: number; characters: number };
+  /** Uses since the last flush. */
+  uses: Record<keyof typeof noUses, number>;
+};
+
+// Of a table that no rule reads, this many rows are kept for the case that one will; then none.
+const unreadRows = 20_000;
+
+// Memory of a row besides its text: object, numbers, entry of a map.
+const bytesBesideText = 600;
+
+/**
+ * The rows of the rules, in front of the database, which gets each changed row once with every flush. Rows are kept up to about
+ * `maxBytes`, the last used ones longest. Which keys the database has not is remembered beyond that.
+ */
+export class RowCache {
+  connection: Connection | undefined;
+  readonly #tables: Map<PgTable, KnownRows>;
+  readonly #maxBytes: number;
+  // Set when rows are written, until their transaction has been committed.
+  #isUncertain = false;
+
+  /** `isEmpty`: whether the database has no rows yet. */
+  constructor(tables: readonly PgTable[], { maxBytes, isEmpty }: { maxBytes: number; isEmpty: boolean }) {
+    this.#maxBytes = maxBytes;
+    this.#tables = new Map(tables.map((table) => [table, unknownRows(shapeOf(table), isEmpty)]));
+  }
+
+  /** The rows of a table. Throws if it is none of the schema. */
+  of(table: PgTable): KnownRows {
+    const known = this.#tables.get(table);
+    if (known === undefined) throw new TypeError("Rules can use the tables of the schema only.");
+    return known;
+  }
+
+  all(): Iterable<KnownRows> {
+    return this.#tables.values();
+  }
+
+  /** The row with a key, null if there is none, undefined if only the database knows. */
+  peek(known: KnownRows, key: string): Row | null | undefined {
+    known.isRead = true;
+    const change = known.changes.get(key);
+    if (change !== undefined) return change.row;
+    const row = known.rows.get(key);
+    if (row !== undefined) return row;
+    if (known.isComplete) return null;
+    const older = known.older.get(key);
+    if (older !== undefined) {
+      known.older.delete(key);
+      known.rows.set(key, older);
+      return older;
+    }
+    return known.keys?.mayHave(key) === false ? null : undefined;
+  }
+
+  /** Reads the rows with these keys from the database, so that `peek` returns them. */
+  async load(known: KnownRows, wanted: ReadonlyMap<string, Row>): Promise<void> {
+    const { loading } = known;
+    const missing = [...wanted].filter(([key]) => !loading.has(key));
+    if (missing.length > 0) {
+      const begun = this.#read(known, missing).finally(() => {
+        for (const [key] of missing) loading.delete(key);
+      });
+      for (const [key] of missing) loading.set(key, begun);
+    }
+    await Promise.all(new Set([...wanted.keys()].map((key) => loading.get(key))));
+  }
+
+  async #read(known: KnownRows, wanted: [string, Row][]): Promise<void> {
+    const { rows, shape } = known;
+    const found = await loadRows(
+      this.#connected(),
+      shape,
+      wanted.map(([, key]) => key),
+    );
+    for (const [key] of wanted) rows.set(key, null);
+    for (const row of found) rows.set(shape.keyOf(row), row);
+  }
+
+  /** Changes a row. Whether the database has it counts for the first change after a flush only. `text`: its key as one text. */
+  change(known: KnownRows, text: string, change: Change): void {
+    const before = known.changes.get(text);
+    if (before !== undefined) before.row = change.row;
+    else known.changes.set(text, change);
+    if (!change.isStored && known.keys !== undefined) known.keys.add(text);
+  }
+
+  /** Writes all changes. Rejects with the row if the database refuses one. */
+  async flush(): Promise<void> {
+    const changed = [...this.#tables.values()].filter(({ changes }) => changes.size > 0);
+    if (changed.length === 0) return;
+    this.#isUncertain = true;
+    const connection = this.#connected();
+    const writes = changed.map((known) => () => this.#write(connection, known));
+    if (connection.$dialect === "pglite") {
+      for (const write of writes) await write();
+      for (const known of changed) keepChanges(known);
+      return;
+    }
+    await connection.wrap((db) => db.execute("SAVEPOINT flush"));
+    // All of them end before an error goes on: they share the connection.
+    const results = await Promise.allSettled(writes.map((write) => write()));
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed !== undefined) throw await explained(connection, changed, failed.reason);
+    await connection.wrap((db) => db.execute("RELEASE flush"));
+    for (const known of changed) keepChanges(known);
+  }
+
+  async #write(connection: Connection, known: KnownRows): Promise<void> {
+    const { rows, characters } = await writeChanges(connection, known.shape, sorted(known));
+    known.written.rows += rows;
+    known.written.characters += characters;
+  }
+
+  /** What was flushed has been committed. Makes room for more rows. */
+  settle(): void {
+    this.#isUncertain = false;
+    let bytes = 0;
+    for (const known of this.#tables.values()) bytes += bytesOf(known);
+    if (bytes <= this.#maxBytes) return;
+    for (const known of this.#tables.values()) {
+      open(known);
+      known.older = known.rows;
+      known.rows = new Map();
+    }
+  }
+
+  /** A transaction begins. If the last one was not committed, its rows are forgotten. */
+  begin(connection: Connection): void {
+    if (connection !== this.connection && this.#isUncertain) this.forget();
+    this.connection = connection;
+  }
+
+  /** Forgets all rows and changes, but not which keys there may be. */
+  forget(): void {
+    this.#isUncertain = false;
+    for (const known of this.#tables.values()) {
+      open(known);
+      known.changes = new Map();
+      known.rows = new Map();
+      known.older = new Map();
+    }
+  }
+
+  #connected(): Connection {
+    if (this.connection === undefined) throw new Error("The database is used before Ponder has connected.");
+    return this.connection;
+  }
+}
+
+function unknownRows(shape: TableShape, isEmpty: boolean): KnownRows {
+  return {
+    shape,
+    changes: new Map(),
+    rows: new Map(),
+    older: new Map(),
+    isComplete: isEmpty,
+    keys: undefined,
+    isRead: false,
+    loading: new Map(),
+    written: { rows: 0, characters: 0 },
+    uses: { ...noUses },
+  };
+}
+
+// Rows of the table may be dropped from now on.
+function open(known: KnownRows): void {
+  if (!known.isComplete) return;
+  known.isComplete = false;
+  if (!known.isRead) return;
+  known.keys = new KeyFilter();
+  for (const rows of [known.rows, known.changes]) for (const key of rows.keys()) known.keys.add(key);
+}
+
+function bytesOf({ rows, older, written }: KnownRows): number {
+  const characters = written.rows === 0 ? 0 : written.characters / written.rows;
+  return (rows.size + older.size) * (bytesBesideText + characters);
+}
+
+function sorted({ changes }: KnownRows): Changes {
+  const result: Changes = { inserted: [], updated: [], deleted: [] };
+  for (const { row, key, isStored } of changes.values()) {
+    if (row !== null) (isStored ? result.updated : result.inserted).push(row);
+    else if (isStored) result.deleted.push(key);
+  }
+  return result;
+}
+
+// The changes are written: they are what the database has.
+function keepChanges(known: KnownRows): void {
+  const { changes, isRead } = known;
+  known.changes = new Map();
+  if (!isRead && known.rows.size > unreadRows) {
+    known.rows = new Map();
+    known.isComplete = false;
+  }
+  if (!isRead && !known.isComplete) return;
+  const { rows, older } = known;
+  for (const [key, { row }] of changes) {
+    if (row === null && known.isComplete) rows.delete(key);
+    else rows.set(key, row);
+    if (older.size > 0) older.delete(key);
+  }
+}
+
+// The error with the row that it is about, if it is about one.
+async function explained(connection: Connection, changed: KnownRows[], error: unknown): Promise<unknown> {
+  try {
+    await connection.wrap((db) => db.execute("ROLLBACK TO flush"));
+    for (const known of changed) {
+      const refused = await refusedRow(connection, known.shape, sorted(known).inserted);
+      if (refused === undefined) continue;
+      const { message } = refused.error as Error;
+      return new NonRetryableUserError(`${known.shape.name}: ${message}. Row: ${inspect(refused.row)}`);
+    }
+    return error;
+  } catch {
+    // The connection is lost.
+    return error;
+  }
+}

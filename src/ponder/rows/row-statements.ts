@@ -1,0 +1,152 @@
+import { setImmediate as yielding } from "node:timers/promises";
+import { and, eq, getTableColumns, inArray, or, type SQL, sql } from "drizzle-orm";
+import type { PgColumn, PgDatabase, PgQueryResultHKT, PgTable } from "drizzle-orm/pg-core";
+import { z } from "zod/v4";
+import { moduleOfPonder } from "./errors.ts";
+import type { Row, TableShape } from "./table-shape.ts";
+
+/** Ponder's connection, or a transaction on it. */
+export type Connection = {
+  $dialect: string;
+  wrap<Result>(
+    query: (db: PgDatabase<PgQueryResultHKT, Record<string, unknown>>) => PromiseLike<Result>,
+  ): Promise<Result>;
+};
+
+/** Rows of a table to insert, to replace by their keys, and to delete by them. */
+export type Changes = { inserted: Row[]; updated: Row[]; deleted: Row[] };
+
+type Copy = (table: PgTable, text: string, isInSchema?: boolean) => Promise<void>;
+const parts = z.object({
+  getCopyHelper: z.custom<(connection: Connection) => Copy>((value) => typeof value === "function"),
+});
+
+// Up to this number of rows a statement with values is faster than COPY.
+const fewRows = 20;
+const rowsOfStatement = 1_000;
+
+const copyOf = (connection: Connection): Copy =>
+  moduleOfPonder(parts, "indexing-store/cache.js").getCopyHelper(connection);
+
+/** The rows with the keys of the given ones, as far as there are any. */
+export async function loadRows(connection: Connection, shape: TableShape, keys: Row[]): Promise<Row[]> {
+  const found = await Promise.all(
+    piecesOf(keys).map((piece) =>
+      connection.wrap((db) => db.select().from(shape.table).where(anyOf(shape, piece))),
+    ),
+  );
+  return found.flat();
+}
+
+/** Writes a table's changes. Returns the length of the texts of the rows that were copied, and their number. */
+export async function writeChanges(
+  connection: Connection,
+  shape: TableShape,
+  { inserted, updated, deleted }: Changes,
+): Promise<{ rows: number; characters: number }> {
+  const { table } = shape;
+  const copied = { rows: 0, characters: 0 };
+  const copyRows = async (rows: Row[], isInSchema?: boolean) => {
+    const text = shape.copyText(rows);
+    copied.rows += rows.length;
+    copied.characters += text.length;
+    await yielding();
+    await copyOf(connection)(table, text, isInSchema);
+  };
+  for (const piece of piecesOf(deleted))
+    await connection.wrap((db) => db.delete(table).where(anyOf(shape, piece)));
+  if (inserted.length > fewRows) await copyRows(inserted);
+  else if (inserted.length > 0) await connection.wrap((db) => db.insert(table).values(inserted));
+  if (updated.length > fewRows) await replaceRows(connection, shape, () => copyRows(updated, false));
+  else if (updated.length > 0) await upsertRows(connection, shape, updated);
+  return copied;
+}
+
+/**
+ * The first of the rows that the database refuses to insert after the others, with its error; undefined if it takes all.
+ * Needs a savepoint `flush`, to which it returns.
+ */
+export async function refusedRow(
+  connection: Connection,
+  shape: TableShape,
+  rows: Row[],
+): Promise<{ row: Row; error: unknown } | undefined> {
+  const [row, ...others] = rows;
+  if (row === undefined) return undefined;
+  try {
+    await copyOf(connection)(shape.table, shape.copyText(rows));
+    await connection.wrap((db) => db.execute("SAVEPOINT flush"));
+    return undefined;
+  } catch (error) {
+    await connection.wrap((db) => db.execute("ROLLBACK TO flush"));
+    if (others.length === 0) return { row, error };
+    const middle = rows.length >> 1;
+    return (
+      (await refusedRow(connection, shape, rows.slice(0, middle))) ??
+      (await refusedRow(connection, shape, rows.slice(middle)))
+    );
+  }
+}
+
+// Through a temporary table of the same name, which lasts as long as the connection.
+async function replaceRows(
+  connection: Connection,
+  shape: TableShape,
+  copyRows: () => Promise<void>,
+): Promise<void> {
+  const { name } = shape;
+  const target = `"${shape.schema}"."${name}"`;
+  const run = (text: string) => connection.wrap((db) => db.execute(text));
+  await run(`CREATE TEMP TABLE IF NOT EXISTS "${name}" AS SELECT * FROM ${target} WITH NO DATA`);
+  await copyRows();
+  const columns = columnsOf(shape);
+  const isSame = columns
+    .filter(({ isKey }) => isKey)
+    .map(({ name }) => `target."${name}" = source."${name}"`);
+  const set = columns.filter(({ isKey }) => !isKey).map(({ name }) => `"${name}" = source."${name}"`);
+  await run(
+    `UPDATE ${target} AS target SET ${set.join(", ")} FROM "${name}" AS source WHERE ${isSame.join(" AND ")}`,
+  );
+  await run(`TRUNCATE TABLE "${name}"`);
+}
+
+async function upsertRows(connection: Connection, shape: TableShape, rows: Row[]): Promise<void> {
+  const columns = columnsOf(shape);
+  await connection.wrap((db) =>
+    db
+      .insert(shape.table)
+      .values(rows)
+      .onConflictDoUpdate({
+        target: columns.filter(({ isKey }) => isKey).map(({ column }) => column),
+        set: Object.fromEntries(
+          columns.map(({ property, name }) => [property, sql.raw(`excluded."${name}"`)]),
+        ),
+      }),
+  );
+}
+
+function columnsOf({ table, columns, key }: TableShape) {
+  const byProperty = getTableColumns(table) as Record<string, PgColumn>;
+  return columns.flatMap(({ property, name }) => {
+    const column = byProperty[property];
+    return column === undefined ? [] : [{ property, name, column, isKey: key.includes(property) }];
+  });
+}
+
+function anyOf(shape: TableShape, rows: Row[]): SQL | undefined {
+  const keys = columnsOf(shape).filter(({ isKey }) => isKey);
+  const [only] = keys;
+  if (keys.length === 1 && only !== undefined)
+    return inArray(
+      only.column,
+      rows.map((row) => row[only.property]),
+    );
+  return or(...rows.map((row) => and(...keys.map(({ column, property }) => eq(column, row[property])))));
+}
+
+function piecesOf(rows: Row[]): Row[][] {
+  const pieces: Row[][] = [];
+  for (let from = 0; from < rows.length; from += rowsOfStatement)
+    pieces.push(rows.slice(from, from + rowsOfStatement));
+  return pieces;
+}

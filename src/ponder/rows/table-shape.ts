@@ -1,0 +1,152 @@
+import { type Column, getTableColumns, getTableName } from "drizzle-orm";
+import { toSnakeCase } from "drizzle-orm/casing";
+import { getTableConfig, PgArray, type PgTable } from "drizzle-orm/pg-core";
+import { NonRetryableUserError } from "./errors.ts";
+
+/** A row by the names of its properties, as rules write it and read it. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** What the columns of a table mean for its rows. */
+export type TableShape = {
+  table: PgTable;
+  name: string;
+  schema: string;
+  /** Properties of the primary key. */
+  key: readonly string[];
+  /** Columns in the order of the table: property and name in the database. */
+  columns: readonly { property: string; name: string }[];
+  /** The primary key as one text; equal keys give equal texts. */
+  keyOf(row: Row): string;
+  /** The row as the database returns it: defaults and nulls filled in. Throws if a column that must not be null is. */
+  stored(row: Row): Row;
+  /** The row with these properties changed; undefined ones stay. Throws if that would change its key. */
+  changed(before: Row, set: Row): Row;
+  /** The stored rows in the text form of COPY. */
+  copyText(rows: readonly Row[]): string;
+};
+
+type Place = {
+  property: string;
+  column: Column;
+  name: string;
+  stored(value: unknown): unknown;
+  text(value: unknown): string;
+};
+
+/** The shape of a table; made once for each. */
+export function shapeOf(table: PgTable): TableShape {
+  const places = Object.entries(getTableColumns(table)).map(([property, column]) =>
+    placeOf(property, column),
+  );
+  const config = getTableConfig(table);
+  const composed = config.primaryKeys[0]?.columns.map(({ name }) => name);
+  const keys = places.filter(({ column }) => composed?.includes(column.name) ?? column.primary);
+  // In the order of the key.
+  const order = ({ column }: Place) => composed?.indexOf(column.name) ?? 0;
+  keys.sort((a, b) => order(a) - order(b));
+  const name = getTableName(table);
+  const [only] = keys;
+  return {
+    table,
+    name,
+    schema: config.schema ?? "public",
+    key: keys.map(({ property }) => property),
+    columns: places.map(({ property, name }) => ({ property, name })),
+    keyOf:
+      keys.length === 1 && only !== undefined
+        ? (row) => String(only.stored(row[only.property]))
+        : // Texts hold no NUL.
+          (row) => keys.map(({ property, stored }) => String(stored(row[property]))).join("\0"),
+    stored(row) {
+      const result: Record<string, unknown> = { ...row };
+      for (const { property, column, stored } of places) {
+        const given = result[property];
+        const value = stored(given);
+        if (value === null && column.notNull)
+          throw new NonRetryableUserError(`The row for ${name} has no ${property}, which must not be null.`);
+        if (value !== given) result[property] = value;
+      }
+      return result;
+    },
+    changed(before, set) {
+      const result: Record<string, unknown> = { ...before };
+      for (const { property, stored } of places) {
+        const value = set[property];
+        if (value !== undefined) result[property] = stored(value);
+      }
+      for (const { property } of keys) {
+        if (result[property] !== before[property])
+          throw new NonRetryableUserError(
+            `An update of ${name} must not change ${property}, which is part of its key.`,
+          );
+      }
+      return result;
+    },
+    copyText: (rows) => rows.map((row) => lineOf(places, row)).join("\n"),
+  };
+}
+
+function lineOf(places: readonly Place[], row: Row): string {
+  let line = "";
+  let gap = "";
+  for (const { property, text } of places) {
+    const value = row[property];
+    line += gap + (value === null || value === undefined ? "\\N" : text(value));
+    gap = "\t";
+  }
+  return line;
+}
+
+// ponder: columns without a name of their own get one in snake case.
+const nameOf = (column: Column): string =>
+  "keyAsName" in column && column.keyAsName ? toSnakeCase(column.name) : column.name;
+
+function placeOf(property: string, column: Column): Place {
+  const stored = storedBy(column);
+  return {
+    property,
+    column,
+    name: nameOf(column),
+    stored: (value) => {
+      if (value === undefined) return defaultOf(column);
+      return value === null ? null : stored(value);
+    },
+    text: textBy(column),
+  };
+}
+
+function defaultOf(column: Column): unknown {
+  if (column.default !== undefined) return column.default;
+  return column.defaultFn?.() ?? null;
+}
+
+// What the database returns of a value.
+function storedBy(column: Column): (value: unknown) => unknown {
+  if (column instanceof PgArray) {
+    const item = storedBy(column.baseColumn as Column);
+    return (value) => (value as unknown[]).map(item);
+  }
+  const throughDriver = (value: unknown) => column.mapFromDriverValue(column.mapToDriverValue(value));
+  if (["bigint", "number", "boolean"].includes(column.dataType))
+    return (value) => (typeof value === column.dataType ? value : throughDriver(value));
+  // ponder: its texts lose their NULs on the way, with a message.
+  if (column.columnType === "PgText")
+    return (value) => (typeof value === "string" && !value.includes("\0") ? value : throughDriver(value));
+  return throughDriver;
+}
+
+const special = /[\\\b\f\n\r\t\v]/;
+const eachSpecial = /[\\\b\f\n\r\t\v]/g;
+const escaped = (text: string) => (special.test(text) ? text.replace(eachSpecial, "\\$&") : text);
+
+// The text of a stored value for COPY.
+function textBy(column: Column): (value: unknown) => string {
+  if (column instanceof PgArray || !["string", "number", "bigint", "boolean"].includes(column.dataType))
+    return (value) => bytesOrText(column.mapToDriverValue(value));
+  return column.dataType === "string" && column.columnType !== "PgHex"
+    ? (value) => escaped(String(value))
+    : (value) => String(value);
+}
+
+const bytesOrText = (value: unknown): string =>
+  Buffer.isBuffer(value) ? `\\\\x${value.toString("hex")}` : escaped(String(value));
