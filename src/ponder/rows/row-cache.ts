@@ -167,6 +167,7 @@ export class RowCache {
       known.changes = new Map();
       known.rows = new Map();
       known.older = new Map();
+      known.loading = new Map();
     }
   }
 

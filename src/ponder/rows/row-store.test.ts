@@ -1,0 +1,127 @@
+import { PGlite } from "@electric-sql/pglite";
+import { drizzle } from "drizzle-orm/pglite";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { tableStatements } from "../../../test/support/create-tables.ts";
+import {
+  changeRowsAtRandom,
+  createStore,
+  type TestDatabase,
+} from "../../../test/support/ponder/random-rows.ts";
+import { account, domainEvent } from "../../schema/subgraph.ts";
+
+let embedded: PGlite;
+let database: TestDatabase;
+let asked: string[] = [];
+
+beforeAll(async () => {
+  embedded = await PGlite.create();
+  for (const statement of tableStatements()) await embedded.query(statement);
+  const db = drizzle(embedded, { casing: "snake_case", logger: { logQuery: (text) => asked.push(text) } });
+  database = {
+    connect: () => ({
+      $dialect: "pglite",
+      $client: embedded,
+      // Types of another driver.
+      wrap: async (query) => query(db as never),
+    }),
+    run: (statement) => embedded.exec(statement),
+  };
+}, 60_000);
+afterAll(() => embedded?.close());
+beforeEach(async () => {
+  await embedded.exec("TRUNCATE account; TRUNCATE resolver_records; TRUNCATE v2_roles");
+  asked = [];
+});
+
+const id = (place: number): `0x${string}` => `0x${place.toString(16).padStart(40, "0")}`;
+const queries = () => asked.filter((text) => text.startsWith("select")).length;
+
+describe.each([1, 2, 3])("seed %i", (seed) => {
+  test("uses, flushes and failed transactions leave what a map says", async () => {
+    await changeRowsAtRandom(database, seed);
+  });
+});
+
+describe("what is asked of the database", () => {
+  async function storeWithRows(rows: number, maxBytes: number) {
+    const created = createStore(maxBytes, { isEmpty: true });
+    created.cache.qb = database.connect();
+    for (let place = 0; place < rows; place++)
+      await created.db
+        .insert(account)
+        .values({ id: id(place), changeBlock: 1 })
+        .onConflictDoNothing();
+    await created.cache.flush();
+    await created.cache.prefetch({ events: [] });
+    asked = [];
+    return created;
+  }
+
+  test("nothing while all rows fit", async () => {
+    const { db } = await storeWithRows(50, 1_000_000);
+    for (let place = 0; place < 100; place++) {
+      const row = place < 50 ? { id: id(place), changeBlock: 1 } : null;
+      expect(await db.find(account, { id: id(place) })).toEqual(row);
+    }
+    expect(queries()).toBe(0);
+  });
+
+  test("rows that were dropped, and almost none that never was", async () => {
+    const { db, cache } = await storeWithRows(50, 0);
+    // The second time nothing was used since the first.
+    await cache.prefetch({ events: [] });
+    for (let place = 0; place < 50; place++)
+      expect(await db.find(account, { id: id(place) })).toEqual({ id: id(place), changeBlock: 1 });
+    expect(queries()).toBe(50);
+    for (let place = 1_000; place < 2_000; place++)
+      expect(await db.find(account, { id: id(place) })).toBeNull();
+    expect(queries()).toBeLessThan(100);
+  });
+
+  test("one query for two uses of a row at the same time, which see each other's change", async () => {
+    const { db, cache } = await storeWithRows(1, 0);
+    await cache.prefetch({ events: [] });
+    const count = ({ changeBlock }: Readonly<Record<string, unknown>>) => ({
+      changeBlock: Number(changeBlock) + 1,
+    });
+    await Promise.all([1, 2, 3].map(() => db.update(account, { id: id(0) }).set(count)));
+    expect(await db.find(account, { id: id(0) })).toEqual({ id: id(0), changeBlock: 4 });
+    expect(queries()).toBe(1);
+  });
+});
+
+test("a key has one form, whatever the case of its hex digits", async () => {
+  const { db } = createStore(1_000, { isEmpty: true });
+  await db.insert(account).values({ id: "0xABCD", changeBlock: 1 });
+  expect(await db.find(account, { id: "0xabcd" })).toEqual({ id: "0xabcd", changeBlock: 1 });
+});
+
+test("a row that is there is not inserted again", async () => {
+  const { db } = createStore(1_000, { isEmpty: true });
+  await db.insert(account).values({ id: id(1), changeBlock: 1 });
+  await expect(async () => db.insert(account).values({ id: id(1), changeBlock: 2 })).rejects.toThrow(
+    /account already has a row with the key 0x0+1\./,
+  );
+});
+
+test("a missing value, a changed key and a table of elsewhere are errors", async () => {
+  const { db } = createStore(1_000, { isEmpty: true });
+  await expect(async () => db.insert(account).values({ id: id(1) })).rejects.toThrow(
+    "The row for account has no changeBlock, which must not be null.",
+  );
+  await db.insert(account).values({ id: id(1), changeBlock: 1 });
+  await expect(db.update(account, { id: id(1) }).set({ id: id(2) })).rejects.toThrow(
+    "An update of account must not change id, which is part of its key.",
+  );
+  await expect(db.find(domainEvent, { id: "1" })).rejects.toThrow(
+    "Rules can use the tables of the schema only.",
+  );
+});
+
+test("a use after the rule has returned is an error", async () => {
+  const { db, store } = createStore(1_000, { isEmpty: true });
+  store.isProcessingEvents = false;
+  await expect(db.find(account, { id: id(1) })).rejects.toThrow(
+    "A rule used the store after it had returned",
+  );
+});

@@ -1,0 +1,66 @@
+import { randomBytes } from "node:crypto";
+import { drizzle } from "drizzle-orm/node-postgres";
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { account } from "../../src/schema/subgraph.ts";
+import { tableStatements } from "../support/create-tables.ts";
+import { changeRowsAtRandom, createStore, type TestDatabase } from "../support/ponder/random-rows.ts";
+
+const server = inject("postgresUrl");
+const name = `rows_${randomBytes(6).toString("hex")}`;
+let client: pg.Client | undefined;
+let database: TestDatabase;
+
+beforeAll(async () => {
+  if (!server) return;
+  const admin = new pg.Client({ connectionString: server });
+  await admin.connect();
+  await admin.query(`CREATE DATABASE ${name}`);
+  await admin.end();
+  const own = new pg.Client({ connectionString: Object.assign(new URL(server), { pathname: name }).href });
+  await own.connect();
+  for (const statement of tableStatements()) await own.query(statement);
+  const db = drizzle(own, { casing: "snake_case" });
+  database = {
+    connect: () => ({
+      $dialect: "postgres",
+      $client: own,
+      // Types of another driver.
+      wrap: async (query) => query(db as never),
+    }),
+    run: (statement) => own.query(statement),
+  };
+  client = own;
+});
+afterAll(() => client?.end());
+beforeEach(async ({ skip }) => {
+  if (client === undefined)
+    return skip("needs a Postgres server: rows are copied and replaced in other ways there");
+  await client.query("TRUNCATE account, resolver_records, v2_roles");
+});
+
+const id = (place: number): `0x${string}` => `0x${place.toString(16).padStart(40, "0")}`;
+
+describe.each([4, 5, 6])("seed %i", (seed) => {
+  test("uses, flushes and failed transactions leave what a map says", async () => {
+    await changeRowsAtRandom(database, seed);
+  });
+});
+
+test("a row that the database has already ends the flush with the row in the message", async () => {
+  await client?.query("INSERT INTO account VALUES ($1, 7)", [id(123)]);
+  const { store, cache, db } = createStore(1_000_000, { isEmpty: true });
+  await client?.query("BEGIN");
+  const connection = database.connect();
+  store.qb = connection;
+  cache.qb = connection;
+  for (let place = 0; place < 200; place++)
+    await db.insert(account).values({ id: id(place), changeBlock: 1 });
+  await expect(cache.flush()).rejects.toThrow(
+    expect.objectContaining({
+      name: "NonRetryableUserError",
+      message: expect.stringMatching(/^account: duplicate key value .* Row: \{[^}]*7b'/s),
+    }),
+  );
+  await client?.query("ROLLBACK");
+});
