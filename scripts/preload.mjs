@@ -20,6 +20,7 @@ const [, , command] = process.argv;
 const vite = /^(vite|vite-node\/(client|server|source-map)|vite-tsconfig-paths)$/;
 const build = /\/node_modules\/ponder\/dist\/esm\/build\/index\.js$/;
 const indexingOfPonder = /\/node_modules\/ponder\/dist\/esm\/runtime\/\w+\.js$/;
+const storeOfPonder = /^\.\.\/indexing-store\/(cache|index)\.js$/;
 const databaseOfPonder = /\/node_modules\/ponder\/dist\/esm\/utils\/pglite\.js$/;
 
 const isDev = command === "dev";
@@ -31,13 +32,11 @@ if (!isDev) {
 }
 
 function resolveStore(specifier, context, next) {
-  const isStore =
-    /^\.\.\/indexing-store\/(cache|index)\.js$/.test(specifier) &&
-    indexingOfPonder.test(context.parentURL ?? "");
-  return next(
-    isStore ? new URL("../src/ponder/rows/row-store.ts", import.meta.url).href : specifier,
-    context,
-  );
+  if (!storeOfPonder.test(specifier) || !indexingOfPonder.test(context.parentURL ?? ""))
+    return next(specifier, context);
+  // Checked by expectOwnStore in src/ponder/store.ts.
+  globalThis[Symbol.for("nsindex.row-store")] = true;
+  return next(new URL("../src/ponder/rows/row-store.ts", import.meta.url).href, context);
 }
 
 function resolve(specifier, context, next) {

@@ -2,7 +2,6 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { z } from "zod/v4";
 import { expectOfPonder } from "./expected.ts";
-import { storeMarker } from "./rows/marker.ts";
 
 // What events of src/contracts/on.ts have besides the log.
 const used = ["block.number", "block.timestamp", "transaction.hash", "transaction.from"];
@@ -34,7 +33,11 @@ export function readNeededColumns(): void {
  * place of its own store.
  */
 export function expectOwnStore(): void {
-  expectOfPonder(z.literal(true), Reflect.get(globalThis, storeMarker), "imports of indexing-store/index.js");
+  expectOfPonder(
+    z.literal(true),
+    Reflect.get(globalThis, Symbol.for("nsindex.row-store")),
+    "imports of indexing-store/index.js",
+  );
 }
 
 /**

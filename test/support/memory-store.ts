@@ -2,6 +2,7 @@ import type { Table } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import * as schema from "../../ponder.schema.ts";
 import type { Database } from "../../src/indexing/scope.ts";
+import { changeRow, rowsOf } from "../../src/ponder/rows/row-cache.ts";
 import { createIndexingCache, createIndexingStore } from "../../src/ponder/rows/row-store.ts";
 import type { Row } from "../../src/ponder/rows/table-shape.ts";
 
@@ -22,17 +23,20 @@ export function createMemoryStore() {
       },
     },
   });
-  const { rows } = indexingCache;
-  const change = rows.change.bind(rows);
-  rows.change = (known, text, changed) => change(known, text, { ...changed, row: frozen(changed.row) });
-
-  const knownOf = (table: Table) => rows.of(table as PgTable);
+  const { cache } = indexingCache.state;
+  const knownOf = (table: Table) => rowsOf(cache, table as PgTable);
+  for (const { shape } of cache.tables.values()) {
+    const { stored, changed } = shape;
+    shape.stored = (row) => frozen(stored(row));
+    shape.changed = (before, set) => frozen(changed(before, set));
+  }
   return {
     db: db as unknown as Database,
     /** Puts a row there as it is. */
     set(table: Table, row: Row): void {
       const known = knownOf(table);
-      rows.change(known, known.shape.keyOf(row), { row: known.shape.stored(row), key: row, isStored: false });
+      const key = known.shape.keyOf(row);
+      changeRow(known, key, { row: known.shape.stored(row), key: row, isStored: false });
     },
     rows: (table: Table) =>
       [...knownOf(table).changes.values()].flatMap(({ row }) =>
@@ -41,7 +45,7 @@ export function createMemoryStore() {
   };
 }
 
-function frozen(row: Row | null): Row | null {
-  for (const value of Object.values(row ?? {})) if (Array.isArray(value)) Object.freeze(value);
-  return row && Object.freeze(row);
+function frozen(row: Row): Row {
+  for (const value of Object.values(row)) if (Array.isArray(value)) Object.freeze(value);
+  return Object.freeze(row);
 }

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { KeyFilter } from "./key-filter.ts";
+import { createKeyFilter } from "./key-filter.ts";
 
 const key = (place: number) => `0x${place.toString(16).padStart(64, "0")}`;
 
 test("knows every key that was added, and few others, as it grows", () => {
-  const filter = new KeyFilter();
+  const filter = createKeyFilter();
   const keys = Array.from({ length: 300_000 }, (_, place) => key(place));
   for (const one of keys) filter.add(one);
   expect(keys.every((one) => filter.mayHave(one))).toBe(true);
@@ -13,5 +13,5 @@ test("knows every key that was added, and few others, as it grows", () => {
 });
 
 test("knows no key at first", () => {
-  expect(new KeyFilter().mayHave(key(1))).toBe(false);
+  expect(createKeyFilter().mayHave(key(1))).toBe(false);
 });

@@ -5,34 +5,43 @@ const probes = 4;
 
 type Layer = { words: Uint32Array; capacity: number; size: number };
 
+/** The keys of a table, as far as needed to know that a key is not among them. */
+export type KeyFilter = ReturnType<typeof createKeyFilter>;
+
 /**
- * The keys of a table, as far as needed to know that a key is not among them: 2 to 4 bytes for each key, whatever its length.
- * A Bloom filter that grows by a layer of twice the size whenever the last one is full.
+ * A Bloom filter of 1.25 to 2.5 bytes for each key, whatever its length. It grows by a layer of twice the size whenever the last
+ * one is full.
  */
-export class KeyFilter {
-  readonly #layers: Layer[] = [];
+export function createKeyFilter() {
+  const layers: Layer[] = [];
 
-  add(key: string): void {
-    let layer = this.#layers.at(-1);
-    if (layer === undefined || layer.size === layer.capacity) {
-      const capacity = layer === undefined ? firstCapacity : layer.capacity * 2;
-      layer = { words: new Uint32Array((capacity * bitsPerKey) >>> 5), capacity, size: 0 };
-      this.#layers.push(layer);
-    }
-    layer.size++;
-    const { words } = layer;
-    const [hash, step] = hashesOf(key);
-    for (let probe = 0; probe < probes; probe++) {
-      const bit = placeOf(hash, step, probe, words.length);
-      words[bit >>> 5] = (words[bit >>> 5] ?? 0) | (1 << (bit & 31));
-    }
+  function layerWithRoom(): Layer {
+    const last = layers.at(-1);
+    if (last !== undefined && last.size < last.capacity) return last;
+    const capacity = last === undefined ? firstCapacity : last.capacity * 2;
+    const layer = { words: new Uint32Array((capacity * bitsPerKey) >>> 5), capacity, size: 0 };
+    layers.push(layer);
+    return layer;
   }
 
-  /** False if the key was never added; true if it was, and for about one in fifty others. */
-  mayHave(key: string): boolean {
-    const hashes = hashesOf(key);
-    return this.#layers.some(({ words }) => isIn(words, hashes));
-  }
+  return {
+    add(key: string): void {
+      const layer = layerWithRoom();
+      layer.size++;
+      const { words } = layer;
+      const [hash, step] = hashesOf(key);
+      for (let probe = 0; probe < probes; probe++) {
+        const bit = placeOf(hash, step, probe, words.length);
+        words[bit >>> 5] = (words[bit >>> 5] ?? 0) | (1 << (bit & 31));
+      }
+    },
+
+    /** False if the key was never added; true if it was, and for about one in fifty others. */
+    mayHave(key: string): boolean {
+      const hashes = hashesOf(key);
+      return layers.some(({ words }) => isIn(words, hashes));
+    },
+  };
 }
 
 function isIn(words: Uint32Array, [hash, step]: readonly [number, number]): boolean {

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { NonRetryableUserError } from "./errors.ts";
-import { KeyFilter } from "./key-filter.ts";
+import { createKeyFilter, type KeyFilter } from "./key-filter.ts";
 import { type Changes, type Connection, loadRows, refusedRow, writeChanges } from "./row-statements.ts";
 import { type Row, shapeOf, type TableShape } from "./table-shape.ts";
 
@@ -36,145 +36,150 @@ const unreadRows = 20_000;
 // Memory of a row besides its text: object, numbers, entry of a map.
 const bytesBesideText = 600;
 
-/**
- * The rows of the rules, in front of the database, which gets each changed row once with every flush. Rows are kept up to about
- * `maxBytes`, the last used ones longest. Which keys the database has not is remembered beyond that.
- */
-export class RowCache {
+/** The rows of the rules, in front of the database. */
+export type RowCache = {
+  readonly tables: ReadonlyMap<PgTable, KnownRows>;
+  readonly maxBytes: number;
+  /** Set by Ponder: its connection, then each transaction on it. */
   connection: Connection | undefined;
-  readonly #tables: Map<PgTable, KnownRows>;
-  readonly #maxBytes: number;
-  // Set when rows are written, until their transaction has been committed.
-  #isUncertain = false;
+  /** Set when rows are written, until their transaction has been committed. */
+  isUncertain: boolean;
+};
 
-  /** `isEmpty`: whether the database has no rows yet. */
-  constructor(tables: readonly PgTable[], { maxBytes, isEmpty }: { maxBytes: number; isEmpty: boolean }) {
-    this.#maxBytes = maxBytes;
-    this.#tables = new Map(tables.map((table) => [table, unknownRows(shapeOf(table), isEmpty)]));
+/**
+ * Rows are kept up to about `maxBytes`, the last used ones longest; which keys the database has not is remembered beyond that. Each
+ * changed row is written once with every flush. `isEmpty`: whether the database has no rows yet.
+ */
+export function createRowCache(
+  tables: readonly PgTable[],
+  { maxBytes, isEmpty }: { maxBytes: number; isEmpty: boolean },
+): RowCache {
+  return {
+    tables: new Map(tables.map((table) => [table, unknownRows(shapeOf(table), isEmpty)])),
+    maxBytes,
+    connection: undefined,
+    isUncertain: false,
+  };
+}
+
+/** The rows of a table. Throws if it is none of the schema. */
+export function rowsOf({ tables }: RowCache, table: PgTable): KnownRows {
+  const known = tables.get(table);
+  if (known === undefined) throw new NonRetryableUserError("Rules can use the tables of the schema only.");
+  return known;
+}
+
+/** A transaction begins. If the last one was not committed, its rows are forgotten. */
+export function begin(cache: RowCache, transaction: Connection): void {
+  if (transaction !== cache.connection && cache.isUncertain) forget(cache);
+  cache.connection = transaction;
+}
+
+/** What was flushed has been committed. Makes room for more rows. */
+export function settle(cache: RowCache): void {
+  cache.isUncertain = false;
+  let bytes = 0;
+  for (const known of cache.tables.values()) bytes += bytesOf(known);
+  if (bytes <= cache.maxBytes) return;
+  for (const known of cache.tables.values()) {
+    open(known);
+    known.older = known.rows;
+    known.rows = new Map();
   }
+}
 
-  /** The rows of a table. Throws if it is none of the schema. */
-  of(table: PgTable): KnownRows {
-    const known = this.#tables.get(table);
-    if (known === undefined) throw new TypeError("Rules can use the tables of the schema only.");
-    return known;
+/** Forgets all rows and changes, but not which keys there may be. */
+export function forget(cache: RowCache): void {
+  cache.isUncertain = false;
+  for (const known of cache.tables.values()) {
+    open(known);
+    known.changes = new Map();
+    known.rows = new Map();
+    known.older = new Map();
+    known.loading = new Map();
   }
+}
 
-  all(): Iterable<KnownRows> {
-    return this.#tables.values();
+/** Reads the rows with these keys from the database, so that `peek` returns them. */
+export async function load(
+  cache: RowCache,
+  known: KnownRows,
+  wanted: ReadonlyMap<string, Row>,
+): Promise<void> {
+  const { loading } = known;
+  const missing = [...wanted].filter(([key]) => !loading.has(key));
+  if (missing.length > 0) {
+    const begun = read(connectionOf(cache), known, missing).finally(() => {
+      for (const [key] of missing) loading.delete(key);
+    });
+    for (const [key] of missing) loading.set(key, begun);
   }
+  await Promise.all(new Set([...wanted.keys()].map((key) => loading.get(key))));
+}
 
-  /** The row with a key, null if there is none, undefined if only the database knows. */
-  peek(known: KnownRows, key: string): Row | null | undefined {
-    known.isRead = true;
-    const change = known.changes.get(key);
-    if (change !== undefined) return change.row;
-    const row = known.rows.get(key);
-    if (row !== undefined) return row;
-    if (known.isComplete) return null;
-    const older = known.older.get(key);
-    if (older !== undefined) {
-      known.older.delete(key);
-      known.rows.set(key, older);
-      return older;
-    }
-    return known.keys?.mayHave(key) === false ? null : undefined;
+async function read(connection: Connection, known: KnownRows, wanted: [string, Row][]): Promise<void> {
+  const { rows, shape } = known;
+  const keys = wanted.map(([, key]) => key);
+  const found = await loadRows(connection, shape, keys);
+  for (const [key] of wanted) rows.set(key, null);
+  for (const row of found) rows.set(shape.keyOf(row), row);
+}
+
+/** Writes all changes. Rejects with the row if the database refuses one. */
+export async function flush(cache: RowCache): Promise<void> {
+  const changed = [...cache.tables.values()].filter(({ changes }) => changes.size > 0);
+  if (changed.length === 0) return;
+  cache.isUncertain = true;
+  await writeAll(connectionOf(cache), changed);
+  for (const known of changed) keepChanges(known);
+}
+
+function connectionOf({ connection }: RowCache): Connection {
+  if (connection === undefined) throw new Error("The database is used before Ponder has connected.");
+  return connection;
+}
+
+/** The row with a key, null if there is none, undefined if only the database knows. */
+export function peek(known: KnownRows, key: string): Row | null | undefined {
+  known.isRead = true;
+  const change = known.changes.get(key);
+  if (change !== undefined) return change.row;
+  const row = known.rows.get(key);
+  if (row !== undefined) return row;
+  if (known.isComplete) return null;
+  const older = known.older.get(key);
+  if (older !== undefined) {
+    known.older.delete(key);
+    known.rows.set(key, older);
+    return older;
   }
+  return known.keys?.mayHave(key) === false ? null : undefined;
+}
 
-  /** Reads the rows with these keys from the database, so that `peek` returns them. */
-  async load(known: KnownRows, wanted: ReadonlyMap<string, Row>): Promise<void> {
-    const { loading } = known;
-    const missing = [...wanted].filter(([key]) => !loading.has(key));
-    if (missing.length > 0) {
-      const begun = this.#read(known, missing).finally(() => {
-        for (const [key] of missing) loading.delete(key);
-      });
-      for (const [key] of missing) loading.set(key, begun);
-    }
-    await Promise.all(new Set([...wanted.keys()].map((key) => loading.get(key))));
-  }
+/** Changes a row. Whether the database has it counts for the first change after a flush only. `text`: its key as one text. */
+export function changeRow(known: KnownRows, text: string, change: Change): void {
+  const before = known.changes.get(text);
+  if (before !== undefined) before.row = change.row;
+  else known.changes.set(text, change);
+  if (!change.isStored && known.keys !== undefined) known.keys.add(text);
+}
 
-  async #read(known: KnownRows, wanted: [string, Row][]): Promise<void> {
-    const { rows, shape } = known;
-    const found = await loadRows(
-      this.#connected(),
-      shape,
-      wanted.map(([, key]) => key),
-    );
-    for (const [key] of wanted) rows.set(key, null);
-    for (const row of found) rows.set(shape.keyOf(row), row);
-  }
-
-  /** Changes a row. Whether the database has it counts for the first change after a flush only. `text`: its key as one text. */
-  change(known: KnownRows, text: string, change: Change): void {
-    const before = known.changes.get(text);
-    if (before !== undefined) before.row = change.row;
-    else known.changes.set(text, change);
-    if (!change.isStored && known.keys !== undefined) known.keys.add(text);
-  }
-
-  /** Writes all changes. Rejects with the row if the database refuses one. */
-  async flush(): Promise<void> {
-    const changed = [...this.#tables.values()].filter(({ changes }) => changes.size > 0);
-    if (changed.length === 0) return;
-    this.#isUncertain = true;
-    const connection = this.#connected();
-    const writes = changed.map((known) => () => this.#write(connection, known));
-    if (connection.$dialect === "pglite") {
-      for (const write of writes) await write();
-      for (const known of changed) keepChanges(known);
-      return;
-    }
-    await connection.wrap((db) => db.execute("SAVEPOINT flush"));
-    // All of them end before an error goes on: they share the connection.
-    const results = await Promise.allSettled(writes.map((write) => write()));
-    const failed = results.find((result) => result.status === "rejected");
-    if (failed !== undefined) throw await explained(connection, changed, failed.reason);
-    await connection.wrap((db) => db.execute("RELEASE flush"));
-    for (const known of changed) keepChanges(known);
-  }
-
-  async #write(connection: Connection, known: KnownRows): Promise<void> {
+async function writeAll(connection: Connection, changed: KnownRows[]): Promise<void> {
+  const write = async (known: KnownRows) => {
     const { rows, characters } = await writeChanges(connection, known.shape, sorted(known));
     known.written.rows += rows;
     known.written.characters += characters;
+  };
+  if (connection.$dialect === "pglite") {
+    for (const known of changed) await write(known);
+    return;
   }
-
-  /** What was flushed has been committed. Makes room for more rows. */
-  settle(): void {
-    this.#isUncertain = false;
-    let bytes = 0;
-    for (const known of this.#tables.values()) bytes += bytesOf(known);
-    if (bytes <= this.#maxBytes) return;
-    for (const known of this.#tables.values()) {
-      open(known);
-      known.older = known.rows;
-      known.rows = new Map();
-    }
-  }
-
-  /** A transaction begins. If the last one was not committed, its rows are forgotten. */
-  begin(connection: Connection): void {
-    if (connection !== this.connection && this.#isUncertain) this.forget();
-    this.connection = connection;
-  }
-
-  /** Forgets all rows and changes, but not which keys there may be. */
-  forget(): void {
-    this.#isUncertain = false;
-    for (const known of this.#tables.values()) {
-      open(known);
-      known.changes = new Map();
-      known.rows = new Map();
-      known.older = new Map();
-      known.loading = new Map();
-    }
-  }
-
-  #connected(): Connection {
-    if (this.connection === undefined) throw new Error("The database is used before Ponder has connected.");
-    return this.connection;
-  }
+  await connection.wrap((db) => db.execute("SAVEPOINT flush"));
+  // All of them end before an error goes on: they share the connection.
+  const results = await Promise.allSettled(changed.map(write));
+  const failed = results.find((result) => result.status === "rejected");
+  if (failed !== undefined) throw await explained(connection, changed, failed.reason);
+  await connection.wrap((db) => db.execute("RELEASE flush"));
 }
 
 function unknownRows(shape: TableShape, isEmpty: boolean): KnownRows {
@@ -197,7 +202,7 @@ function open(known: KnownRows): void {
   if (!known.isComplete) return;
   known.isComplete = false;
   if (!known.isRead) return;
-  known.keys = new KeyFilter();
+  known.keys = createKeyFilter();
   for (const rows of [known.rows, known.changes]) for (const key of rows.keys()) known.keys.add(key);
 }
 

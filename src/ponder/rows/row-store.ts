@@ -1,9 +1,21 @@
 import { isTable } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { NonRetryableUserError, RecordNotFoundError, RetryableError } from "./errors.ts";
-import { storeMarker } from "./marker.ts";
-import { Predictions, type StoreEvent } from "./predictions.ts";
-import { type KnownRows, noUses, RowCache } from "./row-cache.ts";
+import { createPredictions, type Predictions, type StoreEvent } from "./predictions.ts";
+import {
+  begin,
+  changeRow,
+  createRowCache,
+  flush,
+  forget,
+  type KnownRows,
+  load,
+  noUses,
+  peek,
+  type RowCache,
+  rowsOf,
+  settle,
+} from "./row-cache.ts";
 import type { Connection } from "./row-statements.ts";
 import type { Row } from "./table-shape.ts";
 
@@ -16,8 +28,6 @@ type Metrics = {
   incrementIndexingStoreQueries(table: string, method: string, value: number): void;
   incrementIndexingCacheRequests(table: string, type: string, value: number): void;
 };
-Reflect.set(globalThis, storeMarker, true);
-
 const methods = ["find", "insert", "update", "delete"] as const;
 const outcomes = ["complete", "hit", "miss"] as const;
 
@@ -28,9 +38,19 @@ type Given = {
 };
 type ErrorHandler = { setRetryableError(error: Error): void };
 
-/** As Ponder's function of this name. */
+/** What store and cache share. */
+type State = {
+  cache: RowCache;
+  predictions: Predictions;
+  /** The event that is handled, if its uses are to be seen. */
+  sample: StoreEvent | undefined;
+  isProcessingEvents: boolean;
+};
+type StoreState = State & { errors: ErrorHandler };
+
+/** As Ponder's function of this name: what its loops over the events use, and the state for the store. */
 export function createIndexingCache({
-  common,
+  common: { metrics, options },
   schemaBuild,
   crashRecoveryCheckpoint,
   eventCount,
@@ -39,11 +59,70 @@ export function createIndexingCache({
   if (chainId !== undefined)
     throw new NonRetryableUserError('The ordering "experimental_isolated" is not supported.');
   const tables = Object.values(schemaBuild.schema).filter((one): one is PgTable => isTable(one));
-  const cache = new RowCache(tables, {
-    maxBytes: common.options.indexingCacheMaxBytes,
+  const cache = createRowCache(tables, {
+    maxBytes: options.indexingCacheMaxBytes,
     isEmpty: crashRecoveryCheckpoint === undefined,
   });
-  return new StoreCache(cache, new Predictions(tables, eventCount), common.metrics);
+  const predictions = createPredictions(tables, eventCount);
+  const state: State = { cache, predictions, sample: undefined, isProcessingEvents: true };
+
+  return {
+    state,
+
+    set qb(connection: Connection) {
+      cache.connection = connection;
+    },
+
+    set event(event: StoreEvent) {
+      state.sample = predictions.isSample(event) ? event : undefined;
+    },
+
+    flush(): Promise<void> {
+      countUses(cache, metrics);
+      return flush(cache);
+    },
+
+    prefetch({ events }: { events: readonly StoreEvent[] }): Promise<void> {
+      settle(cache);
+      return loadExpected(state, events, metrics);
+    },
+
+    // ponder: calls it beside `clear` wherever rows may have changed in the database.
+    invalidate(): void {},
+
+    clear(): void {
+      forget(cache);
+    },
+  };
+}
+
+function countUses({ tables }: RowCache, metrics: Metrics): void {
+  for (const { shape, uses } of tables.values()) {
+    for (const use of methods) metrics.incrementIndexingStoreQueries(shape.name, use, uses[use]);
+    for (const use of outcomes) metrics.incrementIndexingCacheRequests(shape.name, use, uses[use]);
+    Object.assign(uses, noUses);
+  }
+}
+
+async function loadExpected(
+  { cache, predictions }: State,
+  events: readonly StoreEvent[],
+  metrics: Metrics,
+): Promise<void> {
+  const loads: Promise<void>[] = [];
+  for (const known of cache.tables.values()) {
+    if (known.isComplete || !known.isRead) continue;
+    const { name, table } = known.shape;
+    const wanted = new Map<string, Row>();
+    for (const key of predictions.keysOf(events, table)) {
+      const text = known.shape.keyOf(key);
+      if (peek(known, text) === undefined) wanted.set(text, key);
+    }
+    if (wanted.size === 0) continue;
+    metrics.incrementIndexingCacheRequests(name, "prefetch", wanted.size);
+    loads.push(load(cache, known, wanted));
+  }
+  await Promise.all(loads);
 }
 
 /** As Ponder's function of this name; gets what createIndexingCache returned. */
@@ -51,230 +130,156 @@ export function createIndexingStore({
   indexingCache,
   indexingErrorHandler,
 }: {
-  indexingCache: StoreCache;
+  indexingCache: { state: State };
   indexingErrorHandler: ErrorHandler;
 }) {
-  return new Store(indexingCache, indexingErrorHandler);
-}
+  const store: StoreState = Object.assign(indexingCache.state, { errors: indexingErrorHandler });
+  return {
+    /** `context.db` of the rules. */
+    db: {
+      find: (table: PgTable, key: Row) => find(store, table, key),
+      insert: (table: PgTable) => ({ values: (values: Row | Row[]) => insertion(store, table, values) }),
+      update: (table: PgTable, key: Row) => ({ set: (set: Set) => update(store, table, key, set) }),
+      delete: (table: PgTable, key: Row) => remove(store, table, key),
+    },
 
-// What Ponder's loops over the events use of its cache.
-class StoreCache {
-  readonly rows: RowCache;
-  readonly #predictions: Predictions;
-  readonly #metrics: Metrics;
-  #sample: StoreEvent | undefined;
+    set qb(connection: Connection) {
+      begin(store.cache, connection);
+    },
 
-  constructor(rows: RowCache, predictions: Predictions, metrics: Metrics) {
-    this.rows = rows;
-    this.#predictions = predictions;
-    this.#metrics = metrics;
-  }
-
-  set qb(connection: Connection) {
-    this.rows.connection = connection;
-  }
-
-  set event(event: StoreEvent) {
-    this.#sample = this.#predictions.isSample(event) ? event : undefined;
-  }
-
-  flush(): Promise<void> {
-    for (const { shape, uses } of this.rows.all()) {
-      for (const use of methods) this.#metrics.incrementIndexingStoreQueries(shape.name, use, uses[use]);
-      for (const use of outcomes) this.#metrics.incrementIndexingCacheRequests(shape.name, use, uses[use]);
-      Object.assign(uses, noUses);
-    }
-    return this.rows.flush();
-  }
-
-  async prefetch({ events }: { events: readonly StoreEvent[] }): Promise<void> {
-    this.rows.settle();
-    const loads: Promise<void>[] = [];
-    for (const known of this.rows.all()) {
-      if (known.isComplete || !known.isRead) continue;
-      const { name, table } = known.shape;
-      const wanted = new Map<string, Row>();
-      for (const key of this.#predictions.keysOf(events, table)) {
-        const text = known.shape.keyOf(key);
-        if (this.rows.peek(known, text) === undefined) wanted.set(text, key);
-      }
-      if (wanted.size === 0) continue;
-      this.#metrics.incrementIndexingCacheRequests(name, "prefetch", wanted.size);
-      loads.push(this.rows.load(known, wanted));
-    }
-    await Promise.all(loads);
-  }
-
-  invalidate(): void {}
-
-  clear(): void {
-    this.rows.forget();
-  }
-
-  /** The row with a key, null if there is none, undefined if it must be loaded first. `text`: the key as one text. */
-  find(known: KnownRows, text: string, key: Row): Row | null | undefined {
-    if (this.#sample !== undefined) this.#predictions.see(this.#sample, known.shape.table, key);
-    const row = this.rows.peek(known, text);
-    known.uses[known.isComplete ? "complete" : row === undefined ? "miss" : "hit"]++;
-    return row;
-  }
-}
-
-class Store {
-  /** `context.db` of the rules. */
-  readonly db = {
-    find: (table: PgTable, key: Row) => this.find(table, key),
-    insert: (table: PgTable) => ({ values: (values: Row | Row[]) => new Insertion(this, table, values) }),
-    update: (table: PgTable, key: Row) => ({ set: (set: Set) => this.update(table, key, set) }),
-    delete: (table: PgTable, key: Row) => this.delete(table, key),
+    set isProcessingEvents(value: boolean) {
+      store.isProcessingEvents = value;
+    },
   };
-  isProcessingEvents = true;
-  readonly #cache: StoreCache;
-  readonly #rows: RowCache;
-  readonly #errors: ErrorHandler;
-
-  constructor(cache: StoreCache, errors: ErrorHandler) {
-    this.#cache = cache;
-    this.#rows = cache.rows;
-    this.#errors = errors;
-  }
-
-  set qb(connection: Connection) {
-    this.#rows.begin(connection);
-  }
-
-  async find(table: PgTable, key: Row): Promise<Row | null> {
-    const known = this.#counted(table, "find");
-    const text = known.shape.keyOf(key);
-    const row = this.#cache.find(known, text, key);
-    return row === undefined ? this.#loaded(known, text, key) : row;
-  }
-
-  async update(table: PgTable, key: Row, set: Set): Promise<Row> {
-    const known = this.#counted(table, "update");
-    const text = known.shape.keyOf(key);
-    let before = this.#cache.find(known, text, key);
-    if (before === undefined) {
-      await this.#loaded(known, text, key);
-      before = this.#current(known, text);
-    }
-    if (before === null)
-      throw new RecordNotFoundError(`${known.shape.name} has no row with the key ${text}.`);
-    return this.#replace(known, text, before, set);
-  }
-
-  async delete(table: PgTable, key: Row): Promise<boolean> {
-    const known = this.#counted(table, "delete");
-    const text = known.shape.keyOf(key);
-    let before = this.#cache.find(known, text, key);
-    if (before === undefined) {
-      await this.#loaded(known, text, key);
-      before = this.#current(known, text);
-    }
-    if (before !== null) this.#rows.change(known, text, { row: null, key, isStored: true });
-    return before !== null;
-  }
-
-  /** Inserts a row without a look at the database, which refuses a row that it has. */
-  async insertNew(table: PgTable, values: Row): Promise<Row> {
-    const known = this.#counted(table, "insert");
-    const text = known.shape.keyOf(values);
-    const change = known.changes.get(text);
-    if (change === undefined ? known.rows.get(text) : change.row)
-      throw new NonRetryableUserError(`${known.shape.name} already has a row with the key ${text}.`);
-    return this.#put(known, text, values);
-  }
-
-  /** Inserts a row; where there is one, changes that by `set`, or without `set` returns null. */
-  async upsert(table: PgTable, values: Row, set: Set | undefined): Promise<Row | null> {
-    const known = this.#counted(table, "insert");
-    const text = known.shape.keyOf(values);
-    let before = this.#cache.find(known, text, values);
-    if (before === undefined) {
-      await this.#loaded(known, text, values);
-      before = this.#current(known, text);
-    }
-    if (before === null) return this.#put(known, text, values);
-    return set === undefined ? null : this.#replace(known, text, before, set);
-  }
-
-  #counted(table: PgTable, method: (typeof methods)[number]): KnownRows {
-    this.#check();
-    const known = this.#rows.of(table);
-    known.uses[method]++;
-    return known;
-  }
-
-  #check(): void {
-    if (this.isProcessingEvents) return;
-    throw new NonRetryableUserError(
-      "A rule used the store after it had returned; a promise was not awaited.",
-    );
-  }
-
-  async #loaded(known: KnownRows, text: string, key: Row): Promise<Row | null> {
-    try {
-      await this.#rows.load(known, new Map([[text, key]]));
-      this.#check();
-      return this.#current(known, text);
-    } catch (error) {
-      if (error instanceof RetryableError) this.#errors.setRetryableError(error);
-      throw error;
-    }
-  }
-
-  // The row now: another use of the store may have changed it since it was loaded.
-  #current(known: KnownRows, text: string): Row | null {
-    const row = this.#rows.peek(known, text);
-    if (row === undefined)
-      throw new RetryableError(`Rows of ${known.shape.name} were forgotten while they were read.`);
-    return row;
-  }
-
-  #replace(known: KnownRows, text: string, before: Row, set: Set): Row {
-    const row = known.shape.changed(before, typeof set === "function" ? set(before) : set);
-    this.#rows.change(known, text, { row, key: row, isStored: true });
-    return row;
-  }
-
-  #put(known: KnownRows, text: string, values: Row): Row {
-    const row = known.shape.stored(values);
-    this.#rows.change(known, text, { row, key: row, isStored: false });
-    return row;
-  }
 }
 
-type Inserted = Row | null | (Row | null)[];
+async function find(store: StoreState, table: PgTable, key: Row): Promise<Row | null> {
+  const known = counted(store, table, "find");
+  const text = known.shape.keyOf(key);
+  const row = seen(store, known, text, key);
+  return row === undefined ? loaded(store, known, text, key) : row;
+}
+
+async function update(store: StoreState, table: PgTable, key: Row, set: Set): Promise<Row> {
+  const known = counted(store, table, "update");
+  const text = known.shape.keyOf(key);
+  let before = seen(store, known, text, key);
+  if (before === undefined) {
+    await loaded(store, known, text, key);
+    before = current(known, text);
+  }
+  if (before !== null) return replace(known, text, before, set);
+  throw new RecordNotFoundError(`${known.shape.name} has no row with the key ${text}.`);
+}
+
+async function remove(store: StoreState, table: PgTable, key: Row): Promise<boolean> {
+  const known = counted(store, table, "delete");
+  const text = known.shape.keyOf(key);
+  let before = seen(store, known, text, key);
+  if (before === undefined) {
+    await loaded(store, known, text, key);
+    before = current(known, text);
+  }
+  if (before !== null) changeRow(known, text, { row: null, key, isStored: true });
+  return before !== null;
+}
 
 // Nothing is inserted before the rule has chosen what a conflict does, or awaits the result.
-class Insertion implements PromiseLike<Inserted> {
-  readonly #store: Store;
-  readonly #table: PgTable;
-  readonly #values: Row | Row[];
-
-  constructor(store: Store, table: PgTable, values: Row | Row[]) {
-    this.#store = store;
-    this.#table = table;
-    this.#values = values;
-  }
-
-  onConflictDoNothing(): Promise<Inserted> {
-    return this.#each((row) => this.#store.upsert(this.#table, row, undefined));
-  }
-
-  onConflictDoUpdate(set: Set): Promise<Inserted> {
-    return this.#each((row) => this.#store.upsert(this.#table, row, set));
-  }
-
+const insertion = (store: StoreState, table: PgTable, values: Row | Row[]) => ({
+  onConflictDoNothing: () => each(values, (row) => upsert(store, table, row, undefined)),
+  onConflictDoUpdate: (set: Set) => each(values, (row) => upsert(store, table, row, set)),
   // biome-ignore lint/suspicious/noThenProperty: a rule awaits an insertion as it is, as with Ponder's store.
-  then<A = Inserted, B = never>(
-    fulfilled?: ((row: Inserted) => A | PromiseLike<A>) | null,
-    rejected?: ((error: unknown) => B | PromiseLike<B>) | null,
-  ): Promise<A | B> {
-    return this.#each((row) => this.#store.insertNew(this.#table, row)).then(fulfilled, rejected);
-  }
+  then: <A, B>(
+    fulfilled: (row: Row | null | (Row | null)[]) => A | PromiseLike<A>,
+    rejected: (error: unknown) => B | PromiseLike<B>,
+  ) => each(values, (row) => insertNew(store, table, row)).then(fulfilled, rejected),
+});
 
-  #each(insert: (row: Row) => Promise<Row | null>): Promise<Inserted> {
-    return Array.isArray(this.#values) ? Promise.all(this.#values.map(insert)) : insert(this.#values);
+const each = (
+  values: Row | Row[],
+  insert: (row: Row) => Promise<Row | null>,
+): Promise<Row | null | (Row | null)[]> =>
+  Array.isArray(values) ? Promise.all(values.map(insert)) : insert(values);
+
+// Without a look at the database, which refuses a row that it has.
+async function insertNew(store: StoreState, table: PgTable, values: Row): Promise<Row> {
+  const known = counted(store, table, "insert");
+  const text = known.shape.keyOf(values);
+  const change = known.changes.get(text);
+  if (change === undefined ? known.rows.get(text) : change.row)
+    throw new NonRetryableUserError(`${known.shape.name} already has a row with the key ${text}.`);
+  return put(known, text, values);
+}
+
+// Where there is a row, changes that by `set`, or without `set` returns null.
+async function upsert(
+  store: StoreState,
+  table: PgTable,
+  values: Row,
+  set: Set | undefined,
+): Promise<Row | null> {
+  const known = counted(store, table, "insert");
+  const text = known.shape.keyOf(values);
+  let before = seen(store, known, text, values);
+  if (before === undefined) {
+    await loaded(store, known, text, values);
+    before = current(known, text);
   }
+  if (before === null) return put(known, text, values);
+  return set === undefined ? null : replace(known, text, before, set);
+}
+
+function counted(store: StoreState, table: PgTable, method: (typeof methods)[number]): KnownRows {
+  checkUse(store);
+  const known = rowsOf(store.cache, table);
+  known.uses[method]++;
+  return known;
+}
+
+function checkUse({ isProcessingEvents }: StoreState): void {
+  if (isProcessingEvents) return;
+  throw new NonRetryableUserError("A rule used the store after it had returned; a promise was not awaited.");
+}
+
+// The row with a key; undefined if it must be loaded first.
+function seen(
+  { sample, predictions }: StoreState,
+  known: KnownRows,
+  text: string,
+  key: Row,
+): Row | null | undefined {
+  if (sample !== undefined) predictions.see(sample, known.shape.table, key);
+  const row = peek(known, text);
+  known.uses[known.isComplete ? "complete" : row === undefined ? "miss" : "hit"]++;
+  return row;
+}
+
+async function loaded(store: StoreState, known: KnownRows, text: string, key: Row): Promise<Row | null> {
+  try {
+    await load(store.cache, known, new Map([[text, key]]));
+    checkUse(store);
+    return current(known, text);
+  } catch (error) {
+    if (error instanceof RetryableError) store.errors.setRetryableError(error);
+    throw error;
+  }
+}
+
+// The row now: another use of the store may have changed it since it was loaded.
+function current(known: KnownRows, text: string): Row | null {
+  const row = peek(known, text);
+  if (row !== undefined) return row;
+  throw new RetryableError(`Rows of ${known.shape.name} were forgotten while they were read.`);
+}
+
+function replace(known: KnownRows, text: string, before: Row, set: Set): Row {
+  const row = known.shape.changed(before, typeof set === "function" ? set(before) : set);
+  changeRow(known, text, { row, key: row, isStored: true });
+  return row;
+}
+
+function put(known: KnownRows, text: string, values: Row): Row {
+  const row = known.shape.stored(values);
+  changeRow(known, text, { row, key: row, isStored: false });
+  return row;
 }
