@@ -134,7 +134,13 @@ function run(command: Command, config: Config, options: string[]): Promise<End> 
     detached: true,
     // Buffers from 128 KiB on go back to the system when they are released: glibc would raise that limit and keep them. Colours are
     // the launcher's: control characters of Ponder's output are escaped.
-    env: { MALLOC_MMAP_THRESHOLD_: "131072", ...process.env, NO_COLOR: "1" },
+    env: {
+      MALLOC_MMAP_THRESHOLD_: "131072",
+      // ponder: how much its store keeps; ours takes it from there (src/ponder/rows).
+      PONDER_CACHE_BYTES: String(config.rowCacheMegabytes * 2 ** 20),
+      ...process.env,
+      NO_COLOR: "1",
+    },
   });
   const secrets = secretsOf(config);
   const isTerminal = process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;

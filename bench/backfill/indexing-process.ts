@@ -60,7 +60,13 @@ export async function indexOnce<Result>({
   const preload = ["--import", pathToFileURL(join(home, "scripts/preload.mjs")).href];
   const child = spawn(process.execPath, [...flags, ...preload, join(home, ponder), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
-    env: { ...process.env, ...environment, DATABASE_SCHEMA: name, PORT: String(port) },
+    env: {
+      PONDER_CACHE_BYTES: String(512 * 2 ** 20),
+      ...process.env,
+      ...environment,
+      DATABASE_SCHEMA: name,
+      PORT: String(port),
+    },
   });
   let peakMegabytes = 0;
   const watch = setInterval(() => {

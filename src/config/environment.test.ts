@@ -61,6 +61,7 @@ test("reads the minimal environment with the documented defaults", () => {
     chains: [{ id: 1, name: "mainnet", rpc: { http: ["https://rpc.example/1"] } }],
     blockRange: {},
     rpcCrossCheckPercent: 1,
+    rowCacheMegabytes: 512,
     pgliteDirectory: ".ponder/pglite",
     databaseSchema: "public",
     switchesWhenReady: false,
@@ -182,6 +183,7 @@ describe("refused alone", () => {
     ["port 65536", { PORT: "65536" }, "between 1 and 65535"],
     ["an unknown log level", { LOG_LEVEL: "verbose" }, "LOG_LEVEL"],
     ["a rate of nothing", { RPC_REQUESTS_PER_SECOND: "0" }, "RPC_REQUESTS_PER_SECOND"],
+    ["no memory for rows", { ROW_CACHE_MB: "0" }, "ROW_CACHE_MB"],
     ["a limit of nothing", { SUBGRAPH_MAX_ROWS: "0" }, "SUBGRAPH_MAX_ROWS"],
     ["a datasources file that is not there", { DATASOURCES_FILE: "none.json" }, "none.json"],
     [

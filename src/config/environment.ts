@@ -32,6 +32,8 @@ export type Config = {
   rpcRequestsPerSecond?: number | undefined;
   /** Percent of the ranges of logs that are asked of a second RPC URL too, where a chain has several. */
   rpcCrossCheckPercent: number;
+  /** Memory for the rows that indexing uses, about; the last used ones stay. */
+  rowCacheMegabytes: number;
   /** Folder or URL of an archive that answers what it covers, in front of the RPC URLs. */
   archive?: string;
   /** Undefined: the embedded database in `pgliteDirectory`. */
@@ -112,6 +114,7 @@ const variables = z.object({
     .optional(),
   RPC_REQUESTS_PER_SECOND: decimal("RPC_REQUESTS_PER_SECOND", 1, 100_000).optional(),
   RPC_CROSS_CHECK_PERCENT: decimal("RPC_CROSS_CHECK_PERCENT", 0, 100).default(1),
+  ROW_CACHE_MB: decimal("ROW_CACHE_MB", 1, 1_000_000).default(512),
   ARCHIVE: z
     .string()
     .refine(
@@ -183,6 +186,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
     blockRange: { startBlock: parsed.data.START_BLOCK, endBlock: parsed.data.END_BLOCK },
     rpcRequestsPerSecond: parsed.data.RPC_REQUESTS_PER_SECOND,
     rpcCrossCheckPercent: parsed.data.RPC_CROSS_CHECK_PERCENT,
+    rowCacheMegabytes: parsed.data.ROW_CACHE_MB,
     ...(parsed.data.ARCHIVE === undefined ? {} : { archive: parsed.data.ARCHIVE }),
     ...(parsed.data.DATABASE_URL === undefined ? {} : { databaseUrl: parsed.data.DATABASE_URL }),
     pgliteDirectory: parsed.data.PGLITE_DIRECTORY,

@@ -24,6 +24,7 @@ const config: Config = {
   chains: [],
   blockRange: {},
   rpcCrossCheckPercent: 1,
+  rowCacheMegabytes: 512,
   pgliteDirectory: "memory",
   databaseSchema: "public",
   switchesWhenReady: false,
