@@ -14,13 +14,17 @@ console.log = (...values) => log(JSON.stringify(format(...values)));
 
 // ponder: loads the project with Vite, so that `dev` can load files again when they change. That is a third of the CPU time of
 // a start. `start` and `serve` get this module in Vite's place, and Node loads the project's files as it loads all others. What
-// else Ponder uses of these packages fails at the start: the imports are checked by name. All commands get a store of our own for
-// the rows of the rules.
+// else Ponder uses of these packages fails at the start: the imports are checked by name. All commands get stores of our own for the
+// rows of the rules and for what the chains' nodes returned.
 const [, , command] = process.argv;
 const vite = /^(vite|vite-node\/(client|server|source-map)|vite-tsconfig-paths)$/;
 const build = /\/node_modules\/ponder\/dist\/esm\/build\/index\.js$/;
 const indexingOfPonder = /\/node_modules\/ponder\/dist\/esm\/runtime\/\w+\.js$/;
-const storeOfPonder = /^\.\.\/indexing-store\/(cache|index)\.js$/;
+const storesOfPonder = {
+  "../indexing-store/cache.js": "../src/ponder/rows/row-store.ts",
+  "../indexing-store/index.js": "../src/ponder/rows/row-store.ts",
+  "../sync-store/index.js": "../src/ponder/sync-store.ts",
+};
 const databaseOfPonder = /\/node_modules\/ponder\/dist\/esm\/utils\/pglite\.js$/;
 
 const isDev = command === "dev";
@@ -32,11 +36,13 @@ if (!isDev) {
 }
 
 function resolveStore(specifier, context, next) {
-  if (!storeOfPonder.test(specifier) || !indexingOfPonder.test(context.parentURL ?? ""))
-    return next(specifier, context);
-  // Checked by expectOwnStore in src/ponder/store.ts.
-  globalThis[Symbol.for("nsindex.row-store")] = true;
-  return next(new URL("../src/ponder/rows/row-store.ts", import.meta.url).href, context);
+  const own = indexingOfPonder.test(context.parentURL ?? "") ? storesOfPonder[specifier] : undefined;
+  if (own === undefined) return next(specifier, context);
+  // Checked by expectOwnStores in src/ponder/store.ts.
+  globalThis[Symbol.for("nsindex.stores")] = (globalThis[Symbol.for("nsindex.stores")] ?? new Set()).add(
+    specifier,
+  );
+  return next(new URL(own, import.meta.url).href, context);
 }
 
 function resolve(specifier, context, next) {

@@ -18,7 +18,7 @@ import { registerSubgraph } from "./plugins/subgraph.ts";
 import { registerThreedns } from "./plugins/threedns.ts";
 import { registerTokenscope } from "./plugins/tokenscope.ts";
 import { processLog, sharedExamples } from "./ponder/process.ts";
-import { expectOwnStore, readNeededColumns } from "./ponder/store.ts";
+import { expectOwnStores, readNeededColumns } from "./ponder/store.ts";
 
 // The one file with side effects on load: opens the labels and registers the indexing functions of the active plugins.
 
@@ -34,7 +34,7 @@ const register: Record<PluginId, (events: EventsOf, namespace: Namespace, logs: 
 };
 
 readNeededColumns();
-expectOwnStore();
+expectOwnStores();
 const config = readConfig();
 const sources = contractSources(config);
 const log = processLog();

@@ -28,16 +28,16 @@ export function readNeededColumns(): void {
   read.splice(0, read.length, ...needed);
 }
 
-/**
- * Throws PonderDiffersError unless Ponder keeps the rows of the rules in `rows/row-store.ts`, which scripts/preload.mjs puts in the
- * place of its own store.
- */
-export function expectOwnStore(): void {
-  expectOfPonder(
-    z.literal(true),
-    Reflect.get(globalThis, Symbol.for("nsindex.row-store")),
-    "imports of indexing-store/index.js",
-  );
+// What scripts/preload.mjs replaces.
+const replaced = ["../indexing-store/cache.js", "../indexing-store/index.js", "../sync-store/index.js"];
+
+/** Throws PonderDiffersError unless Ponder uses our stores for rows (`rows/row-store.ts`) and for what nodes returned (`sync-store.ts`). */
+export function expectOwnStores(): void {
+  const stores: unknown = Reflect.get(globalThis, Symbol.for("nsindex.stores"));
+  const own = z
+    .instanceof(Set)
+    .refine((found) => replaced.every((one) => found.has(one)), `expected ${replaced.join(", ")}`);
+  expectOfPonder(own, stores, "imports of runtime");
 }
 
 /**

@@ -1,0 +1,133 @@
+import { PGlite } from "@electric-sql/pglite";
+import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import { drizzle } from "drizzle-orm/pglite";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod/v4";
+import { moduleOfPonder } from "./rows/errors.ts";
+import { shapeOf } from "./rows/table-shape.ts";
+import { arrayText, createSyncStore } from "./sync-store.ts";
+
+type Insert = (of: Record<string, unknown>) => Promise<void>;
+type Store = { insertBlocks: Insert; insertLogs: Insert; insertTransactions: Insert };
+type Given = Parameters<typeof createSyncStore>[0];
+
+const any = <Value>() => z.custom<Value>((value) => value !== undefined);
+const { blocks, logs, transactions } = moduleOfPonder(
+  z.object({ blocks: any<PgTable>(), logs: any<PgTable>(), transactions: any<PgTable>() }),
+  "sync-store/schema.js",
+);
+const ofPonder = moduleOfPonder(
+  z.object({ createSyncStore: any<(given: Given) => Record<string, unknown>>() }),
+  "sync-store/index.js",
+);
+
+let database: PGlite;
+let given: Given;
+beforeAll(async () => {
+  database = await PGlite.create();
+  await database.exec("CREATE SCHEMA ponder_sync");
+  for (const table of [blocks, logs, transactions]) {
+    const { schema, name, columns, key } = shapeOf(table);
+    const types = getTableConfig(table).columns.map(
+      (column, place) => `"${columns[place]?.name}" ${column.getSQLType()}`,
+    );
+    const keys = columns.filter(({ property }) => key.includes(property)).map((column) => column.name);
+    await database.exec(`CREATE TABLE "${schema}"."${name}" (${types}, PRIMARY KEY (${keys}))`);
+  }
+  const db = drizzle(database, { casing: "snake_case" });
+  given = {
+    common: { options: { databaseMaxQueryParameters: 16_000 } },
+    // Types of another driver.
+    qb: { wrap: async (_, query) => query(db as never) },
+  };
+}, 60_000);
+afterAll(() => database?.close());
+
+test("an array keeps each value, whatever it holds", async () => {
+  const values = [
+    "0xab",
+    "12",
+    "",
+    "NULL",
+    "null",
+    null,
+    'a"b',
+    "a\\b",
+    "a,b",
+    "{}",
+    " spaced ",
+    "naïve 🦊",
+    5n,
+  ];
+  const { rows } = await database.query<{ back: unknown }>("SELECT to_json($1::text::text[]) AS back", [
+    arrayText(values),
+  ]);
+  expect(rows[0]?.back).toEqual(values.map((value) => (value === null ? null : String(value))));
+});
+
+const word = (place: number) => `0x${place.toString(16).padStart(64, "0")}`;
+const block = (place: number) => ({
+  number: `0x${place.toString(16)}`,
+  timestamp: "0x65a0",
+  hash: word(place),
+  parentHash: word(place - 1),
+  logsBloom: `0x${"00".repeat(256)}`,
+  miner: "0xABcdefabcdefabcdefabcdefabcdefabcdefabcd",
+  gasUsed: "0x5208",
+  gasLimit: "0x1c9c380",
+  stateRoot: word(1),
+  receiptsRoot: word(2),
+  transactionsRoot: word(3),
+  size: "0x220",
+  difficulty: "0x0",
+  extraData: 'a "quoted", {odd} \\ text',
+});
+const log = (place: number) => ({
+  blockNumber: "0x1",
+  logIndex: `0x${place.toString(16)}`,
+  transactionIndex: "0x0",
+  blockHash: word(1),
+  transactionHash: word(9),
+  address: "0xABcdefabcdefabcdefabcdefabcdefabcdefabcd",
+  topics: [word(7), word(8)].slice(0, place % 3),
+  data: place % 2 === 0 ? "0x" : word(place),
+});
+const transaction = (place: number) => ({
+  blockNumber: "0x1",
+  transactionIndex: `0x${place.toString(16)}`,
+  hash: word(place),
+  blockHash: word(1),
+  from: "0xABcdefabcdefabcdefabcdefabcdefabcdefabcd",
+  to: place % 2 === 0 ? null : "0xABcdefabcdefabcdefabcdefabcdefabcdefabcd",
+  input: "0x",
+  value: "0xffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+  nonce: "0x0",
+  gas: "0x5208",
+  accessList: place % 2 === 0 ? [{ address: "0x01", storageKeys: [word(1)] }] : undefined,
+});
+const many = <Item>(item: (place: number) => Item) =>
+  Array.from({ length: 4_500 }, (_, place) => item(place + 1));
+
+async function stored({ insertBlocks, insertLogs, insertTransactions }: Store) {
+  await database.exec(
+    "TRUNCATE ponder_sync.blocks; TRUNCATE ponder_sync.logs; TRUNCATE ponder_sync.transactions",
+  );
+  // Some come twice.
+  for (const rows of [many(log).slice(0, 10), many(log)]) await insertLogs({ logs: rows, chainId: 1 });
+  await insertBlocks({ blocks: many(block), chainId: 1 });
+  await insertTransactions({ transactions: many(transaction), chainId: 1 });
+  const read = (table: string) => database.query(`SELECT * FROM ponder_sync.${table} ORDER BY 1, 2, 3`);
+  return [(await read("blocks")).rows, (await read("logs")).rows, (await read("transactions")).rows];
+}
+
+test("blocks, logs and transactions are stored as Ponder stores them", async () => {
+  const expected = await stored(ofPonder.createSyncStore(given) as Store);
+  expect(expected.map((rows) => rows.length)).toEqual([4_500, 4_500, 4_500]);
+  expect(await stored(createSyncStore(given) as Store)).toEqual(expected);
+}, 60_000);
+
+test("a value that is too long is refused, not cut", async () => {
+  const { insertBlocks } = createSyncStore(given) as Store;
+  const long = { ...block(9_999), hash: `${word(1)}00` };
+  await expect(insertBlocks({ blocks: [long], chainId: 1 })).rejects.toThrow("value too long");
+});

@@ -1,0 +1,102 @@
+import { getTableColumns, type SQL, sql } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import { z } from "zod/v4";
+import { moduleOfPonder } from "./rows/errors.ts";
+import { shapeOf } from "./rows/table-shape.ts";
+
+// In place of Ponder's access to its cache (scripts/preload.mjs), for what a cold backfill writes: Ponder binds each column of each
+// row by itself, some thirty values for a log with its transaction. Here each column is one array.
+
+type Row = Record<string, unknown>;
+type Connection = {
+  wrap<Result>(
+    label: { label: string },
+    query: (db: { execute(statement: unknown): PromiseLike<Result> }) => PromiseLike<Result>,
+    context?: unknown,
+  ): Promise<Result>;
+};
+type Encode = (given: Row) => Row;
+type SyncStore = Record<string, unknown>;
+
+const callable = <Function>() => z.custom<Function>((value) => typeof value === "function");
+const table = z.custom<PgTable>((value) => typeof value === "object" && value !== null);
+const store = z.object({
+  createSyncStore: callable<(given: { common: unknown; qb: Connection }) => SyncStore>(),
+});
+const encoders = z.object({
+  encodeBlock: callable<Encode>(),
+  encodeLog: callable<Encode>(),
+  encodeTransaction: callable<Encode>(),
+});
+const tables = z.object({ blocks: table, logs: table, transactions: table });
+
+// Rows of one statement: some megabytes.
+const mostRows = 2_000;
+
+/** As Ponder's function of this name. */
+export function createSyncStore(given: { common: unknown; qb: Connection }): SyncStore {
+  const { encodeBlock, encodeLog, encodeTransaction } = moduleOfPonder(encoders, "sync-store/encode.js");
+  const { blocks, logs, transactions } = moduleOfPonder(tables, "sync-store/schema.js");
+  const { qb } = given;
+  return {
+    ...moduleOfPonder(store, "sync-store/index.js").createSyncStore(given),
+    insertBlocks: (of: { blocks: Row[]; chainId: number }, context?: unknown) =>
+      insert(
+        qb,
+        blocks,
+        of.blocks.map((block) => encodeBlock({ block, chainId: of.chainId })),
+        context,
+      ),
+    insertLogs: (of: { logs: Row[]; chainId: number }, context?: unknown) =>
+      insert(
+        qb,
+        logs,
+        of.logs.map((log) => encodeLog({ log, chainId: of.chainId })),
+        context,
+      ),
+    insertTransactions: (of: { transactions: Row[]; chainId: number }, context?: unknown) => {
+      const rows = of.transactions.map((transaction) =>
+        encodeTransaction({ transaction, chainId: of.chainId }),
+      );
+      return insert(qb, transactions, rows, context);
+    },
+  };
+}
+
+async function insert(qb: Connection, table: PgTable, rows: readonly Row[], context: unknown): Promise<void> {
+  for (let from = 0; from < rows.length; from += mostRows) {
+    const statement = insertion(table, rows.slice(from, from + mostRows));
+    await qb.wrap({ label: `insert_${shapeOf(table).name}` }, (db) => db.execute(statement), context);
+  }
+}
+
+function insertion(table: PgTable, rows: readonly Row[]): SQL {
+  const { schema, name, columns } = shapeOf(table);
+  const types = getTableColumns(table) as Record<string, { getSQLType(): string }>;
+  const arrays = columns.map(({ property }) => {
+    const type = types[property]?.getSQLType() ?? "text";
+    // A cast to a text of limited length would cut it; the insertion refuses what is too long.
+    const cast = sql.raw(type.startsWith("varchar") ? "text[]" : `${type}[]`);
+    return sql`${arrayText(rows.map((row) => row[property]))}::text::${cast}`;
+  });
+  const names = sql.raw(columns.map((column) => `"${column.name}"`).join(", "));
+  return sql`INSERT INTO ${sql.raw(`"${schema}"."${name}"`)} (${names}) SELECT * FROM unnest(${sql.join(arrays, sql`, `)}) ON CONFLICT DO NOTHING`;
+}
+
+const plain = /^(?:0x[0-9a-f]*|\d+)$/i;
+
+/** Postgres' text of an array; anything but hex and digits, which a node may return, is quoted. */
+export function arrayText(values: readonly unknown[]): string {
+  let text = "{";
+  let gap = "";
+  for (const value of values) {
+    text += gap;
+    gap = ",";
+    if (value === null || value === undefined) text += "NULL";
+    else {
+      const item = String(value);
+      text += plain.test(item) ? item : `"${item.replaceAll(/["\\]/g, "\\$&")}"`;
+    }
+  }
+  return `${text}}`;
+}
