@@ -1,18 +1,18 @@
+import { setImmediate as yielding } from "node:timers/promises";
 import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { z } from "zod/v4";
 import { moduleOfPonder } from "./rows/errors.ts";
 import { shapeOf } from "./rows/table-shape.ts";
 
-// In place of Ponder's access to its cache (scripts/preload.mjs), for what a cold backfill writes: Ponder binds each column of each
-// row by itself, some thirty values for a log with its transaction. Here each column is one array.
+// In place of Ponder's access to its cache (scripts/preload.mjs), for what a cold backfill writes: Ponder has a statement for each
+// block, and binds each column of each row by itself. Here a statement takes all blocks that wait, and each column is one array.
 
 type Row = Record<string, unknown>;
 type Connection = {
   wrap<Result>(
     label: { label: string },
     query: (db: { execute(statement: unknown): PromiseLike<Result> }) => PromiseLike<Result>,
-    context?: unknown,
   ): Promise<Result>;
 };
 type Encode = (given: Row) => Row;
@@ -37,36 +37,48 @@ const mostRows = 2_000;
 export function createSyncStore(given: { common: unknown; qb: Connection }): SyncStore {
   const { encodeBlock, encodeLog, encodeTransaction } = moduleOfPonder(encoders, "sync-store/encode.js");
   const { blocks, logs, transactions } = moduleOfPonder(tables, "sync-store/schema.js");
-  const { qb } = given;
+  const insertBlocks = together((rows) => insert(given.qb, blocks, rows));
+  const insertLogs = together((rows) => insert(given.qb, logs, rows));
+  const insertTransactions = together((rows) => insert(given.qb, transactions, rows));
   return {
     ...moduleOfPonder(store, "sync-store/index.js").createSyncStore(given),
-    insertBlocks: (of: { blocks: Row[]; chainId: number }, context?: unknown) =>
-      insert(
-        qb,
-        blocks,
-        of.blocks.map((block) => encodeBlock({ block, chainId: of.chainId })),
-        context,
+    insertBlocks: (of: { blocks: Row[]; chainId: number }) =>
+      insertBlocks(of.blocks.map((block) => encodeBlock({ block, chainId: of.chainId }))),
+    insertLogs: (of: { logs: Row[]; chainId: number }) =>
+      insertLogs(of.logs.map((log) => encodeLog({ log, chainId: of.chainId }))),
+    insertTransactions: (of: { transactions: Row[]; chainId: number }) =>
+      insertTransactions(
+        of.transactions.map((transaction) => encodeTransaction({ transaction, chainId: of.chainId })),
       ),
-    insertLogs: (of: { logs: Row[]; chainId: number }, context?: unknown) =>
-      insert(
-        qb,
-        logs,
-        of.logs.map((log) => encodeLog({ log, chainId: of.chainId })),
-        context,
-      ),
-    insertTransactions: (of: { transactions: Row[]; chainId: number }, context?: unknown) => {
-      const rows = of.transactions.map((transaction) =>
-        encodeTransaction({ transaction, chainId: of.chainId }),
-      );
-      return insert(qb, transactions, rows, context);
-    },
   };
 }
 
-async function insert(qb: Connection, table: PgTable, rows: readonly Row[], context: unknown): Promise<void> {
+// ponder: inserts block by block, hundreds at the same time on one connection. What comes while a statement runs goes into the next.
+function together(write: (rows: Row[]) => Promise<void>): (rows: Row[]) => Promise<void> {
+  let waiting: Row[] = [];
+  let next: Promise<void> | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  const writeWaiting = async () => {
+    await last;
+    await yielding();
+    const rows = waiting;
+    [waiting, next] = [[], undefined];
+    const written = write(rows);
+    last = written.catch(() => undefined);
+    return written;
+  };
+  return async (rows) => {
+    if (rows.length === 0) return;
+    for (const row of rows) waiting.push(row);
+    next ??= writeWaiting();
+    return next;
+  };
+}
+
+async function insert(qb: Connection, table: PgTable, rows: readonly Row[]): Promise<void> {
   for (let from = 0; from < rows.length; from += mostRows) {
     const statement = insertion(table, rows.slice(from, from + mostRows));
-    await qb.wrap({ label: `insert_${shapeOf(table).name}` }, (db) => db.execute(statement), context);
+    await qb.wrap({ label: `insert_${shapeOf(table).name}` }, (db) => db.execute(statement));
   }
 }
 

@@ -33,8 +33,16 @@ type Place = {
   text(value: unknown): string;
 };
 
-/** The shape of a table; made once for each. */
+const shapes = new WeakMap<PgTable, TableShape>();
+
+/** The shape of a table. */
 export function shapeOf(table: PgTable): TableShape {
+  const known = shapes.get(table) ?? newShape(table);
+  shapes.set(table, known);
+  return known;
+}
+
+function newShape(table: PgTable): TableShape {
   const places = Object.entries(getTableColumns(table)).map(([property, column]) =>
     placeOf(property, column),
   );
