@@ -6,7 +6,7 @@
 //   node scripts/with-node.mjs bench/backfill.ts --against CHECKOUT [--logs 500000] [--rounds 3]
 //   node scripts/with-node.mjs bench/backfill.ts --chains [--logs 300000] [--rounds 3] [--pglite]
 //
-//   node scripts/with-node.mjs bench/backfill.ts --archive [--logs 200000] [--rounds 3] [--pglite]
+//   node scripts/with-node.mjs bench/backfill.ts --archive [--pad 100] [--logs 200000] [--rounds 3] [--pglite]
 //
 //   node scripts/with-node.mjs bench/backfill.ts --ensv2 added|logs [--logs 200000] [--rounds 3]
 //
@@ -16,7 +16,8 @@
 // With --against, each mode runs beside the indexing functions of another checkout of this project (with its packages
 // installed); the last column is the mean ratio of the pairs: above 1, this one is faster.
 //
-// With --archive, an archive of the chain is recorded, then each round indexes with a cold cache, over RPC and through the archive.
+// With --archive, an archive of the chain is recorded, then each round indexes with a cold cache, over RPC and through the archive. --pad adds
+// so many kilobytes of other transactions to each block, as mainnet's have.
 //
 // With --chains, each plugin set gets its own database, so that its first run shows all of its requests; each count is
 // followed by the difference from the previous set. The run fails unless every log was indexed by every plugin that
@@ -39,6 +40,7 @@ const { values: options } = parseArgs({
     archive: { type: "boolean", default: false },
     ensv2: { type: "string" },
     recordings: { type: "boolean", default: false },
+    pad: { type: "string", default: "0" },
     logs: { type: "string" },
     rounds: { type: "string", default: "3" },
     pglite: { type: "boolean", default: false },
@@ -58,7 +60,8 @@ const database = databaseUrl ? (postgres?.version ?? "Postgres at DATABASE_URL")
 const rounds = Number(options.rounds);
 try {
   if (options.archive) {
-    await measureArchive({ logs: Number(options.logs ?? 200_000), rounds, folder, databaseUrl });
+    const paddedBytes = Number(options.pad) * 1_000;
+    await measureArchive({ logs: Number(options.logs ?? 200_000), rounds, folder, databaseUrl, paddedBytes });
   } else if (options.ensv2) {
     const measure = options.ensv2 === "added" ? measureAddedCost : measureEnsv2Logs;
     await measure({ logs: Number(options.logs ?? 200_000), rounds, folder, databaseUrl });

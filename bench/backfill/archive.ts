@@ -12,13 +12,21 @@ import { type RpcServer, serveHistory } from "./rpc.ts";
 
 const firstBlock = 10_000_000;
 
-type ArchiveOptions = { logs: number; rounds: number; folder: string; databaseUrl: string | undefined };
+type ArchiveOptions = {
+  logs: number;
+  rounds: number;
+  folder: string;
+  databaseUrl: string | undefined;
+  /** Bytes of transactions in each block that no log belongs to. */
+  paddedBytes: number;
+};
 
 /** Indexes one generated chain with a cold cache, over RPC and through an archive of it, and compares the two. */
-export async function measureArchive({ logs, rounds, folder, databaseUrl }: ArchiveOptions): Promise<void> {
+export async function measureArchive(options: ArchiveOptions): Promise<void> {
+  const { logs, rounds, folder, databaseUrl, paddedBytes } = options;
   const { transactions, labels } = oneChainHistory(logs);
   const count = transactions.reduce((sum, transaction) => sum + transaction.logs.length, 0);
-  const rpc = await serveHistory(transactions, firstBlock);
+  const rpc = await serveHistory(transactions, firstBlock, paddedBytes);
   const databases = createDatabases(databaseUrl, folder);
   const archive = join(folder, "archive");
   const environment = {

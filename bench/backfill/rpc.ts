@@ -12,15 +12,20 @@ export type RpcServer = {
 
 const holesky = 17_000;
 
-/** Serves a generated history over JSON-RPC, about 25 logs a block from `firstBlock` on, one block every 12 seconds. */
+/**
+ * Serves a generated history over JSON-RPC, about 25 logs a block from `firstBlock` on, one block every 12 seconds, each with
+ * `paddedBytes` of further transactions.
+ */
 export async function serveHistory(
   transactions: readonly Transaction[],
   firstBlock: number,
+  paddedBytes = 0,
 ): Promise<RpcServer> {
   const chain = serveChain(transactions, {
     id: holesky,
     firstBlock,
     emptyBlocks: 100,
+    paddedBytes,
     timestampOf: (place) => 1_600_000_000 + place * 12,
   });
   const { urlOf, close } = await serveChains([chain]);

@@ -28,6 +28,8 @@ type ChainOptions = {
   /** Unix seconds of the block at an index of the history, 0 for the first, of a history with `count` blocks. */
   timestampOf: (place: number, count: number) => number;
   calls?: ReadonlyMap<string, Hex>;
+  /** Bytes of further transactions in each block, about, as most of mainnet's are. Default: none. */
+  paddedBytes?: number;
   /** Number of the first transaction, if these are the next part of a longer chain. */
   firstTransaction?: number;
 };
@@ -111,19 +113,37 @@ function blockAt(
     parentHash: madeUpHash("block", height - 1),
     timestamp: hex(options.timestampOf(place, blocks.length)),
     logsBloom: `0x${(block ? "f" : "0").repeat(512)}`,
-    transactions: (block?.transactions ?? []).map(({ from }, transactionIndex) => {
-      const hash = hashOf(options, block as Block, transactionIndex);
-      if (!isFull) return hash;
-      return {
-        ...transaction,
-        from,
-        hash,
-        blockHash: madeUpHash("block", height),
-        blockNumber: hex(height),
-        transactionIndex: hex(transactionIndex),
-      };
-    }),
+    transactions: [
+      ...(block?.transactions ?? []).map(({ from }, transactionIndex) => {
+        const hash = hashOf(options, block as Block, transactionIndex);
+        return isFull ? transactionAt({ from, hash }, height, transactionIndex) : hash;
+      }),
+      ...(isFull ? padding(options, height, block?.transactions.length ?? 0) : []),
+    ],
   };
+}
+
+const transactionAt = (
+  of: { from: Hex; hash: Hex; input?: Hex },
+  height: number,
+  transactionIndex: number,
+) => ({
+  ...transaction,
+  ...of,
+  blockHash: madeUpHash("block", height),
+  blockNumber: hex(height),
+  transactionIndex: hex(transactionIndex),
+});
+
+// A transfer of a token or a swap, with its fields: about 1.4 kB of JSON.
+const paddingBytes = 1_400;
+const paddingInput: Hex = `0x${"a9059cbb".repeat(70)}`;
+
+function padding({ paddedBytes = 0 }: ChainOptions, height: number, first: number) {
+  return Array.from({ length: Math.round(paddedBytes / paddingBytes) }, (_, place) => {
+    const hash: Hex = `0xc1${toHex(height * 4_096 + place, { size: 31 }).slice(2)}`;
+    return transactionAt({ from: zero20, hash, input: paddingInput }, height, first + place);
+  });
 }
 
 type Block = { firstTransaction: number; transactions: Transaction[] };
