@@ -257,12 +257,14 @@ test("a range that ends in blocks not yet final is ready when it is completed, a
   await unfinal.stop();
   // Settings that do not determine rows keep the index.
   const service = unfinal.start({ LOG_LEVEL: "warn", RPC_REQUESTS_PER_SECOND: "300" });
-  await unfinal.waitFor("readiness after a restart", async () => {
-    const { status } = await fetch(`${unfinal.url}/ready`).catch(() => ({ status: undefined }));
-    return status === 200 ? { done: true } : { state: `/ready returns ${status}` };
-  });
+  // Ready, and the blocks that were not final indexed again.
+  await unfinal.waitForIndex({ block: 300 });
   expect(service.ending()).toBeUndefined();
-  const snapshot = await unfinal.snapshot();
+  const snapshot = await unfinal.waitFor("the status after a restart", async () => {
+    const status = await unfinal.snapshot();
+    const { omnichainStatus = "none" } = status?.omnichainSnapshot ?? {};
+    return omnichainStatus === "omnichain-following" ? { state: omnichainStatus } : { done: status };
+  });
   expect(snapshot?.omnichainSnapshot).toMatchObject({
     omnichainStatus: "omnichain-completed",
     chains: { [chainIds.root]: { latestIndexedBlock: { timestamp: 1601449199, number: 300 } } },
