@@ -1,3 +1,5 @@
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import type { z } from "zod/v4";
 
 // src/ponder holds all that this program knows of Ponder beyond its documented interface. Like everything outside
@@ -26,4 +28,11 @@ export function expectOfPonder<T>(schema: z.ZodType<T>, value: unknown, place?: 
     ({ path, message }) => `${[...(place === undefined ? [] : [place]), ...path].join(".")}: ${message}`,
   );
   throw new PonderDiffersError(differences.join("; "));
+}
+
+/** Checked parts of a module that Ponder does not export, by its path under `dist/esm`. Throws PonderDiffersError. */
+export function moduleOfPonder<Parts>(parts: z.ZodType<Parts>, path: string): Parts {
+  const place = new URL(`../../node_modules/ponder/dist/esm/${path}`, import.meta.url);
+  // ponder: Vite, with which `dev` loads this file, would give import() another instance of the module.
+  return expectOfPonder(parts, createRequire(import.meta.url)(fileURLToPath(place)), path);
 }

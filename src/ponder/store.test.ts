@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readNeededColumns, unlessMissing } from "./store.ts";
+import { expectOwnStores, readNeededColumns, unlessMissing } from "./store.ts";
 
 test("an update returns the updated row", async () => {
   expect(await unlessMissing(Promise.resolve({ id: "0x1" }))).toEqual({ id: "0x1" });
@@ -28,4 +28,22 @@ test("of cached blocks and transactions Ponder reads what rules see, and nothing
   expect(ofPonder.unionFilterIncludeBlock(of).toSorted()).toEqual(["hash", "number", "timestamp"]);
   expect(ofPonder.unionFilterIncludeTransaction(of)).toEqual(expect.arrayContaining(["from", "hash"]));
   expect(ofPonder.unionFilterIncludeTransaction(of)).not.toContain("input");
+});
+
+test("a Ponder whose stores were not replaced does not start, and the message names the imports", () => {
+  const marker = Symbol.for("nsindex.stores");
+  const of = ["../indexing-store/cache.js", "../indexing-store/index.js", "../sync-store/index.js"];
+  const checkWith = (found: string[] | undefined) => () => {
+    Reflect.set(globalThis, marker, found && new Set(found));
+    try {
+      expectOwnStores();
+    } finally {
+      Reflect.deleteProperty(globalThis, marker);
+    }
+  };
+  expect(checkWith(of)).not.toThrow();
+  expect(checkWith(of.slice(0, 2))).toThrow(
+    "expected ../indexing-store/cache.js, ../indexing-store/index.js",
+  );
+  expect(checkWith(undefined)).toThrow("Ponder is not as src/ponder expects");
 });

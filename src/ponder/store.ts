@@ -1,12 +1,11 @@
-import { createRequire } from "node:module";
-import { fileURLToPath } from "node:url";
 import { z } from "zod/v4";
-import { expectOfPonder } from "./expected.ts";
+import { expectOfPonder, moduleOfPonder } from "./expected.ts";
 
 // What events of src/contracts/on.ts have besides the log.
 const used = ["block.number", "block.timestamp", "transaction.hash", "transaction.from"];
 const filters = z.object({
-  defaultLogFilterInclude: z.array(z.string()),
+  // The list itself, which is changed.
+  defaultLogFilterInclude: z.custom<string[]>((value) => Array.isArray(value)),
   requiredLogFilterInclude: z
     .array(z.string())
     .refine((columns) => used.every((one) => columns.includes(one)), `expected ${used.join(", ")}`),
@@ -18,13 +17,10 @@ const filters = z.object({
  * ponder: it would read all until each event of the configuration was indexed a hundred times, which the rare ones never are.
  */
 export function readNeededColumns(): void {
-  const place = new URL("../../node_modules/ponder/dist/esm/runtime/filter.js", import.meta.url);
-  // ponder: Vite, with which `dev` loads this file, would give import() another instance of the module.
-  const module: unknown = createRequire(import.meta.url)(fileURLToPath(place));
-  expectOfPonder(filters, module, "runtime/filter.js");
-  const { defaultLogFilterInclude: read, requiredLogFilterInclude: needed } = module as z.infer<
-    typeof filters
-  >;
+  const { defaultLogFilterInclude: read, requiredLogFilterInclude: needed } = moduleOfPonder(
+    filters,
+    "runtime/filter.js",
+  );
   read.splice(0, read.length, ...needed);
 }
 

@@ -3,7 +3,7 @@ import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod/v4";
-import { moduleOfPonder } from "./rows/errors.ts";
+import { moduleOfPonder } from "./expected.ts";
 import { shapeOf } from "./rows/table-shape.ts";
 import { arrayText, createSyncStore } from "./sync-store.ts";
 

@@ -2,7 +2,7 @@ import { setImmediate as yielding } from "node:timers/promises";
 import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { z } from "zod/v4";
-import { moduleOfPonder } from "./rows/errors.ts";
+import { moduleOfPonder } from "./expected.ts";
 import { shapeOf } from "./rows/table-shape.ts";
 
 // In place of Ponder's access to its cache (scripts/preload.mjs), for what a cold backfill writes: Ponder has a statement for each

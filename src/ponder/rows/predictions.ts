@@ -1,6 +1,6 @@
 import type { PgTable } from "drizzle-orm/pg-core";
 import { z } from "zod/v4";
-import { moduleOfPonder } from "./errors.ts";
+import { moduleOfPonder } from "../expected.ts";
 import type { Row } from "./table-shape.ts";
 
 /** An event as Ponder passes it to its store. */

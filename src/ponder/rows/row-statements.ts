@@ -2,7 +2,7 @@ import { setImmediate as yielding } from "node:timers/promises";
 import { and, eq, getTableColumns, inArray, or, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgDatabase, PgQueryResultHKT, PgTable } from "drizzle-orm/pg-core";
 import { z } from "zod/v4";
-import { moduleOfPonder } from "./errors.ts";
+import { moduleOfPonder } from "../expected.ts";
 import type { Row, TableShape } from "./table-shape.ts";
 
 /** Ponder's connection, or a transaction on it. */

@@ -90,6 +90,33 @@ describe("what is asked of the database", () => {
   });
 });
 
+test("rows that events name in an argument are read together before their rules ask for them", async () => {
+  const eventCount = { Transfer: 1 };
+  const { cache, db } = createStore(0, { isEmpty: true, eventCount });
+  const transfer = (place: number) => ({
+    type: "log",
+    chain: { id: 1 },
+    eventCallback: { name: "Transfer" },
+    event: { id: "1", args: { to: id(place) }, log: {}, block: { timestamp: 1n }, transaction: {} },
+  });
+  cache.qb = database.connect();
+  for (let place = 0; place < 50; place++)
+    await db
+      .insert(account)
+      .values({ id: id(place), changeBlock: 1 })
+      .onConflictDoNothing();
+  await cache.flush();
+  cache.event = transfer(7);
+  await db.find(account, { id: id(7) });
+  await cache.prefetch({ events: [] });
+  asked = [];
+  await cache.prefetch({ events: Array.from({ length: 50 }, (_, place) => transfer(place)) });
+  expect(queries()).toBe(1);
+  for (let place = 0; place < 50; place++)
+    expect(await db.find(account, { id: id(place) })).toEqual({ id: id(place), changeBlock: 1 });
+  expect(queries()).toBe(1);
+});
+
 test("a key has one form, whatever the case of its hex digits", async () => {
   const { db } = createStore(1_000, { isEmpty: true });
   await db.insert(account).values({ id: "0xABCD", changeBlock: 1 });

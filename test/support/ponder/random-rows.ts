@@ -31,11 +31,14 @@ const unmeasured = { incrementIndexingStoreQueries() {}, incrementIndexingCacheR
 const texts = ["avatar", "a\tb\nc\\d", '{"quoted",}', "", "naïve 🦊", "\\N"];
 
 /** The store over a database, for rows of three tables; `maxBytes` is what it keeps. */
-export function createStore(maxBytes: number, { isEmpty }: { isEmpty: boolean }) {
+export function createStore(
+  maxBytes: number,
+  { isEmpty, eventCount = {} }: { isEmpty: boolean; eventCount?: Record<string, number> },
+) {
   const cache = createIndexingCache({
     common: { metrics: unmeasured, options: { indexingCacheMaxBytes: maxBytes } },
     schemaBuild: { schema: { account, resolverRecord, v2Role } },
-    eventCount: {},
+    eventCount,
     crashRecoveryCheckpoint: isEmpty ? undefined : [],
   });
   const store = createIndexingStore({
