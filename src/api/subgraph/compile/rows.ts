@@ -24,6 +24,10 @@ export function rowsSql(
   return { from: `(${parts.join(" UNION ALL ")}) ${alias}`, where: "TRUE" };
 }
 
+// From so many skipped rows on the place of the first one is found from an index alone, and only the page is read from the table. With a
+// long condition the statement would be twice as long.
+const [deepSkip, longWhere] = [100, 10_000];
+
 /** A page of the rows of a type that meet a condition: SELECT of their columns. */
 export function pageSql(
   { v2 }: Pick<RowContext, "v2">,
@@ -34,11 +38,16 @@ export function pageSql(
   const offset = skip === 0 ? "" : ` OFFSET ${skip}`;
   const by = (terms: readonly string[]) => terms.map((term) => `${term}${order.direction}`).join(", ");
   const arms = v2?.armsOf(type.table, alias);
-  if (arms === undefined)
-    return (
-      `SELECT ${read} FROM ${[`${type.table} ${alias}`, ...order.joins].join(" ")} WHERE ${where} ` +
-      `ORDER BY ${by(order.terms)} LIMIT ${first}${offset}`
-    );
+  if (arms === undefined) {
+    const page = `FROM ${[`${type.table} ${alias}`, ...order.joins].join(" ")} WHERE ${where}`;
+    const sorted = `ORDER BY ${by(order.terms)}`;
+    if (skip < deepSkip || !order.isUnique || where.length > longWhere)
+      return `SELECT ${read} ${page} ${sorted} LIMIT ${first}${offset}`;
+    const skipped = `SELECT ${order.terms.join(", ")} ${page} ${sorted} LIMIT 1${offset}`;
+    const start = skipped.replaceAll(`${alias}.`, `${alias}s.`).replace(` ${alias} `, ` ${alias}s `);
+    const isAfter = `(${order.terms.join(", ")}) ${order.direction === "" ? ">=" : "<="} (${start})`;
+    return `SELECT ${read} ${page} AND ${isAfter} ${sorted} LIMIT ${first}`;
+  }
   // As many of each table as the page may have: each in the order of its own index.
   const keys = order.terms.map((term, place) => `${term} AS s${place}`).join(", ");
   const parts = arms.map(
@@ -50,8 +59,11 @@ export function pageSql(
   return `SELECT ${read} FROM (${parts.join(" UNION ALL ")}) ${alias} ORDER BY ${by(merged)} LIMIT ${first}${offset}`;
 }
 
-/** Terms of ORDER BY, their common direction, and the joins that they need. */
-export type Order = { terms: string[]; direction: "" | " DESC"; joins: string[] };
+/**
+ * Terms of ORDER BY, their common direction, and the joins that they need. `isUnique`: they are columns of the rows themselves that are
+ * never null, so that rows can be compared by them.
+ */
+export type Order = { terms: string[]; direction: "" | " DESC"; joins: string[]; isUnique?: boolean };
 
 /**
  * ORDER BY of a list. Ties are broken by id in the same direction; nulls come last ascending and first
@@ -64,7 +76,7 @@ export function orderSql(
   { orderBy, orderDirection }: { orderBy: Value; orderDirection: Value },
 ): Order {
   const direction = readDirection(orderDirection);
-  if (orderBy === null) return { terms: [`${alias}.id`], direction: "", joins: [] };
+  if (orderBy === null) return { terms: [`${alias}.id`], direction: "", joins: [], isUnique: true };
   const name = nameOf(orderBy);
   const key = name === undefined ? undefined : sortKeys(type).get(name);
   if (key === undefined) {
@@ -77,16 +89,15 @@ export function orderSql(
       scope: "group",
     });
   }
-  const by = (columns: string[], joins: string[] = []) => ({
-    terms: [...columns, `${alias}.id`],
-    direction,
-    joins,
+  const by = (columns: string[], { joins = [], isUnique = false }: Partial<Order> = {}) => ({
+    ...{ terms: [...columns, `${alias}.id`], direction },
+    ...{ joins, isUnique },
   });
   const { field, child } = key;
   if (child === undefined) {
     if (field.kind !== "scalar") throw new Error(`${field.name} has no column.`);
-    if (field.column === "id") return by([]);
-    return by(sortColumns(type.table, alias, field.column));
+    if (field.column === "id") return by([], { isUnique: true });
+    return by(sortColumns(type.table, alias, field.column), { isUnique: !field.nullable });
   }
   if (field.kind === "scalar") throw new Error(`${field.name} is not a relation.`);
   // Every address in a row has an account row: the id in the relation is the same.
@@ -106,7 +117,7 @@ export function orderSql(
     rows.where === "TRUE"
       ? `LEFT JOIN LATERAL (SELECT * FROM ${rows.from} OFFSET 0) ${other} ON TRUE`
       : `LEFT JOIN ${rows.from} ON ${link}`;
-  return by(sorted, [join]);
+  return by(sorted, { joins: [join] });
 }
 
 function readDirection(value: Value): "" | " DESC" {
