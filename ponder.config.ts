@@ -1,10 +1,12 @@
 import { createConfig } from "ponder";
 import { archivedUrls } from "./src/archive/front.ts";
+import { archivedResults } from "./src/archive/results.ts";
 import { entriesForRate, type IndexedChain } from "./src/config/chains.ts";
 import { readConfig } from "./src/config/environment.ts";
 import { type ContractSources, contractSources, ownLogs } from "./src/config/sources.ts";
 import { sharedDoubts } from "./src/ponder/cache.ts";
 import { addFetchedLogs, processLog, retriedHeads, sharedFetchedLogs } from "./src/ponder/process.ts";
+import { sharedResults } from "./src/ponder/saved-results.ts";
 import { checkedUrls } from "./src/rpc/checked-rpc.ts";
 import { openAnswerCount } from "./src/rpc/nodes.ts";
 
@@ -30,7 +32,10 @@ const urlsOf = ({ id, name, rpc }: IndexedChain) => {
     random: Math.random,
     now: Date.now,
   });
-  return archive === undefined ? urls : archivedUrls(urls, { place: archive, chain: name, chainId: id, log });
+  if (archive === undefined) return urls;
+  const options = { place: archive, chain: name, chainId: id, log };
+  sharedResults().others.set(id, archivedResults(options));
+  return archivedUrls(urls, options);
 };
 
 const chains = Object.fromEntries(

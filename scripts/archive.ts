@@ -29,7 +29,8 @@ configuration.
 
 record fetches what the archive lacks from the RPC URLs: logs of the contracts that any plugin reads, their blocks' headers, the
 senders of their transactions. It stops at the finalized block, or at --to, and resumes. --receipts records whole blocks, so that
-no log can be missing unseen; several times as large. export writes what the RPC cache of the configured database has. extend is
+no log can be missing unseen; several times as large. export writes what the RPC cache of the configured database has, with the
+results of calls that rules asked for. extend is
 record for the chains that the archive has. fetch downloads an archive, and resumes. check recomputes all that an archive says of
 itself; with --rpc it also compares random ranges (100 unless --samples is given) with a node. It exits with code 1 if anything
 is wrong.`;
@@ -110,7 +111,7 @@ async function infoOf(place: string, { id, name }: IndexedChain): Promise<string
     : `${name} (${id}): ${summary(manifest)}`;
 }
 
-function summary({ segments, children }: Manifest): string {
+function summary({ segments, children, results = [] }: Manifest): string {
   const sum = (of: (segment: Manifest["segments"][number]) => number) =>
     segments.reduce((all, one) => all + of(one), 0);
   const [logs, bytes] = [sum((one) => one.logs), sum((one) => one.bytes)];
@@ -118,11 +119,12 @@ function summary({ segments, children }: Manifest): string {
   const proof = Object.keys(levels).map(
     (level) => `${level} ${format(sum((one) => one.proof[level as "bloom"]))}`,
   );
+  const calls = results.reduce((all, { count }) => all + count, 0);
   const deployed = Object.values(children).reduce((all, { length }) => all + length, 0);
   return [
     `blocks ${ranges.join(", ") || "none"}; ${format(logs)} logs in ${format(sum((one) => one.blocks))} blocks and ` +
       `${format(segments.length)} segments; ${format(bytes)} bytes, ${(bytes / Math.max(1, logs)).toFixed(1)} a log`,
-    `  blocks by what proves them: ${proof.join(", ")}${deployed > 0 ? `; contracts of factories: ${format(deployed)}` : ""}`,
+    `  blocks by what proves them: ${proof.join(", ")}${deployed > 0 ? `; contracts of factories: ${format(deployed)}` : ""}${calls > 0 ? `; results of calls: ${format(calls)}` : ""}`,
   ].join("\n");
 }
 
@@ -185,6 +187,7 @@ function reportOf({ problems, suspects, proof, ...found }: ArchiveCheck, seed: n
           `  blocks whose bloom names a contract and event of which there is no log, by chance or not: ${format(suspects.length)}`,
         ]
       : []),
+    ...(found.results > 0 ? [`  results of calls, which nothing proves: ${format(found.results)}`] : []),
     ...(seed === undefined ? [] : [`  ranges compared with the node: ${found.compared} (seed ${seed})`]),
     ...problems.slice(0, shownProblems).map((problem) => `  WRONG: ${problem}`),
     ...(problems.length > shownProblems ? [`  and ${problems.length - shownProblems} more`] : []),

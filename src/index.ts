@@ -18,6 +18,7 @@ import { registerSubgraph } from "./plugins/subgraph.ts";
 import { registerThreedns } from "./plugins/threedns.ts";
 import { registerTokenscope } from "./plugins/tokenscope.ts";
 import { processLog, sharedExamples } from "./ponder/process.ts";
+import { openSavedResults } from "./ponder/saved-results.ts";
 import { expectOwnStores, readNeededColumns } from "./ponder/store.ts";
 
 // The one file with side effects on load: opens the labels and registers the indexing functions of the active plugins.
@@ -52,6 +53,8 @@ const settings = createSettings(labels, {
         section: seeOperations("While something is away"),
       }),
   }),
+  // A local chain is often recreated under the same chain id.
+  saved: openSavedResults({ areKept: config.namespace !== "ens-test-env" }),
   isConfigured: isContractOf(config.datasources),
   report: (report) => {
     metrics.countAnomaly(report.anomaly);

@@ -7,6 +7,8 @@ import { recordingOf } from "../../test/support/recordings.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import { exportCache } from "./cache-export.ts";
 import { checkArchive } from "./check.ts";
+import { readResults } from "./folder.ts";
+import { resultsIn } from "./results.ts";
 
 // The recording as Ponder 0.17 caches it: its tables, with the columns that an export reads.
 const recording = recordingOf("linea");
@@ -32,6 +34,7 @@ beforeAll(async () => {
     CREATE TABLE ponder_sync.transactions (chain_id bigint, block_number bigint, transaction_index int, hash text, "from" text, "to" text);
     CREATE TABLE ponder_sync.logs (chain_id bigint, block_number bigint, log_index int, block_hash text, transaction_hash text,
       address text, data text, topic0 text, topic1 text, topic2 text, topic3 text);
+    CREATE TABLE ponder_sync.rpc_request_results (request_hash text, chain_id bigint, block_number numeric, result text);
     CREATE TABLE ponder_sync.intervals (fragment_id text, chain_id bigint, blocks nummultirange)`);
   const camel = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
   for (const block of recording.blocks) {
@@ -106,4 +109,35 @@ test("what the cache has is exported once, by what it has all logs of", async ()
     problems: [],
   });
   expect(await exportCache(run, options)).toEqual(manifest);
+});
+
+test("results of calls of archived blocks are exported once", async () => {
+  const add = (key: string, chain: number, block: number | null) =>
+    run("INSERT INTO ponder_sync.rpc_request_results VALUES ($1, $2, $3, $4)", [
+      key,
+      chain,
+      block,
+      `0x${key}`,
+    ]);
+  await add("b2", chainId, last);
+  await add("a1", chainId, last);
+  await add("a0", chainId, last + 1);
+  await add("c0", chainId, null);
+  await add("c1", chainId + 1, 3);
+  const options = { folder, chainId, progress: () => {} };
+  const found = async () => {
+    const { results = [] } = await exportCache(run, options);
+    const files = await Promise.all(
+      results.map(async (file) => resultsIn(file, await readResults(folder, chainId, file))),
+    );
+    expect(results.map(({ count }) => count)).toEqual(files.map(({ length }) => length));
+    return files;
+  };
+  const first = [
+    ["a1", last, "0xa1"],
+    ["b2", last, "0xb2"],
+  ];
+  expect(await found()).toEqual([first]);
+  await add("d4", chainId, 7);
+  expect(await found()).toEqual([first, [["d4", 7, "0xd4"]]]);
 });

@@ -1,9 +1,10 @@
 import { hasTable, type Statement } from "../ponder/sql-client.ts";
 import { type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, toHex } from "../rpc/nodes.ts";
-import { openManifest } from "./folder.ts";
+import { openManifest, readResults } from "./folder.ts";
 import { ArchiveError, type ArchiveFilter, factoryKey, type Manifest, queryOfFilter } from "./manifest.ts";
 import { addSegment, archivedBlock, gapsByRange, logsOfSegment } from "./record.ts";
+import { type ArchivedResult, addResults, resultsIn } from "./results.ts";
 import type { ArchivedBlock } from "./segment.ts";
 
 /** What Ponder's cache has all logs of: a filter, and the blocks from the first to the last without a gap. */
@@ -39,7 +40,45 @@ export async function exportCache(
       }
     }
   }
+  await exportResults(run, { folder, manifest });
   return manifest;
+}
+
+const [mostResults, mostCharacters] = [10_000, 8_000_000];
+
+/** Writes results of calls up to the newest archived block, which are final; those that the archive has are left out. */
+async function exportResults(
+  run: Statement,
+  { folder, manifest }: { folder: string; manifest: Manifest },
+): Promise<void> {
+  if (!(await hasTable(run, "ponder_sync.rpc_request_results"))) return;
+  const { chainId } = manifest;
+  const known = new Set<string>();
+  for (const file of manifest.results ?? [])
+    for (const [key] of resultsIn(file, await readResults(folder, chainId, file))) known.add(key);
+  const newest = Math.max(-1, ...manifest.segments.map(({ to }) => to));
+  let found: ArchivedResult[] = [];
+  let characters = 0;
+  const write = async () => {
+    if (found.length > 0) await addResults(folder, manifest, found);
+    [found, characters] = [[], 0];
+  };
+  for (let after = ["-1", ""]; ; ) {
+    const { rows } = await run(
+      `SELECT request_hash, block_number::text AS block, result FROM ponder_sync.rpc_request_results
+      WHERE chain_id = $1 AND (block_number, request_hash) > ($2, $3) AND block_number <= $4 ORDER BY block_number, request_hash LIMIT 1000`,
+      [chainId, ...after, newest],
+    );
+    for (const { request_hash, block, result } of rows) {
+      after = [String(block), String(request_hash)];
+      if (known.has(String(request_hash))) continue;
+      found.push([String(request_hash), Number(block), String(result)]);
+      characters += String(result).length;
+      if (found.length >= mostResults || characters >= mostCharacters) await write();
+    }
+    if (rows.length < 1_000) break;
+  }
+  await write();
 }
 
 const isWithin = (inner: BlockRange, outer: BlockRange) => outer.from <= inner.from && inner.to <= outer.to;

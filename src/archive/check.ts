@@ -1,9 +1,10 @@
 import { differingLogs, matches, mayHaveMore, type RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, type RpcRequest, toHex } from "../rpc/nodes.ts";
-import { type ArchivePlace, readSegment } from "./folder.ts";
+import { type ArchivePlace, readResults, readSegment } from "./folder.ts";
 import { blocksIn, rpcLogs } from "./front.ts";
 import { type Manifest, queryOfFilter, type Segment } from "./manifest.ts";
 import { type Proof, proofOf } from "./proofs.ts";
+import { resultsIn } from "./results.ts";
 import type { ArchivedBlock } from "./segment.ts";
 
 /** What a check of an archive found. */
@@ -16,6 +17,8 @@ export type ArchiveCheck = {
   links: number;
   /** Blocks whose bloom has a contract and event of which the archive has no log: chance, or a log is missing. */
   suspects: number[];
+  /** Results of calls, which nothing proves. */
+  results: number;
   /** Ranges and blocks that were compared with a node. */
   compared: number;
   problems: string[];
@@ -33,7 +36,7 @@ export async function checkArchive({ place, manifest, progress }: CheckOptions):
   const proof = { bloom: 0, header: 0, receipts: 0 };
   const found: ArchiveCheck = {
     ...{ segments: segments.length, blocks: 0, logs: 0, proof, links: 0 },
-    ...{ suspects: [], compared: 0, problems: [] },
+    ...{ suspects: [], results: 0, compared: 0, problems: [] },
   };
   const hashes = new Map<number, string>();
   for (const [done, segment] of segments.entries()) {
@@ -49,6 +52,13 @@ export async function checkArchive({ place, manifest, progress }: CheckOptions):
       found.problems.push(error instanceof Error ? error.message : String(error));
     }
     progress(done + 1, segments.length);
+  }
+  for (const file of manifest.results ?? []) {
+    try {
+      found.results += resultsIn(file, await readResults(place, chainId, file)).length;
+    } catch (error) {
+      found.problems.push(error instanceof Error ? error.message : String(error));
+    }
   }
   return found;
 }

@@ -1,6 +1,14 @@
 import { mkdir, open, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ArchiveError, limits, type Manifest, newManifest, parseManifest, type Segment } from "./manifest.ts";
+import {
+  ArchiveError,
+  limits,
+  type Manifest,
+  newManifest,
+  parseManifest,
+  type ResultsFile,
+  type Segment,
+} from "./manifest.ts";
 import { hashOf } from "./segment.ts";
 
 /** Where an archive is: a folder, or the URL of one on a file host. In it, each chain has a folder named by its id. */
@@ -11,8 +19,11 @@ const isUrl = (place: ArchivePlace) => /^https?:\/\//.test(place);
 const chainPlace = (place: ArchivePlace, chainId: number) =>
   isUrl(place) ? `${place.replace(/\/+$/, "")}/${chainId}` : join(place, String(chainId));
 
+/** A file as a manifest lists it. */
+type Listed = Pick<Segment, "hash" | "bytes">;
+
 // The name is the hash, which a manifest can't choose freely: no manifest names files elsewhere.
-const segmentName = ({ hash }: Pick<Segment, "hash">) => `${hash}.seg`;
+const fileName = ({ hash }: Pick<Listed, "hash">) => `${hash}.seg`;
 
 /** The manifest of a chain; undefined if the archive has none of it. Throws an ArchiveError if it cannot be used. */
 export async function readManifest(place: ArchivePlace, chainId: number): Promise<Manifest | undefined> {
@@ -21,14 +32,25 @@ export async function readManifest(place: ArchivePlace, chainId: number): Promis
 }
 
 /** The bytes of a segment, whose hash is checked. Throws an ArchiveError if it is missing or another. */
-export async function readSegment(place: ArchivePlace, chainId: number, segment: Segment): Promise<Buffer> {
-  const name = segmentName(segment);
-  const range = `Segment ${name.slice(0, 12)}… (blocks ${segment.from} to ${segment.to} of chain ${chainId})`;
-  const bytes = await readBytes(`${chainPlace(place, chainId)}/${name}`, segment.bytes);
+export const readSegment = (place: ArchivePlace, chainId: number, segment: Segment): Promise<Buffer> =>
+  readListed(place, chainId, { kind: "Segment", ...segment });
+
+/** The bytes of a file of results, as those of a segment. */
+export const readResults = (place: ArchivePlace, chainId: number, file: ResultsFile): Promise<Buffer> =>
+  readListed(place, chainId, { kind: "Results", ...file });
+
+async function readListed(
+  place: ArchivePlace,
+  chainId: number,
+  file: Listed & { kind: string; from: number; to: number },
+): Promise<Buffer> {
+  const name = fileName(file);
+  const range = `${file.kind} ${name.slice(0, 12)}… (blocks ${file.from} to ${file.to} of chain ${chainId})`;
+  const bytes = await readBytes(`${chainPlace(place, chainId)}/${name}`, file.bytes);
   if (bytes === undefined) throw new ArchiveError(`${range} is missing.`);
-  if (bytes.length !== segment.bytes)
-    throw new ArchiveError(`${range} has ${bytes.length} bytes, not ${segment.bytes}: it is cut off.`);
-  if (hashOf(bytes) !== segment.hash) throw new ArchiveError(`${range} has other bytes than its name says.`);
+  if (bytes.length !== file.bytes)
+    throw new ArchiveError(`${range} has ${bytes.length} bytes, not ${file.bytes}: it is cut off.`);
+  if (hashOf(bytes) !== file.hash) throw new ArchiveError(`${range} has other bytes than its name says.`);
   return bytes;
 }
 
@@ -80,7 +102,7 @@ async function download(url: string, { most, start, take }: Download): Promise<b
   return true;
 }
 
-/** Downloads what a folder lacks of a chain's archive, a segment at a time; `progress` is told after each. Resumes. */
+/** Downloads what a folder lacks of a chain's archive, a file at a time; `progress` is told after each. Resumes. */
 export async function fetchArchive(
   from: ArchivePlace,
   folder: string,
@@ -92,48 +114,49 @@ export async function fetchArchive(
   if (manifest === undefined) throw new ArchiveError(`${from} has no archive of chain ${chainId}.`);
   const target = chainPlace(folder, chainId);
   await mkdir(target, { recursive: true });
-  for (const [place, segment] of manifest.segments.entries()) {
-    const bytes = await fetchSegment({ from, target, chainId }, segment);
-    progress(place + 1, manifest.segments.length, bytes);
+  const files: Listed[] = [...manifest.segments, ...(manifest.results ?? [])];
+  for (const [place, file] of files.entries()) {
+    const bytes = await fetchFile({ from, target, chainId }, file);
+    progress(place + 1, files.length, bytes);
   }
   await writeManifest(folder, manifest);
   return manifest;
 }
 
-async function fetchSegment(
+async function fetchFile(
   { from, target, chainId }: { from: ArchivePlace; target: string; chainId: number },
-  segment: Segment,
+  file: Listed,
 ): Promise<number> {
-  const name = segmentName(segment);
+  const name = fileName(file);
   const path = join(target, name);
-  if (await isWhole(path, segment)) return 0;
+  if (await isWhole(path, file)) return 0;
   const partial = `${path}.part`;
-  const start = await sizeOf(partial, segment.bytes);
-  const file = await open(partial, start === 0 ? "w" : "a");
-  const take = async (chunk: Buffer) => void (await file.write(chunk));
+  const start = await sizeOf(partial, file.bytes);
+  const opened = await open(partial, start === 0 ? "w" : "a");
+  const take = async (chunk: Buffer) => void (await opened.write(chunk));
   try {
     const isThere = await download(`${chainPlace(from, chainId)}/${name}`, {
-      most: segment.bytes,
+      most: file.bytes,
       start,
       take,
     });
-    if (!isThere) throw new ArchiveError(`Segment ${name} of ${from} is missing.`);
+    if (!isThere) throw new ArchiveError(`File ${name} of ${from} is missing.`);
   } finally {
-    await file.close();
+    await opened.close();
   }
-  if (await isWhole(partial, segment)) {
+  if (await isWhole(partial, file)) {
     await rename(partial, path);
-    return segment.bytes - start;
+    return file.bytes - start;
   }
-  const isCut = (await sizeOf(partial, segment.bytes)) < segment.bytes;
+  const isCut = (await sizeOf(partial, file.bytes)) < file.bytes;
   // What is whole and wrong is fetched anew by the next attempt.
   if (!isCut) await rm(partial);
   throw new ArchiveError(
-    `Segment ${name} of ${from} ${isCut ? "is cut off" : "has other bytes than its name says"}.`,
+    `File ${name} of ${from} ${isCut ? "is cut off" : "has other bytes than its name says"}.`,
   );
 }
 
-async function isWhole(path: string, { bytes, hash }: Segment): Promise<boolean> {
+async function isWhole(path: string, { bytes, hash }: Listed): Promise<boolean> {
   if ((await sizeOf(path, bytes)) !== bytes) return false;
   const content = await readLocal(path, bytes);
   return content !== undefined && hashOf(content) === hash;
@@ -161,11 +184,11 @@ export async function writeManifest(folder: string, manifest: Manifest): Promise
 export const openManifest = async (folder: string, chainId: number): Promise<Manifest> =>
   (await readManifest(folder, chainId)) ?? newManifest(chainId);
 
-/** Writes a segment's file into the folder of its chain, in one step. */
-export async function writeSegment(folder: string, chainId: number, file: { hash: string; bytes: Buffer }) {
+/** Writes a file into the folder of its chain, in one step. */
+export async function writeFileOf(folder: string, chainId: number, file: { hash: string; bytes: Buffer }) {
   const target = chainPlace(folder, chainId);
   await mkdir(target, { recursive: true });
-  const path = join(target, segmentName(file));
+  const path = join(target, fileName(file));
   await writeFile(`${path}.new`, file.bytes);
   await rename(`${path}.new`, path);
 }

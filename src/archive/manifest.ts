@@ -37,6 +37,16 @@ const segmentSchema = z.strictObject({
   proof: z.strictObject({ bloom: count, header: count, receipts: count }),
 });
 
+const resultsSchema = z.strictObject({
+  /** SHA-256 of the file, and its name. */
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  from: count,
+  to: count,
+  count: count.min(1),
+  bytes: count.max(limits.segment),
+  unpacked: count.max(limits.unpacked),
+});
+
 const manifestSchema = z
   .strictObject({
     format: z.literal("names-archive"),
@@ -47,6 +57,8 @@ const manifestSchema = z
     /** Contracts that factories deployed, by "<factory> <event>". */
     children: z.record(z.string(), z.array(address)),
     segments: z.array(segmentSchema).max(1_000_000),
+    /** Results of what rules asked of nodes beyond logs. */
+    results: z.array(resultsSchema).max(1_000_000).optional(),
   })
   .refine(({ segments }) => segments.every(({ from, to }) => from <= to), "a segment ends before it begins")
   .refine(
@@ -60,6 +72,9 @@ export type Manifest = z.infer<typeof manifestSchema>;
 
 /** A segment as the manifest lists it. */
 export type Segment = Manifest["segments"][number];
+
+/** A file of results of calls as the manifest lists it. */
+export type ResultsFile = NonNullable<Manifest["results"]>[number];
 
 /** Which logs are there: those of some contracts, of all, or of those that a factory deployed; some events, or all. */
 export type ArchiveFilter = Manifest["filters"][number];

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, type RpcRequest, toHex } from "../rpc/nodes.ts";
-import { openManifest, writeManifest, writeSegment } from "./folder.ts";
+import { openManifest, writeFileOf, writeManifest } from "./folder.ts";
 import { ArchiveError, type ArchiveFilter, factoryKey, gapsOf, type Manifest } from "./manifest.ts";
 import { proofOf } from "./proofs.ts";
 import { type ArchivedBlock, type ArchivedReceipt, encodeSegment } from "./segment.ts";
@@ -81,7 +81,7 @@ export async function addSegment(
     proof[found.proof] += 1;
   }
   const { bytes, hash, size } = encodeSegment(blocks);
-  await writeSegment(folder, manifest.chainId, { hash, bytes });
+  await writeFileOf(folder, manifest.chainId, { hash, bytes });
   manifest.segments.push({
     hash,
     from,

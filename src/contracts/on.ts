@@ -46,7 +46,7 @@ export function createSettings(
     isSubgraphCompatible,
     report,
     ...services
-  }: Pick<Settings, "rootChainId" | "nodes" | "isConfigured" | "isV2Indexed"> & {
+  }: Pick<Settings, "rootChainId" | "nodes" | "saved" | "isConfigured" | "isV2Indexed"> & {
     isSubgraphCompatible: boolean;
     report: (report: AnomalyReport) => void;
   },
@@ -83,6 +83,7 @@ function scopeOf(
     isV2Indexed: settings.isV2Indexed ?? false,
     report: settings.report,
     nodes: settings.nodes,
+    saved: settings.saved,
     isConfigured: settings.isConfigured,
     db: context.db,
     chainId: context.chain.id,

@@ -1,7 +1,7 @@
 import { encodeAbiParameters, encodeFunctionData, getAddress, type Hex, RpcRequestError } from "viem";
 import { describe, expect, test } from "vitest";
 import { textRecordAbi } from "../../abis/resolver.ts";
-import { createScopes } from "../../test/support/scope.ts";
+import { createScopes, savedInMemory } from "../../test/support/scope.ts";
 import { readText } from "./node-reads.ts";
 import type { AskNodes, NodeRequest, Scope } from "./scope.ts";
 
@@ -50,6 +50,20 @@ describe("an unconfigured contract", () => {
       },
     ]);
     expect(anomalies).toEqual([]);
+  });
+
+  test("is asked once: later indexes of the same block find what was kept, unless it is no text", async () => {
+    const saved = savedInMemory();
+    for (const [result, times] of [
+      ["0x", 1],
+      ["0x", 1],
+      [encoded("a value"), 1],
+      ["0x", 0],
+    ] as const) {
+      const { read, asked } = createReads({ result });
+      expect(await read("url", { saved })).toBe(result === "0x" && times === 1 ? undefined : "a value");
+      expect(asked).toHaveLength(times);
+    }
   });
 
   test.each<[string, unknown]>([

@@ -17,7 +17,7 @@ const longestRepeatMs = 1_000;
 
 /**
  * Reads of indexing functions whose subject an attacker can choose, not through Ponder's client: it would follow OffchainLookup, try
- * ten times, and read responses of any size. A new index reads them again. `onOutage`: a read starts to wait for a chain.
+ * ten times, and read responses of any size. `onOutage`: a read starts to wait for a chain.
  */
 export function createNodes(
   chains: readonly { id: number; rpc: { http: readonly string[] } }[],
@@ -229,12 +229,16 @@ const longestPlainKey = 256;
 const isPlainKey = (key: string) => key.length <= longestPlainKey && !key.startsWith("0x");
 
 async function callContract(scope: Scope, call: Call): Promise<string | undefined> {
-  const { nodes, chainId, blockNumber, emitter: to } = scope;
+  const { nodes, saved, chainId, blockNumber, emitter: to } = scope;
   const params = [{ to, data: encodeFunctionData(call), gas }, blockOf(scope)];
-  const result = await nodes(chainId, { method: "eth_call", params, blockNumber, ...limits });
+  const request = { method: "eth_call", params, blockNumber };
+  const known = await saved?.find(chainId, request);
+  const result = known ?? (await nodes(chainId, { ...request, ...limits }));
   if (typeof result !== "string") return undefined;
   try {
-    return decode(call, result);
+    const value = decode(call, result);
+    if (known === undefined) saved?.keep(chainId, request, result);
+    return value;
   } catch {
     return undefined; // Not the encoding of a text.
   }

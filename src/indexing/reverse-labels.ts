@@ -20,8 +20,18 @@ export async function reverseLabel(
     const label = address.slice(2).toLowerCase();
     if (labelhashOf(label) === labelhash) return label;
   }
-  const label = (await isReadGranted(scope, "transaction")) && (await labelInTransaction(scope, labelhash));
-  if (label) return label;
+  if (await isReadGranted(scope, "transaction")) {
+    const { saved, chainId, blockNumber, transactionHash } = scope;
+    // Not a request of JSON-RPC: a label takes less space than the trace that it was found in, and proves itself.
+    const request = { method: "label_in_transaction", params: [transactionHash, labelhash], blockNumber };
+    const known = await saved?.find(chainId, request);
+    if (known !== undefined && labelhashOf(known) === labelhash) return known;
+    const label = await labelInTransaction(scope, labelhash);
+    if (label !== undefined) {
+      saved?.keep(chainId, request, label);
+      return label;
+    }
+  }
   scope.report("unhealed-reverse-label", scope);
   return undefined;
 }

@@ -1,5 +1,6 @@
 import type { Context } from "ponder:registry";
 import type { Hex } from "viem";
+import type { SavedResults } from "../ponder/saved-results.ts";
 import type { Anomaly } from "./anomalies.ts";
 import type { Naming } from "./naming.ts";
 
@@ -52,6 +53,8 @@ export type Settings = {
   isV2Indexed?: boolean;
   report(anomaly: Anomaly, scope: Scope): void;
   nodes: AskNodes;
+  /** Results of nodes from earlier indexes; none without it. */
+  saved?: SavedResults | undefined;
   /** Whether the configuration has a contract at the address (lower case). */
   isConfigured(chainId: number, address: Hex): boolean;
 };

@@ -2,8 +2,9 @@ import { setImmediate as yielding } from "node:timers/promises";
 import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { z } from "zod/v4";
-import { moduleOfPonder } from "./expected.ts";
+import { expectOfPonder, moduleOfPonder } from "./expected.ts";
 import { shapeOf } from "./rows/table-shape.ts";
+import { type ResultStore, withOtherResults } from "./saved-results.ts";
 
 // In place of Ponder's access to its cache (scripts/preload.mjs), for what a cold backfill writes: Ponder has a statement for each
 // block, and binds each column of each row by itself. Here a statement takes all blocks that wait, and each column is one array.
@@ -23,6 +24,10 @@ const table = z.custom<PgTable>((value) => typeof value === "object" && value !=
 const store = z.object({
   createSyncStore: callable<(given: { common: unknown; qb: Connection }) => SyncStore>(),
 });
+const results = z.looseObject({
+  getRpcRequestResults: callable<ResultStore["getRpcRequestResults"]>(),
+  insertRpcRequestResults: callable<ResultStore["insertRpcRequestResults"]>(),
+});
 const encoders = z.object({
   encodeBlock: callable<Encode>(),
   encodeLog: callable<Encode>(),
@@ -40,8 +45,10 @@ export function createSyncStore(given: { common: unknown; qb: Connection }): Syn
   const insertBlocks = together((rows) => insert(given.qb, blocks, rows));
   const insertLogs = together((rows) => insert(given.qb, logs, rows));
   const insertTransactions = together((rows) => insert(given.qb, transactions, rows));
+  const ofPonder = moduleOfPonder(store, "sync-store/index.js").createSyncStore(given);
   return {
-    ...moduleOfPonder(store, "sync-store/index.js").createSyncStore(given),
+    ...ofPonder,
+    ...withOtherResults(expectOfPonder(results, ofPonder, "createSyncStore")),
     insertBlocks: (of: { blocks: Row[]; chainId: number }) =>
       insertBlocks(of.blocks.map((block) => encodeBlock({ block, chainId: of.chainId }))),
     insertLogs: (of: { logs: Row[]; chainId: number }) =>

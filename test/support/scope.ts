@@ -2,6 +2,7 @@ import type { Hex } from "viem";
 import type { Anomaly } from "../../src/indexing/anomalies.ts";
 import { multichainNaming } from "../../src/indexing/naming.ts";
 import type { Scope } from "../../src/indexing/scope.ts";
+import type { SavedResults } from "../../src/ponder/saved-results.ts";
 import { createMemoryStore } from "./memory-store.ts";
 
 // For rules that read nothing from the chain.
@@ -43,4 +44,14 @@ export function createScopes({
     };
   };
   return { next, store, anomalies };
+}
+
+/** Saved results without a database. */
+export function savedInMemory(): SavedResults {
+  const results = new Map<string, string>();
+  const keyOf = (chainId: number, request: object) => JSON.stringify([chainId, request]);
+  return {
+    find: async (chainId, request) => results.get(keyOf(chainId, request)),
+    keep: (chainId, request, result) => void results.set(keyOf(chainId, request), result),
+  };
 }

@@ -1,0 +1,97 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { checkArchive } from "./check.ts";
+import { openManifest, readManifest } from "./folder.ts";
+import { type ArchivedResult, addResults, archivedResults } from "./results.ts";
+
+const chainId = 7;
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+async function archiveOf(...files: ArchivedResult[][]) {
+  const folder = mkdtempSync(join(tmpdir(), "archive-"));
+  folders.push(folder);
+  const manifest = await openManifest(folder, chainId);
+  for (const results of files) await addResults(folder, manifest, results);
+  const lines: string[] = [];
+  const log = (_: string, message: string) => void lines.push(message);
+  const find = archivedResults({ place: folder, chain: "one", chainId, log });
+  const pathOf = (file: number) => join(folder, String(chainId), `${manifest.results?.[file]?.hash}.seg`);
+  return { folder, find, lines, pathOf };
+}
+
+const odd = 'a "quoted" text\n\u2028 of two lines';
+
+test("results are found by key in the files that have their block", async () => {
+  const { folder, find, lines } = await archiveOf(
+    [
+      ["aa", 3, "0x01"],
+      ["bb", 3, odd],
+      ["cc", 9, "0x03"],
+    ],
+    [["dd", 5, "0x04"]],
+  );
+  expect(await Promise.all([find("aa", 3), find("bb", 3), find("cc", 9), find("dd", 5)])).toEqual([
+    ...["0x01", odd],
+    ...["0x03", "0x04"],
+  ]);
+  // Outside of the files' blocks, and of no request.
+  expect([await find("aa", 10), await find("ee", 5)]).toEqual([undefined, undefined]);
+  expect(lines).toEqual([]);
+  const manifest = await readManifest(folder, chainId);
+  expect(manifest?.results?.map(({ from, to, count }) => [from, to, count])).toEqual([
+    [3, 9, 3],
+    [5, 5, 1],
+  ]);
+  expect(manifest && (await checkArchive({ place: folder, manifest, progress: () => {} }))).toMatchObject({
+    results: 4,
+    problems: [],
+  });
+});
+
+test.each<[string, (bytes: Buffer) => Buffer, RegExp]>([
+  ["cut off", (bytes) => bytes.subarray(0, 10), /has 10 bytes, not \d+: it is cut off/],
+  [
+    "changed",
+    (bytes) => Buffer.from(bytes.map((byte, place) => (place === 20 ? byte ^ 1 : byte))),
+    /has other bytes than its name says/,
+  ],
+])(
+  "a file that is %s is not used, which is reported once and found by a check",
+  async (_, change, message) => {
+    const { folder, find, lines, pathOf } = await archiveOf([["aa", 3, "0x01"]], [["bb", 8, "0x02"]]);
+    writeFileSync(pathOf(0), change(readFileSync(pathOf(0))));
+    expect([await find("aa", 3), await find("aa", 3), await find("bb", 8)]).toEqual([
+      undefined,
+      undefined,
+      "0x02",
+    ]);
+    expect(lines).toEqual([expect.stringMatching(message)]);
+    const manifest = await readManifest(folder, chainId);
+    expect(manifest && (await checkArchive({ place: folder, manifest, progress: () => {} }))).toMatchObject({
+      results: 1,
+      problems: [expect.stringMatching(message)],
+    });
+  },
+);
+
+test.each<[string, ArchivedResult[], RegExp]>([
+  [
+    "blocks out of order",
+    [
+      ["aa", 3, "0x01"],
+      ["bb", 2, "0x02"],
+      ["cc", 3, "0x"],
+    ],
+    /block 2 out of order/,
+  ],
+  ["something else than results", [["aa", 3, 1 as never]], /line 1 is not a result/],
+])("a file with %s is not used", async (_, results, message) => {
+  const { find, lines } = await archiveOf(results);
+  expect(await find("aa", 3)).toBeUndefined();
+  expect(lines).toEqual([expect.stringMatching(message)]);
+});

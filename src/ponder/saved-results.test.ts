@@ -1,0 +1,89 @@
+import { PGlite } from "@electric-sql/pglite";
+import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import { drizzle } from "drizzle-orm/pglite";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod/v4";
+import { moduleOfPonder } from "./expected.ts";
+import { shapeOf } from "./rows/table-shape.ts";
+import { keyOfRequest, openSavedResults, type ResultStore, withOtherResults } from "./saved-results.ts";
+
+type Given = { common: unknown; qb: { wrap: (label: unknown, query: (db: unknown) => unknown) => unknown } };
+const any = <Value>() => z.custom<Value>((value) => value !== undefined);
+const { rpcRequestResults } = moduleOfPonder(
+  z.object({ rpcRequestResults: any<PgTable>() }),
+  "sync-store/schema.js",
+);
+const { createSyncStore } = moduleOfPonder(
+  z.object({ createSyncStore: any<(given: Given) => ResultStore>() }),
+  "sync-store/index.js",
+);
+
+let database: PGlite;
+let store: ResultStore;
+beforeAll(async () => {
+  database = await PGlite.create();
+  const { schema, name, columns } = shapeOf(rpcRequestResults);
+  const types = getTableConfig(rpcRequestResults).columns.map(
+    (column, place) => `"${columns[place]?.name}" ${column.getSQLType()}`,
+  );
+  await database.exec(`CREATE SCHEMA "${schema}"; CREATE TABLE "${schema}"."${name}" (${types});
+    CREATE UNIQUE INDEX ON "${schema}"."${name}" (request_hash, chain_id)`);
+  const db = drizzle(database, { casing: "snake_case" });
+  store = createSyncStore({ common: {}, qb: { wrap: (_, query) => query(db) } });
+}, 60_000);
+afterAll(() => database?.close());
+
+const call = { method: "eth_call", params: [{ data: "0xAB", to: "0x01" }, "0x10"], blockNumber: 16 };
+const body = { method: call.method, params: call.params };
+
+test("a kept result is found by later indexes, by Ponder's key, until Ponder removes its block", async () => {
+  const shared = { others: new Map() };
+  withOtherResults(store, shared);
+  const saved = openSavedResults({ areKept: true }, shared);
+  expect(await saved.find(1, call)).toBeUndefined();
+  saved.keep(1, call, "0x02");
+  await expect.poll(() => saved.find(1, call)).toBe("0x02");
+  expect(await saved.find(10, call)).toBeUndefined();
+  expect(await saved.find(1, { ...call, params: [{ data: "0xAB", to: "0x02" }, "0x10"] })).toBeUndefined();
+  const { rows } = await database.query("SELECT * FROM ponder_sync.rpc_request_results");
+  expect(rows).toEqual([{ request_hash: keyOfRequest(body), chain_id: 1, block_number: 16, result: "0x02" }]);
+  // Ponder reads it as its own.
+  expect(await store.getRpcRequestResults({ requests: [body], chainId: 1 })).toEqual(["0x02"]);
+});
+
+test("neither long results are kept, nor those of chains that are recreated", async () => {
+  const inserted: unknown[] = [];
+  const shared = {
+    others: new Map(),
+    store: { ...store, insertRpcRequestResults: async (of: unknown) => void inserted.push(of) },
+  };
+  openSavedResults({ areKept: false }, shared).keep(1, call, "0x02");
+  const saved = openSavedResults({ areKept: true }, shared);
+  saved.keep(1, call, `0x${"00".repeat(32 * 1024)}`);
+  expect(inserted).toEqual([]);
+  saved.keep(1, call, `0x${"00".repeat(32 * 1024 - 1)}`);
+  expect(inserted).toHaveLength(1);
+});
+
+test("what the database lacks comes from elsewhere, for Ponder's reads of blocks too", async () => {
+  const other = { ...call, params: [{ to: "0x03", data: "0x" }, "0x11"], blockNumber: 17 };
+  const asked: number[] = [];
+  const elsewhere = async (key: string, block: number) => {
+    asked.push(block);
+    return key === keyOfRequest({ method: other.method, params: other.params }) ? '"0x04"' : undefined;
+  };
+  const shared = { others: new Map([[1, elsewhere]]) };
+  const read = withOtherResults(store, shared);
+  const requests = [
+    body,
+    { method: "eth_call", params: other.params },
+    { method: "eth_call", params: [{ to: "0x03", data: "0x" }, "latest"] },
+    { method: "eth_chainId", params: [] },
+  ];
+  expect(await read.getRpcRequestResults({ requests, chainId: 1 })).toEqual([
+    ...["0x02", '"0x04"'],
+    ...[undefined, undefined],
+  ]);
+  expect(asked).toEqual([17]);
+  expect(await openSavedResults({ areKept: true }, shared).find(1, other)).toBe('"0x04"');
+});
