@@ -10,6 +10,7 @@ import { createSubgraph } from "../src/api/subgraph/routes.ts";
 import { subnode } from "../src/ens/ids.ts";
 import { labelhashOf } from "../src/ens/labels.ts";
 import type { SqlClient } from "../src/ponder/sql-client.ts";
+import { bodyText } from "../test/support/subgraph/endpoint.ts";
 import {
   config,
   count,
@@ -73,8 +74,7 @@ async function graph(query: string) {
     extensions: { counts: false, truncated: false },
   };
   const { body } = await subgraph.answer(request, AbortSignal.timeout(120_000));
-  const text =
-    typeof body === "string" ? body : Buffer.concat(body.map((part) => Buffer.from(part))).toString();
+  const text = bodyText(body);
   if (text.includes('"errors"')) throw new Error(`${query}: ${text.slice(0, 300)}`);
   return text;
 }

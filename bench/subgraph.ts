@@ -4,12 +4,14 @@
 //   node scripts/with-node.mjs bench/subgraph.ts <postgres url> [--names 1000000] [--seconds 2]
 //
 // Creates the schema `bench_subgraph_<names>` with generated names once and keeps it for the next run.
+
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { createDatabase } from "../src/api/database/client.ts";
 import { createSubgraph } from "../src/api/subgraph/routes.ts";
 import type { SqlClient } from "../src/ponder/sql-client.ts";
 import { indexStatements, tableStatements } from "../test/support/create-tables.ts";
+import { bodyText } from "../test/support/subgraph/endpoint.ts";
 import {
   addressSql,
   bigParent,
@@ -77,8 +79,7 @@ async function measure({ name, query, variables, sql, values: parameters }: Shap
       { query, variables, operationName: undefined, extensions: { counts: false, truncated: false } },
       new AbortController().signal,
     );
-    const text =
-      typeof body === "string" ? body : Buffer.concat(body.map((part) => Buffer.from(part))).toString();
+    const text = bodyText(body);
     if (text.includes('"errors"')) throw new Error(text);
     return text.length;
   };

@@ -3,8 +3,9 @@ import type { PoolClient } from "../../ponder/sql-client.ts";
 /** A column as text; a long one as UTF-8 in pieces. */
 export type Column = string | readonly Uint8Array[] | null;
 
-// Rows up to this many bytes are left to the driver.
-const shortRow = 262_144;
+// Rows up to this many bytes are left to the driver, which makes a text of each column: of a longer one that text would cost as much
+// as the rest of its way through the service.
+const shortRow = 16_384;
 const headerBytes = 5;
 const dataRow = "D".charCodeAt(0);
 const nothing: Buffer = Buffer.alloc(0);

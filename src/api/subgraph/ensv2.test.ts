@@ -4,7 +4,7 @@ import { v2Addresses, v2ChainId } from "../../../devnet/recorded-chains.ts";
 import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
 import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
-import { checkpointOf } from "../../../test/support/subgraph/endpoint.ts";
+import { bodyText, checkpointOf } from "../../../test/support/subgraph/endpoint.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";
@@ -70,9 +70,7 @@ function open(v2 = contracts) {
       extensions: { counts: false, truncated: false },
     };
     const { body } = await subgraph.answer(request, AbortSignal.timeout(60_000));
-    return JSON.parse(
-      typeof body === "string" ? body : Buffer.concat(body.map((part) => Buffer.from(part))).toString(),
-    );
+    return JSON.parse(bodyText(body));
   };
 }
 
@@ -427,7 +425,7 @@ describe("at the last block", () => {
         operationName: undefined,
         extensions: { counts: false, truncated: false },
       };
-      return JSON.parse(String((await subgraph.answer(request, AbortSignal.timeout(60_000))).body));
+      return JSON.parse(bodyText((await subgraph.answer(request, AbortSignal.timeout(60_000))).body));
     };
     const { errors } = await answer(without, "{ domains { id version } }");
     expect(errors[0].message).toBe("Type `Domain` has no field `version`");

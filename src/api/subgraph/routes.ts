@@ -230,6 +230,6 @@ async function respond(
   headers["Vary"] = "Accept-Encoding";
   const isPacked = acceptsGzip(c);
   if (isPacked) headers["Content-Encoding"] = "gzip";
-  if (typeof body !== "string") return send(c, body, { headers, isPacked });
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) return send(c, body, { headers, isPacked });
   return c.body(isPacked ? await compress(body) : body, 200, headers);
 }

@@ -190,3 +190,36 @@ test("sorts nested lists by relations and filters through relations of relations
   const thirds = dump["Domain"]!.filter(({ parent }) => byId.get(String(parent))?.["parent"] === eth);
   expect(data?.domains).toEqual(thirds.map(({ id }) => ({ id })));
 });
+
+test.each([
+  "domains",
+  "domains orderBy: createdAt",
+  "domains orderBy: createdAt, orderDirection: desc",
+  "domains orderBy: id, orderDirection: desc",
+  "domains orderBy: name",
+  "domains orderBy: expiryDate, orderDirection: desc",
+  'domains orderBy: subdomainCount, where: { or: [{ isMigrated: true }, { parent_: { name: "eth" } }] }',
+  "domains orderBy: owner__id",
+  "domainEvents orderBy: blockNumber",
+  "transfers orderBy: blockNumber, orderDirection: desc",
+])("a deep page is a part of the whole list: %s", async (list) => {
+  const [root, ...rest] = list.split(" ");
+  const page = async (first: number, skip: number) => {
+    const { data } = await createEndpoint(client).ask(
+      `{ ${root}(first: ${first}, skip: ${skip}, ${rest.join(" ")}) { id } }`,
+    );
+    return data?.[root ?? ""] as unknown[];
+  };
+  const whole = await page(1_000, 0);
+  const most = whole.length - 1;
+  expect(most).toBeGreaterThan(180);
+  // From 100 on the first row of a page is looked for by itself.
+  for (const [first, skip] of [
+    [7, 99],
+    [7, 100],
+    [30, 150],
+    [1, most],
+  ] as const)
+    expect(await page(first, skip)).toEqual(whole.slice(skip, skip + first));
+  if (whole.length < 1_000) expect(await page(10, whole.length)).toEqual([]);
+});

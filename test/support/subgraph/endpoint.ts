@@ -1,7 +1,9 @@
 import { PGlite } from "@electric-sql/pglite";
 import { Hono } from "hono";
 import { createDatabase, type Database, queueStatements } from "../../../src/api/database/client.ts";
+import type { Parts } from "../../../src/api/rest/send.ts";
 import { createSubgraph, type SubgraphOptions, subgraphRoutes } from "../../../src/api/subgraph/routes.ts";
+import type { Answer } from "../../../src/api/subgraph/run/execute.ts";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../../src/config/limits.ts";
 import type { SqlClient } from "../../../src/ponder/sql-client.ts";
 import { indexStatements, tableStatements } from "../create-tables.ts";
@@ -20,6 +22,13 @@ type GraphqlAnswer<Data> = {
   errors?: { message: string; locations?: unknown }[];
   extensions?: unknown;
 };
+
+/** The text of an answer's body. */
+export function bodyText(body: Answer["body"]): string {
+  if (typeof body === "string") return body;
+  const parts: Parts = body instanceof Uint8Array ? [body] : body;
+  return Buffer.concat(parts.map((part) => Buffer.from(part as string))).toString();
+}
 
 /** A checkpoint as Ponder writes it for a block whose events are all processed. */
 export function checkpointOf(

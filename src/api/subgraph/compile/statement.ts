@@ -158,10 +158,10 @@ function isPlain({ list, scalar, isId }: ScalarField): boolean {
   return !list && (isId || scalar === "Bytes" || scalar === "BigInt");
 }
 
-// Of any type: concat() writes numbers and json as their text.
+// Of any type: concat() writes numbers as their text. It would do so with json too, by a call of its output function.
 function valueSql(field: ScalarField, column: string): string {
-  if (field.list) return `array_to_json(${field.scalar === "BigInt" ? `${column}::text[]` : column})`;
-  if (field.scalar === "String") return `to_json(${column})`;
+  if (field.list) return `array_to_json(${field.scalar === "BigInt" ? `${column}::text[]` : column})::text`;
+  if (field.scalar === "String") return `to_json(${column})::text`;
   if (field.scalar === "Boolean") return `CASE ${column} WHEN TRUE THEN 'true' WHEN FALSE THEN 'false' END`;
   return field.nullable ? `${column}::text` : column;
 }

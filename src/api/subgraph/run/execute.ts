@@ -10,8 +10,8 @@ import type { BlockHashes } from "../request/block-constraint.ts";
 import { type ErrorEntry, QueryError } from "../schema/errors.ts";
 import { metaJson, unservedBlock } from "./meta.ts";
 
-/** Response to one request: the body, one text unless it is long, and the block that it was read at. */
-export type Answer = { body: string | Parts; head: Head | undefined };
+/** Response to one request: the body, one text or UTF-8 unless it is long, and the block that it was read at. */
+export type Answer = { body: string | Uint8Array<ArrayBuffer> | Parts; head: Head | undefined };
 
 /** What a request runs with. */
 export type ExecuteOptions = {
@@ -172,10 +172,12 @@ function bodyOf(
   let length = 0;
   for (const part of parts) length += part.length;
   if (length > limits.responseBytes) throw tooLong(limits);
-  return parts.every((part) => typeof part === "string") && length < longBody ? parts.join("") : parts;
+  if (length >= longBody) return parts;
+  if (parts.every((part) => typeof part === "string")) return parts.join("");
+  return Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part)));
 }
 
-// Up to this length a body is one text.
+// Up to this length a body is in one piece.
 const longBody = 262_144;
 
 function tooLong({ responseBytes }: SubgraphLimits): QueryError {
