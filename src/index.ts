@@ -5,6 +5,7 @@ import { bindRules, bindStrictRules, createSettings, type EventsOf, type LogsOf 
 import type { Namespace } from "./deployments/deployment.ts";
 import { isContractOf } from "./deployments/namespaces.ts";
 import { createAnomalyLog } from "./indexing/anomalies.ts";
+import { labelhashesOf } from "./indexing/labels-ahead.ts";
 import { createNodes } from "./indexing/node-reads.ts";
 import { openLabels } from "./labels/open-labels.ts";
 import { seeOperations } from "./log/json-log.ts";
@@ -17,6 +18,7 @@ import { registerRegistrars } from "./plugins/registrars.ts";
 import { registerSubgraph } from "./plugins/subgraph.ts";
 import { registerThreedns } from "./plugins/threedns.ts";
 import { registerTokenscope } from "./plugins/tokenscope.ts";
+import { sharedPreparation } from "./ponder/events-ahead.ts";
 import { processLog, sharedExamples } from "./ponder/process.ts";
 import { openSavedResults } from "./ponder/saved-results.ts";
 import { expectOwnStores, readNeededColumns } from "./ponder/store.ts";
@@ -42,6 +44,7 @@ const log = processLog();
 const logAnomaly = createAnomalyLog(log, sharedExamples());
 const metrics = openMetrics();
 const labels = await openLabels({ url: config.labelsUrl, ...config.labelSet, log });
+sharedPreparation().prepare = async (events) => labels.expect?.(labelhashesOf(events));
 const settings = createSettings(labels, {
   isSubgraphCompatible: config.isSubgraphCompatible,
   rootChainId: config.rootChainId,

@@ -181,7 +181,7 @@ async function startLabels(folder: string, processors: Processors) {
       cwd: folder,
       env: { ...process.env },
     });
-    processors.put(service.pid, "service");
+    processors.put(service.pid, "labels");
     await waitUntilReady(service, port);
     return service;
   };

@@ -4,8 +4,12 @@ import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 /** An HTTP response with its whole body. */
 export type Reply = { status: number; body: string };
 
-/** GET requests below one base URL over kept-alive connections. */
-export type HttpClient = { get(path: string): Promise<Reply>; close(): void };
+/** Requests below one base URL over kept-alive connections. `post` sends JSON. */
+export type HttpClient = {
+  get(path: string): Promise<Reply>;
+  post(path: string, body: string): Promise<Reply>;
+  close(): void;
+};
 
 /** Bytes of the longest response that is read: more than any label as JSON. */
 const longestReply = 128 * 1024 * 1024;
@@ -25,17 +29,21 @@ export function createHttpClient(base: URL, timeoutMs: number): HttpClient {
     hostname: base.hostname.replace(/^\[(.*)\]$/, "$1"),
     port: base.port,
     ...(base.username === "" ? {} : { auth: credentials(base) }),
-    headers: { accept: "application/json" },
     timeout: timeoutMs,
   };
+  const accepted = { accept: "application/json" };
   const prefix = base.pathname.replace(/\/+$/, "");
 
   const tooSlow = () => new Error(`no answer within ${timeoutMs} ms`);
 
-  const send = (path: string, isRepeated: boolean) =>
+  const send = (path: string, body: string | undefined, isRepeated = false) =>
     new Promise<Reply>((resolve, reject) => {
       const started = performance.now();
-      const outgoing = request({ ...options, path: prefix + path }, (incoming) => {
+      const sent =
+        body === undefined
+          ? { headers: accepted }
+          : { method: "POST", headers: { ...accepted, "content-type": "application/json" } };
+      const outgoing = request({ ...options, ...sent, path: prefix + path }, (incoming) => {
         const chunks: Buffer[] = [];
         let length = 0;
         incoming.on("data", (chunk: Buffer) => {
@@ -54,13 +62,13 @@ export function createHttpClient(base: URL, timeoutMs: number): HttpClient {
       outgoing.on("error", (error: NodeJS.ErrnoException) => {
         // The server may close an idle connection just when it is used again: normal, not an outage.
         const isStale = outgoing.reusedSocket && error.code === "ECONNRESET" && !isRepeated;
-        if (isStale) resolve(send(path, true));
+        if (isStale) resolve(send(path, body, true));
         else reject(error);
       });
-      outgoing.end();
+      outgoing.end(body);
     });
 
-  return { get: (path) => send(path, false), close: () => agent.destroy() };
+  return { get: (path) => send(path, undefined), post: send, close: () => agent.destroy() };
 }
 
 function credentials(url: URL): string {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Hex } from "viem";
 import { afterEach, describe, expect, test } from "vitest";
 import { labelhashOf } from "../ens/labels.ts";
 import type { Reply } from "./http-client.ts";
@@ -92,12 +93,19 @@ async function stop() {
   server = undefined;
 }
 
-/** A label service that knows its facts and answers each heal with the next of `answers`, the last one repeatedly. */
-async function serve(answers: Answer[], port = 0) {
+/**
+ * A label service that knows its facts and answers each heal with the next of `answers`, the last one repeatedly; lists with those
+ * of `answerList`, 404 without it.
+ */
+async function serve(answers: Answer[], port = 0, answerList?: (labelhashes: Hex[]) => Answer) {
   let next = 0;
-  server = createServer((request, response) => {
+  server = createServer(async (request, response) => {
     const path = request.url ?? "";
-    if (path.startsWith("/v1/heal/")) {
+    if (request.method === "POST" && path === "/v1/heal" && answerList !== undefined) {
+      const { labelhashes, ...pin } = JSON.parse(Buffer.concat(await request.toArray()).toString());
+      asked.push(`list of ${labelhashes.length} ${JSON.stringify(pin)}`);
+      send(request, response, answerList(labelhashes));
+    } else if (path.startsWith("/v1/heal/")) {
       asked.push(path);
       send(request, response, answers[Math.min(next++, answers.length - 1)]!);
     } else send(request, response, facts(path));
@@ -245,6 +253,56 @@ describe("label service client", () => {
     expect(labelCounters.outages - before.outages).toBe(1);
     expect(labelCounters.unknown).toBe(before.unknown);
     expect(lines[0]).toContain(`it returned a label of another hash for ${eth}`);
+  });
+
+  const pin = '{"label_set_id":"subgraph","label_set_version":2}';
+  const known = new Map(["eth", "", "vitalik"].map((label) => [labelhashOf(label), label]));
+  const hashes = [...known.keys(), labelhashOf("unknown")];
+  const healList = (list: Hex[]): Answer => ({
+    status: 200,
+    body: { status: "success", labels: list.map((one) => known.get(one) ?? null) },
+  });
+
+  test("fetches labels that are expected together, each once, and has them at once then", async () => {
+    const source = await open(await serve([], 0, healList));
+    await source.expect?.([...hashes, ...hashes]);
+    expect(hashes.map((one) => source.heal(one))).toEqual(["eth", "", "vitalik", undefined]);
+    await source.expect?.(hashes);
+    expect(asked).toEqual([`list of 4 ${pin}`]);
+  });
+
+  test("asks for long lists in parts", async () => {
+    const source = await open(await serve([], 0, healList));
+    await source.expect?.(Array.from({ length: 19 }, (_, place) => labelhashOf(`unknown${place}`)));
+    asked.length = 0;
+    await source.expect?.(Array.from({ length: 2_500 }, (_, place) => labelhashOf(`other${place}`)));
+    expect(asked).toEqual([1_000, 1_000, 500].map((count) => `list of ${count} ${pin}`));
+  });
+
+  test.each<[string, (labelhashes: Hex[]) => Answer]>([
+    [
+      "of another hash",
+      (list) => ({ status: 200, body: { status: "success", labels: list.map(() => "wrong") } }),
+    ],
+    ["of too few labels", () => ({ status: 200, body: { status: "success", labels: ["eth"] } })],
+    ["that is a proxy's", () => ({ status: 200, body: { labels: [] } })],
+    ["with status 503", () => failure(503)],
+    ["with status 413", () => failure(413)],
+    ["that never comes", () => "say nothing"],
+  ])("takes nothing from a list %s: the labels are asked for one by one", async (_, answerList) => {
+    const source = await open(await serve([success("eth")], 0, answerList));
+    await source.expect?.([eth, labelhashOf("vitalik")]);
+    expect(await source.heal(eth)).toBe("eth");
+    expect(asked).toEqual([`list of 2 ${pin}`, expect.stringContaining(`/v1/heal/${eth}`)]);
+  });
+
+  test("asks a service without lists for many at the same time, and for no list again", async () => {
+    const source = await open(await serve([failure(404)], 0, () => ({ status: 404, body: "404 Not Found" })));
+    await source.expect?.(hashes.slice(0, 2));
+    expect(asked.map((path) => path.slice(0, 9))).toEqual(["list of 2", "/v1/heal/", "/v1/heal/"]);
+    expect(source.heal(eth)).toBeUndefined();
+    await source.expect?.(hashes);
+    expect(asked).toHaveLength(5);
   });
 
   test("reports the facts, and the last known ones during an outage", async () => {

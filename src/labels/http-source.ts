@@ -184,17 +184,31 @@ export async function openHttpSource(
     }
   };
 
+  const heal = (labelhash: Hex) => {
+    const known = cache.get(labelhash);
+    if (known !== undefined) {
+      labelCounters.cacheHits++;
+      return counted(known.label);
+    }
+    const pending = inFlight.get(labelhash) ?? ask(labelhash);
+    inFlight.set(labelhash, pending);
+    return pending;
+  };
+
   let lastFacts = await askFacts(untilAnswered);
+  const pinned = { label_set_id: labelSetId, label_set_version: labelSetVersion };
+  const askTogether = createTogether((body) =>
+    client.post("/v1/heal", JSON.stringify({ ...body, ...pinned })),
+  );
   return {
-    heal: (labelhash) => {
-      const known = cache.get(labelhash);
-      if (known !== undefined) {
-        labelCounters.cacheHits++;
-        return counted(known.label);
-      }
-      const pending = inFlight.get(labelhash) ?? ask(labelhash);
-      inFlight.set(labelhash, pending);
-      return pending;
+    heal,
+    expect: async (labelhashes) => {
+      const missing = [...new Set(labelhashes)].filter((labelhash) => !cache.has(labelhash));
+      if (missing.length === 0) return;
+      const labels = await askTogether(missing);
+      // A service that answers no lists is asked for many at the same time.
+      if (labels === "unsupported") await Promise.allSettled(missing.map(heal));
+      else for (const [labelhash, label] of labels) cache.set(labelhash, { label });
     },
     describe: async () => {
       lastFacts = await askFacts(async (path, read) => read(await client.get(path))).catch(() => lastFacts);
@@ -204,6 +218,33 @@ export async function openHttpSource(
       closing.abort(new Error("The label source was closed."));
       client.close();
     },
+  };
+}
+
+/** `POST /v1/heal`, 200: a label or null for each labelhash, in their order. */
+const listReply = z.object({ status: z.literal("success"), labels: z.array(z.string().nullable()) });
+
+// Few enough for the longest list and the longest response that this project's service gives, whatever the labels.
+const mostTogether = 1_000;
+const unsupported = [400, 404, 405, 501];
+
+/** Asks for the labels of lists; an empty result for those that could not be had, "unsupported" by services without lists. */
+function createTogether(post: (body: { labelhashes: readonly Hex[] }) => Promise<Reply>) {
+  let isSupported = true;
+  return async (labelhashes: readonly Hex[]): Promise<Map<Hex, string | undefined> | "unsupported"> => {
+    const labels = new Map<Hex, string | undefined>();
+    for (let from = 0; isSupported && from < labelhashes.length; from += mostTogether) {
+      const part = labelhashes.slice(from, from + mostTogether);
+      const reply = await post({ labelhashes: part }).catch(() => undefined);
+      if (reply !== undefined && unsupported.includes(reply.status)) isSupported = false;
+      const list = reply?.status === 200 ? listReply.safeParse(parsed(reply.body)).data?.labels : undefined;
+      if (list?.length !== part.length) continue;
+      for (const [place, labelhash] of part.entries()) {
+        const label = list[place] ?? undefined;
+        if (label === undefined || labelhashOf(label) === labelhash) labels.set(labelhash, label);
+      }
+    }
+    return isSupported ? labels : "unsupported";
   };
 }
 

@@ -9,6 +9,11 @@ export type LabelSource = {
    * Expects a canonical labelhash: `0x` and 64 lower-case digits. A promise only when the answer must be waited for.
    */
   heal(labelhash: Hex): string | undefined | Promise<string | undefined>;
+  /**
+   * Fetches labels that will be asked for soon, together; over HTTP only. Never rejects: what could not be fetched is asked for by
+   * itself then.
+   */
+  expect?(labelhashes: readonly Hex[]): Promise<void>;
   /** Facts about the source; over HTTP the last known ones while the service cannot be reached. */
   describe(): Promise<LabelSourceFacts>;
   close(): void | Promise<void>;

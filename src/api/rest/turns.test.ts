@@ -45,10 +45,10 @@ test("turns go to the client whose slices took the least time", async () => {
         now += milliseconds;
       }),
     );
-  const long = { count: 6, milliseconds: 30 };
-  const short = { count: 40, milliseconds: 0.5 };
+  const long = { count: 6, milliseconds: 10 };
+  const short = { count: 40, milliseconds: 0.2 };
   await Promise.all([...slices("long", long), ...slices("other", long), ...slices("short", short)]);
-  // 40 short slices take as long as one long one less ten milliseconds.
+  // 40 short slices take as long as one long one less two milliseconds.
   expect(order.slice(0, 42).toSorted()).toEqual(["long", "other", ...Array<string>(40).fill("short")]);
   expect(order.slice(42)).toEqual(Array.from({ length: 5 }, () => ["long", "other"]).flat());
 });
@@ -70,4 +70,23 @@ test("a client that comes later has no credit for the time before", async () => 
   const since = order.slice(order.indexOf("second"));
   expect(since.slice(0, 8).filter((client) => client === "second").length).toBeLessThanOrEqual(5);
   expect(since.slice(0, 6)).toContain("first");
+});
+
+test("a client whose slice was interrupted for long waits for ten milliseconds of others, not for as long", async () => {
+  const { forClient } = createQueue(limits);
+  let now = 0;
+  const letOthersWork = createTurns(() => now);
+  const order: string[] = [];
+  const slice = (client: string, milliseconds: number) =>
+    forClient(client, async () => {
+      await letOthersWork();
+      order.push(client);
+      now += milliseconds;
+    });
+  const others = Array.from({ length: 100 }, () => slice("other", 1));
+  await slice("one", 90);
+  const before = order.length;
+  await slice("one", 90);
+  await Promise.all(others);
+  expect(order.slice(before).indexOf("one")).toBeLessThanOrEqual(11);
 });

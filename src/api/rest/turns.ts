@@ -4,6 +4,8 @@ type Client = string | undefined;
 type Slice = () => void;
 
 const mostRemembered = 1_000;
+// What a slice counts for at most, in milliseconds: one that took longer was interrupted, by other processes or the collection of garbage.
+const longestSlice = 10;
 
 /**
  * Turns for slices of requests: all wait, and the client whose slices took the least time has the next turn, so that many long
@@ -26,7 +28,7 @@ export function createTurns(clock = performance.now.bind(performance)) {
   }
 
   function charge(client: Client, milliseconds: number): void {
-    used.set(client, (used.get(client) ?? usedByLast) + milliseconds);
+    used.set(client, (used.get(client) ?? usedByLast) + Math.min(milliseconds, longestSlice));
     if (waiting.size > 0 && used.size < mostRemembered) return;
     for (const [one, sum] of used)
       if (!waiting.has(one) && (waiting.size === 0 || sum <= usedByLast)) used.delete(one);

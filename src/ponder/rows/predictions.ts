@@ -1,10 +1,11 @@
 import type { PgTable } from "drizzle-orm/pg-core";
 import { z } from "zod/v4";
+import type { EventAhead } from "../events-ahead.ts";
 import { moduleOfPonder } from "../expected.ts";
 import type { Row } from "./table-shape.ts";
 
 /** An event as Ponder passes it to its store. */
-export type StoreEvent = { eventCallback: { name: string } };
+export type StoreEvent = EventAhead;
 
 type Pattern = object;
 type KeyColumns = Map<PgTable, [string, unknown][]>;

@@ -1,5 +1,6 @@
 import { isTable } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
+import { sharedPreparation } from "../events-ahead.ts";
 import { NonRetryableUserError, RecordNotFoundError, RetryableError } from "./errors.ts";
 import { createPredictions, type Predictions, type StoreEvent } from "./predictions.ts";
 import {
@@ -82,9 +83,9 @@ export function createIndexingCache({
       return flush(cache);
     },
 
-    prefetch({ events }: { events: readonly StoreEvent[] }): Promise<void> {
+    async prefetch({ events }: { events: readonly StoreEvent[] }): Promise<void> {
       settle(cache);
-      return loadExpected(state, events, metrics);
+      await Promise.all([loadExpected(state, events, metrics), sharedPreparation().prepare?.(events)]);
     },
 
     // ponder: calls it beside `clear` wherever rows may have changed in the database.
