@@ -2,19 +2,20 @@ import { join } from "node:path";
 import pg from "pg";
 import { freePort } from "../../devnet/ports.ts";
 import { emptyRoot, type Indexed, indexOnce, realRoot } from "./indexing-process.ts";
-import { labelsFile } from "./labels-file.ts";
+import { labelsFile, serveLabels } from "./labels-file.ts";
 import { oneChainHistory } from "./one-chain-history.ts";
 import { type RpcServer, serveHistory } from "./rpc.ts";
 
 const firstBlock = 10_000_000;
 
-type Mode = { appRoot: string; isCompatible: boolean; plugins: string };
+type Mode = { appRoot: string; isCompatible: boolean; plugins: string; labels?: "http" };
 type Run = Omit<Indexed<number>, "result"> & { requests: number; eventsPerSecond: number };
 
 const allPlugins = "subgraph,protocol-acceleration,registrars,tokenscope";
 const modes: Readonly<Record<string, Mode>> = {
   "empty functions": { appRoot: emptyRoot, isCompatible: true, plugins: "subgraph" },
   "subgraph mode": { appRoot: realRoot, isCompatible: true, plugins: "subgraph" },
+  "labels by HTTP": { appRoot: realRoot, isCompatible: true, plugins: "subgraph", labels: "http" },
   "multichain mode": { appRoot: realRoot, isCompatible: false, plugins: "subgraph" },
   "all plugins": { appRoot: realRoot, isCompatible: false, plugins: allPlugins },
 };
@@ -34,6 +35,7 @@ export type OneChainOptions = {
 type Subject = Pick<OneChainOptions, "folder" | "databaseUrl"> & {
   rpc: RpcServer;
   labelsUrl: string;
+  labelService: string;
   logs: number;
 };
 
@@ -43,7 +45,9 @@ export async function measureOneChain(options: OneChainOptions): Promise<void> {
   const { transactions, labels } = oneChainHistory(options.logs);
   const logs = transactions.reduce((sum, transaction) => sum + transaction.logs.length, 0);
   const rpc = await serveHistory(transactions, firstBlock);
-  const subject: Subject = { rpc, labelsUrl: labelsFile(folder, labels), logs, folder, databaseUrl };
+  const labelsUrl = labelsFile(folder, labels);
+  const service = await serveLabels(labelsUrl);
+  const subject: Subject = { rpc, labelsUrl, labelService: service.url, logs, folder, databaseUrl };
   console.log(`${format(logs)} logs in ${format(rpc.lastBlock - rpc.firstBlock + 1)} blocks, ${database}`);
   try {
     const cold = await backfill(subject, "cold", modes["empty functions"] as Mode);
@@ -64,6 +68,7 @@ export async function measureOneChain(options: OneChainOptions): Promise<void> {
     printRuns(runs);
   } finally {
     rpc.close();
+    await service.stop();
   }
 }
 
@@ -103,9 +108,9 @@ const meanRatio = (ratios: number[]) =>
 
 /** Indexes the chain once into a new schema; settles when the backfill is complete. */
 async function backfill(
-  { rpc, labelsUrl, logs, folder, databaseUrl }: Subject,
+  { rpc, labelsUrl, labelService, logs, folder, databaseUrl }: Subject,
   name: string,
-  { appRoot, isCompatible, plugins }: Mode,
+  { appRoot, isCompatible, plugins, labels }: Mode,
 ): Promise<Run> {
   const requestsBefore = rpc.requests();
   const run = await indexOnce({
@@ -116,7 +121,7 @@ async function backfill(
       NAMESPACE: "holesky",
       PLUGINS: plugins,
       SUBGRAPH_COMPAT: String(isCompatible),
-      LABELS_URL: labelsUrl,
+      LABELS_URL: labels === "http" ? labelService : labelsUrl,
       RPC_URL_17000: rpc.url,
       START_BLOCK: String(rpc.firstBlock),
       END_BLOCK: String(rpc.lastBlock),
