@@ -8,9 +8,8 @@ import {
   type RowReader,
   type SqlClient,
 } from "../../ponder/sql-client.ts";
-import { BusyError } from "./lanes.ts";
 import { type Column, takeLongRows } from "./long-rows.ts";
-import { createQueue, type Turn } from "./queue.ts";
+import { BusyError, createQueue, type Turn } from "./queue.ts";
 
 /** Takes the text of a row. */
 type Take = (text: string) => void;
@@ -99,19 +98,16 @@ export function queueStatements(
 ): QueuedDatabase {
   const slowOnes = limits.quickMs < timeoutMs ? Math.min(slow, connections - 1) : 0;
   const most = Math.min(concurrency, connections - slowOnes);
-  const short = Math.min(2, connections - slowOnes - most);
-  const { turn, forClient } = createQueue({ ...limits, concurrency: most, short, slow: slowOnes });
+  const spare = Math.min(2, connections - slowOnes - most);
+  const { turn, forClient } = createQueue({ ...limits, concurrency: most, spare, slow: slowOnes });
 
   const inTurn: Run = async (sql, values, signal, take) => {
     const run = (stop: AbortSignal) => columns(sql, values, stop, take);
-    for (let stoppedIn: Turn["lane"] | undefined; ; ) {
-      const one = await turn(sql, signal, stoppedIn);
-      try {
-        return await inOneTurn(one, run, { signal, timeoutMs });
-      } catch (error) {
-        if (error !== tooSlow) throw error;
-        stoppedIn = one.lane;
-      }
+    try {
+      return await inOneTurn(await turn(sql, signal), run, { signal, timeoutMs });
+    } catch (error) {
+      if (error !== tooSlow) throw error;
+      return inOneTurn(await turn(sql, signal, true), run, { signal, timeoutMs });
     }
   };
 

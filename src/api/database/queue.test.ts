@@ -1,13 +1,12 @@
 import { expect, test } from "vitest";
-import { BusyError } from "./lanes.ts";
-import { createQueue, type QueueLimits, type Turn } from "./queue.ts";
+import { BusyError, createQueue, type QueueLimits, shareRows, type Turn } from "./queue.ts";
 
 const never = new AbortController().signal;
 const settled = () => new Promise((resolve) => setTimeout(resolve));
 
 const usual: QueueLimits = {
   concurrency: 2,
-  short: 0,
+  spare: 0,
   queue: 100,
   queuePerClient: 50,
   quickMs: 200,
@@ -24,8 +23,8 @@ function open(limits: Partial<QueueLimits> = {}) {
   const queue = createQueue({ ...usual, ...limits }, () => now);
   const started: string[] = [];
   const turns = new Map<string, Turn>();
-  const run = async (client: string, name: string, signal = never, stoppedIn?: Turn["lane"]) => {
-    const turn = await queue.forClient(client, () => queue.turn(name.slice(0, 1), signal, stoppedIn));
+  const run = async (client: string, name: string, signal = never, wasStopped = false) => {
+    const turn = await queue.forClient(client, () => queue.turn(name.slice(0, 1), signal, wasStopped));
     started.push(name);
     turns.set(name, turn);
   };
@@ -85,67 +84,21 @@ test("serves another client next, however many statements of one wait", async ()
   expect(started.slice(5)).toEqual(["b1"]);
 });
 
-/** Has the statement `name` of client `z` take so many milliseconds. */
-async function take({ run, pass, end }: ReturnType<typeof open>, name: string, milliseconds: number) {
-  await run("z", name);
-  pass(milliseconds);
-  end(name);
-}
-
-test("statements that took next to no time lately have a place of their own, whoever asks", async () => {
-  const queue = open({ short: 1 });
-  const { run, started, turn, end } = queue;
-  await take(queue, "s0", 10);
-  await take(queue, "l0", 11);
-  for (const name of ["l1", "l2", "l3", "s1", "s2"]) void run("a", name);
-  for (const name of ["s3", "n1"]) void run("b", name);
+test("has spare places for clients that have no statement running", async () => {
+  const { run, started, end } = open({ spare: 1 });
+  for (const name of ["a0", "a1", "a2"]) void run("a", name);
+  for (const name of ["b0", "b1"]) void run("b", name);
   await settled();
-  expect(started.slice(2)).toEqual(["l1", "l2", "s1"]);
-  expect([turn("l1")?.lane, turn("s1")?.lane, turn("s1")?.quickMs]).toEqual(["quick", "short", 100]);
-  end("s1");
+  expect(started).toEqual(["a0", "a1", "b0"]);
+  end("b0");
   await settled();
-  expect(started.slice(5)).toEqual(["s3"]);
-  end("l1");
+  expect(started).toEqual(["a0", "a1", "b0", "b1"]);
+  end("a0");
   await settled();
-  // The turn after that of the client that has nothing running among the quick ones.
-  expect(started.slice(6)).toEqual(["n1"]);
-  end("s3");
+  expect(started).toEqual(["a0", "a1", "b0", "b1"]);
+  end("a1");
   await settled();
-  expect(started.slice(7)).toEqual(["s2"]);
-});
-
-test("a short statement that takes long is stopped, and waits as a quick one until it is short again", async () => {
-  const queue = open({ concurrency: 1, short: 1 });
-  const { run, started, turn, end, pass } = queue;
-  await take(queue, "s0", 1);
-  await run("a", "l1");
-  await run("b", "s1");
-  pass(100);
-  expect(turn("s1")?.mayGoOn()).toBe(false);
-  end("s1");
-  void run("b", "s1", never, turn("s1")?.lane);
-  void run("c", "s2");
-  await settled();
-  expect(started.slice(1)).toEqual(["l1", "s1"]);
-  end("l1");
-  await settled();
-  expect([started.slice(3), turn("s1")?.lane]).toEqual([["s1"], "quick"]);
-  pass(2);
-  end("s1");
-  await settled();
-  await run("d", "s3");
-  expect(turn("s3")?.lane).toBe("short");
-});
-
-test("a statement that was short once and takes longer since is no longer one", async () => {
-  const queue = open({ concurrency: 1, short: 1 });
-  await take(queue, "s0", 9);
-  for (const name of ["s1", "s2"]) await take(queue, name, 50);
-  const { run, turn } = queue;
-  await run("a", "l1");
-  void run("b", "s3");
-  await settled();
-  expect(turn("s3")).toBeUndefined();
+  expect(started).toEqual(["a0", "a1", "b0", "b1", "a2"]);
 });
 
 test("refuses at once what is beyond a client's share or the whole queue", async () => {
@@ -206,7 +159,7 @@ test("a statement that takes long is stopped where the slow ones have no place, 
     expect(turn(name)?.mayGoOn()).toBe(name !== "t1");
     if (name === "t1") end(name);
   }
-  void run("a", "t1", never, "quick");
+  void run("a", "t1", never, true);
   void run("b", "q1");
   await settled();
   expect(started).toEqual(["s1", "t1", "u1", "q1"]);
@@ -254,7 +207,78 @@ test("refuses slow statements at once beyond those that may wait, half of them o
   turn("s0")?.mayGoOn();
   for (const name of ["s1", "s2"]) void run("a", name);
   await expect(run("a", "s3")).rejects.toThrow(BusyError);
-  for (const name of ["s4", "s5"]) void run("b", name, never, "quick");
-  await expect(run("c", "s6", never, "quick")).rejects.toThrow(BusyError);
+  for (const name of ["s4", "s5"]) void run("b", name, never, true);
+  await expect(run("c", "s6", never, true)).rejects.toThrow(BusyError);
   await run("c", "q1");
+});
+
+/** A stand-in whose statements end when the test says so. */
+function statements() {
+  const running: {
+    sql: string;
+    signal: AbortSignal;
+    end: (row: string[]) => void;
+    fail: (error: Error) => void;
+  }[] = [];
+  const run = (sql: string, _values: readonly string[], signal: AbortSignal) =>
+    new Promise<string[]>((resolve, reject) => {
+      running.push({ sql, signal, end: resolve, fail: reject });
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+  return { running, run };
+}
+const stay = new AbortController().signal;
+
+test("runs equal statements once while they run, and others apart", async () => {
+  const { running, run } = statements();
+  const row = shareRows(run, () => 0);
+  const answers = [
+    row("a", ["1"], stay),
+    row("a", ["1"], stay),
+    row("a", ["2"], stay),
+    row("b", ["1"], stay),
+  ];
+  expect(running.map(({ sql }) => sql)).toEqual(["a", "a", "b"]);
+  for (const [place, { end }] of running.entries()) end([`${place}`]);
+  expect(await Promise.all(answers)).toEqual([["0"], ["0"], ["1"], ["2"]]);
+  void row("a", ["1"], stay);
+  expect(running).toHaveLength(4);
+});
+
+test("does not join a statement that has run for a while", () => {
+  const { running, run } = statements();
+  let now = 0;
+  const row = shareRows(run, () => now);
+  void row("a", [], stay);
+  now = 49;
+  void row("a", [], stay);
+  expect(running).toHaveLength(1);
+  now = 50;
+  void row("a", [], stay);
+  expect(running).toHaveLength(2);
+});
+
+test("stops a statement when all who wait for it have gone, and no sooner", async () => {
+  const { running, run } = statements();
+  const row = shareRows(run, () => 0);
+  const [first, second] = [new AbortController(), new AbortController()];
+  const answers = [row("a", [], first.signal), row("a", [], second.signal)];
+  first.abort(new Error("first left"));
+  await expect(answers[0]).rejects.toThrow("first left");
+  expect(running[0]?.signal.aborted).toBe(false);
+  second.abort(new Error("second left"));
+  await expect(answers[1]).rejects.toThrow("second left");
+  expect(running[0]?.signal.aborted).toBe(true);
+  const third = row("a", [], stay);
+  running[1]?.end(["again"]);
+  expect(await third).toEqual(["again"]);
+  await expect(row("a", [], first.signal)).rejects.toThrow("first left");
+});
+
+test("fails for all who wait", async () => {
+  const { running, run } = statements();
+  const row = shareRows(run, () => 0);
+  const answers = Promise.allSettled([row("a", [], stay), row("a", [], stay)]);
+  running[0]?.fail(new Error("broken"));
+  expect((await answers).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
 });

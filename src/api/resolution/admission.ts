@@ -1,4 +1,4 @@
-import { lineUp } from "../database/lanes.ts";
+import { lineUp } from "../database/queue.ts";
 import { ApiError } from "../rest/errors.ts";
 
 /** What live resolution may take. It has RPC clients of its own, so that it never waits in indexing's queue, nor the reverse. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod/v4";
 import { currentStatus } from "../../../test/support/endpoints.ts";
 import { RowTooLongError } from "../database/client.ts";
-import { BusyError } from "../database/lanes.ts";
+import { BusyError } from "../database/queue.ts";
 import { endpoint, mount } from "./endpoint.ts";
 import { ApiError, envelope, errorResponse } from "./errors.ts";
 

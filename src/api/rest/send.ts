@@ -2,7 +2,7 @@ import { pipeline, Readable } from "node:stream";
 import { promisify } from "node:util";
 import { createGzip, gzip } from "node:zlib";
 import type { Context } from "hono";
-import { BusyError } from "../database/lanes.ts";
+import { BusyError } from "../database/queue.ts";
 import { letOthersWork } from "./turns.ts";
 
 /** A response in parts: texts, and pieces of UTF-8. */

@@ -24,7 +24,7 @@ test("slices of eight requests never run in the same turn of the event loop", as
 
 const limits = {
   concurrency: 1,
-  short: 0,
+  spare: 0,
   queue: 1,
   queuePerClient: 1,
   quickMs: 1_000,
