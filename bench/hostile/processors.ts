@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-// Shares of the processors while all groups want one. The services and the database have those of compose.yaml and deploy/systemd; attackers,
+// Shares of the processors while all groups want one. Service and database have those of compose.yaml and deploy/systemd; attackers,
 // who have machines of their own elsewhere, get what is left; those who measure go first, or they would measure their own wait.
-const shares = { observers: 65_536, service: 4_096, database: 2_048, labels: 512, attackers: 64 } as const;
+const shares = { observers: 65_536, service: 4_096, database: 1_024, attackers: 64 } as const;
 
 /** Who runs on this machine during a measurement. */
 export type Group = keyof typeof shares;

@@ -181,7 +181,7 @@ async function startLabels(folder: string, processors: Processors) {
       cwd: folder,
       env: { ...process.env },
     });
-    processors.put(service.pid, "labels");
+    processors.put(service.pid, "service");
     await waitUntilReady(service, port);
     return service;
   };
