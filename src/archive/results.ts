@@ -1,6 +1,6 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { LRUCache } from "lru-cache";
-import type { Log } from "../log/json-log.ts";
+import { type Log, seeOperations } from "../log/json-log.ts";
 import type { OtherResults } from "../ponder/saved-results.ts";
 import { type ArchivePlace, readManifest, readResults, writeFileOf, writeManifest } from "./folder.ts";
 import { ArchiveError, type Manifest, type ResultsFile } from "./manifest.ts";
@@ -111,7 +111,10 @@ export function archivedResults({
     } catch (error) {
       // What cannot be read is asked of a node.
       if (!isReported)
-        log("warn", `The archive's results of calls are not used: ${messageOf(error)}`, { chain });
+        log("warn", `The archive's results of calls are not used: ${messageOf(error)}`, {
+          chain,
+          section: seeOperations("When the start is refused"),
+        });
       isReported = true;
     }
     return undefined;
