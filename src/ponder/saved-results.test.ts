@@ -38,7 +38,15 @@ const body = { method: call.method, params: call.params };
 
 test("a kept result is found by later indexes, by Ponder's key, until Ponder removes its block", async () => {
   const shared = { others: new Map() };
-  withOtherResults(store, shared);
+  withOtherResults(store, { isOfTransaction: false, shared });
+  // Its connection is closed some time after the transaction.
+  const closed = async () => {
+    throw new Error("Client was closed and is not queryable");
+  };
+  withOtherResults(
+    { getRpcRequestResults: closed, insertRpcRequestResults: closed },
+    { isOfTransaction: true, shared },
+  );
   const saved = openSavedResults({ areKept: true }, shared);
   expect(await saved.find(1, call)).toBeUndefined();
   saved.keep(1, call, "0x02");
@@ -73,7 +81,7 @@ test("what the database lacks comes from elsewhere, for Ponder's reads of blocks
     return key === keyOfRequest({ method: other.method, params: other.params }) ? '"0x04"' : undefined;
   };
   const shared = { others: new Map([[1, elsewhere]]) };
-  const read = withOtherResults(store, shared);
+  const read = withOtherResults(store, { isOfTransaction: true, shared });
   const requests = [
     body,
     { method: "eth_call", params: other.params },
@@ -86,4 +94,8 @@ test("what the database lacks comes from elsewhere, for Ponder's reads of blocks
   ]);
   expect(asked).toEqual([17]);
   expect(await openSavedResults({ areKept: true }, shared).find(1, other)).toBe('"0x04"');
+  const failing = { ...store, getRpcRequestResults: async () => Promise.reject(new Error("away")) };
+  expect(
+    await openSavedResults({ areKept: true }, { ...shared, store: failing }).find(1, call),
+  ).toBeUndefined();
 });

@@ -62,7 +62,9 @@ export function openSavedResults({ areKept }: { areKept: boolean }, shared = sha
   return {
     async find(chainId, { method, params, blockNumber }) {
       const body = { method, params };
-      const [known] = (await shared.store?.getRpcRequestResults({ requests: [body], chainId })) ?? [];
+      // What cannot be read is asked again.
+      const found = shared.store?.getRpcRequestResults({ requests: [body], chainId }).catch(() => []);
+      const [known] = (await found) ?? [];
       return known ?? shared.others.get(chainId)?.(keyOfRequest(body), blockNumber);
     },
     keep(chainId, { method, params, blockNumber }, result) {
@@ -74,9 +76,12 @@ export function openSavedResults({ areKept }: { areKept: boolean }, shared = sha
   };
 }
 
-/** A store whose missing results come from elsewhere where they are. */
-export function withOtherResults(store: ResultStore, shared = sharedResults()): ResultStore {
-  shared.store = store;
+/** A store whose missing results come from elsewhere where they are; one of a transaction is not used beyond it. */
+export function withOtherResults(
+  store: ResultStore,
+  { isOfTransaction, shared = sharedResults() }: { isOfTransaction: boolean; shared?: Shared },
+): ResultStore {
+  if (!isOfTransaction) shared.store = store;
   return {
     ...store,
     async getRpcRequestResults(of, ...context) {

@@ -15,6 +15,7 @@ type Connection = {
     label: { label: string },
     query: (db: { execute(statement: unknown): PromiseLike<Result> }) => PromiseLike<Result>,
   ): Promise<Result>;
+  readonly $client?: object;
 };
 type Encode = (given: Row) => Row;
 type SyncStore = Record<string, unknown>;
@@ -45,10 +46,12 @@ export function createSyncStore(given: { common: unknown; qb: Connection }): Syn
   const insertBlocks = together((rows) => insert(given.qb, blocks, rows));
   const insertLogs = together((rows) => insert(given.qb, logs, rows));
   const insertTransactions = together((rows) => insert(given.qb, transactions, rows));
+  // ponder: makes a store for each transaction too, on its connection; the others are on a pool, or on PGlite.
+  const isOfTransaction = "processID" in (given.qb.$client ?? {});
   const ofPonder = moduleOfPonder(store, "sync-store/index.js").createSyncStore(given);
   return {
     ...ofPonder,
-    ...withOtherResults(expectOfPonder(results, ofPonder, "createSyncStore")),
+    ...withOtherResults(expectOfPonder(results, ofPonder, "createSyncStore"), { isOfTransaction }),
     insertBlocks: (of: { blocks: Row[]; chainId: number }) =>
       insertBlocks(of.blocks.map((block) => encodeBlock({ block, chainId: of.chainId }))),
     insertLogs: (of: { logs: Row[]; chainId: number }) =>
