@@ -30,10 +30,9 @@ configuration.
 record fetches what the archive lacks from the RPC URLs: logs of the contracts that any plugin reads, their blocks' headers, the
 senders of their transactions. It stops at the finalized block, or at --to, and resumes. --receipts records whole blocks, so that
 no log can be missing unseen; several times as large. export writes what the RPC cache of the configured database has, with the
-results of calls that rules asked for. extend is
-record for the chains that the archive has. fetch downloads an archive, and resumes. check recomputes all that an archive says of
-itself; with --rpc it also compares random ranges (100 unless --samples is given) with a node. It exits with code 1 if anything
-is wrong.`;
+results of calls that rules asked for. extend is record for the chains that the archive has. fetch downloads an archive, and
+resumes. check recomputes all that an archive says of itself; with --rpc it also compares random ranges (100 unless --samples is
+given) with a node. It exits with code 1 if anything is wrong.`;
 
 const commands = ["record", "export", "extend", "info", "fetch", "check"] as const;
 type Command = (typeof commands)[number];

@@ -82,14 +82,18 @@ export function archivedResults({
   chain,
   chainId,
   log,
+  retryMs = 60_000,
 }: {
   place: ArchivePlace;
   chain: string;
   chainId: number;
   log: Log;
+  retryMs?: number;
 }): OtherResults {
   let opened: Promise<Manifest["results"]> | undefined;
   let isReported = false;
+  // A host may respond again; a wrong file is not read for each result.
+  const later = (forget: () => unknown) => void setTimeout(forget, retryMs).unref();
   const read = (file: ResultsFile) => {
     const key = `${place} ${chainId} ${file.hash}`;
     const known = recent.get(key);
@@ -98,12 +102,21 @@ export function archivedResults({
       (bytes) => new Map(resultsIn(file, bytes).map(([key, , result]) => [key, result])),
     );
     recent.set(key, results);
+    results.catch(() => later(() => recent.delete(key)));
     return results;
+  };
+  const open = () => {
+    opened ??= readManifest(place, chainId).then((manifest) => manifest?.results);
+    opened.catch(() =>
+      later(() => {
+        opened = undefined;
+      }),
+    );
+    return opened;
   };
   return async (key, blockNumber) => {
     try {
-      opened ??= readManifest(place, chainId).then((manifest) => manifest?.results);
-      for (const file of (await opened) ?? []) {
+      for (const file of (await open()) ?? []) {
         if (blockNumber < file.from || blockNumber > file.to) continue;
         const found = (await read(file)).get(key);
         if (found !== undefined) return found;

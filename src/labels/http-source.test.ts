@@ -4,7 +4,8 @@ import type { Hex } from "viem";
 import { afterEach, describe, expect, test } from "vitest";
 import { labelhashOf } from "../ens/labels.ts";
 import type { Reply } from "./http-client.ts";
-import { askFacts, openHttpSource } from "./http-source.ts";
+import { askFacts } from "./http-replies.ts";
+import { openHttpSource } from "./http-source.ts";
 import { type LabelSource, LabelSourceError, labelCounters } from "./source.ts";
 
 const describedSet = { labelSetId: "subgraph", highestLabelSetVersion: 0 };

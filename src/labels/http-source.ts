@@ -1,134 +1,16 @@
 import { LRUCache } from "lru-cache";
 import pRetry from "p-retry";
 import type { Hex } from "viem";
-import { z } from "zod";
-import { labelhashOf } from "../ens/labels.ts";
-import { escapeControls, type Log, seeOperations } from "../log/json-log.ts";
+import { type Log, seeOperations } from "../log/json-log.ts";
 import { createHttpClient, type Reply } from "./http-client.ts";
+import { askFacts, LabelServiceOutage, labelOf, labelsOf } from "./http-replies.ts";
 import {
   counted,
   type LabelSource,
-  LabelSourceError,
-  type LabelSourceFacts,
   type LabelSourceOptions,
   labelCounters,
   withoutSecrets,
 } from "./source.ts";
-
-/** `GET /v1/heal/<labelhash>`, 200. */
-const healReply = z.object({ status: z.literal("success"), label: z.string() });
-
-/** The error body of every label endpoint. */
-const errorReply = z.object({ status: z.literal("error"), error: z.string(), errorCode: z.number() });
-
-const labelSet = z.object({
-  labelSetId: z.string(),
-  highestLabelSetVersion: z.number().int().nonnegative(),
-});
-
-/** `GET /v1/config`, 200; or the form of ENSRainbow 1.11 and newer, which has no count. */
-const configReply = z.union([
-  z.object({ version: z.string(), labelSet, recordsCount: z.number().int().nonnegative() }),
-  z
-    .object({ versionInfo: z.object({ ensRainbow: z.string() }), serverLabelSet: labelSet })
-    .transform(({ versionInfo, serverLabelSet }) => ({
-      version: versionInfo.ensRainbow,
-      labelSet: serverLabelSet,
-      recordsCount: undefined,
-    })),
-]);
-
-/** `GET /v1/labels/count`, 200. */
-const countReply = z.object({ status: z.literal("success"), count: z.number().int().nonnegative() });
-
-/** `GET /v1/version`, 200. */
-const versionReply = z.object({
-  status: z.literal("success"),
-  versionInfo: z.object({
-    version: z.string(),
-    dbSchemaVersion: z.number().int().positive(),
-    labelSet,
-  }),
-});
-
-/**
- * The label of a heal reply, or undefined for "unknown". Throws as `contentOf` does, and a `LabelServiceOutage` for a label of another
- * hash: neither it nor "unknown" may be stored.
- * @example labelOf({ status: 200, body: '{"status":"success","label":"eth"}' }, "0x4f5b…") // "eth"
- * @example labelOf({ status: 404, body: '{"status":"error","error":"Label not found","errorCode":404}' }, "0x4f5b…") // undefined
- */
-function labelOf(reply: Reply, labelhash: Hex): string | undefined {
-  const label = contentOf(reply, healReply)?.label;
-  if (label === undefined || labelhashOf(label) === labelhash) return label;
-  throw new LabelServiceOutage(`it returned a label of another hash for ${labelhash}`);
-}
-
-/**
- * Facts of a label service, requested with `ask(path, read)`. Services that no longer report their schema version
- * (`/v1/version` is 404) all have version 3.
- * @example await askFacts(ask) // { labelSetId: "subgraph", highestLabelSetVersion: 0, recordsCount: 133856894, version: "0.1.0", schemaVersion: 1 }
- */
-export async function askFacts(
-  ask: <T>(path: string, read: (reply: Reply) => T) => Promise<T>,
-): Promise<LabelSourceFacts> {
-  const ifThere = <T extends z.ZodTypeAny>(path: string, schema: T) =>
-    ask(path, (reply) => (reply.status === 404 ? undefined : required(reply, schema)));
-
-  const reported = await ifThere("/v1/version", versionReply);
-  const config = await ifThere("/v1/config", configReply);
-  const { version, labelSet } = reported?.versionInfo ?? config ?? {};
-  if (version === undefined || labelSet === undefined) {
-    throw new LabelSourceError("This is not a label service: it has neither /v1/version nor /v1/config.");
-  }
-  const recordsCount =
-    config?.recordsCount ?? (await ask("/v1/labels/count", (reply) => required(reply, countReply).count));
-  return { ...labelSet, recordsCount, version, schemaVersion: reported?.versionInfo.dbSchemaVersion ?? 3 };
-}
-
-function required<T extends z.ZodTypeAny>(reply: Reply, schema: T): z.infer<T> {
-  const content = contentOf(reply, schema);
-  if (content === undefined) throw new LabelServiceOutage(`it answered ${reply.status}`);
-  return content;
-}
-
-/**
- * The content of a reply; undefined for the service's own 404. Throws `LabelServiceOutage` when waiting may help, which
- * includes every reply that is not the label service's own: a proxy's 404 is never taken for "unknown". Throws
- * `LabelSourceError` when the request itself is refused.
- */
-function contentOf<T extends z.ZodTypeAny>({ status, body }: Reply, schema: T): z.infer<T> | undefined {
-  const json = parsed(body);
-  if (status === 200) {
-    const content = schema.safeParse(json);
-    if (content.success) return content.data;
-    throw new LabelServiceOutage("it answered 200 with a body that is not a label service's");
-  }
-  const error = errorReply.safeParse(json);
-  const reason = error.success ? `${status}: ${shownError(error.data.error)}` : `${status}`;
-  if (status === 404 && error.success && error.data.errorCode === 404) return undefined;
-  if (status >= 500 || [404, 408, 425, 429].includes(status)) {
-    throw new LabelServiceOutage(`it answered ${reason}`);
-  }
-  throw new LabelSourceError(`The label service refuses the request with status ${reason}.`);
-}
-
-/** A service's error text, fit for messages whatever it is. */
-function shownError(text: string): string {
-  return escapeControls(text.slice(0, 200));
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-}
-
-/** The label service cannot answer now, but may later. */
-class LabelServiceOutage extends Error {
-  override name = "LabelServiceOutage";
-}
 
 /** Times and sizes of the HTTP client. */
 export type HttpSourceLimits = {
@@ -221,9 +103,6 @@ export async function openHttpSource(
   };
 }
 
-/** `POST /v1/heal`, 200: a label or null for each labelhash, in their order. */
-const listReply = z.object({ status: z.literal("success"), labels: z.array(z.string().nullable()) });
-
 // Few enough for the longest list and the longest response that this project's service gives, whatever the labels.
 const mostTogether = 1_000;
 const unsupported = [400, 404, 405, 501];
@@ -237,12 +116,7 @@ function createTogether(post: (body: { labelhashes: readonly Hex[] }) => Promise
       const part = labelhashes.slice(from, from + mostTogether);
       const reply = await post({ labelhashes: part }).catch(() => undefined);
       if (reply !== undefined && unsupported.includes(reply.status)) isSupported = false;
-      const list = reply?.status === 200 ? listReply.safeParse(parsed(reply.body)).data?.labels : undefined;
-      if (list?.length !== part.length) continue;
-      for (const [place, labelhash] of part.entries()) {
-        const label = list[place] ?? undefined;
-        if (label === undefined || labelhashOf(label) === labelhash) labels.set(labelhash, label);
-      }
+      for (const [labelhash, label] of labelsOf(reply, part)) labels.set(labelhash, label);
     }
     return isSupported ? labels : "unsupported";
   };
