@@ -28,6 +28,7 @@ import { createDatabase } from "./database/client.ts";
 import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/indexes.ts";
 import { reachedFunction } from "./database/v2-domains.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
+import { returnIdleMemory } from "./idle-memory.ts";
 import { createNamesSource } from "./lookup/names-query.ts";
 import { createHeadHashes, placesOf } from "./lookup/places.ts";
 import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
@@ -48,6 +49,7 @@ const versions = readVersions();
 const ponder = ponderProcess(globalThis);
 const log = processLog();
 mapOwnStacksOnly();
+ponder.onStop(returnIdleMemory().stop);
 
 const sqlClient = sqlClientOf(db);
 const database = createDatabase(sqlClient, config.subgraphLimits);

@@ -1,0 +1,87 @@
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { afterEach, expect, test, vi } from "vitest";
+import { returnIdleMemory } from "./idle-memory.ts";
+
+const megabyte = 2 ** 20;
+
+/** A process of `rss` MB, of which a collection returns all above 400. */
+function machineOf({ rss, heapUsed, busy }: { rss: number; heapUsed: number; busy: number }) {
+  const state = { rss, heapUsed, busy, collections: 0 };
+  return {
+    state,
+    memory: () => ({ rss: state.rss * megabyte, heapUsed: state.heapUsed * megabyte, external: 0 }),
+    busyShare: () => state.busy,
+    collect() {
+      state.collections += 1;
+      state.rss = Math.min(state.rss, 400);
+    },
+  };
+}
+
+const minute = 60_000;
+
+function watched(given: { rss: number; heapUsed: number; busy: number }) {
+  vi.useFakeTimers();
+  const machine = machineOf(given);
+  const { stop } = returnIdleMemory(machine);
+  return { state: machine.state, stop };
+}
+
+afterEach(() => void vi.useRealTimers());
+
+test("returns memory once there is much of it and the process has little to do", () => {
+  const { state, stop } = watched({ rss: 900, heapUsed: 150, busy: 0.9 });
+  vi.advanceTimersByTime(minute);
+  expect(state.collections).toBe(0);
+  state.busy = 0.1;
+  vi.advanceTimersByTime(minute);
+  expect(state).toMatchObject({ collections: 1, rss: 400 });
+  state.rss = 900;
+  vi.advanceTimersByTime(2 * minute);
+  expect(state.collections, "at most once in five minutes").toBe(1);
+  vi.advanceTimersByTime(3 * minute);
+  expect(state).toMatchObject({ collections: 2, rss: 400 });
+  stop();
+  state.rss = 900;
+  vi.advanceTimersByTime(20 * minute);
+  expect(state.collections).toBe(2);
+});
+
+test("leaves memory alone that is not worth the pause", () => {
+  const { state } = watched({ rss: 590, heapUsed: 150, busy: 0.1 });
+  vi.advanceTimersByTime(minute);
+  expect(state.collections, "less than 200 MB").toBe(0);
+  Object.assign(state, { rss: 1_400, heapUsed: 800 });
+  vi.advanceTimersByTime(minute);
+  expect(state.collections, "less than half of what is in use").toBe(0);
+});
+
+test("does not try again what a collection could not return", () => {
+  const { state } = watched({ rss: 900, heapUsed: 10, busy: 0.1 });
+  vi.advanceTimersByTime(minute);
+  state.rss = 590;
+  vi.advanceTimersByTime(20 * minute);
+  expect(state.collections).toBe(1);
+});
+
+test("a heap that has shrunk is returned to the system", () => {
+  const module = fileURLToPath(new URL("idle-memory.ts", import.meta.url));
+  const script = `
+    import { setTimeout as pause } from "node:timers/promises";
+    const { thisProcess } = await import(${JSON.stringify(module)});
+    const megabytes = () => Math.round(process.memoryUsage().rss / 2 ** 20);
+    let kept = Array.from({ length: 6_000_000 }, (_, at) => ({ at }));
+    const most = megabytes();
+    kept = undefined;
+    globalThis.gc();
+    await pause(100);
+    const before = megabytes();
+    thisProcess().collect();
+    console.log(JSON.stringify({ most, before, after: megabytes() }));`;
+  const flags = ["--expose-gc", "--input-type=module", "--eval", script];
+  const { stdout, stderr } = spawnSync(process.execPath, flags, { encoding: "utf8" });
+  expect(stderr).toBe("");
+  const { most, after }: Record<string, number> = JSON.parse(stdout);
+  expect(after).toBeLessThan(Number(most) - 200);
+});
