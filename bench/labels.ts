@@ -18,7 +18,7 @@ import { openLabelFile } from "../src/labels/label-file.ts";
 import { generatedLabels, writeDump } from "./labels/data.ts";
 import { referenceCost } from "./labels/stand-in.ts";
 import { compareLabels, cpuSeconds, ingest, requests, runCommand, startServer } from "./labels/turns.ts";
-import { load } from "./load.ts";
+import { load } from "./load/load.ts";
 
 const { values } = parseArgs({
   options: {

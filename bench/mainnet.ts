@@ -13,14 +13,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import pg from "pg";
 import { freePort } from "../devnet/ports.ts";
 import { indexOnce, type LogEntry, realRoot } from "./backfill/indexing-process.ts";
 import { labelsFile } from "./backfill/labels-file.ts";
-import type { LoadResult } from "./load.ts";
-import type { LoadJob } from "./load-process.ts";
+import type { LoadResult } from "./load/load.ts";
+import type { LoadJob } from "./load/load-process.ts";
 import { type Filled, fillArchive, hotAccount, serveHead } from "./mainnet/archive.ts";
-import { startBenchPostgres } from "./postgres.ts";
+import { bytesOf, diskOf, startBenchPostgres } from "./postgres.ts";
 import { clientQueries, type KnownName } from "./subgraph/queries.ts";
 
 const { values: options } = parseArgs({
@@ -35,7 +34,7 @@ const secondsSince = (begun: number) => (performance.now() - begun) / 1_000;
 
 const folder = mkdtempSync(join(tmpdir(), "bench-mainnet-"));
 const postgres = await startBenchPostgres();
-const client = fork(fileURLToPath(new URL("load-process.ts", import.meta.url)), { execArgv: [] });
+const client = fork(fileURLToPath(new URL("load/load-process.ts", import.meta.url)), { execArgv: [] });
 try {
   const begun = performance.now();
   const filled = await fillArchive(join(folder, "archive"), Number(options.logs));
@@ -122,21 +121,15 @@ async function untilReady(port: number, node: { mine(): number }): Promise<void>
 }
 
 async function printDisk(logs: number): Promise<void> {
-  const database = new pg.Client({ connectionString: postgres.url });
-  await database.connect();
-  const sizes = `SELECT sum(pg_table_size(c.oid))::float8 AS tables, sum(pg_indexes_size(c.oid))::float8 AS indexes
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = $1`;
-  const names = await database.query(`SELECT count(*)::float8 AS names FROM ${schema}.domain`);
-  const count = Number(names.rows[0]?.names);
+  const { names } = await diskOf(postgres.url, schema);
   for (const name of [schema, "ponder_sync"]) {
-    const { rows } = await database.query(sizes, [name]);
-    const { tables, indexes } = rows[0];
+    const { relations } = await diskOf(postgres.url, name);
+    const bytes = bytesOf(relations);
     console.log(
-      `disk of ${name}: ${((tables + indexes) / 1e9).toFixed(2)} GB (indexes ${(indexes / 1e9).toFixed(2)}), ` +
-        `${whole((tables + indexes) / logs)} bytes a log, ${whole((tables + indexes) / count)} a name of ${whole(count)}`,
+      `disk of ${name}: ${(bytes / 1e9).toFixed(2)} GB (indexes ${(bytesOf(relations, true) / 1e9).toFixed(2)}), ` +
+        `${whole(bytes / logs)} bytes a log, ${whole(bytes / names)} a name of ${whole(names)}`,
     );
   }
-  await database.end();
 }
 
 async function measureQueries(port: number): Promise<void> {

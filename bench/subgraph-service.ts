@@ -19,8 +19,8 @@ import { labelsFile } from "./backfill/labels-file.ts";
 import { accountOf } from "./backfill/made-up.ts";
 import { collected, oneChainHistory } from "./backfill/one-chain-history.ts";
 import { serveHistory } from "./backfill/rpc.ts";
-import type { LoadResult } from "./load.ts";
-import type { LoadJob } from "./load-process.ts";
+import type { LoadResult } from "./load/load.ts";
+import type { LoadJob } from "./load/load-process.ts";
 import { startBenchPostgres } from "./postgres.ts";
 import { type ClientQuery, clientQueries } from "./subgraph/queries.ts";
 
@@ -30,7 +30,7 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds);
 const folder = mkdtempSync(join(tmpdir(), "bench-service-"));
 const postgres = await startBenchPostgres();
-const client = fork(fileURLToPath(new URL("load-process.ts", import.meta.url)));
+const client = fork(fileURLToPath(new URL("load/load-process.ts", import.meta.url)));
 
 /** Owns as many names as one page of a wallet shows. */
 const collectorId = 1_000_000;

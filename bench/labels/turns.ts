@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { labelhashOf } from "../../src/ens/labels.ts";
-import { load } from "../load.ts";
+import { load } from "../load/load.ts";
 import { generatedLabels } from "./data.ts";
 
 /** What a command of the label service cost. */

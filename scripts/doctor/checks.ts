@@ -68,10 +68,10 @@ export type Sample = {
   requestsPerSecond: number;
 };
 
-// Measured by bench/backfill.ts, see docs/performance.md: logs a second, and bytes of rows and indexes for each.
+// Measured by bench/mainnet.ts and bench/disk.ts, see docs/performance.md: logs a second with a cold cache, and bytes of rows and indexes for each.
 const measured = {
-  names: { logsPerSecond: 14_000, bytes: 610 },
-  all: { logsPerSecond: 5_000, bytes: 1_170 },
+  names: { logsPerSecond: 9_000, bytes: 1_280 },
+  all: { logsPerSecond: 5_000, bytes: 1_820 },
   cacheBytes: 770,
   // Ranges are read for contracts and for resolvers; some requests are sent twice, and contracts are read.
   further: 1.1,

@@ -1,0 +1,119 @@
+// What an index takes on disk: bytes a log and a name in Postgres with all indexes, by set of plugins, and the largest tables and
+// indexes.
+//
+//   node scripts/with-node.mjs bench/disk.ts [--logs 100000] [--relations 12] [--against CHECKOUT]
+//   node scripts/with-node.mjs bench/disk.ts --database postgres://... --schema names --logs 23456789     of an index that is there
+//
+// --against also indexes with another checkout of this project (with its packages installed), and prints the ratio. Needs a Postgres
+// server's programs, unless --database is given.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { freePort } from "../devnet/ports.ts";
+import { indexOnce, realRoot } from "./backfill/indexing-process.ts";
+import { labelsFile } from "./backfill/labels-file.ts";
+import { oneChainHistory } from "./backfill/one-chain-history.ts";
+import { serveHistory } from "./backfill/rpc.ts";
+import { bytesOf, diskOf, type Relation, startBenchPostgres } from "./postgres.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    logs: { type: "string", default: "100000" },
+    relations: { type: "string", default: "12" },
+    against: { type: "string" },
+    database: { type: "string" },
+    schema: { type: "string", default: "public" },
+  },
+});
+const whole = (value: number) => Math.round(value).toLocaleString("en-US");
+const cache = "ponder_sync";
+
+type Taken = { logs: number; names: number; relations: readonly Relation[] };
+
+function describe(name: string, { logs, names, relations }: Taken): string {
+  const [all, indexes] = [bytesOf(relations), bytesOf(relations, true)];
+  const ofName = names === 0 ? "" : `, ${whole(all / names)} a name of ${whole(names)}`;
+  return `${name}: ${whole(all / 1e6)} MB (indexes ${whole(indexes / 1e6)}), ${whole(all / logs)} bytes a log${ofName}`;
+}
+
+function describeLargest({ logs, relations }: Taken): string {
+  const largest = relations.slice(0, Number(options.relations));
+  return largest
+    .map(
+      ({ name, isIndex, bytes }) =>
+        `  ${whole(bytes / logs).padStart(6)} bytes a log  ${isIndex ? "index" : "table"} ${name}`,
+    )
+    .join("\n");
+}
+
+async function ofDatabase(url: string): Promise<void> {
+  const logs = Number(options.logs);
+  const { relations, names } = await diskOf(url, options.schema);
+  console.log(
+    `${describe(options.schema, { logs, names, relations })}\n${describeLargest({ logs, relations, names })}`,
+  );
+  const fetched = await diskOf(url, cache);
+  console.log(describe(cache, { logs, names, relations: fetched.relations }));
+}
+
+const sets: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "subgraph mode": { PLUGINS: "subgraph", SUBGRAPH_COMPAT: "true" },
+  "multichain mode": { PLUGINS: "subgraph" },
+  "four plugins": { PLUGINS: "subgraph,protocol-acceleration,registrars,tokenscope" },
+};
+
+async function untilIndexed(port: number): Promise<void> {
+  while (!(await fetch(`http://127.0.0.1:${port}/ready`)).ok)
+    await new Promise((done) => setTimeout(done, 200));
+}
+
+async function ofSets(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "bench-disk-"));
+  const postgres = await startBenchPostgres();
+  const { transactions, labels } = oneChainHistory(Number(options.logs));
+  const rpc = await serveHistory(transactions, 10_000_000);
+  const logs = transactions.reduce((sum, { logs: ofOne }) => sum + ofOne.length, 0);
+  const labelsUrl = labelsFile(folder, labels);
+  const index = async (name: string, appRoot: string, settings: Readonly<Record<string, string>>) => {
+    const port = await freePort();
+    await indexOnce({
+      name,
+      appRoot,
+      port,
+      environment: {
+        NAMESPACE: "holesky",
+        LABELS_URL: labelsUrl,
+        RPC_URL_17000: rpc.url,
+        START_BLOCK: String(rpc.firstBlock),
+        END_BLOCK: String(rpc.lastBlock),
+        DATABASE_URL: postgres.url,
+        ...settings,
+      },
+      whenComplete: () => untilIndexed(port),
+    });
+    return { logs, ...(await diskOf(postgres.url, name)) };
+  };
+  try {
+    for (const [name, settings] of Object.entries(sets)) {
+      const schema = `disk_${name.replace(" ", "_")}`;
+      const taken = await index(schema, realRoot, settings);
+      console.log(describe(name, taken));
+      if (options.against !== undefined) {
+        const other = await index(`${schema}_other`, resolve(options.against), settings);
+        const ratio = bytesOf(taken.relations) / bytesOf(other.relations);
+        console.log(`${describe("  the other checkout", other)}; ratio ${ratio.toFixed(3)}`);
+      }
+      console.log(describeLargest(taken));
+    }
+    const { relations } = await diskOf(postgres.url, cache);
+    console.log(describe(`${cache}, what was fetched for all of them`, { logs, names: 0, relations }));
+  } finally {
+    rpc.close();
+    await postgres.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+if (options.database === undefined) await ofSets();
+else await ofDatabase(options.database);
