@@ -6,7 +6,7 @@
 //   node scripts/with-node.mjs bench/backfill.ts --against CHECKOUT [--logs 500000] [--rounds 3]
 //   node scripts/with-node.mjs bench/backfill.ts --chains [--logs 300000] [--rounds 3] [--pglite]
 //
-//   node scripts/with-node.mjs bench/backfill.ts --archive [--pad 100] [--logs 200000] [--rounds 3] [--pglite]
+//   node scripts/with-node.mjs bench/backfill.ts --archive [--pad 100] [--line 100] [--logs 200000] [--rounds 3] [--pglite]
 //
 //   node scripts/with-node.mjs bench/backfill.ts --ensv2 added|logs [--logs 200000] [--rounds 3]
 //
@@ -17,7 +17,9 @@
 // installed); the last column is the mean ratio of the pairs: above 1, this one is faster.
 //
 // With --archive, an archive of the chain is recorded, then each round indexes with a cold cache, over RPC and through the archive. --pad adds
-// so many kilobytes of other transactions to each block, as mainnet's have.
+// so many kilobytes of other transactions to each block, as mainnet's have. --line puts the node and the archive's host 40 ms away, on a
+// line of so many megabits a second; of the node's JSON a quarter is counted, as gzip leaves it,
+// and requests start at the rate that URLs elsewhere get.
 //
 // With --chains, each plugin set gets its own database, so that its first run shows all of its requests; each count is
 // followed by the difference from the previous set. The run fails unless every log was indexed by every plugin that
@@ -41,6 +43,7 @@ const { values: options } = parseArgs({
     ensv2: { type: "string" },
     recordings: { type: "boolean", default: false },
     pad: { type: "string", default: "0" },
+    line: { type: "string", default: "0" },
     logs: { type: "string" },
     rounds: { type: "string", default: "3" },
     pglite: { type: "boolean", default: false },
@@ -61,7 +64,14 @@ const rounds = Number(options.rounds);
 try {
   if (options.archive) {
     const paddedBytes = Number(options.pad) * 1_000;
-    await measureArchive({ logs: Number(options.logs ?? 200_000), rounds, folder, databaseUrl, paddedBytes });
+    await measureArchive({
+      logs: Number(options.logs ?? 200_000),
+      rounds,
+      folder,
+      databaseUrl,
+      paddedBytes,
+      megabits: Number(options.line),
+    });
   } else if (options.ensv2) {
     const measure = options.ensv2 === "added" ? measureAddedCost : measureEnsv2Logs;
     await measure({ logs: Number(options.logs ?? 200_000), rounds, folder, databaseUrl });

@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { freePort } from "../../devnet/ports.ts";
 import { openNodes } from "../../src/archive/ask.ts";
@@ -8,7 +12,7 @@ import { createDatabases } from "./databases.ts";
 import { indexOnce, realRoot } from "./indexing-process.ts";
 import { labelsFile } from "./labels-file.ts";
 import { oneChainHistory } from "./one-chain-history.ts";
-import { type RpcServer, serveHistory } from "./rpc.ts";
+import { createLine, type Line, type RpcServer, serveHistory } from "./rpc.ts";
 
 const firstBlock = 10_000_000;
 
@@ -19,16 +23,23 @@ type ArchiveOptions = {
   databaseUrl: string | undefined;
   /** Bytes of transactions in each block that no log belongs to. */
   paddedBytes: number;
+  /** What the line to the node and to the archive's host carries; 0: both are on this machine. */
+  megabits: number;
 };
+
+// To a data centre of the same continent and back.
+const latencyMs = 40;
 
 /** Indexes one generated chain with a cold cache, over RPC and through an archive of it, and compares the two. */
 export async function measureArchive(options: ArchiveOptions): Promise<void> {
-  const { logs, rounds, folder, databaseUrl, paddedBytes } = options;
+  const { logs, rounds, folder, databaseUrl, paddedBytes, megabits } = options;
+  let line: Line | undefined;
   const { transactions, labels } = oneChainHistory(logs);
   const count = transactions.reduce((sum, transaction) => sum + transaction.logs.length, 0);
-  const rpc = await serveHistory(transactions, firstBlock, paddedBytes);
+  const rpc = await serveHistory(transactions, firstBlock, { paddedBytes, line: () => line });
   const databases = createDatabases(databaseUrl, folder);
   const archive = join(folder, "archive");
+  const host = await serveFolder(archive, () => line);
   const environment = {
     NAMESPACE: "holesky",
     PLUGINS: "subgraph",
@@ -40,6 +51,9 @@ export async function measureArchive(options: ArchiveOptions): Promise<void> {
   };
   try {
     await record(rpc, environment, archive);
+    if (megabits > 0) line = createLine({ megabits, latencyMs });
+    // The default for URLs that are not of this machine.
+    const asElsewhere = line ? { RPC_REQUESTS_PER_SECOND: "20" } : {};
     const ratios: number[] = [];
     for (let round = 0; round < rounds; round++) {
       const run = async (name: string, more: Record<string, string>) => {
@@ -48,7 +62,7 @@ export async function measureArchive(options: ArchiveOptions): Promise<void> {
           name,
           appRoot: realRoot,
           port: await freePort(),
-          environment: { ...environment, ...more, ...(await databases.create(name)) },
+          environment: { ...environment, ...asElsewhere, ...more, ...(await databases.create(name)) },
           whenComplete: () => undefined,
         });
         console.log(
@@ -58,15 +72,30 @@ export async function measureArchive(options: ArchiveOptions): Promise<void> {
         return seconds;
       };
       const overRpc = await run(`rpc_${round}`, {});
-      ratios.push(overRpc / (await run(`archive_${round}`, { ARCHIVE: archive })));
+      ratios.push(overRpc / (await run(`archive_${round}`, { ARCHIVE: line ? host.url : archive })));
     }
     console.log(
       `archive against RPC, each round: ${ratios.map((ratio) => ratio.toFixed(2)).join(", ")} times`,
     );
   } finally {
     rpc.close();
+    host.close();
     await databases.close();
   }
+}
+
+// The files of a folder over HTTP, as any static file host has them.
+async function serveFolder(folder: string, line: () => Line | undefined) {
+  const server = createServer(async (request, response) => {
+    const file = await readFile(join(folder, request.url ?? "")).catch(() => undefined);
+    await line()?.(file?.length ?? 0);
+    response.statusCode = file ? 200 : 404;
+    response.end(file);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${address.port}`, close: () => void server.close() };
 }
 
 async function record(rpc: RpcServer, environment: Record<string, string>, folder: string): Promise<void> {

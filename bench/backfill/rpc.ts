@@ -12,14 +12,28 @@ export type RpcServer = {
 
 const holesky = 17_000;
 
+/** Resolves when so many bytes have come over a line. */
+export type Line = (bytes: number) => Promise<void>;
+
+/** A line to a host elsewhere: what it carries in a second, for all responses together, and the time of each way there and back. */
+export function createLine({ megabits, latencyMs }: { megabits: number; latencyMs: number }): Line {
+  const bytesPerMs = (megabits * 1_000) / 8;
+  let freeAt = 0;
+  return async (bytes) => {
+    const now = performance.now();
+    freeAt = Math.max(now, freeAt) + bytes / bytesPerMs;
+    await new Promise((resolve) => setTimeout(resolve, freeAt + latencyMs - now));
+  };
+}
+
 /**
  * Serves a generated history over JSON-RPC, about 25 logs a block from `firstBlock` on, one block every 12 seconds, each with
- * `paddedBytes` of further transactions.
+ * `paddedBytes` of further transactions. `line`: over which line at that time; of JSON, gzip leaves a quarter.
  */
 export async function serveHistory(
   transactions: readonly Transaction[],
   firstBlock: number,
-  paddedBytes = 0,
+  { paddedBytes = 0, line }: { paddedBytes?: number; line?: () => Line | undefined } = {},
 ): Promise<RpcServer> {
   const chain = serveChain(transactions, {
     id: holesky,
@@ -28,7 +42,7 @@ export async function serveHistory(
     paddedBytes,
     timestampOf: (place) => 1_600_000_000 + place * 12,
   });
-  const { urlOf, close } = await serveChains([chain]);
+  const { urlOf, close } = await serveChains([chain], line);
   return {
     url: urlOf(chain),
     firstBlock,
@@ -39,16 +53,17 @@ export async function serveHistory(
 }
 
 /** Serves chains over JSON-RPC on one port of the loopback interface, each under its id as the path. */
-export async function serveChains(chains: readonly ServedChain[]) {
+export async function serveChains(chains: readonly ServedChain[], line?: () => Line | undefined) {
   const byPath = new Map(chains.map((chain) => [`/${chain.id}`, chain]));
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString());
+    const reply = replyOf(byPath.get(request.url ?? ""), method, params);
+    const body = JSON.stringify({ jsonrpc: "2.0", id, ...reply });
+    await line?.()?.(body.length / 4);
     response.setHeader("content-type", "application/json");
-    response.end(
-      JSON.stringify({ jsonrpc: "2.0", id, ...replyOf(byPath.get(request.url ?? ""), method, params) }),
-    );
+    response.end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
