@@ -3,6 +3,7 @@ import { toHex } from "viem";
 import { entriesForRate, type IndexedChain } from "../../src/config/chains.ts";
 import type { Config } from "../../src/config/environment.ts";
 import { contractSources, logFilters } from "../../src/config/sources.ts";
+import { namePlugins } from "../../src/deployments/deployments.ts";
 import { postRpc } from "../../src/ponder/rpc-request.ts";
 import { nameOfUrl, requireFreePort } from "../preflight.ts";
 import {
@@ -76,11 +77,12 @@ const measured = {
   // Ranges are read for contracts and for resolvers; some requests are sent twice, and contracts are read.
   further: 1.1,
 };
-const namesOnly = /^(subgraph|basenames|lineanames|threedns)$/;
 
 /** Requests, logs, hours and bytes of a first backfill, from samples of its chains and what was measured. */
 export function expectedOf(samples: readonly Sample[], plugins: readonly string[]) {
-  const { logsPerSecond, bytes } = plugins.every((id) => namesOnly.test(id)) ? measured.names : measured.all;
+  const { logsPerSecond, bytes } = plugins.every((id) => namePlugins.includes(id))
+    ? measured.names
+    : measured.all;
   const chains = samples.map(({ blocks, sampled, range, requestsPerSecond, ...found }) => {
     const scale = sampled === 0 ? 0 : blocks / sampled;
     const requests = measured.further * (found.blocksWithLogs * scale + (2 * blocks) / range);

@@ -204,38 +204,37 @@ function ofWrapper(
   const expiry = Number(renewed ?? 0) > Number(told) ? renewed : told;
   const [, , name] = (names as (string | null)[] | null) ?? [];
   const fuses = Number(signed) >>> 0;
-  return deployedContracts(config.datasources, ["nameWrapper"]).flatMap(
-    ({ chainId, address }, place): Question[] => {
-      // Names of other chains are not told apart where there are several wrappers.
-      if (
-        address === undefined ||
-        place > 0 ||
-        (config.plugins.includes("lineanames") && text(name).endsWith(".linea.eth"))
-      )
-        return [];
-      // NameWrapper: after the expiry no fuses, and no owner if the parent had given up control (65536).
-      const asOurs = (theirs: string, now: number) => {
-        if (Number(expiry) >= now) return theirs;
-        const [theirOwner, , theirExpiry] = theirs.split(", ");
-        return theirOwner === ((fuses & 65_536) === 0 ? owner : zero) && theirExpiry === text(expiry)
-          ? ours
-          : theirs;
-      };
-      const ours = `${text(owner)}, ${fuses}, ${text(expiry)}`;
-      return [
-        {
-          chainId,
-          to: address,
-          field: "getData",
-          args: [BigInt(text(id))],
-          row: `wrapped ${name ?? text(id)}`,
-          ours,
-          topics: [id as Hex],
-          asOurs,
-        },
-      ];
-    },
+  const [root, ...others] = deployedContracts(config.datasources, ["nameWrapper"]);
+  if (root?.address === undefined) return [];
+  // The rows of all wrappers are in one table: names that another one may hold are left out.
+  const mayBeElsewhere = others.some(
+    ({ group, datasourceId }) =>
+      "plugin" in group &&
+      config.plugins.some((plugin) => plugin === group.plugin) &&
+      text(name).endsWith(`.${managedNameOf(config.datasources, datasourceId).name}`),
   );
+  if (mayBeElsewhere) return [];
+  // NameWrapper: after the expiry no fuses, and no owner if the parent had given up control (65536).
+  const asOurs = (theirs: string, now: number) => {
+    if (Number(expiry) >= now) return theirs;
+    const [theirOwner, , theirExpiry] = theirs.split(", ");
+    return theirOwner === ((fuses & 65_536) === 0 ? owner : zero) && theirExpiry === text(expiry)
+      ? ours
+      : theirs;
+  };
+  const ours = `${text(owner)}, ${fuses}, ${text(expiry)}`;
+  return [
+    {
+      chainId: root.chainId,
+      to: root.address,
+      field: "getData",
+      args: [BigInt(text(id))],
+      row: `wrapped ${name ?? text(id)}`,
+      ours,
+      topics: [id as Hex],
+      asOurs,
+    },
+  ];
 }
 
 /** Public resolvers, which store what they answer, by chain and address; those that know the default address by `true`. */

@@ -6,3 +6,8 @@ import { threedns } from "./threedns.ts";
 
 /** Every deployment, the root chain's first. For one log, handlers run in this order. */
 export const deployments = [ens, basenames, lineanames, threedns, ensv2] as const;
+
+/** The plugins whose names are in the table of domains: those of the first generation. */
+export const namePlugins: readonly string[] = deployments
+  .map(({ plugin }) => plugin)
+  .filter((plugin) => plugin !== ensv2.plugin);

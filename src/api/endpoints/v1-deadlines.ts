@@ -31,7 +31,7 @@ import {
 } from "../lookup/lists.ts";
 import { noExpiry, opaque } from "../lookup/name-rows.ts";
 import { type Listed, readList } from "../lookup/names-query.ts";
-import { type Place, timesOf } from "../lookup/places.ts";
+import { namespacesText, type Place, timesOf } from "../lookup/places.ts";
 import { listRow } from "../lookup/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
 
@@ -71,7 +71,7 @@ const windows = (name: string) =>
 
 const query = closedQuery({
   namespace: textParameter("namespace", 60).meta({
-    description: "`ens`, `basenames`, `lineanames` or `threedns`",
+    description: namespacesText,
   }),
   expires_after: time("expires_after", "included"),
   expires_before: time("expires_before", "excluded"),

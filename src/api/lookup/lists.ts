@@ -1,4 +1,5 @@
 import { z } from "zod/v4";
+import { namePlugins } from "../../deployments/deployments.ts";
 import { planOnce } from "../database/client.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
@@ -16,7 +17,7 @@ import {
 } from "./contract.ts";
 import { type Binder, binder, countSql, type ListOptions, limitOf, listSql } from "./list-sql.ts";
 import { type Listed, type NamesSource, readCount, readList } from "./names-query.ts";
-import { timesOf } from "./places.ts";
+import { namespacesText, timesOf } from "./places.ts";
 import { type Row, rowSchema } from "./rows.ts";
 
 /** What the endpoints under `/v1` respond from. */
@@ -24,7 +25,7 @@ export type LookupContext = { lookup: NamesSource & { hashOf: HashOf; known: Kno
 
 /** The plugins of names, one of which each endpoint under `/v1` needs. */
 export const needsNames = {
-  plugins: [["subgraph", "basenames", "lineanames", "threedns"]],
+  plugins: [[...namePlugins]],
   index: "complete" as const,
 };
 
@@ -67,7 +68,7 @@ export const wordsParameter = <const T extends readonly [string, ...string[]]>(n
 /** The parameter that picks a namespace. */
 export const namespaceParameter = textParameter("namespace", 60)
   .optional()
-  .meta({ description: "`ens`, `basenames`, `lineanames` or `threedns`" });
+  .meta({ description: namespacesText });
 
 /** The places of a namespace; without one none. Refuses one that is not indexed. */
 export function placesIn({ places }: NamesSource, namespace: string | undefined) {

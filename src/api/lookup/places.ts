@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import type { Deployment, Namespace } from "../../deployments/deployment.ts";
-import { deployments } from "../../deployments/deployments.ts";
-import { rootDatasource } from "../../deployments/ens.ts";
+import { deployments, namePlugins } from "../../deployments/deployments.ts";
+import { ens, rootDatasource } from "../../deployments/ens.ts";
 import { deployedContracts, managedNameOf } from "../../deployments/namespaces.ts";
 import { type V2Contracts, v2ContractsOf } from "../resolution/v2-names.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
@@ -31,6 +31,13 @@ export type Place = {
   v2?: V2Contracts | undefined;
 };
 
+const namespaceOf = (plugin: string) => (plugin === ens.plugin ? "ens" : plugin);
+
+/** The words for where names live, for texts. */
+export const namespacesText: string = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(
+  namePlugins.map((plugin) => `\`${namespaceOf(plugin)}\``),
+);
+
 const gracePeriod = 90 * 86_400;
 
 const networks: Readonly<Record<number, string>> = {
@@ -47,7 +54,7 @@ const networks: Readonly<Record<number, string>> = {
 /** The places of the names that the plugins index; the root chain's is the first. */
 export function placesOf(namespace: Namespace, plugins: readonly string[]): Place[] {
   const found = deployments
-    .filter(({ plugin }) => plugins.includes(plugin) && plugin !== "ensv2")
+    .filter(({ plugin }) => plugins.includes(plugin) && namePlugins.includes(plugin))
     .flatMap((deployment: Deployment) =>
       deployment.datasources.flatMap((id) => {
         const source = namespace[id];
@@ -71,7 +78,7 @@ function placeOf({ namespace, plugins }: Indexed, deployment: Deployment, id: st
   const addressOf = (isMeant: (contract: (typeof contracts)[number]["contract"]) => boolean) =>
     lowerCase(contracts.find(({ contract }) => isMeant(contract))?.address);
   return {
-    namespace: isRoot ? "ens" : deployment.plugin,
+    namespace: namespaceOf(deployment.plugin),
     chainId,
     network: networks[chainId] ?? `chain-${chainId}`,
     suffix: isRoot || managed === undefined ? undefined : `.${managed.name}`,

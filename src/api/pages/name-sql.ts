@@ -1,7 +1,5 @@
 import { nodeOfName } from "../../ens/names.ts";
-
-/** The plugins whose names are in the table of domains. */
-const namePlugins = ["subgraph", "basenames", "lineanames", "threedns"];
+import { needsNames } from "../lookup/lists.ts";
 
 /** The most rows of a list. */
 export const most = 30;
@@ -80,6 +78,6 @@ const actionsSql = `SELECT a.node AS id, NULL AS name, a.timestamp::text AS sinc
 /** The names registered last, in both generations; without a plugin of names, the nodes of the last registrar actions. */
 export function newestSql(plugins: readonly string[]): string {
   const ofNames = plugins.includes("ensv2") ? ofBoth(registrationsSql) : registrationsSql;
-  const hasNames = plugins.some((plugin) => namePlugins.includes(plugin));
+  const hasNames = needsNames.plugins.every((some) => some.some((plugin) => plugins.includes(plugin)));
   return `SELECT coalesce(json_agg(n), '[]')::text FROM (${hasNames ? ofNames : actionsSql}) n`;
 }
