@@ -142,7 +142,7 @@ export async function dropIndex(run: Statement, schema: string, now: number): Pr
   try {
     await run("SET LOCAL lock_timeout = 5000");
     if (await hasTable(run, `${quoted(schema)}.${metaTable}`))
-      // An indexer that starts now waits for this, and then begins anew.
+      // An indexer that starts now waits for this, and then starts over.
       await run(`SELECT FROM ${quoted(schema)}.${metaTable} FOR UPDATE`);
     const index = (await listIndexes(run, now)).find((one) => one.schema === schema);
     if (index === undefined) throw new StableNameError(`Schema ${quoted(schema)} has no index.`);

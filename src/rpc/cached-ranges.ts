@@ -27,7 +27,7 @@ const tries = 3;
 
 /**
  * Compares random ranges of a chain's cached logs with the nodes: the logs of each range, of which two answers are compared,
- * and the receipts of one of its blocks. `progress` is told after each range.
+ * and the receipts of one of its blocks. `progress` is called after each range.
  */
 export async function checkCache(
   run: Statement,

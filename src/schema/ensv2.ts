@@ -290,7 +290,7 @@ export const v2RecordGeneration = onchainTable(
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.resolver, table.recordId] }) }),
 );
 
-/** Alias of a name and the names below it in a resolver keyed by nodes. An empty target is none. */
+/** Alias of a name and the names below it in a resolver keyed by nodes. An empty target removes it. */
 export const v2Alias = onchainTable(
   "v2_aliases",
   (t) => ({

@@ -151,7 +151,7 @@ function branchesOf(relation: Relation, { places, statement, holder, coinType, s
 function resolving({ places, statement, holder, coinType, sort }: Finding): Found {
   const order = sorts[sort];
   const [first = ""] = partsOfNames(places);
-  // An address that a resolver was told counts while it is the name's resolver.
+  // An address that a resolver stores counts while it is the name's resolver.
   const inForce = (address: string) =>
     secondGeneration(places) ? [`${resolverSql(places)} = ${address}`] : [];
   if (coinType === "60") {

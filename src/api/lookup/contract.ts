@@ -234,7 +234,7 @@ export function asOf({ snapshot }: CurrentStatus, hashOf: HashOf): z.output<type
   return { as_of: Object.fromEntries(entries) };
 }
 
-/** A name as it was given, and normalised: `fault` says why it is none. */
+/** A name as it was given, and normalised: `fault` says why it is invalid. */
 export type GivenName = { name: string; node: `0x${string}` } | { fault: string };
 
 /** Reads a name label by label: each is normalised (ENSIP-15), or `[labelhash]`, which names the node. */

@@ -181,7 +181,7 @@ export function openStatus(options: StatusOptions): StatusSource {
 
 type StatusOptions = {
   process: PonderProcess;
-  /** What other processes are told of the index. */
+  /** What other processes see of the index. */
   description: Description;
   database: RowReader;
   /** By Ponder's names of the chains. */

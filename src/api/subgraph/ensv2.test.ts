@@ -351,7 +351,7 @@ describe("at the last block", () => {
     expect(await ofName("wrapfrozen.eth")).toMatchObject({ version: "v2" });
   });
 
-  test("what the Graveyard took for ever is in force nowhere, and has no expiry", async () => {
+  test("what the Graveyard took permanently is in force nowhere, and has no expiry", async () => {
     expect(await ofName("lapsed.eth")).toMatchObject({
       version: null,
       effectiveOwner: null,

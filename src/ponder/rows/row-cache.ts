@@ -62,7 +62,7 @@ export function createRowCache(
   };
 }
 
-/** The rows of a table. Throws if it is none of the schema. */
+/** The rows of a table. Throws if the schema lacks it. */
 export function rowsOf({ tables }: RowCache, table: PgTable): KnownRows {
   const known = tables.get(table);
   if (known === undefined) throw new NonRetryableUserError("Rules can use the tables of the schema only.");
