@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import { exportCache } from "./cache-export.ts";
@@ -20,7 +21,7 @@ let database: PGlite;
 const folder = mkdtempSync(join(tmpdir(), "archive-"));
 
 beforeAll(async () => {
-  database = await PGlite.create();
+  database = await createEmbedded();
   const texts =
     "hash, parent_hash, logs_bloom, miner, nonce, mix_hash, state_root, receipts_root, transactions_root, sha3_uncles, extra_data";
   const numbers = "timestamp, gas_used, gas_limit, base_fee_per_gas, size, difficulty, total_difficulty";

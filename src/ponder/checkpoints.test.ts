@@ -1,5 +1,5 @@
-import { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { createDatabase } from "../api/database/client.ts";
 import {
   headSql,
@@ -41,7 +41,7 @@ test.each(["", "1".repeat(74), "1".repeat(76), `${"1".repeat(74)}x`])("refuses %
 });
 
 // The tables as Ponder 0.17.7 creates them (src/database/index.ts, src/sync-store/schema.ts).
-const client = new PGlite();
+const client = await createEmbedded();
 const database = createDatabase(client);
 const signal = () => AbortSignal.timeout(10_000);
 beforeEach(() =>

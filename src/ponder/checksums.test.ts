@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { installChecksums, type TableChecksum, updateChecksums } from "./checksums.ts";
 import type { Statement } from "./sql-client.ts";
 
 let client: PGlite;
 beforeAll(async () => {
-  client = await PGlite.create();
+  client = await createEmbedded();
 });
 afterAll(() => client?.close());
 const run: Statement = (text, values) => client.query(text, values);

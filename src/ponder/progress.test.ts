@@ -1,13 +1,13 @@
 import http, { type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Socket } from "node:net";
-import { PGlite } from "@electric-sql/pglite";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { createProgress } from "./progress.ts";
 import type { Pool, SqlClient } from "./sql-client.ts";
 
 const away = { message: "The database does not respond.", details: "Try again in some seconds." };
-const client = new PGlite();
+const client = await createEmbedded();
 // The tables as Ponder 0.17.7 creates them (src/database/index.ts), of which only these columns are read.
 beforeAll(() =>
   client.exec(`create table _ponder_meta (key text primary key, value jsonb not null);

@@ -1,8 +1,9 @@
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod/v4";
+import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { moduleOfPonder } from "./expected.ts";
 import { shapeOf } from "./rows/table-shape.ts";
 import { keyOfRequest, openSavedResults, type ResultStore, withOtherResults } from "./saved-results.ts";
@@ -21,7 +22,7 @@ const { createSyncStore } = moduleOfPonder(
 let database: PGlite;
 let store: ResultStore;
 beforeAll(async () => {
-  database = await PGlite.create();
+  database = await createEmbedded();
   const { schema, name, columns } = shapeOf(rpcRequestResults);
   const types = getTableConfig(rpcRequestResults).columns.map(
     (column, place) => `"${columns[place]?.name}" ${column.getSQLType()}`,

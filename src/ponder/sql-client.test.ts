@@ -1,12 +1,12 @@
-import { PGlite } from "@electric-sql/pglite";
 import { drizzle as drizzlePool } from "drizzle-orm/node-postgres";
 import { drizzle } from "drizzle-orm/pglite";
 import pg from "pg";
 import { expect, test } from "vitest";
+import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { isDatabaseAway, sqlClientOf } from "./sql-client.ts";
 
 test("finds the client behind drizzle's databases", async () => {
-  const embedded = new PGlite();
+  const embedded = await createEmbedded();
   expect(sqlClientOf(drizzle(embedded))).toBe(embedded);
   await embedded.close();
   const pool = new pg.Pool();

@@ -1,10 +1,10 @@
-import { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeEach, expect, test } from "vitest";
+import { createEmbedded } from "../../test/support/embedded/database.ts";
 import type { Statement } from "./sql-client.ts";
 import { dropIndex, switchName, takeOverWhenReady } from "./stable-name.ts";
 import { createWords, keepWord, listIndexes, stableNames } from "./stored-indexes.ts";
 
-const client = new PGlite();
+const client = await createEmbedded();
 const now = 1_700_000_000_000;
 // Several statements in one text are one transaction on a server.
 const run: Statement = async (text, values) => {

@@ -1,8 +1,9 @@
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod/v4";
+import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { moduleOfPonder } from "./expected.ts";
 import { shapeOf } from "./rows/table-shape.ts";
 import { arrayText, createSyncStore } from "./sync-store.ts";
@@ -24,7 +25,7 @@ const ofPonder = moduleOfPonder(
 let database: PGlite;
 let given: Given;
 beforeAll(async () => {
-  database = await PGlite.create();
+  database = await createEmbedded();
   await database.exec("CREATE SCHEMA ponder_sync");
   for (const table of [blocks, logs, transactions]) {
     const { schema, name, columns, key } = shapeOf(table);

@@ -1,11 +1,11 @@
 import { Socket } from "node:net";
-import { PGlite } from "@electric-sql/pglite";
 import { expect, test } from "vitest";
+import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import { defaultSubgraphLimits } from "../../config/limits.ts";
 import { createDatabase, type DatabaseLimits, planOnce, queueStatements } from "./client.ts";
 
 test("reads the tables of the index where a temporary table has the same name", async () => {
-  const client = new PGlite();
+  const client = await createEmbedded();
   await client.exec("CREATE TABLE domain (id text); INSERT INTO domain VALUES ('0x01')");
   await client.exec("CREATE TEMP TABLE domain (id text)");
   const database = createDatabase(client);

@@ -1,6 +1,6 @@
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { tableStatements } from "../../../test/support/create-tables.ts";
+import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import { tableIndexes } from "../../schema/indexes.ts";
 import {
   areIndexesBuilt,
@@ -26,8 +26,7 @@ describe("over an index", () => {
   let lines: string[];
   let failures: Error[];
   beforeEach(async () => {
-    client = new PGlite();
-    for (const text of tableStatements()) await client.exec(text);
+    client = await createEmbedded("tables");
     [statements, lines, failures] = [[], [], []];
   });
   afterEach(() => client.close());

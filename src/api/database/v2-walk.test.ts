@@ -1,7 +1,6 @@
-import { PGlite } from "@electric-sql/pglite";
 import { type Hex, keccak256, stringToHex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { tableStatements } from "../../../test/support/create-tables.ts";
+import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import { labelhashOf } from "../../ens/labels.ts";
 import { pathOf, readV2Names, type V2Contracts } from "../resolution/v2-names.ts";
 import { createDatabase } from "./client.ts";
@@ -32,9 +31,8 @@ const contracts: V2Contracts = {
   isInForce: true,
 };
 
-const client = new PGlite();
+const client = await createEmbedded("tables");
 beforeAll(async () => {
-  for (const text of tableStatements()) await client.exec(text);
   for (const [holder, label, subregistry] of [
     [root, "eth", eth],
     [eth, "alice", registry],

@@ -1,10 +1,10 @@
-import { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createDatabase } from "../database/client.ts";
 import { checksum } from "./checksum.ts";
 
-const client = new PGlite();
+const client = await createEmbedded();
 const database = createDatabase(client);
 const tables = { domain: { rows: 3, hash: "0123456789abcdef0123456789abcdef" } };
 const at = (status?: string) =>

@@ -1,11 +1,12 @@
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod/v4";
+import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import { field, readingOf } from "./values.ts";
 
 let client: PGlite;
 beforeAll(async () => {
-  client = await PGlite.create();
+  client = await createEmbedded();
 });
 afterAll(() => client.close());
 

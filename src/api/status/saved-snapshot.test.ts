@@ -1,12 +1,12 @@
-import { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeEach, expect, test } from "vitest";
+import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import type { WriteStatement } from "../../ponder/process.ts";
 import { createWords, keepWord } from "../../ponder/stored-indexes.ts";
 import { createDatabase } from "../database/client.ts";
 import { readSavedSnapshot } from "./saved-snapshot.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-const client = new PGlite();
+const client = await createEmbedded();
 const database = createDatabase(client);
 const read = () => readSavedSnapshot(database, AbortSignal.timeout(10_000));
 const write: WriteStatement = (text, values) => client.query(text, values);

@@ -1,6 +1,6 @@
-import { PGlite } from "@electric-sql/pglite";
 import { Registry } from "prom-client";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
 import { createDatabase } from "../database/client.ts";
 import type { Reading } from "./saved-snapshot.ts";
@@ -214,7 +214,7 @@ test("refreshes by itself until it is stopped", async () => {
   expect(reads).toBeLessThanOrEqual(atStop + 1);
 });
 
-const client = new PGlite();
+const client = await createEmbedded();
 const database = createDatabase(client);
 afterAll(() => client.close());
 

@@ -1,7 +1,7 @@
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 import { drizzle } from "drizzle-orm/pglite";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { tableStatements } from "../../../test/support/create-tables.ts";
+import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import {
   changeRowsAtRandom,
   createStore,
@@ -14,8 +14,7 @@ let database: TestDatabase;
 let asked: string[] = [];
 
 beforeAll(async () => {
-  embedded = await PGlite.create();
-  for (const statement of tableStatements()) await embedded.query(statement);
+  embedded = await createEmbedded("tables");
   const db = drizzle(embedded, { casing: "snake_case", logger: { logQuery: (text) => asked.push(text) } });
   database = {
     connect: () => ({

@@ -1,8 +1,9 @@
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 import { getTableColumns } from "drizzle-orm";
 import { createDatabase, type QueuedDatabase } from "../../../src/api/database/client.ts";
 import { keccak256 } from "../../../src/ens/keccak.ts";
-import { indexStatements, tableStatements, tables } from "../create-tables.ts";
+import { tables } from "../create-tables.ts";
+import { createEmbedded } from "../embedded/database.ts";
 import type { createRecordedIndex } from "./recorded-index.ts";
 
 type Store = Pick<ReturnType<typeof createRecordedIndex>, "store">["store"];
@@ -16,8 +17,7 @@ export async function createStoredIndex({ withEvents = false } = {}): Promise<{
   client: PGlite;
   store: (index: Pick<ReturnType<typeof createRecordedIndex>, "store">) => Promise<void>;
 }> {
-  const client = new PGlite();
-  for (const text of [...tableStatements(), ...indexStatements()]) await client.exec(text);
+  const client = await createEmbedded("indexes");
   const reader = preparing(client);
   const known = new Map<string, (string | null)[]>();
   let digests = new Map<unknown, string>();

@@ -1,10 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
+import { createEmbedded } from "../embedded/database.ts";
 
 /** An embedded database with the tables of Ponder 0.17's cache, in the columns that say which blocks they are of. */
 export async function openPonderCache(directory?: string): Promise<PGlite> {
-  const database = await PGlite.create(directory);
+  const database = await createEmbedded("nothing", directory);
   await resetPonderCache(database);
   return database;
 }

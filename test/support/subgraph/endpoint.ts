@@ -1,4 +1,4 @@
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 import { Hono } from "hono";
 import { createDatabase, type Database, queueStatements } from "../../../src/api/database/client.ts";
 import type { Parts } from "../../../src/api/rest/send.ts";
@@ -6,7 +6,7 @@ import { createSubgraph, type SubgraphOptions, subgraphRoutes } from "../../../s
 import type { Answer } from "../../../src/api/subgraph/run/execute.ts";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../../src/config/limits.ts";
 import type { SqlClient } from "../../../src/ponder/sql-client.ts";
-import { indexStatements, tableStatements } from "../create-tables.ts";
+import { createEmbedded } from "../embedded/database.ts";
 import { type Entity, type EntityDump, insertStatements } from "./entities.ts";
 
 /** The block that the stand-in chain's index has reached, and its hashes. */
@@ -45,22 +45,8 @@ export function checkpointOf(
   ].join("");
 }
 
-let files: Promise<Blob> | undefined;
-
-// The files of an in-memory Postgres with the schema's tables and indexes: made once for all test files of a worker.
-async function emptyTables(): Promise<Blob> {
-  const client = new PGlite();
-  for (const text of [...tableStatements(), ...indexStatements(), "CHECKPOINT"]) await client.exec(text);
-  const made = await client.dumpDataDir("none");
-  await client.close();
-  return made;
-}
-
 /** An in-memory Postgres with the schema's tables and indexes. */
-export async function createTables(): Promise<PGlite> {
-  files ??= emptyTables();
-  return PGlite.create({ loadDataDir: await files });
-}
+export const createTables = (): Promise<PGlite> => createEmbedded("indexes");
 
 /** An in-memory Postgres with the schema's tables and indexes, and a dump's rows. */
 export async function createLoadedDatabase(dump: EntityDump): Promise<PGlite> {

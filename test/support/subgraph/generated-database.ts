@@ -1,8 +1,8 @@
-import { PGlite } from "@electric-sql/pglite";
 import { inject } from "vitest";
 import { createDatabase, type QueuedDatabase } from "../../../src/api/database/client.ts";
 import type { SqlClient } from "../../../src/ponder/sql-client.ts";
 import { indexStatements, tableStatements } from "../create-tables.ts";
+import { createEmbedded } from "../embedded/database.ts";
 import { createEmptyDatabase, createPool } from "../postgres.ts";
 import { checkpointOf } from "./endpoint.ts";
 import { addressSql, generateStatements, generateV2Statements, nodeSql } from "./generate.ts";
@@ -33,7 +33,7 @@ async function open(): Promise<{
 }> {
   const server = inject("postgresUrl");
   if (!server) {
-    const client = new PGlite();
+    const client = await createEmbedded();
     const run: Run = (text, values) => client.query(text, values);
     return { run, client, database: createDatabase(client), isServer: false, close: () => client.close() };
   }

@@ -1,9 +1,9 @@
-import { PGlite } from "@electric-sql/pglite";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
+import { createEmbedded } from "../../../../test/support/embedded/database.ts";
 import { arrayLiteral, createStatement } from "./statement.ts";
 
-const client = new PGlite();
+const client = await createEmbedded();
 afterAll(() => client.close());
 
 test("binds a value once, whatever types it is used as", () => {
