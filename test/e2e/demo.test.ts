@@ -20,6 +20,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 let temporary: string;
 let ports: { PORT: string; LABELS_PORT: string };
 let demo: ServiceProcess;
+let answers: Map<string, unknown>;
 
 function startDemo(environment: Record<string, string> = {}, options: string[] = []) {
   return startServiceProcess({
@@ -56,6 +57,7 @@ beforeAll(async () => {
   ports = { PORT: String(await freePort()), LABELS_PORT: String(await freePort()) };
   demo = startDemo();
   await untilUp(demo);
+  answers = await answersOf(demo);
 }, 200_000);
 afterAll(async () => {
   await demo?.stop();
@@ -113,11 +115,6 @@ function expectNewest(answer: unknown, names: RegExp) {
 
 describe("each command on the screen shows what is said", () => {
   const account = "0xe74cef90b6cf1a77fefad731713e6f53e575c183";
-  let answers: Map<string, unknown>;
-  beforeAll(async () => {
-    answers = await answersOf(demo);
-  });
-
   test("all of them are tested", () => {
     expect(answers.size).toBe(26);
     expectCommon(answers, Object.values(chainIds));
@@ -237,11 +234,6 @@ describe("lookup", () => {
     { name: "demo.linea.eth", namespace: "lineanames", owner: account },
   ];
   const all = [...owned, { name: `${account.slice(2)}.addr.reverse`, namespace: "ens", owner: account }];
-  let answers: Map<string, unknown>;
-  beforeAll(async () => {
-    answers = await answersOf(demo);
-  });
-
   test("of a name and an address, of names by role and by their beginning", () => {
     expect(answers.get("Who a name and an address are, of up to 1,000 in one request:")).toMatchObject({
       data: [
