@@ -133,7 +133,8 @@ describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", (
     );
   }
 
-  async function differences(block: number): Promise<string[]> {
+  /** All differences; of a branch that is known to differ, those of the first kind that there is. */
+  async function differences(block: number, isOther = false): Promise<string[]> {
     const snapshot = truth.find((one) => one.block === block);
     if (snapshot === undefined) throw new Error(`Nobody asked the contracts at block ${block}.`);
     const stored = { database: createDatabase(pool as unknown as SqlClient) };
@@ -141,8 +142,10 @@ describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", (
     for (const table of [v2Entry, v2Role]) tables.set(table, await rowsOf(table));
     const store = { rows: (table: Table) => tables.get(table) ?? [] };
     indexer.expectRunning();
+    const ofEntries = entryDifferences({ store }, snapshot);
+    if (isOther && ofEntries.length > 0) return ofEntries;
     return [
-      ...entryDifferences({ store }, snapshot),
+      ...ofEntries,
       ...(await nameDifferences({ config }, stored, snapshot)),
       ...(await authorityDifferences({ config }, stored, snapshot)),
       ...(await answerDifferences({ config }, stored, snapshot)).differences,
@@ -187,7 +190,7 @@ describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", (
     expect(await differences(block)).toEqual([]);
     const fork = await branchOff(depth);
     await waitForHead();
-    expect(await differences(block)).not.toEqual([]);
+    expect(await differences(block, true)).not.toEqual([]);
     follow(fork, block);
     await waitForHead();
     expect(await differences(block)).toEqual([]);
