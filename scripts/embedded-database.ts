@@ -40,14 +40,25 @@ let opened: Published | undefined;
 export function PGlite(options: ConstructorParameters<typeof Published>[0]): Published {
   if (opened !== undefined) return opened;
   const database = new Published(options);
+  const close = database.close.bind(database);
+  let isChecked = false;
+  opened = Object.assign(withFewerMessages(database), {
+    close: async () => {
+      if (isChecked) await close();
+      isChecked = true;
+    },
+  });
+  return opened;
+}
+
+/** The same database, which from here on exchanges fewer messages for each statement. */
+export function withFewerMessages(database: Published): Published {
   const published = {
     query: database.query.bind(database),
     transaction: database.transaction.bind(database),
-    close: database.close.bind(database),
   };
   const session: Session = { database, seen: new Map() };
-  let isChecked = false;
-  opened = Object.assign(database, {
+  return Object.assign(database, {
     query: async <Row>(text: string, values: unknown[] = [], options?: QueryOptions) => {
       // What comes with a file, as Ponder's COPY does.
       if (options?.blob !== undefined) return published.query<Row>(text, values, options);
@@ -56,12 +67,7 @@ export function PGlite(options: ConstructorParameters<typeof Published>[0]): Pub
     },
     transaction: <T>(work: (transaction: Transaction) => Promise<T>) =>
       published.transaction((transaction) => work(faster(session, transaction))),
-    close: async () => {
-      if (isChecked) await published.close();
-      isChecked = true;
-    },
   });
-  return opened;
 }
 
 function faster(session: Session, transaction: Transaction): Transaction {

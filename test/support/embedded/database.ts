@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
+import { withFewerMessages } from "../../../scripts/embedded-database.ts";
 import { indexStatements, tableStatements } from "../create-tables.ts";
 
 /** What a database begins with: nothing, the schema's tables, or these and their indexes. */
@@ -10,15 +11,15 @@ const made = new Map<Contents, Promise<Blob>>();
 
 /**
  * An embedded Postgres, in memory unless `directory` is given: what is there, else a copy of one that is made once for all test
- * files of a worker. Copying takes half the time that creating takes.
+ * files of a worker. Copying takes half the time that creating takes. Statements run as in the service.
  */
 export async function createEmbedded(contents: Contents = "nothing", directory?: string): Promise<PGlite> {
   if (directory !== undefined && existsSync(join(directory, "PG_VERSION")))
-    return PGlite.create(directory);
+    return withFewerMessages(await PGlite.create(directory));
   const files = made.get(contents) ?? filesOf(contents);
   made.set(contents, files);
   const place = directory === undefined ? {} : { dataDir: directory };
-  return PGlite.create({ ...place, loadDataDir: await files });
+  return withFewerMessages(await PGlite.create({ ...place, loadDataDir: await files }));
 }
 
 async function filesOf(contents: Contents): Promise<Blob> {
