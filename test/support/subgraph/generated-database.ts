@@ -12,14 +12,14 @@ type Run = (text: string, values?: unknown[]) => Promise<{ rows: Record<string, 
 /** A database of generated names: on a real Postgres where one is installed, else in memory. */
 export async function createGeneratedDatabase(names: number) {
   const opened = await open();
-  const { run } = opened;
+  const { run, analyze } = opened;
   const filled = [...generateStatements(names), ...generateV2Statements(names)];
   for (const text of [...tableStatements(), ...filled, ...indexStatements()]) await run(text);
   await run(
     "INSERT INTO _ponder_checkpoint (chain_name, chain_id, latest_checkpoint) VALUES ('main', 1, $1)",
     [checkpointOf({ number: 9_000_000 + names, timestamp: 1_760_000_000 })],
   );
-  await run("ANALYZE");
+  await analyze();
   const { rows } = await run(`SELECT ${addressSql("0")} AS address, ${nodeSql(100)} AS node`);
   return { ...opened, address: String(rows[0]?.["address"]), node: String(rows[0]?.["node"]) };
 }
@@ -29,13 +29,16 @@ async function open(): Promise<{
   client: SqlClient;
   database: QueuedDatabase;
   isServer: boolean;
+  analyze: () => Promise<unknown>;
   close: () => Promise<void>;
 }> {
   const server = inject("postgresUrl");
   if (!server) {
     const client = await createEmbedded();
     const run: Run = (text, values) => client.query(text, values);
-    return { run, client, database: createDatabase(client), isServer: false, close: () => client.close() };
+    const analyze = () => run("ANALYZE");
+    const close = () => client.close();
+    return { run, client, database: createDatabase(client), isServer: false, analyze, close };
   }
   const { url, drop } = await createEmptyDatabase(server);
   // As Ponder's pool for reading.
@@ -47,6 +50,11 @@ async function open(): Promise<{
     client,
     database: createDatabase(client),
     isServer: true,
+    // The server may be at it already, which holds it up for longer than these connections wait for a lock.
+    async analyze() {
+      const patient = createPool(url, 1);
+      await patient.query("ANALYZE").finally(() => patient.end());
+    },
     async close() {
       await pool.end();
       await drop();
