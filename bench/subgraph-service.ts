@@ -83,7 +83,7 @@ async function measure(port: number): Promise<void> {
   console.log(
     `empty route of the framework: ${whole(empty.perSecond)} requests/s, p50 ${empty.p50.toFixed(1)} ms`,
   );
-  console.log(`${"".padEnd(20)} ${"bytes".padStart(8)}   one query (of ENSNode)            many`);
+  console.log(`${"".padEnd(20)} ${"bytes".padStart(8)}   ${"many".padEnd(31)} one query (of ENSNode)`);
   for (const query of queries) await measureQuery(port, query);
 }
 
@@ -101,7 +101,7 @@ async function measureQuery(port: number, { name, peer, query, variables }: Clie
   const many = requests.length > 1 ? await run({ port, requests }) : undefined;
   const ratio = (same.perSecond / peer).toFixed(1);
   console.log(
-    `${name.padEnd(20)} ${String(text.length).padStart(8)}   ${shown(same)} ${`${ratio}x of ${peer}`.padEnd(14)} ${many ? shown(many) : ""}`,
+    `${name.padEnd(20)} ${String(text.length).padStart(8)}   ${(many ? shown(many) : "").padEnd(31)} ${shown(same)} ${ratio}x of ${peer}`,
   );
 }
 
