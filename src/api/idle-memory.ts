@@ -15,25 +15,28 @@ type Machine = {
 const megabyte = 2 ** 20;
 // What a process needs beside its heap: the program itself, its code, and threads.
 const besideHeap = 250 * megabyte;
-const leastToReturn = 200 * megabyte;
-const quietShare = 0.5;
-const everyMs = 15_000;
+const leastToReturn = 150 * megabyte;
+const quietShare = 0.2;
+const everyMs = 10_000;
+// One quiet look may be a gap between two bursts, in which the next request would wait for the collection.
+const quietLooks = 3;
 const restMs = 5 * 60_000;
 
 /**
- * Returns memory that the heap does not use to the system: at least 200 MB and half of what is in use, at most once in five minutes,
- * after 15 seconds in which the process was busy for less than half of the time. Needs Node's `--expose-gc`; without it nothing is
+ * Returns memory that the heap does not use to the system: at least 150 MB and half of what is in use, at most once in five minutes,
+ * after half a minute in which the process was busy for less than a fifth of the time. Needs Node's `--expose-gc`; without it nothing is
  * returned. Ends with `stop`.
  */
 export function returnIdleMemory(machine: Machine | undefined = thisProcess()): { stop(): void } {
   if (machine === undefined) return { stop: () => undefined };
   let kept = besideHeap;
   let rest = 0;
+  let quiet = 0;
   const timer = setInterval(() => {
     rest -= everyMs;
-    const isQuiet = machine.busyShare() < quietShare;
+    quiet = machine.busyShare() < quietShare ? quiet + 1 : 0;
     const { idle, used } = measured(machine);
-    if (!isQuiet || idle - kept < Math.max(leastToReturn, used / 2) || rest > 0) return;
+    if (quiet < quietLooks || rest > 0 || idle - kept < Math.max(leastToReturn, used / 2)) return;
     machine.collect();
     kept = Math.max(besideHeap, measured(machine).idle);
     rest = restMs;
