@@ -6,11 +6,11 @@ import { returnIdleMemory } from "./idle-memory.ts";
 const megabyte = 2 ** 20;
 
 /** A process of `rss` MB, of which a collection returns all above 400. */
-function machineOf({ rss, heapUsed, busy }: { rss: number; heapUsed: number; busy: number }) {
-  const state = { rss, heapUsed, busy, collections: 0 };
+function machineOf({ rss, heapTotal, busy }: { rss: number; heapTotal: number; busy: number }) {
+  const state = { rss, heapTotal, busy, collections: 0 };
   return {
     state,
-    memory: () => ({ rss: state.rss * megabyte, heapUsed: state.heapUsed * megabyte, external: 0 }),
+    memory: () => ({ rss: state.rss * megabyte, heapTotal: state.heapTotal * megabyte, external: 0 }),
     busyShare: () => state.busy,
     collect() {
       state.collections += 1;
@@ -21,7 +21,7 @@ function machineOf({ rss, heapUsed, busy }: { rss: number; heapUsed: number; bus
 
 const minute = 60_000;
 
-function watched(given: { rss: number; heapUsed: number; busy: number }) {
+function watched(given: { rss: number; heapTotal: number; busy: number }) {
   vi.useFakeTimers();
   const machine = machineOf(given);
   const { stop } = returnIdleMemory(machine);
@@ -31,7 +31,7 @@ function watched(given: { rss: number; heapUsed: number; busy: number }) {
 afterEach(() => void vi.useRealTimers());
 
 test("returns memory once there is much of it and the process has little to do", () => {
-  const { state, stop } = watched({ rss: 900, heapUsed: 150, busy: 0.9 });
+  const { state, stop } = watched({ rss: 900, heapTotal: 150, busy: 0.9 });
   vi.advanceTimersByTime(minute);
   expect(state.collections).toBe(0);
   state.busy = 0.1;
@@ -49,18 +49,18 @@ test("returns memory once there is much of it and the process has little to do",
 });
 
 test("leaves memory alone that is not worth the pause", () => {
-  const { state } = watched({ rss: 540, heapUsed: 150, busy: 0.1 });
+  const { state } = watched({ rss: 520, heapTotal: 150, busy: 0.1 });
   vi.advanceTimersByTime(minute);
-  expect(state.collections, "less than 150 MB").toBe(0);
-  Object.assign(state, { rss: 1_400, heapUsed: 800 });
+  expect(state.collections, "less than 200 MB").toBe(0);
+  Object.assign(state, { rss: 1_350, heapTotal: 800 });
   vi.advanceTimersByTime(minute);
-  expect(state.collections, "less than half of what is in use").toBe(0);
+  expect(state.collections, "less than half of the heap").toBe(0);
 });
 
 test("does not try again what a collection could not return", () => {
-  const { state } = watched({ rss: 900, heapUsed: 10, busy: 0.1 });
+  const { state } = watched({ rss: 900, heapTotal: 10, busy: 0.1 });
   vi.advanceTimersByTime(minute);
-  state.rss = 540;
+  state.rss = 580;
   vi.advanceTimersByTime(20 * minute);
   expect(state.collections).toBe(1);
 });

@@ -6,7 +6,7 @@ import { performance } from "node:perf_hooks";
 
 /** What the rule sees and does; the defaults are those of the process. */
 type Machine = {
-  memory(): { rss: number; heapUsed: number; external: number };
+  memory(): { rss: number; heapTotal: number; external: number };
   /** The share of the time since its last call in which the event loop was busy. */
   busyShare(): number;
   collect(): void;
@@ -14,39 +14,40 @@ type Machine = {
 
 const megabyte = 2 ** 20;
 // What a process needs beside its heap: the program itself, its code, and threads.
-const besideHeap = 250 * megabyte;
-const leastToReturn = 150 * megabyte;
-const quietShare = 0.2;
+const besideHeap = 180 * megabyte;
+const leastToReturn = 200 * megabyte;
+const quietShare = 0.5;
 const everyMs = 10_000;
-// One quiet look may be a gap between two bursts, in which the next request would wait for the collection.
-const quietLooks = 3;
+// Under load the heap takes and leaves pages all the time: what it left must stay unused for so many looks.
+const looks = 3;
 const restMs = 5 * 60_000;
 
 /**
- * Returns memory that the heap does not use to the system: at least 150 MB and half of what is in use, at most once in five minutes,
- * after half a minute in which the process was busy for less than a fifth of the time. Needs Node's `--expose-gc`; without it nothing is
- * returned. Ends with `stop`.
+ * Returns memory that the heap has left to the system: at least 200 MB and half of the heap, at most once in five minutes, after half a
+ * minute in which it stayed unused and the process was busy for less than half of the time. Needs Node's `--expose-gc`; without it
+ * nothing is returned. Ends with `stop`.
  */
 export function returnIdleMemory(machine: Machine | undefined = thisProcess()): { stop(): void } {
   if (machine === undefined) return { stop: () => undefined };
   let kept = besideHeap;
   let rest = 0;
-  let quiet = 0;
+  let seen = 0;
   const timer = setInterval(() => {
     rest -= everyMs;
-    quiet = machine.busyShare() < quietShare ? quiet + 1 : 0;
-    const { idle, used } = measured(machine);
-    if (quiet < quietLooks || rest > 0 || idle - kept < Math.max(leastToReturn, used / 2)) return;
+    const { left, heap } = measured(machine);
+    const isWorthIt = left - kept >= Math.max(leastToReturn, heap / 2);
+    seen = machine.busyShare() < quietShare && isWorthIt ? seen + 1 : 0;
+    if (seen < looks || rest > 0) return;
     machine.collect();
-    kept = Math.max(besideHeap, measured(machine).idle);
+    kept = Math.max(besideHeap, measured(machine).left);
     rest = restMs;
   }, everyMs).unref();
   return { stop: () => clearInterval(timer) };
 }
 
-function measured(machine: Machine): { idle: number; used: number } {
-  const { rss, heapUsed, external } = machine.memory();
-  return { idle: rss - heapUsed - external, used: heapUsed };
+function measured(machine: Machine): { left: number; heap: number } {
+  const { rss, heapTotal, external } = machine.memory();
+  return { left: rss - heapTotal - external, heap: heapTotal };
 }
 
 export function thisProcess(): Machine | undefined {
