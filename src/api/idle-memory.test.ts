@@ -49,9 +49,9 @@ test("returns memory once there is much of it and the process has little to do",
 });
 
 test("leaves memory alone that is not worth the pause", () => {
-  const { state } = watched({ rss: 520, heapTotal: 150, busy: 0.1 });
+  const { state } = watched({ rss: 470, heapTotal: 150, busy: 0.1 });
   vi.advanceTimersByTime(minute);
-  expect(state.collections, "less than 200 MB").toBe(0);
+  expect(state.collections, "less than 150 MB").toBe(0);
   Object.assign(state, { rss: 1_350, heapTotal: 800 });
   vi.advanceTimersByTime(minute);
   expect(state.collections, "less than half of the heap").toBe(0);
@@ -60,7 +60,7 @@ test("leaves memory alone that is not worth the pause", () => {
 test("does not try again what a collection could not return", () => {
   const { state } = watched({ rss: 900, heapTotal: 10, busy: 0.1 });
   vi.advanceTimersByTime(minute);
-  state.rss = 580;
+  state.rss = 530;
   vi.advanceTimersByTime(20 * minute);
   expect(state.collections).toBe(1);
 });

@@ -15,16 +15,16 @@ type Machine = {
 const megabyte = 2 ** 20;
 // What a process needs beside its heap: the program itself, its code, and threads.
 const besideHeap = 180 * megabyte;
-const leastToReturn = 200 * megabyte;
-const quietShare = 0.5;
+const leastToReturn = 150 * megabyte;
+const quietShare = 0.35;
 const everyMs = 10_000;
 // Under load the heap takes and leaves pages all the time: what it left must stay unused for so many looks.
 const looks = 3;
 const restMs = 5 * 60_000;
 
 /**
- * Returns memory that the heap has left to the system: at least 200 MB and half of the heap, at most once in five minutes, after half a
- * minute in which it stayed unused and the process was busy for less than half of the time. Needs Node's `--expose-gc`; without it
+ * Returns memory that the heap has left to the system: at least 150 MB and half of the heap, at most once in five minutes, after half a
+ * minute in which it stayed unused and the process was busy for about a third of the time or less. Needs Node's `--expose-gc`; without it
  * nothing is returned. Ends with `stop`.
  */
 export function returnIdleMemory(machine: Machine | undefined = thisProcess()): { stop(): void } {
