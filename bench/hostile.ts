@@ -78,7 +78,12 @@ if (chosen?.join() !== "ingest") {
       ? "processors are shared as containers share them"
       : "processors are shared by session",
   );
-  process.once("SIGINT", () => void world.close().finally(() => process.exit(130)));
+  let isStopping = false;
+  // The signal may come twice: from the terminal, and from scripts/with-node.mjs.
+  process.on("SIGINT", () => {
+    if (!isStopping) void world.close().finally(() => process.exit(130));
+    isStopping = true;
+  });
   try {
     const table = attacks.filter(({ name }) => isChosen(name));
     if (values.fuzz !== undefined) note(await fuzzServices(world, { requests: Number(values.fuzz), seed }));

@@ -2,6 +2,8 @@
 // watch first, then "read" for the observations since the last time.
 import { type Seen, type Watched, watch } from "./watch.ts";
 
+process.on("disconnect", () => process.exit());
+
 let watches = new Map<string, ReturnType<typeof watch>>();
 
 process.on("message", (message: readonly Watched[] | "read") => {
