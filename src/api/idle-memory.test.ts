@@ -72,16 +72,16 @@ test("a heap that has shrunk is returned to the system", () => {
     const { thisProcess } = await import(${JSON.stringify(module)});
     const megabytes = () => Math.round(process.memoryUsage().rss / 2 ** 20);
     let kept = Array.from({ length: 6_000_000 }, (_, at) => ({ at }));
-    const most = megabytes();
     kept = undefined;
     globalThis.gc();
     await pause(100);
     const before = megabytes();
     thisProcess().collect();
-    console.log(JSON.stringify({ most, before, after: megabytes() }));`;
+    console.log(JSON.stringify({ before, after: megabytes() }));`;
   const flags = ["--expose-gc", "--input-type=module", "--eval", script];
   const { stdout, stderr } = spawnSync(process.execPath, flags, { encoding: "utf8" });
   expect(stderr).toBe("");
-  const { most, after }: Record<string, number> = JSON.parse(stdout);
-  expect(after).toBeLessThan(Number(most) - 200);
+  const { before, after }: Record<string, number> = JSON.parse(stdout);
+  // An ordinary collection came before it.
+  expect(after).toBeLessThan(Number(before) - 150);
 });

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 
-// V8 keeps the pages of a heap that has shrunk for the next time it grows, without end: 300 MB after an attack, 500 MB after a backfill.
+// V8 keeps the pages of a heap that has shrunk for the next time it grows, without end: 300 MB after an attack.
 // Only a collection that is asked to save memory returns them to the system. It stops the process for 1.5 ms per MB of heap in use, so
 // it waits until there is much to return and little to do.
 
