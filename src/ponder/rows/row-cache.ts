@@ -25,6 +25,9 @@ export type KnownRows = {
   /** Whether a rule has ever asked for a row. */
   isRead: boolean;
   loading: Map<string, Promise<void>>;
+  /** How many keys were looked for in the database that it does not have, now and when its rows were last counted. */
+  absent: number;
+  countedAt: number;
   written: { rows: number; characters: number };
   /** Uses since the last flush. */
   uses: Record<keyof typeof noUses, number>;
@@ -121,6 +124,7 @@ async function read(connection: Connection, known: KnownRows, wanted: [string, R
   const { rows, shape } = known;
   const keys = wanted.map(([, key]) => key);
   const found = await loadRows(connection, shape, keys);
+  known.absent += wanted.length - found.length;
   for (const [key] of wanted) rows.set(key, null);
   for (const row of found) rows.set(shape.keyOf(row), row);
 }
@@ -192,6 +196,8 @@ function unknownRows(shape: TableShape, isEmpty: boolean): KnownRows {
     keys: undefined,
     isRead: false,
     loading: new Map(),
+    absent: 0,
+    countedAt: 0,
     written: { rows: 0, characters: 0 },
     uses: { ...noUses },
   };

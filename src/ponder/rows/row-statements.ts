@@ -38,6 +38,48 @@ export async function loadRows(connection: Connection, shape: TableShape, keys: 
   return found.flat();
 }
 
+const keysOfStatement = 20_000;
+
+/** The keys of all rows of a table, in rows that have nothing else, some thousand at a time. */
+export async function* keysOfTable(connection: Connection, shape: TableShape): AsyncGenerator<Row[]> {
+  const keys = columnsOf(shape)
+    .filter(({ isKey }) => isKey)
+    .sort((a, b) => shape.key.indexOf(a.property) - shape.key.indexOf(b.property));
+  const columns = keys.map(({ column }) => column);
+  const selected = Object.fromEntries(keys.map(({ property, column }) => [property, column]));
+  const listOf = (parts: SQL[]) => sql.join(parts, sql`, `);
+  for (let last: Row | undefined; ; ) {
+    const from = last;
+    const beyond =
+      from &&
+      sql`(${listOf(columns.map((column) => sql`${column}`))}) > (${listOf(
+        keys.map(({ property, column }) => sql`${sql.param(from[property], column)}`),
+      )})`;
+    const rows: Row[] = await connection.wrap((db) =>
+      db
+        .select(selected)
+        .from(shape.table)
+        .where(beyond)
+        .orderBy(...columns)
+        .limit(keysOfStatement),
+    );
+    if (rows.length > 0) yield rows;
+    if (rows.length < keysOfStatement) return;
+    last = rows.at(-1);
+  }
+}
+
+/** About how many rows a table has, as the planner expects; counted where it has no statistics. */
+export async function countRows(connection: Connection, { schema, name }: TableShape): Promise<number> {
+  const table = `"${schema}"."${name}"`;
+  const { rows } = (await connection.wrap((db) =>
+    db.execute(
+      `SELECT CASE WHEN reltuples < 0 THEN (SELECT count(*) FROM ${table}) ELSE reltuples END AS rows FROM pg_class WHERE oid = '${table}'::regclass`,
+    ),
+  )) as unknown as { rows: { rows: unknown }[] };
+  return Number(rows[0]?.rows ?? 0);
+}
+
 /** Writes a table's changes. Returns the length of the texts of the rows that were copied, and their number. */
 export async function writeChanges(
   connection: Connection,

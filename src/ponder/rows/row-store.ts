@@ -1,7 +1,9 @@
 import { isTable } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { sharedPreparation } from "../events-ahead.ts";
+import { fetchAheadOf } from "../fetch-ahead.ts";
 import { NonRetryableUserError, RecordNotFoundError, RetryableError } from "./errors.ts";
+import { learnKeys } from "./learned-keys.ts";
 import { createPredictions, type Predictions, type StoreEvent } from "./predictions.ts";
 import {
   begin,
@@ -51,7 +53,7 @@ type StoreState = State & { errors: ErrorHandler };
 
 /** As Ponder's function of this name: what its loops over the events use, and the state for the store. */
 export function createIndexingCache({
-  common: { metrics, options },
+  common,
   schemaBuild,
   crashRecoveryCheckpoint,
   eventCount,
@@ -59,6 +61,8 @@ export function createIndexingCache({
 }: Given & { crashRecoveryCheckpoint?: unknown; eventCount: Record<string, number> }) {
   if (chainId !== undefined)
     throw new NonRetryableUserError('The ordering "experimental_isolated" is not supported.');
+  const { metrics, options } = common;
+  const ahead = fetchAheadOf(common);
   const tables = Object.values(schemaBuild.schema).filter((one): one is PgTable => isTable(one));
   const cache = createRowCache(tables, {
     maxBytes: options.indexingCacheMaxBytes,
@@ -66,6 +70,9 @@ export function createIndexingCache({
   });
   const predictions = createPredictions(tables, eventCount);
   const state: State = { cache, predictions, sample: undefined, isProcessingEvents: true };
+  // ponder: clears the cache right after a flush at the end of the backfill, then after each block. From then on a reorganization may
+  // bring rows back that were deleted.
+  let [isFlushed, isBackfill] = [false, true];
 
   return {
     state,
@@ -78,13 +85,18 @@ export function createIndexingCache({
       state.sample = predictions.isSample(event) ? event : undefined;
     },
 
-    flush(): Promise<void> {
+    async flush(): Promise<void> {
       countUses(cache, metrics);
-      return flush(cache);
+      await flush(cache);
+      isFlushed = true;
+      ahead.rulesWork(false);
     },
 
     async prefetch({ events }: { events: readonly StoreEvent[] }): Promise<void> {
+      ahead.rulesWork(true);
       settle(cache);
+      isFlushed = false;
+      if (isBackfill) await learnKeys(cache);
       await Promise.all([loadExpected(state, events, metrics), sharedPreparation().prepare?.(events)]);
     },
 
@@ -92,6 +104,7 @@ export function createIndexingCache({
     invalidate(): void {},
 
     clear(): void {
+      if (isFlushed) isBackfill = false;
       forget(cache);
     },
   };
