@@ -1,6 +1,7 @@
 import type { Hex } from "viem";
 import { nodeOfName } from "../../ens/names.ts";
-import { allNames, nameOfNode, namesHeldBy } from "./generations.ts";
+import { allNames, columns, nameOfNode, namesHeldBy, secondGeneration } from "./generations.ts";
+import { hasName } from "./list-sql.ts";
 import { nameJoins, opaque } from "./name-rows.ts";
 import type { Place } from "./places.ts";
 import { jointText, nameText, ownResolver } from "./stored-name.ts";
@@ -53,20 +54,39 @@ const foundSql = (places: readonly Place[], rank: string, name: string) =>
   ',"forward":', CASE WHEN ${rank} = 0 THEN ${forwardSql(places, "q.address")}::text ELSE 'null' END,
   ',"relations":', ${relations(isOwner, isManager)}, '}')`;
 
-/** SQL of the names of an address with few: `n` candidates, and how many of them are its own. */
+/** SQL of the names of an address with few: `n` candidates, and how many of them are its own. With more, nothing but `n` is computed. */
 function fewSql(places: readonly Place[]): string {
-  const candidates = namesHeldBy(places, "q.address").map(
-    ({ from, where }) => `(SELECT d.id FROM ${from} WHERE ${where} LIMIT ${few + 1})`,
-  );
+  const { held, candidates } = candidatesOf(places);
   const beyond =
     "(q.after_rank IS NULL OR (o.rank, o.name, d.id) > (q.after_rank, q.after_name, q.after_id))";
   const found = `array_agg(${foundSql(places, "o.rank", "o.name")} ORDER BY o.rank, o.name, d.id) FILTER (WHERE ${isMine} AND ${beyond})`;
-  return `WITH held AS MATERIALIZED (${candidates.join(" UNION ALL ")})
+  return `WITH held AS MATERIALIZED (${held})
 SELECT (SELECT count(*) FROM held) AS n, count(*) FILTER (WHERE ${isMine}) AS total,
   '[' || coalesce(array_to_string((${found})[1:q.size + 1], ','), '') || ']' AS rows
-FROM (SELECT DISTINCT id FROM held) f ${nameOfNode(places, "f.id")}${nameJoins(places)}
+FROM ${candidates}${nameJoins(places)}
 CROSS JOIN LATERAL (SELECT left(d.name, 256) AS name, CASE WHEN d.name = c.claim THEN 0 WHEN ${isOwner} THEN 1 ELSE 2 END AS rank OFFSET 0) o
-WHERE d.name <> ''`;
+WHERE ${hasName} AND (SELECT count(*) FROM held) <= ${few}`;
+}
+
+// SQL of what an address holds in any way, each way up to one more than few, and of the names of these as rows of `domain d`.
+function candidatesOf(places: readonly Place[]) {
+  const ways = namesHeldBy(places, "q.address");
+  const most = few + 1;
+  if (secondGeneration(places) !== undefined) {
+    const ids = ways.map(({ from, where }) => `(SELECT d.id FROM ${from} WHERE ${where} LIMIT ${most})`);
+    return {
+      held: ids.join(" UNION ALL "),
+      candidates: `(SELECT DISTINCT id FROM held) f ${nameOfNode(places, "f.id")}`,
+    };
+  }
+  // Each row is read through the index that finds it. Those that a way before has found are left out after its limit, so that no
+  // more are read than that, whatever they are.
+  const rows = ways.map(({ by }, at) => {
+    const isNew = ways.slice(0, at).map((one) => `d.${one.by} IS DISTINCT FROM q.address`);
+    const where = isNew.length === 0 ? "" : ` WHERE ${isNew.join(" AND ")}`;
+    return `SELECT * FROM (SELECT ${columns} FROM domain d WHERE d.${by} = q.address LIMIT ${most}) d${where}`;
+  });
+  return { held: rows.join(" UNION ALL "), candidates: "held d" };
 }
 
 // Names are read in their order from the indexes by holder, each as far as a page needs. Names that are only managed come last, and

@@ -5,7 +5,8 @@ import type { Place } from "./places.ts";
 
 // Names of ENSv2 among those of the first generation: where rows of names come from, and what is in force (docs/names.md).
 
-const columns =
+/** What rows of `domain d` have. */
+export const columns =
   "id, name, label_name, labelhash, parent_id, owner_id, registrant_id, wrapped_owner_id, resolver_id, resolved_address_id, created_at, is_migrated";
 const noText = 'NULL::text COLLATE "C"';
 /** SQL of the time of the root chain's last indexed block: `$1` are the times of the places. */
