@@ -39,6 +39,9 @@ export const resolverRecordsAbi = parseAbi([
   "event DNSZonehashChanged(bytes32 indexed node, bytes lastzonehash, bytes zonehash)",
 ]);
 
+/** The older form of TextChanged, which does not carry the value. */
+export const textChanged = "TextChanged(bytes32 indexed node, string indexed indexedKey, string key)";
+
 /** The function that reads a text record, for resolvers whose event does not carry the value. */
 export const textRecordAbi = parseAbi(["function text(bytes32 node, string key) view returns (string)"]);
 

@@ -1,4 +1,4 @@
-import { dnsResolverAbi, resolverAbi } from "../../abis/resolver.ts";
+import { dnsResolverAbi, resolverAbi, textChanged } from "../../abis/resolver.ts";
 import type { Deployment, Namespace } from "../deployments/deployment.ts";
 import { deployedContracts, namesKey } from "../deployments/namespaces.ts";
 import { dnsTextRecord } from "../ens/dns-records.ts";
@@ -16,9 +16,6 @@ import {
   applyVersionChanged,
 } from "../indexing/resolver.ts";
 import type { EventsOf, On } from "./on.ts";
-
-/** The older form of TextChanged, which does not carry the value. */
-export const textChanged = "TextChanged(bytes32 indexed node, string indexed indexedKey, string key)";
 
 export const textChangedWithValue =
   "TextChanged(bytes32 indexed node, string indexed indexedKey, string key, string value)";

@@ -1,5 +1,6 @@
 import type { Hex } from "viem";
 import { rootNode, subnode } from "./ids.ts";
+import { keccak256 } from "./keccak.ts";
 import { labelhashOf } from "./labels.ts";
 import { isEncodedLabel, isNormalizedLabel } from "./normalization.ts";
 
@@ -65,4 +66,11 @@ export function dnsLabels(wire: Hex): Buffer[] | undefined {
     labels.push(bytes.subarray(offset + 1, end));
     offset = end;
   }
+}
+
+/** Labels of a name in DNS wire format if it is the name of `node`, directly under `parentNode`; else undefined. */
+export function labelsOfNode({ node, parentNode, fqdn }: { node: Hex; parentNode: Hex; fqdn: Hex }) {
+  const labels = dnsLabels(fqdn);
+  const [first] = labels ?? [];
+  return first !== undefined && subnode(parentNode, keccak256(first)) === node ? labels : undefined;
 }

@@ -1,10 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Abi, decodeFunctionResult, encodeFunctionData, getAddress, type Hex, toHex } from "viem";
-import { threednsMetadataAbi } from "../../abis/names.ts";
+import { decodeFunctionResult, getAddress, type Hex } from "viem";
 import { textRecordAbi } from "../../abis/resolver.ts";
 import { isContractRefusal, isRefusal } from "../ens/contract-refusals.ts";
-import { postRpc } from "../ponder/rpc-request.ts";
+import { postRpc, textUpTo } from "../ponder/rpc-request.ts";
 import { readAllowance } from "../schema/protocol-acceleration.ts";
+import { type ReadKind, spend } from "./read-allowance.ts";
+import {
+  boundedRequest,
+  type Call,
+  clientRequest,
+  isReadByClient,
+  textCall,
+  tokenUriCall,
+} from "./read-requests.ts";
 import type { AskNodes, NodeRequest, Scope } from "./scope.ts";
 
 type Timing = { firstWaitMs: number; longestWaitMs: number; repeatMs: number; probeMs: number };
@@ -145,19 +153,6 @@ function parsed(body: string): unknown {
   }
 }
 
-async function textUpTo(maxBytes: number, { body }: Response): Promise<string | undefined> {
-  if (body === null) return "";
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  // Leaving the loop early cancels the rest of the body.
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
 // Contracts that indexing functions read. Those of the configuration are read through Ponder's client, which keeps the
 // results for later indexes. Any other is an event's emitter that anybody may have deployed: it gets a bounded
 // eth_call.
@@ -166,19 +161,16 @@ async function textUpTo(maxBytes: number, { body }: Response): Promise<string | 
  * Value of a text record of the contract that emitted the event; undefined, and an anomaly, if it returns none or the
  * chain's read allowance is spent. Waits out outages.
  */
-export async function readText(
-  scope: Scope,
-  { node, key }: { node: Hex; key: string },
-): Promise<string | undefined> {
-  const call = { abi: textRecordAbi, args: [node, key] };
-  if (scope.isConfigured(scope.chainId, scope.emitter) && isPlainKey(key)) {
+export async function readText(scope: Scope, text: { node: Hex; key: string }): Promise<string | undefined> {
+  const call = textCall(text);
+  if (isReadByClient(scope.isConfigured(scope.chainId, scope.emitter), text)) {
     const read = () =>
       scope.client.readContract({
         abi: textRecordAbi,
         // ponder: it predicts later reads. With the emitter's own spelling it would predict reads of all emitters.
         address: getAddress(scope.emitter),
         functionName: "text",
-        args: [node, key],
+        args: [text.node, text.key],
         retryEmptyResponse: false,
       });
     return reported(scope, await readThroughPonder(scope, call, read));
@@ -188,13 +180,13 @@ export async function readText(
 }
 
 /**
- * Metadata address of a token of the 3DNS contract that emitted the event; undefined, and an anomaly, if it returns
+ * Metadata address of the token of a node of the 3DNS contract that emitted the event; undefined, and an anomaly, if it returns
  * none. Waits out outages.
  */
-export async function readTokenUri(scope: Scope, tokenId: bigint): Promise<string | undefined> {
-  const call = { abi: threednsMetadataAbi, args: [tokenId] } as const;
-  const params = [{ to: scope.emitter, data: encodeFunctionData(call) }, blockOf(scope)];
-  const read = async () => decode(call, await scope.client.request({ method: "eth_call", params } as never));
+export async function readTokenUri(scope: Scope, node: Hex): Promise<string | undefined> {
+  const call = tokenUriCall(node);
+  const { method, params } = clientRequest(scope, call);
+  const read = async () => decode(call, await scope.client.request({ method, params } as never));
   return reported(scope, await readThroughPonder(scope, call, read));
 }
 
@@ -217,23 +209,13 @@ async function readThroughPonder(scope: Scope, call: Call, read: () => Promise<s
   return callContract(scope, call);
 }
 
-type Call = { abi: Abi; args: readonly unknown[] };
-
-// Below the gas that a transaction may have (EIP-7825): some nodes apply that limit to calls too.
-const gas = toHex(10_000_000);
-const limits = { maxBytes: 512 * 1024, timeoutMs: 2_500 };
 const ponderMs = 10_000;
-const longestPlainKey = 256;
-
-// Ponder would take a key that equals an address for the address of its next reads, and has no bound for long ones.
-const isPlainKey = (key: string) => key.length <= longestPlainKey && !key.startsWith("0x");
 
 async function callContract(scope: Scope, call: Call): Promise<string | undefined> {
-  const { nodes, saved, chainId, blockNumber, emitter: to } = scope;
-  const params = [{ to, data: encodeFunctionData(call), gas }, blockOf(scope)];
-  const request = { method: "eth_call", params, blockNumber };
+  const { nodes, saved, chainId } = scope;
+  const request = boundedRequest(scope, call);
   const known = await saved?.find(chainId, request);
-  const result = known ?? (await nodes(chainId, { ...request, ...limits }));
+  const result = known ?? (await nodes(chainId, request));
   if (typeof result !== "string") return undefined;
   try {
     const value = decode(call, result);
@@ -243,8 +225,6 @@ async function callContract(scope: Scope, call: Call): Promise<string | undefine
     return undefined; // Not the encoding of a text.
   }
 }
-
-const blockOf = ({ blockNumber }: Scope) => toHex(blockNumber);
 
 function decode({ abi }: Call, data: unknown): string {
   return decodeFunctionResult({ abi, data: data as Hex }) as string;
@@ -268,30 +248,19 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   }
 }
 
-// How much of the chain's time a read costs, and how much may be spent ahead. Events that cause reads cost a few
-// thousand gas: without this, one full block of them would stall the index for minutes.
-const prices = {
-  // Text records of unconfigured contracts: 100 at once, then one a second. Transactions with accounts: 30, then one in ten seconds.
-  text: { costMs: 1_000n, aheadMs: 100_000n },
-  transaction: { costMs: 10_000n, aheadMs: 300_000n },
-};
-
 /**
  * Whether the event may cause a read, and accounts for it; an anomaly if not. It depends on the chain alone, so that every
- * index of the same blocks reads the same. Of one transaction, a read of its addresses counts once.
+ * index of the same blocks reads the same.
  */
-export async function isReadGranted(scope: Scope, kind: keyof typeof prices): Promise<boolean> {
-  const { db, chainId, transactionHash } = scope;
-  const { costMs, aheadMs } = prices[kind];
+export async function isReadGranted(scope: Scope, kind: ReadKind): Promise<boolean> {
+  const { db, chainId } = scope;
   const row = await db.find(readAllowance, { chainId, kind });
-  if (kind === "transaction" && row?.transactionHash === transactionHash) return true;
-  const now = scope.timestamp * 1_000n;
-  const paidAt = (row !== null && row.paidAt > now ? row.paidAt : now) + costMs;
-  if (paidAt > now + aheadMs) {
+  const spent = spend(kind, row, scope);
+  if (spent === undefined) {
     scope.report("too-many-reads", scope);
     return false;
   }
-  const spent = { paidAt, transactionHash };
+  if (spent === row) return true;
   await db
     .insert(readAllowance)
     .values({ chainId, kind, ...spent })

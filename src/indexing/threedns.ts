@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { rootNode, subnode } from "../ens/ids.ts";
 import { keccak256 } from "../ens/keccak.ts";
-import { dnsLabels } from "../ens/names.ts";
+import { labelsOfNode } from "../ens/names.ts";
 import { registration, resolver } from "../schema/subgraph.ts";
 import { bareDomain, expectDomain, findDomain, saveDomain, updateDomain } from "./domains.ts";
 import { addDomainEvent, addRegistrationEvent, ensureAccount } from "./events.ts";
@@ -26,9 +26,9 @@ export async function applyRegistrationCreated(
     expires,
   }: { node: Hex; parentNode: Hex; fqdn: Hex; registrant: Hex; expires: bigint },
 ): Promise<void> {
-  const labels = dnsLabels(fqdn);
+  const labels = labelsOfNode({ node, parentNode, fqdn });
   const first = labels?.[0] && keccak256(labels[0]);
-  if (labels === undefined || first === undefined || subnode(parentNode, first) !== node) {
+  if (labels === undefined || first === undefined) {
     scope.report("malformed-name", scope);
     return;
   }
@@ -134,7 +134,7 @@ async function nameOf(
   scope: Scope,
   { node, parentNode, labelhash }: { node: Hex; parentNode: Hex; labelhash: Hex },
 ) {
-  const uri = await readTokenUri(scope, BigInt(node));
+  const uri = await readTokenUri(scope, node);
   const { naming } = scope;
   const { labelName, part } =
     naming.known(labelhash, uri === undefined ? undefined : labelInMetadata(uri)) ??

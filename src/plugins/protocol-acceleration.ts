@@ -1,8 +1,8 @@
 import { registryResolverAbi, threednsNamesAbi } from "../../abis/names.ts";
 import { reverseRegistrarAbi } from "../../abis/registrars.ts";
-import { resolverRecordsAbi } from "../../abis/resolver.ts";
+import { resolverRecordsAbi, textChanged } from "../../abis/resolver.ts";
 import type { EventsOf, On } from "../contracts/on.ts";
-import { dnsRecordEvents, textChanged, textChangedWithValue } from "../contracts/resolver.ts";
+import { dnsRecordEvents, textChangedWithValue } from "../contracts/resolver.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { rootDatasource, rootRegistry } from "../deployments/ens.ts";
 import { deployedContracts } from "../deployments/namespaces.ts";

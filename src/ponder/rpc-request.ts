@@ -62,6 +62,20 @@ export function postRpc(
   });
 }
 
+/** The body of a response; undefined if it is longer than `maxBytes`, without reading the rest. */
+export async function textUpTo(maxBytes: number, { body }: Response): Promise<string | undefined> {
+  if (body === null) return "";
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop early cancels the rest of the body.
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
 /** The result of a JSON-RPC request, as the node gives it. Rejects without a response in JSON within 10 seconds. */
 export async function requestResult(url: string, method: string, params: unknown[]): Promise<unknown> {
   const response = await postRpc(url, { method, params });

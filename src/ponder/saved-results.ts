@@ -49,13 +49,16 @@ const client = z.object({
   getCacheKey: z.custom<(request: Body) => string>((value) => typeof value === "function"),
 });
 
-/** The key by which Ponder keeps the result of a request. */
-export function keyOfRequest(request: Body): string {
+/** The key by which Ponder keeps the result of a request; limits of the request and the like do not count. */
+export function keyOfRequest({ method, params }: Body): string {
   const { getCacheKey } = moduleOfPonder(client, "indexing/client.js");
-  return hash("md5", getCacheKey(request));
+  return hash("md5", getCacheKey({ method, params }));
 }
 
 const longest = 64 * 1024;
+
+/** Whether a result is short enough to be kept: up to 64 KiB. */
+const isKept = (result: string): boolean => result.length <= longest;
 
 /** Results in Ponder's database and from elsewhere; new ones of up to 64 KiB are kept there if they outlive the chain's node. */
 export function openSavedResults({ areKept }: { areKept: boolean }, shared = sharedResults()): SavedResults {
@@ -68,7 +71,7 @@ export function openSavedResults({ areKept }: { areKept: boolean }, shared = sha
       return known ?? shared.others.get(chainId)?.(keyOfRequest(body), blockNumber);
     },
     keep(chainId, { method, params, blockNumber }, result) {
-      if (!areKept || result.length > longest) return;
+      if (!areKept || !isKept(result)) return;
       const requests = [{ request: { method, params }, blockNumber, result }];
       // What could not be kept is asked again.
       shared.store?.insertRpcRequestResults({ requests, chainId }).catch(() => undefined);
