@@ -5,21 +5,25 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { openNodes } from "../src/archive/ask.ts";
+import { missingIn, unaskedPieces } from "../src/archive/asked.ts";
 import { exportCache } from "../src/archive/cache-export.ts";
 import { type ArchiveCheck, checkArchive, compareWithNode } from "../src/archive/check.ts";
 import { fetchArchive, openManifest, readManifest } from "../src/archive/folder.ts";
 import { ArchiveError, levels, type Manifest } from "../src/archive/manifest.ts";
+import { type CallOptions, expectedRequests } from "../src/archive/reads.ts";
 import { gapsByRange, recordChain } from "../src/archive/record.ts";
 import { wantedOf } from "../src/archive/wanted.ts";
 import type { IndexedChain } from "../src/config/chains.ts";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
+import { createReadsOf } from "../src/indexing/reads-of-logs.ts";
+import { escapeControls } from "../src/log/json-log.ts";
 import { unionOf } from "../src/ponder/cache.ts";
 import { randomOf } from "./cache.ts";
 import { holdEmbeddedDatabase, openDatabase, PreflightError } from "./preflight.ts";
 
-const usage = `Usage: npm run archive -- record [--chain <id>] [--to <block>] [--receipts]
+const usage = `Usage: npm run archive -- record [--chain <id>] [--to <block>] [--receipts] [--no-calls]
        npm run archive -- export [--chain <id>]
-       npm run archive -- extend [--chain <id>] [--to <block>] [--receipts]
+       npm run archive -- extend [--chain <id>] [--to <block>] [--receipts] [--no-calls]
        npm run archive -- info
        npm run archive -- fetch <URL> [--chain <id>]
        npm run archive -- check [--rpc <url> --chain <id>] [--samples <n>] [--seed <n>]
@@ -28,8 +32,9 @@ The archive is in --folder <folder>, else in ARCHIVE if that is a folder, else i
 configuration.
 
 record fetches what the archive lacks from the RPC URLs: logs of the contracts that any plugin reads, their blocks' headers, the
-senders of their transactions. It stops at the finalized block, or at --to, and resumes. --receipts records whole blocks, so that
-no log can be missing unseen; several times as large. export writes what the RPC cache of the configured database has, with the
+senders of their transactions, then the results of what rules ask of nodes because of them: calls of contracts at old blocks,
+receipts and traces (debug_traceTransaction); --no-calls leaves these out. It stops at the finalized block, or at --to, and
+resumes. --receipts records whole blocks, so that no log can be missing unseen; several times as large. export writes what the RPC cache of the configured database has, with the
 results of calls that rules asked for. extend is record for the chains that the archive has. fetch downloads an archive, and
 resumes. check recomputes all that an archive says of itself; with --rpc it also compares random ranges (100 unless --samples is
 given) with a node. It exits with code 1 if anything is wrong.`;
@@ -40,10 +45,11 @@ type Command = (typeof commands)[number];
 /** What the arguments ask for. Throws a PreflightError that says what is wrong with them. */
 export function parseCommand(args: string[]) {
   const text = { type: "string" } as const;
+  const flag = { type: "boolean" } as const;
   const options = { folder: text, chain: text, to: text, rpc: text, samples: text, seed: text } as const;
   let parsed: ReturnType<typeof parseAll>;
   const parseAll = () =>
-    parseArgs({ args, options: { ...options, receipts: { type: "boolean" } }, allowPositionals: true });
+    parseArgs({ args, options: { ...options, receipts: flag, "no-calls": flag }, allowPositionals: true });
   try {
     parsed = parseAll();
   } catch (error) {
@@ -110,7 +116,8 @@ async function infoOf(place: string, { id, name }: IndexedChain): Promise<string
     : `${name} (${id}): ${summary(manifest)}`;
 }
 
-function summary({ segments, children, results = [] }: Manifest): string {
+function summary(manifest: Manifest): string {
+  const { segments, children, results = [] } = manifest;
   const sum = (of: (segment: Manifest["segments"][number]) => number) =>
     segments.reduce((all, one) => all + of(one), 0);
   const [logs, bytes] = [sum((one) => one.logs), sum((one) => one.bytes)];
@@ -119,11 +126,13 @@ function summary({ segments, children, results = [] }: Manifest): string {
     (level) => `${level} ${format(sum((one) => one.proof[level as "bloom"]))}`,
   );
   const calls = results.reduce((all, { count }) => all + count, 0);
+  const missing = missingIn(manifest);
+  const lacking = missing > 0 ? ` (${format(missing)} could not be recorded)` : "";
   const deployed = Object.values(children).reduce((all, { length }) => all + length, 0);
   return [
     `blocks ${ranges.join(", ") || "none"}; ${format(logs)} logs in ${format(sum((one) => one.blocks))} blocks and ` +
       `${format(segments.length)} segments; ${format(bytes)} bytes, ${(bytes / Math.max(1, logs)).toFixed(1)} a log`,
-    `  blocks by what proves them: ${proof.join(", ")}${deployed > 0 ? `; contracts of factories: ${format(deployed)}` : ""}${calls > 0 ? `; results of calls: ${format(calls)}` : ""}`,
+    `  blocks by what proves them: ${proof.join(", ")}${deployed > 0 ? `; contracts of factories: ${format(deployed)}` : ""}${calls + missing > 0 ? `; results of calls: ${format(calls)}${lacking}` : ""}`,
   ].join("\n");
 }
 
@@ -209,23 +218,38 @@ async function recordOne(
   const nodes = openNodes(chain, { perSecond: config.rpcRequestsPerSecond, log: say });
   const range = { from: wanted.first, to: asked.to ?? (await nodes.finalizedBlock()) };
   const gaps = gapsByRange(manifest, { ...wanted, range });
-  if (gaps.length === 0 || range.to < range.from)
+  const calls = asked["no-calls"] ? undefined : callsOf(config, chain);
+  const isAsked = missingIn(manifest) === 0 && unaskedPieces(manifest, range).length === 0;
+  if ((gaps.length === 0 && (isAsked || calls === undefined)) || range.to < range.from)
     return `${chain.name} (${chain.id}): nothing is missing up to block ${format(range.to)}`;
-  const expected = await nodes.estimate(gaps);
+  const expected = await nodes.estimate(gaps, calls?.createReads);
+  const ofArchived = calls && (await expectedRequests({ folder, chainId: chain.id, manifest, range }, calls));
+  const requests = expected.requests + (ofArchived ?? 0);
   say(
-    `${chain.name}: blocks ${format(range.from)} to ${format(range.to)}: expected ${format(expected.requests)} requests, ` +
-      `${format(expected.logs * bytesOfLog)} bytes, ${format(expected.seconds / 60)} minutes at ${format(expected.perSecond)} requests a second`,
+    `${chain.name}: blocks ${format(range.from)} to ${format(range.to)}: expected ${format(requests)} requests, ` +
+      `${format(expected.logs * bytesOfLog)} bytes, ${format(requests / expected.perSecond / 60)} minutes at ${format(expected.perSecond)} requests a second`,
   );
   const recorded = await recordChain({
     ...wanted,
     ...{ folder, range, chainId: chain.id, withReceipts: asked.receipts ?? false },
-    ...{ ask: nodes.ask, width: nodes.width },
+    ...{ ask: nodes.ask, width: nodes.width, calls },
     progress: ({ at, logs, bytes, requests }) =>
       say(
         `${chain.name}: block ${format(at)}, ${format(logs)} logs, ${format(bytes)} bytes, ${format(requests)} requests`,
       ),
   });
   return `${chain.name} (${chain.id}): ${summary(recorded)}`;
+}
+
+/** The reads of the rules of all plugins: an archive for some of them would have to be recorded again for the others. */
+function callsOf({ datasources, rootChainId }: Config, { id: chainId, name }: IndexedChain): CallOptions {
+  return {
+    createReads: () => createReadsOf({ chainId, rootChainId, datasources }),
+    report: (missing, reason) =>
+      say(
+        `${name}: ${format(missing)} results of calls could not be recorded: ${escapeControls(reason)}. Later recordings ask again`,
+      ),
+  };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -151,6 +151,7 @@ export const rooms: readonly Room[] = [
       "src/ponder",
       "src/rpc",
       "src/archive",
+      "src/indexing",
       "src/api/lookup",
     ],
     packages: ["pg"],

@@ -1,10 +1,12 @@
 import type { IndexedChain } from "../config/chains.ts";
-import { postRpc } from "../ponder/rpc-request.ts";
+import { postRpc, textUpTo } from "../ponder/rpc-request.ts";
 import { checkedUrls } from "../rpc/checked-rpc.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, type RpcRequest, toHex } from "../rpc/nodes.ts";
+import { type BoundedRequest, NodeError, tooLong } from "./answers.ts";
 import { ArchiveError, type ArchiveFilter } from "./manifest.ts";
 import { createPaces } from "./pace.ts";
+import type { ReadsOf, SeenBlock } from "./reads.ts";
 
 type Part = BlockRange & { filters: readonly ArchiveFilter[] };
 type NodeOptions = { perSecond: number | undefined; log: (line: string) => void };
@@ -25,33 +27,42 @@ export function openNodes(chain: IndexedChain, { perSecond, log }: NodeOptions) 
   const isLocal = urls.every((url) => /^(localhost|127\.|\[::1\])/.test(new URL(url).hostname));
   const ofUrl = perSecond ?? (isLocal ? loopbackRate : publicRate);
   const paced = createPaces(backends, { now: Date.now, perSecond: ofUrl });
-  const ask = (body: RpcRequest): Promise<unknown> => paced((backend) => backend.request(body));
+  const ask = (body: BoundedRequest): Promise<unknown> => paced((backend) => backend.request(body));
   const rate = ofUrl * urls.length;
   return {
     ask,
     /** Requests at once: as many as are sent in half a second. */
     width: Math.min(64, Math.max(4, Math.ceil(rate / 2))),
     finalizedBlock: () => finalizedBlock(ask, chain.id),
-    estimate: (gaps: readonly Part[]) => estimate(ask, gaps, rate),
+    estimate: (gaps: readonly Part[], createReads?: () => ReadsOf) =>
+      estimate(ask, gaps, { perSecond: rate, createReads }),
   };
 }
 
 function backendOf(url: string) {
   return {
     hostname: new URL(url).hostname,
-    async request({ method, params = [] }: RpcRequest): Promise<unknown> {
+    async request({ method, params = [], ...limits }: BoundedRequest): Promise<unknown> {
       const response = await postRpc(
         url,
         { method, params: params as unknown[] },
-        AbortSignal.timeout(30_000),
+        AbortSignal.timeout(limits.timeoutMs ?? 30_000),
       );
       if (response.status === 429) throw Object.assign(new Error("too many requests"), { code: 429 });
-      const { result, error } = (await response.json()) as { result?: unknown; error?: { message?: string } };
-      if (result === undefined) throw new Error(error?.message ?? `status ${response.status}`);
-      return result;
+      const body = await textUpTo(limits.maxBytes ?? Number.POSITIVE_INFINITY, response);
+      if (body === undefined) throw new NodeError(`more than ${limits.maxBytes} bytes`, tooLong);
+      const { result, error } = JSON.parse(body) as {
+        result?: unknown;
+        error?: { code?: unknown; message?: unknown };
+      };
+      if (result !== undefined) return result;
+      if (typeof error !== "object" || error === null) throw new Error(`status ${response.status}`);
+      throw new NodeError(String(error.message).slice(0, longestReason), error.code);
     },
   };
 }
+
+const longestReason = 200;
 
 async function finalizedBlock(ask: (body: RpcRequest) => Promise<unknown>, chainId: number): Promise<number> {
   for (const tag of ["finalized", "latest"]) {
@@ -62,37 +73,71 @@ async function finalizedBlock(ask: (body: RpcRequest) => Promise<unknown>, chain
   throw new ArchiveError(`No RPC URL of chain ${chainId} names its newest block.`);
 }
 
-// Logs and blocks with logs of a few short ranges, as shares of all blocks.
-async function estimate(
-  ask: (body: RpcRequest) => Promise<unknown>,
-  gaps: readonly Part[],
-  perSecond: number,
-) {
+type Ask = (body: RpcRequest) => Promise<unknown>;
+type Estimated = { perSecond: number; createReads: (() => ReadsOf) | undefined };
+
+// Logs, blocks with logs and calls of a few short ranges, as shares of all blocks.
+async function estimate(ask: Ask, gaps: readonly Part[], { perSecond, createReads }: Estimated) {
   let [logs, requests] = [0, 0];
   for (const { from, to, filters } of gaps) {
-    const found = { logs: 0, blocks: 0, sampled: 0 };
+    const found = { logs: 0, blocks: 0, calls: 0, sampled: 0 };
     for (let i = 0; i < samples; i++) {
       const start = from + Math.floor(((to - from) * i) / samples);
       const end = Math.min(to, start + blocksOfSample - 1);
-      const seen = new Set<string>();
-      for (const { addresses, topics } of filters) {
-        if (addresses !== null && !Array.isArray(addresses)) continue;
-        const filter = {
-          fromBlock: toHex(start),
-          toBlock: toHex(end),
-          ...(addresses && { address: addresses }),
-          ...(topics && { topics: [topics] }),
-        };
-        const own = (await ask({ method: "eth_getLogs", params: [filter] })) as RpcLog[];
-        found.logs += own.length;
-        for (const { blockNumber } of own) seen.add(blockNumber);
-      }
-      found.blocks += seen.size;
+      const seen = await sampledLogs(ask, filters, { from: start, to: end });
+      found.logs += seen.length;
+      found.blocks += new Set(seen.map(({ blockNumber }) => blockNumber)).size;
+      if (createReads) found.calls += await callsOf(ask, seen, createReads);
       found.sampled += end - start + 1;
     }
     const scale = (to - from + 1) / found.sampled;
     logs += found.logs * scale;
-    requests += found.blocks * scale + filters.length * Math.max(20, (found.logs * scale) / 2_000);
+    requests += (found.blocks + found.calls) * scale;
+    requests += filters.length * Math.max(20, (found.logs * scale) / 2_000);
   }
-  return { logs, requests, perSecond, seconds: requests / perSecond };
+  return { logs, requests, perSecond };
+}
+
+async function sampledLogs(ask: Ask, filters: readonly ArchiveFilter[], { from, to }: BlockRange) {
+  const found: RpcLog[] = [];
+  for (const { addresses, topics } of filters) {
+    if (addresses !== null && !Array.isArray(addresses)) continue;
+    const filter = {
+      ...{ fromBlock: toHex(from), toBlock: toHex(to) },
+      ...(addresses && { address: addresses }),
+      ...(topics && { topics: [topics] }),
+    };
+    for (const log of (await ask({ method: "eth_getLogs", params: [filter] })) as RpcLog[]) found.push(log);
+  }
+  return found;
+}
+
+const blocksWithCalls = 20;
+
+/** How many requests the rules make for logs: who sent their transactions is looked up for the first blocks with any. */
+async function callsOf(ask: Ask, logs: readonly RpcLog[], createReads: () => ReadsOf): Promise<number> {
+  const [mayRead, readsOf] = [createReads(), createReads()];
+  const blocks = [...Map.groupBy(logs, ({ blockNumber }) => Number(blockNumber))].sort(([a], [b]) => a - b);
+  const near = blocks.filter(([number, own]) => mayRead(seenBlock(number, own)).length > 0);
+  const looked = near.slice(0, blocksWithCalls);
+  let requests = 0;
+  for (const [number, own] of looked) {
+    const block = (await ask({ method: "eth_getBlockByNumber", params: [toHex(number), true] })) as FullBlock;
+    for (const read of readsOf(seenBlock(number, own, block))) requests += read.requests;
+  }
+  return (requests * near.length) / Math.max(1, looked.length);
+}
+
+type FullBlock = { timestamp: string; transactions: { hash: string; from: string }[] };
+
+function seenBlock(number: number, logs: readonly RpcLog[], block?: FullBlock): SeenBlock {
+  const senders = new Map(block?.transactions.map(({ hash, from }) => [hash, from]));
+  const inOrder = [...logs].sort((a, b) => Number(a.logIndex) - Number(b.logIndex));
+  return {
+    number,
+    timestamp: BigInt(block?.timestamp ?? number),
+    logs: inOrder.map(({ address, topics, data, transactionHash: hash }) => {
+      return { address, topics, data, hash, sender: senders.get(hash) ?? "0x" };
+    }),
+  };
 }

@@ -211,7 +211,11 @@ type Blocks = Map<number, ArchivedBlock>;
 // Of all chains of the process: some ten megabytes each.
 const recent = new LRUCache<string, Promise<Blocks>>({ max: 8 });
 
-async function readBlocks({ place, chainId }: OpenArchive, segment: Segment): Promise<Blocks> {
+/** The blocks of a segment by number, which stay in memory for a while. */
+export async function readBlocks(
+  { place, chainId }: Pick<FrontOptions, "place" | "chainId">,
+  segment: Segment,
+): Promise<Blocks> {
   const key = `${place} ${chainId} ${segment.hash}`;
   const known = recent.get(key);
   if (known !== undefined) return known;

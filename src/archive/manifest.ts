@@ -47,6 +47,13 @@ const resultsSchema = z.strictObject({
   unpacked: count.max(limits.unpacked),
 });
 
+const askedSchema = z.strictObject({
+  from: count,
+  to: count,
+  /** How many results the nodes could not give. */
+  missing: count,
+});
+
 const manifestSchema = z
   .strictObject({
     format: z.literal("names-archive"),
@@ -59,12 +66,19 @@ const manifestSchema = z
     segments: z.array(segmentSchema).max(1_000_000),
     /** Results of what rules asked of nodes beyond logs. */
     results: z.array(resultsSchema).max(1_000_000).optional(),
+    /** Blocks of whose logs the results were asked for, ascending; of all others they were not. */
+    asked: z.array(askedSchema).max(1_000_000).optional(),
   })
   .refine(({ segments }) => segments.every(({ from, to }) => from <= to), "a segment ends before it begins")
   .refine(
     ({ segments, filters }) =>
       segments.every((segment) => segment.filters.every((place) => place < filters.length)),
     "a segment names a filter that is not there",
+  )
+  .refine(
+    ({ asked = [] }) =>
+      asked.every(({ from, to }, place) => from <= to && from > (asked[place - 1]?.to ?? -1)),
+    { message: "ranges are out of order", path: ["asked"] },
   );
 
 /** What an archive of a chain holds; the file `manifest.json`. */

@@ -1,9 +1,12 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, type RpcRequest, toHex } from "../rpc/nodes.ts";
+import { forgetAsked } from "./asked.ts";
 import { openManifest, writeFileOf, writeManifest } from "./folder.ts";
 import { ArchiveError, type ArchiveFilter, factoryKey, gapsOf, type Manifest } from "./manifest.ts";
+import { inParallel, pauseMs, retried } from "./parallel.ts";
 import { proofOf } from "./proofs.ts";
+import { type CallOptions, openReader, type Progress } from "./reads.ts";
 import { type ArchivedBlock, type ArchivedReceipt, encodeSegment } from "./segment.ts";
 
 /** A contract that deploys others: how to read a contract's address from its log. */
@@ -21,7 +24,9 @@ export type RecordOptions = {
   ask: (body: RpcRequest) => Promise<unknown>;
   /** How many requests run at once. */
   width: number;
-  progress: (state: { at: number; to: number; logs: number; bytes: number; requests: number }) => void;
+  progress: (state: Progress) => void;
+  /** What rules ask of nodes beyond logs; without it the results are left out. */
+  calls?: CallOptions | undefined;
 };
 
 /** Logs of a segment unless it is a range's last: enough for words to repeat, few enough to be read at once. */
@@ -37,6 +42,11 @@ export async function recordChain(options: RecordOptions): Promise<Manifest> {
   const manifest = await openManifest(options.folder, options.chainId);
   const gaps = gapsByRange(manifest, options);
   const state = { at: options.range.from, to: options.range.to, logs: 0, bytes: 0, requests: 0 };
+  const { calls } = options;
+  const reader = calls && openReader({ ...options, calls }, manifest, state);
+  const lacking = (manifest.asked ?? []).filter(({ missing }) => missing > 0);
+  // What an interrupted recording left, or one that left out calls.
+  await reader?.read(options.range);
   for (const { from, to, filters } of gaps) {
     for (let at = from; at <= to; ) {
       const { blocks, end } = await recordBlocks(options, manifest, { from: at, to, filters }, state);
@@ -44,9 +54,11 @@ export async function recordChain(options: RecordOptions): Promise<Manifest> {
       state.at = end;
       state.bytes += manifest.segments.at(-1)?.bytes ?? 0;
       options.progress(state);
+      await reader?.read({ from: at, to: end });
       at = end + 1;
     }
   }
+  await reader?.readAgain(lacking);
   return manifest;
 }
 
@@ -80,6 +92,7 @@ export async function addSegment(
     if ("problem" in found) throw new ArchiveError(`Not recorded: ${found.problem}.`);
     proof[found.proof] += 1;
   }
+  forgetAsked(manifest, { from, to });
   const { bytes, hash, size } = encodeSegment(blocks);
   await writeFileOf(folder, manifest.chainId, { hash, bytes });
   manifest.segments.push({
@@ -251,28 +264,4 @@ export function archivedBlock(
         return [Number(logIndex), place, address, topics, data];
       }),
   };
-}
-
-async function inParallel<In, Out>(items: readonly In[], width: number, run: (item: In) => Promise<Out>) {
-  const results: Out[] = [];
-  let next = 0;
-  const worker = async () => {
-    for (let i = next++; i < items.length; i = next++) results[i] = await run(items[i] as In);
-  };
-  await Promise.all(Array.from({ length: width }, worker));
-  return results;
-}
-
-const tries = 5;
-const pauseMs = 250;
-
-async function retried<Result>(request: () => Promise<Result>): Promise<Result> {
-  for (let i = 1; ; i++) {
-    try {
-      return await request();
-    } catch (error) {
-      if (i === tries) throw error;
-      await wait(pauseMs * 2 ** i);
-    }
-  }
 }

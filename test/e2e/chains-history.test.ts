@@ -1,10 +1,8 @@
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Entities, readEntities } from "../../devnet/entities.ts";
-import { chainIds, chainNames, recordingFolder } from "../../devnet/recorded-chains.ts";
+import { chainIds, recordingFolder } from "../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../devnet/recording.ts";
 import { nodeOfName } from "../../src/ens/names.ts";
-import { archiveCalls } from "../support/archive/recorded.ts";
 import {
   datasourcesFile,
   lastBlocks,
@@ -17,7 +15,7 @@ import { watchStatus } from "../support/watch-status.ts";
 import { type ChainsWorld, startChainsWorld } from "../support/world.ts";
 
 // The three recordings, each indexed to its end with all plugins: the root chain from 2017 on, Base and Linea from
-// December 2023 on. Logs, blocks and results of calls come from an archive, so that all that is compared here holds for it too.
+// December 2023 on. Logs, blocks and results of calls come from a recorded archive, so that all that is compared here holds for it too.
 
 type Token = [
   namespace: string,
@@ -85,7 +83,6 @@ let statusOfActionsAtStart: number | undefined;
 beforeAll(async () => {
   const environment = { PLUGINS: plugins };
   world = await startChainsWorld({ datasources: withMarket(), isArchived: true, environment });
-  for (const chain of chainNames) await archiveCalls(join(world.folder, "archive"), recordingOf(chain));
   world.start();
   watch = watchStatus(world.url, ["root", "base", "linea"]);
   statusOfActionsAtStart = (await fetch(`${world.url}/api/registrar-actions`).catch(() => undefined))?.status;
@@ -123,6 +120,9 @@ test("the nodes are asked for the last blocks alone, which are followed live: th
     // Refusals of contracts are no results.
     const refused = recordingOf(chain).calls.filter(({ result }) => result === undefined);
     expect(world.requestsTo(chain, "eth_call")).toBeLessThanOrEqual(refused.length);
+    // Labels of accounts are in the archive, and found there.
+    expect(world.requestsTo(chain, "debug_traceTransaction")).toBe(0);
+    expect(world.requestsTo(chain, "eth_getTransactionReceipt")).toBe(0);
     // And for the newest, the finalized and the first block, at the start and for its checks.
     expect(world.requestsTo(chain, "eth_getBlockByNumber")).toBeLessThan(live + 30);
   }

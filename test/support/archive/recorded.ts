@@ -3,17 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Recording } from "../../../devnet/recording.ts";
 import { openNodes } from "../../../src/archive/ask.ts";
-import { openManifest } from "../../../src/archive/folder.ts";
 import { type ArchiveFilter, type Manifest, newManifest } from "../../../src/archive/manifest.ts";
 import { addSegment, archivedBlock, recordChain } from "../../../src/archive/record.ts";
-import { type ArchivedResult, addResults } from "../../../src/archive/results.ts";
 import type { ArchivedBlock, ArchivedReceipt } from "../../../src/archive/segment.ts";
 import { wantedOf } from "../../../src/archive/wanted.ts";
 import { parseEnvironment } from "../../../src/config/environment.ts";
-import { keyOfRequest } from "../../../src/ponder/saved-results.ts";
+import { createReadsOf } from "../../../src/indexing/reads-of-logs.ts";
 import type { RpcLog } from "../../../src/rpc/log-answers.ts";
 
-/** Records an archive of the chains that an environment configures, whole blocks from the first to the given one. */
+/**
+ * Records an archive of the chains that an environment configures, whole blocks from the first to the given one, and what the
+ * rules ask of nodes because of them.
+ */
 export async function recordArchives(
   folder: string,
   environment: Record<string, string | undefined>,
@@ -32,28 +33,14 @@ export async function recordArchives(
       ask,
       width,
       progress: () => {},
+      calls: {
+        createReads: () => createReadsOf({ ...config, chainId: chain.id }),
+        report: (missing, reason) => {
+          throw new Error(`${missing} results of calls could not be recorded: ${reason}`);
+        },
+      },
     });
   }
-}
-
-/** Adds the recorded results of calls to an archive, by the keys of an index that asked for them. */
-export async function archiveCalls(folder: string, { chainId, calls }: Recording): Promise<void> {
-  const results = calls.flatMap(({ to, data, block, result }): ArchivedResult[] => {
-    if (result === undefined) return [];
-    const keyOf = (call: object) => keyOfRequest({ method: "eth_call", params: [call, block] });
-    // Of Ponder's client, which keeps JSON, and of the bounded calls.
-    return [
-      [keyOf({ to, data }), Number(block), JSON.stringify(result)],
-      [keyOf({ to, data, gas: "0x989680" }), Number(block), result],
-    ];
-  });
-  if (results.length === 0) return;
-  const manifest = await openManifest(folder, chainId);
-  await addResults(
-    folder,
-    manifest,
-    results.toSorted(([, one], [, other]) => one - other),
-  );
 }
 
 /** The blocks of a recording that have logs, whole. */
