@@ -155,7 +155,11 @@ export function queryOfFilter(
 type Covered = Pick<Manifest, "filters" | "children">;
 
 // Whether all logs that a query asks for match one of the filters with these places.
-function covers(manifest: Covered, places: readonly number[], query: LogsQuery): boolean {
+function covers(
+  manifest: Covered,
+  places: readonly number[],
+  query: Pick<LogsQuery, "addresses" | "topics">,
+): boolean {
   const filters = places.flatMap((place) => manifest.filters[place] ?? []);
   const ofEvent = (event: string | undefined) =>
     filters.filter(({ topics }) => topics === null || (event !== undefined && topics.includes(event)));
@@ -181,56 +185,84 @@ export type Piece = BlockRange & { segments: Segment[] };
 
 /** Parts of a query's range, ascending, by whether segments cover the query there. */
 export function piecesOf(manifest: Manifest, query: LogsQuery): Piece[] {
-  const { from, to } = query;
-  const near = manifest.segments.filter((segment) => segment.from <= to && segment.to >= from);
+  const known = new Map<string, boolean>();
+  const pieces: Piece[] = [];
+  for (const { from, to, segments } of stretchesOf(manifest, query)) {
+    const places = placesOf(segments);
+    const key = places.join();
+    const isCovered = known.get(key) ?? covers(manifest, places, query);
+    known.set(key, isCovered);
+    const last = pieces.at(-1);
+    if (!isCovered && last?.segments.length === 0) last.to = to;
+    else pieces.push({ from, to, segments: isCovered ? segments : [] });
+  }
+  return pieces;
+}
+
+const placesOf = (segments: readonly Segment[]) => [...new Set(segments.flatMap(({ filters }) => filters))];
+
+// Parts of a range in which no segment begins or ends, each with its segments.
+function* stretchesOf({ segments }: Manifest, { from, to }: BlockRange): Generator<Piece> {
+  const near = segments.filter((segment) => segment.from <= to && segment.to >= from);
+  near.sort((a, b) => a.from - b.from);
   const starts = new Set([from]);
   for (const segment of near) {
     if (segment.from > from) starts.add(segment.from);
     if (segment.to < to) starts.add(segment.to + 1);
   }
   const sorted = [...starts].sort((a, b) => a - b);
-  const known = new Map<string, boolean>();
-  const pieces: Piece[] = [];
-  for (const [i, start] of sorted.entries()) {
-    const end = (sorted[i + 1] ?? to + 1) - 1;
-    const here = near.filter((segment) => segment.from <= start && segment.to >= end);
-    const places = [...new Set(here.flatMap((segment) => segment.filters))];
-    const key = places.join();
-    const isCovered = known.get(key) ?? covers(manifest, places, query);
-    known.set(key, isCovered);
-    const last = pieces.at(-1);
-    if (!isCovered && last?.segments.length === 0) last.to = end;
-    else pieces.push({ from: start, to: end, segments: isCovered ? here : [] });
+  let here: Segment[] = [];
+  let next = 0;
+  for (const [place, start] of sorted.entries()) {
+    here = here.filter((segment) => segment.to >= start);
+    for (; (near[next]?.from ?? start + 1) <= start; next++) here.push(near[next] as Segment);
+    yield { from: start, to: (sorted[place + 1] ?? to + 1) - 1, segments: here };
   }
-  return pieces;
 }
 
-/** The parts of a range of which an archive lacks some logs of a filter. */
-export function gapsOf(
+/** A part of a range, and the logs that an archive lacks there. */
+export type Lack = BlockRange & { filter: ArchiveFilter };
+
+/** What an archive lacks of a filter in a range: of which contracts and events, ascending. What a factory deploys is lacked as a whole. */
+export function lacksOf(manifest: Manifest, filter: ArchiveFilter, range: BlockRange): Lack[] {
+  const known = new Map<string, string | undefined>();
+  const found: (BlockRange & { text: string })[] = [];
+  for (const { from, to, segments } of stretchesOf(manifest, range)) {
+    const places = placesOf(segments);
+    const key = places.join();
+    if (!known.has(key)) known.set(key, JSON.stringify(lackedOf(manifest, places, filter)));
+    const text = known.get(key);
+    const last = found.at(-1);
+    if (text === undefined) continue;
+    if (last?.text === text && last.to === from - 1) last.to = to;
+    else found.push({ from, to, text });
+  }
+  return found.map(({ from, to, text }) => ({ from, to, filter: JSON.parse(text) }));
+}
+
+/** The part of a filter that the filters with these places do not cover; undefined if they cover all of it. */
+function lackedOf(
   manifest: Manifest,
-  { addresses, topics }: ArchiveFilter,
-  range: BlockRange,
-): BlockRange[] {
-  const lists = Array.isArray(addresses) ? addresses : undefined;
-  const factory =
-    lists === undefined && addresses !== null ? JSON.stringify({ addresses, topics }) : undefined;
-  const query = {
-    ...range,
-    blockHash: undefined,
-    addresses: lists && new Set(lists),
-    topics: [topics === null ? undefined : new Set(topics)],
+  places: readonly number[],
+  filter: ArchiveFilter,
+): ArchiveFilter | undefined {
+  const { addresses, topics } = filter;
+  if (addresses !== null && !Array.isArray(addresses)) {
+    // What a factory deploys is not known beforehand: only its own filter covers it.
+    const text = JSON.stringify(filter);
+    return places.some((place) => JSON.stringify(manifest.filters[place]) === text) ? undefined : filter;
+  }
+  const setOf = (value: string | null) => (value === null ? undefined : new Set([value]));
+  const lacks = (address: string | null, topic: string | null) =>
+    !covers(manifest, places, { addresses: setOf(address), topics: [setOf(topic)] });
+  const [contracts, events] = [addresses ?? [null], topics ?? [null]];
+  const lackedEvents = events.filter((event) => contracts.some((contract) => lacks(contract, event)));
+  if (lackedEvents.length === 0) return undefined;
+  const lackedContracts = contracts.filter((contract) =>
+    lackedEvents.some((event) => lacks(contract, event)),
+  );
+  return {
+    addresses: addresses && lackedContracts.filter((one) => one !== null),
+    topics: topics && lackedEvents.filter((one) => one !== null),
   };
-  const usable =
-    factory === undefined
-      ? manifest
-      : // What a factory deploys is not known beforehand: only its own filter covers it.
-        {
-          ...manifest,
-          filters: manifest.filters.map((one) =>
-            JSON.stringify(one) === factory ? { ...one, addresses: null } : one,
-          ),
-        };
-  return piecesOf(usable, query)
-    .filter(({ segments }) => segments.length === 0)
-    .map(({ from, to }) => ({ from, to }));
 }

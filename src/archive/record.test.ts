@@ -109,6 +109,27 @@ test("each block is fetched once: an archive is extended, and gets another contr
   expect(manifest).toEqual(await openManifest(folder, chainId));
 });
 
+test("after a release that reads more, only the new contracts and events are fetched", async () => {
+  const [folder, node] = [newFolder(), openNode()];
+  const [known = "", other = ""] = [...new Set(logs.flatMap(({ topics: [event = ""] }) => event))];
+  const filterOf = (addresses: string[], topics: string[]) => [{ addresses, topics }];
+  await record(node, { folder, filters: filterOf([first], [known]), to: 100 });
+  const filters = filterOf([first, second], [known]);
+  const withSecond = await record(node, { folder, filters, to: 100 });
+  expect(withSecond.filters).toEqual([...filterOf([first], [known]), ...filterOf([second], [known])]);
+  const more = filterOf([first, second], [known, other]);
+  const manifest = await record(node, { folder, filters: more, to: 100 });
+  expect(manifest.filters.slice(2)).toEqual(filterOf([first, second], [other]));
+
+  const before = node.asked.length;
+  await record(node, { folder, filters: more, to: 100 });
+  expect(node.asked.length).toBe(before);
+  expect(await record(node, { folder, filters: more, to: 120 })).toMatchObject({
+    filters: [...manifest.filters, ...more],
+    segments: [{ to: 100 }, { to: 100 }, { to: 100 }, { from: 101, to: 120 }],
+  });
+});
+
 test("a node that refuses long ranges is asked for shorter ones", async () => {
   const [folder, node] = [newFolder(), openNode({ mostBlocks: 20 })];
   const { segments } = await record(node, { folder, filters: [{ addresses: null, topics: null }], to: 158 });

@@ -3,7 +3,7 @@ import type { RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, type RpcRequest, toHex } from "../rpc/nodes.ts";
 import { forgetAsked } from "./asked.ts";
 import { openManifest, writeFileOf, writeManifest } from "./folder.ts";
-import { ArchiveError, type ArchiveFilter, factoryKey, gapsOf, type Manifest } from "./manifest.ts";
+import { ArchiveError, type ArchiveFilter, factoryKey, lacksOf, type Manifest } from "./manifest.ts";
 import { inParallel, pauseMs, retried } from "./parallel.ts";
 import { proofOf } from "./proofs.ts";
 import { type CallOptions, openReader, type Progress } from "./reads.ts";
@@ -64,16 +64,16 @@ export async function recordChain(options: RecordOptions): Promise<Manifest> {
 
 type Part = BlockRange & { filters: readonly ArchiveFilter[] };
 
-/** Ranges with the filters of which they lack logs: one range for all filters that lack the same. */
+/** Ranges with what they lack of filters: one range for all filters that lack the same. */
 export function gapsByRange(
   manifest: Manifest,
   { filters, factories, range }: Pick<RecordOptions, "filters" | "factories" | "range">,
 ): Part[] {
   const parts = new Map<string, { from: number; to: number; filters: ArchiveFilter[] }>();
   for (const filter of [...filters, ...factories.map((one) => one.filter)]) {
-    for (const { from, to } of gapsOf(manifest, filter, range)) {
+    for (const { from, to, filter: lacked } of lacksOf(manifest, filter, range)) {
       const part = parts.get(`${from} ${to}`) ?? { from, to, filters: [] };
-      part.filters.push(filter);
+      part.filters.push(lacked);
       parts.set(`${from} ${to}`, part);
     }
   }

@@ -1,4 +1,4 @@
-import { type AbiEvent, decodeEventLog, type Hex, parseAbiItem, toEventSelector } from "viem";
+import { type AbiEvent, decodeEventLog, getAbiItem, type Hex, parseAbiItem, toEventSelector } from "viem";
 import { registryAbi, threednsTokenAbi } from "../../abis/names.ts";
 import { textChanged } from "../../abis/resolver.ts";
 import type { EventArgs, Namespace } from "../deployments/deployment.ts";
@@ -94,8 +94,8 @@ function readerOf<const Event extends AbiEvent>(event: Event) {
 }
 
 const textArgs = readerOf(parseAbiItem(`event ${textChanged}`));
-const newOwnerArgs = readerOf(registryAbi[1]);
-const registeredArgs = readerOf(threednsTokenAbi[2]);
+const newOwnerArgs = readerOf(getAbiItem({ abi: registryAbi, name: "NewOwner" }));
+const registeredArgs = readerOf(getAbiItem({ abi: threednsTokenAbi, name: "RegistrationCreated" }));
 
 function textRead(rules: Rules, { block, log }: Seen): Read | undefined {
   const args = textArgs(log);
