@@ -1,11 +1,11 @@
 // Mainnet's size, rehearsed: a generated history in mainnet's proportions goes through an archive into Postgres; then the service is
 // asked at that size.
 //
-//   NODE_OPTIONS=--max-old-space-size=6000 node scripts/with-node.mjs bench/mainnet.ts [--logs 5000000] [--seconds 3]
+//   NODE_OPTIONS=--max-old-space-size=6000 node scripts/with-node.mjs bench/mainnet.ts [--logs 5000000] [--seconds 3] [--restart]
 //
 // Prints logs/s (by time and by processor time) and memory by tenth of the way, disk by log and by name, the time from the end of the
 // backfill until all indexes are built, and p50, p95, p99 of the ten queries of bench/subgraph-service.ts and of some REST routes with
-// 16 connections, each picking from hundreds of requests. Needs a Postgres server's programs.
+// 16 connections, each picking from hundreds of requests. With --restart the service is killed in the middle of the backfill. Needs a Postgres server's programs.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
-import { indexOnce, type LogEntry, realRoot } from "./backfill/indexing-process.ts";
+import { indexOnce, type LogEntry, realRoot, type WatchedService } from "./backfill/indexing-process.ts";
 import { labelsFile } from "./backfill/labels-file.ts";
 import type { LoadResult } from "./load/load.ts";
 import type { LoadJob } from "./load/load-process.ts";
@@ -23,7 +23,11 @@ import { bytesOf, diskOf, startBenchPostgres } from "./postgres.ts";
 import { clientQueries, type KnownName } from "./subgraph/queries.ts";
 
 const { values: options } = parseArgs({
-  options: { logs: { type: "string", default: "5000000" }, seconds: { type: "string", default: "3" } },
+  options: {
+    logs: { type: "string", default: "5000000" },
+    seconds: { type: "string", default: "3" },
+    restart: { type: "boolean", default: false },
+  },
 });
 // The service gets Node's usual heap.
 delete process.env["NODE_OPTIONS"];
@@ -55,45 +59,71 @@ async function rehearse({ labels, logs, lastBlock, environment }: Filled): Promi
   const names = labels.length;
   const labelsUrl = labelsFile(folder, labels);
   labels.length = 0;
+  const blocks = [Number(environment["START_BLOCK"]), lastBlock] as const;
+  const job = {
+    ...{ name: schema, appRoot: realRoot, port },
+    environment: { ...environment, LABELS_URL: labelsUrl, RPC_URL_1: node.url, DATABASE_URL: postgres.url },
+  };
   try {
+    if (options.restart) await killedInTheMiddle(job, byTenth(logs, blocks));
     const { seconds, processorSeconds, peakMegabytes } = await indexOnce({
-      name: schema,
-      appRoot: realRoot,
-      port,
-      environment: {
-        ...environment,
-        LABELS_URL: labelsUrl,
-        RPC_URL_1: node.url,
-        DATABASE_URL: postgres.url,
-      },
-      seeEntry: byTenth(logs, [Number(environment["START_BLOCK"]), lastBlock]),
+      ...job,
+      seeEntry: byTenth(logs, blocks),
       whenComplete: async () => {
         await untilReady(port, node);
         await printDisk(logs);
         await measureQueries(port);
       },
     });
+    const indexed = options.restart ? logs / 2 : logs;
     console.log(
-      `backfill: ${seconds.toFixed(0)} s, ${whole(logs / seconds)} logs/s, ${whole(logs / processorSeconds)} for each second of processor time, peak ${whole(peakMegabytes)} MB, ${whole(names)} labels`,
+      `backfill: ${seconds.toFixed(0)} s, ${whole(indexed / seconds)} logs/s, ${whole(indexed / processorSeconds)} for each second of processor time, peak ${whole(peakMegabytes)} MB, ${whole(names)} labels`,
     );
   } finally {
     node.close();
   }
 }
 
-/** Prints speed and memory whenever another tenth of the blocks is indexed; all blocks have about as many logs. */
-function byTenth(logs: number, [first, last]: readonly [number, number]) {
+type SeeEntry = (entry: LogEntry, service: WatchedService) => number;
+
+async function killedInTheMiddle(
+  job: Omit<Parameters<typeof indexOnce>[0], "seeEntry" | "whenComplete">,
+  see: SeeEntry,
+): Promise<void> {
+  let isKilled = false;
+  const killed = indexOnce({
+    ...job,
+    seeEntry: (entry, service) => {
+      if (isKilled || see(entry, service) < 5) return;
+      isKilled = true;
+      service.kill();
+    },
+    whenComplete: () => {},
+  });
+  await killed.catch((error) => {
+    if (!isKilled) throw error;
+  });
+  console.log("killed, and started again");
+}
+
+/**
+ * Prints speed and memory whenever another tenth of the blocks is indexed, and returns how many are; all blocks have about as many
+ * logs.
+ */
+function byTenth(logs: number, [first, last]: readonly [number, number]): SeeEntry {
   let [tenth, since, used, before] = [0, performance.now(), 0, 0];
-  return (
-    { msg, block_range = "[0,0]" }: LogEntry,
-    usage: () => { megabytes: number; processorSeconds: number },
-  ) => {
+  let isFirst = true;
+  return ({ msg, block_range = "[0,0]" }, { usage }) => {
     if (msg === "Started backfill indexing") [since, used] = [performance.now(), usage().processorSeconds];
-    if (msg !== "Indexed block range") return;
-    const [, to] = JSON.parse(block_range) as [number, number];
-    const share = Math.min(1, (to - first + 1) / (last - first + 1));
+    if (msg !== "Indexed block range") return tenth;
+    const [from, to] = JSON.parse(block_range) as [number, number];
+    const shareBefore = (block: number) => Math.max(0, Math.min(1, (block - first) / (last - first + 1)));
+    if (isFirst) before = shareBefore(from);
+    if (isFirst) tenth = Math.floor(before * 10);
+    isFirst = false;
+    const share = shareBefore(to + 1);
     const now = Math.floor(share * 10);
-    if (now === tenth) return;
+    if (now === tenth) return tenth;
     const { megabytes, processorSeconds } = usage();
     const count = (share - before) * logs;
     console.log(
@@ -101,6 +131,7 @@ function byTenth(logs: number, [first, last]: readonly [number, number]) {
         `for each second of processor time, ${whole(megabytes)} MB`,
     );
     [tenth, since, used, before] = [now, performance.now(), processorSeconds, share];
+    return tenth;
   };
 }
 

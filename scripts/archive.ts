@@ -10,7 +10,7 @@ import { exportCache } from "../src/archive/cache-export.ts";
 import { type ArchiveCheck, checkArchive, compareWithNode } from "../src/archive/check.ts";
 import { fetchArchive, openManifest, readManifest } from "../src/archive/folder.ts";
 import { ArchiveError, levels, type Manifest } from "../src/archive/manifest.ts";
-import { type CallOptions, expectedRequests } from "../src/archive/reads.ts";
+import { type CallOptions, compareResults, expectedRequests } from "../src/archive/reads.ts";
 import { gapsByRange, recordChain } from "../src/archive/record.ts";
 import { wantedOf } from "../src/archive/wanted.ts";
 import type { IndexedChain } from "../src/config/chains.ts";
@@ -36,8 +36,8 @@ senders of their transactions, then the results of what rules ask of nodes becau
 receipts and traces (debug_traceTransaction); --no-calls leaves these out. It stops at the finalized block, or at --to, and
 resumes. --receipts records whole blocks, so that no log can be missing unseen; several times as large. export writes what the RPC cache of the configured database has, with the
 results of calls that rules asked for. extend is record for the chains that the archive has. fetch downloads an archive, and
-resumes. check recomputes all that an archive says of itself; with --rpc it also compares random ranges (100 unless --samples is
-given) with a node. It exits with code 1 if anything is wrong.`;
+resumes. check recomputes all that an archive says of itself; with --rpc it also compares random ranges and results of calls (100
+of each unless --samples is given) with a node. It exits with code 1 if anything is wrong.`;
 
 const commands = ["record", "export", "extend", "info", "fetch", "check"] as const;
 type Command = (typeof commands)[number];
@@ -103,7 +103,7 @@ async function main(args: string[]): Promise<string> {
   const lines: string[] = [];
   for (const chain of chains) {
     if (asked.command === "fetch") lines.push(await fetchOne(asked, folder, chain));
-    else if (asked.command === "check") lines.push(await checkOne(asked, place, chain));
+    else if (asked.command === "check") lines.push(await checkOne(asked, config, { place, chain }));
     else lines.push(await recordOne(asked, config, { folder, chain }));
   }
   return lines.filter((line) => line !== "").join("\n");
@@ -166,8 +166,8 @@ async function fetchOne({ url }: Asked, folder: string, { id, name }: IndexedCha
 
 async function checkOne(
   { rpc, samples = 100, seed = Date.now() % 1_000_000 }: Asked,
-  place: string,
-  chain: IndexedChain,
+  config: Config,
+  { place, chain }: { place: string; chain: IndexedChain },
 ) {
   const manifest = await readManifest(place, chain.id);
   if (manifest === undefined) return `${chain.name} (${chain.id}): nothing in ${place}`;
@@ -177,7 +177,15 @@ async function checkOne(
   const found = await checkArchive({ place, manifest, progress });
   if (rpc !== undefined) {
     const { ask } = openNodes({ ...chain, rpc: { http: [rpc] } }, { perSecond: 20, log: say });
-    await compareWithNode({ place, manifest, found, samples, random: randomOf(seed), ask });
+    const random = randomOf(seed);
+    await compareWithNode({ place, manifest, found, samples, random, ask });
+    const { createReads } = callsOf(config, chain);
+    const results = await compareResults({
+      ...{ folder: place, chainId: chain.id, manifest },
+      ...{ createReads, samples, random, ask },
+    });
+    found.comparedResults = results.compared;
+    found.problems.push(...results.problems);
   }
   if (found.problems.length > 0) process.exitCode = 1;
   return `${chain.name} (${chain.id}): ${reportOf(found, rpc === undefined ? undefined : seed)}`;
@@ -196,7 +204,11 @@ function reportOf({ problems, suspects, proof, ...found }: ArchiveCheck, seed: n
         ]
       : []),
     ...(found.results > 0 ? [`  results of calls, which nothing proves: ${format(found.results)}`] : []),
-    ...(seed === undefined ? [] : [`  ranges compared with the node: ${found.compared} (seed ${seed})`]),
+    ...(seed === undefined
+      ? []
+      : [
+          `  compared with the node (seed ${seed}): ranges ${found.compared}, results of calls ${found.comparedResults}`,
+        ]),
     ...problems.slice(0, shownProblems).map((problem) => `  WRONG: ${problem}`),
     ...(problems.length > shownProblems ? [`  and ${problems.length - shownProblems} more`] : []),
     problems.length === 0 ? "  nothing is wrong" : "  This archive is wrong: fetch or record it again.",

@@ -28,6 +28,12 @@ export type LogEntry = {
   error?: unknown;
 };
 
+/** What a service uses: memory, and processor time since its start; and its end without a warning. */
+export type WatchedService = {
+  usage: () => { megabytes: number; processorSeconds: number };
+  kill: () => void;
+};
+
 /**
  * Indexes once into the database schema `name`, calls `whenComplete` when the backfill is complete, and stops the
  * service. Throws if the service exits earlier, or logs a fatal error.
@@ -45,8 +51,8 @@ export async function indexOnce<Result>({
   port: number;
   environment: Readonly<Record<string, string>>;
   whenComplete: () => Result | Promise<Result>;
-  /** Gets each entry of the service's log, and what the service uses: memory, and processor time since its start. */
-  seeEntry?: (entry: LogEntry, usage: () => { megabytes: number; processorSeconds: number }) => void;
+  /** Gets each entry of the service's log. */
+  seeEntry?: (entry: LogEntry, service: WatchedService) => void;
 }): Promise<Indexed<Result>> {
   const flags = [
     "--max-semi-space-size=32",
@@ -84,10 +90,11 @@ export async function indexOnce<Result>({
         const { msg, level, duration = 0, error } = entry;
         if (level >= 50) reject(new Error(`${name}: ${msg} ${JSON.stringify(error)}`));
         if (msg === "Indexed block range") atFirstBatch ??= processorSecondsOf(child.pid);
-        seeEntry?.(entry, () => ({
+        const usage = () => ({
           megabytes: residentMegabytes(child.pid),
           processorSeconds: processorSecondsOf(child.pid),
-        }));
+        });
+        seeEntry?.(entry, { usage, kill: () => child.kill("SIGKILL") });
         if (msg === "Completed backfill indexing across all chains") resolve(duration);
       });
       lines.on("close", () =>
@@ -99,9 +106,11 @@ export async function indexOnce<Result>({
     return { seconds: duration / 1000, processorSeconds, peakMegabytes, result };
   } finally {
     clearInterval(watch);
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGINT");
-    await ended;
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGINT");
+      await ended;
+    }
   }
 }
 

@@ -19,8 +19,9 @@ export type ArchiveCheck = {
   suspects: number[];
   /** Results of calls, which nothing proves. */
   results: number;
-  /** Ranges and blocks that were compared with a node. */
+  /** Ranges that were compared with a node, and results of calls. */
   compared: number;
+  comparedResults: number;
   problems: string[];
 };
 
@@ -36,7 +37,7 @@ export async function checkArchive({ place, manifest, progress }: CheckOptions):
   const proof = { bloom: 0, header: 0, receipts: 0 };
   const found: ArchiveCheck = {
     ...{ segments: segments.length, blocks: 0, logs: 0, proof, links: 0 },
-    ...{ suspects: [], results: 0, compared: 0, problems: [] },
+    ...{ suspects: [], results: 0, compared: 0, comparedResults: 0, problems: [] },
   };
   const hashes = new Map<number, string>();
   for (const [done, segment] of segments.entries()) {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { createRandom } from "../../devnet/random.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import type { RpcRequest } from "../rpc/nodes.ts";
@@ -9,7 +10,7 @@ import { type BoundedRequest, NodeError } from "./answers.ts";
 import { checkArchive } from "./check.ts";
 import { openManifest, readResults } from "./folder.ts";
 import type { ArchiveFilter } from "./manifest.ts";
-import type { Read, SeenBlock } from "./reads.ts";
+import { compareResults, type Read, type SeenBlock } from "./reads.ts";
 import { recordChain } from "./record.ts";
 import { addResults, resultsIn } from "./results.ts";
 
@@ -280,3 +281,27 @@ test("a failure that was temporary loses no result", async () => {
   expect(await resultsOf(folder)).toEqual(resultsFor(expectedOf([first])));
   expect(reports).toEqual([]);
 }, 60_000);
+
+test("results are compared with a node: changed ones are found, what the node cannot give is left out", async () => {
+  const folder = newFolder();
+  const manifest = await record(folder, openNode().ask);
+  const compared = (call?: Call) =>
+    compareResults({
+      ...{ folder, chainId, manifest, createReads: () => createReads(), ask: openNode(call).ask },
+      ...{ samples: 20, random: createRandom(1).fraction },
+    });
+  expect(await compared()).toEqual({ compared: 20, problems: [] });
+  const other = await compared(() => "another result");
+  expect(other.compared).toBe(20);
+  expect(other.problems[0]).toMatch(
+    /^A result of block \d+ is not the same in the archive and at the node\.$/,
+  );
+  const refused = await compared(() => {
+    throw new NodeError("execution reverted", 3);
+  });
+  expect(refused.problems.length).toBeGreaterThan(0);
+  const without = await compared(() => {
+    throw new NodeError("the method does not exist", -32601);
+  });
+  expect(without).toEqual({ compared: 0, problems: [] });
+});

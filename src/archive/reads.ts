@@ -206,6 +206,47 @@ async function knownKeys({ folder, chainId, manifest }: Archive, piece: BlockRan
   return known;
 }
 
+type CompareOptions = Archive &
+  Pick<CallOptions, "createReads"> &
+  Pick<Options, "ask"> & { samples: number; random: () => number };
+
+/**
+ * Compares random results of an archive with what a node gives for the reads of the same blocks: how many, and what differs. What the
+ * node cannot give, and results that no rule asks for, are not compared.
+ */
+export async function compareResults({
+  samples,
+  random,
+  createReads,
+  ...archive
+}: CompareOptions): Promise<{ compared: number; problems: string[] }> {
+  const { folder, chainId, manifest, ask } = archive;
+  const files = manifest.results ?? [];
+  const nodes = newNodes(ask);
+  const problems = new Set<string>();
+  let compared = 0;
+  for (let i = 0; i < samples && files.length > 0; i++) {
+    const file = files[Math.floor(random() * files.length)] as (typeof files)[number];
+    const results = resultsIn(file, await readResults(folder, chainId, file));
+    const [key = "", number = 0, result = ""] = results[Math.floor(random() * results.length)] ?? [];
+    const [block] = await blocksOf(archive, { from: number, to: number });
+    const read = block && createReads()(block).find(({ keys }) => keys.includes(key));
+    if (read === undefined) continue;
+    let hasFailed = false;
+    const found = await read.resultsOf(async (request) => {
+      const answer = await answerOf(nodes, request, number);
+      hasFailed ||= answer.hasFailed === true;
+      return answer.result;
+    });
+    const theirs = found.get(key);
+    if (theirs === undefined && hasFailed) continue;
+    compared += 1;
+    if (theirs !== result)
+      problems.add(`A result of block ${number} is not the same in the archive and at the node.`);
+  }
+  return { compared, problems: [...problems] };
+}
+
 /** How many requests the reads of archived blocks take that were not asked about, by a few segments of a range. */
 export async function expectedRequests(
   archive: Archive & { range: BlockRange },
