@@ -57,7 +57,6 @@ export async function indexOnce<Result>({
   const flags = [
     "--max-semi-space-size=32",
     "--heap-growing-percent=50",
-    "--expose-gc",
     "--disable-warning=DeprecationWarning",
   ];
   const args = ["start", "--root", appRoot, "--schema", name, "--log-format", "json", "--port", String(port)];

@@ -1,4 +1,6 @@
 import { performance } from "node:perf_hooks";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 // V8 keeps the pages of a heap that has shrunk for the next time it grows, without end: 300 MB after an attack.
 // Only a collection that is asked to save memory returns them to the system. It stops the process for 1.5 ms per MB of heap in use, so
@@ -24,11 +26,9 @@ const restMs = 5 * 60_000;
 
 /**
  * Returns memory that the heap has left to the system: at least 150 MB and half of the heap, at most once in five minutes, after half a
- * minute in which it stayed unused and the process was busy for about a third of the time or less. Needs Node's `--expose-gc`; without it
- * nothing is returned. Ends with `stop`.
+ * minute in which it stayed unused and the process was busy for about a third of the time or less. Ends with `stop`.
  */
-export function returnIdleMemory(machine: Machine | undefined = thisProcess()): { stop(): void } {
-  if (machine === undefined) return { stop: () => undefined };
+export function returnIdleMemory(machine: Machine = thisProcess()): { stop(): void } {
   let kept = besideHeap;
   let rest = 0;
   let seen = 0;
@@ -50,9 +50,11 @@ function measured(machine: Machine): { left: number; heap: number } {
   return { left: rss - heapTotal - external, heap: heapTotal };
 }
 
-export function thisProcess(): Machine | undefined {
-  const { gc } = globalThis;
-  if (gc === undefined) return undefined;
+/** The process itself. */
+export function thisProcess(): Machine {
+  // Contexts have the collector since the flag was set: the process needs none.
+  setFlagsFromString("--expose-gc");
+  const gc: NonNullable<typeof globalThis.gc> = runInNewContext("gc");
   let last = performance.eventLoopUtilization();
   return {
     memory: process.memoryUsage,
