@@ -31,7 +31,7 @@ describe("label commands", () => {
     expect(ingested).toMatchObject({ code: 0, stderr: "" });
     expect(ingested.stdout).toMatch(/^Ingested version 0 of "ens-test-env" from text: 3 rows in /);
     expect(ingested.stdout).toContain(
-      "2 labels are new, 1 were there already.\n./data/labels.sqlite holds 2 labels.\n",
+      "2 new labels, 1 known before.\n./data/labels.sqlite holds 2 labels.\n",
     );
 
     const stats = await run(["stats"]);
@@ -39,7 +39,7 @@ describe("label commands", () => {
     expect(stats.stdout).toMatch(/^version 0 +2 labels, ingested 20/m);
 
     expect((await run(["validate"])).stdout).toBe(
-      '2 labels of "ens-test-env", versions 0 to 0, are sound.\n',
+      '2 labels of "ens-test-env", versions 0 to 0: no faults.\n',
     );
     const exported = await run(["export"]);
     expect(exported.stdout).toBe(
@@ -58,7 +58,7 @@ describe("label commands", () => {
       "data/labels.sqlite",
     ]);
     expect(converted.stdout).toBe(
-      'Wrote 1 labels of version 1 of "ens-test-env" to ens-test-env_1.ensrainbow; 1 were repeated or known.\n',
+      'Wrote 1 label of version 1 of "ens-test-env" to ens-test-env_1.ensrainbow; repeated or known before: 1.\n',
     );
 
     expect(await run(["purge"])).toMatchObject({

@@ -18,7 +18,7 @@ describe("label commands", () => {
     [["toString"], /^Unknown command "toString"/],
     [["serve", "--prot", "1"], "Unknown option '--prot'.\n"],
     [["serve", "--port", "70000"], '--port is "70000"; expected a whole number from 1 to 65535.\n'],
-    [["ingest"], "The file to ingest is missing.\n"],
+    [["ingest"], "Name the file to ingest, or - for standard input.\n"],
     [["ingest", "no\nfile", ...labelSet("x", 0)], 'There is no file "no\\nfile".\n'],
     [["ingest", ".", ...labelSet("x", 0)], '"." is a folder, not a file.\n'],
     [["ingest", "-"], /^--label-set-id and --label-set-version are needed/, "eth\n"],

@@ -8,6 +8,7 @@ import { openNodes } from "../src/archive/ask.ts";
 import { missingIn, unaskedPieces } from "../src/archive/asked.ts";
 import { exportCache } from "../src/archive/cache-export.ts";
 import { type ArchiveCheck, checkArchive, compareWithNode } from "../src/archive/check.ts";
+import { estimateRecording } from "../src/archive/estimate.ts";
 import { fetchArchive, openManifest, readManifest } from "../src/archive/folder.ts";
 import { ArchiveError, levels, type Manifest } from "../src/archive/manifest.ts";
 import { type CallOptions, compareResults, expectedRequests } from "../src/archive/reads.ts";
@@ -16,7 +17,7 @@ import { wantedOf } from "../src/archive/wanted.ts";
 import type { IndexedChain } from "../src/config/chains.ts";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { createReadsOf } from "../src/indexing/reads-of-logs.ts";
-import { escapeControls } from "../src/log/json-log.ts";
+import { counted, escapeControls } from "../src/log/json-log.ts";
 import { unionOf } from "../src/ponder/cache.ts";
 import { randomOf } from "./cache.ts";
 import { holdEmbeddedDatabase, openDatabase, PreflightError } from "./preflight.ts";
@@ -33,8 +34,8 @@ configuration.
 
 record fetches what the archive lacks from the RPC URLs: logs of the contracts that any plugin reads, their blocks' headers, the
 senders of their transactions, then the results of what rules ask of nodes because of them: calls of contracts at old blocks,
-receipts and traces (debug_traceTransaction); --no-calls leaves these out. It stops at the finalized block, or at --to, and
-resumes. --receipts records whole blocks, so that no log can be missing unseen; several times as large. export writes what the RPC cache of the configured database has, with the
+receipts and traces (debug_traceTransaction); --no-calls leaves these out. It stops at the finalized block, or earlier at --to, and
+resumes. --receipts records whole blocks, so that no log can be missing unseen; many times as large. export writes what the RPC cache of the configured database has, with the
 results of calls that rules asked for. extend is record for the chains that the archive has. fetch downloads an archive, and
 resumes. check recomputes all that an archive says of itself; with --rpc it also compares random ranges and results of calls (100
 of each unless --samples is given) with a node. It exits with code 1 if anything is wrong.`;
@@ -73,7 +74,7 @@ export function parseCommand(args: string[]) {
   const known = commands.find((one) => one === command);
   if (known === undefined) faults.push(`Unknown command ${JSON.stringify(command ?? "")}.`);
   if ((known === "fetch") !== (url !== undefined) || more.length > 0)
-    faults.push("Only fetch takes a URL, one.");
+    faults.push("fetch takes one URL; the other commands take none.");
   if (values.rpc !== undefined && !/^https?:\/\//.test(values.rpc))
     faults.push("--rpc must be an http(s):// URL.");
   if (values.rpc !== undefined && numbers.chain === undefined) faults.push("--rpc needs --chain.");
@@ -130,8 +131,11 @@ function summary(manifest: Manifest): string {
   const lacking = missing > 0 ? ` (${format(missing)} could not be recorded)` : "";
   const deployed = Object.values(children).reduce((all, { length }) => all + length, 0);
   return [
-    `blocks ${ranges.join(", ") || "none"}; ${format(logs)} logs in ${format(sum((one) => one.blocks))} blocks and ` +
-      `${format(segments.length)} segments; ${format(bytes)} bytes, ${(bytes / Math.max(1, logs)).toFixed(1)} a log`,
+    `blocks ${ranges.join(", ") || "none"}; ${counted(logs, "log")} in ${counted(
+      sum((one) => one.blocks),
+      "block",
+    )} and ` +
+      `${counted(segments.length, "segment")}; ${format(bytes)} bytes, ${(bytes / Math.max(1, logs)).toFixed(1)} a log`,
     `  blocks by what proves them: ${proof.join(", ")}${deployed > 0 ? `; contracts of factories: ${format(deployed)}` : ""}${calls + missing > 0 ? `; results of calls: ${format(calls)}${lacking}` : ""}`,
   ].join("\n");
 }
@@ -159,7 +163,7 @@ async function exportAll(config: Config, chains: readonly IndexedChain[], folder
 async function fetchOne({ url }: Asked, folder: string, { id, name }: IndexedChain): Promise<string> {
   if ((await readManifest(url, id)) === undefined) return `${name} (${id}): ${url} has nothing of it`;
   const manifest = await fetchArchive(url, folder, id, (done, of, bytes) => {
-    if (bytes > 0) say(`${name}: segment ${done} of ${of}`);
+    if (bytes > 0) say(`${name}: file ${done} of ${of}`);
   });
   return `${name} (${id}): ${summary(manifest)}`;
 }
@@ -196,7 +200,7 @@ const shownProblems = 20;
 function reportOf({ problems, suspects, proof, ...found }: ArchiveCheck, seed: number | undefined): string {
   const counts = Object.entries(proof).map(([level, count]) => `${level} ${format(count)}`);
   return [
-    `${format(found.logs)} logs in ${format(found.blocks)} blocks and ${format(found.segments)} segments; ${format(found.links)} blocks follow the one before`,
+    `${counted(found.logs, "log")} in ${counted(found.blocks, "block")} and ${counted(found.segments, "segment")}; blocks that follow the one before: ${format(found.links)}`,
     `  blocks by what proves them: ${counts.join(", ")}`,
     ...(suspects.length > 0
       ? [
@@ -215,8 +219,8 @@ function reportOf({ problems, suspects, proof, ...found }: ArchiveCheck, seed: n
   ].join("\n");
 }
 
-// Bytes of a log with all that belongs to it, as recordings were measured.
-const bytesOfLog = 90;
+const durationOf = (seconds: number) =>
+  seconds < 60 ? "less than a minute" : counted(Math.ceil(seconds / 60), "minute");
 
 async function recordOne(
   asked: Asked,
@@ -228,22 +232,29 @@ async function recordOne(
     return `${chain.name}: nothing to extend in ${folder}`;
   const wanted = wantedOf(config, chain.name);
   const nodes = openNodes(chain, { perSecond: config.rpcRequestsPerSecond, log: say });
-  const range = { from: wanted.first, to: asked.to ?? (await nodes.finalizedBlock()) };
+  const finalized = await nodes.finalizedBlock();
+  if (asked.to !== undefined && asked.to > finalized)
+    say(`${chain.name}: block ${format(asked.to)} is not final; recording up to block ${format(finalized)}`);
+  const range = { from: wanted.first, to: Math.min(asked.to ?? finalized, finalized) };
   const gaps = gapsByRange(manifest, { ...wanted, range });
   const calls = asked["no-calls"] ? undefined : callsOf(config, chain);
   const isAsked = missingIn(manifest) === 0 && unaskedPieces(manifest, range).length === 0;
   if ((gaps.length === 0 && (isAsked || calls === undefined)) || range.to < range.from)
     return `${chain.name} (${chain.id}): nothing is missing up to block ${format(range.to)}`;
-  const expected = await nodes.estimate(gaps, calls?.createReads);
+  const withReceipts = asked.receipts ?? false;
+  const expected = await estimateRecording(nodes.ask, gaps, {
+    withReceipts,
+    createReads: calls?.createReads,
+  });
   const ofArchived = calls && (await expectedRequests({ folder, chainId: chain.id, manifest, range }, calls));
   const requests = expected.requests + (ofArchived ?? 0);
   say(
     `${chain.name}: blocks ${format(range.from)} to ${format(range.to)}: expected ${format(requests)} requests, ` +
-      `${format(expected.logs * bytesOfLog)} bytes, ${format(requests / expected.perSecond / 60)} minutes at ${format(expected.perSecond)} requests a second`,
+      `${format(expected.bytes)} bytes, ${durationOf(requests / nodes.perSecond)} at ${format(nodes.perSecond)} requests a second`,
   );
   const recorded = await recordChain({
     ...wanted,
-    ...{ folder, range, chainId: chain.id, withReceipts: asked.receipts ?? false },
+    ...{ folder, range, chainId: chain.id, withReceipts },
     ...{ ask: nodes.ask, width: nodes.width, calls },
     progress: ({ at, logs, bytes, requests }) =>
       say(

@@ -21,7 +21,7 @@ describe("command line", () => {
     [["--yes", "--yes"], undefined, "--yes is given twice."],
     [["file"], undefined, 'Unexpected argument "file".'],
     [["one", "two"], "file", 'Unexpected argument "two".'],
-    [[], "file to ingest", "The file to ingest is missing."],
+    [[], "file to ingest", "Name the file to ingest, or - for standard input."],
   ])("refuses %j in one sentence", (args, operand, message) => {
     expect(() => parseCommandLine(args, kinds, operand)).toThrow(message);
   });

@@ -22,7 +22,8 @@ export function parseCommandLine<K extends OptionKinds>(
   const [first, second] = positionals;
   const surplus = operand === undefined ? first : second;
   if (surplus !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(surplus)}.`);
-  if (operand !== undefined && first === undefined) throw new UsageError(`The ${operand} is missing.`);
+  if (operand !== undefined && first === undefined)
+    throw new UsageError(`Name the ${operand}, or - for standard input.`);
   return { values: values as Values<K>, operand: first ?? "" };
 }
 

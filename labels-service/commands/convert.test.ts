@@ -84,7 +84,7 @@ describe("convert", () => {
     const args = ["--label-set-id", "ens-test-env", "--output"];
     expect(await runCommand(["convert", "-", ...args, one!], { folder, stdin })).toEqual({
       code: 0,
-      stdout: `Wrote 3 labels of version 0 of "ens-test-env" to ${one}; 1 were repeated or known.\n`,
+      stdout: `Wrote 3 labels of version 0 of "ens-test-env" to ${one}; repeated or known before: 1.\n`,
       stderr: "",
     });
     expect(await runCommand(["convert", csv!, ...args, two!], { folder })).toMatchObject({ code: 0 });
@@ -99,7 +99,7 @@ describe("convert", () => {
     const args = ["convert", "-", "--label-set-id", "subgraph", "--format", "sql", "--output", output];
     expect(await runCommand(args, { folder, stdin })).toEqual({
       code: 0,
-      stdout: `Wrote 1 labels of version 0 of "subgraph" to ${output}; 0 were repeated or known.\n`,
+      stdout: `Wrote 1 label of version 0 of "subgraph" to ${output}; repeated or known before: 0.\n`,
       stderr: "Ignored line 3: a header among the rows.\n",
     });
   });
@@ -111,7 +111,7 @@ describe("convert", () => {
     const args = ["--label-set-id", "ens-test-env", "--onto", database, "--output", output];
     const converted = await runCommand(["convert", "-", ...args], { folder, stdin: "eth\nnew\n" });
     expect(converted.stdout).toBe(
-      `Wrote 1 labels of version 1 of "ens-test-env" to ${output}; 1 were repeated or known.\n`,
+      `Wrote 1 label of version 1 of "ens-test-env" to ${output}; repeated or known before: 1.\n`,
     );
     expect(await runCommand(["ingest", output], { folder })).toMatchObject({ code: 0 });
     expect(heal(database, ["eth", "new"])).toEqual(["eth", "new"]);

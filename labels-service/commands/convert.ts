@@ -1,4 +1,4 @@
-import { escapeControls } from "../../src/log/json-log.ts";
+import { counted, escapeControls } from "../../src/log/json-log.ts";
 import { convert } from "../ingest/convert.ts";
 import { createProgress } from "../ingest/progress.ts";
 import { openInput } from "../ingest/read-input.ts";
@@ -34,10 +34,9 @@ export const convertCommand: Command = {
       onIgnored: ({ position, reason }) => stderr.write(`Ignored ${position}: ${reason}.\n`),
       onResume: () => {},
     });
-    const [written, left] = [added, counts.accepted - added].map((count) => count.toLocaleString("en-US"));
     stdout.write(
-      `Wrote ${written} labels of version ${facts.highestLabelSetVersion} of "${labelSetId}" to ${escapeControls(path)}; ` +
-        `${left} were repeated or known.\n`,
+      `Wrote ${counted(added, "label")} of version ${facts.highestLabelSetVersion} of "${labelSetId}" to ${escapeControls(path)}; ` +
+        `repeated or known before: ${(counts.accepted - added).toLocaleString("en-US")}.\n`,
     );
   },
 };

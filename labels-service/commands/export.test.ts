@@ -41,7 +41,7 @@ describe("export", () => {
     const highest = await exportTo("new/highest.ensrainbow");
     expect(highest).toMatchObject({
       code: 0,
-      stdout: 'Wrote 1 labels of version 1 of "ens-test-env" to FILE.\n',
+      stdout: 'Wrote 1 label of version 1 of "ens-test-env" to FILE.\n',
       stderr: "",
     });
     expect(highest.bytes()).toBe(header("2001") + empty);

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { escapeControls } from "../../src/log/json-log.ts";
+import { counted, escapeControls } from "../../src/log/json-log.ts";
 import { labelSetVersions } from "../formats/ensrainbow.ts";
 import { exportVersion } from "../ingest/export-version.ts";
 import { createProgress } from "../ingest/progress.ts";
@@ -30,7 +30,7 @@ export const exportCommand: Command = {
       mkdirSync(dirname(path), { recursive: true });
       const records = exportVersion(reader, version, path, createProgress(stderr));
       stdout.write(
-        `Wrote ${records.toLocaleString("en-US")} labels of version ${version} of "${labelSetId}" to ${escapeControls(path)}.\n`,
+        `Wrote ${counted(records, "label")} of version ${version} of "${labelSetId}" to ${escapeControls(path)}.\n`,
       );
     } finally {
       reader.close();

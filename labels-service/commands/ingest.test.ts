@@ -43,7 +43,7 @@ describe("ingest", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(summary(stdout)).toEqual([
       'Ingested version 0 of "ens-test-env" from text: 7 rows.',
-      "6 labels are new, 1 were there already.",
+      "6 new labels, 1 known before.",
       `${database()} holds 6 labels.`,
       "",
     ]);
@@ -57,7 +57,7 @@ describe("ingest", () => {
       stdin,
     });
     expect(stderr).toBe("Ignored line 3: a header among the rows.\n");
-    expect(summary(stdout)[1]).toBe("1 labels are new, 0 were there already, 1 rows were ignored.");
+    expect(summary(stdout)[1]).toBe("1 new label, 0 known before, 1 ignored row.");
   });
 
   test("skips invalid rows on request, and lists them", async () => {
@@ -68,8 +68,8 @@ describe("ingest", () => {
     expect(code).toBe(0);
     expect(summary(stdout)).toEqual([
       'Ingested version 0 of "subgraph" from sql: 2 rows.',
-      "1 labels are new, 0 were there already, 1 rows were invalid.",
-      `${database()} holds 1 labels.`,
+      "1 new label, 0 known before, 1 invalid row.",
+      `${database()} holds 1 label.`,
       `The invalid rows are listed in ${rejects}.`,
       "",
     ]);
@@ -101,7 +101,7 @@ describe("ingest", () => {
       stderr: 'The file is version 0 of "ens-test-env", not version 0 of "subgraph".\n',
     });
     const { stdout } = await runCommand(["ingest", path], { folder });
-    expect(summary(stdout)[0]).toBe('Ingested version 0 of "ens-test-env" from ensrainbow: 1 rows.');
+    expect(summary(stdout)[0]).toBe('Ingested version 0 of "ens-test-env" from ensrainbow: 1 row.');
     expect(heal(["eth"])).toEqual(["eth"]);
   });
 

@@ -1,4 +1,4 @@
-import { escapeControls } from "../../src/log/json-log.ts";
+import { counted, escapeControls } from "../../src/log/json-log.ts";
 import { labelSetVersions } from "../formats/ensrainbow.ts";
 import { formatOf } from "../formats/formats.ts";
 import { type IngestReport, ingest } from "../ingest/ingest.ts";
@@ -50,11 +50,11 @@ function summary({ format, facts, counts, added, rejectsPath }: IngestReport, pa
   const rows = counts.accepted + counts.invalid + counts.ignored;
   const lines = [
     `Ingested version ${facts.highestLabelSetVersion} of "${facts.labelSetId}" from ${format}: ` +
-      `${number(rows)} rows in ${duration(seconds)} (${number(Math.round(rows / seconds))} rows/s).`,
-    `${number(added)} labels are new, ${number(counts.accepted - added)} were there already` +
-      `${counts.invalid > 0 ? `, ${number(counts.invalid)} rows were invalid` : ""}` +
-      `${counts.ignored > 0 ? `, ${number(counts.ignored)} rows were ignored` : ""}.`,
-    `${escapeControls(path)} holds ${number(facts.recordsCount)} labels.`,
+      `${counted(rows, "row")} in ${duration(seconds)} (${number(Math.round(rows / seconds))} rows/s).`,
+    `${counted(added, "new label")}, ${number(counts.accepted - added)} known before` +
+      `${counts.invalid > 0 ? `, ${counted(counts.invalid, "invalid row")}` : ""}` +
+      `${counts.ignored > 0 ? `, ${counted(counts.ignored, "ignored row")}` : ""}.`,
+    `${escapeControls(path)} holds ${counted(facts.recordsCount, "label")}.`,
   ];
   if (rejectsPath !== undefined) lines.push(`The invalid rows are listed in ${escapeControls(rejectsPath)}.`);
   if (formatOf(format).keepsCarriageReturns && counts.endingInCarriageReturn > 0) {

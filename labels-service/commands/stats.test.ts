@@ -34,7 +34,7 @@ describe("stats", () => {
       `size             ${size.toLocaleString("en-US")} bytes`,
       `bytes a label    ${(size / 5).toFixed(1)}`,
       "version 0        4 labels, ingested TIME",
-      "version 1        1 labels, ingested TIME",
+      "version 1        1 label, ingested TIME",
       "",
     ]);
   });

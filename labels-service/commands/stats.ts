@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
-import { escapeControls } from "../../src/log/json-log.ts";
+import { counted, escapeControls } from "../../src/log/json-log.ts";
 import { openDatabaseReader } from "../store/database.ts";
 import type { Command } from "./command.ts";
 import { parseCommandLine } from "./command-line.ts";
@@ -28,7 +28,7 @@ export const statsCommand: Command = {
       ["bytes a label", facts.recordsCount === 0 ? "-" : (size / facts.recordsCount).toFixed(1)],
       ...versions.map(({ version, recordsCount, ingestedAt }) => [
         `version ${version}`,
-        `${number(recordsCount)} labels, ingested ${escapeControls(ingestedAt)}`,
+        `${counted(recordsCount, "label")}, ingested ${escapeControls(ingestedAt)}`,
       ]),
     ];
     context.stdout.write(lines.map(([name = "", value]) => `${name.padEnd(16)} ${value}\n`).join(""));

@@ -75,7 +75,7 @@ describe("validate", () => {
     await ingest(1, "test\n");
     expect(await runCommand(["validate"], { folder })).toEqual({
       code: 0,
-      stdout: '3 labels of "ens-test-env", versions 0 to 1, are sound.\n',
+      stdout: '3 labels of "ens-test-env", versions 0 to 1: no faults.\n',
       stderr: "",
     });
   });
@@ -90,7 +90,7 @@ describe("validate", () => {
       // 0x4f5b812789fc6, the first 52 bits of the labelhash of "eth".
       stderr:
         "The label under key 1396070839525318 has another labelhash.\n" +
-        '1 faults were found in 2 labels of "ens-test-env".\n',
+        '1 fault in 2 labels of "ens-test-env".\n',
     });
   });
 
@@ -100,6 +100,6 @@ describe("validate", () => {
     const { code, stderr } = await runCommand(["validate"], { folder });
     expect(code).toBe(1);
     expect(stderr.split("\n").length).toBe(20 + 1 + 1);
-    expect(stderr).toContain('30 faults were found in 30 labels of "ens-test-env".');
+    expect(stderr).toContain('30 faults in 30 labels of "ens-test-env".');
   });
 });

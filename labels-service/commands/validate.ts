@@ -1,5 +1,6 @@
 import { digestOfText } from "../../src/ens/keccak.ts";
 import { labelKey } from "../../src/labels/digests.ts";
+import { counted } from "../../src/log/json-log.ts";
 import { createProgress, type Progress } from "../ingest/progress.ts";
 import { type DatabaseReader, openDatabaseReader } from "../store/database.ts";
 import type { Command } from "./command.ts";
@@ -14,12 +15,12 @@ export const validateCommand: Command = {
     const reader = openDatabaseReader(values.database ?? database);
     try {
       const { labels, faults, descriptions } = validate(reader, createProgress(stderr));
-      const checked = `${labels.toLocaleString("en-US")} labels of "${reader.facts.labelSetId}"`;
+      const checked = `${counted(labels, "label")} of "${reader.facts.labelSetId}"`;
       if (faults > 0) {
         for (const description of descriptions) stderr.write(`${description}\n`);
-        throw new InvalidDatabaseError(`${faults.toLocaleString("en-US")} faults were found in ${checked}.`);
+        throw new InvalidDatabaseError(`${counted(faults, "fault")} in ${checked}.`);
       }
-      stdout.write(`${checked}, versions 0 to ${reader.facts.highestLabelSetVersion}, are sound.\n`);
+      stdout.write(`${checked}, versions 0 to ${reader.facts.highestLabelSetVersion}: no faults.\n`);
     } finally {
       reader.close();
     }

@@ -167,7 +167,7 @@ function write(writer: LabelDatabaseWriter, { sorter, counts }: ReadRows, progre
     }
     if (written !== counts.accepted) {
       throw new Error(
-        `${counts.accepted} labels were read, but ${written} came to the database; nothing was kept.`,
+        `${counts.accepted} labels were read, but ${written} reached the database; nothing was kept.`,
       );
     }
   } catch (error) {

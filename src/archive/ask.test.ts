@@ -7,6 +7,7 @@ import { applyDatasourcesFile } from "../config/datasources-file.ts";
 import { namespaces } from "../deployments/namespaces.ts";
 import { createReadsOf } from "../indexing/reads-of-logs.ts";
 import { openNodes } from "./ask.ts";
+import { estimateRecording } from "./estimate.ts";
 
 const closing: (() => unknown)[] = [];
 afterAll(() => Promise.all(closing.map((close) => close())));
@@ -50,21 +51,27 @@ test("an answer is read up to the limits of its request, and a node's error keep
   });
 });
 
-test("an estimate includes the calls that rules make because of the sampled logs", async () => {
+test("an estimate includes the calls that rules make because of the sampled logs, and receipts", async () => {
   const recording = recordingOf("root");
   const { chainId } = recording;
   const node = await startNode({ recording });
   closing.push(() => node.close());
-  const { estimate } = nodesOf(chainId, node.url);
+  const { ask } = nodesOf(chainId, node.url);
   const gaps = [{ from: 0, to: lastBlocks.root, filters: [{ addresses: null, topics: null }] }];
   const datasources = applyDatasourcesFile("ens-test-env", namespaces["ens-test-env"], datasourcesFile());
-  const without = await estimate(gaps);
-  const { logs, requests } = await estimate(gaps, () =>
-    createReadsOf({ chainId, rootChainId: chainId, datasources }),
-  );
+  const createReads = () => createReadsOf({ chainId, rootChainId: chainId, datasources });
+  const without = await estimateRecording(ask, gaps, { withReceipts: false, createReads: undefined });
+  const { logs, requests } = await estimateRecording(ask, gaps, { withReceipts: false, createReads });
   expect(logs).toBe(without.logs);
   // The samples cover nearly all blocks of the recording, which has these calls.
   const calls = recording.calls.length;
   expect(requests - without.requests).toBeGreaterThan(calls / 2);
   expect(requests - without.requests).toBeLessThan(calls * 2);
+  const whole = await estimateRecording(ask, gaps, { withReceipts: true, createReads: undefined });
+  const blocks = new Set(
+    recording.receipts.flatMap(({ logs, blockNumber }) => (logs as []).map(() => blockNumber)),
+  ).size;
+  expect(whole.requests - without.requests).toBeGreaterThan(blocks / 2);
+  expect(whole.requests - without.requests).toBeLessThan(blocks * 2);
+  expect(whole.bytes).toBeGreaterThan(without.bytes);
 });

@@ -57,7 +57,7 @@ test("a segment that is cut off, changed, or missing is named", async () => {
     expect.stringMatching(
       /^Segment .* \(blocks 0 to \d+ of chain 15658735\) has 1000 bytes, not \d+: it is cut off\.$/,
     ),
-    expect.stringMatching(/^Segment .* has other bytes than its name says\.$/),
+    expect.stringMatching(/^Segment .* does not match its hash\.$/),
   ]);
   rmSync(path(1));
   expect((await checked(folder, manifest)).problems[1]).toMatch(/is missing\.$/);
@@ -136,6 +136,6 @@ test("a block that does not follow the one before it is found", async () => {
   const other = await archiveOf(forged);
   expect((await checked(folder, manifest)).problems).toEqual([]);
   expect((await checked(other.folder, other.manifest)).problems).toContain(
-    `Block ${Number(header.number)} does not follow the block before it, or is there twice.`,
+    `Block ${Number(header.number)} does not follow the block before it, or is there twice with different hashes.`,
   );
 });

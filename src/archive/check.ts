@@ -47,7 +47,7 @@ export async function checkArchive({ place, manifest, progress }: CheckOptions):
       const told = Object.entries(segment.proof).find(([level, count]) => counted[level as Proof] !== count);
       if (told !== undefined)
         found.problems.push(
-          `Segment ${nameOf(segment)}: the manifest tells another level of proof than its blocks have.`,
+          `Segment ${nameOf(segment)}: the manifest claims another level of proof than its blocks have.`,
         );
     } catch (error) {
       found.problems.push(error instanceof Error ? error.message : String(error));
@@ -82,7 +82,9 @@ function checkBlocks(manifest: Manifest, segment: Segment, { blocks, hashes, fou
     const isLinked =
       (parent ?? parentHash) === parentHash && (child ?? hash) === hash && (other ?? hash) === hash;
     if (!isLinked)
-      found.problems.push(`Block ${number} does not follow the block before it, or is there twice.`);
+      found.problems.push(
+        `Block ${number} does not follow the block before it, or is there twice with different hashes.`,
+      );
     hashes.set(number, hash);
     // The parent that a block names, for segments that come in another order.
     hashes.set(-number - 1, parentHash);

@@ -91,7 +91,7 @@ test.each<[string, Answer, string]>([
   [
     "other bytes",
     (_, response, bytes) => void response.end(Buffer.alloc(bytes.length)),
-    "other bytes than its name says",
+    "does not match its hash",
   ],
   [
     "more bytes than the manifest says",

@@ -50,7 +50,7 @@ async function readListed(
   if (bytes === undefined) throw new ArchiveError(`${range} is missing.`);
   if (bytes.length !== file.bytes)
     throw new ArchiveError(`${range} has ${bytes.length} bytes, not ${file.bytes}: it is cut off.`);
-  if (hashOf(bytes) !== file.hash) throw new ArchiveError(`${range} has other bytes than its name says.`);
+  if (hashOf(bytes) !== file.hash) throw new ArchiveError(`${range} does not match its hash.`);
   return bytes;
 }
 
@@ -151,9 +151,7 @@ async function fetchFile(
   const isCut = (await sizeOf(partial, file.bytes)) < file.bytes;
   // What is whole and wrong is fetched anew by the next attempt.
   if (!isCut) await rm(partial);
-  throw new ArchiveError(
-    `File ${name} of ${from} ${isCut ? "is cut off" : "has other bytes than its name says"}.`,
-  );
+  throw new ArchiveError(`File ${name} of ${from} ${isCut ? "is cut off" : "does not match its hash"}.`);
 }
 
 async function isWhole(path: string, { bytes, hash }: Listed): Promise<boolean> {

@@ -147,7 +147,7 @@ test("a segment with other bytes than its name says fails the request, with its 
   const [{ hash = "", bytes = 0 } = {}] = manifest.segments;
   writeFileSync(join(folder, String(chainId), `${hash}.seg`), Buffer.alloc(bytes, 1));
   await expect(getLogs(0, 158)).rejects.toThrow(
-    `blocks 0 to 158 of chain ${chainId}) has other bytes than its name says`,
+    `blocks 0 to 158 of chain ${chainId}) does not match its hash`,
   );
   rmSync(join(folder, String(chainId), `${hash}.seg`));
   await expect(getLogs(0, 158)).rejects.toThrow("is missing");
@@ -164,5 +164,5 @@ test("without the chain in the archive all is the node's", async () => {
   ]);
   await front({ method: "eth_getLogs", params: [{ fromBlock: "0x0", toBlock: "0x1" }] });
   expect(asked).toEqual(["eth_getLogs"]);
-  expect(lines).toEqual(["The archive has nothing of this chain: all is asked of its RPC URLs"]);
+  expect(lines).toEqual(["The archive has no data of this chain: everything is asked of its RPC URLs"]);
 });

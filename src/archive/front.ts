@@ -78,7 +78,7 @@ async function openChain(options: FrontOptions): Promise<OpenArchive | undefined
   const { place, chain, chainId, log } = options;
   const manifest = await readManifest(place, chainId);
   if (manifest === undefined) {
-    log("info", "The archive has nothing of this chain: all is asked of its RPC URLs", { chain });
+    log("info", "The archive has no data of this chain: everything is asked of its RPC URLs", { chain });
     return undefined;
   }
   const { segments } = manifest;

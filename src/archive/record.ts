@@ -205,10 +205,11 @@ const mostAddresses = 500;
 type FullBlock = ArchivedBlock["header"] & { transactions: Record<string, string>[] };
 type Receipt = { logs: RpcLog[] } & Record<string, string>;
 
-async function blockOf(
-  { ask, withReceipts }: RecordOptions,
+/** A block with the given logs as it is archived, from a node. */
+export async function blockOf(
+  { ask, withReceipts }: Pick<RecordOptions, "ask" | "withReceipts">,
   number: number,
-  logs: RpcLog[],
+  logs: readonly RpcLog[],
 ): Promise<ArchivedBlock> {
   const full = (await retried(() =>
     ask({ method: "eth_getBlockByNumber", params: [toHex(number), true] }),
@@ -259,7 +260,7 @@ export function archivedBlock(
         const place = places.get(transactionHash);
         if (place === undefined || blockHash !== full.hash)
           throw new ArchiveError(
-            `Log ${Number(logIndex)} is not of block ${full.number} with hash ${full.hash}.`,
+            `Log ${Number(logIndex)} is not of block ${Number(full.number)} with hash ${full.hash}.`,
           );
         return [Number(logIndex), place, address, topics, data];
       }),

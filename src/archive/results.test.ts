@@ -60,7 +60,7 @@ test.each<[string, (bytes: Buffer) => Buffer, RegExp]>([
   [
     "changed",
     (bytes) => Buffer.from(bytes.map((byte, place) => (place === 20 ? byte ^ 1 : byte))),
-    /has other bytes than its name says/,
+    /does not match its hash/,
   ],
 ])(
   "a file that is %s is not used, which is reported once and found by a check",

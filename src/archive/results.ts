@@ -124,10 +124,14 @@ export function archivedResults({
     } catch (error) {
       // What cannot be read is asked of a node.
       if (!isReported)
-        log("warn", `The archive's results of calls are not used: ${messageOf(error)}`, {
-          chain,
-          section: seeOperations("When the start is refused"),
-        });
+        log(
+          "warn",
+          `Results of calls cannot be read from the archive, and are asked of nodes: ${messageOf(error)}`,
+          {
+            chain,
+            section: seeOperations("When the start is refused"),
+          },
+        );
       isReported = true;
     }
     return undefined;

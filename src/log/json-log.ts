@@ -44,3 +44,7 @@ export function escapeControls(text: string): string {
       .join(""),
   );
 }
+
+/** A number of things in English: "1 label", "2,000 labels". */
+export const counted = (count: number, noun: string): string =>
+  `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
