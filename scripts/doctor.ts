@@ -56,7 +56,7 @@ export async function archiveFindings(config: Pick<Config, "archive" | "chains">
     const { ok, warning, fail } = about(`archive of ${chain.name}`);
     if (problem !== undefined) return fail(problem, "Correct or remove ARCHIVE, or fetch the archive again.");
     return found === undefined
-      ? warning("has nothing of this chain", "All is asked of its RPC URLs.")
+      ? warning("has no data of this chain", "Everything is asked of its RPC URLs.")
       : ok(found);
   });
 }

@@ -17,7 +17,7 @@ import { holdEmbeddedDatabase, openDatabase, PreflightError } from "./preflight.
 
 const usage = `Usage: npm run export -- --what names|registrations|events --format parquet|csv|ndjson [--output <file>] [--force]
 
-Writes all names, all leases with their dates, or all events to a file (names.parquet unless --output is given), as they were at one
+Writes all names, all leases with their dates, or all events to a file (<what>.<format> unless --output is given), as they were at one
 block of each chain. The blocks are in the metadata of a Parquet file, and in <file>.meta.json beside the others. Columns are the
 members of the rows under /v1. The file appears when it is complete; an existing one is replaced only with --force. On Postgres the
 indexer may run meanwhile; the embedded database belongs to one process: stop it first.`;

@@ -23,7 +23,7 @@ export function chainsFrom(
   faults: string[],
 ): IndexedChain[] {
   if ((sound.QUICKNODE_API_KEY === undefined) !== (sound.QUICKNODE_ENDPOINT_NAME === undefined)) {
-    faults.push("QUICKNODE_API_KEY and QUICKNODE_ENDPOINT_NAME go together. Set both or none.");
+    faults.push("QUICKNODE_API_KEY and QUICKNODE_ENDPOINT_NAME go together. Set both or neither.");
   }
   const keys = {
     ...(sound.ALCHEMY_API_KEY ? { alchemy: sound.ALCHEMY_API_KEY } : {}),

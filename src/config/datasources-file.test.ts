@@ -119,11 +119,11 @@ test.each([
   ],
   [
     { ensroot: { 5: { contracts: { Multicall: { address: other } } } } },
-    "it names no known contract of ensroot; there are ENSv1RegistryOld, ENSv1Registry,",
+    "it names no known contract of ensroot; known are ENSv1RegistryOld, ENSv1Registry,",
   ],
   [
     { otherService: { 5: { contracts: { Registry: { address: other } } } } },
-    "it names no known datasource; there are ensroot,",
+    "it names no known datasource; known are ensroot,",
   ],
 ])("refuses a misspelt name: %j", (file, message) => {
   expect(() => apply(file)).toThrow(message);

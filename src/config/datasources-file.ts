@@ -93,11 +93,11 @@ function misspeltNames(patches: Patches): string[] {
         others.some((name) => names.includes(name) || isCurrency(name))
       )
         return near;
-      return [`it names no known contract of ${id}; there are ${names.join(", ")}`];
+      return [`it names no known contract of ${id}; known are ${names.join(", ")}`];
     });
   });
   if (given.length === 0 || faults.length > 0 || given.some(([id]) => known.has(id))) return faults;
-  return [`it names no known datasource; there are ${ids.join(", ")}`];
+  return [`it names no known datasource; known are ${ids.join(", ")}`];
 }
 
 function misspelling(kind: string, name: string, known: readonly string[]): string[] {

@@ -162,10 +162,14 @@ describe("refused alone", () => {
     [
       "a stable name that is the index's schema",
       { DATABASE_SCHEMA: "a", DATABASE_STABLE_SCHEMA: "a" },
-      "of its own",
+      "must differ from DATABASE_SCHEMA",
     ],
     ["a stable name over 45 characters", { DATABASE_STABLE_SCHEMA: "s".repeat(46) }, "45"],
-    ["taking over no name", { SWITCH_WHEN_READY: "true" }, "DATABASE_STABLE_SCHEMA only"],
+    [
+      "taking over no name",
+      { SWITCH_WHEN_READY: "true" },
+      "requires DATABASE_URL and DATABASE_STABLE_SCHEMA",
+    ],
     ["Ponder's own views", { DATABASE_VIEWS_SCHEMA: "live" }, "Set DATABASE_STABLE_SCHEMA"],
     ["no RPC URL", { RPC_URL_1: "" }, "RPC_URL_1"],
     ["only a websocket", { RPC_URL_1: "wss://rpc.example" }, "http(s)"],

@@ -236,14 +236,14 @@ function compatibilityFaults(
   const faults: string[] = [];
   if (active.length !== 1 || active[0] !== "subgraph") {
     faults.push(
-      "SUBGRAPH_COMPAT=true goes with PLUGINS=subgraph only. Set PLUGINS=subgraph or SUBGRAPH_COMPAT=false.",
+      "SUBGRAPH_COMPAT=true works only with PLUGINS=subgraph. Set PLUGINS=subgraph or SUBGRAPH_COMPAT=false.",
     );
   }
   const sets = NAMESPACE === "ens-test-env" ? ["subgraph", "ens-test-env"] : ["subgraph"];
   const isLegal = sets.includes(LABEL_SET_ID ?? "subgraph") && (LABEL_SET_VERSION ?? 0) === 0;
   if (!isLegal) {
     faults.push(
-      `SUBGRAPH_COMPAT=true goes with label set ${sets.join(" or ")}, version 0, only. Fix LABEL_SET_ID and LABEL_SET_VERSION.`,
+      `SUBGRAPH_COMPAT=true works only with label set ${sets.join(" or ")}, version 0. Fix LABEL_SET_ID and LABEL_SET_VERSION.`,
     );
   }
   return faults;
@@ -255,9 +255,11 @@ function stableSchemaFaults(
 ): string[] {
   const faults: string[] = [];
   if (name !== undefined && (name === DATABASE_SCHEMA || ["public", "ponder_sync"].includes(name)))
-    faults.push(`DATABASE_STABLE_SCHEMA must be a name of its own, for example names; it is "${name}".`);
+    faults.push(
+      `DATABASE_STABLE_SCHEMA must differ from DATABASE_SCHEMA, public and ponder_sync, for example names; it is "${name}".`,
+    );
   if (SWITCH_WHEN_READY === "true" && (name === undefined || DATABASE_URL === undefined))
-    faults.push("SWITCH_WHEN_READY=true goes with DATABASE_URL and DATABASE_STABLE_SCHEMA only.");
+    faults.push("SWITCH_WHEN_READY=true requires DATABASE_URL and DATABASE_STABLE_SCHEMA.");
   if (given["DATABASE_VIEWS_SCHEMA"] !== undefined)
     faults.push("DATABASE_VIEWS_SCHEMA is not used. Set DATABASE_STABLE_SCHEMA.");
   return faults;
