@@ -25,6 +25,7 @@ const storesOfPonder = {
   "../indexing-store/cache.js": "../src/ponder/rows/row-store.ts",
   "../indexing-store/index.js": "../src/ponder/rows/row-store.ts",
   "../sync-store/index.js": "../src/ponder/sync-store.ts",
+  "../sync-historical/index.js": "../src/ponder/historical-sync.ts",
 };
 const databaseOfPonder = /\/node_modules\/ponder\/dist\/esm\/utils\/pglite\.js$/;
 

@@ -7,6 +7,7 @@ function paced() {
   let clock = 0;
   const ahead = createFetchAhead({ mostLogs: 100, idleMs: 300, pauseMs: 1, now: () => clock });
   let isThrough = false;
+  let isOver = false;
   return {
     ...ahead,
     pass: (ms: number) => {
@@ -15,11 +16,16 @@ function paced() {
     /** Whether fetching goes on. */
     async goesOn() {
       isThrough = false;
-      void ahead.room(chain).then(() => {
-        isThrough = true;
-      });
+      void ahead
+        .room(chain, () => isOver)
+        .then(() => {
+          isThrough = true;
+        });
       await new Promise((done) => setTimeout(done, 10));
       return isThrough;
+    },
+    end() {
+      isOver = true;
     },
     isThrough: async () => {
       await new Promise((done) => setTimeout(done, 10));
@@ -60,4 +66,16 @@ test("chains wait each for themselves", async () => {
   ahead.stored(10, 20, 1_000);
   ahead.read(chain, 5);
   expect(await ahead.goesOn()).toBe(true);
+});
+
+test("what was unread of a chain counts no more once its fetching begins again, nor when the process stops", async () => {
+  const ahead = paced();
+  ahead.rulesWork(true);
+  ahead.stored(chain, 20, 1_000);
+  ahead.begin(chain);
+  expect(await ahead.goesOn()).toBe(true);
+  ahead.stored(chain, 20, 1_000);
+  expect(await ahead.goesOn()).toBe(false);
+  ahead.end();
+  expect(await ahead.isThrough()).toBe(true);
 });

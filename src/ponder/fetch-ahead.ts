@@ -5,14 +5,16 @@ import { setTimeout as wait } from "node:timers/promises";
 
 /** How far fetching may get ahead of the rules. */
 export type FetchAhead = {
-  /** Blocks up to `to` are stored, with so many logs since the former ones. */
+  /** Fetching of a chain begins, with nothing of it unread. */
+  begin(chainId: number): void;
+  /** Blocks up to `to` are being stored, with so many logs since the former ones. */
   stored(chainId: number, to: number, logs: number): void;
   /** All events of blocks up to `to` have been read. */
   read(chainId: number, to: number): void;
   /** Rules begin or end with a batch of events. */
   rulesWork(isWorking: boolean): void;
-  /** Resolves once the rules wait for events, or have few enough of the chain to read. */
-  room(chainId: number): Promise<void>;
+  /** Resolves once the rules wait for events, or have few enough of the chain to read; or if all of it is over. */
+  room(chainId: number, isOver: () => boolean): Promise<void>;
 };
 
 type Chain = { waiting: { to: number; logs: number }[]; unread: number };
@@ -31,6 +33,7 @@ export function createFetchAhead({ mostLogs, idleMs, pauseMs, now }: Timing = us
     return chain;
   };
   return {
+    begin: (chainId) => void chains.delete(chainId),
     stored(chainId, to, logs) {
       const chain = of(chainId);
       chain.waiting.push({ to, logs });
@@ -45,9 +48,10 @@ export function createFetchAhead({ mostLogs, idleMs, pauseMs, now }: Timing = us
       isWorking = value;
       endedAt = now();
     },
-    async room(chainId) {
+    async room(chainId, isOver) {
       const chain = of(chainId);
-      while (chain.unread > mostLogs && (isWorking || now() - endedAt < idleMs)) await wait(pauseMs);
+      const isBusy = () => isWorking || now() - endedAt < idleMs;
+      while (chain.unread > mostLogs && isBusy() && !isOver()) await wait(pauseMs);
     },
   };
 }

@@ -32,7 +32,12 @@ test("of cached blocks and transactions Ponder reads what rules see, and nothing
 
 test("a Ponder whose stores were not replaced does not start, and the message names the imports", () => {
   const marker = Symbol.for("nsindex.stores");
-  const of = ["../indexing-store/cache.js", "../indexing-store/index.js", "../sync-store/index.js"];
+  const of = [
+    "../indexing-store/cache.js",
+    "../indexing-store/index.js",
+    "../sync-store/index.js",
+    "../sync-historical/index.js",
+  ];
   const checkWith = (found: string[] | undefined) => () => {
     Reflect.set(globalThis, marker, found && new Set(found));
     try {
@@ -43,7 +48,7 @@ test("a Ponder whose stores were not replaced does not start, and the message na
   };
   expect(checkWith(of)).not.toThrow();
   expect(checkWith(of.slice(0, 2))).toThrow(
-    "expected ../indexing-store/cache.js, ../indexing-store/index.js",
+    "expected ../indexing-store/cache.js, ../indexing-store/index.js, ../sync-store/index.js, ../sync-historical/index.js",
   );
   expect(checkWith(undefined)).toThrow("Ponder is not as src/ponder expects");
 });

@@ -25,7 +25,12 @@ export function readNeededColumns(): void {
 }
 
 // What scripts/preload.mjs replaces.
-const replaced = ["../indexing-store/cache.js", "../indexing-store/index.js", "../sync-store/index.js"];
+const replaced = [
+  "../indexing-store/cache.js",
+  "../indexing-store/index.js",
+  "../sync-store/index.js",
+  "../sync-historical/index.js",
+];
 
 /** Throws PonderDiffersError unless Ponder uses our stores for rows (`rows/row-store.ts`) and for what nodes returned (`sync-store.ts`). */
 export function expectOwnStores(): void {

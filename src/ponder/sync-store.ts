@@ -3,7 +3,7 @@ import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { z } from "zod/v4";
 import { expectOfPonder, moduleOfPonder } from "./expected.ts";
-import { type FetchAhead, fetchAheadOf } from "./fetch-ahead.ts";
+import { fetchAheadOf } from "./fetch-ahead.ts";
 import { shapeOf } from "./rows/table-shape.ts";
 import { type ResultStore, withOtherResults } from "./saved-results.ts";
 
@@ -30,12 +30,8 @@ const results = z.looseObject({
   getRpcRequestResults: callable<ResultStore["getRpcRequestResults"]>(),
   insertRpcRequestResults: callable<ResultStore["insertRpcRequestResults"]>(),
 });
-type Logs = { logs: Row[]; chainId: number };
-type Intervals = { intervals: { interval: [number, number] }[]; chainId: number };
 const ranges = z.looseObject({
   getEventData: callable<(of: { chainId: number }, ...context: unknown[]) => Promise<{ cursor: number }>>(),
-  insertLogs: callable<(of: Logs, ...context: unknown[]) => Promise<void>>(),
-  insertIntervals: callable<(of: Intervals, ...context: unknown[]) => Promise<void>>(),
 });
 const encoders = z.object({
   encodeBlock: callable<Encode>(),
@@ -62,44 +58,20 @@ export function createSyncStore(given: { common: object; qb: Connection }): Sync
     ...withOtherResults(expectOfPonder(results, ofPonder, "createSyncStore"), { isOfTransaction }),
     insertBlocks: (of: { blocks: Row[]; chainId: number }) =>
       insertBlocks(of.blocks.map((block) => encodeBlock({ block, chainId: of.chainId }))),
-    insertLogs: (of: Logs) => insertLogs(of.logs.map((log) => encodeLog({ log, chainId: of.chainId }))),
+    insertLogs: (of: { logs: Row[]; chainId: number }) =>
+      insertLogs(of.logs.map((log) => encodeLog({ log, chainId: of.chainId }))),
     insertTransactions: (of: { transactions: Row[]; chainId: number }) =>
       insertTransactions(
         of.transactions.map((transaction) => encodeTransaction({ transaction, chainId: of.chainId })),
       ),
   };
-  return withFetchAhead(expectOfPonder(ranges, own, "createSyncStore"), {
-    isOfTransaction,
-    ahead: fetchAheadOf(given.common),
-  });
-}
-
-// ponder: a transaction stores a range of blocks, which rules can read once it is committed. On the embedded database it is no
-// transaction of its own, and all of it waits for the statement that runs: fetching cannot wait for reading there.
-function withFetchAhead(
-  store: z.infer<typeof ranges>,
-  { isOfTransaction, ahead }: { isOfTransaction: boolean; ahead: FetchAhead },
-): SyncStore {
-  if (!isOfTransaction)
-    return {
-      ...store,
-      async getEventData(of: { chainId: number }, ...context: unknown[]) {
-        const found = await store.getEventData(of, ...context);
-        ahead.read(of.chainId, found.cursor);
-        return found;
-      },
-    };
-  let count = 0;
+  const { getEventData } = expectOfPonder(ranges, own, "createSyncStore");
   return {
-    ...store,
-    async insertLogs(of: Logs, ...context: unknown[]) {
-      await ahead.room(of.chainId);
-      count += of.logs.length;
-      return store.insertLogs(of, ...context);
-    },
-    async insertIntervals(of: Intervals, ...context: unknown[]) {
-      await store.insertIntervals(of, ...context);
-      ahead.stored(of.chainId, Math.max(...of.intervals.map(({ interval: [, to] }) => to)), count);
+    ...own,
+    async getEventData(of: { chainId: number }, ...context: unknown[]) {
+      const found = await getEventData(of, ...context);
+      fetchAheadOf(given.common).read(of.chainId, found.cursor);
+      return found;
     },
   };
 }

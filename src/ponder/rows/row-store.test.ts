@@ -127,7 +127,7 @@ describe("what is asked of the database", () => {
 
     test("about each new key after the backfill: a reorganization may bring back what was deleted", async () => {
       const { db, cache } = await restarted();
-      await cache.flush();
+      // The end of a backfill without events.
       cache.clear();
       await cache.prefetch({ events: [] });
       await embedded.query("INSERT INTO account (id, change_block) VALUES ($1, 7)", [id(3_000)]);

@@ -70,9 +70,9 @@ export function createIndexingCache({
   });
   const predictions = createPredictions(tables, eventCount);
   const state: State = { cache, predictions, sample: undefined, isProcessingEvents: true };
-  // ponder: clears the cache right after a flush at the end of the backfill, then after each block. From then on a reorganization may
-  // bring rows back that were deleted.
-  let [isFlushed, isBackfill] = [false, true];
+  // ponder: clears the cache after errors, where rules had not finished, and at the end of the backfill, where all is flushed or nothing
+  // was to be indexed. From then on a reorganization may bring rows back that were deleted.
+  let [isFlushed, isBackfill] = [true, true];
 
   return {
     state,
@@ -105,6 +105,7 @@ export function createIndexingCache({
 
     clear(): void {
       if (isFlushed) isBackfill = false;
+      ahead.rulesWork(false);
       forget(cache);
     },
   };
