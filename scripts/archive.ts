@@ -255,7 +255,7 @@ async function recordOne(
   const recorded = await recordChain({
     ...wanted,
     ...{ folder, range, chainId: chain.id, withReceipts },
-    ...{ ask: nodes.ask, width: nodes.width, calls },
+    ...{ ask: nodes.ask, urls: nodes.urls, width: nodes.width, calls },
     progress: ({ at, logs, bytes, requests }) =>
       say(
         `${chain.name}: block ${format(at)}, ${format(logs)} logs, ${format(bytes)} bytes, ${format(requests)} requests`,

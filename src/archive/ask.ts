@@ -22,10 +22,12 @@ export function openNodes(chain: IndexedChain, { perSecond, log }: NodeOptions) 
   const isLocal = urls.every((url) => /^(localhost|127\.|\[::1\])/.test(new URL(url).hostname));
   const ofUrl = perSecond ?? (isLocal ? loopbackRate : publicRate);
   const paced = createPaces(backends, { now: Date.now, perSecond: ofUrl });
-  const ask = (body: BoundedRequest): Promise<unknown> => paced((backend) => backend.request(body));
+  const ask = (body: BoundedRequest): Promise<unknown> =>
+    paced((backend) => backend.request(body), body.tried);
   const rate = ofUrl * urls.length;
   return {
     ask,
+    urls: urls.length,
     /** Requests a second of all URLs. */
     perSecond: rate,
     /** Requests at once: as many as are sent in half a second. */
@@ -35,29 +37,50 @@ export function openNodes(chain: IndexedChain, { perSecond, log }: NodeOptions) 
 }
 
 function backendOf(url: string) {
+  const { hostname } = new URL(url);
   return {
-    hostname: new URL(url).hostname,
-    async request({ method, params = [], ...limits }: BoundedRequest): Promise<unknown> {
-      const response = await postRpc(
-        url,
-        { method, params: params as unknown[] },
-        AbortSignal.timeout(limits.timeoutMs ?? 30_000),
-      );
-      if (response.status === 429) throw Object.assign(new Error("too many requests"), { code: 429 });
-      const body = await textUpTo(limits.maxBytes ?? Number.POSITIVE_INFINITY, response);
-      if (body === undefined) throw new NodeError(`more than ${limits.maxBytes} bytes`, tooLong);
-      const { result, error } = JSON.parse(body) as {
-        result?: unknown;
-        error?: { code?: unknown; message?: unknown };
-      };
-      if (result !== undefined) return result;
-      if (typeof error !== "object" || error === null) throw new Error(`status ${response.status}`);
-      throw new NodeError(String(error.message).slice(0, longestReason), error.code);
+    hostname,
+    async request(request: BoundedRequest): Promise<unknown> {
+      try {
+        return await resultFrom(url, request);
+      } catch (error) {
+        if (error instanceof NodeError) throw error;
+        const { message, code } = error as { message: string; code?: unknown };
+        const failure = new ArchiveError(`${request.method} of ${hostname} failed: ${message}`, {
+          cause: error,
+        });
+        throw Object.assign(failure, { code });
+      }
     },
   };
 }
 
-const longestReason = 200;
+async function resultFrom(
+  url: string,
+  { method, params = [], maxBytes = Number.POSITIVE_INFINITY, timeoutMs = 30_000 }: BoundedRequest,
+): Promise<unknown> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const response = await postRpc(url, { method, params: params as unknown[] }, signal);
+  if (response.status === 429) throw Object.assign(new Error("too many requests"), { code: 429 });
+  const body = await textUpTo(maxBytes, response);
+  if (body === undefined) throw new NodeError(`more than ${maxBytes} bytes`, tooLong);
+  const { result, error } = replyIn(body);
+  if (result !== undefined) return result;
+  if (typeof error !== "object" || error === null) throw new Error(`status ${response.status}`);
+  throw new NodeError(String(error.message).slice(0, mostCharacters), error.code);
+}
+
+const mostCharacters = 10_000;
+
+type Reply = { result?: unknown; error?: { code?: unknown; message?: unknown } | null };
+
+function replyIn(body: string): Reply {
+  try {
+    return (JSON.parse(body) ?? {}) as Reply;
+  } catch {
+    return {};
+  }
+}
 
 async function finalizedBlock(ask: (body: RpcRequest) => Promise<unknown>, chainId: number): Promise<number> {
   for (const tag of ["finalized", "latest"]) {

@@ -16,12 +16,10 @@ export function noteAsked(manifest: Manifest, { from, to }: BlockRange, missing:
   }
 }
 
-/** Forgets that a range was asked about: it has more logs now. */
+/** Forgets that a range was asked about: it has more logs now. What is missing may be in any part of a range that is left. */
 export function forgetAsked(manifest: Manifest, { from, to }: BlockRange): void {
   manifest.asked = manifest.asked?.flatMap((one) => {
     if (one.to < from || one.from > to) return [one];
-    // Where something is missing is known of the whole range only.
-    if (one.missing > 0) return [];
     const parts = [
       { ...one, to: from - 1 },
       { ...one, from: to + 1 },

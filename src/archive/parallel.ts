@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 
-/** Runs a function for all items, `width` at once; its results in the order of the items. */
+/** Runs a function for all items, `width` at once; its results in the order of the items. After a failure no further one begins. */
 export async function inParallel<In, Out>(
   items: readonly In[],
   width: number,
@@ -9,7 +9,11 @@ export async function inParallel<In, Out>(
   const results: Out[] = [];
   let next = 0;
   const worker = async () => {
-    for (let i = next++; i < items.length; i = next++) results[i] = await run(items[i] as In);
+    try {
+      for (let i = next++; i < items.length; i = next++) results[i] = await run(items[i] as In);
+    } finally {
+      next = items.length;
+    }
   };
   await Promise.all(Array.from({ length: width }, worker));
   return results;

@@ -10,6 +10,7 @@ import { type BoundedRequest, NodeError } from "./answers.ts";
 import { checkArchive } from "./check.ts";
 import { openManifest, readResults } from "./folder.ts";
 import type { ArchiveFilter } from "./manifest.ts";
+import { createPaces } from "./pace.ts";
 import { compareResults, type Read, type SeenBlock } from "./reads.ts";
 import { recordChain } from "./record.ts";
 import { addResults, resultsIn } from "./results.ts";
@@ -70,7 +71,7 @@ type Call = (key: string, to: string) => unknown;
 
 function openNode(call: Call = (key) => resultOf(key)) {
   const called: string[] = [];
-  const ask = async ({ method, params, ...limits }: BoundedRequest): Promise<unknown> => {
+  const ask = async ({ method, params, tried: _, ...limits }: BoundedRequest): Promise<unknown> => {
     const [given] = params as [Filter & { key: string; to: string } & string];
     if (method === "eth_call") {
       expect(limits).toEqual({ maxBytes: 1_000, timeoutMs: 500 });
@@ -92,7 +93,13 @@ function openNode(call: Call = (key) => resultOf(key)) {
 }
 
 type Filter = { fromBlock: string; toBlock: string; address?: string[] };
-type Recorded = { to?: number; filters?: ArchiveFilter[]; hasCalls?: boolean; copies?: number };
+type Recorded = {
+  to?: number;
+  filters?: ArchiveFilter[];
+  hasCalls?: boolean;
+  copies?: number;
+  urls?: number;
+};
 
 const of = (address: string): ArchiveFilter => ({ addresses: [address], topics: null });
 const reports: unknown[] = [];
@@ -100,12 +107,12 @@ const reports: unknown[] = [];
 function record(
   folder: string,
   ask: (body: RpcRequest) => Promise<unknown>,
-  { to = last, filters = [of(first)], hasCalls = true, copies = 1 }: Recorded = {},
+  { to = last, filters = [of(first)], hasCalls = true, copies = 1, urls = 1 }: Recorded = {},
 ) {
   reports.length = 0;
   const report = (missing: number, reason: string) => void reports.push([missing, reason]);
   return recordChain({
-    ...{ folder, chainId, filters, factories: [], withReceipts: false, ask, width: 4 },
+    ...{ folder, chainId, filters, factories: [], withReceipts: false, ask, urls, width: 4 },
     range: { from: 0, to },
     progress: () => {},
     calls: hasCalls ? { createReads: () => createReads(copies), report } : undefined,
@@ -280,6 +287,41 @@ test("a failure that was temporary loses no result", async () => {
   await record(folder, node.ask);
   expect(await resultsOf(folder)).toEqual(resultsFor(expectedOf([first])));
   expect(reports).toEqual([]);
+}, 60_000);
+
+test("a node that has a result gives it, whatever another one lacks", async () => {
+  const folder = newFolder();
+  const lacking = openNode(() => {
+    throw new NodeError("missing trie node", -32000);
+  });
+  const node = openNode();
+  const paced = createPaces([lacking, node], { now: Date.now, perSecond: 2_000 });
+  const ask = (body: BoundedRequest) => paced((one) => one.ask(body), body.tried);
+  await record(folder, ask, { urls: 2 });
+  const keys = expectedOf([first]);
+  expect(await resultsOf(folder)).toEqual(resultsFor(keys));
+  expect(reports).toEqual([]);
+  expect([node.called.length, lacking.called.length <= keys.length]).toEqual([keys.length, true]);
+}, 60_000);
+
+test("what nobody can give in some ranges does not keep others from being asked again", async () => {
+  const folder = newFolder();
+  const keys = expectedOf([first]);
+  const blockOf = (key: string) => Number(key.split(" ")[0]);
+  const middle = blockOf(keys[keys.length >> 1] as string);
+  const isLate = (key: string) => blockOf(key) >= middle;
+  const absent = (call: (key: string) => boolean) =>
+    openNode((key) => {
+      if (call(key)) throw new NodeError("missing trie node", -32000);
+      return resultOf(key);
+    });
+  const none = absent(() => true);
+  await record(folder, none.ask, { to: middle - 1 });
+  await record(folder, none.ask);
+  expect(reports).toEqual([[keys.length, "eth_call: missing trie node"]]);
+  await record(folder, absent((key) => !isLate(key)).ask);
+  expect(await resultsOf(folder)).toEqual(resultsFor(keys.filter(isLate)));
+  expect(reports).toEqual([[keys.filter((key) => !isLate(key)).length, "eth_call: missing trie node"]]);
 }, 60_000);
 
 test("results are compared with a node: changed ones are found, what the node cannot give is left out", async () => {

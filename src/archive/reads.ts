@@ -15,7 +15,7 @@ type SeenLog = { address: string; topics: string[]; data: string; hash: string; 
 /** The logs of a block in order, each with its transaction's hash and sender; the block's time in seconds. */
 export type SeenBlock = { number: number; timestamp: bigint; logs: SeenLog[] };
 
-type ReadRequest = Required<BoundedRequest>;
+type ReadRequest = Required<Omit<BoundedRequest, "tried">>;
 
 /** A read of a rule: its block, the keys of its results, how many requests it takes at most, and what sends them. */
 export type Read = {
@@ -40,6 +40,8 @@ type Options = {
   folder: string;
   chainId: number;
   ask: (body: BoundedRequest) => Promise<unknown>;
+  /** How many nodes `ask` has. */
+  urls?: number | undefined;
   width: number;
   progress: (state: Progress) => void;
   calls: CallOptions;
@@ -65,20 +67,27 @@ export function openReader(options: Options, manifest: Manifest, state: Progress
   const reader: Reader = {
     ...options,
     ...{ manifest, state, readsOf: options.calls.createReads(), reached: -1 },
-    ...{ nodes: newNodes(options.ask), found: 0, failed: 0 },
+    ...{ nodes: newNodes(options.ask, options.urls), found: 0, failed: 0 },
   };
   return {
     /** Reads what was not asked for in a range, a segment at a time. */
     async read(range: BlockRange): Promise<void> {
       for (const piece of unaskedPieces(manifest, range)) await readPiece(reader, piece);
     },
-    /** Reads ranges again in which results are missing, unless the nodes still lack them. Reports what is missing in the end. */
-    async readAgain(lacking: readonly BlockRange[]): Promise<void> {
-      Object.assign(reader, { found: 0, failed: 0 });
-      for (const range of lacking) {
-        if (isHopeless(reader)) break;
-        if (manifest.asked?.some(({ from, to }) => from === range.from && to === range.to))
-          await readPiece(reader, range, true);
+    /**
+     * Reads again what was missing before in some ranges, in any order, until the nodes lack as much as before in a few of them.
+     * Reports what is missing in the end.
+     */
+    async readAgain(before: readonly BlockRange[]): Promise<void> {
+      const lacking = (manifest.asked ?? []).filter(
+        ({ from, to, missing }) => missing > 0 && before.some((one) => one.from <= from && to <= one.to),
+      );
+      let inVain = 0;
+      for (const range of shuffled(lacking)) {
+        if (inVain === mostInVain) break;
+        Object.assign(reader, { found: 0, failed: 0 });
+        await readPiece(reader, range, true);
+        inVain = reader.found === 0 ? inVain + 1 : 0;
       }
       const missing = missingIn(manifest);
       if (missing > 0) options.calls.report(missing, reader.nodes.reason);
@@ -86,6 +95,8 @@ export function openReader(options: Options, manifest: Manifest, state: Progress
   };
 }
 
+// Some results no node will ever give: other ranges may have others.
+const mostInVain = 5;
 const hopelessFailures = 3;
 const isHopeless = ({ found, failed }: Reader) => found === 0 && failed >= hopelessFailures;
 
@@ -128,6 +139,11 @@ async function readPiece(reader: Reader, piece: BlockRange, isAgain = false): Pr
   await write();
   noteAsked(manifest, piece, missing);
   await writeManifest(folder, manifest);
+}
+
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  const drawn = items.map((item) => ({ item, place: Math.random() }));
+  return drawn.sort((a, b) => a.place - b.place).map(({ item }) => item);
 }
 
 // Several logs of a block may cause the same read.

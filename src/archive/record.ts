@@ -22,6 +22,8 @@ export type RecordOptions = {
   /** Whether the whole content of blocks is recorded, so that their receipts root can be recomputed. */
   withReceipts: boolean;
   ask: (body: RpcRequest) => Promise<unknown>;
+  /** How many nodes it has. */
+  urls?: number;
   /** How many requests run at once. */
   width: number;
   progress: (state: Progress) => void;

@@ -73,8 +73,8 @@ function resultOf(line: string): ArchivedResult | undefined {
 
 type ResultMap = Map<string, string>;
 
-// Of all chains of the process. An index goes through them block by block.
-const recent = new LRUCache<string, Promise<ResultMap>>({ max: 4 });
+// Of all chains of the process, by their characters. An index goes through them block by block; several may have the same blocks.
+const recent = new LRUCache<string, Promise<ResultMap>>({ maxSize: 50_000_000 });
 
 /** Looks up the results of a chain's archive, which is opened when it is first needed. One that cannot be read is reported once. */
 export function archivedResults({
@@ -101,7 +101,7 @@ export function archivedResults({
     const results = readResults(place, chainId, file).then(
       (bytes) => new Map(resultsIn(file, bytes).map(([key, , result]) => [key, result])),
     );
-    recent.set(key, results);
+    recent.set(key, results, { size: Math.max(1, file.unpacked) });
     results.catch(() => later(() => recent.delete(key)));
     return results;
   };
