@@ -95,6 +95,11 @@ test.each([
   ],
   ["a chain by its name", { ensroot: { mainnet: { contracts: {} } } }, "chain id"],
   ["a list", [], "test"],
+  [
+    "values in the place of objects",
+    { ensroot: 1, seaport: "0x" },
+    "test.ensroot, test.seaport: must be an object. See",
+  ],
 ])("refuses %s", (_, file, part) => {
   expect(() => apply(file)).toThrow(part);
 });

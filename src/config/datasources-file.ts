@@ -184,11 +184,22 @@ function withoutComments(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).filter(([key]) => !key.startsWith("_")));
 }
 
+const kinds: Readonly<Record<string, string>> = {
+  record: "an object",
+  object: "an object",
+  string: "a text",
+  number: "a number",
+  int: "a whole number",
+};
+
 function faultsOf(error: z.ZodError): string {
-  return error.issues
-    .map((issue) => {
-      const reason = issue.code === "invalid_key" ? issue.issues[0]?.message : undefined;
-      return `${issue.path.join(".") || "the file"}: ${reason ?? issue.message}`;
-    })
-    .join("; ");
+  const reasonOf = (issue: z.core.$ZodIssue): string => {
+    if (issue.code === "invalid_key") return issue.issues[0]?.message ?? issue.message;
+    const kind = issue.code === "invalid_type" ? kinds[issue.expected] : undefined;
+    return kind === undefined ? issue.message : `must be ${kind}`;
+  };
+  const placesOf = (issues: z.core.$ZodIssue[]) =>
+    issues.map(({ path }) => path.join(".") || "the file").join(", ");
+  const faults = [...Map.groupBy(error.issues, reasonOf)];
+  return `${faults.map(([reason, issues]) => `${placesOf(issues)}: ${reason}`).join("; ")}. See docs/datasources.md`;
 }
