@@ -20,6 +20,8 @@ export type KnownRows = {
   older: Map<string, Row | null>;
   /** Whether the database has no other rows than these. */
   isComplete: boolean;
+  /** Keys of a complete table whose rows were deleted by what was flushed and may be rolled back. */
+  deleted: string[];
   /** All keys that the database may have; undefined if that is not known. */
   keys: KeyFilter | undefined;
   /** Whether a rule has ever asked for a row. */
@@ -82,7 +84,11 @@ export function begin(cache: RowCache, transaction: Connection): void {
 export function settle(cache: RowCache): void {
   cache.isUncertain = false;
   let bytes = 0;
-  for (const known of cache.tables.values()) bytes += bytesOf(known);
+  for (const known of cache.tables.values()) {
+    for (const key of known.deleted) if (known.rows.get(key) === null) known.rows.delete(key);
+    known.deleted = [];
+    bytes += bytesOf(known);
+  }
   if (bytes <= cache.maxBytes) return;
   for (const known of cache.tables.values()) {
     open(known);
@@ -99,6 +105,7 @@ export function forget(cache: RowCache): void {
     known.changes = new Map();
     known.rows = new Map();
     known.older = new Map();
+    known.deleted = [];
     known.loading = new Map();
   }
 }
@@ -193,6 +200,7 @@ function unknownRows(shape: TableShape, isEmpty: boolean): KnownRows {
     rows: new Map(),
     older: new Map(),
     isComplete: isEmpty,
+    deleted: [],
     keys: undefined,
     isRead: false,
     loading: new Map(),
@@ -237,8 +245,8 @@ function keepChanges(known: KnownRows): void {
   if (!isRead && !known.isComplete) return;
   const { rows, older } = known;
   for (const [key, { row }] of changes) {
-    if (row === null && known.isComplete) rows.delete(key);
-    else rows.set(key, row);
+    rows.set(key, row);
+    if (row === null && known.isComplete) known.deleted.push(key);
     if (older.size > 0) older.delete(key);
   }
 }

@@ -135,6 +135,20 @@ describe("what is asked of the database", () => {
     });
   });
 
+  test("about a row again whose deletion was flushed and rolled back", async () => {
+    const { db, cache } = await storeWithRows(10, 1_000_000);
+    expect(await db.delete(account, { id: id(3) })).toBe(true);
+    await cache.flush();
+    // The transaction fails.
+    await embedded.query("INSERT INTO account (id, change_block) VALUES ($1, 1)", [id(3)]);
+    cache.clear();
+    expect(await db.find(account, { id: id(3) })).toEqual({ id: id(3), changeBlock: 1 });
+    expect(await db.delete(account, { id: id(3) })).toBe(true);
+    await cache.flush();
+    await cache.prefetch({ events: [] });
+    expect(await db.find(account, { id: id(3) })).toBeNull();
+  });
+
   test("one query for two uses of a row at the same time, which see each other's change", async () => {
     const { db, cache } = await storeWithRows(1, 0);
     await cache.prefetch({ events: [] });
