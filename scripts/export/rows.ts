@@ -3,8 +3,8 @@ import { entriesOfKindSql } from "../../src/api/lookup/history.ts";
 import { entryOf, type StoredEntry } from "../../src/api/lookup/history-entries.ts";
 import { eventKinds } from "../../src/api/lookup/history-kinds.ts";
 import { nameJoins, registrationId, resolverOf, tokenId } from "../../src/api/lookup/name-rows.ts";
-import type { Place } from "../../src/api/lookup/places.ts";
-import { listRow, placeOfRow } from "../../src/api/lookup/rows.ts";
+import { type Place, placeOfRow } from "../../src/api/lookup/places.ts";
+import { listRow } from "../../src/api/lookup/rows.ts";
 import { type NameList, nameText, storedName } from "../../src/api/lookup/stored-name.ts";
 
 /** What can be exported. */

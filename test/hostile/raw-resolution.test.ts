@@ -45,6 +45,7 @@ function open() {
         isReverseResolver: () => false,
         bridgeOf: () => undefined,
         staticResolverOf: () => undefined,
+        resolversWithDefault: () => [],
         primaryNameChains: [1],
       },
       clientOf: createChainClients([{ id: 1, rpc: { http: [node.url] } }]),

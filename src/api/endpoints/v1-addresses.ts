@@ -1,4 +1,7 @@
+import type { Hex } from "viem";
 import { z } from "zod/v4";
+import { zeroAddress } from "../../ens/ids.ts";
+import { isEvmCoinType } from "../../ens/reverse-names.ts";
 import { claimSql, forwardSql, mostCountedOfAddress, reverseNode } from "../lookup/address-sql.ts";
 import { closedQuery, cursorParameter, lookupEnvelope, pageSize, refuse } from "../lookup/contract.ts";
 import { namesHeldBy, partsOfNames, secondGeneration } from "../lookup/generations.ts";
@@ -15,9 +18,11 @@ import {
   notFoundAnswer,
   textParameter,
 } from "../lookup/lists.ts";
-import type { Place } from "../lookup/places.ts";
+import { defaultCoin } from "../lookup/name-records.ts";
+import { opaque } from "../lookup/name-rows.ts";
+import { chainOfPlace, ownsNothing } from "../lookup/places.ts";
 import { addressRow } from "../lookup/rows.ts";
-import { ownResolver, resolverSql } from "../lookup/stored-name.ts";
+import { lastHolder, ownResolver, resolverSql } from "../lookup/stored-name.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { addressParameter } from "../rest/values.ts";
 
@@ -76,12 +81,11 @@ export const addressNames = endpoint({
         [namespace, parent, q, status, call.query.coin_type].every((one) => one === undefined),
       isDescending: order === "desc",
       branches: (statement) => {
-        const holder = statement.bind(address);
         const named = q === undefined ? undefined : nameFilter(statement, q.toLowerCase(), match);
         const found = branchesOf(relation, {
-          places: lookup.places,
+          source: lookup,
           statement,
-          holder,
+          address,
           coinType: coin_type,
           sort,
         });
@@ -118,9 +122,9 @@ export const addressNames = endpoint({
 });
 
 type Finding = {
-  places: readonly Place[];
+  source: LookupContext["lookup"];
   statement: Binder;
-  holder: string;
+  address: Hex;
   coinType: string;
   sort: keyof typeof sorts;
 };
@@ -128,16 +132,21 @@ type Finding = {
 /** `name`: SQL of the name by which the branch is sorted. */
 type Found = { branches: (Branch & { name?: string })[]; filters: string[] };
 
-function branchesOf(relation: Relation, { places, statement, holder, coinType, sort }: Finding): Found {
-  if (relation === "resolves_to") return resolving({ places, statement, holder, coinType, sort });
+function branchesOf(relation: Relation, finding: Finding): Found {
+  const { source, statement, address, sort } = finding;
+  const { places } = source;
+  const holder = statement.bind(address);
+  if (relation === "resolves_to") return resolving(finding, holder);
+  const isNobody = ownsNothing(places, address) ? " AND false" : "";
   const held = namesHeldBy(places, holder).map((found) => ({
     ...found,
+    where: `${found.where}${isNobody}`,
     order: sort === "name" ? sortedByName(found) : sorts[sort],
   }));
   if (relation === "former_owner") {
-    const last =
-      "CASE WHEN x.is_wrapped OR r.registrant_id = s.wrapper THEN w.owner_id ELSE r.registrant_id END";
-    const entry = secondGeneration(places) ? `CASE WHEN g.is_v2 THEN v.holder ELSE ${last} END` : last;
+    const entry = secondGeneration(places)
+      ? `CASE WHEN g.is_v2 THEN v.holder ELSE ${lastHolder} END`
+      : lastHolder;
     return {
       branches: held.filter(({ by }) => by !== "owner_id"),
       filters: ["x.status = 'released'", `${entry} = ${holder}`],
@@ -148,20 +157,53 @@ function branchesOf(relation: Relation, { places, statement, holder, coinType, s
   return { branches: held, filters: [`(${[...owner, ...manager].join(" OR ")})`] };
 }
 
-function resolving({ places, statement, holder, coinType, sort }: Finding): Found {
+// Address records of names' resolvers. An address that a resolver stores counts while it is the name's resolver; the default one
+// where the resolver returns it and the name has no record of its own (ENSIP-19). Nothing resolves to zero.
+function resolving({ source, statement, address, coinType, sort }: Finding, holder: string): Found {
+  const { places, known, hasRecords } = source;
   const order = sorts[sort];
   const [first = ""] = partsOfNames(places);
-  // An address that a resolver stores counts while it is the name's resolver.
-  const inForce = (address: string) =>
-    secondGeneration(places) ? [`${resolverSql(places)} = ${address}`] : [];
-  if (coinType === "60") {
-    const where = `d.resolved_address_id = ${holder}`;
-    const filters = inForce(ownResolver);
-    return { branches: [{ from: first, where, order }], filters };
-  }
-  const where = `left(a.value, 256) = ${holder} AND a.coin_type = ${statement.bind(coinType)}::numeric`;
-  const from = `resolver_address_records a JOIN ${first} ON d.id = a.node AND ${ownResolver} = a.address`;
-  return { branches: [{ from, where, order }], filters: inForce("a.address") };
+  const root = places[0]?.chainId ?? 0;
+  const isZero = address === zeroAddress ? " AND false" : "";
+  const isSimple =
+    secondGeneration(places) === undefined && places.every(({ linker }) => linker === undefined);
+  const inForce = (resolver: string, chain: string | number) =>
+    isSimple
+      ? `${ownResolver} = ${resolver} AND ${chain} = ${root}`
+      : opaque(`${resolverSql(places)} = ${resolver} AND ${chainOfPlace(places)} = ${chain}`);
+  const stored = (condition: string): Branch => ({
+    from: `resolver_address_records a JOIN ${first} ON d.id = a.node`,
+    where: `left(a.value, 256) = ${holder} AND ${condition} AND ${inForce("a.address", "a.chain_id")}${isZero}`,
+    order,
+  });
+  const coin = statement.bind(coinType);
+  const exact =
+    coinType === "60"
+      ? [
+          {
+            from: first,
+            where: `d.resolved_address_id = ${holder} AND ${inForce(ownResolver, root)}${isZero}`,
+            order,
+          },
+          ...(isSimple ? [] : [stored(`a.coin_type = ${coin}::numeric AND a.chain_id <> ${root}`)]),
+        ]
+      : [stored(`a.coin_type = ${coin}::numeric`)];
+  const general = [...new Set(places.map(({ chainId }) => chainId))].flatMap((chain) =>
+    known.resolversWithDefault(chain).map((resolver) => `(${chain}, '${resolver}')`),
+  );
+  const hasDefault = hasRecords && isEvmCoinType(BigInt(coinType)) && coinType !== defaultCoin;
+  return {
+    branches: [
+      ...exact,
+      ...(hasDefault && general.length > 0
+        ? [
+            stored(`a.coin_type = ${defaultCoin} AND (a.chain_id, a.address) IN (${general.join(", ")})
+    AND NOT EXISTS (SELECT FROM resolver_address_records o WHERE o.chain_id = a.chain_id AND o.address = a.address AND o.node = a.node AND o.coin_type = ${coin}::numeric)`),
+          ]
+        : []),
+    ],
+    filters: [],
+  };
 }
 
 // A value that is bound must be used.

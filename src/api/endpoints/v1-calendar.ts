@@ -14,8 +14,8 @@ import {
   textParameter,
 } from "../lookup/lists.ts";
 import { readList } from "../lookup/names-query.ts";
-import { type Place, timesOf } from "../lookup/places.ts";
-import { listRow, placeOfRow, type Row } from "../lookup/rows.ts";
+import { ownsNothing, type Place, placeOfRow, timesOf } from "../lookup/places.ts";
+import { listRow, type Row } from "../lookup/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { addressParameter } from "../rest/values.ts";
 
@@ -62,6 +62,7 @@ export const addressCalendar = endpoint({
       const sql = listSql(lookup.places, {
         branches: namesHeldBy(lookup.places, holder).map((found) => ({
           ...found,
+          where: `${found.where}${ownsNothing(lookup.places, address) ? " AND false" : ""}`,
           order: byNumber("x.expires"),
         })),
         filters: [

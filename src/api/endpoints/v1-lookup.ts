@@ -13,11 +13,17 @@ import {
   readCursor,
   readName,
 } from "../lookup/contract.ts";
-import { type LookupContext, needsNames } from "../lookup/lists.ts";
+import {
+  type LookupContext,
+  namespaceParameter,
+  needsNames,
+  notFoundAnswer,
+  placesIn,
+} from "../lookup/lists.ts";
 import { present } from "../lookup/name-rows.ts";
 import { type FoundName, type NamesSource, readNames } from "../lookup/names-query.ts";
-import { timesOf } from "../lookup/places.ts";
-import { detailRow, feedRow, listRow, placeOfRow, primaryFacts, rowSchema } from "../lookup/rows.ts";
+import { type Place, placeOfRow, timesOf } from "../lookup/places.ts";
+import { detailRow, feedRow, primaryFacts, profileRow, rowSchema } from "../lookup/rows.ts";
 import type { StoredName } from "../lookup/stored-name.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { letOthersWork } from "../rest/turns.ts";
@@ -79,7 +85,7 @@ const body = z.strictObject(
         description: "Names and addresses: `{id?, name}` or `{id?, address, relation?, page_size?, cursor?}`",
       }),
     profile: z.enum(["feed", "detail"], { error: "profile must be feed or detail" }).default("detail"),
-    namespace: z.string().max(60).optional(),
+    namespace: namespaceParameter,
   },
   {
     error: (issue) =>
@@ -109,6 +115,8 @@ type Result = z.output<typeof result>;
 type Options = {
   isFeed: boolean;
   namespace: string | undefined;
+  /** Its places. */
+  ofPlaces: readonly Place[] | undefined;
   times: number[];
   signal: AbortSignal;
   /** Writes a result as JSON. */
@@ -130,13 +138,17 @@ export const lookup = endpoint({
   needs: needsNames,
   answers: {
     200: { description: "The results", schema: z.strictObject({ data: z.array(result), meta: metaSchema }) },
+    404: notFoundAnswer,
   },
   handle:
     ({ lookup: source }: LookupContext) =>
-    async ({ body: { inputs, profile, namespace }, current, request, write }) => {
+    async ({ body: { inputs, profile, namespace: given }, current, request, write }) => {
+      // The place of each name is known from itself.
+      const namespace = given === "auto" || given === "public" ? undefined : given;
       const options = {
         isFeed: profile === "feed",
         namespace,
+        ofPlaces: namespace === undefined ? undefined : placesIn(source, namespace),
         times: timesOf(source.places, current),
         signal: request.raw.signal,
         write,
@@ -225,44 +237,49 @@ const charactersWritten = 65_536;
 const isOf = ({ places }: NamesSource, row: StoredName, namespace: string | undefined) =>
   namespace === undefined || placeOfRow(places, row).namespace === namespace;
 
-const listOf = ({ address, relation }: AddressInput) => JSON.stringify(["lookup", address, relation]);
+const listOf = ({ address, relation }: AddressInput, namespace: string | undefined) =>
+  JSON.stringify(["lookup", address, relation, ...(namespace === undefined ? [] : [namespace])]);
 
 async function ofAddresses(source: Source, asked: Asked<AddressInput>[], options: Options): Promise<void> {
+  const { times, signal, write, results, isFeed, namespace, ofPlaces } = options;
+  const places = ofPlaces?.map((place) => source.places.indexOf(place) + 1);
   const inputs = asked.map(({ given }) => ({
     address: given.address,
     isOwner: given.relation !== "manager",
     isManager: given.relation !== "owner",
     size: given.page_size,
-    after: readCursor(given.cursor, listOf(given), ["int", "text", "text"]),
+    after: readCursor(given.cursor, listOf(given, namespace), ["int", "text", "text"]),
+    places,
   }));
-  const { times, signal, write, results, isFeed } = options;
-  await readAddresses(source, { asked: inputs, times }, signal, (places, found) => {
+  await readAddresses(source, { asked: inputs, times }, signal, (equal, found) => {
     // Those that ask for the same names differ in their input alone.
-    const [first] = places.flatMap((place) => asked[place] ?? []);
+    const [first] = equal.flatMap((place) => asked[place] ?? []);
     if (first === undefined) return;
-    const rest = write(addressResult(source, first.given, { ...found, isFeed })).slice(1);
-    for (const place of places) {
+    const rest = write(addressResult(source, first.given, { ...found, isFeed, namespace })).slice(1);
+    for (const place of equal) {
       const one = asked[place];
-      if (one) results[one.at] = `{"input":${write(present(one.given))},${rest}`;
+      if (one) results[one.at] = `{"input":${write(present(echoOf(one.given)))},${rest}`;
     }
   });
 }
 
+// Relations in the order that rows have them in.
+const echoOf = (given: AddressInput): AddressInput =>
+  given.relation === "manager,owner" ? { ...given, relation: "owner,manager" } : given;
+
 function addressResult(
   source: Source,
   given: AddressInput,
-  { rows, total, isFeed }: FoundAddress & { isFeed: boolean },
+  { rows, total, isFeed, namespace }: FoundAddress & Pick<Options, "isFeed" | "namespace">,
 ): Omit<Result, "input"> {
   const { shown, page } = paged(rows, {
     cursor: given.cursor,
     size: given.page_size,
     total: total > mostCountedOfAddress ? null : total,
-    next: (last) => cursorOf(listOf(given), last.after),
+    next: (last) => cursorOf(listOf(given, namespace), last.after),
   });
   const records = shown.map((one) => ({
-    ...(isFeed
-      ? feedRow(source.places, one.row)
-      : { ...listRow(source.places, one.row), read_status: "ok" as const }),
+    ...(isFeed ? feedRow : profileRow)(source.places, one.row),
     ...(source.hasRecords ? primaryFacts(source.places, one, source.known) : {}),
     ...present({ relations: one.relations }),
   }));

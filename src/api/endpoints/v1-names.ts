@@ -34,9 +34,8 @@ import {
   textParameter,
 } from "../lookup/lists.ts";
 import { type Listed, readCount, readNames } from "../lookup/names-query.ts";
-import type { Place } from "../lookup/places.ts";
-import { timesOf } from "../lookup/places.ts";
-import { detailRow, placeOfRow, type Row, rowSchema, searchRow, subnameRow } from "../lookup/rows.ts";
+import { type Place, placeOfRow, timesOf } from "../lookup/places.ts";
+import { detailRow, type Row, rowSchema, searchRow, subnameRow } from "../lookup/rows.ts";
 import { readRelevant, relevanceTypes } from "../lookup/search.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
@@ -81,7 +80,11 @@ export const nameDetail = endpoint({
       const row = detailRow(places, found, known);
       const data =
         query.include === "counts"
-          ? { ...row, ...countsOf(row), ...(await subnameCount(lookup, node, request.raw.signal)) }
+          ? {
+              ...row,
+              ...countsOf(row),
+              ...(await subnameCount({ lookup, current }, node, request.raw.signal)),
+            }
           : row;
       const meta = { ...asOf(current, hashOf), source: "indexed" as const };
       return { status: 200, body: { data, meta }, isCached: true };
@@ -96,8 +99,12 @@ function countsOf({ records }: Row) {
 const mostCounted = 1_000;
 
 // Of a name with more it is left out.
-async function subnameCount(lookup: LookupContext["lookup"], node: string, signal: AbortSignal) {
-  const statement = binder([]);
+async function subnameCount(
+  { lookup, current }: LookupContext & { current: CurrentStatus },
+  node: string,
+  signal: AbortSignal,
+) {
+  const statement = binder(timesOf(lookup.places, current));
   const branches = branchesFrom(lookup.places, `d.parent_id = ${statement.bind(node)}`, byName);
   const sql = planOnce(countSql(lookup.places, { branches, filters: [] }, mostCounted));
   const count = await readCount(lookup, { sql, values: statement.values }, mostCounted, signal);

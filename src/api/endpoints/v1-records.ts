@@ -11,6 +11,16 @@ import {
   textParameter,
   unsupportedAnswer,
 } from "../lookup/lists.ts";
+import {
+  defaultAddressOf,
+  isAddressKey,
+  isReadFromEvents,
+  isTextKey,
+  type RecordAnswer,
+  recordOf,
+  recordSchema,
+  textKeyOf,
+} from "../lookup/name-records.ts";
 import { readNames } from "../lookup/names-query.ts";
 import { timesOf } from "../lookup/places.ts";
 import { detailRow, type Row } from "../lookup/rows.ts";
@@ -26,15 +36,6 @@ const keyForm = /^(addr:\d{1,19}|text:[^\s,]+|avatar|contenthash|name)$/;
 
 // As many of a kind as `/api/resolve/records` asks the chain for.
 const mostLive = 50;
-
-const record = z.strictObject({
-  status: z.enum(["ok", "not_found", "unsupported", "failed"]),
-  value: z.string().optional(),
-  unsupported_reason: z.string().optional(),
-  failure_reason: z.string().optional(),
-});
-
-type RecordAnswer = z.output<typeof record>;
 
 /** GET /v1/names/{name}/records. */
 export const nameRecords = endpoint({
@@ -63,7 +64,7 @@ export const nameRecords = endpoint({
         data: z.strictObject({
           namespace: z.string(),
           resolver: z.strictObject({ chain_id: z.int(), address: addressSchema }).nullable(),
-          records: z.record(z.string(), record),
+          records: z.record(z.string(), recordSchema),
         }),
         meta: metaSchema,
       }),
@@ -80,9 +81,11 @@ export const nameRecords = endpoint({
     if (!found) return refuse("not_found", "The index never saw this name");
     const row = detailRow(lookup.places, found, lookup.known);
     const known = [...new Set(keys ?? keysOf(row))].sort();
-    const indexed = new Map(known.map((key) => [key, recordOf(row, key)]));
-    // Without keys the index tells them, and with them their values.
-    const isMissing = ([, { status }]: [string, RecordAnswer]) => status === "unsupported";
+    const fallback = defaultAddressOf(lookup.places, found, lookup.known);
+    const indexed = new Map(known.map((key) => [key, recordOf(row, key, { found, fallback })]));
+    // Without keys the index tells them, and with them their values, if the code of the name's resolver is known.
+    const isProven = isReadFromEvents(lookup, found);
+    const isMissing = ([, { status }]: [string, RecordAnswer]) => status === "unsupported" || !isProven;
     const wanted =
       source === "verified"
         ? known
@@ -103,8 +106,6 @@ export const nameRecords = endpoint({
 
 const unset: RecordAnswer = { status: "not_found" };
 const numberOf = (key: string) => BigInt(key.slice("addr:".length));
-const textOf = (key: string) => key.replace(/^text:/, "");
-const isText = (key: string) => key === "avatar" || key.startsWith("text:");
 
 type LiveCall = { request: { raw: Request }; client: string };
 
@@ -115,8 +116,8 @@ async function liveRecordsOf(
   { name, keys }: { name: string; keys: readonly string[] },
 ): Promise<Map<string, RecordAnswer>> {
   if (keys.length === 0) return new Map();
-  const addresses = keys.filter((key) => key.startsWith("addr:"));
-  const texts = keys.filter(isText);
+  const addresses = keys.filter(isAddressKey);
+  const texts = keys.filter(isTextKey);
   if (Math.max(addresses.length, texts.length) > mostLive)
     refuse(
       "unsupported",
@@ -128,7 +129,7 @@ async function liveRecordsOf(
   const selection = {
     ...emptySelection(),
     addresses: addresses.map(numberOf),
-    texts: [...new Set(texts.map(textOf))],
+    texts: [...new Set(texts.map(textKeyOf))],
     contenthash: keys.includes("contenthash"),
     name: keys.includes("name"),
   };
@@ -146,10 +147,10 @@ async function liveRecordsOf(
 }
 
 function answerOf({ addresses, texts, contenthash, name }: Records, key: string): RecordAnswer {
-  const value = key.startsWith("addr:")
+  const value = isAddressKey(key)
     ? addresses?.[String(numberOf(key))]
-    : isText(key)
-      ? texts?.[textOf(key)]
+    : isTextKey(key)
+      ? texts?.[textKeyOf(key)]
       : key === "name"
         ? name
         : contenthash;
@@ -164,24 +165,6 @@ function keysOf({ records }: Row): string[] {
     ...seen_texts.map((key) => `text:${key}`),
     ...seen_singletons,
   ];
-}
-
-function recordOf({ records }: Row, key: string): RecordAnswer {
-  // Of a resolver in ENSv2 that only the chain knows.
-  if (records === undefined)
-    return { status: "unsupported", unsupported_reason: "indexed_record_inventory_not_authoritative" };
-  const isAddress = key.startsWith("addr:");
-  const name = isAddress ? key.slice(5) : textOf(key);
-  const [values, seen]: [Readonly<Record<string, string | null | undefined>>, readonly string[]] = isAddress
-    ? [records.addresses, records.seen_addresses]
-    : isText(key)
-      ? [records.texts, records.seen_texts]
-      : [{ contenthash: records.contenthash, name: records.name }, []];
-  const value = new Map(Object.entries(values)).get(name);
-  if (value) return { status: "ok", value };
-  if (value === undefined && seen.includes(name))
-    return { status: "unsupported", unsupported_reason: "value_not_retained" };
-  return { status: "not_found" };
 }
 
 const answerWord = z.enum(["ok", "not_found", "invalid_name", "unsupported", "failed"]);

@@ -455,7 +455,7 @@ describe("a record of empty bytes, of empty text or of the zero address is none"
       abis: {},
       seen_singletons: ["contenthash"],
       contenthash: null,
-      name: null,
+      ...(hasRecords ? { name: null } : {}),
       ...values,
     };
     const detail = (await ask("/v1/names/cleared.eth")).body as Body;
@@ -497,15 +497,173 @@ test("the index does not tell whether a claimed name of another chain resolves b
   const l2Resolver = "0xc6d566a56a1aff6508b41f6c90ff131615583bcd";
   const claimed = nodeOfName("me.base.eth");
   await insert("reverse_name_records", { address: alice, coin_type: 2_147_483_648, value: "me.base.eth" });
-  await client.query("UPDATE domain SET resolver_id = $1 WHERE id = $2", [
-    `8453-${l2Resolver}-${claimed}`,
-    claimed,
-  ]);
+  await insert("domain_resolver_relations", {
+    chain_id: 8453,
+    address: "0xb94704422c2a1e396835a571837aa5ae53285a95",
+    domain_id: claimed,
+    resolver: l2Resolver,
+  });
   const { data } = await get(`/v1/addresses/${alice}/names?q=me.`);
   await client.query("DELETE FROM reverse_name_records WHERE address = $1", [alice]);
-  await client.query("UPDATE domain SET resolver_id = NULL WHERE id = $1", [claimed]);
+  await client.query("DELETE FROM domain_resolver_relations WHERE domain_id = $1", [claimed]);
   expect(data).toMatchObject([{ name: "me.base.eth", is_primary: true }]);
   expect(data[0]).not.toHaveProperty("is_primary_verified");
+});
+
+describe("names of other chains resolve by what their own registry has", () => {
+  const registry = "0xb94704422c2a1e396835a571837aa5ae53285a95";
+  const l2Resolver = "0xc6d566a56a1aff6508b41f6c90ff131615583bcd";
+  const holder = `0x${"7a".repeat(20)}`;
+  const node = nodeOfName("far.base.eth");
+  const at = { chain_id: 8453, address: l2Resolver, node };
+
+  beforeAll(async () => {
+    await store("far.base.eth", { owner: holder, lease: { holder, expires: later } });
+    await insert("domain_resolver_relations", {
+      chain_id: 8453,
+      address: registry,
+      domain_id: node,
+      resolver: l2Resolver,
+    });
+    await insert("resolver", {
+      id: `8453-${l2Resolver}-${node}`,
+      domain_id: node,
+      address: l2Resolver,
+      coin_types: [60],
+      texts: ["toString"],
+      change_block: 1,
+    });
+    await insert("resolver_records", { id: `eip155:8453:${l2Resolver}/${node}`, ...at });
+    await insert("resolver_address_records", { ...at, coin_type: 60, value: holder });
+  });
+  afterAll(async () => {
+    for (const table of ["domain_resolver_relations", "resolver", "registration"])
+      await client.query(`DELETE FROM ${table} WHERE domain_id = $1`, [node]);
+    for (const table of ["resolver_records", "resolver_address_records"])
+      await client.query(`DELETE FROM ${table} WHERE node = $1`, [node]);
+    await client.query("DELETE FROM domain WHERE id = $1", [node]);
+  });
+
+  const resolver = { chain_id: 8453, address: l2Resolver };
+
+  test("in rows", async () => {
+    const { data } = await get("/v1/names/far.base.eth");
+    expect(data).toMatchObject({
+      namespace: "basenames",
+      resolver,
+      primary_address: holder,
+      records: {
+        seen_addresses: ["60"],
+        addresses: { "60": holder },
+        seen_texts: ["toString"],
+        texts: { toString: null },
+        // Nothing was ever set.
+        seen_singletons: [],
+        contenthash: null,
+      },
+    });
+    const looked = await post({ inputs: [{ name: "far.base.eth" }, { address: holder }] });
+    expect(looked.data[0]?.record).toMatchObject({ resolver, primary_address: holder });
+    expect(looked.data[1]?.records).toMatchObject([{ name: "far.base.eth", resolver, network: "base" }]);
+  });
+
+  test("in the list of names that resolve to an address", async () => {
+    const path = `/v1/addresses/${holder}/names?relation=resolves_to`;
+    expect(namesOf((await get(path)).data)).toEqual(["far.base.eth"]);
+    await client.query("UPDATE domain_resolver_relations SET resolver = $1 WHERE domain_id = $2", [
+      bob,
+      node,
+    ]);
+    const moved = await get(path);
+    await client.query("UPDATE domain_resolver_relations SET resolver = $1 WHERE domain_id = $2", [
+      l2Resolver,
+      node,
+    ]);
+    expect(moved.data).toEqual([]);
+  });
+});
+
+describe("the default address (ENSIP-19)", () => {
+  const general = `0x${"7b".repeat(20)}`;
+  const node = nodeOfName("records.eth");
+  const coin = 2_147_483_648;
+  beforeAll(() =>
+    insert("resolver_address_records", {
+      chain_id: 1,
+      address: publicResolver,
+      node,
+      coin_type: coin,
+      value: general,
+    }),
+  );
+  afterAll(() => client.query("DELETE FROM resolver_address_records WHERE coin_type = $1", [coin]));
+
+  test("stands for EVM coin types without a record of their own", async () => {
+    const { data } = await get("/v1/names/records.eth/records?keys=addr:60,addr:2147492101,addr:2");
+    const { records } = data as unknown as { records: unknown };
+    expect(records).toEqual({
+      "addr:2": { status: "not_found" },
+      "addr:2147492101": {
+        status: "ok",
+        value: general,
+        meta: {
+          basis: "derived",
+          rule: "ensip19_default_address",
+          source_record_key: "addr:2147483648",
+        },
+      },
+      "addr:60": { status: "ok", value: alice },
+    });
+  });
+
+  test("finds the names that resolve to it", async () => {
+    const of = async (address: string, type: number) =>
+      namesOf((await get(`/v1/addresses/${address}/names?relation=resolves_to&coin_type=${type}`)).data);
+    expect(await of(general, 2_147_492_101)).toEqual(["records.eth"]);
+    expect(await of(general, coin)).toEqual(["records.eth"]);
+    // Its own record hides the default one.
+    expect(await of(general, 60)).toEqual([]);
+    expect(await of(general, 2)).toEqual([]);
+    expect(await of(zero, 60)).toEqual([]);
+  });
+});
+
+test("addresses that hold names for others own none", async () => {
+  for (const address of [zero, wrapper, lineaWrapper]) {
+    for (const relation of ["any", "owner", "former_owner"]) {
+      const { data, page } = await get(`/v1/addresses/${address}/names?relation=${relation}`);
+      expect(data).toEqual([]);
+      expect(page).toMatchObject({ has_more: false, next_cursor: null });
+    }
+    const [found] = (await post({ inputs: [{ address }] })).data;
+    expect(found).toMatchObject({ status: "ok", records: [], page: { total_count: 0, has_more: false } });
+  }
+});
+
+test("a look-up in a namespace lists the names of addresses there", async () => {
+  const of = async (namespace: string) =>
+    (await post({ inputs: [{ address: alice, relation: "owner" }], namespace })).data[0];
+  expect(namesOf((await of("basenames"))?.records)).toEqual(["me.base.eth"]);
+  expect((await of("basenames"))?.page.total_count).toBe(1);
+  expect(namesOf((await of("auto"))?.records)).toContain("me.base.eth");
+  expect(namesOf((await of("ens"))?.records)).not.toContain("me.base.eth");
+  const wrong = await post({ inputs: [{ address: alice }], namespace: "eth" });
+  expect(wrong).toMatchObject({ error: { code: "not_found" } });
+  const echoed = await post({ inputs: [{ address: alice, relation: "manager,owner" }] });
+  expect(echoed.data[0]).toMatchObject({ input: { relation: "owner,manager" } });
+});
+
+test("a cursor with text that no database takes is refused", async () => {
+  const list = JSON.stringify(["subnames", nodeOfName("eth"), null, "prefix", "name", "asc", "true"]);
+  for (const text of ["a\0b", "\ud800"]) {
+    const cursor = Buffer.from(JSON.stringify([1, list, [text, "0x"]])).toString("base64url");
+    const { status, error } = await get(`/v1/names/eth/subnames?cursor=${cursor}`);
+    expect([status, error.code, error.message]).toEqual([
+      400,
+      "invalid_input",
+      "cursor must be a valid pagination cursor",
+    ]);
+  }
 });
 
 test("pages of an address's names join without gaps, in each order", async () => {

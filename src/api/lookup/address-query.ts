@@ -1,6 +1,7 @@
 import type { Hex } from "viem";
 import { reverseNode } from "./address-sql.ts";
 import { eachRow, type Listed, type ListedText, type NamesSource, readListed } from "./names-query.ts";
+import { ownsNothing } from "./places.ts";
 
 /** An address whose names are asked for. `after`: the rank, name and node of the last row of the page before. */
 export type AskedAddress = {
@@ -9,6 +10,8 @@ export type AskedAddress = {
   isManager: boolean;
   size: number;
   after: readonly string[] | undefined;
+  /** Numbers of places (from 1) of which names are asked for; undefined: all. */
+  places: readonly number[] | undefined;
 };
 
 /** The names of an address, its primary name first, one more than asked for if there are more; the total up to 1,000. */
@@ -19,23 +22,27 @@ export type FoundAddress = { rows: Listed[]; total: number };
  * of those that ask for it.
  */
 export async function readAddresses(
-  { database, statements }: NamesSource,
+  { database, statements, places: all }: NamesSource,
   { asked, times }: { asked: readonly AskedAddress[]; times: readonly number[] },
   signal: AbortSignal,
   use: (places: readonly number[], found: FoundAddress) => void,
 ): Promise<void> {
-  if (asked.length === 0) return;
   // What is asked for several times is read once.
   const groups = new Map<string, number[]>();
   for (const [place, one] of asked.entries()) {
+    if (ownsNothing(all, one.address)) {
+      use([place], { rows: [], total: 0 });
+      continue;
+    }
     const key = JSON.stringify(one);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [place]);
     else group.push(place);
   }
+  if (groups.size === 0) return;
   const places = [...groups.values()];
   const inputs = [...groups.keys()].map((key, at) => {
-    const { address, isOwner, isManager, size, after = [] }: AskedAddress = JSON.parse(key);
+    const { address, isOwner, isManager, size, after = [], places: ofPlaces }: AskedAddress = JSON.parse(key);
     return {
       at,
       address,
@@ -46,6 +53,7 @@ export async function readAddresses(
       after_rank: after[0] === undefined ? null : Number(after[0]),
       after_name: after[1] ?? null,
       after_id: after[2] ?? null,
+      places: ofPlaces ?? null,
     };
   });
   const values = [`{${times.join(",")}}`, JSON.stringify(inputs)];

@@ -45,8 +45,9 @@ const few = 100;
 const relations = (isOwner: string, isManager: string) =>
   `CASE WHEN (${isOwner}) AND (${isManager}) THEN '["owner","manager"]' WHEN ${isOwner} THEN '["owner"]' WHEN ${isManager} THEN '["manager"]' ELSE '[]' END`;
 
-const isOwner = "q.owner AND x.owner = q.address";
-const isManager = "q.manager AND x.manager = q.address";
+const isAsked = "(q.places IS NULL OR p.place = ANY (q.places))";
+const isOwner = `q.owner AND x.owner = q.address AND ${isAsked}`;
+const isManager = `q.manager AND x.manager = q.address AND ${isAsked}`;
 const isMine = `((${isOwner}) OR (${isManager}))`;
 
 const foundSql = (places: readonly Place[], rank: string, name: string) =>
@@ -159,7 +160,7 @@ function totalSql(places: readonly Place[]): string {
 export function addressSql(places: readonly Place[], hasRecords: boolean): string {
   const claim = hasRecords ? claimSql(places, "q.address", "q.reverse") : "NULL::text";
   return `SELECT concat(q.at, ' {"rows":', n.rows, ',"total":', n.total, '}')
-FROM json_to_recordset($2::json) AS q (at int, address text, owner boolean, manager boolean, size int, reverse text, after_rank int, after_name text, after_id text)
+FROM json_to_recordset($2::json) AS q (at int, address text, owner boolean, manager boolean, size int, reverse text, after_rank int, after_name text, after_id text, places int[])
 CROSS JOIN LATERAL (SELECT ${claim} AS claim OFFSET 0) c
 CROSS JOIN LATERAL (${fewSql(places)}) few
 CROSS JOIN LATERAL (SELECT few.total, few.rows WHERE few.n <= ${few}

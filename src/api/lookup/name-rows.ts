@@ -76,7 +76,7 @@ CROSS JOIN LATERAL (SELECT k.is_wrapped AND k.is_emancipated AND w.expiry_date <
     WHEN d.owner_id <> '${zeroAddress}' THEN 'active' ELSE 'unregistered' END AS status OFFSET 0) y
 CROSS JOIN LATERAL (SELECT y.*, k.*, r.registration_date AS since,
   CASE WHEN y.status = 'released' OR y.is_lapsed THEN NULL WHEN k.is_wrapped THEN w.owner_id
-    WHEN k.is_lease AND s.is_managed THEN CASE WHEN d.registrant_id = s.wrapper THEN w.owner_id ELSE nullif(d.registrant_id, '${zeroAddress}') END
+    WHEN k.is_lease AND s.is_managed THEN CASE WHEN d.registrant_id = s.wrapper THEN NULL ELSE nullif(d.registrant_id, '${zeroAddress}') END
     ELSE nullif(d.owner_id, '${zeroAddress}') END AS owner,
   CASE WHEN y.status = 'released' OR y.is_lapsed OR (k.is_wrapped AND k.is_lease AND y.status = 'expired') THEN NULL
     WHEN k.is_wrapped THEN w.owner_id ELSE nullif(d.owner_id, '${zeroAddress}') END AS manager OFFSET 0) ${v2 ? `y1${generationJoins(v2)}${generationFacts}` : "x"}`;

@@ -4,8 +4,8 @@ import { addressSql } from "./address-sql.ts";
 import { nameOfNode, resolverFacts, secondGeneration } from "./generations.ts";
 import { type Extra, hasName, type NamesQuery } from "./list-sql.ts";
 import { nameJoins } from "./name-rows.ts";
-import type { Place } from "./places.ts";
-import { type NameList, nameText, type StoredName, storedName } from "./stored-name.ts";
+import { chainOfPlace, type Place } from "./places.ts";
+import { type NameList, nameText, resolverRowId, type StoredName, storedName } from "./stored-name.ts";
 import { readV2Records, recordsJson, type StoredRecords, type V2Resolver } from "./stored-records.ts";
 
 /** What statements about names are made for. */
@@ -92,17 +92,16 @@ type ReadName = Omit<FoundName, "row"> & { row: NameList; inV2?: V2Resolver | nu
 
 /** The statement that reads names by nodes. */
 function namesSql(places: readonly Place[], hasRecords: boolean, withRecords: boolean): string {
-  const chains = `(ARRAY[${places.map(({ chainId }) => chainId).join(", ")}])[p.place]`;
   const ofNode = { chain: "c.chain", node: "d.id", hasRecords };
   const inV2 =
     secondGeneration(places) === undefined ? "" : `, ',"inV2":', coalesce((${resolverFacts})::text, 'null')`;
   const records = withRecords
-    ? `, ',"records":', coalesce((SELECT ${recordsJson(ofNode)} FROM resolver s2 WHERE s2.id = d.resolver_id)::text, 'null')${inV2}`
+    ? `, ',"records":', coalesce((SELECT ${recordsJson(ofNode)} FROM resolver s2 WHERE s2.id = ${resolverRowId(places)})::text, 'null')${inV2}`
     : "";
   return `SELECT concat(q.at - 1, ' ', coalesce(n.found, 'null')) FROM unnest($2::text[]) WITH ORDINALITY q (node, at)
 LEFT JOIN LATERAL (SELECT concat('{"row":', ${nameText(places)}${records}, '}') AS found
 FROM (SELECT q.node COLLATE "C" AS id) a ${nameOfNode(places, "a.id")}${nameJoins(places)}
-CROSS JOIN LATERAL (SELECT ${chains} AS chain) c WHERE ${hasName}) n ON true`;
+CROSS JOIN LATERAL (SELECT ${chainOfPlace(places)} AS chain) c WHERE ${hasName}) n ON true`;
 }
 
 /** What statements about names are made for. */

@@ -3,6 +3,7 @@ import type { Deployment, Namespace } from "../../deployments/deployment.ts";
 import { deployments, namePlugins } from "../../deployments/deployments.ts";
 import { ens, rootDatasource } from "../../deployments/ens.ts";
 import { deployedContracts, managedNameOf } from "../../deployments/namespaces.ts";
+import { zeroAddress } from "../../ens/ids.ts";
 import { type V2Contracts, v2ContractsOf } from "../resolution/v2-names.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
@@ -22,7 +23,9 @@ export type Place = {
   registry: Hex | undefined;
   /** The registry that it replaced, where there is one. */
   oldRegistry: Hex | undefined;
-  /** Seconds after the expiry of a lease in which only its holder can renew it. */
+  /** The contract whose links of names to resolvers are rows of their own; undefined on the root chain, and where these are not indexed. */
+  linker: Hex | undefined;
+  /** Seconds after the expiry of a lease in which it can still be renewed, and nobody else can register the name. */
   grace: number;
   isRoot: boolean;
   /** The contracts that name accounts (ENSIP-19), by chain; the root chain's place has all of them. */
@@ -72,11 +75,13 @@ function placeOf({ namespace, plugins }: Indexed, deployment: Deployment, id: st
   const isRoot = id === rootDatasource;
   const contracts = deployedContracts(
     namespace,
-    ["nameWrapper", "baseRegistrar", "registry"],
+    ["nameWrapper", "baseRegistrar", "registry", "threednsToken"],
     [deployment],
   ).filter(({ datasourceId }) => datasourceId === id);
   const addressOf = (isMeant: (contract: (typeof contracts)[number]["contract"]) => boolean) =>
     lowerCase(contracts.find(({ contract }) => isMeant(contract))?.address);
+  const registry = addressOf((one) => one.role === "registry" && one.generation !== "old");
+  const linker = isRoot ? undefined : (registry ?? addressOf(({ role }) => role === "threednsToken"));
   return {
     namespace: namespaceOf(deployment.plugin),
     chainId,
@@ -85,8 +90,9 @@ function placeOf({ namespace, plugins }: Indexed, deployment: Deployment, id: st
     leases: managed?.node,
     nameWrapper: addressOf(({ role }) => role === "nameWrapper"),
     registrar: addressOf(({ role }) => role === "baseRegistrar"),
-    registry: addressOf((one) => one.role === "registry" && one.generation !== "old"),
+    registry,
     oldRegistry: addressOf((one) => one.role === "registry" && one.generation === "old"),
+    linker: plugins.includes("protocol-acceleration") ? linker : undefined,
     grace: managed === undefined ? 0 : gracePeriod,
     isRoot,
     reverseRegistrars: new Map(isRoot ? reverseRegistrarsOf(namespace) : []),
@@ -101,6 +107,23 @@ const reverseRegistrarsOf = (namespace: Namespace) =>
     const found = lowerCase(address);
     return found === undefined ? [] : [[chainId, found]];
   });
+
+/** Whether an address holds names for others, or for nobody: zero, name wrappers, the Graveyard of ENSv2. It owns none, and manages none. */
+export function ownsNothing(places: readonly Place[], address: Hex): boolean {
+  if (address === zeroAddress) return true;
+  return places.some(({ nameWrapper, v2 }) => nameWrapper === address || v2?.graveyard === address);
+}
+
+/** The place of a row. */
+export function placeOfRow(places: readonly Place[], { place }: { place: number }): Place {
+  const found = places[place - 1];
+  if (found === undefined) throw new Error(`There is no place ${place}.`);
+  return found;
+}
+
+/** SQL of the chain of the place `p.place`. */
+export const chainOfPlace = (places: readonly Place[]) =>
+  `(ARRAY[${places.map(({ chainId }) => chainId).join(", ")}])[p.place]`;
 
 /** The time (Unix seconds) of the last indexed block of each place's chain. */
 export function timesOf(places: readonly Place[], { snapshot }: CurrentStatus): number[] {

@@ -1,8 +1,8 @@
 import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
-import { bytesValue } from "../../ens/record-values.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import { addressSchema, hashSchema } from "../rest/values.ts";
+import { addressRecordOf, defaultAddressOf, groupedRecords, recordsSchema } from "./name-records.ts";
 import {
   authority,
   deadlines,
@@ -15,9 +15,8 @@ import {
   tokenId,
 } from "./name-rows.ts";
 import type { FoundName, Listed } from "./names-query.ts";
-import type { Place } from "./places.ts";
+import { type Place, placeOfRow } from "./places.ts";
 import type { StoredName } from "./stored-name.ts";
-import type { StoredRecords } from "./stored-records.ts";
 
 const seconds = z.string().regex(/^\d+$/);
 const fuse = z.boolean();
@@ -42,18 +41,6 @@ const wrapperShape = {
     .optional(),
   wrapper_expires_at: seconds.optional(),
 };
-
-const recordsSchema = z.strictObject({
-  seen_addresses: z.array(z.string()),
-  addresses: z.record(z.string(), z.string().nullable()),
-  seen_texts: z.array(z.string()),
-  texts: z.record(z.string(), z.string().nullable()),
-  seen_abis: z.array(z.string()),
-  abis: z.record(z.string(), z.string()),
-  seen_singletons: z.array(z.enum(["contenthash", "name"])),
-  contenthash: z.string().nullable().optional(),
-  name: z.string().nullable().optional(),
-});
 
 /** A row of any kind: which members each kind has, docs/lookup.md lists. */
 export const rowSchema = z.strictObject({
@@ -118,13 +105,6 @@ export const rowSchema = z.strictObject({
 export type Row = z.output<typeof rowSchema>;
 
 type Places = readonly Place[];
-
-/** The place of a row. */
-export function placeOfRow(places: Places, { place }: StoredName): Place {
-  const found = places[place - 1];
-  if (found === undefined) throw new Error(`There is no place ${place}.`);
-  return found;
-}
 
 const lifecycle = (row: StoredName) => ({
   status: row.status,
@@ -204,72 +184,36 @@ export function feedRow(places: Places, row: StoredName): Row {
   };
 }
 
-/** All that is known of a name. */
-export function detailRow(places: Places, { row, records }: FoundName, known: KnownContracts): Row {
+/** What is known of a name, but for its records. */
+export function profileRow(places: Places, row: StoredName): Row {
   const place = placeOfRow(places, row);
-  const resolver = resolverOf(row, place);
-  const grouped = groupedRecords(records);
-  // All resolvers of ENSv2 fall back to the default address (ENSIP-19).
-  const hasDefault =
-    row.v2?.isInForce ||
-    (resolver !== undefined &&
-      known.staticResolverOf(resolver.chain_id, resolver.address)?.hasDefaultAddress);
-  const primary = grouped.addresses["60"] ?? (hasDefault ? grouped.addresses[defaultCoin] : undefined);
   return {
     ...listRow(places, row),
     read_status: "ok",
-    ...present({ registration_id: registrationId(row, place), token_id: tokenId(row), resolver }),
-    // Of a name in ENSv2 whose resolver only the chain knows they are left out.
-    ...(row.v2?.isInForce && records === null ? {} : { records: grouped }),
     ...present({
+      registration_id: registrationId(row, place),
+      token_id: tokenId(row),
+      resolver: resolverOf(row, place),
       registry_path: row.v2?.path ?? undefined,
       subregistry: row.v2?.subregistry ? { chain_id: place.chainId, address: row.v2.subregistry } : undefined,
     }),
-    ...(primary && /^0x[0-9a-f]{40}$/.test(primary) && primary !== zeroAddress
-      ? { primary_address: primary as Row["primary_address"] & string }
-      : {}),
     chain_id: place.chainId,
     network: place.network,
   };
 }
 
-const defaultCoin = "2147483648";
-const byNumber = (a: string, b: string) => a.length - b.length || (a < b ? -1 : 1);
-
-// A key that was seen and has no value was cleared; where values are not indexed, it is left out of the map.
-function groupedRecords(records: StoredRecords | null): z.output<typeof recordsSchema> {
-  const { seenCoins, seenTexts, addr, hash, set } = records ?? {};
-  const isKnown = records !== null && set !== undefined;
-  const addresses = isKnown ? { ...set?.addresses } : present({ 60: addr ?? undefined });
-  const texts = isKnown ? { ...set?.texts } : {};
-  const coins = [...new Set([...(seenCoins ?? []), ...Object.keys(addresses)])].sort(byNumber);
-  const keys = [...new Set([...(seenTexts ?? []), ...Object.keys(texts)])].sort();
-  const valued = (all: string[], values: Readonly<Record<string, string | undefined>>) =>
-    Object.fromEntries(
-      isKnown
-        ? all.map((key) => [key, heldValue(values[key])])
-        : Object.entries(values).map(([key, value]) => [key, heldValue(value)]),
-    );
-  const contenthash = set ? set.contenthash : hash && bytesValue(hash);
-  const name = set?.name ?? null;
-  const singletons = [
-    // The event of a cleared one leaves empty bytes.
-    ...(contenthash === null && hash === null ? [] : ["contenthash" as const]),
-    ...(name === null ? [] : ["name" as const]),
-  ];
+/** All that is known of a name. */
+export function detailRow(places: Places, found: FoundName, known: KnownContracts): Row {
+  const { row, records } = found;
+  const place = placeOfRow(places, row);
+  const primary = addressRecordOf(found, "60", defaultAddressOf(places, found, known));
+  // Of a name in ENSv2 whose resolver only the chain knows they are left out, and of one whose link to a resolver is not indexed.
+  const isUnknown = row.v2?.isInForce ? records === null : !place.isRoot && place.linker === undefined;
   return {
-    seen_addresses: coins,
-    addresses: valued(coins, addresses),
-    seen_texts: keys,
-    texts: valued(keys, texts),
-    seen_abis: [],
-    abis: {},
-    seen_singletons: singletons,
-    contenthash,
-    name,
+    ...profileRow(places, row),
+    ...(isUnknown ? {} : { records: groupedRecords(records) }),
+    ...(primary !== undefined && /^0x[0-9a-f]{40}$/.test(primary) && primary !== zeroAddress
+      ? { primary_address: primary as Row["primary_address"] & string }
+      : {}),
   };
 }
-
-// Twenty zero bytes count as cleared.
-const heldValue = (value: string | undefined) =>
-  value === undefined || value === zeroAddress ? null : value;

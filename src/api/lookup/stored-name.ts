@@ -11,11 +11,42 @@ export const addressOfResolver = (id: string) => `left(right(${id}, 109), 42)`;
 /** SQL of the address of the resolver that the root chain's registry of the first generation has. */
 export const ownResolver = addressOfResolver("d.resolver_id");
 
+// By the place of a name: on all chains but the root one registries' links to resolvers are rows of their own.
+function byPlace(
+  places: readonly Place[],
+  onRoot: string,
+  elsewhere: (place: Place, link: string) => string,
+) {
+  const others = places.flatMap((place, at) => {
+    const { chainId, linker } = place;
+    if (linker === undefined) return [];
+    const link = `domain_resolver_relations l WHERE l.chain_id = ${chainId} AND l.address = '${linker}' AND l.domain_id = d.id`;
+    return [`WHEN ${at + 1} THEN (${elsewhere(place, link)})`];
+  });
+  return others.length === 0 ? onRoot : `CASE p.place ${others.join(" ")} ELSE ${onRoot} END`;
+}
+
+/** SQL of the address of the resolver that the registry of a name's place has for it. */
+const linkedResolver = (places: readonly Place[]) =>
+  byPlace(places, ownResolver, (_, link) => `SELECT l.resolver FROM ${link}`);
+
+/** SQL of the id of the row of `resolver` that belongs to a name. */
+export const resolverRowId = (places: readonly Place[]) =>
+  byPlace(
+    places,
+    "d.resolver_id",
+    ({ chainId }, link) => `SELECT '${chainId}-' || l.resolver || '-' || d.id FROM ${link}`,
+  );
+
 /** SQL of the address of the resolver in force. */
 export const resolverSql = (places: readonly Place[]) =>
   secondGeneration(places) === undefined
-    ? ownResolver
-    : `CASE WHEN g.is_v2 OR g.is_gone THEN v.effective_resolver ELSE ${ownResolver} END`;
+    ? linkedResolver(places)
+    : `CASE WHEN g.is_v2 OR g.is_gone THEN v.effective_resolver ELSE ${linkedResolver(places)} END`;
+
+/** SQL of who held a name in the first generation, also one that has ended: nobody whose token the wrapper has without an entry in force. */
+export const lastHolder =
+  "CASE WHEN x.is_wrapped THEN w.owner_id WHEN r.registrant_id IS DISTINCT FROM s.wrapper THEN r.registrant_id END";
 
 // What a row has, in its order. Texts that need no quoting, `t` or `f`, and the empty text for null.
 const members = (places: readonly Place[]) => [
@@ -39,7 +70,7 @@ const members = (places: readonly Place[]) => [
   "w.expiry_date",
   // Never all of them at once.
   "w.id IS NOT NULL OR (SELECT true FROM domain_event e WHERE e.domain_id = d.id AND e.type = 'NameWrapped' LIMIT 1) IS NOT NULL",
-  "CASE WHEN x.is_wrapped OR r.registrant_id = s.wrapper THEN w.owner_id ELSE r.registrant_id END",
+  lastHolder,
   "r.registrant_id = s.wrapper",
   "d.is_migrated",
   `d.owner_id <> '${zeroAddress}'`,

@@ -50,6 +50,7 @@ function readerOf(
     isReverseResolver: () => false,
     bridgeOf: () => undefined,
     staticResolverOf: () => undefined,
+    resolversWithDefault: () => [],
     primaryNameChains: [1],
   };
   const reader = createChainReader({

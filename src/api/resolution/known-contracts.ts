@@ -17,6 +17,8 @@ export type KnownContracts = {
   isReverseResolver(chainId: number, address: Hex): boolean;
   bridgeOf(chainId: number, address: Hex): Registry | undefined;
   staticResolverOf(chainId: number, address: Hex): StaticResolver | undefined;
+  /** Resolvers of a chain that return the default address (ENSIP-19) where an EVM coin type has no record; lower case. */
+  resolversWithDefault(chainId: number): readonly Hex[];
   /** Chains that an account can have a primary name for, the root chain first. */
   primaryNameChains: readonly number[];
 };
@@ -55,6 +57,11 @@ export function knownContracts(namespace: Namespace): KnownContracts {
     isReverseResolver: (chainId, address) => reverse.has(keyOf(chainId, address)),
     bridgeOf: (chainId, address) => bridged.get(keyOf(chainId, address)),
     staticResolverOf: (chainId, address) => statics.get(keyOf(chainId, address)),
+    resolversWithDefault: (chainId) =>
+      [...statics].flatMap(([key, { hasDefaultAddress }]) => {
+        const [chain, address] = key.split(":");
+        return hasDefaultAddress && chain === String(chainId) ? [address as Hex] : [];
+      }),
     primaryNameChains: [...new Set([root.chainId, ...reverseChains])],
   };
 }
