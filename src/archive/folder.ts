@@ -84,17 +84,19 @@ type Download = { most: number; start: number; take: (chunk: Buffer) => Promise<
 /** Takes a file of a host from byte `start` on; false if it is not there. Throws an ArchiveError beyond `most` bytes. */
 async function download(url: string, { most, start, take }: Download): Promise<boolean> {
   const { host, pathname } = new URL(url);
+  // What comes before it may be a key.
+  const file = pathname.split("/").at(-1);
   const headers = start === 0 ? {} : { range: `bytes=${start}-` };
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(longestMs) });
   if (response.status === 404) return false;
   if (response.status !== 200 && response.status !== 206)
-    throw new ArchiveError(`${host} responds with ${response.status} to ${pathname}.`);
+    throw new ArchiveError(`${host} responds with ${response.status} to ${file}.`);
   // A host without ranges sends the whole file.
   let skipped = response.status === 200 ? start : 0;
   let length = response.status === 200 ? 0 : start;
   for await (const chunk of response.body ?? []) {
     length += chunk.length;
-    if (length > most) throw new ArchiveError(`${host} sends more than ${most} bytes for ${pathname}.`);
+    if (length > most) throw new ArchiveError(`${host} sends more than ${most} bytes for ${file}.`);
     const fresh = Buffer.from(chunk).subarray(skipped);
     skipped = Math.max(0, skipped - chunk.length);
     if (fresh.length > 0) await take(fresh);
