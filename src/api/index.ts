@@ -68,7 +68,12 @@ if (chainWatch !== undefined) {
   chainWatch.start();
   ponder.onStop(chainWatch.stop);
 }
-const doubtWatch = createDoubtWatch({ run: ponder.write, log, doubts: sharedDoubts() });
+const doubtWatch = createDoubtWatch({
+  run: ponder.write,
+  log,
+  doubts: sharedDoubts(),
+  owner: ponder.schema,
+});
 if (ponder.isIndexer) {
   doubtWatch.start();
   ponder.onStop(doubtWatch.stop);

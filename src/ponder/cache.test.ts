@@ -175,9 +175,9 @@ test("ranges that overlap or touch are one; beyond five, what spans them all", (
 });
 
 test("ranges in doubt are kept by chain until they are purged", async () => {
-  await keepDoubts(run, 1, [{ from: 20, to: 29 }]);
-  await keepDoubts(run, 2, [{ from: 5, to: 9 }]);
-  await keepDoubts(run, 1, [
+  await keepDoubts(run, { chainId: 1, owner: "public" }, [{ from: 20, to: 29 }]);
+  await keepDoubts(run, { chainId: 2, owner: "public" }, [{ from: 5, to: 9 }]);
+  await keepDoubts(run, { chainId: 1, owner: "public" }, [
     { from: 20, to: 25 },
     { from: 40, to: 41 },
   ]);
@@ -190,10 +190,33 @@ test("ranges in doubt are kept by chain until they are purged", async () => {
   expect(await readDoubts(run, [1])).toEqual([{ chainId: 1, from: 40, to: 41 }]);
 });
 
+test("an index leaves ranges alone that another index of the database found", async () => {
+  // As releases before kept them.
+  await run("DROP TABLE IF EXISTS ponder_sync.doubtful_ranges");
+  await run(
+    "CREATE TABLE ponder_sync.doubtful_ranges (chain_id bigint NOT NULL, from_block bigint NOT NULL, to_block bigint NOT NULL)",
+  );
+  await run("INSERT INTO ponder_sync.doubtful_ranges VALUES (1, 1, 2)");
+  await keepDoubts(run, { chainId: 1, owner: "first" }, [{ from: 20, to: 29 }]);
+  await keepDoubts(run, { chainId: 1, owner: "second" }, [{ from: 20, to: 29 }]);
+  await keepDoubts(run, { chainId: 1, owner: "second" }, []);
+  expect(await readDoubts(run, [1])).toEqual([
+    { chainId: 1, from: 1, to: 2 },
+    { chainId: 1, from: 20, to: 29 },
+  ]);
+  await purgeCache(run, { chainId: 1, from: 0, to: 100 }, now);
+  expect(await readDoubts(run, [1])).toEqual([]);
+});
+
 test("a watch stores ranges in doubt as they come and go, and says what to run", async () => {
   const doubts: Doubts = new Map();
   const said: string[] = [];
-  const watch = createDoubtWatch({ run, doubts, log: (_level, message) => void said.push(message) });
+  const watch = createDoubtWatch({
+    run,
+    doubts,
+    owner: "public",
+    log: (_level, message) => void said.push(message),
+  });
   await watch.look();
   expect(watch.fault()).toBeUndefined();
   doubts.set(1, [

@@ -192,31 +192,35 @@ export function mergeRanges(ranges: readonly { from: number; to: number }[]): { 
   return [{ from: first.from, to: last.to }];
 }
 
-const createDoubts = `CREATE TABLE IF NOT EXISTS ponder_sync.doubtful_ranges
-  (chain_id bigint NOT NULL, from_block bigint NOT NULL, to_block bigint NOT NULL)`;
+// Tables of releases before have no owner.
+const createDoubts = [
+  `CREATE TABLE IF NOT EXISTS ponder_sync.doubtful_ranges
+  (chain_id bigint NOT NULL, from_block bigint NOT NULL, to_block bigint NOT NULL)`,
+  "ALTER TABLE ponder_sync.doubtful_ranges ADD COLUMN IF NOT EXISTS owner text NOT NULL DEFAULT ''",
+];
 
-/** Replaces the stored ranges in doubt of a chain. */
+/** Replaces the stored ranges in doubt of a chain that an index found: `owner` is its schema. Several may share the cache. */
 export async function keepDoubts(
   run: Statement,
-  chainId: number,
+  { chainId, owner }: { chainId: number; owner: string },
   ranges: readonly { from: number; to: number }[],
 ): Promise<void> {
-  await run(createDoubts);
+  for (const sql of createDoubts) await run(sql);
   await run(
-    `WITH gone AS (DELETE FROM ponder_sync.doubtful_ranges WHERE chain_id = $1)
-    INSERT INTO ponder_sync.doubtful_ranges SELECT $1, * FROM unnest($2::bigint[], $3::bigint[])`,
-    [chainId, ranges.map(({ from }) => from), ranges.map(({ to }) => to)],
+    `WITH gone AS (DELETE FROM ponder_sync.doubtful_ranges WHERE chain_id = $1 AND owner = $4)
+    INSERT INTO ponder_sync.doubtful_ranges SELECT $1, *, $4 FROM unnest($2::bigint[], $3::bigint[])`,
+    [chainId, ranges.map(({ from }) => from), ranges.map(({ to }) => to), owner],
   );
 }
 
-/** The stored ranges in doubt of some chains. */
+/** The stored ranges in doubt of some chains, whoever found them. */
 export async function readDoubts(
   run: Statement,
   chainIds: readonly number[],
 ): Promise<Required<CachedRange>[]> {
   if (!(await hasTable(run, "ponder_sync.doubtful_ranges"))) return [];
   const { rows } = await run(
-    "SELECT chain_id, from_block, to_block FROM ponder_sync.doubtful_ranges WHERE chain_id = ANY($1::bigint[]) ORDER BY 1, 2",
+    "SELECT DISTINCT chain_id, from_block, to_block FROM ponder_sync.doubtful_ranges WHERE chain_id = ANY($1::bigint[]) ORDER BY 1, 2",
     [chainIds],
   );
   return rows.map((row) => ({
@@ -238,7 +242,18 @@ const lookEveryMs = 1_000;
  * Stores the ranges in doubt as they become known, so that the next start refuses the index. `fault` is for clients: since when
  * there are some (Unix seconds), and a sentence.
  */
-export function createDoubtWatch({ run, log, doubts }: { run: Statement; log: Log; doubts: Doubts }) {
+export function createDoubtWatch({
+  run,
+  log,
+  doubts,
+  owner,
+}: {
+  run: Statement;
+  log: Log;
+  doubts: Doubts;
+  /** The index's schema. */
+  owner: string;
+}) {
   let stored = "[]";
   let since = 0;
   let isSaid = false;
@@ -259,7 +274,7 @@ export function createDoubtWatch({ run, log, doubts }: { run: Statement; log: Lo
     const text = JSON.stringify(current());
     if (text === stored) return;
     try {
-      for (const [chainId, ranges] of doubts) await keepDoubts(run, chainId, mergeRanges(ranges));
+      for (const [chainId, ranges] of doubts) await keepDoubts(run, { chainId, owner }, mergeRanges(ranges));
       stored = text;
       const found = fault();
       if (found !== undefined && !isSaid) log("error", found.reason, {});
