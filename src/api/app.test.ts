@@ -306,6 +306,22 @@ describe("every path", () => {
     expect([status, text]).toEqual([404, '{"message":"Not Found"}']);
   });
 
+  test("what is no route under /v1 has the form of its errors", async () => {
+    const error = { code: "not_found", message: "There is no such path", details: {} };
+    for (const [path, method] of [
+      ["/v1/nothing", "GET"],
+      ["/v1/names/a.eth", "DELETE"],
+    ] as const) {
+      const { status, text } = await api().get(path, { method });
+      expect([status, JSON.parse(text)]).toEqual([404, { error }]);
+    }
+    const long = await api().get("/v1/lookup", { method: "POST", body: "x".repeat(1_000_001) });
+    expect([long.status, JSON.parse(long.text)]).toEqual([
+      413,
+      { error: { code: "invalid_input", message: "The body has more than 1000000 bytes", details: {} } },
+    ]);
+  });
+
   test.each(["POST", "PUT", "DELETE"])("%s is not a method of the REST endpoints", async (method) => {
     expect((await api().get("/api/config", { method })).status).toBe(404);
   });

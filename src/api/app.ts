@@ -7,6 +7,7 @@ import type { Log } from "../log/json-log.ts";
 import { clientOf } from "./client-address.ts";
 import type { QueuedDatabase } from "./database/client.ts";
 import { type ApiContext, endpoints } from "./endpoints/endpoints.ts";
+import { unknownPath } from "./lookup/contract.ts";
 import { type NameSources, nameRoutes } from "./pages/name-page.ts";
 import { type StatusSources, statusRoutes } from "./pages/status-page.ts";
 import { addAssets, docsRoutes, openApiDocument } from "./rest/docs.ts";
@@ -83,6 +84,7 @@ export function createApi({
   app.route("/", docsRoutes(openApiDocument({ version, endpoints })));
   if (subgraph) app.route("/subgraph", subgraph);
   // ponder: the app becomes a part of Ponder's own, whose answer to unknown paths would win over a notFound handler.
+  app.all("/v1/*", (c) => c.json(unknownPath, 404));
   app.all("*", notFound);
   return app;
 }

@@ -29,6 +29,7 @@ import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/index
 import { reachedFunction } from "./database/v2-domains.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
 import { returnIdleMemory } from "./idle-memory.ts";
+import { lookupEnvelope } from "./lookup/contract.ts";
 import { createNamesSource } from "./lookup/names-query.ts";
 import { createHeadHashes, placesOf } from "./lookup/places.ts";
 import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
@@ -202,13 +203,15 @@ const bodyOfSubgraph = {
   bytes: bodyBytes,
   refusal: { error: `GraphQL server error (client error): The body has more than ${bodyBytes} bytes` },
 };
+const bodyOfLookup = { ...bodyOfRest, refusal: lookupEnvelope.tooLarge ?? bodyOfRest.refusal };
 guardNextServer(http, {
   ...createProgress(sqlClient, {
     isBackfilling,
     indexes: { sql: () => builtIndexesSql(servedSchema()), areBuilt: areIndexesBuilt },
     headers: commonHeaders(versions.nsIndexer),
   }),
-  bodyLimitOf: (path) => (path.startsWith("/subgraph") ? bodyOfSubgraph : bodyOfRest),
+  bodyLimitOf: (path) =>
+    path.startsWith("/subgraph") ? bodyOfSubgraph : path.startsWith("/v1/") ? bodyOfLookup : bodyOfRest,
 });
 
 // Until the status is known, too.

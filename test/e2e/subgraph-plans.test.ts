@@ -173,10 +173,12 @@ const lookups = [
   "/v1/names/eth/subnames?include_expired=false&order=desc",
   "/v1/names?namespace=ens&expires_after=1760000000",
   "/v1/names?namespace=ens&grace_ends_after=1760000000&grace_ends_before=1780000000&order=desc",
+  "/v1/names?namespace=ens&expires_after=1&parent=label1.eth",
   "/v1/addresses/$address/names",
   "/v1/addresses/$address/names?relation=owner&sort=expires_at&q=label",
   "/v1/addresses/$address/names?relation=former_owner",
   "/v1/addresses/$address/names?relation=resolves_to",
+  "/v1/addresses/$address/names?relation=resolves_to&coin_type=2147492101",
   "/v1/addresses/$address/history",
   "/v1/search?q=labelab",
   "/v1/search?q=ab&match=contains&status=active",
@@ -201,14 +203,17 @@ const lookups = [
 // The generated names of ENSv2 have no entries, so that a list of both generations would try each of them.
 const listsAll = /subnames$|q=ab&|q=lab&|include_expired|expires_after|grace_ends/;
 
+const ofChains = ["basenames", "lineanames", "threedns"];
+
 test.each([
   ...lookups.map((path) => ({ path, generations: "one generation", v2: undefined })),
+  ...lookups.map((path) => ({ path, generations: "all chains", v2: undefined })),
   ...lookups
     .filter((path) => !listsAll.test(path))
     .map((path) => ({ path, generations: "both generations", v2: generatedV2 })),
-])("reads $generations by index, without a sort of many rows: $path", async ({ path, v2 }) => {
+])("reads $generations by index, without a sort of many rows: $path", async ({ path, v2, generations }) => {
   const statements: { sql: string; values: readonly string[] }[] = [];
-  const plugins = ["subgraph", "protocol-acceleration"];
+  const plugins = ["subgraph", "protocol-acceleration", ...(generations === "all chains" ? ofChains : [])];
   const database: Database & RowsReader = {
     row(sql, values, signal) {
       statements.push({ sql, values });

@@ -1,4 +1,5 @@
 import { ICalAlarmType, ICalCalendar } from "ical-generator";
+import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import { closedQuery, lookupEnvelope } from "../lookup/contract.ts";
@@ -81,12 +82,13 @@ export const addressCalendar = endpoint({
       const rows = found.map(({ row }) => ({
         row: listRow(lookup.places, row),
         place: placeOfRow(lookup.places, row),
+        parent: row.parent,
       }));
       return { status: 200, text: calendarOf(address, rows, alarms), isCached: true };
     },
 });
 
-type Deadline = { row: Row; place: Place };
+type Deadline = { row: Row; place: Place; parent: Hex | null };
 
 function calendarOf(address: string, deadlines: readonly Deadline[], alarms: readonly number[]): string {
   const calendar = new ICalCalendar({
@@ -94,11 +96,13 @@ function calendarOf(address: string, deadlines: readonly Deadline[], alarms: rea
     prodId: "//nsindex//names//EN",
     ttl: day,
   });
-  for (const { row, place } of deadlines) {
+  for (const { row, place, parent } of deadlines) {
     const { expires_at: expires, grace_ends_at: graceEnds } = row;
     if (!expires) continue;
     const name = safeName(row);
-    const about = { name, place, row };
+    // A registrar leases names below its own; other names are their parents' to give.
+    const isFree = place.leases === undefined || place.leases === parent;
+    const about = { name, place, row, isFree };
     if (!row.in_grace) add("expires", Number(expires), `${name} expires`, about);
     if (graceEnds && graceEnds !== expires && Number(graceEnds) <= lastDate)
       add("grace-ends", Number(graceEnds), `Grace period of ${name} ends`, about);
@@ -109,13 +113,15 @@ function calendarOf(address: string, deadlines: readonly Deadline[], alarms: rea
     kind: "expires" | "grace-ends",
     time: number,
     summary: string,
-    { name, place, row }: { name: string; place: Place; row: Row },
+    { name, place, row, isFree }: { name: string; place: Place; row: Row; isFree: boolean },
   ) {
     const grace = Number(row.grace_ends_at) - Number(row.expires_at);
     const then =
       kind === "grace-ends" || grace === 0
-        ? `Afterwards anybody can register ${name}.`
-        : `Afterwards only its holder can renew it, for ${grace / day} days.`;
+        ? isFree
+          ? `Afterwards anybody can register ${name}.`
+          : `Afterwards ${name} has no owner, and the owner of its parent can give it to somebody else.`
+        : `It can still be renewed for ${grace / day} days, in which nobody else can register it.`;
     const event = calendar.createEvent({
       // The same after a renewal, which moves the event.
       id: `${place.chainId}-${row.namehash}-${kind}`,

@@ -52,9 +52,8 @@ const windows = (name: string) =>
     .union([z.string(), z.array(z.string())])
     .transform((given, context): Window[] => {
       const read = [given].flat().map((text, place): Window => {
-        const [from = Number.NaN, to = Number.NaN] = text
-          .split("..")
-          .map((one) => Math.ceil(readTime(one) ?? Number.NaN));
+        const ends = text.split("..").map((one) => Math.ceil(readTime(one) ?? Number.NaN));
+        const [from = Number.NaN, to = Number.NaN] = ends.length === 2 ? ends : [];
         return { from, to, place };
       });
       const sorted = [...read].sort((a, b) => (a.from ?? 0) - (b.from ?? 0));
@@ -126,11 +125,13 @@ type Deadlines = {
   isGrace: boolean;
   window: Window;
   isDescending: boolean;
+  /** Node of the parent whose names are asked for. */
+  parent: Hex | undefined;
 };
 
 /** Leases, wrapper entries and entries of ENSv2 whose deadline is in a window, each in the order of an index. */
 function branchesOf(
-  { places, namespace, isGrace, window: { from, to }, isDescending }: Deadlines,
+  { places, namespace, isGrace, window: { from, to }, isDescending, parent }: Deadlines,
   { bind }: Binder,
 ): Branch[] {
   const place = places.find((one) => one.namespace === namespace);
@@ -143,6 +144,9 @@ function branchesOf(
       ...(to === undefined ? [] : [`o.expiry_date < ${bind(to - shift)}::numeric`]),
     ].join(" AND ");
   const ends = `o.expiry_date < ${noExpiry}`;
+  const child = (of: string) => (parent === undefined ? "" : ` AND ${of}.parent_id = ${bind(parent)}`);
+  // Only 3DNS leases names below more than one parent.
+  const hasLeases = parent === undefined || place?.leases === undefined || place.leases === parent;
   // A reservation has no owner, nor has what was unregistered: it has no grace period.
   const ofRegistry = (registry: Hex, isLeased: boolean): Branch => {
     const plus = isLeased && isGrace ? graceOfV2 : 0;
@@ -150,7 +154,7 @@ function branchesOf(
     const { from = "", where } = entriesOf(places, "o") ?? {};
     return {
       from,
-      where: `${within(plus)} AND ${ends} AND ${where} AND ${isLeased ? hasGrace : `NOT ${hasGrace}`} AND ${opaque("g.is_v2 AND v.registry = o.registry")}`,
+      where: `${within(plus)} AND ${ends} AND ${where} AND ${isLeased ? hasGrace : `NOT ${hasGrace}`}${child("o")} AND ${opaque("g.is_v2 AND v.registry = o.registry")}`,
       order: sorted(plus, "o"),
       isLater: true,
     };
@@ -158,12 +162,12 @@ function branchesOf(
   return [
     {
       from: `registration o JOIN ${first} ON d.id = o.domain_id`,
-      where: `${within(grace)}${v2 ? ` AND ${notInSecond(v2, "o.domain_id")} AND ${opaque("x.expires = o.expiry_date AND NOT g.is_v2")}` : ""}`,
+      where: `${within(grace)}${v2 ? ` AND ${notInSecond(v2, "o.domain_id")} AND ${opaque("x.expires = o.expiry_date AND NOT g.is_v2")}` : ""}${hasLeases ? "" : " AND false"}`,
       order: sorted(grace),
     },
     ...(place?.nameWrapper === undefined
       ? []
-      : [ofWrapper(first, `${within(0)} AND o.expiry_date > 0 AND ${ends}`, isDescending)]),
+      : [ofWrapper(first, `${within(0)} AND o.expiry_date > 0 AND ${ends}${child("d")}`, isDescending)]),
     ...(v2 ? [true, false].map((isLeased) => ofRegistry(v2.ethRegistry, isLeased)) : []),
   ];
 }
@@ -228,7 +232,7 @@ export const deadlineNames = endpoint({
         const statement = binder(timesOf(lookup.places, current));
         const sql = listSql(lookup.places, {
           branches: branchesOf(
-            { places: lookup.places, namespace, isGrace, window, isDescending },
+            { places: lookup.places, namespace, isGrace, window, isDescending, parent: node },
             statement,
           ),
           filters: [

@@ -3,6 +3,7 @@ import { type FoundAddress, readAddresses } from "../lookup/address-query.ts";
 import { mostCountedOfAddress } from "../lookup/address-sql.ts";
 import {
   asOf,
+  closedQuery,
   cursorOf,
   cursorParameter,
   type GivenName,
@@ -134,6 +135,7 @@ export const lookup = endpoint({
   description:
     "One result for each input, in order: a name's row, or the names that an address owns or manages, its primary name first. What is not found or no name is a result too.",
   envelope: lookupEnvelope,
+  query: closedQuery({}),
   body,
   needs: needsNames,
   answers: {

@@ -653,6 +653,43 @@ test("a look-up in a namespace lists the names of addresses there", async () => 
   expect(echoed.data[0]).toMatchObject({ input: { relation: "owner,manager" } });
 });
 
+test("a window has two ends, and a look-up no query", async () => {
+  const windows = await get("/v1/names?namespace=ens&expires_window=1..2..3");
+  expect([windows.status, windows.error.code]).toEqual([400, "invalid_input"]);
+  const { ask } = open();
+  const init = { method: "POST", body: JSON.stringify({ inputs: [] }) };
+  const { status, body } = await ask("/v1/lookup?profile=feed", init);
+  expect([status, (body as Body).error.message]).toEqual([
+    400,
+    'Unknown parameter "profile": known are none',
+  ]);
+});
+
+test("deadlines below a parent that leases no names", async () => {
+  const of = async (parent: string) =>
+    namesOf(
+      (await get(`/v1/names?namespace=ens&expires_after=0&expires_before=${later + 1}&parent=${parent}`))
+        .data,
+    );
+  expect(await of("wrapped.eth")).toEqual(["lapsed.wrapped.eth", "locked.wrapped.eth"]);
+  expect(await of("plain.eth")).toEqual([]);
+  expect(await of("eth")).toContain("plain.eth");
+});
+
+test("dates of more than 63 bits are cut", async () => {
+  const node = nodeOfName("plain.eth");
+  const set = (date: string | number) =>
+    client.query("UPDATE registration SET expiry_date = $1 WHERE domain_id = $2", [date, node]);
+  await set("18446744073701775615");
+  const { data } = await get("/v1/names/plain.eth");
+  await set(later);
+  expect(data).toMatchObject({
+    expires_at: "9223372036854775807",
+    grace_ends_at: "9223372036854775807",
+    status: "active",
+  });
+});
+
 test("a cursor with text that no database takes is refused", async () => {
   const list = JSON.stringify(["subnames", nodeOfName("eth"), null, "prefix", "name", "asc", "true"]);
   for (const text of ["a\0b", "\ud800"]) {
@@ -863,6 +900,23 @@ describe("the calendar of an address", () => {
     ]);
     expect((text.match(/BEGIN:VALARM/g) ?? []).length).toBe(3 * 7);
     for (const line of text.split("\r\n")) expect(Buffer.byteLength(line)).toBeLessThanOrEqual(75);
+  });
+
+  test("says what follows, for each kind of name", async () => {
+    const events = unfolded((await read(bob)).text)
+      .join("\n")
+      .split("BEGIN:VEVENT");
+    const about = (summary: string) =>
+      events.find((event) => event.includes(`SUMMARY:${summary}\n`))?.match(/DESCRIPTION:(.*)/)?.[1];
+    expect(about("anew.eth expires")).toBe(
+      "It can still be renewed for 90 days\\, in which nobody else can register it. Network: ethereum.",
+    );
+    expect(about("Grace period of anew.eth ends")).toBe(
+      "Afterwards anybody can register anew.eth. Network: ethereum.",
+    );
+    expect(about("locked.wrapped.eth expires")).toBe(
+      "Afterwards locked.wrapped.eth has no owner\\, and the owner of its parent can give it to somebody else. Network: ethereum.",
+    );
   });
 
   test("by role, namespace and days of alarms", async () => {

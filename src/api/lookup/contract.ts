@@ -2,6 +2,7 @@ import { z } from "zod/v4";
 import { distanceOf } from "../../config/datasources-file.ts";
 import { nodeOfName } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
+import { bodyOfRest } from "../rest/endpoint.ts";
 import { ApiError, type CodedError, type Envelope, envelope } from "../rest/errors.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 import { inWords, wordsHeader } from "./words.ts";
@@ -30,6 +31,9 @@ export const errorSchema = z.strictObject({
   }),
 });
 
+/** The response to a path under `/v1` that is none. */
+export const unknownPath: CodedError = coded("not_found", "There is no such path");
+
 /** Ends a request under `/v1` with the status of an error's code. */
 export function refuse(code: keyof typeof codes, message: string): never {
   throw new ApiError(codes[code], coded(code, message));
@@ -50,6 +54,7 @@ export const lookupEnvelope: Envelope = {
     return { error: { ...error, code: ofReason[reason], details: {} } };
   }),
   failure: coded("internal_error", "Internal Server Error"),
+  tooLarge: coded("invalid_input", bodyOfRest.refusal.message),
   reshape: (body, headers) =>
     inWords(body, headers) ?? refuse("invalid_input", `${wordsHeader} must be g2 or g3`),
   invalid: {

@@ -100,7 +100,7 @@ export function identity(row: StoredName, { namespace }: Place) {
   return { name: row.name, display_name: displayName(row.name), namespace, namehash: row.node };
 }
 
-/** Deadlines: expiry and end of grace in Unix seconds, or null with the reason. Nothing for a name without dates. */
+/** Deadlines: expiry and end of grace in Unix seconds, at most 2^63 - 1, or null with the reason. Nothing for a name without dates. */
 export function deadlines({ expires, graceEnds, status }: StoredName) {
   if (expires === null)
     return status === "released"
@@ -110,8 +110,13 @@ export function deadlines({ expires, graceEnds, status }: StoredName) {
     return { expires_at: null, grace_ends_at: null, expires_at_reason: "not_set" as const };
   if (expires === noExpiry)
     return { expires_at: null, grace_ends_at: null, expires_at_reason: "no_expiry" as const };
-  return { expires_at: expires, grace_ends_at: graceEnds };
+  return { expires_at: upToMost(expires), grace_ends_at: upToMost(graceEnds) };
 }
+
+// The format has dates of 63 bits.
+const mostSeconds = 9_223_372_036_854_775_807n;
+const upToMost = <T extends string | null>(date: T) =>
+  date !== null && BigInt(date) > mostSeconds ? String(mostSeconds) : date;
 
 const fuseNames = [
   "cannot_unwrap",

@@ -162,7 +162,15 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
 
   const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1");
   if (endpoint.method === "get") app.get(path, respond);
-  else app.post(path, bodyLimit({ maxSize: bodyOfRest.bytes, onError: tooLarge }), respond);
+  else
+    app.post(
+      path,
+      bodyLimit({
+        maxSize: bodyOfRest.bytes,
+        onError: (c) => c.json(envelope.tooLarge ?? bodyOfRest.refusal, 413),
+      }),
+      respond,
+    );
 }
 
 // The path is parsed before the query, and each reports all that is wrong with it.
@@ -268,8 +276,4 @@ async function writeList(values: readonly unknown[], parts: string[]): Promise<v
     await letOthersWork();
   }
   parts.push(`${slice}]`);
-}
-
-function tooLarge(c: Context): Response {
-  return c.json(bodyOfRest.refusal, 413);
 }

@@ -34,13 +34,15 @@ export type Refusal = {
 };
 
 /**
- * The form in which an endpoint words a refusal (503) and, if it has one of its own, an internal error (500) and input that does not
- * fit its schema (400).
+ * The form in which an endpoint words a refusal (503) and, if it has one of its own, an internal error (500), a body that is too large
+ * (413) and input that does not fit its schema (400).
  */
 export type Envelope = {
   schema: z.ZodType;
   body: (refusal: Refusal) => unknown;
   failure: unknown;
+  /** Of a body that is too large (413). */
+  tooLarge?: CodedError;
   invalid?: { schema: z.ZodType; body: (error: z.ZodError) => CodedError };
   /** Makes the body that a request's headers ask for. */
   reshape?: (body: unknown, headers: Headers) => unknown;
