@@ -49,6 +49,7 @@ const query = closedQuery({
   status: choice("status", ["active"]).optional().meta({ description: "Leaves out names that have ended" }),
   sort: choice("sort", ["name", "expires_at", "registered_at", "created_at"]).default("name"),
   order: choice("order", ["asc", "desc"]).default("asc"),
+  dedupe: choice("dedupe", ["name"]).optional().meta({ description: "One row for each name" }),
   cursor: cursorParameter,
   page_size: pageSize,
 });
@@ -68,7 +69,7 @@ export const addressNames = endpoint({
   handle: (context: LookupContext) => async (call) => {
     const { lookup } = context;
     const { address } = call.params;
-    const { cursor: _, page_size: __, ...list } = call.query;
+    const { cursor: _, page_size: __, dedupe: ___, ...list } = call.query;
     const { sort, order, relation, coin_type = "60", namespace, parent, q, match, status } = call.query;
     if (relation !== "resolves_to" && call.query.coin_type !== undefined)
       refuse("invalid_input", "coin_type needs relation=resolves_to");

@@ -65,7 +65,12 @@ export const historyParameters = {
   page_size: pageSize,
 };
 
-const query = closedQuery(historyParameters);
+const query = closedQuery({
+  ...historyParameters,
+  scope: choice("scope", ["both"])
+    .optional()
+    .meta({ description: "Entries of the name and of its registrations" }),
+});
 
 /** The response of a history. */
 export const historyAnswer = {

@@ -57,7 +57,11 @@ export const nameDetail = endpoint({
   envelope: lookupEnvelope,
   hasTags: true,
   params: namePath,
-  query: closedQuery({ namespace: namespaceParameter, include: choice("include", ["counts"]).optional() }),
+  query: closedQuery({
+    namespace: namespaceParameter,
+    include: choice("include", ["counts"]).optional(),
+    source: choice("source", ["indexed"]).optional(),
+  }),
   needs: needsNames,
   answers: {
     200: { description: "The name", schema: z.strictObject({ data: rowSchema, meta: metaSchema }) },

@@ -191,6 +191,7 @@ export const addressPrimaryName = endpoint({
   params: z.object({ address: addressParameter("address") }),
   query: closedQuery({
     coin_type: choice("coin_type", ["60"]).default("60"),
+    namespace: choice("namespace", ["ens"]).default("ens"),
     source: choice("source", ["indexed", "verified"]).optional(),
   }),
   needs: needsNames,
