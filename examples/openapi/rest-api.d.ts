@@ -2057,6 +2057,7 @@ export interface operations {
                      * @enum {string}
                      */
                     profile?: "feed" | "detail";
+                    /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                     namespace?: string;
                 };
             };
@@ -2387,6 +2388,24 @@ export interface operations {
                     };
                 };
             };
+            /** @description A name that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
             /** @description A plugin it needs is not active, or the index is not complete yet */
             503: {
                 headers: {
@@ -2413,6 +2432,7 @@ export interface operations {
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
                 include?: "counts";
+                source?: "indexed";
             };
             header?: never;
             path: {
@@ -2676,6 +2696,13 @@ export interface operations {
                                     /** @enum {string} */
                                     status: "ok" | "not_found" | "unsupported" | "failed";
                                     value?: string;
+                                    meta?: {
+                                        /** @constant */
+                                        basis: "derived";
+                                        /** @constant */
+                                        rule: "ensip19_default_address";
+                                        source_record_key: string;
+                                    };
                                     unsupported_reason?: string;
                                     failure_reason?: string;
                                 };
@@ -3035,6 +3062,8 @@ export interface operations {
                 include?: string;
                 cursor?: string;
                 page_size?: string;
+                /** @description Entries of the name and of its registrations */
+                scope?: "both";
             };
             header?: never;
             path: {
@@ -3168,6 +3197,8 @@ export interface operations {
                 status?: "active";
                 sort?: "name" | "expires_at" | "registered_at" | "created_at";
                 order?: "asc" | "desc";
+                /** @description One row for each name */
+                dedupe?: "name";
                 cursor?: string;
                 page_size?: string;
             };
@@ -3399,6 +3430,7 @@ export interface operations {
         parameters: {
             query?: {
                 coin_type?: "60";
+                namespace?: "ens";
                 source?: "indexed" | "verified";
             };
             header?: never;
@@ -3510,6 +3542,8 @@ export interface operations {
                 include?: string;
                 cursor?: string;
                 page_size?: string;
+                /** @description Entries of the name and of its registrations */
+                scope?: "both";
             };
             header?: never;
             path: {
