@@ -9,7 +9,7 @@ import { missingIn, unaskedPieces } from "../src/archive/asked.ts";
 import { exportCache } from "../src/archive/cache-export.ts";
 import { type ArchiveCheck, checkArchive, compareWithNode } from "../src/archive/check.ts";
 import { estimateRecording } from "../src/archive/estimate.ts";
-import { fetchArchive, openManifest, readManifest } from "../src/archive/folder.ts";
+import { fetchArchive, nameOfPlace, openManifest, readManifest } from "../src/archive/folder.ts";
 import { ArchiveError, levels, type Manifest } from "../src/archive/manifest.ts";
 import { type CallOptions, compareResults, expectedRequests } from "../src/archive/reads.ts";
 import { gapsByRange, recordChain } from "../src/archive/record.ts";
@@ -75,12 +75,14 @@ export function parseCommand(args: string[]) {
   if (known === undefined) faults.push(`Unknown command ${JSON.stringify(command ?? "")}.`);
   if ((known === "fetch") !== (url !== undefined) || more.length > 0)
     faults.push("fetch takes one URL; the other commands take none.");
-  if (values.rpc !== undefined && !/^https?:\/\//.test(values.rpc))
-    faults.push("--rpc must be an http(s):// URL.");
+  if (known === "fetch" && url !== undefined && !isUrl(url)) faults.push("fetch takes an http(s):// URL.");
+  if (values.rpc !== undefined && !isUrl(values.rpc)) faults.push("--rpc must be an http(s):// URL.");
   if (values.rpc !== undefined && numbers.chain === undefined) faults.push("--rpc needs --chain.");
   if (faults.length > 0) throw new PreflightError(`${faults.join("\n")}\n\n${usage}`);
   return { command: known as Command, url: url ?? "", ...values, ...numbers };
 }
+
+const isUrl = (text: string) => /^https?:\/\//.test(text) && URL.canParse(text);
 
 type Asked = ReturnType<typeof parseCommand>;
 const say = (line: string) => console.error(line);
@@ -113,7 +115,7 @@ async function main(args: string[]): Promise<string> {
 async function infoOf(place: string, { id, name }: IndexedChain): Promise<string> {
   const manifest = await readManifest(place, id);
   return manifest === undefined
-    ? `${name} (${id}): nothing in ${place}`
+    ? `${name} (${id}): nothing in ${nameOfPlace(place)}`
     : `${name} (${id}): ${summary(manifest)}`;
 }
 
@@ -161,7 +163,8 @@ async function exportAll(config: Config, chains: readonly IndexedChain[], folder
 }
 
 async function fetchOne({ url }: Asked, folder: string, { id, name }: IndexedChain): Promise<string> {
-  if ((await readManifest(url, id)) === undefined) return `${name} (${id}): ${url} has nothing of it`;
+  if ((await readManifest(url, id)) === undefined)
+    return `${name} (${id}): ${nameOfPlace(url)} has nothing of it`;
   const manifest = await fetchArchive(url, folder, id, (done, of, bytes) => {
     if (bytes > 0) say(`${name}: file ${done} of ${of}`);
   });
@@ -174,7 +177,7 @@ async function checkOne(
   { place, chain }: { place: string; chain: IndexedChain },
 ) {
   const manifest = await readManifest(place, chain.id);
-  if (manifest === undefined) return `${chain.name} (${chain.id}): nothing in ${place}`;
+  if (manifest === undefined) return `${chain.name} (${chain.id}): nothing in ${nameOfPlace(place)}`;
   const progress = (done: number, of: number) => {
     if (done % 100 === 0) say(`${chain.name}: segment ${done} of ${of}`);
   };

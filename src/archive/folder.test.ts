@@ -17,12 +17,14 @@ const [segment] = manifest.segments;
 const name = `${segment?.hash}.seg`;
 const original = readFileSync(join(folder, String(chainId), name));
 
+// As file hosts have it in the paths of their URLs.
+const key = "/d41d8cd98f00b204e9800998";
 type Answer = (request: IncomingMessage, response: ServerResponse, bytes: Buffer) => void;
 let answer: Answer;
 const requests: string[] = [];
 const server = createServer((request, response) => {
   requests.push(`${request.url} ${request.headers.range ?? ""}`.trim());
-  const path = join(folder, request.url ?? "");
+  const path = join(folder, request.url?.replace(key, "") ?? "");
   if (!existsSync(path)) return void response.writeHead(404).end();
   if (!path.endsWith(".seg")) return void response.end(readFileSync(path));
   answer(request, response, original);
@@ -110,8 +112,34 @@ test.each<[string, Answer, string]>([
   expect(readFileSync(join(target, String(chainId), name))).toEqual(original);
 });
 
+test.each<[string, Answer, string]>([
+  [
+    "other bytes",
+    (_, response, bytes) => void response.end(Buffer.alloc(bytes.length)),
+    `File ${name} of HOST does not match its hash.`,
+  ],
+  [
+    "fewer bytes",
+    (_, response, bytes) => void response.end(bytes.subarray(1)),
+    `File ${name} of HOST is cut off.`,
+  ],
+  [
+    "more bytes",
+    (_, response, bytes) => void response.end(Buffer.concat([bytes, bytes])),
+    `HOST sends more than ${original.length} bytes for ${name}.`,
+  ],
+  ["nothing", (_, response) => void response.writeHead(404).end(), `File ${name} of HOST is missing.`],
+  ["an error", (_, response) => void response.writeHead(403).end(), `HOST responds with 403 to ${name}.`],
+])("of a host that sends %s only the host and the file are named", async (_, wrong, message) => {
+  answer = wrong;
+  const error = await fetchArchive(url + key, newTarget(), chainId, () => {}).catch((reason) => reason);
+  expect(error.message).toBe(message.replace("HOST", new URL(url).host));
+});
+
 test("a chain that the host lacks, and a folder in place of a URL, are said", async () => {
-  await expect(fetchArchive(url, newTarget(), 5, () => {})).rejects.toThrow("has no archive of chain 5");
+  await expect(fetchArchive(url + key, newTarget(), 5, () => {})).rejects.toThrow(
+    `${new URL(url).host} has no archive of chain 5.`,
+  );
   await expect(fetchArchive(folder, newTarget(), chainId, () => {})).rejects.toThrow(
     "is not an http(s):// URL",
   );

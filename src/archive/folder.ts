@@ -16,6 +16,9 @@ export type ArchivePlace = string;
 
 const isUrl = (place: ArchivePlace) => /^https?:\/\//.test(place);
 
+/** A place as messages name it: a folder, or the host of a URL, the rest of which may hold a key. */
+export const nameOfPlace = (place: ArchivePlace) => (isUrl(place) ? new URL(place).host : place);
+
 const chainPlace = (place: ArchivePlace, chainId: number) =>
   isUrl(place) ? `${place.replace(/\/+$/, "")}/${chainId}` : join(place, String(chainId));
 
@@ -111,9 +114,10 @@ export async function fetchArchive(
   chainId: number,
   progress: (done: number, of: number, bytes: number) => void,
 ): Promise<Manifest> {
-  if (!isUrl(from)) throw new ArchiveError(`${from} is not an http(s):// URL.`);
+  if (!isUrl(from)) throw new ArchiveError("What an archive is fetched from is not an http(s):// URL.");
   const manifest = await readManifest(from, chainId);
-  if (manifest === undefined) throw new ArchiveError(`${from} has no archive of chain ${chainId}.`);
+  if (manifest === undefined)
+    throw new ArchiveError(`${nameOfPlace(from)} has no archive of chain ${chainId}.`);
   const target = chainPlace(folder, chainId);
   await mkdir(target, { recursive: true });
   const files: Listed[] = [...manifest.segments, ...(manifest.results ?? [])];
@@ -131,6 +135,7 @@ async function fetchFile(
 ): Promise<number> {
   const name = fileName(file);
   const path = join(target, name);
+  const described = `File ${name} of ${nameOfPlace(from)}`;
   if (await isWhole(path, file)) return 0;
   const partial = `${path}.part`;
   const start = await sizeOf(partial, file.bytes);
@@ -142,7 +147,7 @@ async function fetchFile(
       start,
       take,
     });
-    if (!isThere) throw new ArchiveError(`File ${name} of ${from} is missing.`);
+    if (!isThere) throw new ArchiveError(`${described} is missing.`);
   } finally {
     await opened.close();
   }
@@ -153,7 +158,7 @@ async function fetchFile(
   const isCut = (await sizeOf(partial, file.bytes)) < file.bytes;
   // What is whole and wrong is fetched anew by the next attempt.
   if (!isCut) await rm(partial);
-  throw new ArchiveError(`File ${name} of ${from} ${isCut ? "is cut off" : "does not match its hash"}.`);
+  throw new ArchiveError(`${described} ${isCut ? "is cut off" : "does not match its hash"}.`);
 }
 
 async function isWhole(path: string, { bytes, hash }: Listed): Promise<boolean> {
