@@ -68,6 +68,20 @@ test("an archive is fetched once, and equals the original", async () => {
   expect(requests).toEqual([`/${chainId}/manifest.json`, `/${chainId}/${name}`, `/${chainId}/manifest.json`]);
 });
 
+test("user name and password of the URL become a header of each request", async () => {
+  const seen = new Set<string | undefined>();
+  answer = (request, response, bytes) => {
+    seen.add(request.headers.authorization);
+    response.end(bytes);
+  };
+  const own = url.replace("http://", "http://Aladdin:open%20sesame@");
+  expect(await fetchArchive(own, newTarget(), chainId, () => {})).toEqual(manifest);
+  // The example of RFC 7617, section 2.
+  expect([...seen]).toEqual(["Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="]);
+  const fault = await fetchArchive(own, newTarget(), 5, () => {}).catch((error) => error);
+  expect(fault.message).toBe(`${new URL(url).host} has no archive of chain 5.`);
+});
+
 test("a fetch that was interrupted goes on where it stopped", async () => {
   const target = newTarget();
   answer = cutAt(1_000);

@@ -1,5 +1,6 @@
 import { mkdir, open, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { rpcTarget } from "../ponder/rpc-request.ts";
 import {
   ArchiveError,
   limits,
@@ -89,8 +90,13 @@ async function download(url: string, { most, start, take }: Download): Promise<b
   const { host, pathname } = new URL(url);
   // What comes before it may be a key.
   const file = pathname.split("/").at(-1);
-  const headers = start === 0 ? {} : { range: `bytes=${start}-` };
-  const response = await fetch(url, { headers, signal: AbortSignal.timeout(longestMs) });
+  const { url: target, headers: given } = rpcTarget(url);
+  const { authorization } = given;
+  const headers = {
+    ...(authorization === undefined ? {} : { authorization }),
+    ...(start === 0 ? {} : { range: `bytes=${start}-` }),
+  };
+  const response = await fetch(target, { headers, signal: AbortSignal.timeout(longestMs) });
   if (response.status === 404) return false;
   if (response.status !== 200 && response.status !== 206)
     throw new ArchiveError(`${host} responds with ${response.status} to ${file}.`);
