@@ -113,6 +113,9 @@ type SwitchOptions = Clock & { isForced?: boolean };
 
 const turnMs = 60_000;
 
+// For the rest of a transaction only it changes what stable names point to, or drops an index.
+const takeTurn = "SELECT pg_advisory_xact_lock(hashtext('nsindex stable name'))";
+
 // Every statement that comes while this one waits for a lock waits behind it: so it gives up soon and tries again.
 async function inTurn(run: Statement, text: string, { now, wait }: Required<Clock>): Promise<void> {
   const end = now() + turnMs;
@@ -120,13 +123,16 @@ async function inTurn(run: Statement, text: string, { now, wait }: Required<Cloc
     try {
       await run(
         `SET LOCAL lock_timeout = ${patience};
-        SELECT pg_advisory_xact_lock(hashtext('nsindex stable name'));
+        ${takeTurn};
         ${text}`,
       );
       return;
     } catch (error) {
+      const code = String((error as { code?: unknown }).code);
+      // Postgres: undefined table.
+      if (code === "42P01") throw new StableNameError("The index was dropped meanwhile.", { cause: error });
       // Postgres: lock not available, deadlock.
-      if (!["55P03", "40P01"].includes(String((error as { code?: unknown }).code))) throw error;
+      if (!["55P03", "40P01"].includes(code)) throw error;
       if (now() > end)
         throw new StableNameError(
           "Readers were busy with long statements for a minute. Nothing was changed; try again.",
@@ -141,6 +147,8 @@ export async function dropIndex(run: Statement, schema: string, now: number): Pr
   await run("BEGIN");
   try {
     await run("SET LOCAL lock_timeout = 5000");
+    // A switch to this index would otherwise come between the look at its uses and the drop, and lose its views.
+    await run(takeTurn);
     if (await hasTable(run, `${quoted(schema)}.${metaTable}`))
       // An indexer that starts now waits for this, and then starts over.
       await run(`SELECT FROM ${quoted(schema)}.${metaTable} FOR UPDATE`);
