@@ -29,21 +29,29 @@ export function startIndexingService({
   return startServiceProcess({ name: "indexing service", args, cwd, env, onLine });
 }
 
-/** Like `waitFor`, but throws a WaitError as soon as one of the services has ended. */
-export function waitWhileRunning<Result>(
+/** Like `waitFor`, but throws a WaitError as soon as one of the services has ended, and with their last lines when time runs out. */
+export async function waitWhileRunning<Result>(
   services: readonly ServiceProcess[],
   what: string,
   look: () => Promise<Look<Result>>,
   options: { timeoutMs?: number; everyMs?: number } = {},
 ): Promise<Result> {
-  return waitFor(
-    what,
-    async () => {
-      for (const service of services) requireRunning(service);
-      return look();
-    },
-    options,
-  );
+  try {
+    return await waitFor(
+      what,
+      async () => {
+        for (const service of services) requireRunning(service);
+        return look();
+      },
+      options,
+    );
+  } catch (error) {
+    const lines = services.flatMap((service) =>
+      service.ending() === undefined ? [`Last lines of the ${service.name}:`, ...service.lastLines(20)] : [],
+    );
+    if (error instanceof WaitError) error.message = [error.message, ...lines].join("\n");
+    throw error;
+  }
 }
 
 /** Throws a WaitError with the service's last lines if it has ended. */

@@ -16,7 +16,7 @@ console.log = (...values) => log(JSON.stringify(format(...values)));
 // ponder: loads the project with Vite, so that `dev` can load files again when they change. That is a third of the CPU time of
 // a start. `start` and `serve` get this module in Vite's place, and Node loads the project's files as it loads all others. What
 // else Ponder uses of these packages fails at the start: the imports are checked by name. All commands get stores of our own for the
-// rows of the rules and for what the chains' nodes returned.
+// rows of the rules and for what the chains' nodes returned, and begin each range of blocks once.
 const [, , command] = process.argv;
 const vite = /^(vite|vite-node\/(client|server|source-map)|vite-tsconfig-paths)$/;
 const build = /\/node_modules\/ponder\/dist\/esm\/build\/index\.js$/;
@@ -31,7 +31,7 @@ const databaseOfPonder = /\/node_modules\/ponder\/dist\/esm\/utils\/pglite\.js$/
 
 const isDev = command === "dev";
 
-registerHooks(isDev ? { resolve: resolveStore } : { resolve, load });
+registerHooks(isDev ? { resolve: resolveStore, load: loadFetching } : { resolve, load });
 if (!isDev) {
   // Node writes what it has compiled when it ends, which a killed process does not come to.
   setTimeout(flushCompileCache, 20_000).unref();
@@ -40,11 +40,34 @@ if (!isDev) {
 function resolveStore(specifier, context, next) {
   const own = indexingOfPonder.test(context.parentURL ?? "") ? storesOfPonder[specifier] : undefined;
   if (own === undefined) return next(specifier, context);
-  // Checked by expectOwnStores in src/ponder/store.ts.
-  globalThis[Symbol.for("nsindex.stores")] = (globalThis[Symbol.for("nsindex.stores")] ?? new Set()).add(
-    specifier,
-  );
+  markReplaced(specifier);
   return next(new URL(own, import.meta.url).href, context);
+}
+
+// Checked by expectOwnStores in src/ponder/store.ts.
+function markReplaced(what) {
+  globalThis[Symbol.for("nsindex.stores")] = (globalThis[Symbol.for("nsindex.stores")] ?? new Set()).add(
+    what,
+  );
+}
+
+// ponder: when a range of blocks fails it is fetched again, and each time the range after it is begun once more. They
+// fetch the same blocks, and wait for each other's rows until no connection is left: the backfill stands still.
+const fetchingOfPonder = /\/node_modules\/ponder\/dist\/esm\/runtime\/historical\.js$/;
+const beginsNextRange =
+  /if \(isSyncComplete === false\) \{(?=\s*\/\/ Queue the next interval\s*intervalCallback\(\{[^}]*promise: pwr\.promise,)/g;
+
+function loadFetching(url, context, next) {
+  const loaded = next(url, context);
+  if (!fetchingOfPonder.test(url)) return loaded;
+  const text = String(loaded.source);
+  if ([...text.matchAll(beginsNextRange)].length !== 1) return loaded;
+  markReplaced("beginning of the next range");
+  const source = text.replace(
+    beginsNextRange,
+    "if (isSyncComplete === false && pwr.isNextBegun !== true) { pwr.isNextBegun = true;",
+  );
+  return { ...loaded, source };
 }
 
 function resolve(specifier, context, next) {
@@ -62,7 +85,7 @@ function resolve(specifier, context, next) {
 let textOf;
 
 function load(url, context, next) {
-  if (!url.startsWith("ponder:")) return next(url, context);
+  if (!url.startsWith("ponder:")) return loadFetching(url, context, next);
   return { format: "module", source: textOf(url), shortCircuit: true };
 }
 

@@ -30,13 +30,14 @@ test("of cached blocks and transactions Ponder reads what rules see, and nothing
   expect(ofPonder.unionFilterIncludeTransaction(of)).not.toContain("input");
 });
 
-test("a Ponder whose stores were not replaced does not start, and the message names the imports", () => {
+test("a Ponder whose stores were not replaced does not start, and the message names what is not", () => {
   const marker = Symbol.for("nsindex.stores");
   const of = [
     "../indexing-store/cache.js",
     "../indexing-store/index.js",
     "../sync-store/index.js",
     "../sync-historical/index.js",
+    "beginning of the next range",
   ];
   const checkWith = (found: string[] | undefined) => () => {
     Reflect.set(globalThis, marker, found && new Set(found));
@@ -48,7 +49,7 @@ test("a Ponder whose stores were not replaced does not start, and the message na
   };
   expect(checkWith(of)).not.toThrow();
   expect(checkWith(of.slice(0, 2))).toThrow(
-    "expected ../indexing-store/cache.js, ../indexing-store/index.js, ../sync-store/index.js, ../sync-historical/index.js",
+    "expected ../indexing-store/cache.js, ../indexing-store/index.js, ../sync-store/index.js, ../sync-historical/index.js, beginning of the next range",
   );
   expect(checkWith(undefined)).toThrow("Ponder is not as src/ponder expects");
 });

@@ -30,15 +30,19 @@ const replaced = [
   "../indexing-store/index.js",
   "../sync-store/index.js",
   "../sync-historical/index.js",
+  "beginning of the next range",
 ];
 
-/** Throws PonderDiffersError unless Ponder uses our stores for rows (`rows/row-store.ts`) and for what nodes returned (`sync-store.ts`). */
+/**
+ * Throws PonderDiffersError unless Ponder uses our stores for rows (`rows/row-store.ts`) and for what nodes returned (`sync-store.ts`), and
+ * begins each range of blocks once.
+ */
 export function expectOwnStores(): void {
   const stores: unknown = Reflect.get(globalThis, Symbol.for("nsindex.stores"));
   const own = z
     .instanceof(Set)
     .refine((found) => replaced.every((one) => found.has(one)), `expected ${replaced.join(", ")}`);
-  expectOfPonder(own, stores, "imports of runtime");
+  expectOfPonder(own, stores, "what is replaced in runtime");
 }
 
 /**

@@ -447,17 +447,35 @@ test("a block that a node does not have is asked for again", async () => {
   expect(kinds()).toEqual(["one refused"]);
 });
 
-test("a block with another hash than its logs is asked for once more", async () => {
+test("a block with another hash than its logs is asked for again, and once more where that fails", async () => {
   let asked = 0;
   const { blockNumber } = all[0]!;
-  const moody = changing("eth_getBlockByNumber", (answer: Answer) =>
-    asked++ === 0 ? { ...answer, hash: `0x${"5".repeat(64)}` } : answer,
-  );
+  const moody = changing("eth_getBlockByNumber", (answer: Answer) => {
+    asked += 1;
+    if (asked === 2) throw new Error("upstream error");
+    return asked === 1 ? { ...answer, hash: `0x${"5".repeat(64)}` } : answer;
+  });
   const { request, kinds } = checked({ moody });
   await request(getLogs({ fromBlock: blockNumber, toBlock: blockNumber }));
   const block = { method: "eth_getBlockByNumber", params: [blockNumber, true] };
   expect(await request(block)).toEqual(await honest(block));
   expect(kinds()).toContain("moody refused");
+});
+
+test("a header that is asked for by number, as that of the finalized block is, must be returned twice", async () => {
+  const wrong = `0x${"5".repeat(64)}`;
+  let asked = 0;
+  const moody = changing("eth_getBlockByNumber", (answer: Answer) =>
+    asked++ === 0 ? { ...answer, hash: wrong } : answer,
+  );
+  const { request, kinds } = checked({ moody });
+  const header = { method: "eth_getBlockByNumber", params: ["0x10", false] };
+  const truth = (await honest(header)) as Answer;
+  await expect(request(header)).rejects.toThrow(
+    `Refused an answer of moody: block 16 is ${wrong}, then ${truth["hash"]}.`,
+  );
+  expect(await request(header)).toEqual(truth);
+  expect(kinds()).toEqual(["moody extra-request", "moody refused", "moody extra-request"]);
 });
 
 test("a block that a node named, but replaced, is given up at once: JSON-RPC's invalid answer is not asked for again", async () => {

@@ -1,8 +1,7 @@
 import { backendWithCredentials, hasCredentials } from "../ponder/rpc-request.ts";
+import { type CheckedChain, headerOf, otherBlock, requestBlock } from "./checked-blocks.ts";
 import {
-  type AnsweredLogs,
   addCredit,
-  checkBlock,
   createAnsweredLogs,
   crossChecked,
   isCheckDue,
@@ -13,16 +12,13 @@ import {
 import {
   bloomOf,
   differingBlocks,
-  type Header,
   headerIn,
-  headerProblem,
   type LogsFilter,
   matches,
   mayHaveMore,
   queryOf,
   type RpcLog,
   silentBlock,
-  WrongAnswerError,
 } from "./log-answers.ts";
 import {
   anotherThan,
@@ -32,7 +28,6 @@ import {
   logsOfReceipts,
   missingLogs,
   type Node,
-  type Nodes,
   type NodesOptions,
   newNode,
   type RpcRequest,
@@ -40,19 +35,11 @@ import {
   soundLogs,
   toHex,
 } from "./nodes.ts";
-import { proveSoon, requireOwnAnswer, requireOwnBlock, requireSameChain } from "./same-chain.ts";
+import { proveSoon, requireOwnAnswer, requireSameChain } from "./same-chain.ts";
 import { hasNoWitness, recheckSuspects } from "./suspects.ts";
 
 /** What Ponder creates from an entry of its list of RPC URLs. */
 type Backend = { hostname: string; request: (body: RpcRequest) => Promise<unknown> };
-
-type CheckedChain = {
-  nodes: Nodes;
-  answered: AnsweredLogs;
-  headers: Map<string, Promise<Header | undefined>>;
-  /** URLs that were wrong, and whose earlier answers were asked for again. */
-  rechecked: Set<Node>;
-};
 
 /**
  * The URLs as Ponder's `rpc` option, with every answer checked before Ponder sees it. Ponder keeps its rate limit, retries
@@ -112,8 +99,6 @@ function checkedAnswer(chain: CheckedChain, node: Node, body: RpcRequest): Promi
 }
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
-
-// --- Logs ---
 
 async function requestLogs(chain: CheckedChain, node: Node, request: LogsRequest): Promise<RpcLog[]> {
   const { nodes, answered } = chain;
@@ -197,98 +182,4 @@ async function checkLiveLogs(
   }
   if (differingBlocks(logs, truth).length === 0) return;
   throw missingLogs(nodes, node, { block: number, witness: witness.host });
-}
-
-// --- Blocks ---
-
-const mostHeaders = 512;
-
-async function requestBlock(chain: CheckedChain, node: Node, body: RpcRequest): Promise<unknown> {
-  const { nodes, headers } = chain;
-  const [wanted, isFull] = body.params as [unknown, unknown];
-  const answer = node.request(body);
-  const isByHash = body.method === "eth_getBlockByHash" && typeof wanted === "string";
-  // Its logs are requested at the same time: they are checked when the header is there.
-  if (isByHash) {
-    const known = headers.get(wanted);
-    const header = answer.then(headerIn, () => undefined);
-    keepHeader(
-      chain,
-      wanted,
-      header.then((found) => found ?? known),
-    );
-  }
-  const response = await answer;
-  const isNumber = typeof wanted === "string" && wanted.startsWith("0x") && !isByHash;
-  // ponder: would give up a whole range for a block that a node does not know yet, or for once.
-  if (response === null && (isNumber || isByHash))
-    throw (await otherBlock(chain, node, wanted)) ?? refusal(nodes, node, `it has no block ${wanted}`);
-  const block = headerIn(response);
-  if (block === undefined) return response;
-  if ((isByHash && block.hash !== wanted) || (isNumber && Number(block.number) !== Number(wanted))) {
-    throw refusal(nodes, node, `block ${block.hash} was not asked for`);
-  }
-  await requireOwnBlock(nodes, node, { response, block, isNewest: wanted === "latest" });
-  node.refused = 0;
-  if (wanted === "latest") nodes.keepHead(response as Header);
-  if (isNumber && isFull === true) return checkedBlock(chain, node, { body, response, block });
-  keepHeader(chain, block.hash, Promise.resolve(block));
-  return response;
-}
-
-/** Whether a block is not the one that the answered logs name. */
-function contradictsLogs({ byBlock }: AnsweredLogs, block: Header): boolean {
-  const logs = [...(byBlock.get(Number(block.number))?.values() ?? [])].flat();
-  return headerProblem(block, logs) !== undefined;
-}
-
-type BlockAnswer = { body: RpcRequest; response: unknown; block: Header };
-
-/** A block of the backfill, checked. One that does not fit its logs is asked for once more: either may be wrong. */
-async function checkedBlock(
-  chain: CheckedChain,
-  node: Node,
-  { body, response, block }: BlockAnswer,
-): Promise<unknown> {
-  const { nodes, answered } = chain;
-  if (contradictsLogs(answered, block)) {
-    const witness = anotherThan(nodes, node) ?? node;
-    const again = await askMore(nodes, witness, body);
-    const other = headerIn(again);
-    if (other !== undefined && !contradictsLogs(answered, other)) {
-      nodes.count({ chain: nodes.chain, host: node.host, kind: "refused" });
-      return checkedBlock(chain, witness, { body, response: again, block: other });
-    }
-  }
-  keepHeader(chain, block.hash, Promise.resolve(block));
-  await checkBlock(nodes, answered, { node, block });
-  return response;
-}
-
-function keepHeader({ headers }: CheckedChain, hash: string, header: Promise<Header | undefined>) {
-  headers.set(hash, header);
-  const [oldest] = headers.keys();
-  if (headers.size > mostHeaders && oldest !== undefined) headers.delete(oldest);
-}
-
-/** The header of a block, which Ponder requests before the block's logs or with them. */
-async function headerOf({ nodes, headers }: CheckedChain, node: Node, hash: string) {
-  const known = await headers.get(hash);
-  if (known !== undefined) return known;
-  return headerIn(await askMore(nodes, node, { method: "eth_getBlockByHash", params: [hash, false] }));
-}
-
-/**
- * The error for a block that a node named, but does not have: the node has another one at its height, so that asking again, for
- * a minute as Ponder does, can't help. Undefined if the node may only be behind.
- */
-async function otherBlock({ nodes, headers }: CheckedChain, node: Node, hash: string) {
-  const number = (await headers.get(hash))?.number;
-  if (number === undefined) return undefined;
-  const now = headerIn(
-    await askMore(nodes, node, { method: "eth_getBlockByNumber", params: [number, false] }),
-  );
-  if (now === undefined || now.hash === hash) return undefined;
-  const problem = `block ${Number(number)} is ${now.hash} there, no longer ${hash}`;
-  return new WrongAnswerError(`Gave up a block of ${node.host}: ${problem}.`, { isFinal: true });
 }
