@@ -155,6 +155,11 @@ const allRoutes: [string, () => string, string][] = [
   ["names of an address", () => `/v1/addresses/${ownerOf(random(count), count)}/names`, "25/75/150"],
   ["names of an address with 100,000", () => `/v1/addresses/${hot}/names`, "25/75/150"],
   ["search, prefix of three letters", () => `/v1/search?q=${threeLetters()}`, "25/75/150"],
+  [
+    "search, prefix and contains in turn",
+    () => `/v1/search?q=${threeLetters()}&match=${random(2) === 0 ? "prefix" : "contains"}`,
+    "25/75/150",
+  ],
   ["search, contains three letters", () => `/v1/search?q=${threeLetters()}&match=contains`, "25/75/150"],
   [
     "search, contains a word's end",

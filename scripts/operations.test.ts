@@ -19,7 +19,7 @@ const asksNothing = [
   // Asked again within seconds.
   "Could not fetch block",
   // Names docs/subgraph.md.
-  "Searches within names read all names",
+  "Searches within names are slow",
   // A fault of the program, with its stack.
   "} failed: ",
 ];

@@ -61,7 +61,7 @@ const facts = `SELECT current_setting('server_version_num')::int AS version, cur
   current_setting('default_transaction_read_only') = 'on' OR pg_is_in_recovery() AS reads_only,
   pg_database_size(current_database())::text AS size,
   current_setting('max_connections')::int - (SELECT count(*)::int FROM pg_stat_activity) AS connections,
-  EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm') AS trigrams,
+  (SELECT count(*) = 2 FROM pg_available_extensions WHERE name IN ('pg_trgm', 'btree_gin')) AS searches,
   (SELECT string_agg(name || ' is ' || current_setting(name) || ', advised ' || least, '; ') FROM (VALUES ${advised})
     AS advised (name, least) WHERE pg_size_bytes(current_setting(name)) < pg_size_bytes(least)) AS low,
   CASE WHEN pg_has_role('pg_read_all_settings', 'MEMBER') THEN current_setting('data_directory') END AS folder`;
@@ -102,8 +102,8 @@ async function placeOf(
     row["reads_only"] === true && fail("is read-only", "Name the primary server in DATABASE_URL."),
     row["creates"] === false && fail("no right to create schemas", "GRANT CREATE ON DATABASE … TO its user."),
     row["writes"] === false && fail("no right to create tables", "GRANT ALL ON SCHEMA … TO its user."),
-    row["trigrams"] === false &&
-      warning("no pg_trgm", "Install postgresql-contrib: searches in names use it."),
+    row["searches"] === false &&
+      warning("no pg_trgm or btree_gin", "Install postgresql-contrib: searches in names use them."),
     Number(row["connections"]) < 45 &&
       warning(`${row["connections"]} connections free`, "A process uses up to 45: raise max_connections."),
     typeof row["low"] === "string" && warning(row["low"], "Raise them: compose.yaml has values for 16 GB."),

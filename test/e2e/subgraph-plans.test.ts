@@ -183,6 +183,8 @@ const lookups = [
   "/v1/search?q=labelab",
   "/v1/search?q=ab&match=contains&status=active",
   "/v1/search?q=abcd1&match=contains",
+  "/v1/search?q=label&match=contains",
+  "/v1/search?q=abel&match=contains&namespace=ens",
   "/v1/search?q=lab&sort=relevance&status=active",
   "/v1/search?q=labelabcdd1&sort=relevance",
   "/v1/events",
@@ -201,7 +203,7 @@ const lookups = [
 ];
 
 // The generated names of ENSv2 have no entries, so that a list of both generations would try each of them.
-const listsAll = /subnames$|q=ab&|q=lab&|include_expired|expires_after|grace_ends/;
+const listsAll = /subnames$|q=(ab|lab|label|abel)&|include_expired|expires_after|grace_ends/;
 
 const ofChains = ["basenames", "lineanames", "threedns"];
 

@@ -86,7 +86,7 @@ export function buildIndexes(options: Options): { progress(): IndexProgress | un
     if (options.isEmbedded) return;
     const outcome = await createSearchIndexes(options.run, options.schema);
     if (outcome.state === "ready") log("info", "Names can be searched by index.");
-    else log("warn", `Searches within names read all names: ${outcome.reason}. See docs/subgraph.md.`);
+    else log("warn", `Searches within names are slow: ${outcome.reason}. See docs/subgraph.md.`);
   };
   // Waiting ends with an error when it is stopped.
   work().catch(() => undefined);
@@ -154,26 +154,31 @@ const extensionRows = z.array(z.object({ schema: z.string() }));
 /** Whether the search indexes are there, or why not. */
 export type SearchIndexes = { state: "ready" } | { state: "unavailable"; reason: string };
 
-// Not in the index's own schema: the extension would go with it, and other indexes' search indexes with the extension.
-const createExtension = "CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA public";
+// Not in the index's own schema: an extension would go with it, and other indexes' search indexes with the extension.
+const createExtension = (name: string) => `CREATE EXTENSION IF NOT EXISTS ${name} WITH SCHEMA public`;
 const findExtension =
   "SELECT nspname AS schema FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'pg_trgm'";
 
 /**
  * Creates the indexes that make substring and case-insensitive searches in names quick, without blocking writes. Where the
- * extension is unavailable (in PGlite, or without the right to create it) searches go on without them.
+ * extensions are unavailable (in PGlite, or without the right to create them) searches go on without.
  */
 export async function createSearchIndexes(run: Statement, schema: string): Promise<SearchIndexes> {
   try {
-    await run(createExtension);
+    await run(createExtension("pg_trgm"));
     const [extension] = extensionRows.parse((await run(findExtension)).rows);
     const operators = `${quoted(extension?.schema ?? "public")}.gin_trgm_ops`;
-    for (const table of ["domain", "v2_domains"])
-      for (const column of ["name", "label_name"]) {
-        const index = { name: `${table}_${column}_search`, table, keys: `(${column} ${operators})` };
+    const build = async (what: string, keys: string) => {
+      for (const table of ["domain", "v2_domains"]) {
+        const index = { name: `${table}_${what}_search`, table, keys };
         await run(dropIfInvalid(schema, index.name));
         await run(indexStatement(index, { schema, isOnline: true, method: "gin" }));
       }
+    };
+    for (const column of ["name", "label_name"]) await build(column, `(${column} ${operators})`);
+    // For names in order: src/api/lookup/names-with-text.ts.
+    await run(createExtension("btree_gin"));
+    await build("name_groups", `((left(name, 2)), (substr(name, 2)) ${operators})`);
     return { state: "ready" };
   } catch (error) {
     return { state: "unavailable", reason: messageOf(error) };

@@ -5,7 +5,7 @@ import { isEvmCoinType } from "../../ens/reverse-names.ts";
 import { claimSql, forwardSql, mostCountedOfAddress, reverseNode } from "../lookup/address-sql.ts";
 import { closedQuery, cursorParameter, lookupEnvelope, pageSize, refuse } from "../lookup/contract.ts";
 import { namesHeldBy, partsOfNames, secondGeneration } from "../lookup/generations.ts";
-import { type Binder, type Branch, byName, byNumber, nameFilter, sortedByName } from "../lookup/list-sql.ts";
+import { type Binder, type Branch, byName, byNumber, sortedByName } from "../lookup/list-sql.ts";
 import {
   choice,
   inNamespace,
@@ -20,6 +20,7 @@ import {
 } from "../lookup/lists.ts";
 import { defaultCoin } from "../lookup/name-records.ts";
 import { opaque } from "../lookup/name-rows.ts";
+import { anywhereIn, beginsWith } from "../lookup/names-with-text.ts";
 import { chainOfPlace, ownsNothing } from "../lookup/places.ts";
 import { addressRow } from "../lookup/rows.ts";
 import { lastHolder, ownResolver, resolverSql } from "../lookup/stored-name.ts";
@@ -82,7 +83,13 @@ export const addressNames = endpoint({
         [namespace, parent, q, status, call.query.coin_type].every((one) => one === undefined),
       isDescending: order === "desc",
       branches: (statement) => {
-        const named = q === undefined ? undefined : nameFilter(statement, q.toLowerCase(), match);
+        const text = q?.toLowerCase();
+        const begins =
+          text === undefined || match === "contains" ? undefined : beginsWith(statement.bind, text);
+        const anywhere =
+          text === undefined || match === "prefix"
+            ? []
+            : [anywhereIn(statement.bind, text, { isOfAll: false }).text];
         const found = branchesOf(relation, {
           source: lookup,
           statement,
@@ -92,15 +99,13 @@ export const addressNames = endpoint({
         });
         return {
           branches: found.branches.map(({ name, ...branch }) =>
-            named === undefined || match === "contains"
-              ? branch
-              : { ...branch, where: `${branch.where} AND ${named(name)}` },
+            begins === undefined ? branch : { ...branch, where: `${branch.where} AND ${begins(name)}` },
           ),
           filters: [
             ...found.filters,
             ...ofNamespace,
             ...(parent === undefined ? [] : [`d.parent_id = ${statement.bind(nameIn(parent).node)}`]),
-            ...(named !== undefined && match === "contains" ? [named()] : []),
+            ...anywhere,
             ...(status === undefined ? [] : ["x.status = 'active'"]),
           ],
         };

@@ -13,13 +13,13 @@ import {
   refuse,
 } from "../lookup/contract.ts";
 import {
+  type Binder,
   type Branch,
   binder,
   branchesFrom,
   byName,
   byNumber,
   countSql,
-  nameFilter,
 } from "../lookup/list-sql.ts";
 import {
   choice,
@@ -34,6 +34,7 @@ import {
   textParameter,
 } from "../lookup/lists.ts";
 import { type Listed, readCount, readNames } from "../lookup/names-query.ts";
+import { anywhereIn, beginsWith, type TextAnywhere } from "../lookup/names-with-text.ts";
 import { type Place, placeOfRow, timesOf } from "../lookup/places.ts";
 import { detailRow, type Row, rowSchema, searchRow, subnameRow } from "../lookup/rows.ts";
 import { readRelevant, relevanceTypes } from "../lookup/search.ts";
@@ -154,8 +155,10 @@ export const subnames = endpoint({
         ...named(lookup.places, {
           where: `d.parent_id = ${statement.bind(node)}`,
           order: sorted[sort],
-          text: q === undefined ? undefined : nameFilter(statement, q.toLowerCase(), match)(),
-          isFirst: match === "contains" && sort === "name",
+          text:
+            q === undefined
+              ? undefined
+              : textOf(statement, q.toLowerCase(), { match, isFirst: sort === "name", isOfAll: false }),
         }),
         filters: include_expired === "true" ? [] : ["x.status = 'active'"],
       }),
@@ -201,8 +204,7 @@ export const search = endpoint({
         ...named(lookup.places, {
           where: "true",
           order: byName,
-          text: nameFilter(statement, text, match)(),
-          isFirst: match === "contains",
+          text: textOf(statement, text, { match, isFirst: true, isOfAll: true }),
         }),
         filters: [
           ...ofNamespace,
@@ -236,22 +238,24 @@ async function relevant({ lookup }: LookupContext, { query: asked, current, requ
   return { status: 200 as const, body: { data, page, meta: asOf(current, lookup.hashOf) } };
 }
 
-/**
- * Branches of names under a condition on their text. `isFirst`: the text may be anywhere in the name, which is looked for in the
- * order of names first.
- */
+// A condition on the text of names. `isFirst`: one that may be anywhere in the name is looked for in the order of names first.
+function textOf(
+  { bind }: Binder,
+  text: string,
+  { match, isFirst, isOfAll }: { match: "prefix" | "contains"; isFirst: boolean; isOfAll: boolean },
+): string | TextAnywhere {
+  if (match === "prefix") return beginsWith(bind, text)();
+  const anywhere = anywhereIn(bind, text, { isOfAll });
+  return isFirst ? anywhere : anywhere.text;
+}
+
+/** Branches of names under a condition, and one on their text. */
 function named(
   places: readonly Place[],
-  {
-    where,
-    order,
-    text,
-    isFirst,
-  }: { where: string; order: Branch["order"]; text?: string | undefined; isFirst: boolean },
+  { where, order, text }: { where: string; order: Branch["order"]; text?: string | TextAnywhere | undefined },
 ) {
-  if (text === undefined || isFirst)
-    return { branches: branchesFrom(places, where, order), ...(text ? { contains: text } : {}) };
-  return { branches: branchesFrom(places, `${where} AND ${text}`, order) };
+  if (typeof text === "string") return { branches: branchesFrom(places, `${where} AND ${text}`, order) };
+  return { branches: branchesFrom(places, where, order), ...(text ? { contains: text } : {}) };
 }
 
 // The text between the dots that stand for borders of labels, normalised.

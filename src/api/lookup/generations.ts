@@ -40,6 +40,9 @@ export function nameOfNode(places: readonly Place[], node: string): string {
 /** Some rows of a table, as SQL, with further columns to sort by. */
 export type SomeRows = { of: (table: string) => string; columns: readonly string[] };
 
+/** The tables that have names, in the order of `partsOfNames`. */
+export const tablesOfNames = ["domain", "v2_domains"] as const;
+
 /** SQL of the same in parts, each of which an index can have in order; of all rows, or of some. */
 export function partsOfNames(
   places: readonly Place[],

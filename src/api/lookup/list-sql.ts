@@ -1,6 +1,7 @@
 import type { SortType } from "./contract.ts";
-import { nameOfNode, partsOfNames, type SomeRows, secondGeneration } from "./generations.ts";
-import { nameJoins, noExpiry, opaque } from "./name-rows.ts";
+import { nameOfNode, partsOfNames, type SomeRows, secondGeneration, tablesOfNames } from "./generations.ts";
+import { nameJoins, noExpiry, opaque, present } from "./name-rows.ts";
+import { namesWithText, type TextAnywhere } from "./names-with-text.ts";
 import type { Place } from "./places.ts";
 import { jointText, nameText } from "./stored-name.ts";
 
@@ -36,8 +37,10 @@ export type Binder = ReturnType<typeof binder>;
  */
 export type SortKey = { sql: string; type: SortType; plus?: number; isAscending?: boolean };
 
-// Of how many names in order a text is tried before it is looked up.
-const firstNames = 5_000;
+// Of how many names in order a text is tried before it is looked up: where names with it are not looked up in order, and where they are.
+const [firstNames, firstOfAll] = [5_000, 200];
+// How many names with a text are looked for in order, in pages: some are left out by filters.
+const pagesAhead = 2;
 /** SQL condition of names: the root has none. */
 export const hasName = "d.name <> ''";
 
@@ -51,6 +54,8 @@ export type Branch = {
   order: readonly SortKey[];
   isLater?: boolean;
   fromSome?: (rows: SomeRows) => string;
+  /** The table whose rows those are. */
+  table?: string;
 };
 
 /** What a list is made of. */
@@ -66,7 +71,7 @@ export type ListOptions = {
    * A condition that many names or few may meet: it is tried on the first names in order, and looked up in its own index where
    * those do not fill the page. Needs `fromSome` of each branch.
    */
-  contains?: string;
+  contains?: TextAnywhere;
   /** SQL of further members of each row. */
   extra?: Readonly<Partial<Record<keyof Extra, string>>>;
 };
@@ -99,7 +104,7 @@ export function listSql(places: readonly Place[], options: ListOptions): string 
       ...Object.fromEntries(Object.entries(extra).map(([name, sql]) => [name, `to_json(${sql})`])),
     });
   const near: string[] = [];
-  const parts = branches.map(({ from, where, order, isLater, fromSome }, at) => {
+  const parts = branches.map(({ from, where, order, isLater, fromSome, table }, at) => {
     const beyond = after && beyondSql(order, after, isDescending);
     const upTo = isLater && order[0] ? [upToSql(order[0], limit, isDescending)] : [];
     const own = [where, hasName, ...(beyond ? [beyond] : []), ...upTo];
@@ -114,26 +119,10 @@ export function listSql(places: readonly Place[], options: ListOptions): string 
     const ordered = orderSql(order, isDescending);
     const derived = filters.map(opaque);
     if (contains === undefined || fromSome === undefined) return select(from, [...own, ...derived], ordered);
-    // The planner follows an order through a column, not through what is computed of one. The text is looked for in the rows of
-    // the table, before anything is joined to them; where it is looked up, no order may tempt the planner to read all names.
-    const sorted = order.map(({ sql }, at) => `${sql} AS o${at}`);
-    const byColumns = orderSql(order, isDescending, "d.o");
-    const rowsOf = (table: string, conditions: readonly string[], end: string) =>
-      `(SELECT d.*, ${sorted.join(", ")} FROM ${table} d WHERE ${conditions.join(" AND ")} ${end})`;
-    const columnsOfOrder = order.map((_, at) => `o${at}`);
-    const tried = fromSome({
-      of: (table) =>
-        `(SELECT * FROM ${rowsOf(table, own, `${ordered} LIMIT ${firstNames}`)} d WHERE ${opaque(contains)} ${byColumns} OFFSET 0)`,
-      columns: columnsOfOrder,
-    });
-    const lookedUp = fromSome({
-      of: (table) => rowsOf(table, [...own, contains], "OFFSET 0"),
-      columns: columnsOfOrder,
-    });
-    const conditions = ["true", ...derived];
-    near.push(`near${at} AS MATERIALIZED ${select(tried, conditions, byColumns)}`);
-    const rest = `CASE WHEN (SELECT count(*) FROM near${at}) >= ${limit} THEN 0 ELSE ${limit} END`;
-    return `(SELECT * FROM near${at}) UNION ${select(lookedUp, conditions, byColumns, rest)}`;
+    const given = { at, own, order, isDescending, limit, contains, filters, fromSome, ...present({ table }) };
+    const { tables, part } = partWithText(given, select);
+    near.push(...tables);
+    return part;
   });
   const [first = "", ...others] = parts;
   if (branches.some(({ isLater }) => isLater)) near.push(`first AS MATERIALIZED ${first}`);
@@ -144,7 +133,59 @@ export function listSql(places: readonly Place[], options: ListOptions): string 
   const rows = needsFacts
     ? `SELECT f.found FROM ${page} ${order}`
     : `SELECT ${found(keys.map((_, at) => `f.k${at}`))} AS found FROM (SELECT * FROM ${page} ${order}) f ${nameOfNode(places, "f.id")}${joins} ${order}`;
-  return `${near.length > 0 ? `WITH ${near.join(",\n")} ` : ""}SELECT ${jointText("found")} FROM (${rows}) listed`;
+  return `${near.length > 0 ? `WITH RECURSIVE ${near.join(",\n")} ` : ""}SELECT ${jointText("found")} FROM (${rows}) listed`;
+}
+
+type TextPart = Required<Pick<ListOptions, "isDescending" | "limit" | "contains" | "filters">> &
+  Required<Pick<Branch, "order" | "fromSome">> &
+  Pick<Branch, "table"> & { at: number; own: readonly string[] };
+
+// The planner follows an order through a column, not through what is computed of one. The text is looked for in the rows of
+// the table, before anything is joined to them; where it is looked up, no order may tempt the planner to read all names.
+function partWithText(
+  { at, own, order, isDescending, limit, contains, filters, fromSome, table }: TextPart,
+  select: (source: string, conditions: readonly string[], by: string, most?: string) => string,
+): { tables: string[]; part: string } {
+  const sorted = order.map(({ sql }, place) => `${sql} AS o${place}`);
+  const columns = order.map((_, place) => `o${place}`);
+  const byColumns = orderSql(order, isDescending, "d.o");
+  const rowsOf = (one: string, conditions: readonly string[], end: string) =>
+    `(SELECT d.*, ${sorted.join(", ")} FROM ${one} d WHERE ${conditions.join(" AND ")} ${end})`;
+  const conditions = ["true", ...filters.map(opaque)];
+  const isOfRow = (filter: string) => !isDerived(filter);
+  const most = filters.every(isOfRow) ? limit : pagesAhead * limit;
+  const ahead =
+    contains.ofAll === undefined || table === undefined
+      ? undefined
+      : namesWithText(contains.ofAll, { table, own: [...own, ...filters.filter(isOfRow)], most });
+  const first = `${orderSql(order, isDescending)} LIMIT ${ahead ? firstOfAll : firstNames}`;
+  const tried = fromSome({
+    of: (one) =>
+      `(SELECT * FROM ${rowsOf(one, own, first)} d WHERE ${opaque(contains.text)} ${byColumns} OFFSET 0)`,
+    columns,
+  });
+  const near = { name: `near${at}`, rows: select(tried, conditions, byColumns) };
+  const isFull = (name: string) => `WHEN (SELECT count(*) FROM ${name}) >= ${limit} THEN 0`;
+  const unless = (cases: readonly string[]) => `CASE ${cases.join(" ")} ELSE ${limit} END`;
+  const inOrder = fromSome({
+    of: (one) => `(SELECT * FROM with_text_${one} d ${byColumns} OFFSET 0)`,
+    columns,
+  });
+  const next = {
+    name: `next${at}`,
+    rows: select(inOrder, conditions, byColumns, unless([isFull(near.name)])),
+  };
+  const found = ahead ? [near, next] : [near];
+  const lookedUp = fromSome({ of: (one) => rowsOf(one, [...own, contains.text], "OFFSET 0"), columns });
+  const isKnown = [
+    ...found.map(({ name }) => isFull(name)),
+    ...(ahead ? [`WHEN ${ahead.isAll} THEN 0`] : []),
+  ];
+  const rest = select(lookedUp, conditions, byColumns, unless(isKnown));
+  return {
+    tables: [...(ahead?.tables ?? []), ...found.map(({ name, rows }) => `${name} AS MATERIALIZED ${rows}`)],
+    part: [...found.map(({ name }) => `(SELECT * FROM ${name})`), rest].join(" UNION "),
+  };
 }
 
 // No row after the first branch's last one is shown, if that branch alone fills the page.
@@ -184,6 +225,7 @@ export const branchesFrom = (places: readonly Place[], where: string, order: Bra
     where,
     order,
     fromSome: (rows) => partsOfNames(places, rows)[at] ?? from,
+    ...present({ table: tablesOfNames[at] }),
   }));
 
 /** Order by name, as the indexes have it: of a long one the first 256 characters. Of the SQL of a name and its node. */
@@ -200,26 +242,6 @@ export const byNumber = (sql: string): readonly SortKey[] => [
   { sql: `coalesce(${sql}, -1)`, type: "numeric" },
   ...byName,
 ];
-
-/** Condition that a name begins with a text or contains it, byte by byte; of the SQL of a name. */
-export function nameFilter(
-  { bind }: Binder,
-  text: string,
-  match: "prefix" | "contains",
-): (name?: string) => string {
-  const escaped = text.replaceAll(/[\\%_]/g, "\\$&");
-  if (match === "contains") {
-    const like = bind(`%${escaped}%`);
-    return (name = "d.name") => `${name} LIKE ${like}`;
-  }
-  const first = [...text].slice(0, 256).join("");
-  const [start, end] = [bind(first), bind(`${first}\u{10ffff}`)];
-  const like = first === text ? undefined : bind(`${escaped}%`);
-  return (name = "d.name") => {
-    const range = `left(${name}, 256) >= ${start} AND left(${name}, 256) < ${end}`;
-    return like === undefined ? range : `${range} AND ${name} LIKE ${like}`;
-  };
-}
 
 /**
  * How many names the branches find: exact while they have at most `most` candidates before anything is derived or a text is looked for, else null. What is
@@ -240,7 +262,7 @@ export function countSql(
     ({ from, where }) => `WHEN EXISTS (SELECT FROM ${from} WHERE ${where} OFFSET ${most}) THEN ${most + 1}`,
   );
   const candidates = counted(branches.map((branch) => part(branch)));
-  const filters = [...(contains === undefined ? [] : [contains]), ...derived];
+  const filters = [...(contains === undefined ? [] : [contains.text]), ...derived];
   const joins = filters.some(isDerived) ? nameJoins(places) : "";
   const exact =
     filters.length === 0 ? "" : counted(branches.map((branch) => part(branch, joins, filters.map(opaque))));
