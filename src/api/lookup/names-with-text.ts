@@ -53,7 +53,7 @@ export function namesWithText(
   { begins, later }: NonNullable<TextAnywhere["ofAll"]>,
   { table, own, most }: { table: string; own: readonly string[]; most: number },
 ): { tables: string[]; isAll: string } {
-  const rows = `SELECT d.*, left(d.name, 256) AS o0, d.id AS o1 FROM ${table} d WHERE`;
+  const keys = `SELECT d.id, d.name FROM ${table} d WHERE`;
   const conditions = own.join(" AND ");
   const order = "ORDER BY left(d.name, 256), d.id";
   const areMany = `(SELECT count(*) FROM few_${table}) > ${few}`;
@@ -62,20 +62,21 @@ export function namesWithText(
   const ofGroup = `left(d.name, 2) = g.start AND left(d.name, 256) >= g.start COLLATE "C" AND left(d.name, 256) <= ${end}`;
   // Groups come in their order, and the limit ends the search.
   const ofGroups = `SELECT n.* FROM groups_${table} g CROSS JOIN LATERAL (
-    ${rows} ${ofGroup} AND ${later} AND NOT (${begins}) AND ${conditions} ${order} LIMIT ${most}) n LIMIT ${most}`;
+    ${keys} ${ofGroup} AND ${later} AND NOT (${begins}) AND ${conditions} ${order} LIMIT ${most}) n LIMIT ${most}`;
   return {
     tables: [
-      `few_${table} AS MATERIALIZED (${rows} ${later} LIMIT ${few + 1})`,
+      `few_${table} AS MATERIALIZED (${keys} ${later} LIMIT ${few + 1})`,
       `groups_${table} (start, place) AS (
   (SELECT left(d.name, 2), 1 FROM ${table} d WHERE ${conditions} AND ${areMany} ${order} LIMIT 1)
   UNION ALL SELECT (SELECT left(d.name, 2) FROM ${table} d WHERE left(d.name, 256) > ${end} ${order} LIMIT 1), g.place + 1
     FROM groups_${table} g WHERE g.start IS NOT NULL AND g.place <= ${mostGroups})`,
-      `with_text_${table} AS MATERIALIZED (SELECT * FROM (
-  (${rows} ${conditions} AND ${begins} ${order} LIMIT ${most})
-  UNION ALL (SELECT * FROM few_${table} d WHERE ${conditions} AND NOT (${begins}) AND NOT ${areMany})
-  UNION ALL (${ofGroups})) d
-  ORDER BY o0, o1 LIMIT ${most})`,
+      `keys_${table} AS MATERIALIZED (SELECT d.id, left(d.name, 256) AS o0 FROM (
+  (${keys} ${conditions} AND ${begins} ${order} LIMIT ${most})
+  UNION ALL (SELECT d.id, d.name FROM few_${table} d WHERE ${conditions} AND NOT (${begins}) AND NOT ${areMany})
+  UNION ALL (${ofGroups})) d ${order} LIMIT ${most})`,
+      `with_text_${table} AS MATERIALIZED (
+  SELECT d.*, k.o0, k.id AS o1 FROM keys_${table} k JOIN ${table} d ON d.id = k.id)`,
     ],
-    isAll: `(SELECT count(*) FROM with_text_${table}) < ${most} AND (SELECT count(*) FROM groups_${table}) <= ${mostGroups}`,
+    isAll: `(SELECT count(*) FROM keys_${table}) < ${most} AND (SELECT count(*) FROM groups_${table}) <= ${mostGroups}`,
   };
 }
