@@ -1,0 +1,59 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+const module = (path: string) => JSON.stringify(pathToFileURL(join(root, path)).href);
+
+// Ponder's own generator of ranges, over a chain without logs whose transaction for blocks 26 to 51 fails three times when it is
+// complete, as for a block that is given up. Prints the ranges whose logs were asked for.
+const program = `
+import { getLocalSyncGenerator } from ${module("node_modules/ponder/dist/esm/runtime/historical.js")};
+const anything = new Proxy(() => anything, { get: (_, name) => name === Symbol.toPrimitive ? () => 0 : anything });
+const asked = [];
+const rpc = {
+  request: async ({ method, params: [{ fromBlock, toBlock }] }) => {
+    if (method !== "eth_getLogs") throw new Error(method);
+    asked.push([Number(fromBlock), Number(toBlock)]);
+    return [];
+  },
+};
+let failures = 3;
+const transaction = async (callback) => {
+  for (;;) {
+    const before = asked.length;
+    await callback({ wrap: async () => [], $client: {} });
+    if (!(asked[before][0] === 26 && failures-- > 0)) return undefined;
+  }
+};
+const block = (number) => ({ number: "0x" + number.toString(16), timestamp: "0x1", hash: "0x1", parentHash: "0x0" });
+const filter = { type: "log", chainId: 1, sourceId: "one", address: "0x" + "1".repeat(40), topic0: "0x" + "2".repeat(64),
+  topic1: null, topic2: null, topic3: null, fromBlock: 0, toBlock: 200, hasTransactionReceipt: false, include: [] };
+const { getFragments } = await import(${module("node_modules/ponder/dist/esm/runtime/fragments.js")});
+const common = { logger: anything, metrics: anything, shutdown: { isKilled: false },
+  options: { command: "start", factoryAddressCountThreshold: 1000 } };
+const ranges = getLocalSyncGenerator({
+  common, rpc, chain: { id: 1, name: "mainnet", disableCache: true, finalityBlockCount: 65 },
+  eventCallbacks: [{ filter }], childAddresses: new Map(), isCatchup: false,
+  cachedIntervals: new Map([[filter, getFragments(filter).map(({ fragment }) => ({ fragment, intervals: [] }))]]),
+  syncProgress: { start: block(0), finalized: block(200), end: block(200), current: undefined },
+  database: { syncQB: { $dialect: "pglite", transaction } },
+});
+for await (const _ of ranges);
+process.stdout.write(JSON.stringify(asked));
+process.exit(0);
+`;
+
+test("a range of blocks that fails is fetched again, and those after it once", async () => {
+  const preload = pathToFileURL(join(root, "scripts/preload.mjs")).href;
+  const args = ["--import", preload, "--input-type=module", "--eval", program];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root, timeout: 20_000 });
+  const starts = (JSON.parse(stdout) as [number, number][]).map(([from]) => from);
+  const of = (start: number) => starts.filter((one) => one === start).length;
+  expect(of(26)).toBe(4);
+  const others = [...new Set(starts)].filter((start) => start !== 26);
+  expect(others.length).toBeGreaterThan(2);
+  expect(others.map((start) => [start, of(start)])).toEqual(others.map((start) => [start, 1]));
+});
