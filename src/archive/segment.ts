@@ -6,7 +6,7 @@ import { ArchiveError } from "./manifest.ts";
 type ArchivedTransaction = [index: number, hash: string, from: string, to: string | null];
 
 /** A log: its index in the block, the place of its transaction in the block's list, and what it says. */
-export type ArchivedLog = [index: number, place: number, address: string, topics: string[], data: string];
+type ArchivedLog = [index: number, place: number, address: string, topics: string[], data: string];
 
 /** What a receipt has besides its logs, which follow those of the receipts before it. */
 export type ArchivedReceipt = [

@@ -1,0 +1,107 @@
+import { type Hex, toRlp } from "viem";
+import { keccak256 } from "../ens/keccak.ts";
+import { bloomOf, type RpcLog } from "./log-answers.ts";
+
+// What a block proves of itself: its hash covers its header, which names the root of its receipts.
+
+// Ethereum yellow paper, 4.4.1, then what later forks added, in their order.
+const firstFields = [
+  "parentHash sha3Uncles miner stateRoot transactionsRoot receiptsRoot logsBloom".split(" "),
+  "difficulty number gasLimit gasUsed timestamp".split(" "),
+  "extraData mixHash nonce".split(" "),
+] as const;
+const laterFields = [
+  ["baseFeePerGas", "quantity"],
+  ["withdrawalsRoot", "bytes"],
+  ["blobGasUsed", "quantity"],
+  ["excessBlobGas", "quantity"],
+  ["parentBeaconBlockRoot", "bytes"],
+  ["requestsHash", "bytes"],
+] as const;
+
+/** The hash of a block, from its header as a node gives it; undefined if the header lacks a field. */
+export function headerHash(header: Record<string, unknown>): string | undefined {
+  const [bytes, quantities, rest] = firstFields;
+  const text = (field: string) => (typeof header[field] === "string" ? (header[field] as Hex) : undefined);
+  const quantity = (field: string) => quantityOf(text(field));
+  const later = laterFields.flatMap(([field, kind]) =>
+    text(field) === undefined ? [] : [kind === "quantity" ? quantity(field) : text(field)],
+  );
+  const items = [...bytes.map(text), ...quantities.map(quantity), ...rest.map(text), ...later];
+  return items.includes(undefined) ? undefined : keccak256(bytesOf(toRlp(items as Hex[])));
+}
+
+/** A number as RLP holds it: without leading zeros, zero as nothing. */
+function quantityOf(text: Hex | undefined): Hex | undefined {
+  if (text === undefined) return undefined;
+  const digits = text.slice(2).replace(/^0+/, "");
+  return `0x${digits.length % 2 === 0 ? digits : `0${digits}`}`;
+}
+
+const bytesOf = (hex: string) => Buffer.from(hex.slice(2), "hex");
+
+// --- Receipts root (yellow paper, 4.4.1 and appendix D; typed receipts: EIP-2718) ---
+
+/** What the root of a block's receipts covers of a receipt: quantities as hex, `statusOrRoot` is a root before Byzantium. */
+export type ProvenReceipt = {
+  type: string;
+  statusOrRoot: string;
+  cumulativeGasUsed: string;
+  logs: readonly Pick<RpcLog, "address" | "topics" | "data">[];
+};
+
+/** The `receiptsRoot` of the block that has exactly these receipts, in order. */
+export function receiptsRoot(receipts: readonly ProvenReceipt[]): Hex {
+  const leaves = receipts.map((receipt, place) => ({
+    path: nibblesOf(toRlp(quantityOf(`0x${place.toString(16)}`) ?? "0x")),
+    value: encodeReceipt(receipt),
+  }));
+  return keccak256(bytesOf(toRlp(nodeOf(leaves))));
+}
+
+function encodeReceipt({ type, statusOrRoot, cumulativeGasUsed, logs }: ProvenReceipt): Hex {
+  const status = statusOrRoot.length === 66 ? (statusOrRoot as Hex) : quantityOf(statusOrRoot as Hex);
+  const items = logs.map(({ address, topics, data }) => [address, topics, data] as [Hex, Hex[], Hex]);
+  const gas = quantityOf(cumulativeGasUsed as Hex);
+  const body = toRlp([status ?? "0x", gas ?? "0x", bloomOf(logs) as Hex, items]);
+  const kind = Number(type);
+  return kind === 0 ? body : `0x${kind.toString(16).padStart(2, "0")}${body.slice(2)}`;
+}
+
+type Leaf = { path: number[]; value: Hex };
+type TrieNode = Hex | readonly TrieNode[];
+
+const nibblesOf = (hex: string) => Array.from(hex.slice(2), (digit) => Number.parseInt(digit, 16));
+
+/** The node of a Merkle Patricia trie over leaves of which no two have one path. */
+function nodeOf(leaves: readonly Leaf[]): TrieNode {
+  const [first] = leaves;
+  if (first === undefined) return "0x";
+  if (leaves.length === 1) return [compact(first.path, true), first.value];
+  let shared = 0;
+  while (leaves.every(({ path }) => path[shared] !== undefined && path[shared] === first.path[shared]))
+    shared += 1;
+  if (shared > 0) {
+    const below = leaves.map(({ path, value }) => ({ path: path.slice(shared), value }));
+    return [compact(first.path.slice(0, shared), false), linkTo(nodeOf(below))];
+  }
+  const branches = Array.from({ length: 16 }, (_, nibble) => {
+    const below = leaves.filter(({ path }) => path[0] === nibble);
+    return below.length === 0
+      ? "0x"
+      : linkTo(nodeOf(below.map(({ path, value }) => ({ path: path.slice(1), value }))));
+  });
+  return [...branches, leaves.find(({ path }) => path.length === 0)?.value ?? "0x"];
+}
+
+// A node of less than 32 bytes stands for itself, a larger one by its hash.
+function linkTo(node: TrieNode): TrieNode {
+  const encoded = toRlp(node);
+  return encoded.length < 2 + 64 ? node : keccak256(bytesOf(encoded));
+}
+
+function compact(path: readonly number[], isLeaf: boolean): Hex {
+  const flag = (isLeaf ? 2 : 0) + (path.length % 2);
+  const nibbles = path.length % 2 === 0 ? [flag, 0, ...path] : [flag, ...path];
+  return `0x${nibbles.map((nibble) => nibble.toString(16)).join("")}`;
+}
