@@ -27,7 +27,6 @@ const storesOfPonder = {
   "../sync-store/index.js": "../src/ponder/sync-store.ts",
   "../sync-historical/index.js": "../src/ponder/historical-sync.ts",
 };
-const databaseOfPonder = /\/node_modules\/ponder\/dist\/esm\/utils\/pglite\.js$/;
 
 const isDev = command === "dev";
 
@@ -73,8 +72,6 @@ function loadFetching(url, context, next) {
 function resolve(specifier, context, next) {
   const importer = context.parentURL ?? "";
   if (build.test(importer) && vite.test(specifier)) return { url: import.meta.url, shortCircuit: true };
-  if (databaseOfPonder.test(importer) && specifier === "@electric-sql/pglite")
-    return next(new URL("embedded-database.ts", import.meta.url).href, context);
   if (specifier.startsWith("ponder:")) return { url: specifier, shortCircuit: true };
   if (!importer.startsWith("ponder:")) return resolveStore(specifier, context, next);
   const wanted = specifier.startsWith("/") ? pathToFileURL(specifier).href : specifier;

@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
-import { withFewerMessages } from "../../../scripts/embedded-database.ts";
 import { indexStatements, tableStatements } from "../create-tables.ts";
 
 /** What a database begins with: nothing, the schema's tables, or these and their indexes. */
@@ -11,15 +10,15 @@ const made = new Map<Contents, Promise<Blob>>();
 
 /**
  * An embedded Postgres, in memory unless `directory` is given: what is there, else a copy of one that is made once for all test
- * files of a worker. Copying takes half the time that creating takes. Statements run as in the service.
+ * files of a worker. Copying takes half the time that creating takes.
  */
 export async function createEmbedded(contents: Contents = "nothing", directory?: string): Promise<PGlite> {
   if (directory !== undefined && existsSync(join(directory, "PG_VERSION")))
-    return withFewerMessages(await PGlite.create(directory));
+    return await PGlite.create(directory);
   const files = made.get(contents) ?? filesOf(contents);
   made.set(contents, files);
   const place = directory === undefined ? {} : { dataDir: directory };
-  return withFewerMessages(await PGlite.create({ ...place, loadDataDir: await files }));
+  return await PGlite.create({ ...place, loadDataDir: await files });
 }
 
 async function filesOf(contents: Contents): Promise<Blob> {
