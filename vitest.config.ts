@@ -54,10 +54,6 @@ class LongestFirst extends BaseSequencer {
 
 const workers = Math.max(2, availableParallelism() - 1);
 
-// Tests load Drizzle and viem as the service does.
-const packageFiles = new URL("scripts/package-files.mjs", import.meta.url).href;
-const poolOptions = { forks: { execArgv: ["--import", packageFiles] } };
-
 const unit = {
   testTimeout: 20_000,
   hookTimeout: 60_000,
@@ -77,7 +73,6 @@ export default defineConfig({
     maxWorkers: workers,
     // As many: workers that end when idle may be ended a second time between two projects, which fails the run.
     minWorkers: workers,
-    poolOptions,
     sequence: { sequencer: LongestFirst },
     // One group after the other.
     projects: [

@@ -2,7 +2,6 @@
 import { flushCompileCache, registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";
 import { format } from "node:util";
-import "./package-files.mjs";
 
 // When the launcher is gone, however it went, the process ends as on Ctrl-C. Without this a killed launcher would leave it
 // behind, holding port and database.
