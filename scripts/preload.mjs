@@ -1,6 +1,5 @@
 // Preloaded into the indexing process.
-import { flushCompileCache, registerHooks } from "node:module";
-import { pathToFileURL } from "node:url";
+import { registerHooks } from "node:module";
 import { format } from "node:util";
 
 // When the launcher is gone, however it went, the process ends as on Ctrl-C. Without this a killed launcher would leave it
@@ -12,13 +11,7 @@ process.on("disconnect", () => process.kill(process.pid, "SIGINT"));
 const { log } = console;
 console.log = (...values) => log(JSON.stringify(format(...values)));
 
-// ponder: loads the project with Vite, so that `dev` can load files again when they change. That is a third of the CPU time of
-// a start. `start` and `serve` get this module in Vite's place, and Node loads the project's files as it loads all others. What
-// else Ponder uses of these packages fails at the start: the imports are checked by name. All commands get stores of our own for the
-// rows of the rules and for what the chains' nodes returned, and begin each range of blocks once.
-const [, , command] = process.argv;
-const vite = /^(vite|vite-node\/(client|server|source-map)|vite-tsconfig-paths)$/;
-const build = /\/node_modules\/ponder\/dist\/esm\/build\/index\.js$/;
+// The stores of the rules' rows, of what nodes returned, and the beginning of each range of blocks stand in for Ponder's.
 const indexingOfPonder = /\/node_modules\/ponder\/dist\/esm\/runtime\/\w+\.js$/;
 const storesOfPonder = {
   "../indexing-store/cache.js": "../src/ponder/rows/row-store.ts",
@@ -27,13 +20,7 @@ const storesOfPonder = {
   "../sync-historical/index.js": "../src/ponder/historical-sync.ts",
 };
 
-const isDev = command === "dev";
-
-registerHooks(isDev ? { resolve: resolveStore, load: loadFetching } : { resolve, load });
-if (!isDev) {
-  // Node writes what it has compiled when it ends, which a killed process does not come to.
-  setTimeout(flushCompileCache, 20_000).unref();
-}
+registerHooks({ resolve: resolveStore, load: loadFetching });
 
 function resolveStore(specifier, context, next) {
   const own = indexingOfPonder.test(context.parentURL ?? "") ? storesOfPonder[specifier] : undefined;
@@ -67,38 +54,3 @@ function loadFetching(url, context, next) {
   );
   return { ...loaded, source };
 }
-
-function resolve(specifier, context, next) {
-  const importer = context.parentURL ?? "";
-  if (build.test(importer) && vite.test(specifier)) return { url: import.meta.url, shortCircuit: true };
-  if (specifier.startsWith("ponder:")) return { url: specifier, shortCircuit: true };
-  if (!importer.startsWith("ponder:")) return resolveStore(specifier, context, next);
-  const wanted = specifier.startsWith("/") ? pathToFileURL(specifier).href : specifier;
-  return next(wanted, { ...context, parentURL: import.meta.url });
-}
-
-/** Text of Ponder's modules that are no files (`ponder:registry`). */
-let textOf;
-
-function load(url, context, next) {
-  if (!url.startsWith("ponder:")) return loadFetching(url, context, next);
-  return { format: "module", source: textOf(url), shortCircuit: true };
-}
-
-/** In place of Vite: keeps the plugin that Ponder brings, which has the text of its modules. */
-export async function createServer({ plugins }) {
-  const { load } = plugins.find((plugin) => plugin?.name === "ponder");
-  textOf = load;
-  return { config: { root: "" }, pluginContainer: { buildStart() {} }, close() {} };
-}
-
-export class ViteNodeServer {}
-
-export class ViteNodeRunner {
-  executeFile = (path) => import(pathToFileURL(path).href);
-  executeId = (id) => import(id);
-}
-
-export function installSourcemapsSupport() {}
-
-export default function viteTsconfigPaths() {}
