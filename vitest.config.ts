@@ -54,16 +54,19 @@ class LongestFirst extends BaseSequencer {
 
 const workers = Math.max(2, availableParallelism() - 1);
 
+// Limits for standstill, not for speed: no verdict depends on how busy the machine is.
 const unit = {
-  testTimeout: 20_000,
-  hookTimeout: 60_000,
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 100_000 } },
   sequence: { groupOrder: 0 },
 };
 const registry = { alias: { "ponder:registry": stand("registry.ts") } };
 
 const endToEnd = {
-  testTimeout: 240_000,
-  hookTimeout: 300_000,
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
+  expect: { poll: { timeout: 300_000 } },
   globalSetup: "test/support/shared-postgres.ts",
 };
 

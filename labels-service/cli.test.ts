@@ -108,7 +108,7 @@ describe("label commands", () => {
     for (const moment of ["spill", "manifest.json", "next.sqlite"]) {
       const { child, ended } = start(args, folder);
       const isThere = () => existsSync(join(`${database}.ingest`, moment));
-      await expect.poll(isThere, { timeout: 10_000, interval: 2 }).toBe(true);
+      await expect.poll(isThere, { interval: 2 }).toBe(true);
       child.kill("SIGKILL");
       expect((await ended).signal).toBe("SIGKILL");
       expect(readFileSync(database).equals(before)).toBe(true);

@@ -49,7 +49,7 @@ process.exit(0);
 test("a range of blocks that fails is fetched again, and those after it once", async () => {
   const preload = pathToFileURL(join(root, "scripts/preload.mjs")).href;
   const args = ["--import", preload, "--input-type=module", "--eval", program];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root, timeout: 20_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });
   const starts = (JSON.parse(stdout) as [number, number][]).map(([from]) => from);
   const of = (start: number) => starts.filter((one) => one === start).length;
   expect(of(26)).toBe(4);

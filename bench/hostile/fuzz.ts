@@ -46,8 +46,11 @@ export async function fuzzServices(world: World, { requests, seed }: { requests:
         const kind = pickOf(random, kinds);
         const request = kind.make(random);
         try {
+          const started = performance.now();
           const response = await sendOverSocket(kind.port, request);
-          const wrong = kind.wrong(request, response, mostMs);
+          const took = performance.now() - started;
+          const wrong =
+            kind.wrong(request, response) ?? (took > mostMs ? `took ${Math.round(took)} ms` : undefined);
           if (wrong !== undefined) failures.push(`${kind.name}: ${wrong}: ${describeRequest(request)}`);
           const key = `${kind.name} ${response.status}`;
           statuses.set(key, (statuses.get(key) ?? 0) + 1);

@@ -39,7 +39,7 @@ async function serve() {
     folder,
   );
   const base = `http://127.0.0.1:${port}`;
-  await expect.poll(() => statusOf(`${base}/health`), { timeout: 10_000 }).toBe(200);
+  await expect.poll(() => statusOf(`${base}/health`)).toBe(200);
   return { base, port, ...running };
 }
 
@@ -56,11 +56,11 @@ describe("serve", () => {
     expect([await statusOf(`${base}/ready`), await heal("eth")]).toEqual([503, 503]);
 
     await ingestBytes("eth\n", { databasePath });
-    await expect.poll(() => statusOf(`${base}/ready`), { timeout: 5000 }).toBe(200);
+    await expect.poll(() => statusOf(`${base}/ready`)).toBe(200);
     expect([await heal("eth"), await heal("new")]).toEqual([200, 404]);
 
     await ingestBytes("new\n", { databasePath, labelSetVersion: 1 });
-    await expect.poll(() => heal("new"), { timeout: 5000 }).toBe(200);
+    await expect.poll(() => heal("new")).toBe(200);
 
     child.kill("SIGHUP");
     await expect
@@ -84,7 +84,7 @@ describe("serve", () => {
     await ingestBytes("eth\n\na.b\n", { databasePath });
     const pinned = { labelSetId: "ens-test-env", log: () => {} };
     const { base } = await serve();
-    await expect.poll(() => statusOf(`${base}/ready`), { timeout: 5000 }).toBe(200);
+    await expect.poll(() => statusOf(`${base}/ready`)).toBe(200);
     const answers = async (url: string, labelSetVersion: number) => {
       const source = await openLabels({ url, labelSetVersion, ...pinned });
       const healed = await Promise.all(labels.map((label) => source.heal(labelhashOf(label))));
@@ -101,7 +101,7 @@ describe("serve", () => {
     copyFileSync(databasePath, next);
     await ingestBytes("new\neth\n", { databasePath: next, labelSetVersion: 1 });
     renameSync(next, databasePath);
-    await expect.poll(() => statusOf(`${base}/v1/heal/${labelhashOf("new")}`), { timeout: 5000 }).toBe(200);
+    await expect.poll(() => statusOf(`${base}/v1/heal/${labelhashOf("new")}`)).toBe(200);
     expect([await answers(base, 0), await answers(`file:${databasePath}`, 0)]).toEqual([old, old]);
     const all = ["eth", "", "a.b", "new", undefined];
     expect([await answers(base, 1), await answers(`file:${databasePath}`, 1)]).toEqual([all, all]);

@@ -178,7 +178,7 @@ test("a recording that was interrupted between a segment and its results goes on
   expect([manifest.segments.length, manifest.asked]).toEqual([1, undefined]);
   await record(folder, openNode().ask);
   expect(await resultsOf(folder)).toEqual(resultsFor(expectedOf([first])));
-}, 60_000);
+});
 
 test("of a segment with many results those that were written stay when it is interrupted", async () => {
   const folder = newFolder();
@@ -201,7 +201,7 @@ test("of a segment with many results those that were written stay when it is int
   const whole = await resultsOf(folder);
   expect(new Set(whole.map(([key]) => key)).size).toBe(whole.length);
   expect(node.called.length).toBe(whole.length - written.length);
-}, 60_000);
+});
 
 test("results that the archive has, as from an export, are not asked for", async () => {
   const [folder, node] = [newFolder(), openNode()];
@@ -287,7 +287,7 @@ test("a failure that was temporary loses no result", async () => {
   await record(folder, node.ask);
   expect(await resultsOf(folder)).toEqual(resultsFor(expectedOf([first])));
   expect(reports).toEqual([]);
-}, 60_000);
+});
 
 test("a node that has a result gives it, whatever another one lacks", async () => {
   const folder = newFolder();
@@ -302,7 +302,7 @@ test("a node that has a result gives it, whatever another one lacks", async () =
   expect(await resultsOf(folder)).toEqual(resultsFor(keys));
   expect(reports).toEqual([]);
   expect([node.called.length, lacking.called.length <= keys.length]).toEqual([keys.length, true]);
-}, 60_000);
+});
 
 test("what nobody can give in some ranges does not keep others from being asked again", async () => {
   const folder = newFolder();
@@ -322,7 +322,7 @@ test("what nobody can give in some ranges does not keep others from being asked 
   await record(folder, absent((key) => !isLate(key)).ask);
   expect(await resultsOf(folder)).toEqual(resultsFor(keys.filter(isLate)));
   expect(reports).toEqual([[keys.filter((key) => !isLate(key)).length, "eth_call: missing trie node"]]);
-}, 60_000);
+});
 
 test("results are compared with a node: changed ones are found, what the node cannot give is left out", async () => {
   const folder = newFolder();

@@ -134,7 +134,7 @@ test("a node that refuses long ranges is asked for shorter ones", async () => {
   const [folder, node] = [newFolder(), openNode({ mostBlocks: 20 })];
   const { segments } = await record(node, { folder, filters: [{ addresses: null, topics: null }], to: 158 });
   expect(segments.map((segment) => segment.logs)).toEqual([logs.length]);
-}, 60_000);
+});
 
 test("with receipts each block proves that no log is missing", async () => {
   const { segments } = await record(openNode(), {

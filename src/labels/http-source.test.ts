@@ -65,7 +65,7 @@ describe("facts of a label service", () => {
   });
 });
 
-const limits = { timeoutMs: 300, firstRetryMs: 5, longestRetryMs: 20, cacheSize: 10_000 };
+const limits = { timeoutMs: 100_000, firstRetryMs: 5, longestRetryMs: 20, cacheSize: 10_000 };
 const labelSet = { labelSetId: "subgraph", highestLabelSetVersion: 3 };
 const eth = labelhashOf("eth");
 
@@ -134,7 +134,7 @@ function send(request: IncomingMessage, response: ServerResponse, answer: Answer
   response.end(isText ? answer.body : JSON.stringify(answer.body));
 }
 
-async function open(port: number, prefix = "") {
+async function open(port: number, { prefix = "", timeoutMs = limits.timeoutMs } = {}) {
   source = await openHttpSource(
     new URL(`http://127.0.0.1:${port}${prefix}`),
     {
@@ -144,10 +144,13 @@ async function open(port: number, prefix = "") {
       log: (level, message, fields) =>
         void lines.push(`${level} ${message} ${fields?.["reason"] ?? ""}`.trim()),
     },
-    limits,
+    { ...limits, timeoutMs },
   );
   return source;
 }
+
+// Silence is waited for until the limit; every other answer comes, whatever it takes.
+const limitsFor = (answer: Answer) => (answer === "say nothing" ? { timeoutMs: 1_500 } : {});
 
 describe("label service client", () => {
   test("sends the pinned label set with each heal and returns the label", async () => {
@@ -201,7 +204,7 @@ describe("label service client", () => {
     ["a proxy's page with 200", { status: 200, body: "<html>Soon back</html>" }],
     ["429", { status: 429, body: "slow down" }],
   ])("waits through %s and never treats the label as unknown", async (_, fault) => {
-    const source = await open(await serve([fault, fault, fault, success("eth")]));
+    const source = await open(await serve([fault, fault, fault, success("eth")]), limitsFor(fault));
     const before = { ...labelCounters };
     expect(await source.heal(eth)).toBe("eth");
     expect(labelCounters.outages - before.outages).toBe(1);
@@ -291,7 +294,7 @@ describe("label service client", () => {
     ["with status 413", () => failure(413)],
     ["that never comes", () => "say nothing"],
   ])("takes nothing from a list %s: the labels are asked for one by one", async (_, answerList) => {
-    const source = await open(await serve([success("eth")], 0, answerList));
+    const source = await open(await serve([success("eth")], 0, answerList), limitsFor(answerList([])));
     await source.expect?.([eth, labelhashOf("vitalik")]);
     expect(await source.heal(eth)).toBe("eth");
     expect(asked).toEqual([`list of 2 ${pin}`, expect.stringContaining(`/v1/heal/${eth}`)]);
@@ -329,7 +332,7 @@ describe("label service client", () => {
       send(request, response, facts((request.url ?? "").replace("/labels", "")));
     });
     await new Promise<void>((resolve) => server!.listen(0, "127.0.0.1", resolve));
-    await open((server.address() as AddressInfo).port, "/labels/");
+    await open((server.address() as AddressInfo).port, { prefix: "/labels/" });
     expect(asked).toEqual(["/labels/v1/version", "/labels/v1/config"]);
   });
 });

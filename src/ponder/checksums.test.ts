@@ -110,9 +110,7 @@ const step = fc.record({
   ),
 });
 
-test("is the sum over the rows at each time, through blocks, finalizations and reorganizations", {
-  timeout: 120_000,
-}, async () => {
+test("is the sum over the rows at each time, through blocks, finalizations and reorganizations", async () => {
   let number = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {

@@ -31,7 +31,7 @@ beforeAll(async () => {
     CREATE UNIQUE INDEX ON "${schema}"."${name}" (request_hash, chain_id)`);
   const db = drizzle(database, { casing: "snake_case" });
   store = createSyncStore({ common: {}, qb: { wrap: (_, query) => query(db) } });
-}, 60_000);
+});
 afterAll(() => database?.close());
 
 const call = { method: "eth_call", params: [{ data: "0xAB", to: "0x01" }, "0x10"], blockNumber: 16 };

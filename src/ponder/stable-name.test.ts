@@ -123,31 +123,45 @@ test("takes a name over once it has caught up, and only once", async () => {
   await servable("v1");
   await to("v1");
   let isReady = false;
+  let looked = 0;
   const lines: string[] = [];
   const start = () =>
     takeOverWhenReady(
       { schema: "v2", name: "names" },
-      { run, isReady: async () => isReady, log: (_, message) => lines.push(message), everyMs: 5 },
+      {
+        run: (...statement) => {
+          looked += 1;
+          return run(...statement);
+        },
+        isReady: async () => {
+          looked += 1;
+          return isReady;
+        },
+        log: (_, message) => lines.push(message),
+        everyMs: 5,
+      },
     );
-  const settle = () => new Promise((resolve) => setTimeout(resolve, 150));
+  const looks = async (count: number) => {
+    const before = looked;
+    await expect.poll(() => looked, { interval: 5 }).toBeGreaterThan(before + count);
+  };
   let stop = start();
-  await settle();
+  await looks(2);
   expect((await listIndexes(run, now))[1]?.isServable).toBe(false);
   isReady = true;
-  await settle();
+  await expect.poll(async () => (await listIndexes(run, now))[1]?.isServable).toBe(true);
+  await looks(5);
   // Ready, but 89 seconds of chain time behind.
-  expect((await listIndexes(run, now))[1]?.isServable).toBe(true);
   expect(await served()).toEqual([{ id: "v1" }]);
   await client.exec(
     `update v2._ponder_checkpoint set safe_checkpoint = '${checkpoint(39)}', latest_checkpoint = '${checkpoint(39)}'`,
   );
-  await settle();
-  expect(await served()).toEqual([{ id: "v2" }]);
+  await expect.poll(served).toEqual([{ id: "v2" }]);
   expect(lines).toEqual(['Readers of "names" are served from schema "v2" now, before from v1.']);
   await to("v1");
   stop();
   stop = start();
-  await settle();
+  await looks(1);
   stop();
   expect(await served()).toEqual([{ id: "v1" }]);
 });

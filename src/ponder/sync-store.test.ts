@@ -41,7 +41,7 @@ beforeAll(async () => {
     // Types of another driver.
     qb: { wrap: async (_, query) => query(db as never) },
   };
-}, 60_000);
+});
 afterAll(() => database?.close());
 
 test("an array keeps each value, whatever it holds", async () => {
@@ -125,7 +125,7 @@ test("blocks, logs and transactions are stored as Ponder stores them", async () 
   const expected = await stored(ofPonder.createSyncStore(given) as Store);
   expect(expected.map((rows) => rows.length)).toEqual([4_500, 4_500, 4_500]);
   expect(await stored(createSyncStore(given) as Store)).toEqual(expected);
-}, 60_000);
+});
 
 test("a value that is too long is refused, not cut", async () => {
   const { insertBlocks } = createSyncStore(given) as Store;

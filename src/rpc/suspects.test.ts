@@ -70,7 +70,7 @@ test("a single URL that served another chain for a moment is asked again, once i
   state.chainId = 1;
   state.now += 10;
   await requireSameChain(nodes, node);
-  await vi.waitFor(() => expect(inDoubt()).toEqual([[20, 29]]), { timeout: 5_000 });
+  await vi.waitFor(() => expect(inDoubt()).toEqual([[20, 29]]));
   expect(nodes.count).toHaveBeenCalledWith({ chain: "mainnet", host: "one", kind: "in-doubt" });
 
   // Who asks for a range again has not stored what it got before.

@@ -91,7 +91,7 @@ beforeAll(async () => {
     ({ omnichainSnapshot }) => omnichainSnapshot.omnichainStatus === "omnichain-completed",
   );
   await watch.stop();
-}, 200_000);
+});
 afterAll(() => world?.close());
 
 // The marketplace and the currency that it is paid in, in addition to the contracts of the recordings.

@@ -63,4 +63,4 @@ test("live chains: one slow, one that stops, one whose node is restarted, and a 
   expect((await listedActions(world.url)).map(({ action }) => action)).toEqual(
     upTo.map(({ action }) => action),
   );
-}, 480_000);
+});

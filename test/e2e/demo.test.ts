@@ -46,7 +46,7 @@ async function untilUp(service: ServiceProcess) {
       if (lines.some((line) => line.includes("Ctrl-C stops everything"))) return { done: true };
       return { state: lines.at(-1) ?? "no output" };
     },
-    { timeoutMs: 180_000 },
+    { timeoutMs: 500_000 },
   );
 }
 
@@ -58,7 +58,7 @@ beforeAll(async () => {
   demo = startDemo();
   await untilUp(demo);
   answers = await answersOf(demo);
-}, 200_000);
+});
 afterAll(async () => {
   await demo?.stop();
   rmSync(temporary, { recursive: true, force: true });

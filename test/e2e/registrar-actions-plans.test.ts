@@ -80,7 +80,7 @@ beforeAll(async () => {
       return inner.row(text, values, signal);
     },
   };
-}, 180_000);
+});
 afterAll(() => close?.());
 
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];

@@ -24,9 +24,7 @@ const rehearse = (...args: string[]) =>
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"] },
   });
 
-test("a rehearsal finds the entities that differ from those of the folder, and no others", {
-  timeout: 240_000,
-}, async () => {
+test("a rehearsal finds the entities that differ from those of the folder, and no others", async () => {
   const entities = recordedEntities();
   entities["Account"]!.push({ id: "0xffff" });
   const [ttl] = entities["NewTTL"]!;

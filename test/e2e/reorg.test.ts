@@ -68,7 +68,7 @@ test("the status goes back with a chain whose time was put forward and reverted"
   expect((await fetch(`${world.url}/amirealtime`)).status).toBe(200);
 });
 
-test("after them the index equals one that only saw the last branch", { timeout: 240_000 }, async () => {
+test("after them the index equals one that only saw the last branch", async () => {
   fresh = await startWorld({ chain: world.node });
   fresh.start();
   await fresh.waitForIndex();

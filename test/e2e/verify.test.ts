@@ -53,9 +53,7 @@ describe.runIf(hasAnvil())("npm run verify", () => {
       .map(([, field]) => field)
       .sort();
 
-  test("confirms an index of real contracts, and finds rows that were changed", {
-    timeout: 240_000,
-  }, async () => {
+  test("confirms an index of real contracts, and finds rows that were changed", async () => {
     const ens = await deployEns(anvil);
     const names = Array.from({ length: 12 }, (_, place) => `real${place}`);
     for (const [place, name] of names.entries())
@@ -92,7 +90,7 @@ describe.runIf(hasAnvil())("npm run verify", () => {
   });
 
   const newer = newerContracts();
-  test.runIf(newer !== undefined)("does so for wrapped names with texts", { timeout: 240_000 }, async () => {
+  test.runIf(newer !== undefined)("does so for wrapped names with texts", async () => {
     const ens = await deployEns(anvil, newer);
     for (let place = 0; place < 6; place++)
       await ens.registerWrapped(`wrapped${place}`, numberToHex(place + 1, { size: 20 }));

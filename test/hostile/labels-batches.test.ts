@@ -71,10 +71,10 @@ test("batches that nobody reads hold a piece each, and end when their time is ov
       Array.from({ length: 20 }, () => askUnread(JSON.stringify(batchOf(279)))),
     );
     await expect
-      .poll(async () => (await server.ask("/metrics")).body, { timeout: 10_000 })
+      .poll(async () => (await server.ask("/metrics")).body)
       .toContain('labels_requests_total{route="heal_batch",outcome="ok"} 20');
     // What is left is the connection of these questions.
-    await expect.poll(() => server.connections(), { timeout: 10_000 }).toBeLessThan(2);
+    await expect.poll(() => server.connections()).toBeLessThan(2);
     for (const socket of sockets) socket.destroy();
   };
   // 20 batches of 33 MB.
@@ -91,7 +91,7 @@ test("large requests share a bounded memory; what does not fit is refused at onc
   socket.write(
     `POST /v1/heal HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, -1)}`,
   );
-  await expect.poll(server.received, { timeout: 10_000 }).toBeGreaterThanOrEqual(body.length);
+  await expect.poll(server.received).toBeGreaterThanOrEqual(body.length);
   expect(await server.post(batchOf(6_000))).toEqual(busy);
   const response = await fetch(`${server.base}/v1/heal/${labelhashOf("eth")}`);
   expect(await response.json()).toEqual({ status: "success", label: "eth" });

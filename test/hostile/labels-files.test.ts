@@ -17,27 +17,22 @@ afterEach(() => rmSync(folder, { recursive: true }));
 async function ingest(name: string, bytes: Buffer | string, ...options: string[]) {
   const path = join(folder, name);
   writeFileSync(path, bytes);
-  const started = performance.now();
   const before = process.memoryUsage.rss();
   const outcome = await runCommand(["ingest", path, ...labelSet("ens-test-env", 0), ...options], { folder });
   const grown = process.memoryUsage.rss() - before;
-  return { ...outcome, grown, milliseconds: performance.now() - started };
+  return { ...outcome, grown };
 }
 
 const isNothingWritten = () => readdirSync(join(folder, "data")).length === 0;
 
 describe("an ingest", () => {
   test("refuses a CSV row of 10 million commas, with its line", async () => {
-    const { code, stderr, grown, milliseconds } = await ingest(
-      "commas.csv",
-      `eth\n${",".repeat(10_000_000)}\nxyz\n`,
-    );
+    const { code, stderr, grown } = await ingest("commas.csv", `eth\n${",".repeat(10_000_000)}\nxyz\n`);
     expect([code, stderr]).toEqual([
       1,
       expect.stringMatching(/1 of 3 rows are invalid.*: line 2: it has 10000001 columns; expected one\n$/),
     ]);
     expect(grown).toBeLessThan(200_000_000);
-    expect(milliseconds).toBeLessThan(10_000);
     expect(isNothingWritten()).toBe(true);
   });
 
@@ -46,10 +41,9 @@ describe("an ingest", () => {
     ["quotes after a quoted label", `"a"b${'"'.repeat(10_000_000)}\n`, "text follows a closing quote"],
     ["quotes, none of which closes", `"${'"'.repeat(10_000_000)}`, "a quote is never closed"],
   ])("refuses a CSV row of 10 million %s", async (_, text, reason) => {
-    const { code, stderr, milliseconds } = await ingest("quotes.csv", text);
+    const { code, stderr } = await ingest("quotes.csv", text);
     expect([code, stderr]).toEqual([1, expect.stringContaining(`1 of 1 rows are invalid`)]);
     expect(stderr).toContain(`line 1: ${reason}`);
-    expect(milliseconds).toBeLessThan(10_000);
   });
 
   test.each(["rows.csv", "rows.txt"])("refuses a row of 40 MB in %s without holding it", async (name) => {
@@ -85,7 +79,7 @@ describe("an ingest", () => {
     const list = readFileSync(join(folder, "data/ens-test-env_0.rejects.txt"));
     expect(list.length).toBeLessThan(64 * 1024 * 1024 + 100);
     expect(list.subarray(-40).toString()).toMatch(/pected one\nFurther rows are not listed\.\n$/);
-  }, 60_000);
+  });
 
   test.each([1, 2, 3])("of random bytes ends with a message or a sound database, seed %i", async (seed) => {
     const random = createRandom(seed);

@@ -36,7 +36,7 @@ async function exchange(port: number, bytes: string): Promise<string> {
     received += text;
   });
   socket.on("error", () => undefined); // A reset is an end like any other.
-  socket.setTimeout(10_000, () => {
+  socket.setTimeout(100_000, () => {
     received += "still open";
     socket.destroy();
   });

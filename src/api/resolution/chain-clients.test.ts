@@ -174,10 +174,10 @@ test("a request that is given up ends at the node, and so do those that wait", a
   });
   const once = ask([url], leaving.signal);
   const asked = Array.from({ length: 40 }, once);
-  await expect.poll(() => open, { timeout: 3_000 }).toBe(resolutionLimits.callsOfChain);
+  await expect.poll(() => open).toBe(resolutionLimits.callsOfChain);
   leaving.abort(new Error("gone"));
   const ends = await Promise.allSettled(asked);
   expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(["rejected"]));
-  await expect.poll(() => open, { timeout: 3_000 }).toBe(0);
+  await expect.poll(() => open).toBe(0);
   expect(most).toBe(resolutionLimits.callsOfChain);
 });

@@ -19,9 +19,7 @@ beforeAll(async () => {
 afterAll(() => stored.client.close());
 
 describe.each([39, 106])("history %i", (seed) => {
-  test("entries, roles, names, resolvers, generations and answers are those of the contracts", {
-    timeout: 100_000,
-  }, async () => {
+  test("entries, roles, names, resolvers, generations and answers are those of the contracts", async () => {
     const { snapshots, ...chain } = madeUpHistory({ seed, steps: 900, snapshots: 3 });
     const index = createV2Index(chain, madeUpContracts);
     for (const snapshot of snapshots) {

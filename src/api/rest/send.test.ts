@@ -63,7 +63,7 @@ test("drops a client that does not read", async () => {
   const connections = () =>
     new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)));
   expect(await connections()).toBe(1);
-  await expect.poll(connections, { timeout: 10_000 }).toBe(0);
+  await expect.poll(connections).toBe(0);
   socket.destroy();
   server.close();
 });

@@ -272,7 +272,7 @@ test("through backfill, live blocks, finalization and restarts no snapshot is dr
     }),
     { numRuns: 1000 },
   );
-}, 60_000);
+});
 
 describe("a chain from start to head", () => {
   test("passes through the documented states", async () => {

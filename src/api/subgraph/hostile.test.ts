@@ -10,11 +10,9 @@ beforeAll(async () => {
 afterAll(() => client.close());
 
 const errorOf = async (query: string, variables?: unknown) => {
-  const started = performance.now();
   const response = await createEndpoint(client).post({ query, variables });
   expect(response.status).toBe(200);
   const { errors } = await response.json();
-  expect(performance.now() - started).toBeLessThan(3_000);
   return errors?.[0].message as string | undefined;
 };
 const nested = (open: string, inner: string, close: string, levels: number) =>

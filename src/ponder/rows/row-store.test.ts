@@ -26,7 +26,7 @@ beforeAll(async () => {
     }),
     run: (statement) => embedded.exec(statement),
   };
-}, 60_000);
+});
 afterAll(() => embedded?.close());
 beforeEach(async () => {
   await embedded.exec("TRUNCATE account; TRUNCATE resolver_records; TRUNCATE v2_roles");

@@ -5,22 +5,19 @@ export type FuzzResponse = {
   status: number;
   contentType: string | null;
   body: string;
-  milliseconds: number;
 };
 
 const hasBody = (status: number) => status !== 204 && status !== 304;
 
 /**
- * What is wrong with a response to any request at all, undefined if nothing: a 5xx other than 503, invalid JSON, an
- * error that shows file paths or a stack, or one that took longer than `mostMs`.
+ * What is wrong with a response to any request at all, undefined if nothing: a 5xx other than 503, invalid JSON, or
+ * an error that shows file paths or a stack.
  */
 export function wrongWith(
   { method }: FuzzRequest,
-  { status, contentType, body, milliseconds }: FuzzResponse,
-  mostMs: number,
+  { status, contentType, body }: FuzzResponse,
 ): string | undefined {
   if (status >= 500 && status !== 503) return `status ${status}`;
-  if (milliseconds > mostMs) return `took ${Math.round(milliseconds)} ms`;
   if (method === "HEAD" || method === "OPTIONS" || !hasBody(status)) return undefined;
   if (status >= 400 && /node_modules|\n {4}at /.test(body)) return "shows a stack";
   if (contentType?.startsWith("application/json") !== true) return undefined;
@@ -33,12 +30,8 @@ export function wrongWith(
 }
 
 /** Like `wrongWith`, for an endpoint of GraphQL: status 200 means data or errors with messages. */
-export function wrongWithAnswer(
-  request: FuzzRequest,
-  response: FuzzResponse,
-  mostMs: number,
-): string | undefined {
-  const wrong = wrongWith(request, response, mostMs);
+export function wrongWithAnswer(request: FuzzRequest, response: FuzzResponse): string | undefined {
+  const wrong = wrongWith(request, response);
   if (wrong !== undefined || request.method === "HEAD" || request.method === "OPTIONS") return wrong;
   if (response.status !== 200 || response.contentType?.startsWith("application/json") !== true)
     return undefined;

@@ -33,4 +33,4 @@ test("reports no hashes while the RPC fails", async () => {
 test("does not wait for an RPC that never answers", async () => {
   const hashes = createBlockHashes(() => new Promise(() => undefined));
   expect(await hashes.ask(head)).toBeUndefined();
-}, 5_000);
+});
