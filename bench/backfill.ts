@@ -1,6 +1,5 @@
 // Backfill speed: events per second of the real indexing functions compared with empty ones, over one generated chain;
-// or, with --chains, of growing plugin sets over six generated chains; or, with --recordings, over the three recorded
-// ones (bench/recordings.ts).
+// or, with --chains, of growing plugin sets over six generated chains.
 //
 //   node scripts/with-node.mjs bench/backfill.ts [--logs 500000] [--rounds 3] [--pglite]
 //   node scripts/with-node.mjs bench/backfill.ts --against CHECKOUT [--logs 500000] [--rounds 3]
@@ -41,7 +40,6 @@ const { values: options } = parseArgs({
     chains: { type: "boolean", default: false },
     archive: { type: "boolean", default: false },
     ensv2: { type: "string" },
-    recordings: { type: "boolean", default: false },
     pad: { type: "string", default: "0" },
     line: { type: "string", default: "0" },
     logs: { type: "string" },
@@ -51,10 +49,6 @@ const { values: options } = parseArgs({
   },
 });
 
-if (options.recordings) {
-  await import("./recordings.ts");
-  process.exit();
-}
 const folder = mkdtempSync(join(tmpdir(), "bench-backfill-"));
 const given = process.env["DATABASE_URL"];
 const postgres = options.pglite || given ? undefined : await startBenchPostgres();

@@ -10,8 +10,8 @@ const introspect = createIntrospection();
 /** A request as a client sends it. */
 export type PricedQuery = { query: string; variables?: { [name: string]: Value } };
 
-/** Compiles a query as the endpoint does, without a database. Throws like the endpoint. */
-export function compileQuery({ query, variables = {} }: PricedQuery) {
+// As the endpoint compiles it, without a database.
+function compileQuery({ query, variables = {} }: PricedQuery) {
   const request = {
     query,
     variables,
