@@ -73,6 +73,8 @@ test("an archive of another chain, or a manifest that names files elsewhere, is 
     { ...segment, hash: "../../../etc/passwd" },
     { ...segment, bytes: 1e12 },
     { ...segment, unpacked: 1e12 },
+    // Within the limits of either, but a thousand times as large as the file.
+    { ...segment, bytes: 50_000, unpacked: 50_000_000 },
     { ...segment, filters: [7] },
     { ...segment, from: 9, to: 3 },
   ];

@@ -108,7 +108,12 @@ test("a block comes with its whole header and the senders of its logs", async ()
     string,
     unknown
   >;
-  const { transactions: _, ...header } = recording.blocks[Number(blockNumber)] ?? {};
+  const {
+    transactions: _,
+    uncles: __,
+    withdrawals: ___,
+    ...header
+  } = recording.blocks[Number(blockNumber)] ?? {};
   expect(block).toMatchObject(header);
   const sent = recording.transactions.filter((one) => one["blockNumber"] === blockNumber);
   expect(block["transactions"]).toEqual(

@@ -208,8 +208,15 @@ async function blockOf(archive: OpenArchive, number: number): Promise<unknown> {
 
 type Blocks = Map<number, ArchivedBlock>;
 
-// Of all chains of the process: some ten megabytes each.
-const recent = new LRUCache<string, Promise<Blocks>>({ max: 8 });
+// Of all chains of the process, by what they take in memory, about.
+const recent = new LRUCache<string, Promise<Blocks>>({ maxSize: 200_000_000 });
+
+const bytesOf = (blocks: Blocks) =>
+  [...blocks.values()].reduce((sum, { header, transactions, logs, receipts = [] }) => {
+    const texts = Object.values(header).reduce((length, text) => length + text.length, 0);
+    const data = logs.reduce((length, [, , , , bytes]) => length + bytes.length, 0);
+    return sum + texts + data + 500 * (1 + transactions.length + logs.length + receipts.length);
+  }, 0);
 
 /** The blocks of a segment by number, which stay in memory for a while. */
 export async function readBlocks(
@@ -219,8 +226,12 @@ export async function readBlocks(
   const key = `${place} ${chainId} ${segment.hash}`;
   const known = recent.get(key);
   if (known !== undefined) return known;
-  const read = readSegment(place, chainId, segment).then((bytes) => blocksIn(segment, bytes));
-  recent.set(key, read);
+  const read = readSegment(place, chainId, segment).then((bytes) => {
+    const blocks = blocksIn(segment, bytes);
+    recent.set(key, read, { size: bytesOf(blocks) });
+    return blocks;
+  });
+  recent.set(key, read, { size: Math.max(1, segment.unpacked) });
   read.catch(() => recent.delete(key));
   return read;
 }

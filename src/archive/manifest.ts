@@ -7,8 +7,18 @@ export class ArchiveError extends Error {
   override name = "ArchiveError";
 }
 
-/** Limits of what a manifest may name, so that no archive can fill memory. Bytes. */
-export const limits = { manifest: 64 * 1024 * 1024, segment: 64 * 1024 * 1024, unpacked: 128 * 1024 * 1024 };
+const megabyte = 1024 * 1024;
+
+/** Limits of what a manifest may name, so that no archive can fill memory. Bytes; of a segment's text, characters. */
+export const limits = {
+  manifest: 64 * megabyte,
+  segment: 64 * megabyte,
+  unpacked: 128 * megabyte,
+  text: 64 * megabyte,
+  /** What a file may decompress to however small it is; a larger one to this many times its bytes. */
+  small: 32 * megabyte,
+  ratio: 50,
+};
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const address = z.string().regex(/^0x[0-9a-f]{40}$/);
@@ -21,31 +31,27 @@ const filterSchema = z.strictObject({
   topics: z.array(topic).min(1).nullable(),
 });
 
-const segmentSchema = z.strictObject({
+const fileFields = {
   /** SHA-256 of the file, and its name. */
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   from: count,
   to: count,
+  bytes: count.max(limits.segment),
+  /** Bytes when decompressed. */
+  unpacked: count.max(limits.unpacked),
+};
+
+const segmentSchema = z.strictObject({
+  ...fileFields,
   /** Places in `filters`: all logs that match one of them are there. */
   filters: z.array(count).min(1),
   blocks: count,
   logs: count,
-  bytes: count.max(limits.segment),
-  /** Bytes when decompressed. */
-  unpacked: count.max(limits.unpacked),
   /** How many blocks are proven how far; see `levels`. */
   proof: z.strictObject({ bloom: count, header: count, receipts: count }),
 });
 
-const resultsSchema = z.strictObject({
-  /** SHA-256 of the file, and its name. */
-  hash: z.string().regex(/^[0-9a-f]{64}$/),
-  from: count,
-  to: count,
-  count: count.min(1),
-  bytes: count.max(limits.segment),
-  unpacked: count.max(limits.unpacked),
-});
+const resultsSchema = z.strictObject({ ...fileFields, count: count.min(1) });
 
 const askedSchema = z.strictObject({
   from: count,
@@ -70,6 +76,13 @@ const manifestSchema = z
     asked: z.array(askedSchema).max(1_000_000).optional(),
   })
   .refine(({ segments }) => segments.every(({ from, to }) => from <= to), "a segment ends before it begins")
+  .refine(
+    ({ segments, results = [] }) =>
+      [...segments, ...results].every(
+        ({ bytes, unpacked }) => unpacked <= Math.max(limits.small, limits.ratio * bytes),
+      ),
+    `a file decompresses to more than ${limits.small} bytes and ${limits.ratio} times its size`,
+  )
   .refine(
     ({ segments, filters }) =>
       segments.every((segment) => segment.filters.every((place) => place < filters.length)),

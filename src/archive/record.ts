@@ -3,11 +3,11 @@ import type { RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, type RpcRequest, toHex } from "../rpc/nodes.ts";
 import { forgetAsked } from "./asked.ts";
 import { openManifest, writeFileOf, writeManifest } from "./folder.ts";
-import { ArchiveError, type ArchiveFilter, factoryKey, lacksOf, type Manifest } from "./manifest.ts";
+import { ArchiveError, type ArchiveFilter, factoryKey, lacksOf, limits, type Manifest } from "./manifest.ts";
 import { inParallel, pauseMs, retried } from "./parallel.ts";
 import { proofOf } from "./proofs.ts";
 import { type CallOptions, openReader, type Progress } from "./reads.ts";
-import { type ArchivedBlock, type ArchivedReceipt, encodeSegment } from "./segment.ts";
+import { type ArchivedBlock, type ArchivedReceipt, encodeSegment, keptHeader } from "./segment.ts";
 
 /** A contract that deploys others: how to read a contract's address from its log. */
 export type FactoryFilter = { filter: ArchiveFilter; childOf: (log: RpcLog) => string | undefined };
@@ -33,6 +33,8 @@ export type RecordOptions = {
 
 /** Logs of a segment unless it is a range's last: enough for words to repeat, few enough to be read at once. */
 export const logsOfSegment = 10_000;
+// Whole blocks hold many times as many logs as are asked for.
+const logsOfWholeBlocks = 500;
 const logsOfRequest = 2_000;
 const [firstRange, mostBlocks] = [500, 2_000_000];
 
@@ -52,9 +54,8 @@ export async function recordChain(options: RecordOptions): Promise<Manifest> {
   for (const { from, to, filters } of gaps) {
     for (let at = from; at <= to; ) {
       const { blocks, end } = await recordBlocks(options, manifest, { from: at, to, filters }, state);
-      await addSegment(options.folder, manifest, { from: at, to: end, filters, blocks });
+      state.bytes += await addSegment(options.folder, manifest, { from: at, to: end, filters, blocks });
       state.at = end;
-      state.bytes += manifest.segments.at(-1)?.bytes ?? 0;
       options.progress(state);
       await reader?.read({ from: at, to: end });
       at = end + 1;
@@ -82,12 +83,22 @@ export function gapsByRange(
   return [...parts.values()].sort((a, b) => a.from - b.from);
 }
 
-/** Adds a segment to an archive: its file, then the manifest. Throws an ArchiveError for blocks that contradict themselves. */
+/**
+ * Adds a segment to an archive: its file, then the manifest; blocks of much text become several. Returns the bytes of the files. Throws an
+ * ArchiveError for blocks that contradict themselves.
+ */
 export async function addSegment(
   folder: string,
   manifest: Manifest,
   { from, to, filters, blocks }: Part & { blocks: readonly ArchivedBlock[] },
-): Promise<void> {
+): Promise<number> {
+  const { bytes, hash, size } = encodeSegment(blocks);
+  if (size > limits.small / 2 && blocks.length > 1) {
+    const [first, rest] = [blocks.slice(0, blocks.length / 2), blocks.slice(blocks.length / 2)];
+    const end = Number(first.at(-1)?.header.number);
+    const written = await addSegment(folder, manifest, { from, to: end, filters, blocks: first });
+    return written + (await addSegment(folder, manifest, { from: end + 1, to, filters, blocks: rest }));
+  }
   const proof = { bloom: 0, header: 0, receipts: 0 };
   for (const block of blocks) {
     const found = proofOf(block);
@@ -95,7 +106,6 @@ export async function addSegment(
     proof[found.proof] += 1;
   }
   forgetAsked(manifest, { from, to });
-  const { bytes, hash, size } = encodeSegment(blocks);
   await writeFileOf(folder, manifest.chainId, { hash, bytes });
   manifest.segments.push({
     hash,
@@ -109,6 +119,7 @@ export async function addSegment(
     proof,
   });
   await writeManifest(folder, manifest);
+  return bytes.length;
 }
 
 function placeOf({ filters }: Manifest, filter: ArchiveFilter): number {
@@ -125,11 +136,12 @@ async function recordBlocks(
   state: { logs: number; requests: number },
 ): Promise<{ blocks: ArchivedBlock[]; end: number }> {
   const byBlock = new Map<number, RpcLog[]>();
+  const enough = options.withReceipts ? logsOfWholeBlocks : logsOfSegment;
   let count = 0;
   let at = from;
   let size = firstRange;
   let growth = 2;
-  while (at <= to && count < logsOfSegment) {
+  while (at <= to && count < enough) {
     const range = { from: at, to: Math.min(to, at + size - 1) };
     let logs: RpcLog[];
     try {
@@ -204,7 +216,12 @@ async function logsOf(
 
 const mostAddresses = 500;
 
-type FullBlock = ArchivedBlock["header"] & { transactions: Record<string, string>[] };
+type FullBlock = {
+  number: string;
+  hash: string;
+  transactions: Record<string, string>[];
+  [field: string]: unknown;
+};
 type Receipt = { logs: RpcLog[] } & Record<string, string>;
 
 /** A block with the given logs as it is archived, from a node. */
@@ -244,7 +261,7 @@ export function archivedBlock(
   logs: readonly RpcLog[],
   isKept?: () => boolean,
 ): ArchivedBlock {
-  const { transactions, ...header } = full;
+  const { transactions } = full;
   const senders = new Set(logs.map(({ transactionHash }) => transactionHash));
   const kept = transactions
     .filter((one) => isKept?.() ?? senders.has(one["hash"] ?? ""))
@@ -254,7 +271,7 @@ export function archivedBlock(
     .sort(([a], [b]) => a - b);
   const places = new Map(kept.map(([, hash], place) => [hash, place]));
   return {
-    header: header as ArchivedBlock["header"],
+    header: keptHeader(full),
     transactions: kept,
     logs: [...logs]
       .sort((a, b) => Number(a.logIndex) - Number(b.logIndex))

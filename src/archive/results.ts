@@ -4,7 +4,7 @@ import { type Log, seeOperations } from "../log/json-log.ts";
 import type { OtherResults } from "../ponder/saved-results.ts";
 import { type ArchivePlace, readManifest, readResults, writeFileOf, writeManifest } from "./folder.ts";
 import { ArchiveError, type Manifest, type ResultsFile } from "./manifest.ts";
-import { hashOf } from "./segment.ts";
+import { hashOf, linesOf } from "./segment.ts";
 
 /** What a rule asked of a node beyond logs: the key that an index keeps it by, the block, the result. */
 export type ArchivedResult = [key: string, block: number, result: string];
@@ -44,7 +44,7 @@ export function resultsIn(file: ResultsFile, bytes: Uint8Array): ArchivedResult[
     throw new ArchiveError(`${name} cannot be decompressed to ${file.unpacked} bytes.`, { cause: error });
   }
   let last = file.from;
-  const results = text.split("\n").map((line, place) => {
+  const results = Array.from(linesOf(text, mostOfLine), (line, place) => {
     const found = resultOf(line);
     if (found === undefined) throw new ArchiveError(`${name}: line ${place + 1} is not a result.`);
     if (found[1] < last || found[1] > file.to)
@@ -56,6 +56,9 @@ export function resultsIn(file: ResultsFile, bytes: Uint8Array): ArchivedResult[
     throw new ArchiveError(`${name} has ${results.length} results, not ${file.count}.`);
   return results;
 }
+
+// A result of 64 KiB, each character of which JSON may write as six.
+const mostOfLine = 512 * 1024;
 
 function resultOf(line: string): ArchivedResult | undefined {
   try {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { recordedBlocks } from "../../test/support/archive/recorded.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import { proofOf } from "./proofs.ts";
-import { type ArchivedBlock, decodeSegment, encodeSegment } from "./segment.ts";
+import { type ArchivedBlock, decodeSegment, encodeSegment, keptHeader, linesOf } from "./segment.ts";
 
 const blocks = recordedBlocks(recordingOf("linea"));
 
@@ -13,11 +13,14 @@ test("a segment gives back its blocks, in a tenth of their space", () => {
   expect(bytes.length).toBeLessThan(JSON.stringify(blocks).length / 8);
 });
 
-test("texts of a header that look like places of words stay what they are", () => {
+test("of a header only known fields with hexadecimal text are kept", () => {
   const [block] = blocks as [ArchivedBlock];
-  const odd = { ...block, header: { ...block.header, note: "~^#0;@1; \\u007e 日本" } };
-  const { bytes, size } = encodeSegment([odd, odd]);
-  expect(decodeSegment(bytes, size)).toEqual([odd, odd]);
+  const { header, ...rest } = block;
+  // As nodes give them, and as archives of former releases have them.
+  const more = { uncles: [], withdrawals: [{ index: "0x1", amount: "0x2" }], note: "odd", constructor: "0x" };
+  expect(keptHeader({ ...header, ...more, extraData: "~" })).toEqual({ ...header, extraData: undefined });
+  const { bytes, size } = encodeSegment([{ ...rest, header: { ...header, ...more } } as never]);
+  expect(decodeSegment(bytes, size)).toEqual([block]);
 });
 
 const packed = (words: number, text: string) => {
@@ -37,10 +40,33 @@ test.each([
   ["ends within its words", cutWords(), "within its words"],
   ["names a word that is not there", packed(1, "#5;"), "names no word"],
   ["has a line that is no JSON", packed(0, "{"), "line 1 is not JSON"],
+  ["has other texts than hexadecimal ones", changed({ data: "0xzz" }), "line 1 is not a block"],
+  ["has addresses of another length", changed({ address: "0x77" }), "line 1 is not a block"],
+  ["is a header of lists", bomb(`"x":[${"[],".repeat(1_000_000)}0]`), "line 1 is not a block"],
+  ["is a header of objects", bomb(`"x":[${"{},".repeat(1_000_000)}0]`), "line 1 is not a block"],
+  ["is a header of names", bomb(keysOf(100_000)), "line 1 is not a block"],
+  ["is a header in a header", bomb('"a":{'.repeat(200_000)), "line 1 is not a block"],
+  ["has lists for logs", packed(0, `[{},[],[${"[],".repeat(1_000_000)}[]]]`), "line 1 is not a block"],
+  ["is lines without text", packed(0, "\n".repeat(5_000_000)), "line 1 is not JSON"],
   ["has a line that is no block", packed(0, '[{"number":"0x1"},[],[]]'), "line 1 is not a block"],
 ])("a segment that %s is refused", (_, segment, problem) => {
   expect(() => decodeSegment(segment.bytes, segment.size)).toThrow(problem);
 });
+
+function bomb(fields: string) {
+  const text = JSON.stringify(blocks[0]?.header).slice(0, -1);
+  return packed(0, `[${text},${fields}},[],[]]`);
+}
+
+function keysOf(count: number) {
+  return Array.from({ length: count }, (_, i) => `"a${i}":"0x"`).join();
+}
+
+function changed({ address, data }: { address?: string; data?: string }) {
+  const block = blocks.find(({ logs }) => logs.length > 0) as ArchivedBlock;
+  const [[index, place, of, topics, bytes]] = block.logs as [ArchivedBlock["logs"][number]];
+  return encodeSegment([{ ...block, logs: [[index, place, address ?? of, topics, data ?? bytes]] }]);
+}
 
 function cutWords() {
   const counts = Buffer.alloc(8);
@@ -51,6 +77,11 @@ function cutWords() {
 test("a text of nothing but places of words cannot grow beyond a limit", () => {
   const { bytes, size } = packed(1, "#0;".repeat(1_100_000));
   expect(() => decodeSegment(bytes, size)).toThrow("names no word");
+});
+
+test("lines are read one by one, none longer than allowed", () => {
+  expect([...linesOf("a\nbc\n\nd", 2)]).toEqual(["a", "bc", "", "d"]);
+  expect(() => [...linesOf("a\nbcd", 2)]).toThrow("a line has more than 2 characters");
 });
 
 test("headers and receipts of the recording prove themselves", () => {

@@ -19,6 +19,12 @@ const laterFields = [
   ["requestsHash", "bytes"],
 ] as const;
 
+/** The fields of a header that the hash of its block covers. */
+export const headerFields: readonly string[] = [
+  ...firstFields.flat(),
+  ...laterFields.map(([field]) => field),
+];
+
 /** The hash of a block, from its header as a node gives it; undefined if the header lacks a field. */
 export function headerHash(header: Record<string, unknown>): string | undefined {
   const [bytes, quantities, rest] = firstFields;
