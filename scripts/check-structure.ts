@@ -66,7 +66,7 @@ export const rooms: readonly Room[] = [
     imports: ["src/log", "src/ens", "src/ponder", "src/api/database", "src/api/status"],
     packages: ["hono"],
   },
-  { path: "src/api/resolution", imports: [...facts, "src/api/database", "src/api/rest"] },
+  { path: "src/api/resolution", imports: [...facts, "src/rpc", "src/api/database", "src/api/rest"] },
   {
     path: "src/api/lookup",
     imports: [...facts, "src/config", ...apiRooms, "src/api/resolution"],

@@ -14,7 +14,7 @@ import { namespaces } from "../src/deployments/namespaces.ts";
 import { currentStatus, openEndpoints } from "../test/support/endpoints.ts";
 import { createLoadedDatabase, headBlock } from "../test/support/subgraph/endpoint.ts";
 import { readDump } from "../test/support/subgraph/entities.ts";
-import type { Format } from "./export/files.ts";
+import { type Format, writeFile } from "./export/files.ts";
 import type { Subject } from "./export/rows.ts";
 import { openExport, parseExport, requireFree, writeExport } from "./export.ts";
 
@@ -239,3 +239,45 @@ describe("arguments", () => {
     expect(() => requireFree({ ...asked, isForced: true })).not.toThrow();
   });
 });
+
+// OWASP, "CSV Injection": what a spreadsheet takes for a formula.
+const hostile = [
+  '=HYPERLINK("http://evil.example")',
+  "+1",
+  "-1",
+  "@SUM(A1)",
+  "\t=1",
+  "\r=1",
+  "a\0b",
+  "\u001b[2J",
+  "é=1",
+];
+
+async function writeValues(format: Format) {
+  const output = join(folder, `hostile.${format}`);
+  async function* rows() {
+    for (const name of hostile) yield { name, seconds: -1n };
+  }
+  const columns = { name: "STRING", seconds: "INT64" } as const;
+  await writeFile(output, format, { columns, rows: rows(), metadata: { what: "a\0b" } });
+  return output;
+}
+
+test("no value of a CSV file is a formula for a spreadsheet", async () => {
+  const lines = readFileSync(await writeValues("csv"), "utf8").split("\n");
+  expect(lines[1]).toBe(`"'=HYPERLINK(""http://evil.example"")",-1`);
+  expect(lines.slice(2, 5)).toEqual(["'+1,-1", "'-1,-1", "'@SUM(A1),-1"]);
+  expect(lines.slice(5).join("\n")).toBe(`'\t=1,-1\n"'\r=1",-1\na\0b,-1\n\u001b[2J,-1\né=1,-1\n`);
+});
+
+test.each(["parquet", "ndjson"] as const)(
+  "%s files carry NUL and control characters as they are",
+  async (format) => {
+    const output = await writeValues(format);
+    const rows =
+      format === "ndjson"
+        ? readLines(output)
+        : await parquetReadObjects({ file: await asyncBufferFromFile(output) });
+    expect(rows.map(({ name }) => name)).toEqual(hostile);
+  },
+);

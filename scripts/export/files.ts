@@ -32,6 +32,8 @@ export async function writeFile(path: string, format: Format, content: Content):
         header: true,
         columns: Object.keys(columns),
         cast: { boolean: String, bigint: String },
+        // Names are anyone's: a spreadsheet would calculate one that begins with "=".
+        escape_formulas: true,
       }),
       output,
     );

@@ -1,6 +1,8 @@
-import { mkdir, open, rename, rm, stat, writeFile } from "node:fs/promises";
+import { lookup } from "node:dns/promises";
+import { mkdir, open as openFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rpcTarget } from "../ponder/rpc-request.ts";
+import { isPublicAddress } from "../rpc/public-address.ts";
 import {
   ArchiveError,
   limits,
@@ -67,7 +69,7 @@ async function readBytes(path: string, most: number): Promise<Buffer | undefined
 
 async function readLocal(path: string, most: number): Promise<Buffer | undefined> {
   try {
-    const file = await open(path);
+    const file = await openFile(path);
     try {
       const { size } = await file.stat();
       if (size > most) throw new ArchiveError(`${path} has ${size} bytes, more than ${most}.`);
@@ -81,36 +83,81 @@ async function readLocal(path: string, most: number): Promise<Buffer | undefined
   }
 }
 
-const longestMs = 300_000;
+type Download = {
+  most: number;
+  start: number;
+  take: (chunk: Buffer) => Promise<void>;
+  /** How long nothing may come, and how long all of it may take. */
+  idleMs?: number;
+  wholeMs?: number;
+};
 
-type Download = { most: number; start: number; take: (chunk: Buffer) => Promise<void> };
-
-/** Takes a file of a host from byte `start` on; false if it is not there. Throws an ArchiveError beyond `most` bytes. */
-async function download(url: string, { most, start, take }: Download): Promise<boolean> {
+/**
+ * Takes a file of a host from byte `start` on; false if it is not there. Throws an ArchiveError beyond `most` bytes, of a host that is too
+ * slow, and of one that redirects to hosts that are not public.
+ */
+export async function download(
+  url: string,
+  { most, start, take, idleMs = 30_000, wholeMs = 600_000 }: Download,
+): Promise<boolean> {
   const { host, pathname } = new URL(url);
   // What comes before it may be a key.
   const file = pathname.split("/").at(-1);
-  const { url: target, headers: given } = rpcTarget(url);
-  const { authorization } = given;
-  const headers = {
-    ...(authorization === undefined ? {} : { authorization }),
-    ...(start === 0 ? {} : { range: `bytes=${start}-` }),
-  };
-  const response = await fetch(target, { headers, signal: AbortSignal.timeout(longestMs) });
-  if (response.status === 404) return false;
-  if (response.status !== 200 && response.status !== 206)
-    throw new ArchiveError(`${host} responds with ${response.status} to ${file}.`);
-  // A host without ranges sends the whole file.
-  let skipped = response.status === 200 ? start : 0;
-  let length = response.status === 200 ? 0 : start;
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length;
-    if (length > most) throw new ArchiveError(`${host} sends more than ${most} bytes for ${file}.`);
-    const fresh = Buffer.from(chunk).subarray(skipped);
-    skipped = Math.max(0, skipped - chunk.length);
-    if (fresh.length > 0) await take(fresh);
+  const stopped = new AbortController();
+  const stopAfter = (ms: number, what: string) =>
+    setTimeout(() => stopped.abort(new ArchiveError(`${host} ${what} ${file} in ${ms / 1_000} s.`)), ms);
+  const idle = stopAfter(idleMs, "sends nothing of");
+  const whole = stopAfter(wholeMs, "does not send all of");
+  try {
+    const response = await open(url, start === 0 ? {} : { range: `bytes=${start}-` }, stopped.signal);
+    if (response.status === 404) return false;
+    if (response.status !== 200 && response.status !== 206)
+      throw new ArchiveError(`${host} responds with ${response.status} to ${file}.`);
+    // A host without ranges sends the whole file.
+    let skipped = response.status === 200 ? start : 0;
+    let length = response.status === 200 ? 0 : start;
+    for await (const chunk of response.body ?? []) {
+      idle.refresh();
+      length += chunk.length;
+      if (length > most) throw new ArchiveError(`${host} sends more than ${most} bytes for ${file}.`);
+      const fresh = Buffer.from(chunk).subarray(skipped);
+      skipped = Math.max(0, skipped - chunk.length);
+      if (fresh.length > 0) await take(fresh);
+    }
+    return true;
+  } finally {
+    clearTimeout(idle);
+    clearTimeout(whole);
+    // Leaves nothing of a response behind that was not read.
+    stopped.abort();
   }
-  return true;
+}
+
+const mostRedirects = 5;
+
+/** A response of a host, or of where it redirects to: itself, or over TLS a host whose addresses all are public. */
+async function open(url: string, range: Record<string, string>, signal: AbortSignal): Promise<Response> {
+  const { host, origin } = new URL(url);
+  const { url: first, headers: given } = rpcTarget(url);
+  let target = new URL(first);
+  for (let redirects = 0; ; redirects++) {
+    const { authorization } = target.origin === origin ? given : {};
+    const headers = { ...range, ...(authorization === undefined ? {} : { authorization }) };
+    const response = await fetch(target, { headers, signal, redirect: "manual" });
+    const location = response.headers.get("location");
+    if (location === null || response.status < 300 || response.status > 399) return response;
+    if (redirects === mostRedirects || !URL.canParse(location, target))
+      throw new ArchiveError(`${host} redirects without an end.`);
+    target = new URL(location, target);
+    if (target.origin !== origin && !(await isPublic(target)))
+      throw new ArchiveError(`${host} redirects to ${target.origin}, which is not a public host over TLS.`);
+  }
+}
+
+async function isPublic({ protocol, hostname }: URL): Promise<boolean> {
+  if (protocol !== "https:") return false;
+  const addresses = await lookup(hostname.replace(/^\[|\]$/g, ""), { all: true });
+  return addresses.every(({ address }) => isPublicAddress(address));
 }
 
 /** Downloads what a folder lacks of a chain's archive, a file at a time; `progress` is told after each. Resumes. */
@@ -145,7 +192,7 @@ async function fetchFile(
   if (await isWhole(path, file)) return 0;
   const partial = `${path}.part`;
   const start = await sizeOf(partial, file.bytes);
-  const opened = await open(partial, start === 0 ? "w" : "a");
+  const opened = await openFile(partial, start === 0 ? "w" : "a");
   const take = async (chunk: Buffer) => void (await opened.write(chunk));
   try {
     const isThere = await download(`${chainPlace(from, chainId)}/${name}`, {

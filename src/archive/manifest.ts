@@ -1,4 +1,5 @@
 import { z } from "zod/v4";
+import { escapeControls } from "../log/json-log.ts";
 import type { LogsQuery } from "../rpc/log-answers.ts";
 import type { BlockRange } from "../rpc/nodes.ts";
 
@@ -125,6 +126,8 @@ export const newManifest = (chainId: number): Manifest => ({
   segments: [],
 });
 
+const longestProblem = 500;
+
 /** Reads a manifest; throws an ArchiveError that names what is wrong, also if it is of another chain. */
 export function parseManifest(text: string, chainId: number): Manifest {
   let json: unknown;
@@ -136,7 +139,9 @@ export function parseManifest(text: string, chainId: number): Manifest {
   const parsed = manifestSchema.safeParse(json);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    throw new ArchiveError(`manifest.json: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`);
+    // Keys are the archive's own.
+    const problem = escapeControls(`${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`);
+    throw new ArchiveError(`manifest.json: ${problem.slice(0, longestProblem)}`);
   }
   if (parsed.data.chainId !== chainId)
     throw new ArchiveError(`manifest.json is of chain ${parsed.data.chainId}, not of chain ${chainId}`);
