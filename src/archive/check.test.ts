@@ -1,14 +1,16 @@
 import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { randomOf } from "../../scripts/cache.ts";
 import { recordedBlocks, writeArchive } from "../../test/support/archive/recorded.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
+import { headerHash, receiptsRoot } from "../rpc/block-proofs.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import type { RpcRequest } from "../rpc/nodes.ts";
 import { checkArchive, compareWithNode } from "./check.ts";
 import { readManifest } from "./folder.ts";
 import type { Manifest } from "./manifest.ts";
-import { encodeSegment } from "./segment.ts";
+import { proofOf } from "./proofs.ts";
 
 const recording = recordingOf("linea");
 const { chainId } = recording;
@@ -86,43 +88,157 @@ test("an archive of another chain, or a manifest that names files elsewhere, is 
   await expect(readManifest(folder, chainId)).rejects.toThrow("manifest.json is not JSON");
 });
 
-// Someone who removes a log gives the segment its right name, and the manifest the right counts.
-async function withoutLog(blocks: typeof whole) {
-  const archive = await archiveOf(blocks);
-  const place = blocks.findIndex(({ logs }) => logs.length > 2);
-  const lacking = blocks.map((block, i) => (i === place ? { ...block, logs: block.logs.slice(1) } : block));
-  const [segment] = archive.manifest.segments;
-  if (segment === undefined) throw new Error("There is no segment.");
-  const own = lacking.slice(0, segment.blocks);
-  const { bytes, hash, size } = encodeSegment(own);
-  Object.assign(segment, { hash, bytes: bytes.length, unpacked: size, logs: segment.logs - 1 });
-  writeFileSync(archive.path(0), bytes);
-  return { ...archive, number: Number(blocks[place]?.header.number) };
+type Block = (typeof whole)[number];
+
+/** What a node says of the recording. */
+const nodeAsk = async ({ method, params }: RpcRequest) => {
+  const [first] = params as [{ fromBlock: string; toBlock: string } & string];
+  if (method === "eth_getBlockByNumber") {
+    const transactions = recording.transactions.filter(
+      ({ blockNumber }) => Number(blockNumber) === Number(first),
+    );
+    return { ...recording.blocks[Number(first)], transactions };
+  }
+  const { fromBlock, toBlock } = first;
+  const all = recording.receipts.flatMap((receipt) => receipt["logs"] as RpcLog[]);
+  return all.filter(
+    ({ blockNumber: at }) => Number(at) >= Number(fromBlock) && Number(at) <= Number(toBlock),
+  );
+};
+
+const numbers = new Set(whole.map(({ header }) => Number(header.number)));
+
+// A forger gives the segment its right name, and the manifest the right counts: of a block with several logs, which no other one follows.
+async function forged(blocks: Block[], change: (block: Block) => Block | undefined) {
+  const isAlone = ({ header, logs }: Block) => logs.length > 2 && !numbers.has(Number(header.number) + 1);
+  const target = blocks.find(isAlone);
+  const archive = await archiveOf(
+    blocks.flatMap((block) => (block === target ? (change(block) ?? []) : block)),
+  );
+  const ask = async (samples: number, seed = 1) => {
+    const found = await checked(archive.folder, archive.manifest);
+    const random = randomOf(seed);
+    await compareWithNode({
+      place: archive.folder,
+      manifest: archive.manifest,
+      found,
+      samples,
+      random,
+      ask: nodeAsk,
+    });
+    return found;
+  };
+  return { ...archive, ask, number: Number(target?.header.number) };
 }
 
-test("a log that was removed is found by the receipts, where the archive has them", async () => {
-  const { folder, manifest, number } = await withoutLog(whole);
-  const { problems } = await checked(folder, manifest);
-  expect(problems[0]).toContain(`the receipts of block ${number} do not have the root`);
+const withoutLog = (block: Block) => ({ ...block, logs: block.logs.slice(1) });
+const withData = (block: Block) => ({
+  ...block,
+  logs: block.logs.map((log, i) => (i === 0 ? ([...log.slice(0, 4), `${log[4]}00`] as typeof log) : log)),
+});
+const withHeader = (field: string) => (block: Block) => {
+  const header = { ...block.header, [field]: "0x1" };
+  return { ...block, header: { ...header, hash: headerHash(header) ?? "" } };
+};
+const withSender = (block: Block) => ({
+  ...block,
+  transactions: block.transactions.map(
+    (one, i) => (i === 0 ? [one[0], one[1], `0x${"99".repeat(20)}`, one[3]] : one) as typeof one,
+  ),
+});
+// Of a block with several transactions: its last log is given to another one.
+const withPlace = (block: Block) => ({
+  ...block,
+  logs: block.logs.map((log, i) =>
+    i === block.logs.length - 1 ? ([log[0], 0, ...log.slice(2)] as typeof log) : log,
+  ),
 });
 
-test("a log that was removed is found by a node, where it has none", async () => {
-  const { folder, manifest, number } = await withoutLog(plain);
-  const found = await checked(folder, manifest);
-  expect(found).toMatchObject({ problems: [], proof: { header: whole.length } });
-  const all = recording.receipts.flatMap((receipt) => receipt["logs"] as RpcLog[]);
-  const ask = async ({ method, params }: RpcRequest) => {
-    const [first] = params as [{ fromBlock: string; toBlock: string } & string];
-    if (method === "eth_getBlockByNumber") return recording.blocks[Number(first)];
-    return all.filter(
-      ({ blockNumber }) =>
-        Number(blockNumber) >= Number(first.fromBlock) && Number(blockNumber) <= Number(first.toBlock),
-    );
-  };
-  // Ranges of a hundred blocks: from the first on.
-  await compareWithNode({ place: folder, manifest, found, samples: 3, random: () => 0, ask });
-  expect(found.compared).toBe(3);
-  expect(found.problems[0]).toBe(`Log 0 of block ${number} is not the same in the archive and at the node.`);
+test.each([
+  ["a log is missing", withoutLog, "Log 0 of block N is not the same"],
+  ["a log has other data", withData, "Log 0 of block N is not the same"],
+  ["the time is another, and the hash fits it", withHeader("timestamp"), "Block N is 0x"],
+  ["the sender is another", withSender, "Transaction 0 of block N is not the same"],
+  ["the whole block is missing", () => undefined, "Log 0 of block N is not the same"],
+])("a block of which %s is found by a node, if no receipts prove it", async (_, change, problem) => {
+  const { ask, number, folder, manifest } = await forged(plain, change);
+  expect((await checked(folder, manifest)).problems).toEqual([]);
+  const { problems, compared } = await ask(1_000);
+  expect(compared).toBe(manifest.segments.reduce((sum, { blocks }) => sum + blocks, 0));
+  expect(problems[0]).toContain(problem.replace("N", String(number)));
+});
+
+test("a header that is not hashed is compared field by field", async () => {
+  const { ask, number } = await forged(plain, (block) => ({
+    ...block,
+    header: { ...block.header, timestamp: "0x1" },
+  }));
+  expect((await ask(1_000)).problems).toEqual([
+    `Block ${number} has another timestamp in the archive than at the node.`,
+  ]);
+});
+
+test.each([
+  ["a log is missing", withoutLog],
+  ["a log has other data", withData],
+  [
+    "logs have other places",
+    (block: Block) => ({
+      ...block,
+      logs: block.logs.map((log) => [log[0] + 1, ...log.slice(1)]) as Block["logs"],
+    }),
+  ],
+  ["a log is of another transaction", withPlace],
+])("a block of which %s contradicts its receipts", async (_, change) => {
+  const target = whole.filter(
+    ({ logs, receipts }) => logs.length > 2 && (receipts?.length ?? 0) > 1,
+  )[0] as Block;
+  expect(proofOf(change(target))).toEqual({ problem: expect.stringContaining("do not have the root") });
+});
+
+test("a block with receipts and hashes of its own is found by its hash at the node", async () => {
+  const { ask, number, folder, manifest } = await forged(whole, (block) => {
+    const header = { ...block.header, receiptsRoot: receiptsRoot([]), logsBloom: block.header.logsBloom };
+    return {
+      header: { ...header, hash: headerHash(header) ?? "" },
+      transactions: [],
+      logs: [],
+      receipts: [],
+    };
+  });
+  expect(await checked(folder, manifest)).toMatchObject({ problems: [], proof: { receipts: whole.length } });
+  expect((await ask(1_000)).problems[0]).toContain(`Block ${number} is 0x`);
+});
+
+test("last blocks of segments are always compared, others by chance", async () => {
+  const last = whole[Math.floor(whole.length / 2)];
+  const isLast = ({ header }: Block) => header.number === last?.header.number;
+  const archive = await archiveOf(
+    plain.map((block) => (isLast(block) ? withHeader("timestamp")(block) : block)),
+  );
+  const found = await checked(archive.folder, archive.manifest);
+  await compareWithNode({
+    ...archive,
+    place: archive.folder,
+    found,
+    samples: 0,
+    random: Math.random,
+    ask: nodeAsk,
+  });
+  expect(found.compared).toBe(0);
+  expect(found.problems).toContainEqual(expect.stringContaining(`Block ${Number(last?.header.number)} is`));
+  // One wrong block of N, ten draws: found in 1 - (1 - 1/N)^10 of all runs; with 20 seeds, by far neither in all nor in none.
+  const { ask } = await forged(plain, withData);
+  const runs = await Promise.all(Array.from({ length: 40 }, (_, seed) => ask(10, seed + 1)));
+  const hits = runs.filter(({ problems }) => problems.length > 0).length;
+  expect(runs.every(({ compared }) => compared === 10)).toBe(true);
+  expect(hits).toBeGreaterThan(0);
+  expect(hits).toBeLessThan(20);
+});
+
+test("a sound archive equals the node", async () => {
+  const { ask } = await forged(whole, (block) => block);
+  expect(await ask(1_000)).toMatchObject({ problems: [], compared: whole.length });
 });
 
 test("a block that does not follow the one before it is found", async () => {

@@ -5,7 +5,7 @@ import { blocksIn, rpcLogs } from "./front.ts";
 import { type Manifest, queryOfFilter, type Segment } from "./manifest.ts";
 import { type Proof, proofOf } from "./proofs.ts";
 import { resultsIn } from "./results.ts";
-import type { ArchivedBlock } from "./segment.ts";
+import { type ArchivedBlock, keptHeader } from "./segment.ts";
 
 /** What a check of an archive found. */
 export type ArchiveCheck = {
@@ -19,9 +19,10 @@ export type ArchiveCheck = {
   suspects: number[];
   /** Results of calls, which nothing proves. */
   results: number;
-  /** Ranges that were compared with a node, and results of calls. */
+  /** Blocks at random that were compared with a node, results of calls, and blocks that may lack a log. */
   compared: number;
   comparedResults: number;
+  comparedSuspects: number;
   problems: string[];
 };
 
@@ -37,7 +38,7 @@ export async function checkArchive({ place, manifest, progress }: CheckOptions):
   const proof = { bloom: 0, header: 0, receipts: 0 };
   const found: ArchiveCheck = {
     ...{ segments: segments.length, blocks: 0, logs: 0, proof, links: 0 },
-    ...{ suspects: [], results: 0, compared: 0, comparedResults: 0, problems: [] },
+    ...{ suspects: [], results: 0, compared: 0, comparedResults: 0, comparedSuspects: 0, problems: [] },
   };
   const hashes = new Map<number, string>();
   for (const [done, segment] of segments.entries()) {
@@ -105,56 +106,108 @@ function checkBlocks(manifest: Manifest, segment: Segment, { blocks, hashes, fou
 const filtersOf = ({ filters }: Manifest, segment: Segment) =>
   segment.filters.flatMap((place) => filters[place] ?? []);
 
-const longestRange = 100;
+const longestRange = 500;
 const mostAddresses = 500;
+
+type Ask = (body: RpcRequest) => Promise<unknown>;
 
 type Compared = {
   place: ArchivePlace;
   manifest: Manifest;
   found: ArchiveCheck;
+  /** How many blocks are drawn; of an archive that has no more, all are compared. */
   samples: number;
   random: () => number;
-  ask: (body: RpcRequest) => Promise<unknown>;
+  ask: Ask;
 };
 
-/** Compares random ranges of an archive with a node: first around blocks that may lack a log, then anywhere. */
-export async function compareWithNode({
-  place,
-  manifest,
-  found,
-  samples,
-  random,
-  ask,
-}: Compared): Promise<void> {
-  const { segments, chainId } = manifest;
-  for (let i = 0; i < samples && segments.length > 0; i++) {
-    const suspect = found.suspects[i < samples / 2 ? Math.floor(random() * found.suspects.length) : -1];
-    const holds = ({ from, to }: Segment) => suspect === undefined || (from <= suspect && suspect <= to);
-    const fitting = segments.filter(holds);
-    const segment = fitting[Math.floor(random() * fitting.length)];
-    if (segment === undefined) continue;
-    const from = suspect ?? segment.from + Math.floor(random() * (segment.to - segment.from + 1));
-    const range = { from, to: Math.min(segment.to, from + longestRange - 1) };
-    const blocks = [...blocksIn(segment, await readSegment(place, chainId, segment)).values()];
-    found.problems.push(...(await differencesIn({ manifest, segment, range, blocks }, ask)));
-    found.compared += 1;
+/**
+ * Compares an archive with a node: the header of each segment's last block; random blocks and those that may lack a log, each with its
+ * transactions, its logs, and that there are none between it and the block before it.
+ */
+export async function compareWithNode(options: Compared): Promise<void> {
+  const { place, manifest, found, samples, ask } = options;
+  const { suspects, problems } = found;
+  const suspected = new Set(suspects.slice(0, samples));
+  found.comparedSuspects = suspected.size;
+  const drawn = drawnBlocks(options);
+  for (const [at, segment] of manifest.segments.entries()) {
+    // What cannot be read is a problem already.
+    const bytes = await readSegment(place, manifest.chainId, segment).catch(() => undefined);
+    const blocks = bytes === undefined ? [] : blocksOrNone(segment, bytes);
+    const last = blocks.at(-1);
+    if (last !== undefined) problems.push(...(await headerDifferences(last, false, ask)));
+    for (const [i, block] of blocks.entries()) {
+      const number = Number(block.header.number);
+      if (!drawn(at, i) && !suspected.has(number)) continue;
+      const before = Number(blocks[i - 1]?.header.number ?? segment.from - 1);
+      const to = block === last ? Math.min(segment.to, number + longestRange) : number;
+      const range = { from: Math.max(before + 1, number - longestRange + 1), to };
+      problems.push(...(await headerDifferences(block, true, ask)));
+      problems.push(...(await logDifferences({ manifest, segment, range, block }, ask)));
+    }
+  }
+  found.problems = [...new Set(problems)];
+}
+
+function blocksOrNone(segment: Segment, bytes: Uint8Array): ArchivedBlock[] {
+  try {
+    return [...blocksIn(segment, bytes).values()];
+  } catch {
+    return [];
   }
 }
 
-type RangePart = {
-  manifest: Manifest;
-  segment: Segment;
-  range: BlockRange;
-  blocks: readonly ArchivedBlock[];
-};
+/** Whether a block is one of those that are drawn, by the places of its segment and of itself; counts them. */
+function drawnBlocks({ manifest: { segments }, found, samples, random }: Compared) {
+  const all = segments.reduce((sum, { blocks }) => sum + blocks, 0);
+  found.compared = Math.min(all, samples);
+  if (all <= samples) return () => true;
+  const drawn = new Set(Array.from({ length: samples }, () => Math.floor(random() * all)));
+  const starts: number[] = [];
+  let start = 0;
+  for (const { blocks } of segments) {
+    starts.push(start);
+    start += blocks;
+  }
+  return (segment: number, block: number) => drawn.has((starts[segment] ?? 0) + block);
+}
 
-async function differencesIn(
-  { manifest, segment, range, blocks }: RangePart,
-  ask: Compared["ask"],
-): Promise<string[]> {
-  const { from, to } = range;
-  const here = blocks.filter(({ header }) => Number(header.number) >= from && Number(header.number) <= to);
-  const logs = here.flatMap((block) => rpcLogs(block));
+type NodeBlock = Record<string, unknown> & { transactions?: Record<string, unknown>[] };
+
+// Not every node returns them.
+const otherFields = ["size", "totalDifficulty"];
+
+/** What differs between a block and the node's: of its header, and of its transactions if they are wanted. */
+async function headerDifferences(block: ArchivedBlock, isWhole: boolean, ask: Ask): Promise<string[]> {
+  const { header, transactions } = block;
+  const params = [header.number, isWhole];
+  const theirs = ((await ask({ method: "eth_getBlockByNumber", params })) ?? {}) as NodeBlock;
+  const name = `Block ${Number(header.number)}`;
+  if (theirs["hash"] !== header.hash)
+    return [`${name} is ${header.hash} in the archive, ${theirs["hash"] ?? "not there"} at the node.`];
+  const other = keptHeader(theirs);
+  const problems = Object.entries(header)
+    .filter(([field, value]) => !otherFields.includes(field) && !isSame(value, other[field] ?? value))
+    .map(([field]) => `${name} has another ${field} in the archive than at the node.`);
+  const sent = new Map(theirs.transactions?.map((one) => [Number(one["transactionIndex"]), one]));
+  for (const [index, hash, from, to] of isWhole ? transactions : []) {
+    const one = sent.get(index);
+    if (!isSame(hash, one?.["hash"]) || !isSame(from, one?.["from"]) || !isSame(to, one?.["to"] ?? null))
+      problems.push(
+        `Transaction ${index} of block ${Number(header.number)} is not the same in the archive and at the node.`,
+      );
+  }
+  return problems;
+}
+
+const isSame = (one: unknown, other: unknown) => String(one).toLowerCase() === String(other).toLowerCase();
+
+type BlockPart = { manifest: Manifest; segment: Segment; range: BlockRange; block: ArchivedBlock };
+
+/** Logs that only a block, or the node has in a range of which the archive has no other block. */
+async function logDifferences({ manifest, segment, range, block }: BlockPart, ask: Ask): Promise<string[]> {
+  const logs = rpcLogs(block);
   const problems: string[] = [];
   for (const filter of filtersOf(manifest, segment)) {
     const query = queryOfFilter(manifest, filter, range);
@@ -162,7 +215,8 @@ async function differencesIn(
     const theirs: RpcLog[] = [];
     for (const address of batches(query.addresses)) {
       const topics = query.topics.map((one) => (one === undefined ? null : [...one]));
-      const params = { fromBlock: toHex(from), toBlock: toHex(to), ...(address && { address }), topics };
+      const blocks = { fromBlock: toHex(range.from), toBlock: toHex(range.to) };
+      const params = { ...blocks, ...(address && { address }), topics };
       theirs.push(...((await ask({ method: "eth_getLogs", params: [params] })) as RpcLog[]));
     }
     for (const { blockNumber, logIndex } of differingLogs(own, theirs))
@@ -170,15 +224,6 @@ async function differencesIn(
         `Log ${Number(logIndex)} of block ${Number(blockNumber)} is not the same in the archive and at the node.`,
       );
   }
-  const [block] = here;
-  if (block === undefined) return problems;
-  const answer = (await ask({ method: "eth_getBlockByNumber", params: [block.header.number, false] })) as {
-    hash?: string;
-  };
-  if (answer?.hash !== block.header.hash)
-    problems.push(
-      `Block ${Number(block.header.number)} is ${block.header.hash} in the archive, ${answer?.hash} at the node.`,
-    );
   return problems;
 }
 

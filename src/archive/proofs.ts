@@ -24,12 +24,13 @@ export function proofOf(block: ArchivedBlock): { proof: Proof } | { problem: str
   if (receipts === undefined) return { proof: isHeaderProven ? "header" : "bloom" };
   if (rootOf(block) !== header["receiptsRoot"])
     return {
-      problem: `the receipts of ${name} do not have the root that its header names: a log is missing or changed`,
+      problem: `the receipts of ${name} do not have the root that its header names: a log is missing, changed or misplaced`,
     };
   return { proof: isHeaderProven ? "receipts" : "bloom" };
 }
 
-function rootOf({ receipts = [], logs }: ArchivedBlock): string | undefined {
+// Undefined if the logs are not those of the receipts: the root covers neither their indexes nor the places of their transactions.
+function rootOf({ receipts = [], transactions, logs }: ArchivedBlock): string | undefined {
   let next = 0;
   const all = receipts.map(([type, statusOrRoot, cumulativeGasUsed, logCount]) => {
     const own = logs
@@ -38,5 +39,10 @@ function rootOf({ receipts = [], logs }: ArchivedBlock): string | undefined {
     next += logCount;
     return { type, statusOrRoot, cumulativeGasUsed, logs: own };
   });
-  return next === logs.length ? receiptsRoot(all) : undefined;
+  const places = receipts.flatMap(([, , , logCount], place) => Array<number>(logCount).fill(place));
+  const isWhole =
+    next === logs.length && logs.every(([index, place], i) => index === i && place === places[i]);
+  const isInOrder =
+    transactions.length === receipts.length && transactions.every(([index], i) => index === i);
+  return isWhole && isInOrder ? receiptsRoot(all) : undefined;
 }
