@@ -5,7 +5,13 @@ import { entriesForRate, type IndexedChain } from "./src/config/chains.ts";
 import { readConfig } from "./src/config/environment.ts";
 import { type ContractSources, contractSources, ownLogs } from "./src/config/sources.ts";
 import { sharedDoubts } from "./src/ponder/cache.ts";
-import { addFetchedLogs, processLog, retriedHeads, sharedFetchedLogs } from "./src/ponder/process.ts";
+import {
+  addFetchedLogs,
+  processLog,
+  retriedHeads,
+  sharedArchives,
+  sharedFetchedLogs,
+} from "./src/ponder/process.ts";
 import { sharedResults } from "./src/ponder/saved-results.ts";
 import { checkedUrls } from "./src/rpc/checked-rpc.ts";
 import { openAnswerCount } from "./src/rpc/nodes.ts";
@@ -33,7 +39,8 @@ const urlsOf = ({ id, name, rpc }: IndexedChain) => {
     now: Date.now,
   });
   if (archive === undefined) return urls;
-  const options = { place: archive, chain: name, chainId: id, log };
+  const opened = (found: string) => void sharedArchives().set(name, found);
+  const options = { place: archive, chain: name, chainId: id, log, opened };
   sharedResults().others.set(id, archivedResults(options));
   return archivedUrls(urls, options);
 };

@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
-import { parseCommand } from "./archive.ts";
+import { describe, expect, test } from "vitest";
+import type { ArchiveCheck } from "../src/archive/check.ts";
+import { parseCommand, reportOf } from "./archive.ts";
 import { PreflightError } from "./preflight.ts";
 
 test("an archive is fetched from a URL, and compared with a node at a URL", () => {
@@ -28,4 +29,46 @@ test.each([
   expect(error).toBeInstanceOf(PreflightError);
   expect(String(error)).toContain(message);
   expect(String(error)).not.toContain("d41d8cd98f00b204");
+});
+
+describe("a check never claims more than was looked at", () => {
+  const found: ArchiveCheck = {
+    ...{ segments: 2, blocks: 1_000, logs: 5_000, links: 0, results: 0, problems: [], suspects: [] },
+    ...{
+      proof: { bloom: 0, header: 1_000, receipts: 0 },
+      compared: 0,
+      comparedResults: 0,
+      comparedSuspects: 0,
+    },
+  };
+  const verdict = (more: Partial<ArchiveCheck>, seed?: number) =>
+    reportOf({ ...found, ...more }, seed)
+      .split("\n")
+      .at(-1)
+      ?.trim();
+  const suspects = Array.from({ length: 25 }, (_, i) => i);
+
+  test.each<[Partial<ArchiveCheck>, number | undefined, string]>([
+    [
+      {},
+      undefined,
+      "It does not contradict itself. Whether its blocks are the chain's, a node tells: --rpc <url> --chain <id>.",
+    ],
+    [
+      { suspects },
+      undefined,
+      "It does not contradict itself, but 25 blocks may lack a log. Whether its blocks are the chain's, a node tells: --rpc <url> --chain <id>.",
+    ],
+    // 1 - 0.05^(1/300) = 0.994 %
+    [{ compared: 300 }, 5, "No difference: with 95 % certainty fewer than 0.99 % of the blocks are changed."],
+    [{ compared: 1_000, suspects, comparedSuspects: 25 }, 5, "No block differs from the node's."],
+    [
+      { compared: 20, suspects, comparedSuspects: 20 },
+      5,
+      "No difference: with 95 % certainty fewer than 13.91 % of the blocks are changed. 5 blocks may lack a log: raise --samples.",
+    ],
+    [{ problems: ["x"] }, undefined, "This archive is wrong: fetch or record it again."],
+  ])("%j, seed %s", (more, seed, words) => {
+    expect(verdict(more, seed)).toBe(words);
+  });
 });

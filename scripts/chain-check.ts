@@ -1,8 +1,10 @@
-import { readManifest, readSegment } from "../src/archive/folder.ts";
-import { blocksIn } from "../src/archive/front.ts";
+import { checkArchive, compareWithNode } from "../src/archive/check.ts";
+import { readManifest } from "../src/archive/folder.ts";
+import { levelOf } from "../src/archive/manifest.ts";
+import { shuffled } from "../src/archive/reads.ts";
 import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
-import { seeOperations } from "../src/log/json-log.ts";
+import { counted, seeOperations } from "../src/log/json-log.ts";
 import {
   type CachedRange,
   doubtSection,
@@ -12,8 +14,9 @@ import {
   readDoubts,
 } from "../src/ponder/cache.ts";
 import { type Contradiction, findContradiction } from "../src/ponder/finalized-blocks.ts";
-import { requestHash } from "../src/ponder/rpc-request.ts";
+import { requestHash, requestResult } from "../src/ponder/rpc-request.ts";
 import { isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
+import type { RpcRequest } from "../src/rpc/nodes.ts";
 import { nameOfUrl, type OpenDatabase, openDatabase, PreflightError } from "./preflight.ts";
 
 // Ponder resumes from its checkpoints and its cache without asking whether the chain still has those blocks.
@@ -168,7 +171,7 @@ async function startOver(
 /** What an archive has of a chain, or what is wrong with it. */
 type ArchiveState = { chain: IndexedChain; found?: string; problem?: string };
 
-/** What ARCHIVE has of each chain: whether it can be read, and whether a node has its newest block. None without ARCHIVE. */
+/** What ARCHIVE has of each chain: how far it is proven, and whether it contradicts itself or a node. None without ARCHIVE. */
 export function examineArchive({
   archive,
   chains,
@@ -184,18 +187,43 @@ export function examineArchive({
   );
 }
 
+// Of an archive on a host that others may control a few segments are read and compared, of a folder the newest.
+const spotChecked = { segments: 3, blocks: 5 };
+
 async function archiveState(archive: string, chain: IndexedChain): Promise<ArchiveState> {
   const manifest = await readManifest(archive, chain.id);
-  const last = manifest?.segments.toSorted((a, b) => b.to - a.to)[0];
+  const [last, ...others] = manifest?.segments.toSorted((a, b) => b.to - a.to) ?? [];
   if (manifest === undefined || last === undefined) return { chain };
-  const [number, block] = [...blocksIn(last, await readSegment(archive, chain.id, last))].at(-1) ?? [];
+  const isRemote = archive.includes("://");
+  const drawn = isRemote ? shuffled(others).slice(0, spotChecked.segments - 1) : [];
+  const part = { ...manifest, segments: [last, ...drawn], results: [] };
+  const found = await checkArchive({ place: archive, manifest: part, progress: () => {} });
+  const samples = isRemote ? spotChecked.blocks : 0;
+  const ask = nodeOf(chain);
+  const isCompared = await compareWithNode({
+    ...{ place: archive, manifest: part, found, samples, random: Math.random, ask },
+  }).then(
+    () => true,
+    (error) => {
+      if (!(error instanceof SilentNodesError)) throw error;
+      return false;
+    },
+  );
+  const [problem] = found.problems;
+  if (problem !== undefined) return { chain, problem };
   const logs = manifest.segments.reduce((sum, one) => sum + one.logs, 0);
-  const found = `${logs} logs up to block ${last.to}`;
-  if (number === undefined) return { chain, found };
-  const theirs = await requestHash(chain.rpc.http[0] ?? "", number).catch(() => undefined);
-  if (theirs === undefined || theirs === block?.header.hash) return { chain, found };
-  const problem = `block ${number} is ${block?.header.hash} in the archive, ${theirs} at ${nameOfUrl(chain.id, chain.rpc.http, 0)}`;
-  return { chain, problem };
+  const compared = isCompared ? counted(found.compared, "block") : "nothing";
+  const checked = isRemote ? `, ${compared} compared with the node` : "";
+  return { chain, found: `${logs} logs up to block ${last.to}, ${levelOf(manifest)}${checked}` };
+}
+
+/** Asks the first RPC URL of a chain; rejects where it gives no result, as for a block that it does not have yet. */
+function nodeOf({ rpc }: IndexedChain) {
+  return async ({ method, params }: RpcRequest): Promise<unknown> => {
+    const result = await requestResult(rpc.http[0] ?? "", method, params as unknown[]).catch(() => undefined);
+    if (result === undefined || result === null) throw new SilentNodesError();
+    return result;
+  };
 }
 
 /** Throws a PreflightError that says what is wrong with the archive that ARCHIVE names, if there is one. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -197,7 +197,7 @@ describe("an archive", () => {
     const { folder: archive } = await writeArchive(chainId, [{ from: 0, to, blocks }]);
     const logs = blocks.reduce((sum, block) => sum + block.logs.length, 0);
     expect(await archiveFindings({ archive, chains: chains() })).toEqual([
-      { subject: "archive of test", state: "ok", found: `${logs} logs up to block ${to}` },
+      { subject: "archive of test", state: "ok", found: `${logs} logs up to block ${to}, level receipts` },
     ]);
     await requireArchive({ archive, chains: chains() });
     await requireArchive({ chains: chains() });
@@ -210,7 +210,7 @@ describe("an archive", () => {
     const forked = { ...last, header, receipts: undefined };
     const { folder: archive, manifest } = await writeArchive(chainId, [{ from: 0, to, blocks: [forked] }]);
     await expect(requireArchive({ archive, chains: chains() })).rejects.toThrow(
-      `ARCHIVE cannot be used: chain ${chainId}: block ${to} is 0x9999`,
+      `ARCHIVE cannot be used: chain ${chainId}: Block ${to} is 0x9999`,
     );
     const other = [{ id: 5, name: "other", rpc: { http: [node.url] } }];
     await expect(requireArchive({ archive, chains: other })).rejects.toThrow("it has none of the chains 5");
@@ -218,5 +218,40 @@ describe("an archive", () => {
     await expect(requireArchive({ archive, chains: chains() })).rejects.toThrow("is missing");
     expect(await archiveFindings({ archive, chains: chains() })).toMatchObject([{ state: "fail" }]);
     rmSync(archive, { recursive: true });
+  });
+
+  test("on a host is compared with the node in places, and refused if one differs", async () => {
+    const plain = blocks.map(({ receipts: _, ...block }) => block);
+    const changed = plain.map((block, i) => {
+      const [first, ...others] = block.logs as [(typeof block.logs)[number]];
+      return i === 3
+        ? { ...block, logs: [[...first.slice(0, 4), "0x1234"] as typeof first, ...others] }
+        : block;
+    });
+    for (const [own, found] of [
+      [plain, "level header, 5 blocks compared with the node"],
+      [changed.slice(0, 5), undefined],
+    ] as const) {
+      const last = Number(own.at(-1)?.header.number);
+      const { folder: archive } = await writeArchive(chainId, [{ from: 0, to: last, blocks: own }]);
+      const host = createServer((request, response) =>
+        response.end(readFileSync(join(archive, request.url ?? ""))),
+      );
+      servers.push(host);
+      await new Promise<void>((resolve) => host.listen(0, "127.0.0.1", resolve));
+      const config = {
+        archive: `http://127.0.0.1:${(host.address() as AddressInfo).port}`,
+        chains: chains(),
+      };
+      const [finding] = await archiveFindings(config);
+      if (found === undefined) {
+        await expect(requireArchive(config)).rejects.toThrow(
+          /Log \d+ of block \d+ is not the same in the archive/,
+        );
+        // A folder is the operator's own: its newest block is compared.
+        await requireArchive({ archive, chains: chains() });
+      } else expect(finding).toMatchObject({ state: "ok", found: expect.stringContaining(found) });
+      rmSync(archive, { recursive: true });
+    }
   });
 });

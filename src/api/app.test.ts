@@ -100,6 +100,7 @@ function api({
     registry: undefined,
     examples: new Map(),
     fetchedLogs: new Map(),
+    archives: new Map(),
     process: { isIndexer: true, isEmbedded: false },
     indexes: () => undefined,
     hashOf: async () => undefined,

@@ -17,6 +17,7 @@ import {
   metricsRegistry,
   ponderProcess,
   processLog,
+  sharedArchives,
   sharedExamples,
   sharedFetchedLogs,
 } from "../ponder/process.ts";
@@ -189,6 +190,7 @@ export default createApi({
     registry: metricsRegistry(),
     examples: sharedExamples(),
     fetchedLogs: sharedFetchedLogs(),
+    archives: sharedArchives(),
     process: ponder,
     hashOf,
     log,

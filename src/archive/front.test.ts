@@ -49,7 +49,8 @@ async function fronted(segments: { from: number; to: number; filters?: ArchiveFi
   };
   const lines: string[] = [];
   const log = (_: string, message: string) => void lines.push(message);
-  const front = createFront({ place: archive.folder, chain: "linea", chainId, log }, [
+  const opened = (found: string) => void lines.push(found.replace(archive.folder, "folder"));
+  const front = createFront({ place: archive.folder, chain: "linea", chainId, log, opened }, [
     { hostname: "node", request },
   ]);
   const getLogs = async (from: number, to: number, more: object = {}) =>
@@ -75,7 +76,7 @@ test("logs that the archive covers come from it, equal to the node's", async () 
     logs.filter((log) => log.address === address && log.topics[0] === topics[0]),
   );
   expect(asked).toEqual([]);
-  expect(lines).toEqual(["An archive answers what it covers"]);
+  expect(lines).toEqual(["An archive answers what it covers", "folder, level receipts"]);
 });
 
 test("of a range that is covered in part the node is asked for the rest alone", async () => {

@@ -9,16 +9,23 @@ import {
   type RpcLog,
 } from "../rpc/log-answers.ts";
 import { type RpcRequest, toHex } from "../rpc/nodes.ts";
-import { type ArchivePlace, readManifest, readSegment } from "./folder.ts";
-import { ArchiveError, type Manifest, type Piece, piecesOf, type Segment } from "./manifest.ts";
+import { type ArchivePlace, nameOfPlace, readManifest, readSegment } from "./folder.ts";
+import { ArchiveError, levelOf, type Manifest, type Piece, piecesOf, type Segment } from "./manifest.ts";
 import { createPaces } from "./pace.ts";
 import { type ArchivedBlock, decodeSegment } from "./segment.ts";
 
 /** What Ponder creates from an entry of its list of RPC URLs. */
 type Backend = { hostname: string; request: (body: RpcRequest) => Promise<unknown> };
 
-/** Which archive stands in front of a chain's RPC URLs, and where it is logged what the chain's archive covers. */
-export type FrontOptions = { place: ArchivePlace; chain: string; chainId: number; log: Log };
+/** Which archive stands in front of a chain's RPC URLs, and who is told what the chain's archive covers. */
+export type FrontOptions = {
+  place: ArchivePlace;
+  chain: string;
+  chainId: number;
+  log: Log;
+  /** Is told where the archive is, and how far it says that its blocks are proven. */
+  opened?: (archive: string) => void;
+};
 
 // ponder: starts at 20 requests a second for each entry of the list; an archive answers some thousand.
 const entriesOfArchive = 150;
@@ -87,7 +94,9 @@ async function openChain(options: FrontOptions): Promise<OpenArchive | undefined
     Math.max(...segments.map((one) => one.to)),
   ];
   const logs = segments.reduce((sum, one) => sum + one.logs, 0);
-  log("info", "An archive answers what it covers", { chain, from, to, logs });
+  const level = levelOf(manifest);
+  log("info", "An archive answers what it covers", { chain, from, to, logs, level });
+  options.opened?.(`${nameOfPlace(place)}, ${level}`);
   return { ...options, manifest, answered: new Map() };
 }
 

@@ -115,6 +115,17 @@ export const levels = {
     "And all receipts are there: the header's receipts root was recomputed from them, so that no log is missing.",
 };
 
+/** How far an archive says that its blocks are proven: the lowest level, and how many blocks have another. */
+export function levelOf({ segments }: Pick<Manifest, "segments">): string {
+  const counts = (["bloom", "header", "receipts"] as const).flatMap((level) => {
+    const blocks = segments.reduce((sum, { proof }) => sum + proof[level], 0);
+    return blocks === 0 ? [] : [{ level, blocks }];
+  });
+  const [lowest, ...others] = counts;
+  const more = others.map(({ level, blocks }) => `; of ${blocks} blocks ${level}`).join("");
+  return lowest === undefined ? "no blocks" : `level ${lowest.level}${more}`;
+}
+
 /** The manifest of an archive without segments. */
 export const newManifest = (chainId: number): Manifest => ({
   format: "names-archive",

@@ -141,7 +141,8 @@ async function readPiece(reader: Reader, piece: BlockRange, isAgain = false): Pr
   await writeManifest(folder, manifest);
 }
 
-function shuffled<Item>(items: readonly Item[]): Item[] {
+/** The items in random order. */
+export function shuffled<Item>(items: readonly Item[]): Item[] {
   const drawn = items.map((item) => ({ item, place: Math.random() }));
   return drawn.sort((a, b) => a.place - b.place).map(({ item }) => item);
 }

@@ -193,6 +193,15 @@ export function sharedFetchedLogs(scope: object = globalThis): Map<number, Fetch
   return shared[fetchedKey];
 }
 
+const archivesKey = Symbol.for("names.archives");
+
+/** What is said of the archives in front of the RPC URLs, by the name of the chain: they write it, the status page reads it. */
+export function sharedArchives(scope: object = globalThis): Map<string, string> {
+  const shared = scope as { [archivesKey]?: Map<string, string> };
+  shared[archivesKey] ??= new Map();
+  return shared[archivesKey];
+}
+
 /** Counts the logs of a range of blocks. */
 export function addFetchedLogs(
   all: Map<number, FetchedLogs>,

@@ -114,6 +114,7 @@ function page({ snapshot, stale, plugins = ["subgraph"], ...given }: Given = {})
     registry: undefined,
     examples: new Map(),
     fetchedLogs: new Map(),
+    archives: new Map(),
     process: { isIndexer: true, isEmbedded: false },
     indexes: () => undefined as { built: number; total: number } | undefined,
     hashOf: async () => `0x${"ef".repeat(32)}`,
@@ -251,7 +252,8 @@ test("odd events by kind with the last ones; labels, database, configuration", a
   gauge("names_labels_healed", 3);
   gauge("names_labels_unknown", 1);
   const place = { chainId: 1, transactionHash: `0x${"77".repeat(32)}`, logIndex: 12 };
-  const shown = page({ registry, examples: new Map([["unknown-node", [place]]]) });
+  const archives = new Map([["mainnet", "files.example, level header; of 12 blocks receipts"]]);
+  const shown = page({ registry, archives, examples: new Map([["unknown-node", [place]]]) });
   const facts = await shown.json();
   expect(facts.anomalies).toEqual([{ kind: "unknown-node", count: 1_234, examples: [place] }]);
   expect(facts.labels).toMatchObject({
@@ -272,6 +274,7 @@ test("odd events by kind with the last ones; labels, database, configuration", a
   expect(text).toContain("log 12 of");
   expect(text).toContain("3 GiB");
   expect(text).toContain("2 of mainnet, 1 of base");
+  expect(text).toContain("mainnet: files.example, level header; of 12 blocks receipts");
   expect(text + JSON.stringify(facts)).not.toContain("hunter2");
 });
 

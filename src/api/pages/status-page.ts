@@ -3,7 +3,7 @@ import { html } from "hono/html";
 import type { Registry } from "prom-client";
 import type { Log } from "../../log/json-log.ts";
 import type { BlockRef } from "../../ponder/checkpoints.ts";
-import type { sharedExamples, sharedFetchedLogs } from "../../ponder/process.ts";
+import type { sharedArchives, sharedExamples, sharedFetchedLogs } from "../../ponder/process.ts";
 import type { Database } from "../database/client.ts";
 import type { ConfigContext } from "../endpoints/config.ts";
 import { isBackfilled, project, type Snapshot } from "../status/snapshot.ts";
@@ -38,6 +38,7 @@ export type StatusSources = ConfigContext & {
   registry: Registry | undefined;
   examples: ReturnType<typeof sharedExamples>;
   fetchedLogs: ReturnType<typeof sharedFetchedLogs>;
+  archives: ReturnType<typeof sharedArchives>;
   process: { isIndexer: boolean; isEmbedded: boolean };
   /** How many of the database's indexes for queries are built; undefined before their turn comes, and in readers. */
   indexes: () => { built: number; total: number } | undefined;
@@ -124,7 +125,8 @@ type Found = {
   heads: ({ block: number; hash: string } | undefined)[];
 };
 
-function describe({ config, versions, labelSource, examples, process, clock }: StatusSources, found: Found) {
+function describe(sources: StatusSources, found: Found) {
+  const { config, versions, labelSource, examples, archives, process, clock } = sources;
   const { snapshot, counts, rate, size, names, heads } = found;
   const now = Math.floor(clock() / 1_000);
   const distance = snapshot && project(snapshot, now).worstCaseDistance;
@@ -161,6 +163,7 @@ function describe({ config, versions, labelSource, examples, process, clock }: S
       mode: config.isSubgraphCompatible ? "subgraph" : "multichain",
       plugins: [...config.plugins],
       rpcUrls: config.chains.map(({ name, rpc }) => `${rpc.http.length} of ${name}`),
+      archives: archives.size === 0 ? undefined : [...archives].map(([chain, found]) => `${chain}: ${found}`),
       version: versions.nsIndexer,
       ponder: versions.indexingFramework,
       node: versions.runtime,

@@ -86,6 +86,7 @@ export async function createWholeApi() {
       registry: undefined,
       examples: new Map(),
       fetchedLogs: new Map(),
+      archives: new Map(),
       process: { isIndexer: true, isEmbedded: true },
       indexes: () => undefined,
       hashOf: async () => undefined,
