@@ -1,15 +1,15 @@
 // Faults: what an index does while nodes lie, processes are killed and chains are reorganised. Every run ends equal to an index
 // that saw none of it, or says what is wrong and is equal after the command that it names; else the exit code is 1.
 //
-//   node scripts/with-node.mjs bench/faults.ts [--lies all|none|<name>] [--seeds 3] [--kills 12] [--reorgs 64] [--jobs 2]
+//   node scripts/with-node.mjs bench/faults.ts [--changes 5] [--lies all|none|<name>] [--seeds 3] [--kills 12] [--reorgs 64] [--jobs 2]
 //
 // FAULTS_LOGS names a folder for the log of each index, FAULTS_PATIENCE multiplies how long is waited. Needs a Postgres server's
 // programs (it starts one for the run), or DATABASE_URL. --kills 60 --seeds 3 is the whole campaign.
 
 import { rmSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { recordedEntities } from "../test/support/recordings.ts";
 import { createDatabases } from "./backfill/databases.ts";
+import { followChanges } from "./faults/changes.ts";
 import { killAndCompare } from "./faults/kills.ts";
 import { cases, runCase } from "./faults/lies.ts";
 import { reorganiseAndCompare } from "./faults/reorgs.ts";
@@ -18,6 +18,7 @@ import { startBenchPostgres } from "./postgres.ts";
 
 const { values: options } = parseArgs({
   options: {
+    changes: { type: "string", default: "5" },
     lies: { type: "string", default: "all" },
     seeds: { type: "string", default: "3" },
     kills: { type: "string", default: "12" },
@@ -31,22 +32,19 @@ const inputs = writeInputs();
 const databases = createDatabases(given ?? postgres?.url, inputs);
 let failures = 0;
 
-/** The entities of an honest index once its backfill is over, and at the end. */
-async function honestEntities() {
+/** The rows of an honest index once its backfill is over, and at the end. */
+async function honestRows() {
   const node = await startRecordedNode(1_600);
   const subject = await createSubject(databases, inputs, "honest");
-  const entitiesAt = async (head: number) => {
+  const rowsAt = async (head: number) => {
     node.chain.setHead(head);
     if (!(await subject.reaches(head, 120_000))) throw new Error(subject.lines().slice(-20).join("\n"));
-    const entities = await subject.entities();
-    const expected = recordedEntities();
-    const count = (all: typeof expected) => Object.values(all).reduce((sum, list) => sum + list.length, 0);
-    console.log(`An honest index at block ${head} has ${count(entities)} of ${count(expected)} entities.`);
-    return entities;
+    await subject.settles();
+    return subject.rows();
   };
   try {
     subject.start(node.url);
-    return { at1600: await entitiesAt(1_600), atEnd: await entitiesAt(1_666) };
+    return { at1600: await rowsAt(1_600), atEnd: await rowsAt(1_666) };
   } finally {
     await subject.stop();
     await node.close();
@@ -54,8 +52,9 @@ async function honestEntities() {
 }
 
 try {
+  failures += await followChanges(Number(options.changes));
   if (options.lies !== "none") {
-    const expected = await honestEntities();
+    const expected = await honestRows();
     const names = options.lies.split(",");
     const chosen = cases.filter(
       ({ name, liars, honest }) =>

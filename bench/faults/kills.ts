@@ -16,7 +16,7 @@ export async function killAndCompare(
 ): Promise<number> {
   const random = createRandom(11);
   let failures = 0;
-  const expected = await entitiesWithoutKill(databases, inputs);
+  const expected = await rowsWithoutKill(databases, inputs);
   console.log("| Index | Killed in | Entities |\n|---|---|---|");
   for (let index = 1; index <= Math.ceil(kills / killsOfIndex); index++) {
     const node = await startRecordedNode(lastBackfilled);
@@ -51,13 +51,13 @@ export async function killAndCompare(
   return failures;
 }
 
-async function entitiesWithoutKill(databases: Databases, inputs: string) {
+async function rowsWithoutKill(databases: Databases, inputs: string) {
   const node = await startRecordedNode(last);
   const subject = await createSubject(databases, inputs, "kills_none");
   try {
     subject.start(node.url);
     if (!(await subject.reaches(last, 120_000))) throw new Error(subject.lines().slice(-20).join("\n"));
-    return await subject.entities();
+    return await subject.rows();
   } finally {
     await subject.stop();
     await node.close();

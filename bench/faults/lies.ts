@@ -1,9 +1,8 @@
-import type { Entities } from "../../devnet/entities.ts";
 import { startNode } from "../../devnet/node.ts";
-import { type Liar, type Lying, startLiar } from "../../devnet/rpc/liar.ts";
+import { type Liar, type Lying, lies, startLiar } from "../../devnet/rpc/liar.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import type { Databases } from "../backfill/databases.ts";
-import { createSubject, type Subject, startRecordedNode } from "./subject.ts";
+import { createSubject, type Rows, type Subject, startRecordedNode } from "./subject.ts";
 
 /** A lie, and by how many URLs it is told beside how many honest ones. */
 export type Case = {
@@ -13,111 +12,92 @@ export type Case = {
   honest: number;
 };
 
-const ofLogs = (kind: Lying["kinds"][number], of: Lying["of"] = "both"): Lying => ({
-  kinds: [kind],
-  rate: 0.3,
-  of,
-  limit: 9,
-});
-type Faults = NonNullable<Lying["faults"]>;
-const ofAll = (kind: Faults["kinds"][number], rate: number): Lying => ({
-  kinds: [],
-  rate: 0,
-  of: "both",
-  faults: { kinds: [kind], rate },
-});
 const silent: Lying = { kinds: [], rate: 0, of: "both" };
-
-const logLies = [
-  "drop",
-  "dropBlock",
-  "truncate",
-  "empty",
-  "duplicate",
-  "disorder",
-  "foreignHash",
-  "outside",
-] as const;
-const faults: [Faults["kinds"][number], number][] = [
-  ["hashChange", 0.03],
-  ["nullBlock", 0.1],
-  ["malformed", 0.1],
-  ["cutBody", 0.1],
-  ["stall", 0.003],
-  ["tooMany", 0.1],
-];
+const ofLogs = (kind: Lying["kinds"][number]): Lying => ({ kinds: [kind], rate: 0.3, of: "both", limit: 9 });
+type Faults = NonNullable<Lying["faults"]>;
+// Shares of the answers.
+const faults = { hashChange: 0.03, nullBlock: 0.1, malformed: 0.1, cutBody: 0.1, stall: 0.003, tooMany: 0.1 };
+const ofAll = (kind: string, rate: number): Lying => ({
+  ...silent,
+  faults: { kinds: [kind as Faults["kinds"][number]], rate },
+});
+const by = (lying: Case["lying"], name: string, ...sets: string[]): Case[] =>
+  sets.map((set) => {
+    const [liars = 0, honest = 0] = set.split("+").map(Number);
+    return { name, lying, liars, honest };
+  });
 
 /** All lies, told by a single URL and by one of two. */
 export const cases: readonly Case[] = [
-  ...logLies.flatMap((kind) => [
-    { name: kind, lying: ofLogs(kind), liars: 1, honest: 0 },
-    { name: kind, lying: ofLogs(kind), liars: 1, honest: 1 },
-  ]),
-  { name: "flap", lying: ofAll("flap", 0.5), liars: 1, honest: 0 },
-  { name: "flap", lying: ofAll("flap", 0.5), liars: 2, honest: 0 },
-  ...faults.map(([kind, rate]) => ({ name: kind, lying: ofAll(kind, rate), liars: 1, honest: 0 })),
-  ...(["wrong chain", "wrong chain for good"] as const).flatMap((lying) => [
-    { name: lying, lying, liars: 1, honest: 0 },
-    { name: lying, lying, liars: 1, honest: 1 },
-  ]),
+  ...Object.keys(lies).flatMap((kind) => by(ofLogs(kind as keyof typeof lies), kind, "1+0", "1+1")),
+  ...by(ofAll("flap", 0.5), "flap", "1+0", "2+0"),
+  ...Object.entries(faults).flatMap(([kind, rate]) => by(ofAll(kind, rate), kind, "1+0")),
+  ...by("wrong chain", "wrong chain", "1+0", "1+1"),
+  ...by("wrong chain for good", "wrong chain for good", "1+0", "1+1"),
 ];
 
 /** What came of a lie, in the backfill and live. */
 export type Outcome = { backfill: string; live: string; told: number; checks: string; isRight: boolean };
 
-type Setting = {
-  databases: Databases;
-  inputs: string;
-  expected: { at1600: Entities; atEnd: Entities };
-};
+type Setting = { databases: Databases; inputs: string; expected: { at1600: Rows; atEnd: Rows } };
 
 const lastBackfilled = 1_600;
 const last = 1_666;
 const patienceMs = 90_000;
 
-/** Runs a case with a seed: first the backfill, then live on an index that is right. */
-export async function runCase(one: Case, seed: number, setting: Setting): Promise<Outcome> {
-  const { databases, inputs, expected } = setting;
+/**
+ * Runs a case with a seed: first the backfill, then live on an index that is right. With the first seed an index that says that it is wrong
+ * is also repaired as it says.
+ */
+export async function runCase(
+  one: Case,
+  seed: number,
+  { databases, inputs, expected }: Setting,
+): Promise<Outcome> {
+  const { lying } = one;
   const node = await startRecordedNode(lastBackfilled);
   const stranger = await startNode({ recording: recordingOf("base") });
   const liars = await Promise.all(
-    Array.from({ length: one.liars }, (_, place) =>
-      startLiar({ target: node.url, seed: seed * 100 + place + 1, lying: silent }),
-    ),
+    Array.from({ length: one.liars }, () => startLiar({ target: node.url, seed, lying: silent })),
   );
   const urls = [...liars.map(({ url }) => url), ...Array.from({ length: one.honest }, () => node.url)].join();
   const name = `${one.name}_${one.liars}_${one.honest}_${seed}`.replace(/\W/g, "_").toLowerCase();
   const subject = await createSubject(databases, inputs, name);
-  const isStrange = typeof one.lying === "string";
-  const tell = () => {
-    for (const liar of liars) {
-      if (typeof one.lying === "string") liar.pointAt(stranger.url);
-      else liar.lie(one.lying);
-    }
-    return one.lying === "wrong chain" ? setTimeout(hush, 5_000) : undefined;
-  };
   const hush = () => {
     for (const liar of liars) {
       liar.lie(silent);
       liar.pointAt(node.url);
     }
   };
+  const tell = () => {
+    for (const liar of liars) {
+      if (typeof lying === "string") liar.pointAt(stranger.url);
+      else liar.lie(lying);
+    }
+    return lying === "wrong chain" ? setTimeout(hush, 5_000) : undefined;
+  };
+  const outcome = (block: number, rows: Rows) =>
+    outcomeOf(subject, { block, expected: rows, honest: node.url, hush, isRepaired: seed === 1 });
   try {
-    if (!isStrange) tell();
+    if (typeof lying !== "string") tell();
     subject.start(urls);
-    if (isStrange) {
+    if (typeof lying === "string") {
       await untilBackfill(subject);
       tell();
     }
-    const backfill = await outcomeOf(subject, {
-      block: lastBackfilled,
-      expected: expected.at1600,
-      honest: node.url,
-      hush,
-    });
+    const backfill = await outcome(lastBackfilled, expected.at1600);
     hush();
-    const early = await subject.checks().catch(() => "");
-    if (backfill.isRepaired) {
+    const checks = [await subject.checks().catch(() => "")];
+    const told = () => liars.reduce((sum, liar: Liar) => sum + liar.told(), 0);
+    if (backfill.text !== "equal") {
+      if (seed > 1 || !backfill.isRight)
+        return {
+          backfill: backfill.text,
+          live: "-",
+          told: told(),
+          checks: checks.join(),
+          isRight: backfill.isRight,
+        };
       await subject.stop();
       subject.start(urls);
       await subject.reaches(lastBackfilled, patienceMs);
@@ -128,14 +108,14 @@ export async function runCase(one: Case, seed: number, setting: Setting): Promis
       await new Promise((resolve) => setTimeout(resolve, 120));
     }
     node.chain.setHead(last);
-    const live = await outcomeOf(subject, { block: last, expected: expected.atEnd, honest: node.url, hush });
+    const live = await outcome(last, expected.atEnd);
     clearTimeout(lull);
-    const checks = [early, await subject.checks().catch(() => "")].filter(Boolean).join(" / ");
+    checks.push(await subject.checks().catch(() => ""));
     return {
       backfill: backfill.text,
       live: live.text,
-      told: liars.reduce((sum, liar: Liar) => sum + liar.told(), 0),
-      checks,
+      told: told(),
+      checks: checks.filter(Boolean).join(" / "),
       isRight: backfill.isRight && live.isRight,
     };
   } finally {
@@ -151,61 +131,54 @@ async function untilBackfill(subject: Subject) {
   }
 }
 
-type Result = { text: string; isRight: boolean; isRepaired: boolean };
+type Result = { text: string; isRight: boolean };
 
 const said =
   /Refused (?:an answer|logs)[^"\n]*|All JSON-RPC providers are inactive|answers for chain[^"\n]*|serves another chain now/;
 const command = /cache -- (purge --chain \d+ --from \d+(?: --to \d+)?)/g;
 
-/** Whether the index is right; else what it says, and whether it is right after the command it names. */
-async function outcomeOf(
-  subject: Subject,
-  { block, expected, honest, hush }: { block: number; expected: Entities; honest: string; hush: () => void },
-): Promise<Result> {
-  const isThere = await subject.reaches(block, patienceMs);
-  if (isThere) {
+/** How long what is in doubt may be asked for again, in half seconds. */
+const turnsOfDoubt = 20;
+
+type Wanted = { block: number; expected: Rows; honest: string; hush: () => void; isRepaired: boolean };
+
+/** Whether the index is right; else what it says, and if it is to be repaired whether it is right after the command it names. */
+async function outcomeOf(subject: Subject, wanted: Wanted): Promise<Result> {
+  const { block, expected, hush, isRepaired } = wanted;
+  const repaired = async (what: string, text: string) => {
+    if (!isRepaired) return { text: what, isRight: true };
+    const { text: then, isRight } = await repair(subject, { ...wanted, said: text });
+    return { text: `${what}; ${then}`, isRight };
+  };
+  if (await subject.reaches(block, patienceMs)) {
     // A height that goes back and forth would be compared at any of them.
     hush();
     await subject.settles();
     await subject.reaches(block, patienceMs);
-    // What is in doubt is being asked for again.
-    for (let i = 0; i < 20 && (await subject.fault()) !== undefined; i++)
+    for (let i = 0; i < turnsOfDoubt && (await subject.fault()) !== undefined; i++)
       await new Promise((resolve) => setTimeout(resolve, 500));
-    const differences = await subject.differences(expected);
+    const wrong = await subject.differences(expected);
     const fault = await subject.fault();
-    if (differences.length === 0 && fault === undefined)
-      return { text: "equal", isRight: true, isRepaired: false };
+    if (fault === undefined && wrong.length === 0) return { text: "equal", isRight: true };
     if (fault === undefined)
-      return {
-        text: `WRONG (${differences.slice(0, 3).join("; ").slice(0, 300)}), unseen`,
-        isRight: false,
-        isRepaired: false,
-      };
-    const repaired = await repair(subject, { block, expected, honest, said: fault });
-    const what = differences.length === 0 ? "equal" : `${differences.length} wrong`;
-    return { text: `${what}, says so; ${repaired.text}`, isRight: repaired.isRight, isRepaired: true };
+      return { text: `SILENT, ${wrong.length} wrong (${tablesOf(wrong)})`, isRight: false };
+    return repaired(`in doubt (${wrong.length})`, fault);
   }
   const lines = subject.lines().join("\n");
   const why = said.exec(lines)?.[0];
   const how = subject.running().ending() === undefined ? "waits" : "ended";
-  const repaired = await repair(subject, { block, expected, honest, said: lines });
-  return {
-    text: `${how}: ${why?.slice(0, 90) ?? "NO MESSAGE"}; ${repaired.text}`,
-    isRight: repaired.isRight && why !== undefined,
-    isRepaired: true,
-  };
+  if (why === undefined) return { text: `${how}: NO MESSAGE`, isRight: false };
+  return repaired(`${how}: ${why.slice(0, 90)}`, lines);
 }
+
+const tablesOf = (rows: readonly string[]) =>
+  [...new Set(rows.map((row) => row.split(" ")[0]))].slice(0, 3).join();
 
 /** Does what the messages ask for: purges what they name, and starts with an honest URL. */
 async function repair(
   subject: Subject,
-  {
-    block,
-    expected,
-    honest,
-    said: text,
-  }: { block: number; expected: Entities; honest: string; said: string },
-): Promise<{ text: string; isRight: boolean }> {
+  { block, expected, honest, said: text }: Pick<Wanted, "block" | "expected" | "honest"> & { said: string },
+): Promise<Result> {
   await subject.stop();
   // What the start says beside that: blocks in doubt are stored.
   subject.start(honest);

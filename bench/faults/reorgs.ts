@@ -26,7 +26,7 @@ export async function reorganiseAndCompare(
     }
     fresh.start(node.url);
     await fresh.reaches(node.chain.head(), 120_000);
-    const differences = await subject.differences(await fresh.entities());
+    const differences = await subject.differences(await fresh.rows());
     console.log(
       `Reorganisations of 1 to ${deepest} blocks: ${wrong.length === 0 ? "all followed" : `wrong at ${wrong.join(", ")}`}; ` +
         `entities at the end: ${differences.length === 0 ? "equal" : differences.slice(0, 3).join("; ")}.`,

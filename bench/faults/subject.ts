@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { appendFileSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { compareEntities, type Entities, readEntities } from "../../devnet/entities.ts";
+import pg from "pg";
 import { projectRoot, startIndexingService } from "../../devnet/indexing-service.ts";
 import { writeLabelsFile } from "../../devnet/labels-file.ts";
 import { startNode } from "../../devnet/node.ts";
@@ -12,13 +12,7 @@ import { readAddresses } from "../../devnet/recording.ts";
 import type { ServiceProcess } from "../../devnet/service-process.ts";
 import { expireLock } from "../../test/support/postgres.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
-import {
-  recordedEntities,
-  recordedLabels,
-  recordingAs,
-  sepolia,
-  sepoliaDatasources,
-} from "../../test/support/recordings.ts";
+import { recordedLabels, recordingAs, sepolia, sepoliaDatasources } from "../../test/support/recordings.ts";
 import type { Databases } from "../backfill/databases.ts";
 
 /** A node over the recording of the root chain, as if it were sepolia. `clock`: time of mined blocks, in Unix seconds. */
@@ -45,14 +39,15 @@ export function writeInputs() {
 // On a machine with other work everything takes longer.
 const patience = Number(process.env["FAULTS_PATIENCE"] ?? 1);
 
-// Ponder has sent a request eight times, the last after 16 seconds.
-const refusedOften = /Refused .*retry_count=[89]|retry_count=[89].*Refused/;
+// Ponder has sent a request seven times, the last after eight seconds.
+const refusedOften = /Refused .*retry_count=[6-9]|retry_count=[6-9].*Refused/;
 
 /** An index of the chain in a database of its own, whose process is started, killed and repaired. */
 export type Subject = Awaited<ReturnType<typeof createSubject>>;
 
 export async function createSubject(databases: Databases, inputs: string, name: string) {
   const database = await databases.create(name);
+  const databaseUrl = database["DATABASE_URL"] ?? "";
   const port = await freePort();
   let service: ServiceProcess | undefined;
   let lines: string[] = [];
@@ -90,7 +85,8 @@ export async function createSubject(databases: Databases, inputs: string, name: 
         await new Promise((resolve) => setTimeout(resolve, 1_000));
       }
     },
-    databaseUrl: database["DATABASE_URL"] ?? "",
+    ...rowReader(databaseUrl, () => `names_v${schema}`),
+    databaseUrl,
     running,
     lines: () => lines,
     /** Runs `npm run cache` with these arguments on the database. */
@@ -115,7 +111,7 @@ export async function createSubject(databases: Databases, inputs: string, name: 
     },
     async kill() {
       await killProcess(running());
-      await expireLock(database["DATABASE_URL"] ?? "", `names_v${schema}`);
+      await expireLock(databaseUrl, `names_v${schema}`);
     },
     waitForExit: () => running().ended,
   };
@@ -139,13 +135,6 @@ function runCache(args: readonly string[], cwd: string, env: Record<string, stri
 
 function reader(url: string, isRunning: () => boolean, isStuck: () => boolean) {
   const get = (path: string) => fetch(`${url}${path}`, { signal: AbortSignal.timeout(5_000) });
-  // On a busy machine a page may be refused for once.
-  const entities = async (tries = 5): Promise<Entities> =>
-    readEntities(`${url}/subgraph`, recordedEntities()).catch(async (error) => {
-      if (tries <= 1) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 2_000));
-      return entities(tries - 1);
-    });
   /** Newest indexed block while /ready succeeds; undefined before. */
   async function block(): Promise<number | undefined> {
     const ready = await get("/ready").catch(() => undefined);
@@ -158,7 +147,6 @@ function reader(url: string, isRunning: () => boolean, isStuck: () => boolean) {
   return {
     url,
     block,
-    entities,
     /** Waits for a block; false if it is not reached in time, or if the process ends before. */
     async reaches(wanted: number, timeoutMs: number): Promise<boolean> {
       const until = Date.now() + timeoutMs * patience;
@@ -184,12 +172,39 @@ function reader(url: string, isRunning: () => boolean, isStuck: () => boolean) {
       }
       return [...counts].map(([kind, count]) => `${count} ${kind}`).join(", ");
     },
-    /** Differences from other entities; the error where rows that others refer to are missing. */
-    async differences(expected: Entities): Promise<string[]> {
-      return entities().then(
-        (found) => compareEntities(expected, found).differences,
-        (error: unknown) => [String(error)],
+  };
+}
+
+/** A table and a hash of each row. */
+export type Rows = ReadonlySet<string>;
+
+function rowReader(connectionString: string, schema: () => string) {
+  async function rows(): Promise<Rows> {
+    const client = new pg.Client({ connectionString });
+    await client.connect();
+    try {
+      const tables = await client.query<{ name: string }>(
+        "SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND tablename !~ '^_'",
+        [schema()],
       );
+      const hashes = tables.rows.map(
+        ({ name }) => `SELECT '${name} ' || md5(r::text) AS row FROM "${schema()}"."${name}" r`,
+      );
+      const found = await client.query<{ row: string }>(hashes.join(" UNION ALL "));
+      return new Set(found.rows.map(({ row }) => row));
+    } finally {
+      await client.end();
+    }
+  }
+  return {
+    rows,
+    /** Rows that the index lacks, and that it has too many. */
+    async differences(expected: Rows): Promise<string[]> {
+      const found = await rows();
+      return [
+        ...[...found].filter((row) => !expected.has(row)),
+        ...[...expected].filter((row) => !found.has(row)),
+      ];
     },
   };
 }

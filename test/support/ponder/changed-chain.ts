@@ -1,0 +1,98 @@
+import { rmSync } from "node:fs";
+import { startNode } from "../../../devnet/node.ts";
+import { createRandom } from "../../../devnet/random.ts";
+import { recordingFolder } from "../../../devnet/recorded-chains.ts";
+import { readAddresses } from "../../../devnet/recording.ts";
+import { type Change, changedBlock, changedReceipt, startLiar } from "../../../devnet/rpc/liar.ts";
+import { archivedUrls } from "../../../src/archive/front.ts";
+import { requestResult } from "../../../src/ponder/rpc-request.ts";
+import { checkedUrls } from "../../../src/rpc/checked-rpc.ts";
+import type { BlockRange } from "../../../src/rpc/nodes.ts";
+import { recordedBlocks, writeArchive } from "../archive/recorded.ts";
+import { recordingOf } from "../recordings.ts";
+import { type Backend, differingRows, type FollowedChain, follow, isWithin } from "./follower.ts";
+
+const [finalized, last] = [600, 660];
+const recording = recordingOf("root");
+
+/** URLs and archives that are asked: liars tell the same lies. */
+export type UrlSet = { liars: number; honest: number };
+
+/** A recorded chain that URLs and archives change; the same is asked of them as Ponder asks. */
+export async function openChangedChain() {
+  const node = await startNode({ recording });
+  const contracts = new Set(Object.values(readAddresses(recordingFolder("root"))));
+  const events = new Set(
+    recording.receipts.flatMap((receipt) =>
+      (receipt["logs"] as { address: string; topics: string[] }[]).flatMap(({ address, topics }) =>
+        contracts.has(address as `0x${string}`) ? [] : topics.slice(0, 1),
+      ),
+    ),
+  );
+  const chain: FollowedChain = {
+    ...{ finalized, last, contracts: [...contracts], events: [...events] },
+    moveHead: node.chain.setHead,
+  };
+  const followed = (backends: readonly Backend[]) => {
+    node.chain.setHead(finalized);
+    return follow(backends, chain);
+  };
+  const truth = await followed([backendOf(node.url)]);
+
+  async function run(change: Change, seed: number, { liars: count, honest }: UrlSet) {
+    const lying = { kinds: [], rate: 0, of: "both" as const, change };
+    const liars = await Promise.all(
+      Array.from({ length: count }, () => startLiar({ target: node.url, seed, lying })),
+    );
+    const urls = [...liars.map(({ url }) => url), ...Array.from({ length: honest }, () => node.url)];
+    let doubts: readonly BlockRange[] = [];
+    const checked = checkedUrls(urls, {
+      ...{ chain: "root", chainId: 0, areTransactionsOwn: false, crossCheckShare: 0.01 },
+      ...{ isOurs: () => true, log: () => {}, count: () => {}, keepHead: () => {} },
+      random: createRandom(seed).fraction,
+      now: Date.now,
+      doubt: (ranges) => {
+        doubts = ranges;
+      },
+    });
+    const place = count === 0 ? await changedArchive(change, seed).catch(() => "") : undefined;
+    if (place === "") return "refused";
+    const archive = { chain: "root", chainId: recording.chainId, log: () => {} };
+    const asked = place === undefined ? checked : archivedUrls(checked, { ...archive, place });
+    try {
+      const found = await followed((asked as unknown[]).map((url) => backendOf(String(url))) as Backend[]);
+      if (found.ended !== undefined) return "refused";
+      // What is in doubt is asked for again, beside what else is asked for.
+      for (let i = 0; i < 20 && doubts.length > 0; i++)
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      const wrong = differingRows(found, truth);
+      if (wrong.some((block) => !isWithin(block, doubts))) return "silent";
+      return doubts.length > 0 ? "in doubt" : "equal";
+    } finally {
+      await Promise.all(liars.map((liar) => liar.close()));
+      if (place !== undefined) rmSync(place, { recursive: true });
+    }
+  }
+  return { run, close: () => node.close() };
+}
+
+/** An archive of the recording without receipts, which would show the change. Rejects where `archive check` would find it. */
+async function changedArchive(change: Change, seed: number): Promise<string> {
+  const { transactions } = recording;
+  const sent = Map.groupBy(transactions, ({ blockHash }) => blockHash);
+  const transactionsOf = async (block: string) => (sent.get(block) ?? []).map(({ hash }) => String(hash));
+  const receipts = await Promise.all(
+    recording.receipts.map((receipt) => changedReceipt(change, receipt, { seed, transactionsOf })),
+  );
+  const headers = recording.blocks.map((block) => changedBlock(change, block, seed));
+  const blocks = recordedBlocks({ ...recording, blocks: headers, receipts }).flatMap((block) =>
+    Number(block.header.number) > finalized ? [] : { ...block, receipts: undefined },
+  );
+  return (await writeArchive(recording.chainId, [{ from: 0, to: finalized, blocks }])).folder;
+}
+
+const backendOf = (url: string) => ({
+  hostname: new URL(url).host,
+  request: ({ method, params }: { method: string; params: unknown[] }) =>
+    requestResult(url, method, params ?? []),
+});
