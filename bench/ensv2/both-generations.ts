@@ -138,8 +138,8 @@ async function insertSecond(pool: pg.Pool, names: readonly Made[]) {
       json,
     );
     await pool.query(
-      `INSERT INTO v2_domains (chain_id, id, registry, name, label_name, labelhash, parent_id, created_at, registration_date, expiry_date, owner_id, resolver_id, subregistry, change_block)
-       SELECT ${v2ChainId}, id, registry, name, label, hash, parent, ${now - year}, ${now - year}, expiry, owner, '${v2ChainId}-${address(4)}-' || id, subregistry, 1 ${source}`,
+      `INSERT INTO v2_domains (chain_id, id, registry, place, name, label_name, labelhash, parent_id, created_at, registration_date, expiry_date, owner_id, resolver_id, subregistry, change_block)
+       SELECT ${v2ChainId}, id, registry, CASE WHEN registry IN ('${RootRegistry}', '${ETHRegistry}') THEN 0 ELSE 1 END, name, label, hash, parent, ${now - year}, ${now - year}, expiry, owner, '${v2ChainId}-${address(4)}-' || id, subregistry, 1 ${source}`,
       json,
     );
   }
@@ -195,6 +195,11 @@ export async function fill(pool: pg.Pool) {
     await insertSecond(pool, slice.filter((i) => i < brought || i >= leased).map(madeName));
   }
   await insertSecond(pool, strangeNames());
+  await pool.query(
+    `INSERT INTO v2_places (chain_id, registry, place, node, name, parent, storage_id, parent_place)
+     SELECT DISTINCT ON (subregistry) chain_id, subregistry, 1, id, name, registry, left(labelhash, 58) || '00000000', place
+     FROM v2_domains WHERE subregistry NOT IN ('${zeroAddress}', '${ETHRegistry}') ORDER BY subregistry, id`,
+  );
   await pool.query(
     `INSERT INTO v2_contracts (chain_id, address, implementation, is_upgraded, has_record_ids, entry_count)
      SELECT ${v2ChainId}, registry, '${code}', false, false, count(*) FROM v2_entries WHERE registry NOT IN ('${RootRegistry}', '${ETHRegistry}') GROUP BY registry`,

@@ -84,7 +84,7 @@ function api({
       database: { row: async () => [], rows: async () => undefined },
       places: [],
       hasRecords: false,
-      statements: { names: "", namesWithRecords: "", addresses: "" },
+      statements: { names: "", namesWithRecords: "", paths: "", pathsWithRecords: "", addresses: "" },
       hashOf: () => undefined,
       known: knownContracts(namespaces.mainnet),
     },

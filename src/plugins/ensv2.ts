@@ -47,7 +47,7 @@ function registerRegistries(logs: LogsOf, source: string, known: V2KnownContract
   on("ResolverUpdated", (scope, args) => entries.applyResolverUpdated(scope, known, args));
   on("TokenRegenerated", entries.applyTokenRegenerated);
   on("TokenResource", entries.applyTokenResource);
-  on("ParentUpdated", entries.applyParentUpdated);
+  on("ParentUpdated", (scope, args) => entries.applyParentUpdated(scope, known, args));
   on("EACRolesChanged", (scope, args) => applyRolesChanged(scope, known, args));
 }
 

@@ -1,5 +1,5 @@
 import { onchainTable, primaryKey } from "ponder";
-import { hex, text } from "./columns.ts";
+import { hex, list, text } from "./columns.ts";
 import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 
 // The second generation of the name service: registries in registries. Rows are kept by emitting contract, whether the tree
@@ -68,37 +68,65 @@ export const v2Contract = onchainTable(
     /** Of a registry: its latest entry (storage id) and how many it has, expired ones included. */
     lastEntry: hex(t),
     entryCount: t.integer(),
-    /** How many rows of `v2_places` it has. */
+    /** Its present rows of `v2_places`, the oldest first, and how many it ever had. */
+    places: list(t.integer().array()),
     placeCount: t.integer(),
   }),
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address] }) }),
 );
 
 /**
- * Names that a registry was ever put under, in the order in which it was: rows never change. Registries whose place is fixed
- * have none. Whether a place holds at a time, the entries above it say.
+ * Names that a registry is put under: they never change, and rows go when their name is given up for another. Registries whose place is
+ * fixed have none. Whether a place holds at a time, the entries above it say.
  */
 export const v2Place = onchainTable(
   "v2_places",
   (t) => ({
     chainId: t.integer().notNull(),
     registry: hex(t).notNull(),
-    /** From 0 on. */
+    /** From 1 on; never used again. */
     place: t.integer().notNull(),
     /** Node and name that the registry is under. */
     node: hex(t).notNull(),
     name: text(t).notNull(),
-    /** Registry that has the entry for this name, and which of its places that is; 0 where its place is fixed. */
+    /** Registry and storage id of the entry for this name, and which of that registry's places; 0 where its place is fixed. */
     parent: hex(t).notNull(),
+    storageId: hex(t).notNull(),
     parentPlace: t.integer().notNull(),
+    /** Position of what is yet to be named there. */
+    job: t.integer(),
   }),
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.registry, table.place] }) }),
 );
 
+/** Entries that are yet to be named at a place of their registry: `count` of them, from `storageId` backwards. */
+export const v2NamingJob = onchainTable(
+  "v2_naming_jobs",
+  (t) => ({
+    chainId: t.integer().notNull(),
+    position: t.integer().notNull(),
+    registry: hex(t).notNull(),
+    place: t.integer().notNull(),
+    storageId: hex(t).notNull(),
+    count: t.integer().notNull(),
+    /** Node of a place that was given up: its rows are taken away. */
+    node: hex(t),
+  }),
+  (table) => ({ pk: primaryKey({ columns: [table.chainId, table.position] }) }),
+);
+
+/** Per chain the position of the first of these and of the next one, and what naming has cost in a block. */
+export const v2NamingQueue = onchainTable("v2_naming_queue", (t) => ({
+  chainId: t.integer().primaryKey(),
+  first: t.integer().notNull(),
+  next: t.integer().notNull(),
+  blockNumber: t.integer().notNull(),
+  spent: t.integer().notNull(),
+}));
+
 /**
  * Names by node, as /subgraph filters and sorts them: one row per place of an entry, with what the entry stores, of registries
- * whose code is known. Whether the name exists at a time, the rows above it say: a row is reached if the row of its parent is
- * in force and has its registry as subregistry.
+ * whose code is known. Whether the name exists at a time, its place and the entries above that say.
  */
 export const v2Domain = indexed(
   onchainTable(
@@ -108,6 +136,8 @@ export const v2Domain = indexed(
       /** Node. */
       id: hex(t).notNull(),
       registry: hex(t).notNull(),
+      /** Of the registry; 0 where that is fixed. */
+      place: t.integer().notNull(),
       name: text(t).notNull(),
       labelName: text(t).notNull(),
       labelhash: hex(t).notNull(),
@@ -125,7 +155,7 @@ export const v2Domain = indexed(
       subregistry: hex(t).notNull(),
       changeBlock: t.integer().notNull(),
     }),
-    (table) => ({ pk: primaryKey({ columns: [table.id, table.chainId, table.registry] }) }),
+    (table) => ({ pk: primaryKey({ columns: [table.id, table.chainId, table.registry, table.place] }) }),
   ),
   (table) => ({
     byName: [prefixOf(table.name), table.id],

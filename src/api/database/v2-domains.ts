@@ -20,7 +20,6 @@ export type BothGenerations = {
 };
 
 const nobody = `'${zeroAddress}'`;
-const topNode = `'${rootNode}'`;
 const ethNode = `'${subnode(rootNode, keccak256("eth"))}'`;
 const now = "(SELECT t FROM v2_at)";
 const isEthAttached = "(SELECT is_eth FROM v2_at)";
@@ -68,7 +67,7 @@ export function bothGenerations(contracts: WalkContracts, time: string): BothGen
 const domainsSql = (chainId: number) => `SELECT v.id, v.name, v.label_name, v.labelhash, v.parent_id,
   coalesce((SELECT c.entry_count FROM v2_contracts c WHERE c.chain_id = v.chain_id AND c.address = v.subregistry), 0) AS subdomain_count,
   ${noText} AS resolved_address_id, v.resolver_id, NULL::numeric AS ttl, TRUE AS is_migrated, v.created_at, v.owner_id,
-  v.owner_id AS registrant_id, ${noText} AS wrapped_owner_id, v.expiry_date, v.change_block, v.registry
+  v.owner_id AS registrant_id, ${noText} AS wrapped_owner_id, v.expiry_date, v.change_block, v.registry, v.place
   FROM v2_domains v WHERE v.chain_id = ${chainId}`;
 
 const registrationsSql = (
@@ -86,9 +85,9 @@ function attachedSql(
   { chainId, root, ethRegistry }: WalkContracts,
   { time, isEth }: { time: string; isEth: string },
 ): string {
-  const { registry, parent } = { registry: `${alias}.registry`, parent: `${alias}.parent_id` };
-  return `CASE ${registry} WHEN '${ethRegistry}' THEN ${isEth} WHEN '${root}' THEN ${parent} = ${topNode}
-    ELSE v2_is_reached(${Math.trunc(chainId)}, ${registry}, ${parent}, '${root}', ${time}) END`;
+  const registry = `${alias}.registry`;
+  return `CASE ${registry} WHEN '${ethRegistry}' THEN ${isEth} WHEN '${root}' THEN true
+    ELSE v2_is_reached(${Math.trunc(chainId)}, ${registry}, ${alias}.place, '${root}', '${ethRegistry}', ${isEth}, ${time}) END`;
 }
 
 /**
@@ -107,20 +106,22 @@ export function ethAttachedSql({ chainId, root, ethRegistry }: WalkContracts, ti
 }
 
 /**
- * CREATE FUNCTION of what lists of names need: whether each name above is in force at a time, and has as subregistry the next one
- * on the way, from a registry under a node up to the root. A function is planned once for each connection, where the same text
- * in each list of a request would be planned each time.
+ * CREATE FUNCTION of what lists of names need: whether each entry above a place of a registry is in force at a time, and has as
+ * subregistry the next one on the way, up to the root. A function is planned once for each connection, where the same text in each
+ * list of a request would be planned each time.
  */
 export function reachedFunction(schema: string): string {
   const own = quoted(schema);
-  return `CREATE OR REPLACE FUNCTION ${own}.v2_is_reached(chain integer, registry text, node text, root text, at numeric)
+  return `CREATE OR REPLACE FUNCTION ${own}.v2_is_reached(chain integer, registry text, place integer, root text, eth text, is_eth boolean, at numeric)
     RETURNS boolean LANGUAGE plpgsql STABLE COST 20 AS $$ BEGIN RETURN EXISTS (
       WITH RECURSIVE up AS (
-        SELECT v2_is_reached.registry COLLATE "C" AS registry, v2_is_reached.node COLLATE "C" AS node, 0 AS level
+        SELECT v2_is_reached.registry COLLATE "C" AS registry, v2_is_reached.place AS place, 0 AS level
         UNION ALL
-        SELECT p.registry, p.parent_id, up.level + 1 FROM up JOIN ${own}.v2_domains p
-          ON p.id = up.node AND p.chain_id = chain AND p.subregistry = up.registry AND p.expiry_date > at
-        WHERE up.registry <> root AND up.level < ${mostLevels}
+        SELECT p.parent, p.parent_place, up.level + 1 FROM up
+          JOIN ${own}.v2_places p ON p.chain_id = chain AND p.registry = up.registry AND p.place = up.place
+          JOIN ${own}.v2_entries e ON e.chain_id = chain AND e.registry = p.parent AND e.storage_id = p.storage_id
+            AND e.subregistry = up.registry AND e.expiry > at
+        WHERE up.level < ${mostLevels}
       )
-      SELECT FROM up WHERE up.registry = root AND up.node = ${topNode}); END $$`;
+      SELECT FROM up WHERE up.registry = root OR up.registry = eth AND is_eth); END $$`;
 }

@@ -197,19 +197,32 @@ const pathStepSql = (chainId: number, node: string, level: string) => `
       SELECT s.id, s.labelhash, s.parent_id, ${level} FROM v2_domains s WHERE s.chain_id = ${Math.trunc(chainId)} AND s.id = ${node}`;
 
 /** SQL: what ENSv2 makes of the row of `domain` under an alias, at a time (SQL too). No row where the names above it are unknown. */
-export function domainWalkSql(alias: string, contracts: WalkContracts, time: string): string {
-  const text = (value: Hex) => `'${value}'`;
-  const list = (values: readonly Hex[]) => `ARRAY[${values.map(text).join(", ")}]::text[]`;
-  const asked = `
+export const domainWalkSql = (alias: string, contracts: WalkContracts, time: string) =>
+  nameWalkSql(askedByRow(alias, contracts.chainId), contracts, time);
+
+/** SQL: the same of a name by its path, SQL of JSON with `ids`, `labels` and `nodes` as in `walkSql`. */
+export const pathWalkSql = (path: string, contracts: WalkContracts, time: string) =>
+  nameWalkSql(
+    `SELECT 1 AS place, ${path}->'ids' AS ids, ${path}->'labels' AS labels, ${path}->'nodes' AS nodes, jsonb_array_length(${path}->'ids') AS depth`,
+    contracts,
+    time,
+  );
+
+// The path of a row, from the names above it.
+const askedByRow = (alias: string, chainId: number) => `
   SELECT 1 AS place, jsonb_agg(left(u.labelhash, 58) || '00000000' ORDER BY u.level DESC) AS ids,
     jsonb_agg(u.labelhash ORDER BY u.level DESC) AS labels, jsonb_agg(u.id ORDER BY u.level DESC) AS nodes, count(*)::int AS depth
   FROM (WITH RECURSIVE up AS (
-    SELECT d.* FROM (SELECT ${alias}.id AS id) t CROSS JOIN LATERAL (${pathStepSql(contracts.chainId, "t.id", "0")}) d
+    SELECT d.* FROM (SELECT ${alias}.id AS id) t CROSS JOIN LATERAL (${pathStepSql(chainId, "t.id", "0")}) d
     UNION
-    SELECT d.* FROM up CROSS JOIN LATERAL (${pathStepSql(contracts.chainId, "up.parent_id", "up.level + 1")}) d
+    SELECT d.* FROM up CROSS JOIN LATERAL (${pathStepSql(chainId, "up.parent_id", "up.level + 1")}) d
     WHERE up.parent_id <> '${rootNode}' AND up.level < ${mostLevels}
   ) SELECT * FROM up WHERE up.id <> '${rootNode}') u
   HAVING bool_or(u.parent_id = '${rootNode}') AND bool_and(u.labelhash IS NOT NULL)`;
+
+function nameWalkSql(asked: string, contracts: WalkContracts, time: string): string {
+  const text = (value: Hex) => `'${value}'`;
+  const list = (values: readonly Hex[]) => `ARRAY[${values.map(text).join(", ")}]::text[]`;
   const inputs: WalkInputs = {
     chainId: String(Math.trunc(contracts.chainId)),
     time,

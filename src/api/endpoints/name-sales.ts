@@ -56,7 +56,8 @@ SELECT (SELECT count(*) FROM name_sales s WHERE ${filter})::text, (
   FROM (
     SELECT * FROM name_sales s WHERE ${filter} ORDER BY ${newestFirst} LIMIT $1::int OFFSET $2::bigint
   ) s LEFT JOIN domain d ON d.id = s.domain_id
-  LEFT JOIN v2_domains v ON v.chain_id = s.chain_id AND v.id = s.domain_id AND v.registry = s.contract_address
+  LEFT JOIN LATERAL (SELECT o.* FROM v2_domains o
+    WHERE o.chain_id = s.chain_id AND o.id = s.domain_id AND o.registry = s.contract_address LIMIT 1) v ON true
 )::text`;
 
 const ofAll = statement("true");

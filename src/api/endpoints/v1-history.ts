@@ -174,8 +174,12 @@ export const nameHistory = endpoint({
   answers: { 200: historyAnswer, 404: notFoundAnswer },
   handle: (context: LookupContext) => async (call) => {
     const { lookup } = context;
-    const { node } = nameIn(call.params.name);
-    const asked = { nodes: [node], times: timesOf(lookup.places, call.current), withRecords: false };
+    const { name, node } = nameIn(call.params.name);
+    const asked = {
+      names: [{ name, node }],
+      times: timesOf(lookup.places, call.current),
+      withRecords: false,
+    };
     const [found] = await readNames(lookup, asked, call.request.raw.signal);
     if (!found) return refuse("not_found", "The index never saw this name");
     return historyPage(context, call, {

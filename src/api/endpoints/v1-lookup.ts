@@ -178,9 +178,9 @@ type Source = LookupContext["lookup"];
 
 async function ofNames(source: Source, asked: Asked<NameInput>[], options: Options): Promise<void> {
   const read = await readNamesGiven(asked);
-  const nodes = read.flatMap((name) => ("fault" in name ? [] : [name.node]));
+  const names = read.flatMap((name) => ("fault" in name ? [] : [name]));
   const { times, signal, isFeed, write, results } = options;
-  const found = await readNames(source, { nodes, times, withRecords: !isFeed }, signal);
+  const found = await readNames(source, { names, times, withRecords: !isFeed }, signal);
   let next = 0;
   let written = 0;
   for (const [place, { given, at }] of asked.entries()) {

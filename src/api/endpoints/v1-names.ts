@@ -72,11 +72,11 @@ export const nameDetail = endpoint({
     ({ lookup }: LookupContext) =>
     async ({ params, query, current, request }) => {
       const { places, known, hashOf } = lookup;
-      const { node } = nameIn(params.name);
+      const name = nameIn(params.name);
       inNamespace(lookup, query.namespace);
       const [found] = await readNames(
         lookup,
-        { nodes: [node], times: timesOf(places, current), withRecords: true },
+        { names: [name], times: timesOf(places, current), withRecords: true },
         request.raw.signal,
       );
       const isElsewhere =
@@ -88,7 +88,7 @@ export const nameDetail = endpoint({
           ? {
               ...row,
               ...countsOf(row),
-              ...(await subnameCount({ lookup, current }, node, request.raw.signal)),
+              ...(await subnameCount({ lookup, current }, name.node, request.raw.signal)),
             }
           : row;
       const meta = { ...asOf(current, hashOf), source: "indexed" as const };
@@ -138,8 +138,9 @@ export const subnames = endpoint({
   handle: (context: LookupContext) => async (call) => {
     const { lookup } = context;
     const { q, match, sort, order, include_expired } = call.query;
-    const { node } = nameIn(call.params.name);
-    const asked = { nodes: [node], times: timesOf(lookup.places, call.current), withRecords: false };
+    const name = nameIn(call.params.name);
+    const { node } = name;
+    const asked = { names: [name], times: timesOf(lookup.places, call.current), withRecords: false };
     const [parent] = await readNames(lookup, asked, call.request.raw.signal);
     if (!parent) return refuse("not_found", "The index never saw this name");
     const sorted = {

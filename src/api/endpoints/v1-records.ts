@@ -76,7 +76,7 @@ export const nameRecords = endpoint({
     const { lookup } = context;
     const { keys, source } = call.query;
     const { name, node } = nameIn(call.params.name);
-    const asked = { nodes: [node], times: timesOf(lookup.places, call.current), withRecords: true };
+    const asked = { names: [{ name, node }], times: timesOf(lookup.places, call.current), withRecords: true };
     const [found] = await readNames(lookup, asked, call.request.raw.signal);
     if (!found) return refuse("not_found", "The index never saw this name");
     const row = detailRow(lookup.places, found, lookup.known);

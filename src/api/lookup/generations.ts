@@ -1,6 +1,6 @@
 import { zeroAddress } from "../../ens/ids.ts";
 import { ethAttachedSql, reachedJoin } from "../database/v2-domains.ts";
-import { domainWalkSql, type WalkContracts } from "../database/v2-walk.ts";
+import { domainWalkSql, pathWalkSql, type WalkContracts } from "../database/v2-walk.ts";
 import type { Place } from "./places.ts";
 
 // Names of ENSv2 among those of the first generation: where rows of names come from, and what is in force (docs/names.md).
@@ -36,6 +36,17 @@ export function nameOfNode(places: readonly Place[], node: string): string {
   if (v2 === undefined) return `JOIN domain d ON d.id = ${node}`;
   return `CROSS JOIN LATERAL (${ofFirst(`id = ${node}`)} UNION ALL ${ofSecond(v2, `v.id = ${node}`)} OFFSET 0) d`;
 }
+
+/**
+ * SQL that joins the name at a path, given as SQL of JSON with `name`, `node`, `labelhash` and `parent` beside what `pathWalkSql` needs,
+ * as a row of `domain d`: of any entry in registries of known code that is found from the root, also where lists have too many
+ * names of its registry.
+ */
+export const nameOfPath = (v2: WalkContracts, path: string) => `CROSS JOIN LATERAL (
+  SELECT ${path}->>'node' AS id, ${path}->>'name' AS name, ${noText} AS label_name, ${path}->>'labelhash' AS labelhash, ${path}->>'parent' AS parent_id,
+    coalesce(f.holder, '${zeroAddress}') AS owner_id, ${noText} AS registrant_id, ${noText} AS wrapped_owner_id, ${noText} AS resolver_id,
+    ${noText} AS resolved_address_id, f.created_at, true AS is_migrated, f.registry, ${path} AS path
+  FROM (${pathWalkSql(path, v2, indexTime)}) f WHERE f.storage_id IS NOT NULL AND f.is_proven OFFSET 0) d`;
 
 /** Some rows of a table, as SQL, with further columns to sort by. */
 export type SomeRows = { of: (table: string) => string; columns: readonly string[] };
@@ -113,12 +124,14 @@ export const notInSecond = (v2: WalkContracts, node: string): string => `NOT EXI
 
 /**
  * Joins what ENSv2 makes of each name: `v` is what the walk from the root found, `g.is_v2` whether its facts are those of the entry,
- * `g.is_gone` whether the first generation's lease is one of the Graveyard. Rows that no registry leads to are left out.
+ * `g.is_gone` whether the first generation's lease is one of the Graveyard. Rows that no registry leads to are left out. `path`: SQL of
+ * the path, where the rows are those of `nameOfPath`.
  */
-export function generationJoins(v2: WalkContracts): string {
+export function generationJoins(v2: WalkContracts, path?: string): string {
+  const walk = path === undefined ? domainWalkSql("wk", v2, indexTime) : pathWalkSql(path, v2, indexTime);
   return `
 CROSS JOIN LATERAL (SELECT CASE WHEN p.place = 1 THEN d.id END AS id OFFSET 0) wk
-LEFT JOIN LATERAL (${domainWalkSql("wk", v2, indexTime)} OFFSET 0) v ON true
+LEFT JOIN LATERAL (${walk} OFFSET 0) v ON true
 JOIN LATERAL (SELECT coalesce(v.version = 'v2' OR v.authority = 'none' AND v.is_entry AND v.storage_id IS NOT NULL, false) AS is_v2,
   coalesce(v.authority = 'none' AND r.registrant_id = '${v2.graveyard}' AND NOT coalesce(v.is_entry, false), false) AS is_gone
   WHERE d.registry IS NULL OR d.registry = v.registry OFFSET 0) g ON true`;

@@ -45,8 +45,9 @@ function placeSql(places: readonly Place[]): string {
  * Joins to `domain d` what holds of each name: `p.place` (from 1), `s.now`, and `x` with status, owner, manager, expires, grace_ends,
  * is_lease, is_wrapped and is_lapsed. Each step is computed once for a row: `OFFSET 0` keeps the planner from writing it out at each
  * of its uses. A name without a registrant has no registration, one without a wrapped owner no entry of the wrapper: nothing is looked up.
+ * `path`: as in `generationJoins`.
  */
-export function nameJoins(places: readonly Place[]): string {
+export function nameJoins(places: readonly Place[], path?: string): string {
   const v2 = secondGeneration(places);
   const managed = places.flatMap(({ leases }) => (leases === undefined ? [] : [text(leases)]));
   return `
@@ -79,7 +80,7 @@ CROSS JOIN LATERAL (SELECT y.*, k.*, r.registration_date AS since,
     WHEN k.is_lease AND s.is_managed THEN CASE WHEN d.registrant_id = s.wrapper THEN NULL ELSE nullif(d.registrant_id, '${zeroAddress}') END
     ELSE nullif(d.owner_id, '${zeroAddress}') END AS owner,
   CASE WHEN y.status = 'released' OR y.is_lapsed OR (k.is_wrapped AND k.is_lease AND y.status = 'expired') THEN NULL
-    WHEN k.is_wrapped THEN w.owner_id ELSE nullif(d.owner_id, '${zeroAddress}') END AS manager OFFSET 0) ${v2 ? `y1${generationJoins(v2)}${generationFacts}` : "x"}`;
+    WHEN k.is_wrapped THEN w.owner_id ELSE nullif(d.owner_id, '${zeroAddress}') END AS manager OFFSET 0) ${v2 ? `y1${generationJoins(v2, path)}${generationFacts}` : "x"}`;
 }
 
 /**

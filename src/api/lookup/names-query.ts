@@ -1,7 +1,10 @@
+import { rootNode } from "../../ens/ids.ts";
+import { labelhashOf } from "../../ens/labels.ts";
 import { type Database, planOnce, type RowsReader } from "../database/client.ts";
+import { askedPath, pathOf } from "../resolution/v2-names.ts";
 import { letOthersWork } from "../rest/turns.ts";
 import { addressSql } from "./address-sql.ts";
-import { nameOfNode, resolverFacts, secondGeneration } from "./generations.ts";
+import { nameOfNode, nameOfPath, resolverFacts, secondGeneration } from "./generations.ts";
 import { type Extra, hasName, type NamesQuery } from "./list-sql.ts";
 import { nameJoins } from "./name-rows.ts";
 import { chainOfPlace, type Place } from "./places.ts";
@@ -15,7 +18,9 @@ export type NamesSource = {
   /** Whether records of resolvers are indexed with their values. */
   hasRecords: boolean;
   /** Look-ups by key: long texts, which each connection plans once. */
-  statements: Readonly<Record<"names" | "namesWithRecords" | "addresses", string>>;
+  statements: Readonly<
+    Record<"names" | "namesWithRecords" | "paths" | "pathsWithRecords" | "addresses", string>
+  >;
 };
 
 /** A row and what it is sorted by, as texts: where the next page begins. */
@@ -90,17 +95,39 @@ export type FoundName = { row: StoredName; records: StoredRecords | null; childr
 
 type ReadName = Omit<FoundName, "row"> & { row: NameList; inV2?: V2Resolver | null };
 
+type Reading = { hasRecords: boolean; withRecords: boolean };
+
 /** The statement that reads names by nodes. */
-function namesSql(places: readonly Place[], hasRecords: boolean, withRecords: boolean): string {
+const namesSql = (places: readonly Place[], reading: Reading) =>
+  readingSql(
+    "unnest($2::text[]) WITH ORDINALITY q (node, at)",
+    `(SELECT q.node COLLATE "C" AS id) a ${nameOfNode(places, "a.id")}${nameJoins(places)}`,
+    { places, ...reading },
+  );
+
+/** The statement that reads names by paths, in ENSv2 alone. */
+function pathsSql(places: readonly Place[], reading: Reading): string {
+  const v2 = secondGeneration(places);
+  if (v2 === undefined) return "";
+  const from = "jsonb_array_elements($2::jsonb) WITH ORDINALITY q (path, at)";
+  const rows = `(SELECT q.path) a ${nameOfPath(v2, "a.path")}${nameJoins(places, "a.path")}`;
+  return readingSql(from, rows, { places, ...reading });
+}
+
+function readingSql(
+  asked: string,
+  rows: string,
+  { places, hasRecords, withRecords }: Reading & { places: readonly Place[] },
+): string {
   const ofNode = { chain: "c.chain", node: "d.id", hasRecords };
   const inV2 =
     secondGeneration(places) === undefined ? "" : `, ',"inV2":', coalesce((${resolverFacts})::text, 'null')`;
   const records = withRecords
     ? `, ',"records":', coalesce((SELECT ${recordsJson(ofNode)} FROM resolver s2 WHERE s2.id = ${resolverRowId(places)})::text, 'null')${inV2}`
     : "";
-  return `SELECT concat(q.at - 1, ' ', coalesce(n.found, 'null')) FROM unnest($2::text[]) WITH ORDINALITY q (node, at)
+  return `SELECT concat(q.at - 1, ' ', coalesce(n.found, 'null')) FROM ${asked}
 LEFT JOIN LATERAL (SELECT concat('{"row":', ${nameText(places)}${records}, '}') AS found
-FROM (SELECT q.node COLLATE "C" AS id) a ${nameOfNode(places, "a.id")}${nameJoins(places)}
+FROM ${rows}
 CROSS JOIN LATERAL (SELECT ${chainOfPlace(places)} AS chain) c WHERE ${hasName}) n ON true`;
 }
 
@@ -109,40 +136,80 @@ export function createNamesSource(
   given: Pick<NamesSource, "database" | "places" | "hasRecords">,
 ): NamesSource {
   const { places, hasRecords } = given;
+  const [bare, full] = [
+    { hasRecords, withRecords: false },
+    { hasRecords, withRecords: true },
+  ];
   const statements = {
-    names: planOnce(namesSql(places, hasRecords, false)),
-    namesWithRecords: planOnce(namesSql(places, hasRecords, true)),
+    names: planOnce(namesSql(places, bare)),
+    namesWithRecords: planOnce(namesSql(places, full)),
+    paths: planOnce(pathsSql(places, bare)),
+    pathsWithRecords: planOnce(pathsSql(places, full)),
     addresses: planOnce(addressSql(places, hasRecords)),
   };
   return { ...given, statements };
 }
 
+/** A name that is asked for, by its text where that is known. */
+export type AskedName = { node: string; name?: string };
+
 /**
- * Reads names by their nodes, in order, with one statement; null for those that the index does not have. Records in ENSv2 take
- * another, and one for each alias on the way.
+ * Reads names, in order, with one statement; null for those that the index does not have. Names of ENSv2 that lists have no row of take
+ * another, if their text is known, records in ENSv2 too, and one for each alias on the way.
  */
 export async function readNames(
   source: NamesSource,
-  { nodes, times, withRecords }: { nodes: readonly string[]; times: readonly number[]; withRecords: boolean },
+  {
+    names,
+    times,
+    withRecords,
+  }: { names: readonly AskedName[]; times: readonly number[]; withRecords: boolean },
   signal: AbortSignal,
 ): Promise<(FoundName | null)[]> {
-  if (nodes.length === 0) return [];
+  if (names.length === 0) return [];
   const { database, statements, hasRecords } = source;
-  const sql = withRecords ? statements.namesWithRecords : statements.names;
-  const found: ((FoundName & Pick<ReadName, "inV2">) | null)[] = [];
-  await eachRow(
-    database,
-    { sql, values: [`{${times.join(",")}}`, `{${nodes.join(",")}}`] },
-    signal,
-    (at, json) => {
+  const found: ((FoundName & Pick<ReadName, "inV2">) | null)[] = names.map(() => null);
+  const read = (sql: string, values: string, placeOf: (at: number) => number) =>
+    eachRow(database, { sql, values: [`{${times.join(",")}}`, values] }, signal, (at, json) => {
       const one: ReadName | null = JSON.parse(json);
-      found[at] = one && { ...one, row: storedName(one.row) };
-    },
-  );
+      found[placeOf(at)] = one && { ...one, row: storedName(one.row) };
+    });
+  const nodes = `{${names.map(({ node }) => node).join(",")}}`;
+  await read(withRecords ? statements.namesWithRecords : statements.names, nodes, (at) => at);
   const contracts = secondGeneration(source.places);
+  if (contracts === undefined) return found;
+  const missing = found.flatMap((one, at) => (one === null && isWalked(names[at]) ? [at] : []));
+  if (missing.length > 0) {
+    const paths: object[] = [];
+    for (const at of missing) {
+      paths.push(pathOfText(names[at]?.name ?? ""));
+      if (paths.length % pathsOfSlice === 0) await letOthersWork();
+    }
+    const sql = withRecords ? statements.pathsWithRecords : statements.paths;
+    await read(sql, JSON.stringify(paths), (at) => missing[at] ?? 0);
+  }
   const inV2 = found.flatMap((one) => (one?.inV2 ? [{ one, inV2: one.inV2 }] : []));
-  if (contracts === undefined || inV2.length === 0) return found;
+  if (inV2.length === 0) return found;
   const records = await readV2Records(database, { contracts, hasRecords, asked: inV2 }, signal);
   for (const [at, { one }] of inV2.entries()) one.records = records[at] ?? null;
   return found;
+}
+
+// Lists have every name of the registries in fixed places, and no longer name can be resolved (DNS).
+const isWalked = ({ name }: Partial<AskedName> = {}) =>
+  name !== undefined && name.split(".").length > 2 && Buffer.byteLength(name) < 255;
+
+// Others have their turn while many are hashed.
+const pathsOfSlice = 32;
+
+// As `nameOfPath` reads it.
+function pathOfText(name: string) {
+  const path = askedPath(pathOf(name.split(".").map(labelhashOf)));
+  return {
+    ...path,
+    name,
+    node: path.nodes.at(-1),
+    labelhash: path.labels.at(-1),
+    parent: path.nodes.at(-2) ?? rootNode,
+  };
 }

@@ -23,8 +23,8 @@ SELECT json_build_object('domain', row_to_json(d), 'registration', row_to_json(r
   UNION ALL ${eventsOf("registration_event", "coalesce(registrant_id, new_owner_id)", "registration_id = r.id")}
   UNION ALL ${eventsOf("resolver_event", "left(coalesce(key, name, addr_id, coin_type::text), 200)", "resolver_id = s.id")}
   UNION ALL (SELECT e.id, e.type, e.timestamp, e.block_number, e.log_index, e.transaction_hash, coalesce(e.holder, e.address, e.expiry::text)
-    FROM v2_domains n JOIN v2_events e ON e.chain_id = n.chain_id AND e.registry = n.registry AND e.labelhash = n.labelhash
-    WHERE n.id = q.node ORDER BY e.timestamp DESC, e.block_number DESC, e.log_index DESC, e.id DESC LIMIT ${most})) e
+    FROM (SELECT DISTINCT chain_id, registry, labelhash FROM v2_domains WHERE id = q.node) n
+    JOIN v2_events e ON e.chain_id = n.chain_id AND e.registry = n.registry AND e.labelhash = n.labelhash ORDER BY e.timestamp DESC, e.block_number DESC, e.log_index DESC, e.id DESC LIMIT ${most})) e
   ${newestFirst}`)},
 'subnames', ${rowsOf(`SELECT id, left(name, 300) AS name, owner_id AS owner, created_at::text AS since
   FROM domain WHERE parent_id = q.node ORDER BY created_at DESC, domain.id DESC`)},
@@ -35,7 +35,7 @@ SELECT json_build_object('domain', row_to_json(d), 'registration', row_to_json(r
   FROM registrar_actions a WHERE node = q.node ORDER BY a.id DESC`)},
 'sales', ${rowsOf(`SELECT timestamp::text AS time, seller, buyer, amount::text, currency, transaction_hash AS tx
   FROM name_sales n WHERE domain_id = q.node ORDER BY n.timestamp DESC, n.id DESC`)},
-'entries', ${rowsOf(`SELECT chain_id::text AS chain, registry, owner_id AS owner, expiry_date::text AS expiry,
+'entries', ${rowsOf(`SELECT DISTINCT chain_id::text AS chain, registry, owner_id AS owner, expiry_date::text AS expiry,
     substring(resolver_id FROM '0x[0-9a-f]{40}') AS resolver FROM v2_domains WHERE id = q.node`)})::text
 FROM (SELECT $1::text COLLATE "C" AS node) q
 LEFT JOIN LATERAL (SELECT left(name, 1000) AS name, owner_id AS owner, registrant_id AS registrant, resolved_address_id AS resolved,

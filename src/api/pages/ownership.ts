@@ -79,6 +79,6 @@ export async function inForceOf(
 ): Promise<StoredName | undefined> {
   const current = status.current();
   if (lookup === undefined || current === undefined || !secondGeneration(lookup.places)) return undefined;
-  const asked = { nodes: [node], times: timesOf(lookup.places, current), withRecords: false };
+  const asked = { names: [{ node }], times: timesOf(lookup.places, current), withRecords: false };
   return (await readNames(lookup, asked, signal))[0]?.row;
 }

@@ -127,6 +127,13 @@ export function pathOf(labelhashes: readonly Hex[]): NamePath {
   return { labelhashes: fromTop, nodes };
 }
 
+/** A path as walks take it. */
+export const askedPath = ({ labelhashes, nodes }: NamePath) => ({
+  ids: labelhashes.map((hash) => `${hash.slice(0, -8)}00000000`),
+  labels: labelhashes,
+  nodes,
+});
+
 const askedSql = `
   SELECT n.place, n.value->'ids' AS ids, n.value->'labels' AS labels, n.value->'nodes' AS nodes,
     jsonb_array_length(n.value->'ids') AS depth
@@ -174,11 +181,7 @@ export async function readV2Names(
   { paths, time, hasV1 }: { paths: readonly NamePath[]; time: number; hasV1: boolean },
   signal: AbortSignal,
 ): Promise<V2Name[]> {
-  const asked = paths.map(({ labelhashes, nodes }) => ({
-    ids: labelhashes.map((hash) => `${hash.slice(0, -8)}00000000`),
-    labels: labelhashes,
-    nodes,
-  }));
+  const asked = paths.map(askedPath);
   const { chainId, root, ethRegistry, v1Resolver, graveyard } = contracts;
   const list = (addresses: readonly Hex[]) => `{${addresses.join(",")}}`;
   const [text] = await database.row(

@@ -6,7 +6,7 @@ import { unlessMissing } from "../../ponder/store.ts";
 import { v2Contract, v2Entry } from "../../schema/ensv2.ts";
 import type { Scope } from "../scope.ts";
 import { addEntryEvent, type EntryEvent } from "./events.ts";
-import { countEntry, nameEntry, saveContract as save, storageIdOf } from "./places.ts";
+import { countEntry, nameClaim, nameEntry, saveContract as save, storageIdOf } from "./places.ts";
 
 // Entries of registries, as the contracts store them. The emitter may be any contract: a log that no registry could emit is
 // reported and skipped, and what is stored counts only where a name leads to the registry.
@@ -99,7 +99,8 @@ export async function applySubregistryUpdated(
     edge = entry;
     return { set: { subregistry }, event: { type: "SubregistryUpdated", address: subregistry } };
   });
-  if (edge) await adoptWrapperRegistry(scope, known, { subregistry, entry: edge });
+  if (edge && (await adoptWrapperRegistry(scope, known, { subregistry, entry: edge })))
+    await nameClaim(scope, known, subregistry);
 }
 
 /** TokenRegenerated: a change of roles moved the token to a new id; the resource stays. */
@@ -198,7 +199,7 @@ async function replaceEntry(
     .insert(v2Entry)
     .values({ ...keyOf(scope, storageId), resource: storageId, ...replaced, previous: previous ?? null })
     .onConflictDoUpdate(replaced);
-  await nameEntry(scope, known, entry);
+  await nameEntry(scope, known, { entry, isBack: false });
   return true;
 }
 
@@ -213,9 +214,10 @@ async function change(
   id: bigint,
   changes: (entry: Row) => Change | undefined,
 ): Promise<boolean> {
-  const made: { change?: Change | undefined } = {};
+  const made: { before?: Row; change?: Change | undefined } = {};
   const updated = await unlessMissing(
     scope.db.update(v2Entry, keyOf(scope, storageIdOf(id))).set((entry) => {
+      made.before = entry;
       made.change = changes(entry);
       return made.change?.set ?? {};
     }),
@@ -224,7 +226,8 @@ async function change(
   if (updated === undefined) scope.report("unknown-entry", scope);
   else if (set === undefined) scope.report("contradictory-entry", scope);
   else if (known !== undefined) {
-    if (Object.keys(set).length > 0) await nameEntry(scope, known, updated);
+    const isBack = updated.subregistry !== made.before?.subregistry || made.before.expiry <= scope.timestamp;
+    if (Object.keys(set).length > 0) await nameEntry(scope, known, { entry: updated, isBack });
     if (event !== undefined) await addEntryEvent(scope, known, updated.labelhash, event);
   }
   return updated !== undefined && set !== undefined;
@@ -258,24 +261,32 @@ export function applyResolverCreated(scope: Scope) {
 }
 
 /** ParentUpdated: a claim; zero takes it back. */
-export function applyParentUpdated(scope: Scope, { parent, label }: { parent: Hex; label: Hex }) {
+export async function applyParentUpdated(
+  scope: Scope,
+  known: V2KnownContracts,
+  { parent, label }: { parent: Hex; label: Hex },
+): Promise<void> {
   const isNone = parent === zeroAddress;
-  return save(scope, scope.emitter, { parent: isNone ? null : parent, parentLabel: isNone ? null : label });
+  await save(scope, scope.emitter, { parent: isNone ? null : parent, parentLabel: isNone ? null : label });
+  await nameClaim(scope, known, scope.emitter);
 }
 
 // A registry of a locked name does not announce its parent: it is under the registry for which it was deployed, by a
-// controller or by that registry itself. Others can deploy one too, for any name; nobody knows which.
+// controller or by that registry itself. Others can deploy one too, for any name; nobody knows which. Whether it was now.
 async function adoptWrapperRegistry(
   scope: Scope,
   { wrapperImplementations, lockedMigrators, nodes }: V2KnownContracts,
   { subregistry: address, entry }: { subregistry: Hex; entry: Row },
-): Promise<void> {
+): Promise<boolean> {
   const { db, chainId } = scope;
   const row = address === zeroAddress ? null : await db.find(v2Contract, { chainId, address });
-  if (!row?.implementation || !wrapperImplementations.has(row.implementation) || row.node !== null) return;
+  if (!row?.implementation || !wrapperImplementations.has(row.implementation) || row.node !== null)
+    return false;
   const { registry: parent, label: parentLabel, labelhash } = entry;
-  if (row.deployer === null) return;
-  if (lockedMigrators.has(row.deployer) ? !nodes.has(parent) : row.deployer !== parent) return;
+  if (row.deployer === null) return false;
+  if (lockedMigrators.has(row.deployer) ? !nodes.has(parent) : row.deployer !== parent) return false;
   const above = nodes.get(parent) ?? (await db.find(v2Contract, { chainId, address: parent }))?.node;
-  if (above) await save(scope, address, { parent, parentLabel, node: subnode(above, labelhash) });
+  if (!above) return false;
+  await save(scope, address, { parent, parentLabel, node: subnode(above, labelhash) });
+  return true;
 }

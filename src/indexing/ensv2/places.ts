@@ -1,29 +1,34 @@
-import type { Hex } from "viem";
+import { type Hex, hexToBytes } from "viem";
 import type { V2KnownContracts } from "../../deployments/namespaces.ts";
 import { subnode, tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
+import { keccak256 } from "../../ens/keccak.ts";
 import { unlessMissing } from "../../ponder/store.ts";
 import { v2Contract, v2Domain, v2Entry, v2Place } from "../../schema/ensv2.ts";
 import { resolver } from "../../schema/subgraph.ts";
 import { ensureAccount } from "../events.ts";
 import { childName } from "../naming.ts";
 import type { Scope } from "../scope.ts";
+import { type NamingJob, runNamingJobs } from "./naming-jobs.ts";
 
-// Names of entries, for lists of names. A registry keeps each name that it was ever put under as a place, and each entry has a
-// row for each place of its registry. No row is rewritten when something above it changes: whether it is reached is read.
+// Names of entries, for lists of names. A registry has a place for each name that it is put under, and each entry a row for each
+// place of its registry. No row is rewritten when something above it changes: whether it is reached is read.
 
 type Entry = typeof v2Entry.$inferSelect;
 type ContractRow = typeof v2Contract.$inferSelect;
-type Place = { node: Hex; name: string; registry: Hex; place: number };
+/** A name that a registry is under. Those of fixed registries have no entry above. */
+type Place = { node: Hex; name: string; registry: Hex; place: number; above?: Edge };
+/** The entry that leads to a registry, and the place of its own registry. */
+type Edge = { parent: Hex; storageId: Hex; parentPlace: number };
 
-// Bounds of what one log may cause: names of a registry, registries on the way to it, rows when a registry is put somewhere.
-// A registry with many entries has fewer names, so that rows do not multiply.
-const mostPlaces = 128;
-const fewPlaces = 16;
+// Bounds of what strangers can do to a registry by putting it under their names. The places that it claims are not bounded: they are
+// as many as its parent has. With many entries it has fewer, so that rows do not multiply.
+const mostPlaces = 64;
+const fewPlaces = 8;
+const mostRows = 1_024;
 const mostLevels = 64;
-const mostRows = 10_000;
 
-const isListed = (place: number, entryCount: number) =>
-  place < fewPlaces || (place < mostPlaces && place * entryCount <= mostRows);
+const capacityOf = (entryCount: number) =>
+  Math.max(fewPlaces, Math.min(mostPlaces, Math.floor(mostRows / Math.max(1, entryCount))));
 
 /** Stores what is known of a contract. */
 export function saveContract(
@@ -37,24 +42,93 @@ export function saveContract(
     .onConflictDoUpdate(set);
 }
 
-/** Names the entry at each place of its registry, and puts its subregistry there. */
-export async function nameEntry(scope: Scope, known: V2KnownContracts, entry: Entry): Promise<void> {
+/** Names the entry at each place of its registry, and what its subregistry has under a name that is new or came back into force. */
+export async function nameEntry(
+  scope: Scope,
+  known: V2KnownContracts,
+  { entry, isBack }: { entry: Entry; isBack: boolean },
+): Promise<void> {
   const { places, entryCount } = await placesOf(scope, known, entry.registry);
-  const pending: { place: Place; entry: Entry }[] = [];
-  for (const place of places)
-    if (await nameAt(scope, place, { entry, isListed: isListed(place.place, entryCount) }))
-      pending.push({ place, entry });
-  if (entry.subregistry === zeroAddress) return;
-  // What a registry has under its new name is named too, down the tree.
-  for (let rows = 0, next = pending.pop(); next !== undefined && rows < mostRows; next = pending.pop()) {
-    const place = await putSubregistry(scope, known, next);
-    const entries = place === undefined ? [] : await entriesOf(scope, known, place.registry, mostRows - rows);
-    rows += entries.length;
-    for (const below of entries) {
-      if (place === undefined) continue;
-      await nameAt(scope, place, { entry: below, isListed: true });
-      if (below.subregistry !== zeroAddress) pending.push({ place, entry: below });
+  const capacity = capacityOf(entryCount);
+  const named: Place[] = [];
+  for (const [rank, place] of places.entries()) {
+    const isListed = rank < capacity || (await isClaimed(scope, known, place));
+    if (await nameAt(scope, place, { entry, isListed })) named.push(place);
+  }
+  await nameBelow(scope, known, { entry, places: named, isBack });
+}
+
+/** Puts the registry under the name that it claims, if that entry leads to it. */
+export async function nameClaim(scope: Scope, known: V2KnownContracts, registry: Hex): Promise<void> {
+  const { db, chainId } = scope;
+  const row = await db.find(v2Contract, { chainId, address: registry });
+  if (!row?.parent || !row.parentLabel) return;
+  const storageId = claimedId(row.parentLabel);
+  const entry = await db.find(v2Entry, { chainId, registry: row.parent, storageId });
+  if (entry === null || entry.subregistry !== registry) return;
+  const { places } = await placesOf(scope, known, row.parent);
+  await nameBelow(scope, known, { entry, places, isBack: false });
+}
+
+const claimedId = (label: Hex) => storageIdOf(BigInt(keccak256(hexToBytes(label))));
+
+// A log that brings no new name still takes its share of what is left to be named.
+async function nameBelow(
+  scope: Scope,
+  known: V2KnownContracts,
+  { entry, places, isBack }: { entry: Entry; places: readonly Place[]; isBack: boolean },
+): Promise<void> {
+  const { registry, subregistry, storageId } = entry;
+  const leads =
+    subregistry !== zeroAddress && entry.expiry > scope.timestamp && !known.places.has(subregistry);
+  const below = leads && !isBack ? await presentPlaces(scope, subregistry) : [];
+  const jobs = places
+    .filter((place) => leads && !below.some(({ above }) => isSame(above, edgeOf(place, entry))))
+    .map(({ place }) => ({ registry, place, storageId, count: 1, node: null }));
+  await runNamingJobs(scope, jobs, (job, budget) => nameEntries(scope, known, job, budget));
+}
+
+const edgeOf = ({ registry: parent, place: parentPlace }: Place, { storageId }: Entry): Edge => ({
+  parent,
+  storageId,
+  parentPlace,
+});
+const isSame = (one: Edge | undefined, other: Edge) =>
+  one !== undefined &&
+  one.parent === other.parent &&
+  one.parentPlace === other.parentPlace &&
+  one.storageId === other.storageId;
+
+// Names as many of a job's entries as the budget allows (in rows), or takes away what a place that was given up had.
+async function nameEntries(
+  scope: Scope,
+  known: V2KnownContracts,
+  job: NamingJob,
+  budget: number,
+): Promise<{ spent: number; rest: NamingJob[] }> {
+  const { db, chainId } = scope;
+  const { registry, node } = job;
+  const place = node === null ? await placeAt(scope, known, job) : undefined;
+  if (place === null) return { spent: 1, rest: [] };
+  let { storageId, count } = job;
+  const rest: NamingJob[] = [];
+  for (let spent = 1; ; ) {
+    const entry: Entry | null = count > 0 ? await db.find(v2Entry, { chainId, registry, storageId }) : null;
+    if (entry === null) return { spent, rest };
+    if (spent >= budget) return { spent, rest: [...rest, { ...job, storageId, count }] };
+    spent += 1;
+    if (place === undefined) {
+      const id = subnode(node as Hex, entry.labelhash);
+      await db.delete(v2Domain, { chainId, id, registry, place: job.place });
+    } else {
+      await nameAt(scope, place, { entry, isListed: true });
+      const put = await putSubregistry(scope, known, { place, entry });
+      spent += put.spent;
+      rest.push(...put.jobs);
     }
+    if (entry.previous === null) return { spent, rest };
+    storageId = entry.previous;
+    count -= 1;
   }
 }
 
@@ -90,9 +164,12 @@ export async function nodeOfV2Token(
   const { places } = await placesOf(scope, known, registry);
   const entry = places.length === 0 ? null : await db.find(v2Entry, { chainId, registry, storageId });
   if (entry === null || entry.tokenId !== tokenIdToHex(tokenId)) return undefined;
-  for (const place of places)
-    if (await isReached(scope, known, place)) return subnode(place.node, entry.labelhash);
-  return undefined;
+  let found: Place | undefined;
+  for (const place of places) {
+    const isBetter = found === undefined || (await isClaimed(scope, known, place));
+    if (isBetter && (await isReached(scope, known, place))) found = place;
+  }
+  return found && subnode(found.node, entry.labelhash);
 }
 
 /** The id under which a registry stores what a token id, resource or labelhash names: its last four bytes are zero. */
@@ -101,19 +178,29 @@ export function storageIdOf(id: bigint): Hex {
 }
 
 // Each entry on the way is in force, and points at the next registry.
-async function isReached(
-  { db, chainId, timestamp }: Scope,
-  known: V2KnownContracts,
-  from: Place,
-): Promise<boolean> {
-  let { registry, place } = from;
-  for (let level = 0; level < mostLevels; level++) {
-    if (known.places.has(registry)) return true;
-    const row = await db.find(v2Place, { chainId, registry, place });
-    const above = row && (await db.find(v2Domain, { chainId, id: row.node, registry: row.parent }));
-    if (!row || !above || above.subregistry !== registry || above.expiryDate <= timestamp) return false;
-    registry = row.parent;
-    place = row.parentPlace;
+async function isReached(scope: Scope, known: V2KnownContracts, from: Place): Promise<boolean> {
+  const { db, chainId, timestamp } = scope;
+  let place: Place | null = from;
+  for (let level = 0; level < mostLevels && place !== null; level++) {
+    const { registry, above }: Place = place;
+    if (above === undefined) return true;
+    const entry = await db.find(v2Entry, { chainId, registry: above.parent, storageId: above.storageId });
+    if (entry === null || entry.subregistry !== registry || entry.expiry <= timestamp) return false;
+    place = await placeAt(scope, known, { registry: above.parent, place: above.parentPlace });
+  }
+  return false;
+}
+
+// Each registry on the way claims to be there, or nothing.
+async function isClaimed(scope: Scope, known: V2KnownContracts, from: Place): Promise<boolean> {
+  let place: Place | null = from;
+  for (let level = 0; level < mostLevels && place !== null; level++) {
+    const { registry, above }: Place = place;
+    if (above === undefined) return true;
+    const row = await scope.db.find(v2Contract, { chainId: scope.chainId, address: registry });
+    if (!row?.parent || !row.parentLabel) return level > 0;
+    if (row.parent !== above.parent || claimedId(row.parentLabel) !== above.storageId) return false;
+    place = await placeAt(scope, known, { registry: above.parent, place: above.parentPlace });
   }
   return false;
 }
@@ -137,80 +224,110 @@ function isProven(
 }
 
 async function placesOf(
-  { db, chainId }: Scope,
+  scope: Scope,
   known: V2KnownContracts,
   registry: Hex,
 ): Promise<{ places: Place[]; entryCount: number }> {
   const fixed = known.places.get(registry);
   if (fixed !== undefined) return { places: [{ ...fixed, registry, place: 0 }], entryCount: 0 };
-  const row = await db.find(v2Contract, { chainId, address: registry });
-  const places: Place[] = [];
-  for (let place = 0; isProven(row, known) && place < (row?.placeCount ?? 0); place++) {
-    const found = await db.find(v2Place, { chainId, registry, place });
-    if (found !== null) places.push(found);
-  }
+  const row = await scope.db.find(v2Contract, { chainId: scope.chainId, address: registry });
+  const places = isProven(row, known) ? await presentPlaces(scope, registry) : [];
   return { places, entryCount: row?.entryCount ?? 0 };
 }
 
-// The place of the entry's subregistry, if it is a new one. A registry that is on the way to itself has no further one.
+async function presentPlaces({ db, chainId }: Scope, registry: Hex): Promise<Place[]> {
+  const row = await db.find(v2Contract, { chainId, address: registry });
+  const places: Place[] = [];
+  for (const place of row?.places ?? []) {
+    const found = await db.find(v2Place, { chainId, registry, place });
+    if (found !== null) places.push({ ...found, above: found });
+  }
+  return places;
+}
+
+async function placeAt(
+  { db, chainId }: Scope,
+  known: V2KnownContracts,
+  { registry, place }: { registry: Hex; place: number },
+): Promise<Place | null> {
+  const fixed = known.places.get(registry);
+  if (fixed !== undefined) return { ...fixed, registry, place };
+  const found = await db.find(v2Place, { chainId, registry, place });
+  return found && { ...found, above: found };
+}
+
+/** What it cost, and what is to be named there. */
+type Put = { spent: number; jobs: NamingJob[] };
+
+// Puts the entry's subregistry under its name. A registry that is on the way to itself has no further place, one of unknown code none;
+// one that the factory has yet to announce has.
 async function putSubregistry(
   scope: Scope,
   known: V2KnownContracts,
   { place: above, entry }: { place: Place; entry: Entry },
-): Promise<Place | undefined> {
+): Promise<Put> {
   const { db, chainId, naming } = scope;
   const { subregistry: registry, labelhash } = entry;
-  if (known.places.has(registry)) return undefined;
-  const node = subnode(above.node, labelhash);
+  if (registry === zeroAddress || entry.expiry <= scope.timestamp || known.places.has(registry))
+    return { spent: 0, jobs: [] };
   const row = await db.find(v2Contract, { chainId, address: registry });
-  const place = row?.placeCount ?? 0;
-  for (let earlier = 0; earlier < place; earlier++)
-    if ((await db.find(v2Place, { chainId, registry, place: earlier }))?.node === node) return undefined;
-  if (!isListed(place, row?.entryCount ?? 0) || (await isOnWay(scope, registry, above))) return undefined;
+  if (row !== null && row.implementation !== null && !isProven(row, known)) return { spent: 0, jobs: [] };
+  const present = await presentPlaces(scope, registry);
+  const edge = edgeOf(above, entry);
+  const there = present.find((place) => isSame(place.above, edge));
+  const spent = 1 + present.length;
+  const jobs = (place: number): NamingJob[] =>
+    row?.lastEntry
+      ? [{ registry, place, storageId: row.lastEntry, count: row.entryCount ?? 0, node: null }]
+      : [];
+  if (there !== undefined) return { spent, jobs: jobs(there.place) };
+  if (await isOnWay(scope, known, registry, above)) return { spent, jobs: [] };
   const { part } = naming.proven(labelhash, textOf(entry)) ?? naming.unknown(labelhash);
-  const name = childName(part, above.name) ?? part;
-  await db
-    .insert(v2Place)
-    .values({ chainId, registry, place, node, name, parent: above.registry, parentPlace: above.place });
-  await saveContract(scope, registry, { placeCount: place + 1 });
-  return { node, name, registry, place };
+  const names = { node: subnode(above.node, labelhash), name: childName(part, above.name) ?? part };
+  const place = (row?.placeCount ?? 0) + 1;
+  const all = [...present, { registry, place, ...names, above: edge }];
+  const outdone = await outdonePlace(scope, known, all, capacityOf(row?.entryCount ?? 0));
+  if (outdone?.place === place) return { spent, jobs: [] };
+  await db.insert(v2Place).values({ chainId, registry, place, ...names, ...edge });
+  const places = all.filter((one) => one !== outdone).map((one) => one.place);
+  await saveContract(scope, registry, { places, placeCount: place });
+  if (outdone === undefined) return { spent, jobs: jobs(place) };
+  await db.delete(v2Place, { chainId, registry, place: outdone.place });
+  const left = jobs(outdone.place).map((job) => ({ ...job, node: outdone.node }));
+  return { spent, jobs: [...left, ...jobs(place)] };
 }
 
-async function isOnWay({ db, chainId }: Scope, wanted: Hex, from: Place): Promise<boolean> {
-  let { registry, place } = from;
-  for (let level = 0; level < mostLevels; level++) {
+// The one of a registry's places, oldest first, that is too many: one that is not reached, else the newest of those with the longest name.
+async function outdonePlace(
+  scope: Scope,
+  known: V2KnownContracts,
+  places: readonly Place[],
+  capacity: number,
+): Promise<Place | undefined> {
+  if (places.length <= capacity) return undefined;
+  const others: Place[] = [];
+  for (const place of places) if (!(await isClaimed(scope, known, place))) others.push(place);
+  if (others.length <= capacity) return undefined;
+  for (const place of others) if (!(await isReached(scope, known, place))) return place;
+  const lengthOf = ({ name }: Place) => name.split(".").length;
+  return others.reduce((worst, place) => (lengthOf(place) >= lengthOf(worst) ? place : worst));
+}
+
+async function isOnWay(scope: Scope, known: V2KnownContracts, wanted: Hex, from: Place): Promise<boolean> {
+  let place: Place | null = from;
+  for (let level = 0; level < mostLevels && place !== null; level++) {
+    const { registry, above }: Place = place;
     if (registry === wanted) return true;
-    const row = await db.find(v2Place, { chainId, registry, place });
-    if (row === null) return false;
-    registry = row.parent;
-    place = row.parentPlace;
+    if (above === undefined) return false;
+    place = await placeAt(scope, known, { registry: above.parent, place: above.parentPlace });
   }
   return true;
-}
-
-// The latest ones of a registry, as many as asked for.
-async function entriesOf(
-  { db, chainId }: Scope,
-  known: V2KnownContracts,
-  registry: Hex,
-  most: number,
-): Promise<Entry[]> {
-  const row = await db.find(v2Contract, { chainId, address: registry });
-  const entries: Entry[] = [];
-  let storageId = isProven(row, known) ? (row?.lastEntry ?? null) : null;
-  while (storageId !== null && entries.length < most) {
-    const entry: Entry | null = await db.find(v2Entry, { chainId, registry, storageId });
-    if (entry === null) break;
-    entries.push(entry);
-    storageId = entry.previous;
-  }
-  return entries;
 }
 
 // Whether the entry has a row there now. One that is not listed there has one if it was, before the registry had as many.
 async function nameAt(
   scope: Scope,
-  { node: parentId, name: parentName }: Place,
+  { node: parentId, name: parentName, place }: Place,
   { entry, isListed }: { entry: Entry; isListed: boolean },
 ): Promise<boolean> {
   const { db, chainId, naming, blockNumber: changeBlock } = scope;
@@ -231,9 +348,10 @@ async function nameAt(
     const names = { name, labelName: labelName ?? part, labelhash, parentId };
     await db
       .insert(v2Domain)
-      .values({ chainId, id, registry, ...names, createdAt, ...state })
+      .values({ chainId, id, registry, place, ...names, createdAt, ...state })
       .onConflictDoUpdate(state);
-  } else if (!(await unlessMissing(db.update(v2Domain, { chainId, id, registry }).set(state)))) return false;
+  } else if (!(await unlessMissing(db.update(v2Domain, { chainId, id, registry, place }).set(state))))
+    return false;
   await ensureAccount(scope, ownerId);
   if (resolverId !== null)
     await db

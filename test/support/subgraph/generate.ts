@@ -131,18 +131,24 @@ export function generateV2Statements(count: number): string[] {
   const nobody = "0x".padEnd(42, "0");
   const rootNode = "0x".padEnd(66, "0");
   const columns =
-    "chain_id, id, registry, name, label_name, labelhash, parent_id, created_at, registration_date, expiry_date, owner_id, resolver_id, subregistry, change_block";
+    "chain_id, id, registry, place, name, label_name, labelhash, parent_id, created_at, registration_date, expiry_date, owner_id, resolver_id, subregistry, change_block";
   return [
     `INSERT INTO v2_domains (${columns}) VALUES
-       (1, '${ethNode}', '${root}', 'eth', 'eth', ${hashSql("label", "'eth'")}, '${rootNode}', 0, 0, 9999999999, ${addressSql("1")}, NULL, '${ethRegistry}', 0)`,
+       (1, '${ethNode}', '${root}', 0, 'eth', 'eth', ${hashSql("label", "'eth'")}, '${rootNode}', 0, 0, 9999999999, ${addressSql("1")}, NULL, '${ethRegistry}', 0)`,
     `INSERT INTO v2_domains (${columns})
      SELECT 1, ${node("i")}, CASE WHEN i % 10 < 6 THEN '${ethRegistry}' ELSE ${registry(above)} END,
-       l || CASE WHEN i % 10 < 6 THEN '.eth' ELSE '.sub.eth' END, l, ${hashSql("label", "i")},
+       CASE WHEN i % 10 < 6 THEN 0 ELSE 1 END, l || CASE WHEN i % 10 < 6 THEN '.eth' ELSE '.sub.eth' END, l, ${hashSql("label", "i")},
        CASE WHEN i % 10 < 6 THEN '${ethNode}' ELSE ${node(above)} END, ${created}, ${created},
        ${created} + CASE WHEN i % 7 = 3 THEN 60 ELSE 31536000 + (i % 97) * 86400 END, ${owner},
        CASE WHEN i % 5 < 3 THEN '0x231b0ee14048e9dccd1d247744d114a4eb5e8e63-' || ${node("i")} END,
        CASE WHEN i = 10 OR i % 100 = 0 OR (i % 10 = 9 AND i < 1000) THEN ${registry("i")} ELSE '${nobody}' END, 9000000 + i
      FROM generate_series(0, ${count - 1}) i, LATERAL (SELECT ${label} AS l) label`,
+    `INSERT INTO v2_entries (chain_id, registry, storage_id, labelhash, label, token_id, resource, owner, expiry, resolver, subregistry, created_at)
+     SELECT 1, registry, left(labelhash, 58) || '00000000', labelhash, '0x', labelhash, labelhash, owner_id, expiry_date, '${nobody}', subregistry, created_at
+     FROM v2_domains WHERE subregistry <> '${nobody}'`,
+    `INSERT INTO v2_places (chain_id, registry, place, node, name, parent, storage_id, parent_place)
+     SELECT 1, subregistry, 1, id, name, registry, left(labelhash, 58) || '00000000', place
+     FROM v2_domains WHERE subregistry NOT IN ('${nobody}', '${ethRegistry}')`,
     `INSERT INTO v2_contracts (chain_id, address, is_upgraded, has_record_ids, entry_count)
      SELECT 1, ${registry("i")}, FALSE, FALSE, i FROM generate_series(0, ${Math.floor(count / 10)}) i`,
   ];

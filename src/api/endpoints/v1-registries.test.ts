@@ -1,0 +1,355 @@
+import { type Hex, keccak256, stringToHex } from "viem";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { v2Addresses, v2Environment } from "../../../devnet/recorded-chains.ts";
+import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
+import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
+import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
+import { createScopes } from "../../../test/support/scope.ts";
+import { v2KnownContracts } from "../../deployments/namespaces.ts";
+import {
+  applyExpiryUpdated,
+  applyLabelRegistered,
+  applyParentUpdated,
+  applyProxyDeployed,
+  applySubregistryUpdated,
+  applyTokens,
+} from "../../indexing/ensv2/entries.ts";
+import { v2Domain, v2NamingJob } from "../../schema/ensv2.ts";
+import { createNamesSource } from "../lookup/names-query.ts";
+import { placesOf } from "../lookup/places.ts";
+import type { Row } from "../lookup/rows.ts";
+import { knownContracts } from "../resolution/known-contracts.ts";
+import { v2ContractsOf } from "../resolution/v2-names.ts";
+import { addressNames } from "./v1-addresses.ts";
+import { lookup } from "./v1-lookup.ts";
+import { nameDetail, search, subnames } from "./v1-names.ts";
+
+// Which names /v1 has of registries that strangers put under their own names, as many as they like.
+const { datasources } = createV2Index().config;
+const known = v2KnownContracts(datasources);
+const plugins = v2Environment.PLUGINS.split(",");
+const { RootRegistry: root, ETHRegistry: eth } = v2Addresses as Record<"RootRegistry" | "ETHRegistry", Hex>;
+const [code = "0x"] = known.userImplementations;
+const address = (byte: string): Hex => `0x${byte.repeat(20)}`;
+const [victim, owner, stranger] = [address("d1"), address("c0"), address("99")];
+const forever = 2n ** 63n;
+const tokenOf = (label: string) => BigInt(keccak256(stringToHex(label))) & ~0xffff_ffffn;
+const numbered = (place: number): Hex => `0x${(0xa0000 + place).toString(16).padStart(40, "0")}`;
+const times = (count: number) => Array.from({ length: count }, (_, place) => place);
+
+let stored: Awaited<ReturnType<typeof createStoredIndex>>;
+beforeAll(async () => {
+  stored = await createStoredIndex();
+});
+afterAll(() => stored.client.close());
+
+async function createWorld() {
+  const { next, store } = createScopes({ chainId: v2ContractsOf(datasources)?.chainId ?? 0 });
+  let block = 1_000;
+  const at = (emitter: Hex) => {
+    block += 1;
+    return next({ emitter, blockNumber: block, timestamp: 1_700_000_000n + BigInt(block) });
+  };
+  const world = {
+    store,
+    at,
+    block: () => block,
+    deploy: (proxyAddress: Hex) =>
+      applyProxyDeployed(at(address("fa")), { sender: owner, proxyAddress, implementation: code }),
+    register(registry: Hex, text: string, { holder = owner, expiry = forever } = {}) {
+      const label = stringToHex(text);
+      const entry = { label, labelHash: keccak256(label), tokenId: tokenOf(text), owner: holder, expiry };
+      return applyLabelRegistered(at(registry), known, { ...entry, sender: holder });
+    },
+    put: (registry: Hex, label: string, subregistry: Hex) =>
+      applySubregistryUpdated(at(registry), known, { tokenId: tokenOf(label), subregistry }),
+    claim: (registry: Hex, parent: Hex, label: string) =>
+      applyParentUpdated(at(registry), known, { parent, label: stringToHex(label) }),
+    renew: (registry: Hex, label: string, newExpiry: bigint) =>
+      applyExpiryUpdated(at(registry), known, { tokenId: tokenOf(label), newExpiry }),
+    /** A registry of a stranger, with so many names that lead to the victim's. */
+    async fill(count: number, name = "attacker") {
+      const registry: Hex = `0x${keccak256(stringToHex(name)).slice(2, 42)}`;
+      await world.deploy(registry);
+      await world.register(eth, name, { holder: stranger });
+      await world.put(eth, name, registry);
+      for (const i of times(count)) {
+        await world.register(registry, `f${i}`, { holder: stranger });
+        await world.put(registry, `f${i}`, victim);
+      }
+      return registry;
+    },
+    /** What /v1 says of the names at the present block. */
+    async open() {
+      await stored.store({ store });
+      const time = 1_700_000_000 + block;
+      const places = placesOf(datasources, plugins);
+      const context = {
+        ...chainOf(),
+        plugins,
+        status: { current: () => currentStatus("omnichain-following", time) },
+        clock: () => time * 1_000,
+        lookup: {
+          ...createNamesSource({ database: stored.database, places, hasRecords: true }),
+          hashOf: () => undefined,
+          known: knownContracts(datasources),
+        },
+      };
+      const { ask } = openEndpoints([lookup, nameDetail, addressNames, subnames, search], context);
+      const all = async (path: string) => {
+        const found: string[] = [];
+        for (let next = ""; ; ) {
+          const { body } = await ask(`${path}page_size=200${next}`);
+          const { data, page } = body as { data: Row[]; page: { next_cursor: string | null } };
+          found.push(...data.map(({ name }) => name));
+          if (page.next_cursor === null) return found.sort();
+          next = `&cursor=${page.next_cursor}`;
+        }
+      };
+      return {
+        ask,
+        owned: (of: Hex = owner) => all(`/v1/addresses/${of}/names?relation=owner&`),
+        below: (name: string) => all(`/v1/names/${name}/subnames?`),
+        found: (text: string) => all(`/v1/search?q=${text}&match=contains&`),
+      };
+    },
+  };
+  await world.register(root, "eth");
+  await world.put(root, "eth", eth);
+  return world;
+}
+
+type World = Awaited<ReturnType<typeof createWorld>>;
+
+async function attach({ register, put }: World, name: string) {
+  await register(eth, name);
+  await put(eth, name, victim);
+}
+
+describe("a registry that strangers put under 300 names keeps the name that it claims", () => {
+  test.each<[string, (world: World) => Promise<unknown>]>([
+    [
+      "before it is deployed",
+      async (world) => {
+        await world.fill(300);
+        await world.deploy(victim);
+        await attach(world, "home");
+        await world.claim(victim, eth, "home");
+        await world.register(victim, "pay");
+      },
+    ],
+    [
+      "before it is put under its own",
+      async (world) => {
+        await world.deploy(victim);
+        await world.claim(victim, eth, "home");
+        await world.register(victim, "pay");
+        await world.fill(300);
+        await attach(world, "home");
+      },
+    ],
+    [
+      "after that",
+      async (world) => {
+        await world.deploy(victim);
+        await attach(world, "home");
+        await world.claim(victim, eth, "home");
+        await world.register(victim, "pay");
+        await world.fill(300);
+      },
+    ],
+    [
+      "and take back, and put again, while it is detached",
+      async (world) => {
+        await world.deploy(victim);
+        await attach(world, "home");
+        await world.claim(victim, eth, "home");
+        await world.register(victim, "pay");
+        const attacker = await world.fill(300);
+        for (const i of times(300)) await world.put(attacker, `f${i}`, address("00"));
+        await world.put(eth, "home", address("00"));
+        await world.fill(300, "again");
+        for (const i of times(300)) await world.put(attacker, `f${i}`, victim);
+        await world.put(eth, "home", victim);
+      },
+    ],
+  ])("%s", async (_, play) => {
+    const world = await createWorld();
+    await play(world);
+    const { ask, owned, below, found } = await world.open();
+    expect(await owned()).toContain("pay.home.eth");
+    expect(await below("home.eth")).toEqual(["pay.home.eth"]);
+    expect(await found("pay.home")).toEqual(["pay.home.eth"]);
+    expect(await ask("/v1/names/pay.home.eth")).toMatchObject({ status: 200, body: { data: { owner } } });
+  });
+});
+
+test("a registry in use moves from one name to another, though strangers put it under 300 longer ones", async () => {
+  const world = await createWorld();
+  await world.deploy(victim);
+  await attach(world, "old");
+  await world.register(victim, "pay");
+  await world.fill(300);
+  await attach(world, "new");
+  expect((await (await world.open()).owned()).filter((name) => name.startsWith("pay."))).toEqual(
+    expect.arrayContaining(["pay.new.eth", "pay.old.eth"]),
+  );
+  await world.put(eth, "old", address("00"));
+  const { owned } = await world.open();
+  expect(await owned()).toContain("pay.new.eth");
+  expect(await owned()).not.toContain("pay.old.eth");
+});
+
+test("what strangers take back makes room, also for names that were too many before", async () => {
+  const world = await createWorld();
+  await world.deploy(victim);
+  await attach(world, "home");
+  await world.register(victim, "pay");
+  const attacker = await world.fill(300);
+  // As long as the stranger's names, and newer.
+  await world.deploy(address("d2"));
+  await world.register(eth, "other");
+  await world.put(eth, "other", address("d2"));
+  await world.register(address("d2"), "deep");
+  await world.put(address("d2"), "deep", victim);
+  expect(await (await world.open()).owned()).not.toContain("pay.deep.other.eth");
+  for (const i of times(300)) await world.put(attacker, `f${i}`, address("00"));
+  await world.put(address("d2"), "deep", victim);
+  expect(await (await world.open()).owned()).toContain("pay.deep.other.eth");
+});
+
+test("a name that is too many for lists is found by its text, with what holds of it", async () => {
+  const world = await createWorld();
+  await world.deploy(victim);
+  await world.register(victim, "pay");
+  const attacker = await world.fill(300);
+  const { ask, owned } = await world.open();
+  const listed = (await owned()).filter((name) => name.endsWith(".attacker.eth"));
+  expect(listed.length).toBe(64);
+  const [last] = times(300)
+    .map((i) => `pay.f${i}.attacker.eth`)
+    .filter((name) => !listed.includes(name));
+  const one = await ask(`/v1/names/${last}`);
+  expect(one).toMatchObject({
+    status: 200,
+    body: {
+      data: {
+        name: last,
+        owner,
+        status: "active",
+        authority: "ens_v2",
+        registry_path: [root, eth, attacker, victim],
+      },
+    },
+  });
+  const { body } = await ask(`/v1/names/${listed[0]}`);
+  expect(Object.keys((one.body as { data: Row }).data).sort()).toEqual(
+    Object.keys((body as { data: Row }).data).sort(),
+  );
+  const inputs = [{ name: last }, { name: "never.f1.attacker.eth" }];
+  const many = await ask("/v1/lookup", {
+    method: "POST",
+    body: JSON.stringify({ inputs }),
+    headers: { "content-type": "application/json" },
+  });
+  expect(many.body).toMatchObject({
+    data: [{ status: "ok", record: { name: last } }, { status: "not_found" }],
+  });
+  expect((await ask("/v1/names/never.f1.attacker.eth")).status).toBe(404);
+});
+
+// birchatlas.eth has dao, whose registry has pay, whose registry has dao and so on; a registry is under every name on the way.
+test("a registry with 47 names has what it holds under each of them", async () => {
+  const world = await createWorld();
+  const chain = times(47).map(numbered);
+  await world.deploy(victim);
+  for (const registry of chain) await world.deploy(registry);
+  await world.register(eth, "birchatlas");
+  await world.put(eth, "birchatlas", chain[0] ?? eth);
+  const expected: string[] = [];
+  let above = "birchatlas.eth";
+  for (const [i, registry] of chain.entries()) {
+    await world.register(registry, "mail");
+    await world.put(registry, "mail", victim);
+    expected.push(`inbox.mail.${above}`);
+    const label = i % 2 === 0 ? "pay" : "dao";
+    await world.register(registry, label);
+    await world.put(registry, label, chain[i + 1] ?? address("00"));
+    above = `${label}.${above}`;
+  }
+  await world.register(victim, "inbox");
+  const { owned, below } = await world.open();
+  expect((await owned()).filter((name) => name.startsWith("inbox."))).toEqual(expected.sort());
+  expect(await below("mail.dao.pay.dao.pay.birchatlas.eth")).toEqual([
+    "inbox.mail.dao.pay.dao.pay.birchatlas.eth",
+  ]);
+});
+
+const changedAt = ({ store }: World, block: number) =>
+  store.rows(v2Domain).filter((row) => row["changeBlock"] === block).length;
+
+test("a batch of 78 tokens under 129 names touches a bounded number of rows", async () => {
+  const world = await createWorld();
+  await world.deploy(victim);
+  await attach(world, "home");
+  await world.fill(128);
+  for (const i of times(78)) await world.register(victim, `t${i}`);
+  const ids = times(78).map((i) => tokenOf(`t${i}`));
+  const batch = { ids, values: ids.map(() => 1n), from: owner, to: stranger };
+  await applyTokens(world.at(victim), known, batch);
+  // 9,984 without a bound on the product of names and entries.
+  expect(changedAt(world, world.block())).toBeLessThanOrEqual(3_000);
+  const { owned } = await world.open();
+  expect((await owned(stranger)).filter((name) => name.endsWith(".home.eth")).length).toBe(78);
+});
+
+test("9,999 entries that lead to a registry with too many names cost a log no more than others", async () => {
+  const world = await createWorld();
+  const wide = address("d5");
+  await world.deploy(victim);
+  await world.fill(128);
+  await world.deploy(wide);
+  for (const i of times(9_999)) {
+    await world.register(wide, `w${i}`);
+    await world.put(wide, `w${i}`, victim);
+  }
+  await world.register(eth, "wide");
+  await world.put(eth, "wide", wide);
+  expect(changedAt(world, world.block())).toBeLessThanOrEqual(512);
+  expect(world.store.rows(v2NamingJob)).toHaveLength(1);
+}, 120_000);
+
+test("what a registry held when it was put somewhere is named in the course of later logs, each a share of it", async () => {
+  const world = await createWorld();
+  await world.deploy(victim);
+  for (const i of times(3_000)) await world.register(victim, `e${i}`);
+  await attach(world, "home");
+  expect(changedAt(world, world.block())).toBeLessThanOrEqual(512);
+  for (const i of times(50)) await world.register(eth, `later${i}`, { holder: stranger });
+  expect(world.store.rows(v2NamingJob)).toEqual([]);
+  const { rows } = await (async () => {
+    await world.open();
+    return stored.client.query<{ count: string }>(
+      "SELECT count(*) FROM v2_domains WHERE name LIKE '%.home.eth'",
+    );
+  })();
+  expect(String(rows[0]?.count)).toBe("3000");
+}, 120_000);
+
+test("what was left out while a name above had expired is there again with it", async () => {
+  const world = await createWorld();
+  const middle = address("d6");
+  await world.deploy(victim);
+  await world.deploy(middle);
+  await world.register(eth, "home", { expiry: 1_700_000_000n + 1_100n });
+  await world.put(eth, "home", middle);
+  await world.register(middle, "deep");
+  await world.put(middle, "deep", victim);
+  await world.register(victim, "pay");
+  await world.fill(128);
+  expect(await (await world.open()).owned()).not.toContain("pay.deep.home.eth");
+  await world.renew(eth, "home", forever);
+  expect(await (await world.open()).owned()).toContain("deep.home.eth");
+  const { ask } = await world.open();
+  expect((await ask("/v1/names/pay.deep.home.eth")).status).toBe(200);
+});

@@ -1,0 +1,76 @@
+import { v2Contract, v2NamingJob, v2NamingQueue, v2Place } from "../../schema/ensv2.ts";
+import type { Scope } from "../scope.ts";
+
+/** Entries to be named at a place of their registry, `count` of them from `storageId` backwards; `node` of a place that was given up. */
+export type NamingJob = Omit<typeof v2NamingJob.$inferSelect, "chainId" | "position">;
+
+// What one log may cause, and all logs of a block, in rows. What is left waits for later logs, which take turns of it.
+const mostOfLog = 512;
+const mostOfBlock = 8_192;
+const turn = 64;
+
+/**
+ * Runs jobs and then some of those that wait, within the bounds of the log and its block; the rest waits in turn. `run` does as much of
+ * a job as its budget allows, and returns what it spent and what is left to do.
+ */
+export async function runNamingJobs(
+  scope: Scope,
+  given: readonly NamingJob[],
+  run: (job: NamingJob, budget: number) => Promise<{ spent: number; rest: NamingJob[] }>,
+): Promise<void> {
+  const { db, chainId, blockNumber } = scope;
+  const queue = await db.find(v2NamingQueue, { chainId });
+  let { first, next } = queue ?? { first: 0, next: 0 };
+  if (given.length === 0 && first === next) return;
+  const before = queue?.blockNumber === blockNumber ? queue.spent : 0;
+  const most = Math.min(mostOfLog, mostOfBlock - before);
+  const own = [...given];
+  const left: NamingJob[] = [];
+  let spent = 0;
+  while (spent < most && own.length > 0) {
+    const done = await run(own.pop() as NamingJob, most - spent);
+    spent += done.spent;
+    own.push(...done.rest);
+  }
+  for (; spent < most && first < next; first++) {
+    const job = await take(scope, first);
+    if (job === null) continue;
+    const done = await run(job, Math.min(turn, most - spent));
+    spent += done.spent;
+    left.push(...done.rest);
+  }
+  for (const job of [...left, ...own]) if (await wait(scope, job, next)) next += 1;
+  const values = { first, next, blockNumber, spent: before + spent };
+  await db
+    .insert(v2NamingQueue)
+    .values({ chainId, ...values })
+    .onConflictDoUpdate(values);
+}
+
+async function take({ db, chainId }: Scope, position: number): Promise<NamingJob | null> {
+  const job = await db.find(v2NamingJob, { chainId, position });
+  if (job === null) return null;
+  const { registry, place, storageId, count, node } = job;
+  await db.delete(v2NamingJob, { chainId, position });
+  const key = { chainId, registry, place };
+  if (await db.find(v2Place, key)) await db.update(v2Place, key).set({ job: null });
+  return { registry, place, storageId, count, node };
+}
+
+// Whether the job takes the position. A place has one job at a time: a further one begins it again, with all entries.
+async function wait({ db, chainId }: Scope, job: NamingJob, position: number): Promise<boolean> {
+  const { registry, place } = job;
+  const key = { chainId, registry, place };
+  const found = job.node === null ? await db.find(v2Place, key) : null;
+  if (found !== null && found.job !== null) {
+    const row = await db.find(v2Contract, { chainId, address: registry });
+    if (row?.lastEntry)
+      await db
+        .update(v2NamingJob, { chainId, position: found.job })
+        .set({ storageId: row.lastEntry, count: row.entryCount ?? 0 });
+    return false;
+  }
+  await db.insert(v2NamingJob).values({ chainId, position, ...job });
+  if (found !== null) await db.update(v2Place, key).set({ job: position });
+  return true;
+}
