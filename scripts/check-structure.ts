@@ -27,11 +27,12 @@ const apiRooms = ["src/api/database", "src/api/status", "src/api/rest"];
 
 /**
  * Who may import whom. Tests are free, and so are `test` and `bench`, which nothing else may import. The API only
- * reads: it never imports rules. Of `src` the label service, a separate process, may import labels and names only.
+ * reads: it never imports rules. Of `src` the label service, a separate process, may import labels, names and the limits of HTTP only.
  */
 export const rooms: readonly Room[] = [
   { path: "abis", imports: [] },
   { path: "src/log", imports: [] },
+  { path: "src/http", imports: [] },
   { path: "src/ens", imports: [] },
   { path: "src/schema", imports: [], packages: ["ponder", "drizzle-orm"] },
   { path: "src/labels", imports: ["src/log", "src/ens"] },
@@ -39,7 +40,7 @@ export const rooms: readonly Room[] = [
   { path: "src/config", imports: [...facts, "src/labels"] },
   {
     path: "src/ponder",
-    imports: ["src/log", "src/config"],
+    imports: ["src/log", "src/http", "src/config"],
     packages: ["ponder", "ponder:registry", "ponder:api", "drizzle-orm"],
   },
   { path: "src/rpc", imports: ["src/log", "src/ens", "src/ponder"] },
@@ -129,7 +130,11 @@ export const rooms: readonly Room[] = [
     path: "labels-service/ingest",
     imports: [...forLabels, "labels-service/store", "labels-service/formats"],
   },
-  { path: "labels-service/http", imports: [...forLabels, "labels-service/store"], packages: ["hono"] },
+  {
+    path: "labels-service/http",
+    imports: [...forLabels, "src/http", "labels-service/store"],
+    packages: ["hono"],
+  },
   {
     path: "labels-service/commands",
     imports: [

@@ -1,5 +1,7 @@
 import { once } from "node:events";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import { refuse } from "../../src/http/refusal.ts";
+import { nextTurn } from "../../src/http/turn.ts";
 
 /** An HTTP response before it is written. Responses may share bytes; a body of several parts is computed while it is sent. */
 export type Answer = {
@@ -136,6 +138,9 @@ export function createWriter(shareOfMemory: () => Memory, patience: Patience): W
   };
 }
 
+// What is left of a body that is too long, too slow or one too many is not read.
+const endsBody = new Set([408, 413, 503]);
+
 const isBytes = (body: Answer["body"]) => body instanceof Uint8Array;
 
 async function writeAnswer(
@@ -145,8 +150,9 @@ async function writeAnswer(
 ): Promise<void> {
   const head = ["content-type", contentType, "x-content-type-options", "nosniff", ...headers, ...own];
   if (status === 503) head.push("retry-after", "1");
-  // The rest of a body that is too large is not read.
-  if (status === 413 && !response.req.complete) head.push("connection", "close");
+  if (endsBody.has(status) && !response.req.complete && typeof body === "string") {
+    return refuse({ incoming: response.req, outgoing: response }, { status, headers: head, body });
+  }
   if (isHead) {
     response.writeHead(status, head).end();
     return;
@@ -171,23 +177,6 @@ async function writeAnswer(
   }
 }
 
-const turns: (() => void)[] = [];
-
-/**
- * Waits for this response's turn to compute a part: one part of all responses per turn of the event loop. A socket with
- * room in its buffers takes megabytes at once, during which nothing else would run.
- */
-function turnOfPart(): Promise<void> {
-  return new Promise((resolve) => {
-    if (turns.push(resolve) === 1) setImmediate(nextTurn);
-  });
-}
-
-function nextTurn(): void {
-  turns.shift()?.();
-  if (turns.length > 0) setImmediate(nextTurn);
-}
-
 async function writeParts(response: ServerResponse, parts: Iterable<string | Uint8Array>): Promise<void> {
   const gone = new AbortController();
   response.once("close", () => gone.abort());
@@ -199,7 +188,8 @@ async function writeParts(response: ServerResponse, parts: Iterable<string | Uin
   try {
     let pending = "";
     for (;;) {
-      await turnOfPart();
+      // A socket with room in its buffers takes megabytes at once, during which nothing else would run.
+      await nextTurn();
       if (response.destroyed) return;
       const { done, value } = iterator.next();
       if (done) break;

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage } from "node:http";
 import { z } from "zod/v4-mini";
 import { digestLength } from "../../src/ens/keccak.ts";
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
@@ -78,32 +77,15 @@ export const largestBody = 1024 * 1024;
 /** The most bytes of labels in one response: room for any label, and for the longest batch of real ones a hundred times. */
 export const largestAnswer = 32 * 1024 * 1024;
 
-/** A longer body than this is not waited for. */
-const longestDiscarded = 16 * largestBody;
+/** Whether lines are wanted, and what a response holds until it is sent comes out of. */
+type Sending = { asLines: boolean; memory: Memory };
 
 /**
  * Answers `POST /v1/heal`: one label or null for each labelhash, in order, as one JSON object, or as one JSON value per
- * line if the client accepts that. Checks in the order of `GET /v1/heal`. What it holds until the response is sent comes
- * out of `memory`.
+ * line if the client accepts that. Checks in the order of `GET /v1/heal`.
  */
-export async function answerBatch(
-  file: LabelFile,
-  incoming: IncomingMessage,
-  memory: Memory,
-): Promise<Answer> {
-  const asLines = incoming.headers.accept?.includes("application/x-ndjson") ?? false;
-  try {
-    const body = await readBody(incoming, memory);
-    return "status" in body ? body : await answerBody(file, body, { asLines, memory });
-  } catch (error) {
-    if (!incoming.complete) return errorAnswer(400, "The body was cut off");
-    throw error;
-  }
-}
-
-type Sending = { asLines: boolean; memory: Memory };
-
-async function answerBody(file: LabelFile, body: Buffer, sending: Sending): Promise<Answer> {
+export async function answerBatch(file: LabelFile, body: Buffer, sending: Sending): Promise<Answer> {
+  if (!sending.memory.take(body.length)) return busy;
   const { json, digests: read } = parseBatchBody(body);
   const parsed = batchRequest.safeParse(json);
   if (!parsed.success) {
@@ -172,25 +154,3 @@ function* lines(pieces: Pieces): Generator<string | Uint8Array> {
 }
 
 const line = (label: string | undefined) => (label === undefined ? "null\n" : `${JSON.stringify(label)}\n`);
-
-/** The body, or the answer to one that is too large or finds no memory free. */
-async function readBody(incoming: IncomingMessage, memory: Memory): Promise<Buffer | Answer> {
-  const announced = Number(incoming.headers["content-length"] ?? 0);
-  if (announced > longestDiscarded) return tooLarge;
-  const chunks: Buffer[] = [];
-  let length = 0;
-  let refusal = announced > largestBody ? tooLarge : undefined;
-  // Left open at the end, so that the answer can be sent before the connection is closed.
-  for await (const chunk of incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > largestBody) refusal = tooLarge;
-    else if (refusal === undefined && !memory.take(chunk.length)) refusal = busy;
-    // The rest is read and thrown away: a client that is still sending would not see the answer.
-    if (refusal === undefined) chunks.push(chunk);
-    else chunks.length = 0;
-    if (length > longestDiscarded) break;
-  }
-  return refusal ?? Buffer.concat(chunks);
-}
-
-const tooLarge = errorAnswer(413, `The body has more than ${largestBody} bytes`);

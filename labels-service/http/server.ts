@@ -7,14 +7,18 @@ import {
   type ServerResponse,
 } from "node:http";
 import packageJson from "../../package.json" with { type: "json" };
+import { createBodyReader, type Unread } from "../../src/http/bodies.ts";
+import { serveOneAtATime } from "../../src/http/one-at-a-time.ts";
 import type { LabelFile } from "../../src/labels/label-file.ts";
 import { labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
 import type { Log } from "../../src/log/json-log.ts";
 import type { LiveDatabase } from "../store/live-database.ts";
 import {
   type Answer,
+  busy,
   createSharedMemory,
   createWriter,
+  errorAnswer,
   internalError,
   jsonAnswer,
   type Memory,
@@ -143,6 +147,8 @@ export type ServerLimits = {
   idleMs: number;
   /** How long a client may take to read a long response. */
   responseMs: number;
+  /** Bytes of all bodies that are arriving; the one that has been arriving for longest ends first. */
+  arrivingBytes: number;
   /** Bytes of memory that batches and long labels share. */
   memory: number;
 };
@@ -155,6 +161,7 @@ const productionLimits: ServerLimits = {
   // Longer than common proxies keep idle connections, so that the proxy closes them.
   idleMs: 75_000,
   responseMs: 60_000,
+  arrivingBytes: 32 * 1024 * 1024,
   memory: 128 * 1024 * 1024,
 };
 
@@ -179,11 +186,12 @@ export function createLabelsServer(options: ServerOptions): Server {
       fail(response, incoming.url ?? "", error);
     }
   };
-  const server = createServer(connectionOptions(limits), (incoming, response) => {
+  const server = createServer(connectionOptions(limits));
+  serveOneAtATime(server, ({ incoming, outgoing }) => {
     const since = performance.now();
     if (line.isFormed() && incoming.url?.startsWith(healPrefix))
-      line.join(() => answer(incoming, response, since));
-    else answer(incoming, response, since);
+      line.join(() => answer(incoming, outgoing, since));
+    else answer(incoming, outgoing, since);
   });
   server.maxConnections = limits.connections;
   return server;
@@ -203,10 +211,20 @@ function createHandler(
   const shareOfMemory = createSharedMemory(limits.memory);
   const write = createWriter(shareOfMemory, limits);
   const send = createSender({ metrics, line, log, logsRequests, failed, write });
+  const readBody = createBodyReader(limits);
+
+  const batchAnswer = async (incoming: IncomingMessage, file: LabelFile | undefined, memory: Memory) => {
+    if (file === undefined) return notReady;
+    // Loaded when it is first needed: its validation library would be a tenth of the server's start.
+    const { answerBatch, largestBody } = await import("./batch.ts");
+    const body = await readBody(incoming, largestBody);
+    if (body === "too long") return errorAnswer(413, `The body has more than ${largestBody} bytes`);
+    if (typeof body === "string") return unread[body];
+    const asLines = incoming.headers.accept?.includes("application/x-ndjson") ?? false;
+    return answerBatch(file, body, { asLines, memory });
+  };
 
   const answerWithBody = async (incoming: IncomingMessage, exchange: Exchange) => {
-    // Only where a body is awaited: a server's timeout would set a timer for every heal.
-    incoming.setTimeout(limits.stalledMs);
     const borrowed = database.borrow();
     const memory = shareOfMemory();
     try {
@@ -281,16 +299,11 @@ function createSender({
   };
 }
 
-async function batchAnswer(
-  incoming: IncomingMessage,
-  file: LabelFile | undefined,
-  memory: Memory,
-): Promise<Answer> {
-  if (file === undefined) return notReady;
-  // Loaded when it is first needed: its validation library would be a tenth of the server's start.
-  const { answerBatch } = await import("./batch.ts");
-  return answerBatch(file, incoming, memory);
-}
+const unread: Record<Exclude<Unread, "too long">, Answer> = {
+  "too slow": errorAnswer(408, "The body does not arrive"),
+  "too many": busy,
+  gone: errorAnswer(400, "The body was cut off"),
+};
 
 function requestOf({ method = "", url = "", headers }: IncomingMessage): LabelsRequest {
   const mark = url.indexOf("?");

@@ -82,21 +82,25 @@ test("batches that nobody reads hold a piece each, and end when their time is ov
   expect((await server.post(batchOf(1))).status).toBe(200);
 });
 
-test("large requests share a bounded memory; what does not fit is refused at once", async () => {
-  await start({ memory: 1_000_000, stalledMs: 60_000 });
-  const body = JSON.stringify(batchOf(10_000));
-  const socket = connect(server.port, "127.0.0.1");
-  await once(socket, "connect");
+test("bodies that are arriving may hold so much together; after a second the oldest ends", async () => {
+  await start({ arrivingBytes: 1_000_000, stalledMs: 60_000 });
+  const body = JSON.stringify({ labelhashes: new Array(10_000).fill(labelhashOf("eth")) });
+  const socket = connect(server.port, "127.0.0.1").setEncoding("latin1");
   // All but the end of a body of 690 kB.
   socket.write(
     `POST /v1/heal HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, -1)}`,
   );
   await expect.poll(server.received).toBeGreaterThanOrEqual(body.length);
+  await expect.poll(async () => (await server.post(body)).status).toBe(200);
+  const [refusal] = await once(socket, "data");
+  expect(refusal).toMatch(/^HTTP\/1\.1 503 .*"errorCode":503}$/s);
+});
+
+test("a body that does not fit into the shared memory is refused", async () => {
+  await start({ memory: 100_000 });
   expect(await server.post(batchOf(6_000))).toEqual(busy);
   const response = await fetch(`${server.base}/v1/heal/${labelhashOf("eth")}`);
   expect(await response.json()).toEqual({ status: "success", label: "eth" });
-  socket.destroy();
-  await expect.poll(async () => (await server.post(batchOf(1))).status).toBe(200);
 });
 
 test("a label that does not fit into the shared memory is refused, with when to ask again", async () => {

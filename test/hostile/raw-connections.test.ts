@@ -1,18 +1,15 @@
 import { once } from "node:events";
-import http, { Agent, request, type Server } from "node:http";
-import { createRequire } from "node:module";
+import { Agent, type OutgoingHttpHeaders, request, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { Hono } from "hono";
 import { afterEach, describe, expect, test } from "vitest";
-import { guardNextServer, type Surface } from "../../src/ponder/http-server.ts";
+import type { Surface } from "../../src/ponder/http-server.ts";
+import { serveGuarded } from "./support/guarded.ts";
 
 // Clients that send too much, too slowly or nothing, leave in the middle, or read nothing, against the server that Ponder
-// serves with: its own copy of the adapter, behind the limits of src/ponder/http-server.ts.
-
-const ofPonder = createRequire(new URL("../../node_modules/ponder/package.json", import.meta.url));
-const { createAdaptorServer } = ofPonder("@hono/node-server") as typeof import("@hono/node-server");
+// serves with.
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -40,29 +37,13 @@ async function serve(surface: Partial<Surface> = {}) {
       seen.push(`${c.req.method} ${body.length}`);
       return c.text(body);
     });
-  const module = { createServer: http.createServer };
-  guardNextServer(module, {
-    bodyLimitOf: (path) => ({ bytes: 100_000, refusal: { message: `too long for ${path}` } }),
-    respond: () => false,
-    isDatabaseAway: async () => false,
-    ...surface,
-  });
-  // Ponder looks for a free port first, with a server that has no listener.
-  module.createServer().close();
-  const server = createAdaptorServer({
-    fetch: app.fetch,
-    createServer: module.createServer,
-    overrideGlobalObjects: false,
-  }) as Server;
-  expect(module.createServer).toBe(http.createServer);
+  const server = await serveGuarded(app, surface);
   servers.push(server);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return { port, url: `http://127.0.0.1:${port}`, seen };
 }
 
-type Sent = { method?: string; path?: string; headers?: http.OutgoingHttpHeaders; body?: string | Readable };
+type Sent = { method?: string; path?: string; headers?: OutgoingHttpHeaders; body?: string | Readable };
 
 function send(port: number, { method = "POST", path = "/", headers = {}, body = "" }: Sent) {
   return new Promise<{ status: number; body: string; connection: string | undefined }>((resolve, reject) => {
@@ -171,6 +152,18 @@ describe("a client that is too slow is ended", () => {
   });
 });
 
+test("a body that stalls is ended, and one that goes on is not", async () => {
+  const { port } = await serve({ limits: { stalledMs: 1_000 } });
+  const stalled = await open(port, head(1000) + "x".repeat(999));
+  expect(await stalled.ended).toMatch(/^HTTP\/1\.1 408 .*\{"message":"The body does not arrive."\}$/s);
+  const going = await open(port, head(15));
+  const pieces = setInterval(() => going.socket.writable && going.socket.write("x"), 100);
+  await once(going.socket, "data");
+  clearInterval(pieces);
+  going.socket.end();
+  expect(await going.ended).toMatch(/^HTTP\/1\.1 200 .*x{15}$/s);
+});
+
 test("a POST that is broken off never reaches the application", async () => {
   const { port, url, seen } = await serve();
   for (let i = 0; i < 20; i++) {
@@ -182,15 +175,18 @@ test("a POST that is broken off never reaches the application", async () => {
   expect(seen).toEqual(["POST 5"]);
 });
 
-test("bodies that are arriving may hold so much together; the oldest ends first", async () => {
+test("bodies that are arriving may hold so much together; then one is refused, after a second the oldest", async () => {
   const { port, url } = await serve({ limits: { arrivingBytes: 250_000 } });
   const slow = [];
   for (let i = 0; i < 3; i++) slow.push(await open(port, head(100_000) + kilobyte.repeat(90)));
-  expect(await slow[0]?.ended).toMatch(/^HTTP\/1\.1 503 .*\r\nretry-after: 5\r\n/s);
-  const whole = await fetch(`${url}/`, { method: "POST", body: kilobyte.repeat(50) });
-  expect(whole.status).toBe(200);
-  slow[2]?.socket.end(kilobyte.repeat(10));
-  expect(await slow[2]?.ended).toMatch(/^HTTP\/1\.1 200 /);
+  const refused = /^HTTP\/1\.1 503 .*\r\nretry-after: 5\r\n/s;
+  expect(await Promise.race(slow.map(({ ended }) => ended))).toMatch(refused);
+  expect((await fetch(`${url}/`, { method: "POST", body: kilobyte.repeat(50) })).status).toBe(200);
+  const large = async () =>
+    (await send(port, { headers: { connection: "close" }, body: kilobyte.repeat(99) })).status;
+  await expect.poll(large).toBe(200);
+  expect(await slow[0]?.ended).toMatch(refused);
+  for (const { socket } of slow) socket.destroy();
 });
 
 test("responses that nobody reads may hold so much together; the oldest ends first", async () => {

@@ -1,12 +1,11 @@
-import { once } from "node:events";
 import type { Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
-import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startServer } from "../../labels-service/test-support/running-server.ts";
 import type { Database } from "../../src/api/database/client.ts";
 import { createEndpoint } from "../support/subgraph/endpoint.ts";
+import { serveGuarded } from "./support/guarded.ts";
 
 // Bytes that proxies and servers read differently (RFC 9112, sections 3, 6.1 and 11.2): a request that hides a second
 // one, and bytes that are not a request. Each gets an error and ends the connection; what follows is never answered.
@@ -20,8 +19,7 @@ beforeAll(async () => {
   ports["labels"] = labels.port;
   const database: Database = { row: async () => [] };
   const app = new Hono().get("/health", (c) => c.json({})).route("/subgraph", createEndpoint(database).app);
-  api = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server;
-  await once(api, "listening");
+  api = await serveGuarded(app);
   ports["api"] = (api.address() as AddressInfo).port;
 });
 afterAll(async () => {
@@ -59,6 +57,31 @@ const cases: [string, (path: string) => string][] = [
   ["a length in hex", (path) => post(path, "content-length: 0x10", hidden)],
   ["an unknown transfer coding", (path) => post(path, "transfer-encoding: xchunked", `0\r\n\r\n${hidden}`)],
   ["a chunk without a size", (path) => post(path, "transfer-encoding: chunked", `zz\r\n\r\n${hidden}`)],
+  ["a chunk of a negative size", (path) => post(path, "transfer-encoding: chunked", `-1\r\n\r\n${hidden}`)],
+  [
+    "a chunk whose size overflows",
+    (path) => post(path, "transfer-encoding: chunked", `fffffffffffffffff\r\n\r\n${hidden}`),
+  ],
+  [
+    "a chunk that is longer than its size",
+    (path) => post(path, "transfer-encoding: chunked", `1\r\nab\r\n0\r\n\r\n${hidden}`),
+  ],
+  [
+    "chunks that end with line feeds alone",
+    (path) => post(path, "transfer-encoding: chunked", `1\na\n0\n\n${hidden}`),
+  ],
+  [
+    "chunked twice",
+    (path) => post(path, "transfer-encoding: chunked\r\ntransfer-encoding: identity", `0\r\n\r\n${hidden}`),
+  ],
+  ["no host", (path) => `POST ${path} HTTP/1.1\r\ncontent-length: 0\r\n\r\n${hidden}`],
+  ["an unknown version", (path) => `GET ${path} HTTP/3.7\r\nhost: x\r\n\r\n${hidden}`],
+  ["a request after an HTTP/1.0 one", () => `GET /nothing HTTP/1.0\r\n\r\n${hidden}`],
+  [
+    "chunks in HTTP/1.0",
+    (path) => `POST ${path} HTTP/1.0\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n${hidden}`,
+  ],
+  ["a tunnel", () => `CONNECT 127.0.0.1:1 HTTP/1.1\r\nhost: x\r\n\r\n${hidden}`],
   ["a bare line feed in a header", (path) => post(path, "x: a\nb", hidden)],
   ["a space before the colon of a header", (path) => post(path, "content-length : 0", hidden)],
   ["a NUL in a header", (path) => post(path, "x: a\0b", hidden)],

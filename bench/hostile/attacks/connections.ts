@@ -126,6 +126,31 @@ export const connectionAttacks: Attack[] = [
       ),
   },
   {
+    name: "pipelined-health",
+    threat: "F7",
+    what: "GET /health 5,000 times over each of 20 connections, without waiting for responses",
+    seconds: 60,
+    run: (target) => atOnce(20, () => pipeline(target, "GET /health HTTP/1.1\r\nhost: x\r\n\r\n", 5_000)),
+  },
+  {
+    name: "pipelined-queries",
+    threat: "F7",
+    what: "2,000 small queries over each of 10 connections, without waiting for responses",
+    seconds: 60,
+    run: (target) => {
+      const body = '{"query":"{ domains(first: 3) { id name } }"}';
+      const head = `POST /subgraph HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
+      return atOnce(10, () => pipeline(target, `${head}\r\n\r\n${body}`, 2_000));
+    },
+  },
+  {
+    name: "unfinished-bodies",
+    threat: "F7",
+    what: "400 bodies of which 999,000 of 1,000,000 bytes arrive, and no more for 15 s",
+    seconds: 30,
+    run: (target) => unfinishedBodies(target, "/subgraph"),
+  },
+  {
     name: "forged-paths",
     threat: "F8",
     what: "paths and parameters with escape codes, line feeds and backslashes",
@@ -145,6 +170,39 @@ export const connectionAttacks: Attack[] = [
     },
   },
 ];
+
+/** 400 bodies of 1,000,000 bytes at once, whose last 1,000 never arrive; each connection ends after 15 s. */
+export function unfinishedBodies(target: Target, path: string): Promise<Reply[]> {
+  const head = `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n`;
+  return atOnce(400, async () => {
+    const one = await open(target, head + megabyte.slice(1_000));
+    await pause(target, 15_000);
+    return one.close("unfinished body");
+  });
+}
+
+/** Sends a request `count` times over one connection at once, and waits until all are answered or the connection ends. */
+export async function pipeline(target: Target, bytes: string, count: number): Promise<Reply> {
+  const started = performance.now();
+  const socket = connect({ port: target.port, host: "127.0.0.1", localAddress: target.from });
+  let answered = 0;
+  let tail = "";
+  await new Promise<void>((resolve) => {
+    socket.setEncoding("latin1").on("data", (data: string) => {
+      const text = tail + data;
+      answered += text.split("HTTP/1.1 ").length - 1;
+      tail = text.slice(Math.max(0, text.length - 8));
+      if (answered === count) resolve();
+    });
+    socket.on("error", () => undefined); // "close" follows.
+    socket.on("close", resolve);
+    target.ends.addEventListener("abort", () => resolve(), { once: true });
+    socket.write(bytes.repeat(count));
+  });
+  socket.destroy();
+  const status = answered === count ? "all answered" : "some answered";
+  return { status, ms: performance.now() - started, bytes: socket.bytesRead };
+}
 
 function open({ port, from }: Target, head: string): Promise<{ socket: Socket; close(kind: string): Reply }> {
   const started = performance.now();

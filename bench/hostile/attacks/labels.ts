@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { labelhashOf } from "../../../src/ens/labels.ts";
 import { type Attack, atOnce, inRounds, type Reply, send, type Target } from "../attack.ts";
 import { longLabelLengths } from "../long-labels.ts";
+import { pipeline, unfinishedBodies } from "./connections.ts";
 
 const [tenth, one, fifteen] = longLabelLengths;
 
@@ -72,5 +73,21 @@ export const labelAttacks: Attack[] = [
     seconds: 60,
     service: "labels",
     run: (target) => atOnce(4, () => send(target, { ...heal, body: Readable.from(blanks(1_000)) })),
+  },
+  {
+    name: "label-pipelined",
+    threat: "F7",
+    what: "GET /health 5,000 times over each of 20 connections, without waiting for responses",
+    seconds: 60,
+    service: "labels",
+    run: (target) => atOnce(20, () => pipeline(target, "GET /health HTTP/1.1\r\nhost: x\r\n\r\n", 5_000)),
+  },
+  {
+    name: "label-unfinished-bodies",
+    threat: "F7",
+    what: "400 bodies of which 999,000 of 1,000,000 bytes arrive, and no more for 15 s",
+    seconds: 30,
+    service: "labels",
+    run: (target) => unfinishedBodies(target, "/v1/heal"),
   },
 ];

@@ -1,0 +1,86 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { nextTurn } from "./turn.ts";
+
+/** A request and the response to it. */
+export type Exchange = { incoming: IncomingMessage; outgoing: ServerResponse };
+
+// Bytes that are parsed at once outside of bodies: at most some 40 requests.
+const sliceBytes = 1_024;
+// Of one read; as many were there, and more may be.
+const fullRead = 65_536;
+
+/**
+ * Handles one request of each connection at a time. What a client sends before it has its response is parsed in slices when
+ * nothing of it is left to do, and neither read nor noticed before; each further request waits for a turn of the event loop.
+ */
+export function serveOneAtATime(server: Server, handle: (exchange: Exchange) => void): Server {
+  const connections = new WeakMap<Socket, ReturnType<typeof createConnection>>();
+  return server
+    .on("connection", (socket: Socket) => connections.set(socket, createConnection(socket, handle)))
+    .on("request", (incoming: IncomingMessage, outgoing: ServerResponse) =>
+      connections.get(incoming.socket)?.take({ incoming, outgoing }),
+    );
+}
+
+function createConnection(socket: Socket, handle: (exchange: Exchange) => void) {
+  // Node's own listener, which parses. A listener of ours has Node bring the bytes here rather than to the parser itself.
+  const [parse] = socket.listeners("data");
+  socket.removeAllListeners("data");
+  let unparsed: Buffer = Buffer.alloc(0);
+  let current: Exchange | undefined;
+  const waiting: Exchange[] = [];
+  let hasTurnAhead = false;
+  // Bytes that are certainly left of the body of the current request; none of one without a length.
+  let bodyBytes = 0;
+
+  const isBusy = () => hasTurnAhead || waiting.length > 0 || current?.incoming.complete === true;
+
+  // Pauses while there is more to do than to read. Node resumes the socket after each response: that ends here too.
+  function proceed(): void {
+    while (unparsed.length > 0 && !isBusy() && !socket.isPaused() && !socket.destroyed) {
+      const length = Math.max(sliceBytes, bodyBytes);
+      const slice = unparsed.subarray(0, length);
+      unparsed = unparsed.subarray(length);
+      bodyBytes -= slice.length;
+      parse?.call(socket, slice);
+    }
+    if (unparsed.length > 0 || waiting.length > 0) socket.pause();
+  }
+
+  function begin(exchange: Exchange): void {
+    current = exchange;
+    bodyBytes = Number(exchange.incoming.headers["content-length"] ?? 0) - sliceBytes;
+    exchange.outgoing.once("close", () => {
+      current = undefined;
+      if (socket.isPaused()) void resumeInTurn();
+    });
+    handle(exchange);
+  }
+
+  async function resumeInTurn(): Promise<void> {
+    hasTurnAhead = true;
+    await nextTurn();
+    hasTurnAhead = false;
+    if (socket.destroyed) return;
+    const next = waiting.shift();
+    if (next !== undefined) begin(next);
+    else socket.resume();
+  }
+
+  socket.on("resume", proceed).on("data", (chunk: Buffer) => {
+    unparsed = unparsed.length === 0 ? chunk : Buffer.concat([unparsed, chunk]);
+    proceed();
+    if (chunk.length < fullRead || socket.isPaused()) return;
+    // Node would read on as long as there is something, before it looks at other connections.
+    socket.pause();
+    setImmediate(() => current?.incoming.isPaused() || socket.resume());
+  });
+
+  return {
+    take: (exchange: Exchange) => {
+      if (current === undefined && !hasTurnAhead) begin(exchange);
+      else waiting.push(exchange);
+    },
+  };
+}
