@@ -94,9 +94,9 @@ async function openChain(options: FrontOptions): Promise<OpenArchive | undefined
     Math.max(...segments.map((one) => one.to)),
   ];
   const logs = segments.reduce((sum, one) => sum + one.logs, 0);
-  const level = levelOf(manifest);
-  log("info", "An archive answers what it covers", { chain, from, to, logs, level });
-  options.opened?.(`${nameOfPlace(place)}, ${level}`);
+  const proven = levelOf(manifest);
+  log("info", "An archive answers what it covers", { chain, from, to, logs, proven });
+  options.opened?.(`${nameOfPlace(place)}, ${proven}`);
   return { ...options, manifest, answered: new Map() };
 }
 
