@@ -12,6 +12,7 @@ import { type Config, ConfigurationError, readConfig } from "../src/config/envir
 import { contractSources } from "../src/config/sources.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
+import { requireExpectedVersion } from "../src/ponder/expected.ts";
 import { requestChainId } from "../src/ponder/rpc-request.ts";
 import { requireArchive, requireSameChains } from "./chain-check.ts";
 import { requireServedIndex } from "./db.ts";
@@ -63,6 +64,7 @@ async function main([command, ...options]: string[]): Promise<number> {
     throw new PreflightError(`Usage: ponder.ts <${commands.join("|")}> [options of Ponder]`);
   const envFile = join(process.cwd(), ".env.local");
   if (existsSync(envFile)) process.loadEnvFile(envFile);
+  requireExpectedVersion();
   const config = readConfig();
   if (Object.keys(contractSources(config)).length === 0) {
     throw new PreflightError(
@@ -168,13 +170,16 @@ try {
 } catch (error) {
   // Errors of configuration and environment are one message; anything else is a bug, shown with its stack.
   const isExpected =
-    error instanceof ConfigurationError || error instanceof PreflightError || isLabelFault(error);
+    error instanceof ConfigurationError || error instanceof PreflightError || isFaultOfSetup(error);
   console.error(isExpected ? withSection((error as Error).message) : error);
   process.exitCode = 1;
 }
 
-function isLabelFault(error: unknown): boolean {
-  return error instanceof Error && ["LabelSourceError", "LabelFileError"].includes(error.name);
+function isFaultOfSetup(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    ["LabelSourceError", "LabelFileError", "PonderDiffersError"].includes(error.name)
+  );
 }
 
 /** The message, with the section that operators read on in. */

@@ -11,7 +11,8 @@ process.on("disconnect", () => process.kill(process.pid, "SIGINT"));
 const { log } = console;
 console.log = (...values) => log(JSON.stringify(format(...values)));
 
-// The stores of the rules' rows, of what nodes returned, and the beginning of each range of blocks stand in for Ponder's.
+// Stores of this project stand in for Ponder's: that of the rows, and that of what nodes returned. PONDER_STORES=stock leaves Ponder's.
+const isStock = process.env.PONDER_STORES === "stock";
 const indexingOfPonder = /\/node_modules\/ponder\/dist\/esm\/runtime\/\w+\.js$/;
 const storesOfPonder = {
   "../indexing-store/cache.js": "../src/ponder/rows/row-store.ts",
@@ -20,7 +21,7 @@ const storesOfPonder = {
   "../sync-historical/index.js": "../src/ponder/historical-sync.ts",
 };
 
-registerHooks({ resolve: resolveStore, load: loadFetching });
+registerHooks({ ...(isStock ? {} : { resolve: resolveStore }), load: loadFetching });
 
 function resolveStore(specifier, context, next) {
   const own = indexingOfPonder.test(context.parentURL ?? "") ? storesOfPonder[specifier] : undefined;
@@ -29,7 +30,7 @@ function resolveStore(specifier, context, next) {
   return next(new URL(own, import.meta.url).href, context);
 }
 
-// Checked by expectOwnStores in src/ponder/store.ts.
+// Checked by expectReplaced in src/ponder/store.ts.
 function markReplaced(what) {
   globalThis[Symbol.for("nsindex.stores")] = (globalThis[Symbol.for("nsindex.stores")] ?? new Set()).add(
     what,

@@ -21,7 +21,7 @@ import { registerTokenscope } from "./plugins/tokenscope.ts";
 import { sharedPreparation } from "./ponder/events-ahead.ts";
 import { processLog, sharedExamples } from "./ponder/process.ts";
 import { openSavedResults } from "./ponder/saved-results.ts";
-import { expectOwnStores, readNeededColumns } from "./ponder/store.ts";
+import { expectReplaced, readNeededColumns } from "./ponder/store.ts";
 
 // The one file with side effects on load: opens the labels and registers the indexing functions of the active plugins.
 
@@ -36,9 +36,9 @@ const register: Record<PluginId, (events: EventsOf, namespace: Namespace, logs: 
   tokenscope: registerTokenscope,
 };
 
-readNeededColumns();
-expectOwnStores();
 const config = readConfig();
+readNeededColumns();
+expectReplaced(config.ponderStores);
 const sources = contractSources(config);
 const log = processLog();
 const logAnomaly = createAnomalyLog(log, sharedExamples());

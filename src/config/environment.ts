@@ -34,6 +34,8 @@ export type Config = {
   rpcCrossCheckPercent: number;
   /** Memory for the rows that indexing uses, about; the last used ones stay. */
   rowCacheMegabytes: number;
+  /** Whose stores of rows and of what nodes returned Ponder uses: this project's, or those it comes with. */
+  ponderStores: "own" | "stock";
   /** Folder or URL of an archive that answers what it covers, in front of the RPC URLs. */
   archive?: string;
   /** Undefined: the embedded database in `pgliteDirectory`. */
@@ -115,6 +117,7 @@ const variables = z.object({
   RPC_REQUESTS_PER_SECOND: decimal("RPC_REQUESTS_PER_SECOND", 1, 100_000).optional(),
   RPC_CROSS_CHECK_PERCENT: decimal("RPC_CROSS_CHECK_PERCENT", 0, 100).default(1),
   ROW_CACHE_MB: decimal("ROW_CACHE_MB", 1, 1_000_000).default(512),
+  PONDER_STORES: oneOf("PONDER_STORES", ["own", "stock"]).default("own"),
   ARCHIVE: z
     .string()
     .refine(
@@ -187,6 +190,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
     rpcRequestsPerSecond: parsed.data.RPC_REQUESTS_PER_SECOND,
     rpcCrossCheckPercent: parsed.data.RPC_CROSS_CHECK_PERCENT,
     rowCacheMegabytes: parsed.data.ROW_CACHE_MB,
+    ponderStores: parsed.data.PONDER_STORES,
     ...(parsed.data.ARCHIVE === undefined ? {} : { archive: parsed.data.ARCHIVE }),
     ...(parsed.data.DATABASE_URL === undefined ? {} : { databaseUrl: parsed.data.DATABASE_URL }),
     pgliteDirectory: parsed.data.PGLITE_DIRECTORY,

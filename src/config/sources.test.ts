@@ -25,6 +25,7 @@ const config: Config = {
   blockRange: {},
   rpcCrossCheckPercent: 1,
   rowCacheMegabytes: 512,
+  ponderStores: "own",
   pgliteDirectory: "memory",
   databaseSchema: "public",
   switchesWhenReady: false,

@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { z } from "zod/v4";
 
@@ -8,16 +10,24 @@ import type { z } from "zod/v4";
 /** The release whose internals this folder describes. */
 const ponderVersion = "0.17.7";
 
+/** What is said of a Ponder whose internals differ from those of `ponderVersion`. */
+export const unsupported = (difference: string) =>
+  `Unsupported Ponder version: ${difference}. Install Ponder ${ponderVersion}, which src/ponder was written for, or adapt src/ponder.`;
+
 /** Ponder's internals differ from what this program expects; the message names the place. */
 export class PonderDiffersError extends Error {
   override name = "PonderDiffersError";
   constructor(difference: string, cause?: unknown) {
-    super(
-      `Ponder is not as src/ponder expects, which was written for Ponder ${ponderVersion}: ${difference}. ` +
-        "Install that version, or adapt src/ponder to the installed one.",
-      { cause },
-    );
+    super(unsupported(difference), { cause });
   }
+}
+
+/** Throws PonderDiffersError unless the Ponder in a folder is the expected release. */
+export function requireExpectedVersion(
+  folder = fileURLToPath(new URL("../../node_modules/ponder", import.meta.url)),
+): void {
+  const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version?: unknown };
+  if (version !== ponderVersion) throw new PonderDiffersError(`Ponder ${String(version)} is installed`);
 }
 
 /** The checked value. Throws PonderDiffersError with each place under `place` that does not fit the schema. */

@@ -50,5 +50,5 @@ test("the embedded database's are left as they are", async () => {
 
 test("a Ponder with other parameters does not start", () => {
   const parameters = { common: { shutdown: {} }, chain: { id: 1 }, database: { syncQB: {} } };
-  expect(() => createHistoricalSync(parameters)).toThrow("Ponder is not as src/ponder expects");
+  expect(() => createHistoricalSync(parameters)).toThrow("Unsupported Ponder version");
 });

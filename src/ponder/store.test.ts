@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { expectOwnStores, readNeededColumns, unlessMissing } from "./store.ts";
+import { requireExpectedVersion } from "./expected.ts";
+import { endingOnTypeErrors } from "./rows/errors.ts";
+import { expectReplaced, readNeededColumns, unlessMissing } from "./store.ts";
 
 test("an update returns the updated row", async () => {
   expect(await unlessMissing(Promise.resolve({ id: "0x1" }))).toEqual({ id: "0x1" });
@@ -39,17 +43,51 @@ test("a Ponder whose stores were not replaced does not start, and the message na
     "../sync-historical/index.js",
     "beginning of the next range",
   ];
-  const checkWith = (found: string[] | undefined) => () => {
-    Reflect.set(globalThis, marker, found && new Set(found));
-    try {
-      expectOwnStores();
-    } finally {
-      Reflect.deleteProperty(globalThis, marker);
-    }
-  };
+  const checkWith =
+    (found: string[] | undefined, stores: "own" | "stock" = "own") =>
+    () => {
+      Reflect.set(globalThis, marker, found && new Set(found));
+      try {
+        expectReplaced(stores);
+      } finally {
+        Reflect.deleteProperty(globalThis, marker);
+      }
+    };
   expect(checkWith(of)).not.toThrow();
   expect(checkWith(of.slice(0, 2))).toThrow(
     "expected ../indexing-store/cache.js, ../indexing-store/index.js, ../sync-store/index.js, ../sync-historical/index.js, beginning of the next range",
   );
-  expect(checkWith(undefined)).toThrow("Ponder is not as src/ponder expects");
+  expect(checkWith(undefined)).toThrow("Unsupported Ponder version");
+  expect(checkWith(of.slice(4), "stock")).not.toThrow();
+  expect(checkWith(of.slice(0, 4), "stock")).toThrow("expected beginning of the next range");
+});
+
+test("another release than the expected one is refused by its version", () => {
+  const folder = mkdtempSync(join(tmpdir(), "ponder-"));
+  try {
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ version: "0.16.10" }));
+    expect(() => requireExpectedVersion(folder)).toThrow(
+      "Unsupported Ponder version: Ponder 0.16.10 is installed. Install Ponder 0.17.7, which src/ponder was written for, or adapt src/ponder.",
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+  expect(() => requireExpectedVersion()).not.toThrow();
+});
+
+test("a TypeError in a store ends the index as an unsupported version, and is not tried again", async () => {
+  const store = endingOnTypeErrors({
+    qb: undefined as unknown,
+    async flush() {
+      throw new TypeError("event.checkpoint is undefined");
+    },
+    async prefetch() {
+      throw new Error("connection lost");
+    },
+  });
+  store.qb = "connection";
+  expect(store.qb).toBe("connection");
+  const unsupported = { name: "NonRetryableUserError", message: expect.stringMatching(/^Unsupported Ponder version: TypeError: event/) };
+  await expect(store.flush()).rejects.toThrow(expect.objectContaining(unsupported));
+  await expect(store.prefetch()).rejects.toThrow("connection lost");
 });

@@ -24,25 +24,26 @@ export function readNeededColumns(): void {
   read.splice(0, read.length, ...needed);
 }
 
-// What scripts/preload.mjs replaces.
-const replaced = [
+// What scripts/preload.mjs replaces; with PONDER_STORES=stock only the last.
+const ownStores = [
   "../indexing-store/cache.js",
   "../indexing-store/index.js",
   "../sync-store/index.js",
   "../sync-historical/index.js",
-  "beginning of the next range",
 ];
+const replaced = ["beginning of the next range"];
 
 /**
- * Throws PonderDiffersError unless Ponder uses our stores for rows (`rows/row-store.ts`) and for what nodes returned (`sync-store.ts`), and
- * begins each range of blocks once.
+ * Throws PonderDiffersError unless Ponder begins each range of blocks once, and uses our stores for rows (`rows/row-store.ts`) and for what
+ * nodes returned (`sync-store.ts`), or `stores` is `stock`.
  */
-export function expectOwnStores(): void {
-  const stores: unknown = Reflect.get(globalThis, Symbol.for("nsindex.stores"));
+export function expectReplaced(stores: "own" | "stock"): void {
+  const found: unknown = Reflect.get(globalThis, Symbol.for("nsindex.stores"));
+  const expected = stores === "stock" ? replaced : [...ownStores, ...replaced];
   const own = z
     .instanceof(Set)
-    .refine((found) => replaced.every((one) => found.has(one)), `expected ${replaced.join(", ")}`);
-  expectOfPonder(own, stores, "what is replaced in runtime");
+    .refine((names) => expected.every((one) => names.has(one)), `expected ${expected.join(", ")}`);
+  expectOfPonder(own, found, "what is replaced in runtime");
 }
 
 /**

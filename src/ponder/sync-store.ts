@@ -4,6 +4,7 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import { z } from "zod/v4";
 import { expectOfPonder, moduleOfPonder } from "./expected.ts";
 import { fetchAheadOf } from "./fetch-ahead.ts";
+import { endingOnTypeErrors } from "./rows/errors.ts";
 import { shapeOf } from "./rows/table-shape.ts";
 import { type ResultStore, withOtherResults } from "./saved-results.ts";
 
@@ -66,14 +67,14 @@ export function createSyncStore(given: { common: object; qb: Connection }): Sync
       ),
   };
   const { getEventData } = expectOfPonder(ranges, own, "createSyncStore");
-  return {
+  return endingOnTypeErrors({
     ...own,
     async getEventData(of: { chainId: number }, ...context: unknown[]) {
       const found = await getEventData(of, ...context);
       fetchAheadOf(given.common).read(of.chainId, found.cursor);
       return found;
     },
-  };
+  });
 }
 
 // ponder: inserts block by block, hundreds at the same time on one connection. What comes while a statement runs goes into the next.

@@ -37,9 +37,12 @@ const id = (place: number): `0x${string}` => `0x${place.toString(16).padStart(40
 const queries = () => asked.filter((text) => text.startsWith("select")).length;
 
 describe.each([1, 2, 3])("seed %i", (seed) => {
-  test("uses, flushes and failed transactions leave what a map says", async () => {
-    await changeRowsAtRandom(database, seed);
-  });
+  test.each(["own", "stock"] as const)(
+    "uses, flushes and failed transactions leave what a map says, %s stores",
+    async (stores) => {
+      await changeRowsAtRandom(database, seed, stores);
+    },
+  );
 });
 
 describe("what is asked of the database", () => {

@@ -2,7 +2,7 @@ import { isTable } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { sharedPreparation } from "../events-ahead.ts";
 import { fetchAheadOf } from "../fetch-ahead.ts";
-import { NonRetryableUserError, RecordNotFoundError, RetryableError } from "./errors.ts";
+import { endingOnTypeErrors, NonRetryableUserError, RecordNotFoundError, RetryableError } from "./errors.ts";
 import { learnKeys } from "./learned-keys.ts";
 import { createPredictions, type Predictions, type StoreEvent } from "./predictions.ts";
 import {
@@ -74,7 +74,7 @@ export function createIndexingCache({
   // was to be indexed. From then on a reorganization may bring rows back that were deleted.
   let [isFlushed, isBackfill] = [true, true];
 
-  return {
+  return endingOnTypeErrors({
     state,
 
     set qb(connection: Connection) {
@@ -108,7 +108,7 @@ export function createIndexingCache({
       ahead.rulesWork(false);
       forget(cache);
     },
-  };
+  });
 }
 
 function countUses({ tables }: RowCache, metrics: Metrics): void {

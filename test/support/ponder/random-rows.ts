@@ -1,6 +1,8 @@
 import type { Table } from "drizzle-orm";
 import { expect } from "vitest";
+import { z } from "zod/v4";
 import { createRandom, type Random } from "../../../devnet/random.ts";
+import { moduleOfPonder } from "../../../src/ponder/expected.ts";
 import type { Connection } from "../../../src/ponder/rows/row-statements.ts";
 import { createIndexingCache, createIndexingStore } from "../../../src/ponder/rows/row-store.ts";
 import type { Row } from "../../../src/ponder/rows/table-shape.ts";
@@ -27,24 +29,46 @@ type Store = {
   delete(table: Table, key: Row): Promise<boolean>;
 };
 
-const unmeasured = { incrementIndexingStoreQueries() {}, incrementIndexingCacheRequests() {} };
+/** Whose stores are tested: this project's, or those that Ponder comes with. */
+export type Stores = "own" | "stock";
+
+// Ponder's metrics, logger and the like, which count and write nothing.
+const silent: object = new Proxy(() => silent, { get: (_, name) => (name === "then" ? undefined : silent) });
+const common = (maxBytes: number) => ({
+  metrics: silent as never,
+  logger: silent,
+  options: { indexingCacheMaxBytes: maxBytes },
+});
+type Make = {
+  createIndexingCache: typeof createIndexingCache;
+  createIndexingStore: (given: object) => ReturnType<typeof createIndexingStore>;
+};
+const stock = {
+  ...moduleOfPonder(z.custom<Make>(), "indexing-store/cache.js"),
+  ...moduleOfPonder(z.custom<Make>(), "indexing-store/index.js"),
+};
+
 const texts = ["avatar", "a\tb\nc\\d", '{"quoted",}', "", "naïve 🦊", "\\N"];
 
 /** The store over a database, for rows of three tables; `maxBytes` is what it keeps. */
 export function createStore(
   maxBytes: number,
   { isEmpty, eventCount = {} }: { isEmpty: boolean; eventCount?: Record<string, number> },
+  stores: Stores = "own",
 ) {
-  const cache = createIndexingCache({
-    common: { metrics: unmeasured, options: { indexingCacheMaxBytes: maxBytes } },
-    schemaBuild: { schema: { account, resolverRecord, v2Role } },
+  const given = { common: common(maxBytes), schemaBuild: { schema: { account, resolverRecord, v2Role } } };
+  const make: Make =
+    stores === "stock"
+      ? stock
+      : { createIndexingCache, createIndexingStore: createIndexingStore as Make["createIndexingStore"] };
+  const cache = make.createIndexingCache({
+    ...given,
     eventCount,
     crashRecoveryCheckpoint: isEmpty ? undefined : [],
   });
-  const store = createIndexingStore({
-    indexingCache: cache,
-    indexingErrorHandler: { setRetryableError() {} },
-  });
+  const indexingErrorHandler = { setRetryableError() {} };
+  const store = make.createIndexingStore({ ...given, indexingCache: cache, indexingErrorHandler });
+  Object.assign(store, { isProcessingEvents: true });
   return { cache, store, db: store.db as unknown as Store };
 }
 
@@ -52,12 +76,16 @@ export function createStore(
  * Uses rows at random in transactions of which some fail, with a store that has room for few rows, and expects of each use and of
  * the database after each transaction what a plain map says.
  */
-export async function changeRowsAtRandom(database: TestDatabase, seed: number): Promise<void> {
+export async function changeRowsAtRandom(
+  database: TestDatabase,
+  seed: number,
+  stores: Stores = "own",
+): Promise<void> {
   const random = createRandom(seed);
   let model: Model = new Map();
-  let { cache, store, db } = createStore(40_000, { isEmpty: true });
+  let { cache, store, db } = createStore(40_000, { isEmpty: true }, stores);
   for (let round = 0; round < 40; round++) {
-    if (round === 25) ({ cache, store, db } = createStore(40_000, { isEmpty: false }));
+    if (round === 25) ({ cache, store, db } = createStore(40_000, { isEmpty: false }, stores));
     const isFailing = random.below(5) === 0;
     cache.qb = database.connect();
     await cache.prefetch({ events: [] });
@@ -72,6 +100,10 @@ export async function changeRowsAtRandom(database: TestDatabase, seed: number): 
       // The transaction is tried again, as Ponder does when its commit fails.
       await database.run(attempt === 0 ? "ROLLBACK" : "COMMIT");
       if (attempt === 1) model = changed;
+      else {
+        cache.invalidate();
+        cache.clear();
+      }
     }
     if (round % 8 === 7) await expectRows(database, model);
   }

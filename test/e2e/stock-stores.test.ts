@@ -1,0 +1,63 @@
+import pg from "pg";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { startWorld, type World } from "../support/world.ts";
+
+// The recording of the root chain, indexed with this project's stores and with those that Ponder comes with: each index begins with one kind
+// and goes on with the other, from a block on that is not finalized.
+
+const [restartedAt, last] = [1_630, 1_666];
+const environment = {
+  PLUGINS: "subgraph,registrars,protocol-acceleration,tokenscope",
+  SUBGRAPH_COMPAT: "false",
+};
+
+let own: World;
+let stock: World;
+beforeAll(async () => {
+  own = await startWorld({ head: restartedAt, environment });
+  stock = await startWorld({ chain: own.node, environment });
+});
+afterAll(async () => {
+  await stock?.close();
+  await own?.close();
+});
+
+test("an index is the same with either kind of stores, and goes on with the other", async ({ skip }) => {
+  if (!inject("postgresUrl"))
+    return skip("needs a Postgres server: the embedded database keeps no cache of an interrupted backfill");
+  own.start();
+  stock.start({ PONDER_STORES: "stock" });
+  for (const world of [own, stock]) {
+    await world.waitForIndex({ block: restartedAt });
+    await world.stop();
+  }
+  own.node.chain.setHead(last);
+  own.start({ PONDER_STORES: "stock" });
+  stock.start();
+  for (const world of [own, stock]) await world.waitForIndex({ block: last });
+  const [rows, others] = [await rowsOf(own), await rowsOf(stock)];
+  expect(Object.keys(rows).length).toBeGreaterThan(20);
+  expect(rows["domain"]?.length).toBeGreaterThan(100);
+  expect(others).toEqual(rows);
+});
+
+/** Every row of every table of an index as a text, in order of the text. */
+async function rowsOf({ environment: given }: World): Promise<Record<string, string[]>> {
+  const client = new pg.Client("DATABASE_URL" in given ? given.DATABASE_URL : undefined);
+  await client.connect();
+  try {
+    const tables = await client.query<{ name: string }>(
+      "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename !~ '^_' ORDER BY 1",
+    );
+    const rows: Record<string, string[]> = {};
+    for (const { name } of tables.rows) {
+      const found = await client.query<{ text: string }>(
+        `SELECT t::text AS text FROM "${name}" t ORDER BY 1`,
+      );
+      rows[name] = found.rows.map(({ text }) => text);
+    }
+    return rows;
+  } finally {
+    await client.end();
+  }
+}
