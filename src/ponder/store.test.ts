@@ -87,7 +87,10 @@ test("a TypeError in a store ends the index as an unsupported version, and is no
   });
   store.qb = "connection";
   expect(store.qb).toBe("connection");
-  const unsupported = { name: "NonRetryableUserError", message: expect.stringMatching(/^Unsupported Ponder version: TypeError: event/) };
+  const unsupported = {
+    name: "NonRetryableUserError",
+    message: expect.stringMatching(/^Unsupported Ponder version: TypeError: event/),
+  };
   await expect(store.flush()).rejects.toThrow(expect.objectContaining(unsupported));
   await expect(store.prefetch()).rejects.toThrow("connection lost");
 });
