@@ -207,7 +207,8 @@ export async function resolve<T extends object>(
     };
   } catch (error) {
     // The cause may contain the URL of a node, and with it a key.
-    if (error instanceof UnavailableError) throw new ApiError(503, { message: error.message });
+    if (error instanceof UnavailableError)
+      throw new ApiError(503, { message: error.message }, { "Retry-After": "5" });
     throw error;
   } finally {
     // What one failure has made superfluous ends too.
