@@ -3,7 +3,8 @@ import { Worker } from "node:worker_threads";
 import type { Context } from "hono";
 import { acceptsGzip, type Send } from "../rest/send.ts";
 
-type Page = { text: Uint8Array; packed: Uint8Array };
+// `policy`: what the page may load and run (CSP).
+type Page = { text: Uint8Array; packed: Uint8Array; policy: string };
 const pages = new Map<string, { day: number; page: Promise<Page> }>();
 const secondsOfDay = 86_400;
 
@@ -33,9 +34,10 @@ async function graphiqlPage(endpoint: string, hasQuery: boolean, now: number): P
 }
 
 /** Sends the page, packed if the browser accepts that. */
-export function sendPage(c: Context, { text, packed }: Page, send: Send): Response {
+export function sendPage(c: Context, { text, packed, policy }: Page, send: Send): Response {
   const headers: Record<string, string> = {
     "Content-Type": "text/html; charset=UTF-8",
+    "Content-Security-Policy": policy,
     "Cache-Control": "public, max-age=3600",
     Vary: "Accept, Accept-Encoding",
   };

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { Hono } from "hono";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -80,6 +81,13 @@ test("shows GraphiQL to browsers, from the server alone", async () => {
   expect(page).toContain('"endpoint":"/"');
   const queries = ["LatestNames", "Records", "NamesOfAddress", "History", "ExpiringSoon"];
   expect(queries.filter((name) => !page.includes(`query ${name} {`))).toEqual([]);
+  // Nobody frames it, and no script runs but its own, as a browser finds them.
+  const policy = response.headers.get("content-security-policy") ?? "";
+  expect(policy).toMatch(/^default-src 'none'; .*frame-ancestors 'none'$/);
+  const scripts = Array.from(page.matchAll(/<script>(.*?)<\/script>/gs), ([, script = ""]) => script);
+  expect(scripts.length).toBeGreaterThan(0);
+  for (const script of scripts)
+    expect(policy).toContain(`'sha256-${createHash("sha256").update(script).digest("base64")}'`);
   // Nothing of the page is loaded from elsewhere.
   expect(page.match(/<script[^>]+src=|<link[^>]+href="(?!data:)|url\(["']?https?:|@import/g)).toBeNull();
 });
