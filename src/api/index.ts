@@ -20,6 +20,7 @@ import {
   sharedArchives,
   sharedExamples,
   sharedFetchedLogs,
+  shareMetricsText,
 } from "../ponder/process.ts";
 import { createProgress } from "../ponder/progress.ts";
 import { sqlClientOf } from "../ponder/sql-client.ts";
@@ -83,6 +84,9 @@ if (ponder.isIndexer) {
 
 const chains = statusChains(config.chains, Object.values(contractSources(config)));
 
+const registry = metricsRegistry();
+if (registry !== undefined) shareMetricsText(registry, Date.now);
+
 const status = openStatus({
   process: ponder,
   description: { release: versions.nsIndexer, namespace: config.namespace, plugins: config.plugins },
@@ -91,7 +95,7 @@ const status = openStatus({
   clients: publicClients,
   chains,
   fault: () => chainWatch?.fault() ?? doubtWatch.fault(),
-  registry: metricsRegistry(),
+  registry,
 });
 
 if (ponder.isIndexer) {
@@ -187,7 +191,7 @@ export default createApi({
   subgraph: config.plugins.includes("subgraph") ? openSubgraph() : undefined,
   pages: {
     ...common,
-    registry: metricsRegistry(),
+    registry,
     examples: sharedExamples(),
     fetchedLogs: sharedFetchedLogs(),
     archives: sharedArchives(),

@@ -1,6 +1,13 @@
 import { Gauge, Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { mapOwnStacksOnly, metricsRegistry, ponderLogger, ponderProcess, retriedHeads } from "./process.ts";
+import {
+  mapOwnStacksOnly,
+  metricsRegistry,
+  ponderLogger,
+  ponderProcess,
+  retriedHeads,
+  shareMetricsText,
+} from "./process.ts";
 
 const gaugeNames = [
   "ponder_historical_total_blocks",
@@ -103,6 +110,23 @@ test("finds Ponder's logger and metrics, and neither outside of Ponder", () => {
   expect(ponderLogger({})).toBeUndefined();
   expect(metricsRegistry(scope)).toBe(scope.PONDER_COMMON.metrics.registry);
   expect(metricsRegistry({})).toBeUndefined();
+});
+
+test("writes the text of metrics out once a second, and again after a failure", async () => {
+  let [time, written] = [0, 0];
+  const registry = {
+    metrics: async () => {
+      if (written++ === 1) throw new Error("no value");
+      return `text ${written}`;
+    },
+  };
+  shareMetricsText(registry, () => time);
+  expect(await Promise.all([registry.metrics(), registry.metrics()])).toEqual(["text 1", "text 1"]);
+  time = 999;
+  expect(await registry.metrics()).toBe("text 1");
+  time = 1_000;
+  await expect(registry.metrics()).rejects.toThrow("no value");
+  expect(await registry.metrics()).toBe("text 3");
 });
 
 test("names what another release of Ponder lacks, and the release it expects", () => {

@@ -28,7 +28,7 @@ const common = z.object({
     "warn",
     "error",
   ),
-  metrics: z.object({ registry: withMethods<Registry>("registerMetric", "removeSingleMetric") }),
+  metrics: z.object({ registry: withMethods<Registry>("registerMetric", "removeSingleMetric", "metrics") }),
 });
 
 // ponder: set before the API is loaded.
@@ -156,6 +156,26 @@ const mostHeads = 200;
 /** The metrics that Ponder shows at /metrics; undefined outside of Ponder. Throws PonderDiffersError. */
 export function metricsRegistry(scope: object = globalThis): Registry | undefined {
   return commonOf(scope)?.metrics.registry;
+}
+
+const metricsAgeMs = 1_000;
+
+/**
+ * Keeps the text of /metrics for a second.
+ * ponder: writes it anew for each request, and anybody can send hundreds without reading what comes.
+ */
+export function shareMetricsText(registry: Pick<Registry, "metrics">, now: () => number): void {
+  const write = registry.metrics.bind(registry);
+  let kept: { text: Promise<string>; until: number } | undefined;
+  registry.metrics = () => {
+    if (kept !== undefined && now() < kept.until) return kept.text;
+    const text = write();
+    kept = { text, until: now() + metricsAgeMs };
+    text.catch(() => {
+      kept = undefined;
+    });
+    return text;
+  };
 }
 
 /** The counts of a metric by the value of its only label; undefined where it is not, or has counted nothing. */
