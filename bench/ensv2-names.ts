@@ -37,6 +37,7 @@ const contracts: V2Contracts = {
   userRegistries: [code],
   v1Resolver: address(7),
   publicResolver: address(8),
+  lockedMigrator: address(8),
   wrappers: [],
   currencyOf: () => undefined,
   isInForce: true,

@@ -3099,7 +3099,205 @@ export interface operations {
                             kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "ReverseNameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "NameForAddrChanged" | "Release";
                             contract_address?: string | null;
                             data?: {
-                                [key: string]: unknown;
+                                /** @enum {string} */
+                                action: "registration_granted";
+                                /** @description Address, lower case */
+                                registrant?: string;
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description Who called the registry of ENSv2 */
+                                sender?: string;
+                                action_id?: string;
+                                /** @constant */
+                                action_role?: "registered";
+                                /** @description In wei, in ENSv2 in units of `payment_token` */
+                                cost?: string;
+                                base_cost?: string;
+                                premium?: string;
+                                payment_token?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description 32 bytes of hex, lower case */
+                                referrer?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "registration_renewed";
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description In wei, in ENSv2 in units of `payment_token` */
+                                cost?: string;
+                                base_cost?: string;
+                                premium?: string;
+                                payment_token?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description 32 bytes of hex, lower case */
+                                referrer?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "registration_released";
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "expiry_changed";
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description 32 bits, unsigned */
+                                fuses?: number;
+                            } | {
+                                /** @enum {string} */
+                                action: "token_transferred";
+                                /** @description Address, lower case */
+                                from?: string;
+                                /** @description Address, lower case */
+                                to?: string;
+                                /** @description Who moved the token of the name wrapper or of ENSv2 */
+                                operator?: string;
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "authority_changed" | "name_wrapped" | "name_unwrapped";
+                                /** @description Address, lower case */
+                                owner?: string;
+                                /** @description 32 bytes of hex, lower case */
+                                node?: string;
+                                /** @description 32 bits, unsigned */
+                                fuses?: number;
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                            } | {
+                                /** @enum {string} */
+                                action: "resolver_changed";
+                                /** @description Absent: cleared */
+                                resolver?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description Who called the registry of ENSv2 */
+                                sender?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "record_changed" | "record_version_changed";
+                                /** @description `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
+                                key?: string;
+                                /** @description A text, or bytes in hex */
+                                value?: string;
+                                coin_type?: number;
+                                record_version?: string;
+                                /** @description Absent: cleared */
+                                resolver?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description 32 bytes of hex, lower case */
+                                node?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "primary_name_recorded";
+                                /** @description Address, lower case */
+                                address?: string;
+                                coin_type?: number;
+                                name?: string;
+                                /** @enum {string} */
+                                name_status?: "set" | "cleared";
+                            } | {
+                                /** @enum {string} */
+                                action: "permission_changed";
+                                /** @description Address, lower case */
+                                address?: string;
+                                grant_scope?: {
+                                    /** @constant */
+                                    kind: "registry";
+                                    detail: Record<string, never>;
+                                };
+                                /** @description All that the account has from then on */
+                                powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
+                                added_powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
+                                removed_powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
+                                old_role_bitmap?: string;
+                                new_role_bitmap?: string;
+                                /** @description 32 bits, unsigned */
+                                fuses?: number;
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "subregistry_changed";
+                                /** @description Absent: cleared */
+                                subregistry?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description Who called the registry of ENSv2 */
+                                sender?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "migration_applied";
+                                /** @description Address, lower case */
+                                registrant?: string;
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description Who called the registry of ENSv2 */
+                                sender?: string;
+                                action_id?: string;
+                                /** @constant */
+                                action_role?: "registered";
+                                /** @enum {string} */
+                                migration_path?: "unwrapped" | "unlocked_wrapped" | "locked_wrapped" | "locked_child" | "emancipated_child";
+                            } | {
+                                /** @enum {string} */
+                                action: "registration_reserved";
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description 32 bytes of hex, lower case */
+                                node?: string;
                             };
                         }[];
                         page: {
@@ -3578,7 +3776,205 @@ export interface operations {
                             kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "ReverseNameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "NameForAddrChanged" | "Release";
                             contract_address?: string | null;
                             data?: {
-                                [key: string]: unknown;
+                                /** @enum {string} */
+                                action: "registration_granted";
+                                /** @description Address, lower case */
+                                registrant?: string;
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description Who called the registry of ENSv2 */
+                                sender?: string;
+                                action_id?: string;
+                                /** @constant */
+                                action_role?: "registered";
+                                /** @description In wei, in ENSv2 in units of `payment_token` */
+                                cost?: string;
+                                base_cost?: string;
+                                premium?: string;
+                                payment_token?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description 32 bytes of hex, lower case */
+                                referrer?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "registration_renewed";
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description In wei, in ENSv2 in units of `payment_token` */
+                                cost?: string;
+                                base_cost?: string;
+                                premium?: string;
+                                payment_token?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description 32 bytes of hex, lower case */
+                                referrer?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "registration_released";
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "expiry_changed";
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description 32 bits, unsigned */
+                                fuses?: number;
+                            } | {
+                                /** @enum {string} */
+                                action: "token_transferred";
+                                /** @description Address, lower case */
+                                from?: string;
+                                /** @description Address, lower case */
+                                to?: string;
+                                /** @description Who moved the token of the name wrapper or of ENSv2 */
+                                operator?: string;
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "authority_changed" | "name_wrapped" | "name_unwrapped";
+                                /** @description Address, lower case */
+                                owner?: string;
+                                /** @description 32 bytes of hex, lower case */
+                                node?: string;
+                                /** @description 32 bits, unsigned */
+                                fuses?: number;
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                            } | {
+                                /** @enum {string} */
+                                action: "resolver_changed";
+                                /** @description Absent: cleared */
+                                resolver?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description Who called the registry of ENSv2 */
+                                sender?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "record_changed" | "record_version_changed";
+                                /** @description `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
+                                key?: string;
+                                /** @description A text, or bytes in hex */
+                                value?: string;
+                                coin_type?: number;
+                                record_version?: string;
+                                /** @description Absent: cleared */
+                                resolver?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description 32 bytes of hex, lower case */
+                                node?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "primary_name_recorded";
+                                /** @description Address, lower case */
+                                address?: string;
+                                coin_type?: number;
+                                name?: string;
+                                /** @enum {string} */
+                                name_status?: "set" | "cleared";
+                            } | {
+                                /** @enum {string} */
+                                action: "permission_changed";
+                                /** @description Address, lower case */
+                                address?: string;
+                                grant_scope?: {
+                                    /** @constant */
+                                    kind: "registry";
+                                    detail: Record<string, never>;
+                                };
+                                /** @description All that the account has from then on */
+                                powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
+                                added_powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
+                                removed_powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
+                                old_role_bitmap?: string;
+                                new_role_bitmap?: string;
+                                /** @description 32 bits, unsigned */
+                                fuses?: number;
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "subregistry_changed";
+                                /** @description Absent: cleared */
+                                subregistry?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description Who called the registry of ENSv2 */
+                                sender?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "migration_applied";
+                                /** @description Address, lower case */
+                                registrant?: string;
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description Who called the registry of ENSv2 */
+                                sender?: string;
+                                action_id?: string;
+                                /** @constant */
+                                action_role?: "registered";
+                                /** @enum {string} */
+                                migration_path?: "unwrapped" | "unlocked_wrapped" | "locked_wrapped" | "locked_child" | "emancipated_child";
+                            } | {
+                                /** @enum {string} */
+                                action: "registration_reserved";
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description 32 bytes of hex, lower case */
+                                node?: string;
                             };
                         }[];
                         page: {
@@ -3795,7 +4191,205 @@ export interface operations {
                             kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "ReverseNameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "NameForAddrChanged" | "Release";
                             contract_address?: string | null;
                             data?: {
-                                [key: string]: unknown;
+                                /** @enum {string} */
+                                action: "registration_granted";
+                                /** @description Address, lower case */
+                                registrant?: string;
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description Who called the registry of ENSv2 */
+                                sender?: string;
+                                action_id?: string;
+                                /** @constant */
+                                action_role?: "registered";
+                                /** @description In wei, in ENSv2 in units of `payment_token` */
+                                cost?: string;
+                                base_cost?: string;
+                                premium?: string;
+                                payment_token?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description 32 bytes of hex, lower case */
+                                referrer?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "registration_renewed";
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description In wei, in ENSv2 in units of `payment_token` */
+                                cost?: string;
+                                base_cost?: string;
+                                premium?: string;
+                                payment_token?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description 32 bytes of hex, lower case */
+                                referrer?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "registration_released";
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "expiry_changed";
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description 32 bits, unsigned */
+                                fuses?: number;
+                            } | {
+                                /** @enum {string} */
+                                action: "token_transferred";
+                                /** @description Address, lower case */
+                                from?: string;
+                                /** @description Address, lower case */
+                                to?: string;
+                                /** @description Who moved the token of the name wrapper or of ENSv2 */
+                                operator?: string;
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "authority_changed" | "name_wrapped" | "name_unwrapped";
+                                /** @description Address, lower case */
+                                owner?: string;
+                                /** @description 32 bytes of hex, lower case */
+                                node?: string;
+                                /** @description 32 bits, unsigned */
+                                fuses?: number;
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                            } | {
+                                /** @enum {string} */
+                                action: "resolver_changed";
+                                /** @description Absent: cleared */
+                                resolver?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description Who called the registry of ENSv2 */
+                                sender?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "record_changed" | "record_version_changed";
+                                /** @description `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
+                                key?: string;
+                                /** @description A text, or bytes in hex */
+                                value?: string;
+                                coin_type?: number;
+                                record_version?: string;
+                                /** @description Absent: cleared */
+                                resolver?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description 32 bytes of hex, lower case */
+                                node?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "primary_name_recorded";
+                                /** @description Address, lower case */
+                                address?: string;
+                                coin_type?: number;
+                                name?: string;
+                                /** @enum {string} */
+                                name_status?: "set" | "cleared";
+                            } | {
+                                /** @enum {string} */
+                                action: "permission_changed";
+                                /** @description Address, lower case */
+                                address?: string;
+                                grant_scope?: {
+                                    /** @constant */
+                                    kind: "registry";
+                                    detail: Record<string, never>;
+                                };
+                                /** @description All that the account has from then on */
+                                powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
+                                added_powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
+                                removed_powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
+                                old_role_bitmap?: string;
+                                new_role_bitmap?: string;
+                                /** @description 32 bits, unsigned */
+                                fuses?: number;
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "subregistry_changed";
+                                /** @description Absent: cleared */
+                                subregistry?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description Who called the registry of ENSv2 */
+                                sender?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "migration_applied";
+                                /** @description Address, lower case */
+                                registrant?: string;
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description Who called the registry of ENSv2 */
+                                sender?: string;
+                                action_id?: string;
+                                /** @constant */
+                                action_role?: "registered";
+                                /** @enum {string} */
+                                migration_path?: "unwrapped" | "unlocked_wrapped" | "locked_wrapped" | "locked_child" | "emancipated_child";
+                            } | {
+                                /** @enum {string} */
+                                action: "registration_reserved";
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description 32 bytes of hex, lower case */
+                                node?: string;
                             };
                         }[];
                         page: {

@@ -1,6 +1,7 @@
 import { allNames, partsOfNames } from "../../src/api/lookup/generations.ts";
 import { entriesOfKindSql } from "../../src/api/lookup/history.ts";
-import { entryOf, type StoredEntry } from "../../src/api/lookup/history-entries.ts";
+import type { StoredEntry } from "../../src/api/lookup/history-data.ts";
+import { entryOf } from "../../src/api/lookup/history-entries.ts";
 import { eventKinds } from "../../src/api/lookup/history-kinds.ts";
 import { nameJoins, registrationId, resolverOf, tokenId } from "../../src/api/lookup/name-rows.ts";
 import { type Place, placeOfRow } from "../../src/api/lookup/places.ts";

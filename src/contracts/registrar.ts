@@ -30,8 +30,8 @@ export function registerBaseRegistrars(events: EventsOf, namespace: Namespace, d
     on("NameRenewed", (scope, { id, expires }) =>
       applyNameRenewed(scope, { managed, labelhash: tokenIdToHex(id), expires }),
     );
-    on("Transfer", (scope, { tokenId, to }) =>
-      applyNameTransferred(scope, { managed, labelhash: tokenIdToHex(tokenId), to }),
+    on("Transfer", (scope, { tokenId, from, to }) =>
+      applyNameTransferred(scope, { managed, labelhash: tokenIdToHex(tokenId), from, to }),
     );
   }
 }

@@ -37,12 +37,12 @@ export function registerNameWrappers(events: EventsOf, namespace: Namespace, dep
     on("NameUnwrapped", (scope, { node, owner }) => applyNameUnwrapped(scope, { node, owner, managedNode }));
     on("FusesSet", applyFusesSet);
     on("ExpiryExtended", applyExpiryExtended);
-    on("TransferSingle", (scope, { id, to }) =>
-      applyWrappedTransfer(scope, { node: tokenIdToHex(id), to, place: 0 }),
+    on("TransferSingle", (scope, { id, ...parties }) =>
+      applyWrappedTransfer(scope, { node: tokenIdToHex(id), ...parties, place: 0 }),
     );
-    on("TransferBatch", async (scope, { ids, to }) => {
+    on("TransferBatch", async (scope, { ids, ...parties }) => {
       for (const [place, id] of ids.entries()) {
-        await applyWrappedTransfer(scope, { node: tokenIdToHex(id), to, place });
+        await applyWrappedTransfer(scope, { node: tokenIdToHex(id), ...parties, place });
       }
     });
   }

@@ -1,6 +1,7 @@
 import { type Hex, namehash } from "viem";
 import { describe, expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
+import { zeroAddress } from "../ens/ids.ts";
 import { domain, domainEvent, wrappedDomain } from "../schema/subgraph.ts";
 import { bareDomain, insertDomain, updateDomain } from "./domains.ts";
 import {
@@ -133,12 +134,18 @@ describe("fuses and expiry", () => {
 
 test("a transfer creates a placeholder before NameWrapped, and moves the owner afterwards", async () => {
   const { scope, wrap, domainOf, rows } = await createWrapper();
-  await applyWrappedTransfer(scope(), { node: alice, to: owner, place: 0 });
+  await applyWrappedTransfer(scope(), {
+    node: alice,
+    operator: owner,
+    from: zeroAddress,
+    to: owner,
+    place: 0,
+  });
   expect(rows(wrappedDomain)).toMatchObject([
     { id: alice, expiryDate: 0n, fuses: 0, ownerId: owner, name: null },
   ]);
   await wrap();
-  await applyWrappedTransfer(scope(), { node: alice, to: other, place: 0 });
+  await applyWrappedTransfer(scope(), { node: alice, operator: owner, from: owner, to: other, place: 0 });
   expect(rows(wrappedDomain)).toMatchObject([{ expiryDate: 50n, ownerId: other, name: "alice.eth" }]);
   expect(domainOf(alice)?.["wrappedOwnerId"]).toBe(other);
   expect(rows(domainEvent).map(({ type }) => type)).toEqual([

@@ -137,7 +137,7 @@ export async function applyWrapperRenewal(
 /** TransferSingle, or one item of TransferBatch (`place` in the batch): a mint comes before NameWrapped. */
 export async function applyWrappedTransfer(
   scope: Scope,
-  { node, to, place }: { node: Hex; to: Hex; place: number },
+  { node, operator, from, to, place }: { node: Hex; operator: Hex; from: Hex; to: Hex; place: number },
 ): Promise<void> {
   const { db, blockNumber } = scope;
   await ensureAccount(scope, to);
@@ -155,7 +155,8 @@ export async function applyWrappedTransfer(
     .insert(wrappedDomain)
     .values(placeholder)
     .onConflictDoUpdate({ ownerId: to, changeBlock: blockNumber });
-  await addDomainEvent(scope, { type: "WrappedTransfer", domainId: node, ownerId: to }, place);
+  const event = { type: "WrappedTransfer", domainId: node, fromId: from, ownerId: to, operatorId: operator };
+  await addDomainEvent(scope, event, place);
 }
 
 // One unusable label voids the whole name; outside subgraph mode it is written as its hash. A label that ends in NUL

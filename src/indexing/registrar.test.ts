@@ -1,7 +1,7 @@
 import { type Hex, namehash } from "viem";
 import { describe, expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
-import { rootNode } from "../ens/ids.ts";
+import { rootNode, zeroAddress } from "../ens/ids.ts";
 import { labelhashOf } from "../ens/labels.ts";
 import { account, domain, registration, registrationEvent, wrappedDomain } from "../schema/subgraph.ts";
 import { applyWrappedTransfer } from "./name-wrapper.ts";
@@ -80,7 +80,13 @@ describe("NameRegistered of a name that lapsed while it was wrapped", () => {
   const wrapAndRegisterAnew = async (naming: Naming) => {
     const { scope, register, domainOf, rows } = await createRegistrar();
     await register(1_700_000_100n);
-    await applyWrappedTransfer(scope(), { node: alice, to: owner, place: 0 });
+    await applyWrappedTransfer(scope(), {
+      node: alice,
+      operator: owner,
+      from: zeroAddress,
+      to: owner,
+      place: 0,
+    });
     await applyNameRegistered(scope({ naming }), {
       managed,
       labelhash,
@@ -113,7 +119,7 @@ test("NameRenewed moves both expiries", async () => {
 describe("Transfer", () => {
   test("before the registration only creates the account", async () => {
     const { scope, domainOf, rows } = await createRegistrar();
-    await applyNameTransferred(scope(), { managed, labelhash, to: other });
+    await applyNameTransferred(scope(), { managed, labelhash, from: owner, to: other });
     expect(rows(account).map(({ id }) => id)).toContain(other);
     expect(domainOf(alice)?.["registrantId"]).toBeNull();
     expect(rows(registrationEvent)).toEqual([]);
@@ -122,7 +128,7 @@ describe("Transfer", () => {
   test("moves the registrant of registration and domain", async () => {
     const { scope, register, domainOf, rows } = await createRegistrar();
     await register(1_800_000_000n);
-    await applyNameTransferred(scope(), { managed, labelhash, to: other });
+    await applyNameTransferred(scope(), { managed, labelhash, from: owner, to: other });
     expect(rows(registration)).toMatchObject([{ registrantId: other }]);
     expect(domainOf(alice)).toMatchObject({ registrantId: other, ownerId: owner });
     expect(rows(registrationEvent).at(-1)).toMatchObject({ type: "NameTransferred", newOwnerId: other });

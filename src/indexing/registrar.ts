@@ -101,7 +101,7 @@ export async function applyNameRenewed(
 /** Base registrar Transfer: the token of a registration changed hands; a first mint comes before the registration. */
 export async function applyNameTransferred(
   scope: Scope,
-  { managed, labelhash, to }: Registered & { to: Hex },
+  { managed, labelhash, from, to }: Registered & { from: Hex; to: Hex },
 ): Promise<void> {
   await ensureAccount(scope, to);
   const { node, id } = idsOf(scope, { managed, labelhash });
@@ -109,7 +109,8 @@ export async function applyNameTransferred(
   if (!(await db.find(registration, { id }))) return;
   await db.update(registration, { id }).set({ registrantId: to, changeBlock: blockNumber });
   await updateDomainIfStored(scope, node, { registrantId: to });
-  await addRegistrationEvent(scope, { type: "NameTransferred", registrationId: id, newOwnerId: to });
+  const event = { type: "NameTransferred", registrationId: id, fromId: from, newOwnerId: to };
+  await addRegistrationEvent(scope, event);
 }
 
 /** Controller NameRegistered or NameRenewed: it alone carries the label, and mostly the price, else 0. */

@@ -22,8 +22,8 @@ export function registerEnsv2(logs: LogsOf, namespace: Namespace): void {
     registerRecords(logs, source("ProxyRecords"));
     for (const name of ["RootRegistry", "ETHRegistry", "ProxyTokens"]) {
       const on = logs(source(name), erc1155TransferAbi);
-      on("TransferSingle", (scope, { id, value, from, to }) =>
-        entries.applyTokens(scope, known, { ids: [id], values: [value], from, to }),
+      on("TransferSingle", (scope, { id, value, ...parties }) =>
+        entries.applyTokens(scope, known, { ids: [id], values: [value], ...parties }),
       );
       on("TransferBatch", (scope, args) => entries.applyTokens(scope, known, args));
     }

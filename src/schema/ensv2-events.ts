@@ -21,12 +21,18 @@ export const v2Event = indexed(
     transactionHash: hex(t).notNull(),
     /** Who received the name, or has the roles from now on. */
     holder: hex(t),
-    /** Resolver or subregistry, zero for none. */
+    /** Resolver or subregistry, zero for none; of a transfer who had the name. */
     address: hex(t),
+    /** The token of the entry as the event has it; of roles before it moves on to another. */
+    tokenId: hex(t),
+    /** Who called the registry, as the event names it; of a transfer its operator. */
+    sender: hex(t),
     /** Unix seconds. */
     expiry: t.bigint(),
     /** Bitmap in hex, as in `v2_roles`. */
     roles: hex(t),
+    /** The roles before, likewise. */
+    formerRoles: hex(t),
   })),
   (table) => ({
     byEntry: [table.registry, table.labelhash, table.timestamp],

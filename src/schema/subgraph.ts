@@ -169,6 +169,9 @@ export const domainEvent = indexed(
     expiryDate: t.bigint(),
     /** True if the older of two registries emitted it, else null. */
     fromOldRegistry: t.boolean(),
+    /** WrappedTransfer: who had the token, and who moved it. */
+    fromId: hex(t),
+    operatorId: hex(t),
   })),
   (table) => ({
     byDomain: [table.domainId, table.id],
@@ -198,6 +201,8 @@ export const registrationEvent = indexed(
     registrantId: hex(t),
     newOwnerId: hex(t),
     expiryDate: t.bigint(),
+    /** NameTransferred: who had the token. */
+    fromId: hex(t),
   })),
   (table) => ({
     byRegistration: [table.registrationId, table.id],

@@ -148,7 +148,7 @@ function entitiesOf({ rows }: ReturnType<typeof createMemoryStore>): Record<stri
 // Ours; events keep the time and place that histories sort by.
 const notOriginal = new Set([
   ...["id", "type", "changeBlock", "timestamp", "logIndex"],
-  ...["fromOldRegistry", "primaryNameOf"],
+  ...["fromOldRegistry", "primaryNameOf", "fromId", "operatorId"],
 ]);
 
 // Relations lose their `Id`, big numbers are decimal strings; unset fields and those the original lacks are left out.

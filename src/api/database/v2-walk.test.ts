@@ -26,6 +26,7 @@ const contracts: V2Contracts = {
   userRegistries: [userCode],
   v1Resolver: address(9),
   publicResolver: address(10),
+  lockedMigrator: address(11),
   wrappers: [],
   currencyOf: () => undefined,
   isInForce: true,

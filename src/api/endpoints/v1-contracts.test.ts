@@ -219,6 +219,14 @@ function emittedUntil(block: number): string[] {
 const isLater = ({ topics }: RecordedLog, before: readonly RecordedLog[]) =>
   before.some((other) => other.topics[3] === topics[3]);
 
+// Whom the log of a transfer names: who had the token of the registrar or the wrapper, and who has it now.
+function partiesOf({ kind, block_number, log_index }: Entry): Record<string, string> {
+  const log = truth.logs.find(({ block, index }) => block === block_number && index === log_index);
+  const parties = log?.topics.slice(1, 4).map((topic) => `0x${topic.slice(26)}`) ?? [];
+  const [operator = "", from = "", to = ""] = kind === "WrappedTransfer" ? parties : ["", ...parties];
+  return operator === "" ? { from, to } : { operator, from, to };
+}
+
 const shownEntry = ({ kind, block_number, log_index, contract_address }: Entry) =>
   `${kind === "ReverseNameChanged" ? "NameChanged" : kind} ${block_number} ${log_index} ${contract_address}`;
 
@@ -386,6 +394,8 @@ describe.each([
       next = found.page.next_cursor && `&cursor=${found.page.next_cursor}`;
     }
     expect(all.map(shownEntry).sort()).toEqual(emitted.sort());
+    for (const entry of all.filter(({ kind }) => kind === "NameTransferred" || kind === "WrappedTransfer"))
+      expect(entry.data).toEqual({ action: "token_transferred", ...partiesOf(entry) });
     tally.add("GET /v1/events", all.length);
     for (const contract of ["oldRegistry", "registry", "resolver"] as const) {
       const own = await ask<Entry[]>(

@@ -1,6 +1,8 @@
-import { type Hex, hexToBytes, hexToString } from "viem";
+import { decodeEventLog, type Hex, hexToBytes, hexToString } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { v2Addresses, v2Environment } from "../../../devnet/recorded-chains.ts";
+import { leaseAbi, registryV2Abi } from "../../../abis/ensv2.ts";
+import { erc1155TransferAbi } from "../../../abis/names.ts";
+import { v2Addresses, v2ChainId, v2Environment } from "../../../devnet/recorded-chains.ts";
 import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
 import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
@@ -179,8 +181,18 @@ type Entry = {
   transaction_hash: string;
   log_index: number;
   contract_address: string;
-  data: Record<string, string>;
+  data: Record<string, unknown>;
 };
+
+// How names came over, by who moved which token in the transaction: the wrapper's to a controller and then to the Graveyard (locked), or
+// given back by the wrapper (unlocked); of subnames the same, by the registry of their parent.
+const migrated: [string, string][] = [
+  ["migrateme.eth", "unwrapped"],
+  ["wrapunlocked.eth", "unlocked_wrapped"],
+  ["wraplocked.eth", "locked_wrapped"],
+  ["vault.wraplocked.eth", "locked_child"],
+  ["vault.walnutquill.eth", "emancipated_child"],
+];
 
 const soldTopic = "0xebd3982eafd13b820e3edb2a4abd57a82ce3b8802e0cd45637a5de51383f9fac";
 
@@ -215,6 +227,90 @@ function eventsOfEntry(registry: Hex, raw: Hex, last: number): string[] {
     return topics[1]?.slice(2, 58) === id;
   });
   return found.map((log) => `${log.transactionHash} ${Number(log.logIndex)}`).sort();
+}
+
+const logAt = new Map(index.logs.map((log) => [`${log.transactionHash} ${Number(log.logIndex)}`, log]));
+const located = (address: Hex) =>
+  address === zeroAddress ? {} : { chain_id: v2ChainId, address: address.toLowerCase() };
+const canonical = (id: bigint) => String((id >> 32n) << 32n);
+
+// What the log of an entry's event tells, as `data` has it; without what other logs tell.
+function toldBy(entry: Entry, transaction: string): Facts {
+  const log = logAt.get(transaction);
+  if (log === undefined) throw new Error(`no log ${transaction}`);
+  const abi = [...registryV2Abi, ...erc1155TransferAbi];
+  const { eventName, args } = decodeEventLog({ abi, topics: log.topics as [Hex, ...Hex[]], data: log.data });
+  const lower = (address: Hex) => address.toLowerCase();
+  const dated = (expiry: bigint) =>
+    String(expiry) === forever
+      ? { expires_at: null, expires_at_reason: "no_expiry" }
+      : { expires_at: String(expiry) };
+  switch (eventName) {
+    case "LabelRegistered":
+      return {
+        action: entry.type === "migration" ? "migration_applied" : "registration_granted",
+        ...dated(args.expiry),
+        registrant: lower(args.owner),
+        sender: lower(args.sender),
+        token_id: String(args.tokenId),
+        canonical_id: canonical(BigInt(args.labelHash)),
+      };
+    case "LabelReserved":
+      return { action: "registration_reserved", ...dated(args.expiry), token_id: String(args.tokenId) };
+    case "LabelUnregistered":
+      return { action: "registration_released", expires_at: null, expires_at_reason: "released" };
+    case "ExpiryUpdated":
+      return {
+        action: "registration_renewed",
+        ...dated(args.newExpiry),
+        canonical_id: canonical(args.tokenId),
+      };
+    case "ResolverUpdated":
+      return { action: "resolver_changed", resolver: located(args.resolver), sender: lower(args.sender) };
+    case "SubregistryUpdated":
+      return {
+        action: "subregistry_changed",
+        subregistry: located(args.subregistry),
+        sender: lower(args.sender),
+      };
+    case "EACRolesChanged":
+      return {
+        action: "permission_changed",
+        address: lower(args.account),
+        grant_scope: { kind: "registry", detail: {} },
+        old_role_bitmap: String(args.oldRoleBitmap),
+        new_role_bitmap: String(args.newRoleBitmap),
+        canonical_id: canonical(args.resource),
+      };
+    case "TransferSingle":
+    case "TransferBatch":
+      return {
+        action: "token_transferred",
+        from: lower(args.from),
+        to: lower(args.to),
+        operator: lower(args.operator),
+      };
+    default:
+      return {};
+  }
+}
+
+// What the registrar's event in the transaction of a registration says of its price.
+function paidFor({ transaction_hash, log_index, data }: Entry): Facts {
+  const sales = index.logs
+    .filter((log) => log.transactionHash === transaction_hash && Number(log.logIndex) > log_index)
+    .filter(({ topics }) => topics[0] === soldTopic)
+    .map(({ topics, data }) => decodeEventLog({ abi: leaseAbi, topics: topics as [Hex, ...Hex[]], data }));
+  const sale = sales.find(({ args }) => String(args.tokenId) === data["token_id"]);
+  if (sale?.eventName !== "NameRegistered") return {};
+  const { base, premium, paymentToken, referrer } = sale.args;
+  return {
+    cost: String(base + premium),
+    base_cost: String(base),
+    premium: String(premium),
+    payment_token: { ...located(paymentToken), address: paymentToken.toLowerCase() },
+    referrer,
+  };
 }
 
 describe.each(readTruth())("at block $block", (snapshot) => {
@@ -365,6 +461,8 @@ describe.each(readTruth())("at block $block", (snapshot) => {
           labels.length > 1 && exists && registry !== null && !hostile.has(registry),
       );
       const shown = new Map<string, string[]>();
+      const members = new Set<string>();
+      const paths = new Map<string, string>();
       let [migrations, transfers] = [0, 0];
       for (const { labels, registry } of listed.filter((_, place) => place % 7 === 0)) {
         const name = nameOf(labels);
@@ -380,11 +478,26 @@ describe.each(readTruth())("at block $block", (snapshot) => {
         expect(found.sort(), name).toEqual(
           eventsOfEntry(registry ?? "0x", labels[0] ?? "0x", snapshot.block),
         );
-        for (const { contract_address } of own) expect(contract_address).toBe(registry);
+        for (const entry of own) {
+          expect(entry.contract_address).toBe(registry);
+          const log = `${entry.transaction_hash} ${entry.log_index}`;
+          const { resolver, subregistry, ...told } = toldBy(entry, log);
+          const paid = entry.kind === "LabelRegistered" ? paidFor(entry) : {};
+          expect(entry.data, `${name} ${log}`).toMatchObject({ ...told, ...paid });
+          expect([entry.data["resolver"] ?? {}, entry.data["subregistry"] ?? {}]).toEqual([
+            resolver ?? {},
+            subregistry ?? {},
+          ]);
+          for (const member of Object.keys(entry.data)) members.add(`${entry.type} ${member}`);
+        }
         tally.add("GET /v1/names/{name}/history", found.length);
       }
       expect(shown.size).toBeGreaterThan(10);
-      if (snapshot.block === 879) expect([migrations > 0, transfers > 0]).toEqual([true, true]);
+      if (snapshot.block === 879) {
+        expect([migrations > 0, transfers > 0]).toEqual([true, true]);
+        for (const member of ["cost", "payment_token", "referrer", "action_id"])
+          expect(members).toContain(`registration ${member}`);
+      }
       // Those of one registry.
       const [busiest = "0x", names = []] =
         [...Map.groupBy(listed, ({ registry }) => registry ?? "0x")].sort(
@@ -411,8 +524,12 @@ describe.each(readTruth())("at block $block", (snapshot) => {
         }
       // All events, and those of whom they went to.
       const { data: latest } = await ask<Entry[]>("/v1/events?type=migration&include=raw,data&page_size=200");
-      for (const { name, timestamp } of latest)
+      for (const { name, timestamp, data } of latest) {
         expect(rows.get(name)?.migrated_at ?? timestamp, name).toBe(timestamp);
+        paths.set(name, String(data["migration_path"]));
+      }
+      if (snapshot.block === 879)
+        for (const [name, path] of migrated) expect(paths.get(name), name).toBe(path);
       const [one] = latest;
       if (one === undefined) return;
       const of = await ask<Entry[]>(

@@ -23,7 +23,8 @@ import {
   partsOfAddress,
   partsOfName,
 } from "../lookup/history.ts";
-import { entryOf, entrySchema, type StoredEntry } from "../lookup/history-entries.ts";
+import type { StoredEntry } from "../lookup/history-data.ts";
+import { entryOf, entrySchema } from "../lookup/history-entries.ts";
 import { entryType, eventKinds, historyTypes } from "../lookup/history-kinds.ts";
 import { type Binder, binder, limitOf } from "../lookup/list-sql.ts";
 import {
@@ -118,7 +119,8 @@ export async function historyPage(
       ? { sql: historyCountSql(history, mostCounted), values: [...statement.values] }
       : undefined;
   const after = start?.map(statement.bind);
-  const sql = historySql(history, { after, isDescending: order === "desc", limit: limitOf(size) });
+  const place = { after, isDescending: order === "desc", limit: limitOf(size) };
+  const sql = historySql(history, place, lookup.places);
   // Kinds of events are many; most requests ask for all.
   const isCommon = [type, exclude_type, kind].every((one) => one === undefined);
   const plan = (text: string) => (isCommon ? planOnce(timed(text)) : timed(text));

@@ -214,6 +214,24 @@ beforeAll(async () => {
     expiry_date: past,
     ...past2,
   });
+  await insert("registrar_actions", {
+    // A checkpoint: time, chain, block, transaction, type of event, log.
+    id: `1700000000${"1".padStart(16, "0")}${"100".padStart(16, "0")}${"0".repeat(16)}5${"10".padStart(16, "0")}`,
+    type: "registration",
+    subregistry_id: "eip155:1:0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85",
+    node: gone,
+    incremental_duration: past - 1_700_000_000,
+    base_cost: "3000000000000000",
+    premium: "18446744073709551616",
+    total: "18449744073709551616",
+    registrant: alice,
+    encoded_referrer: `0x${"5".repeat(64)}`,
+    decoded_referrer: zero,
+    block_number: 100,
+    timestamp: 1_700_000_000,
+    transaction_hash: past2.transaction_id,
+    event_ids: "{}",
+  });
   const resolverOfGone = `1-${publicResolver}-${gone}`;
   await insert("resolver", { id: resolverOfGone, domain_id: gone, address: publicResolver, change_block: 1 });
   const write = { ...past2, timestamp: 1_700_000_100, resolver_id: resolverOfGone };
@@ -1102,6 +1120,24 @@ test("the history of a name, its release included, in pages", async () => {
     ["registration", 1_700_000_000, String(past)],
     ["authority", 1_700_000_000, undefined],
   ]);
+  const written = { resolver: { chain_id: 1, address: publicResolver }, node: nodeOfName("gone.eth") };
+  expect(entries.map(({ data }) => data)).toEqual([
+    { action: "registration_released", expires_at: String(past) },
+    { action: "record_changed", key: "text:url", value: "x", ...written },
+    { action: "record_changed", key: "addr:60", value: bob, coin_type: 60, ...written },
+    {
+      action: "registration_granted",
+      registrant: alice,
+      expires_at: String(past),
+      cost: "18449744073709551616",
+      base_cost: "3000000000000000",
+      premium: "18446744073709551616",
+      referrer: `0x${"5".repeat(64)}`,
+      action_id: expect.stringMatching(/^[0-9a-f]{64}$/),
+      action_role: "registered",
+    },
+    { action: "authority_changed", owner: alice },
+  ]);
   const found: string[] = [];
   let next = "";
   do {
@@ -1331,7 +1367,8 @@ describe("what changed the primary name of an account, and which registry emitte
     ];
     expect(
       found.map(({ type, name, namehash, chain_id, namespace, contract_address, data }) => {
-        const { event: _, address, resolver: __, ...rest } = data;
+        const { action, address, ...rest } = data;
+        expect(action).toBe("primary_name_recorded");
         return [type, name, namehash, address, chain_id, namespace, contract_address, rest];
       }),
     ).toEqual(

@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
-import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { nodeOfName } from "../../ens/names.ts";
 import { reverseName } from "../../ens/reverse-names.ts";
 import { addressSchema, hashSchema } from "../rest/values.ts";
+import { dataOf, dataSchema, type StoredEntry } from "./history-data.ts";
 import {
   entryType,
   eventKinds,
-  type HistoryType,
   historyTypes,
   isEntryEvent,
   registrarEvents,
@@ -18,31 +17,6 @@ import {
 import type { Place } from "./places.ts";
 
 // Entries of histories as responses have them.
-
-/**
- * An entry as the statement gives it. `since`: the start of the registration that it belongs to; `old`: whether the older of two registries
- * emitted it; without `node` one of a reverse registrar.
- */
-export type StoredEntry = {
-  id: string;
-  type: string;
-  timestamp: number | null;
-  block: number | null;
-  log: number | null;
-  transaction: string | null;
-  node: string | null;
-  name: string | null;
-  holder: string | null;
-  resolver: string | null;
-  key: string | null;
-  value: string | null;
-  fuses: number | null;
-  expiry: string | null;
-  coin: string | null;
-  old: boolean | null;
-  since: number | null;
-  after: string[];
-};
 
 export const entrySchema = z.strictObject({
   id: z.string().length(64),
@@ -58,7 +32,7 @@ export const entrySchema = z.strictObject({
   log_index: z.int().nullable(),
   kind: z.enum(eventKinds as [string, ...string[]]).optional(),
   contract_address: addressSchema.nullable().optional(),
-  data: z.record(z.string(), z.unknown()).optional(),
+  data: dataSchema.optional(),
 });
 
 /** Which further members entries have. */
@@ -89,7 +63,7 @@ export function entryOf(
     ...(hasData
       ? {
           contract_address: (place.contract ?? null) as z.output<typeof addressSchema> | null,
-          data: dataOf(type, entry),
+          data: dataOf(type, { ...entry, node }, place),
         }
       : {}),
   };
@@ -98,7 +72,7 @@ export function entryOf(
 // Names of reverse registrars follow from the account.
 function subjectOf({ node, name, holder, coin }: StoredEntry) {
   if (node !== null || holder === null || coin === null) return { node, name };
-  const reverse = reverseName({ address: holder as Hex, coinType: BigInt(coin) });
+  const reverse = reverseName({ address: holder, coinType: BigInt(coin) });
   return { node: nodeOfName(reverse), name: reverse };
 }
 
@@ -129,68 +103,9 @@ function contractOf(
   { type, resolver, key, old }: StoredEntry,
   { nameWrapper, registrar, registry, oldRegistry }: Place,
 ) {
-  if (isEntryEvent(type)) return key;
+  if (isEntryEvent(type)) return key ?? undefined;
   if (wrapperEvents.includes(type)) return nameWrapper;
   if (registrarEvents.includes(type)) return registrar;
   if (registryEvents.includes(type)) return old ? oldRegistry : registry;
-  return resolver;
-}
-
-const given = (members: Record<string, unknown>) =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined));
-
-function dataOf(
-  type: HistoryType,
-  { type: event, holder, resolver, key, value, fuses, expiry, coin }: StoredEntry,
-) {
-  const kind = { event };
-  const unsigned = fuses === null ? null : fuses >>> 0;
-  if (isEntryEvent(event) && type === "permission") return given({ ...kind, address: holder, roles: value });
-  switch (type) {
-    case "registration":
-    case "migration":
-      return given({ ...kind, registrant: holder, expires_at: expiry });
-    case "subregistry":
-      return given({ ...kind, subregistry: value });
-    case "renewal":
-    case "reservation":
-    case "release":
-      return given({ ...kind, expires_at: expiry });
-    case "expiry":
-      return given({ ...kind, expires_at: expiry, fuses: unsigned });
-    case "transfer":
-      return given({ ...kind, to: holder });
-    case "authority":
-      return given({ ...kind, owner: holder, fuses: unsigned });
-    case "permission":
-      return given({ ...kind, fuses: unsigned });
-    case "resolver":
-      return given({ ...kind, resolver });
-    case "primary_name":
-      return given({
-        ...kind,
-        address: holder,
-        coin_type: Number(coin ?? "60"),
-        name: key || null,
-        name_status: key ? "set" : "cleared",
-        resolver,
-      });
-    case "record":
-      return given({
-        ...kind,
-        key: recordKey(event, key, coin),
-        value: event === "NameChanged" ? key : value,
-        coin_type: coin === null ? null : Number(coin),
-        resolver,
-      });
-  }
-}
-
-function recordKey(event: string, key: string | null, coin: string | null): string | undefined {
-  if (event === "TextChanged") return `text:${key ?? ""}`;
-  if (event === "ContenthashChanged") return "contenthash";
-  if (event === "NameChanged") return "name";
-  if (event === "AbiChanged") return `abi:${key}`;
-  if (event === "AddrChanged" || event === "MulticoinAddrChanged") return `addr:${coin ?? "60"}`;
-  return undefined;
+  return resolver ?? undefined;
 }

@@ -188,7 +188,11 @@ type PageOfHistory = {
  * SQL of a page of history: each part gives at most a page, and what happened in the same second as its last row. By time alone, as its
  * index has it: for the whole order the planner would sort all rows of a part that it takes for short.
  */
-export function historySql(query: HistoryQuery, { after, isDescending, limit }: PageOfHistory): string {
+export function historySql(
+  query: HistoryQuery,
+  { after, isDescending, limit }: PageOfHistory,
+  places: readonly Place[],
+): string {
   const direction = isDescending ? " DESC" : "";
   const order = historyOrder.map((key) => `${key}${direction}`).join(", ");
   const start = after?.map((place, at) => `${place}::${historyOrderTypes[at]}`).join(", ");
@@ -201,15 +205,40 @@ export function historySql(query: HistoryQuery, { after, isDescending, limit }: 
   );
   const nothing = `(SELECT * FROM (${ofDomain("false")}) ${columns})`;
   return `SELECT coalesce(json_agg(found), '[]')::text FROM (
-${entriesSql(`(SELECT * FROM (${(limited.length === 0 ? [nothing] : limited).join("\nUNION ALL\n")}) u ORDER BY ${order} LIMIT ${limit})`, order)}) listed`;
+${entriesSql(`(SELECT * FROM (${(limited.length === 0 ? [nothing] : limited).join("\nUNION ALL\n")}) u ORDER BY ${order} LIMIT ${limit})`, order, places)}) listed`;
 }
 
+// What events tell beside what parts have in common, by their ids.
+function factsSql(places: readonly Place[]): string {
+  const held = (table: string, more: string) =>
+    `(SELECT json_build_object('from', e.from_id${more}) FROM ${table} e WHERE e.id = h.id)`;
+  const v2 = secondGeneration(places);
+  const isUnwrapped = `EXISTS (SELECT FROM domain_event u WHERE u.domain_id = h.node AND u.block_number = h.block_number
+      AND u.transaction_id = h.transaction_id AND u.type = 'NameUnwrapped')`;
+  // What the name wrapper gives back was not locked. A registry of a locked name brings its subnames itself.
+  const path = `CASE WHEN h.type <> 'Migration' THEN NULL WHEN e.sender = '${v2?.lockedMigrator}' THEN 'locked_wrapped'
+      WHEN e.sender = e.registry THEN CASE WHEN ${isUnwrapped} THEN 'emancipated_child' ELSE 'locked_child' END
+      WHEN ${isUnwrapped} THEN 'unlocked_wrapped' ELSE 'unwrapped' END`;
+  const ofEntry = `(SELECT json_build_object('labelhash', e.labelhash, 'token', e.token_id, 'sender', e.sender, 'formerRoles', e.former_roles,
+      'from', CASE WHEN h.type IN ('TransferSingle', 'TransferBatch') THEN e.address END, 'path', ${path}) FROM v2_events e WHERE e.id = h.id)`;
+  return `CASE WHEN h.type = 'NameTransferred' THEN ${held("registration_event", "")}
+    WHEN h.type = 'WrappedTransfer' THEN ${held("domain_event", ", 'sender', e.operator_id")}${v2 ? ` WHEN h.type IN ${literal(Object.keys(entryEvents))} THEN ${ofEntry}` : ""} END`;
+}
+
+// The first action on the name in its transaction that is not before it, by the checkpoints that actions have as ids: they begin with
+// the time, and end with the log.
+const paymentSql = `CASE WHEN h.type IN ('NameRegistered', 'NameRenewed', 'LabelRegistered', 'ExpiryUpdated') THEN (
+    SELECT json_build_object('base', a.base_cost::text, 'premium', a.premium::text, 'total', a.total::text, 'token', a.payment_token, 'referrer', a.encoded_referrer)
+    FROM registrar_actions a WHERE a.node = h.node AND a.id >= h.timestamp::text AND a.id < (h.timestamp + 1)::text AND a.transaction_hash = h.transaction_id
+      AND a.type = CASE WHEN h.type IN ('NameRegistered', 'LabelRegistered') THEN 'registration' ELSE 'renewal' END
+      AND right(a.id, 16)::bigint >= h.log_index ORDER BY a.id LIMIT 1) END`;
+
 /** SQL of one `StoredEntry` a row, as JSON in the column `found`, from a list of what parts have in common. */
-function entriesSql(from: string, order: string): string {
+function entriesSql(from: string, order: string, places: readonly Place[]): string {
   const keys = historyOrder.map((key) => `(${key})::text`).join(", ");
   return `SELECT json_build_object('id', h.id, 'type', h.type, 'timestamp', timestamp, 'block', block_number, 'log', log_index, 'transaction', transaction_id,
   'node', h.node, 'name', coalesce(d.name, (SELECT v.name FROM v2_domains v WHERE v.id = h.node LIMIT 1)), 'holder', h.holder, 'resolver', ${addressOfResolver("h.resolver")}, 'key', left(h.key, 1000),
-  'value', left(h.value, 5000), 'fuses', h.fuses, 'expiry', h.expiry::text, 'coin', h.coin::text, 'old', h.old, 'since', coalesce(l.since, b.since),
+  'value', left(h.value, 5000), 'fuses', h.fuses, 'expiry', h.expiry::text, 'coin', h.coin::text, 'old', h.old, 'since', coalesce(l.since, b.since), 'facts', ${factsSql(places)}, 'payment', ${paymentSql},
   'after', json_build_array(${keys.replaceAll("(id)", "(h.id)")})) AS found
 FROM ${from} h LEFT JOIN domain d ON d.id = h.node
 LEFT JOIN LATERAL (SELECT e.timestamp AS since FROM ${byName} WHERE r.domain_id = h.node AND e.type = 'NameRegistered' AND e.timestamp <= h.timestamp
@@ -224,7 +253,7 @@ ORDER BY ${order.replaceAll("id", "h.id").replaceAll("timestamp", "h.timestamp")
 export function entriesOfKindSql(kind: string, places: readonly Place[]): string[] {
   const [part] = partsOfAll([kind], places);
   if (part === undefined) return [];
-  return [entriesSql(`(SELECT * FROM (${part}) ${columns})`, historyOrder.join(", "))];
+  return [entriesSql(`(SELECT * FROM (${part}) ${columns})`, historyOrder.join(", "), places)];
 }
 
 /** SQL of the number of entries, of which it counts at most `most` and one. */

@@ -29,6 +29,8 @@ export type V2Contracts = {
   /** Resolves what the first generation knows. */
   v1Resolver: Hex;
   publicResolver: Hex;
+  /** Brings over locked names. */
+  lockedMigrator: Hex;
   /** Name wrappers of the first generation. */
   wrappers: readonly Hex[];
   /** Whether the Universal Resolver of the chain answers from these registries. */
@@ -55,6 +57,7 @@ export function v2ContractsOf(namespace: Namespace): V2Contracts | undefined {
     userRegistries: Object.keys(set.contracts).filter(isUserRegistryCode).map(named),
     v1Resolver: named("ENSV1Resolver"),
     publicResolver: named("PublicResolverV2"),
+    lockedMigrator: named("LockedMigrationController"),
     wrappers: tokenIssuers(namespace).flatMap(({ isNameWrapper, address }) => (isNameWrapper ? address : [])),
     isInForce: named("UniversalResolverV2") !== zeroAddress,
   };

@@ -59,7 +59,11 @@ async function attach({ deployer, parent }: { deployer: Hex; parent: Hex }) {
     implementation: wrapperCode,
   });
   await applyLabelRegistered(next(), known, { ...entryOf("moon"), owner: user, expiry, sender: locked });
-  await applySubregistryUpdated(next(), known, { tokenId: entryOf("moon").tokenId, subregistry: wrapper });
+  await applySubregistryUpdated(next(), known, {
+    tokenId: entryOf("moon").tokenId,
+    subregistry: wrapper,
+    sender: user,
+  });
   return store.rows(v2Contract).find((row) => row["address"] === wrapper);
 }
 

@@ -13,6 +13,7 @@ import { countEntry, nameClaim, nameEntry, saveContract as save, storageIdOf } f
 
 type Row = typeof v2Entry.$inferSelect;
 type Label = { tokenId: bigint; labelHash: Hex; label: Hex };
+type Tokens = { operator: Hex; from: Hex; to: Hex; ids: readonly bigint[]; values: readonly bigint[] };
 
 const versions = 0xffff_ffffn;
 const mostLabelBytes = 255;
@@ -28,7 +29,8 @@ export async function applyLabelRegistered(
   const values = { owner, expiry, migratedAt };
   if (!(await replaceEntry(scope, known, label, values))) return;
   const type = isMigrated ? "Migration" : "LabelRegistered";
-  await addEntryEvent(scope, known, label.labelHash, { type, holder: owner, expiry });
+  const tokenId = tokenIdToHex(label.tokenId);
+  await addEntryEvent(scope, known, label.labelHash, { type, holder: owner, tokenId, sender, expiry });
 }
 
 // The controllers bring names under .eth; the registry of a locked name brings its subnames itself.
@@ -48,8 +50,9 @@ export async function applyLabelReserved(
   known: V2KnownContracts,
   { expiry, ...label }: Label & { expiry: bigint },
 ): Promise<void> {
-  if (await replaceEntry(scope, known, label, { owner: zeroAddress, expiry, migratedAt: null }))
-    await addEntryEvent(scope, known, label.labelHash, { type: "LabelReserved", expiry });
+  if (!(await replaceEntry(scope, known, label, { owner: zeroAddress, expiry, migratedAt: null }))) return;
+  const tokenId = tokenIdToHex(label.tokenId);
+  await addEntryEvent(scope, known, label.labelHash, { type: "LabelReserved", tokenId, expiry });
 }
 
 /** LabelUnregistered: the entry expires now. Its pointers stay in storage, where a renewal finds them. */
@@ -80,11 +83,11 @@ export function applyExpiryUpdated(
 export function applyResolverUpdated(
   scope: Scope,
   known: V2KnownContracts,
-  { tokenId, resolver }: { tokenId: bigint; resolver: Hex },
+  { tokenId, resolver, sender }: { tokenId: bigint; resolver: Hex; sender: Hex },
 ): Promise<boolean> {
   return change(scope, known, tokenId, () => ({
     set: { resolver },
-    event: { type: "ResolverUpdated", address: resolver },
+    event: { type: "ResolverUpdated", address: resolver, sender },
   }));
 }
 
@@ -92,12 +95,12 @@ export function applyResolverUpdated(
 export async function applySubregistryUpdated(
   scope: Scope,
   known: V2KnownContracts,
-  { tokenId, subregistry }: { tokenId: bigint; subregistry: Hex },
+  { tokenId, subregistry, sender }: { tokenId: bigint; subregistry: Hex; sender: Hex },
 ): Promise<void> {
   let edge: Row | undefined;
   await change(scope, known, tokenId, (entry) => {
     edge = entry;
-    return { set: { subregistry }, event: { type: "SubregistryUpdated", address: subregistry } };
+    return { set: { subregistry }, event: { type: "SubregistryUpdated", address: subregistry, sender } };
   });
   if (edge && (await adoptWrapperRegistry(scope, known, { subregistry, entry: edge })))
     await nameClaim(scope, known, subregistry);
@@ -132,7 +135,7 @@ export function applyTokenResource(
 export async function applyTokens(
   scope: Scope,
   known: V2KnownContracts,
-  { ids, values, from, to }: { ids: readonly bigint[]; values: readonly bigint[]; from: Hex; to: Hex },
+  { ids, values, ...parties }: Tokens,
 ): Promise<void> {
   if (ids.length !== values.length) return scope.report("odd-token-batch", scope);
   for (const [place, tokenId] of ids.entries()) {
@@ -140,7 +143,7 @@ export async function applyTokens(
     if (value === 0n) continue;
     if (value !== 1n) return scope.report("odd-token-amount", scope);
     // A registry that moves what it does not have is none: the rest of its list, of any length, costs nothing.
-    const transfer = { tokenId, from, to, place: ids.length === 1 ? undefined : place };
+    const transfer = { ...parties, tokenId, place: ids.length === 1 ? undefined : place };
     if (!(await change(scope, known, tokenId, (entry) => moved(scope, entry, transfer)))) return;
   }
 }
@@ -148,13 +151,22 @@ export async function applyTokens(
 function moved(
   { timestamp }: Scope,
   entry: Row,
-  { tokenId, from, to, place }: { tokenId: bigint; from: Hex; to: Hex; place: number | undefined },
+  {
+    tokenId,
+    operator,
+    from,
+    to,
+    place,
+  }: Pick<Tokens, "operator" | "from" | "to"> & { tokenId: bigint; place: number | undefined },
 ): Change | undefined {
   if (entry.tokenId !== tokenIdToHex(tokenId)) return undefined;
   if (from !== zeroAddress && from !== entry.owner) return undefined;
   const event = {
     type: place === undefined ? "TransferSingle" : "TransferBatch",
     holder: to,
+    address: from,
+    tokenId: entry.tokenId,
+    sender: operator,
     ...(place === undefined ? {} : { place }),
   };
   // Mints and burns belong to other events.

@@ -10,7 +10,9 @@ type Values = typeof v2Event.$inferInsert;
 
 /** What happened to the entry of a labelhash. `place`: within a batch, part of the id. */
 export type EntryEvent = Pick<Values, "type"> &
-  Partial<Pick<Values, "holder" | "address" | "expiry" | "roles">> & { place?: number };
+  Partial<Pick<Values, "holder" | "address" | "tokenId" | "sender" | "expiry" | "roles" | "formerRoles">> & {
+    place?: number;
+  };
 
 /** Stores what happened to an entry of the emitter, unless that is a registry that proves nothing. */
 export async function addEntryEvent(
@@ -39,7 +41,12 @@ export async function addEntryEvent(
 export async function applyRolesChanged(
   scope: Scope,
   known: V2KnownContracts,
-  { resource, account, newRoleBitmap }: { resource: bigint; account: Hex; newRoleBitmap: bigint },
+  {
+    resource,
+    account,
+    oldRoleBitmap,
+    newRoleBitmap,
+  }: { resource: bigint; account: Hex; oldRoleBitmap: bigint; newRoleBitmap: bigint },
 ): Promise<void> {
   if (account === zeroAddress || (newRoleBitmap & ~everyRole) !== 0n) return scope.report("odd-roles", scope);
   const key = { chainId: scope.chainId, address: scope.emitter, resource: tokenIdToHex(resource), account };
@@ -52,8 +59,11 @@ export async function applyRolesChanged(
   // Those of the whole contract are of no entry.
   if (BigInt(storageId) === 0n || !(await isProvenRegistry(scope, known))) return;
   const entry = await scope.db.find(v2Entry, { chainId: scope.chainId, registry: scope.emitter, storageId });
-  if (entry !== null)
-    await addEntryEvent(scope, known, entry.labelhash, { type: "EACRolesChanged", holder: account, roles });
+  if (entry === null) return;
+  const { tokenId, labelhash } = entry;
+  const formerRoles = tokenIdToHex(oldRoleBitmap);
+  const event = { type: "EACRolesChanged", holder: account, tokenId, roles, formerRoles };
+  await addEntryEvent(scope, known, labelhash, event);
 }
 
 // A role is the lowest of four bits.

@@ -188,7 +188,7 @@ test.each<[string, { ids: bigint[]; values: bigint[]; from: Hex }, string[]]>([
   ["no amount", { ids: [tokenId], values: [0n], from: zeroAddress }, []],
 ])("a transfer of %s moves nothing", async (_, transfer, reported) => {
   const { next, store, anomalies } = await reserved();
-  await applyTokens(next(), nothingKnown, { ...transfer, to: owner });
+  await applyTokens(next(), nothingKnown, { ...transfer, operator: owner, to: owner });
   expect([store.rows(v2Entry)[0]?.["owner"], anomalies]).toEqual([zeroAddress, reported]);
 });
 
@@ -203,7 +203,7 @@ test("a batch of any length moves each of its tokens, and those of amount zero n
     await applyLabelRegistered(next(), nothingKnown, { ...entry, sender: other });
   }
   const values = ids.map((_, place) => (place === 300 ? 0n : 1n));
-  await applyTokens(next(), nothingKnown, { ids, values, from: owner, to: other });
+  await applyTokens(next(), nothingKnown, { ids, values, operator: owner, from: owner, to: other });
   const owners = store.rows(v2Entry).map((row) => row["owner"]);
   expect([owners.filter((one) => one === other).length, owners[300], anomalies]).toEqual([600, owner, []]);
 });
@@ -213,7 +213,7 @@ test.each<[string, { account: Hex; newRoleBitmap: bigint }]>([
   ["all 256 bits", { account: owner, newRoleBitmap: 2n ** 256n - 1n }],
 ])("roles of %s are refused", async (_, given) => {
   const { next, store, anomalies } = createScopes();
-  await applyRolesChanged(next(), nothingKnown, { resource: 0n, ...given });
+  await applyRolesChanged(next(), nothingKnown, { resource: 0n, oldRoleBitmap: 0n, ...given });
   expect([store.rows(v2Role), anomalies]).toEqual([[], ["odd-roles"]]);
 });
 

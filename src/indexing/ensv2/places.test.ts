@@ -53,7 +53,11 @@ function createWorld() {
       return applyLabelRegistered(next({ emitter: registry }), known, { ...entry, sender: owner });
     },
     put: (registry: Hex, label: string, subregistry: Hex) =>
-      applySubregistryUpdated(next({ emitter: registry }), known, { tokenId: tokenOf(label), subregistry }),
+      applySubregistryUpdated(next({ emitter: registry }), known, {
+        tokenId: tokenOf(label),
+        subregistry,
+        sender: owner,
+      }),
     names: () =>
       store
         .rows(v2Domain)
@@ -92,7 +96,7 @@ test("a registry under two parents has each of its names twice, and a change rea
   }
   await register(first, "pay");
   expect(names()).toEqual(["one.eth", "pay.one.eth", "pay.two.eth", "two.eth"]);
-  const transfer = { ids: [tokenOf("pay")], values: [1n], from: owner, to: stranger };
+  const transfer = { ids: [tokenOf("pay")], values: [1n], operator: owner, from: owner, to: stranger };
   await applyTokens(next({ emitter: first }), known, transfer);
   const ofPay = store.rows(v2Domain).filter((row) => row["labelName"] === "pay");
   expect(ofPay.map((row) => row["ownerId"])).toEqual([stranger, stranger]);
@@ -136,7 +140,7 @@ test("a registry of many entries is not named at every place, and what is named 
   for (let entry = 0; entry < 700; entry++) await register(first, `e${entry}`);
   const rowsOf = (label: string) => store.rows(v2Domain).filter((row) => row["labelName"] === label);
   expect([rowsOf("early").length, rowsOf("e699").length]).toEqual([20, 8]);
-  const transfer = { ids: [tokenOf("early")], values: [1n], from: owner, to: stranger };
+  const transfer = { ids: [tokenOf("early")], values: [1n], operator: owner, from: owner, to: stranger };
   await applyTokens(next({ emitter: first }), known, transfer);
   expect(new Set(rowsOf("early").map((row) => row["ownerId"]))).toEqual(new Set([stranger]));
 });
@@ -151,8 +155,9 @@ test.each([
     const { register, next, store, anomalies } = createWorld();
     const tokenId = tokenOf("moon");
     await register(eth, "moon");
-    const set = (resolver: Hex) => applyResolverUpdated(next({ emitter: eth }), known, { tokenId, resolver });
-    const mint = { ids: [tokenId], values: [1n], from: zeroAddress, to: owner };
+    const set = (resolver: Hex) =>
+      applyResolverUpdated(next({ emitter: eth }), known, { tokenId, resolver, sender: owner });
+    const mint = { ids: [tokenId], values: [1n], operator: owner, from: zeroAddress, to: owner };
     await applyTokens(next({ emitter: eth }), known, mint);
     await set(address("f1"));
     await applyTokenResource(next({ emitter: eth }), { tokenId, resource: tokenId });
@@ -173,6 +178,7 @@ test("and so it does where the call comes in the middle of another registration 
   await applyTokens(next({ emitter: eth }), known, {
     ids: [tokenId],
     values: [1n],
+    operator: owner,
     from: owner,
     to: zeroAddress,
   });
@@ -183,10 +189,12 @@ test("and so it does where the call comes in the middle of another registration 
   await applyResolverUpdated(next({ emitter: eth }), known, {
     tokenId: tokenId + 1n,
     resolver: address("f1"),
+    sender: stranger,
   });
   await applyTokens(next({ emitter: eth }), known, {
     ids: [tokenId + 1n],
     values: [1n],
+    operator: owner,
     from: zeroAddress,
     to: stranger,
   });

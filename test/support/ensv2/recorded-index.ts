@@ -12,6 +12,7 @@ import {
 } from "../../../src/contracts/on.ts";
 import { labelhashOf } from "../../../src/ens/labels.ts";
 import type { Anomaly } from "../../../src/indexing/anomalies.ts";
+import { eventId } from "../chains-harness.ts";
 import { createMemoryStore } from "../memory-store.ts";
 import { handlers } from "../registry.ts";
 
@@ -91,11 +92,12 @@ export function createRecordedIndex(
       const args = handler && (key.startsWith("ensv2/") ? {} : argsOf(item, log));
       if (handler === undefined || args === undefined) continue;
       reached += 1;
+      const timestamp = times.get(block) ?? BigInt(block);
       await handler({
         event: {
-          id: `${String(block).padStart(60, "0")}${String(Number(log.logIndex)).padStart(15, "0")}`,
+          id: eventId({ chainId, block, timestamp: Number(timestamp), logIndex: Number(log.logIndex) }),
           args,
-          block: { number: BigInt(block), timestamp: times.get(block) ?? BigInt(block) },
+          block: { number: BigInt(block), timestamp },
           transaction: { hash: log.transactionHash, from: log.sender ?? `0x${"b2".repeat(20)}` },
           log: { address: log.address, logIndex: Number(log.logIndex), topics, data: log.data },
         },

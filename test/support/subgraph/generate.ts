@@ -102,6 +102,7 @@ export const generatedV2: V2Contracts = {
   currencyOf: () => undefined,
   resolvers: [],
   publicResolver: `0x${"5".repeat(40)}`,
+  lockedMigrator: `0x${"6".repeat(40)}`,
   isInForce: true,
   root: `0x${"1".repeat(40)}`,
   ethRegistry: `0x${"2".repeat(40)}`,

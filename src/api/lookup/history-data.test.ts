@@ -1,0 +1,123 @@
+import { expect, test } from "vitest";
+import { dataOf, dataSchema, type StoredEntry } from "./history-data.ts";
+
+const [account, contract]: [`0x${string}`, `0x${string}`] = [`0x${"a".repeat(40)}`, `0x${"c".repeat(40)}`];
+const node: `0x${string}` = `0x${"d".repeat(64)}`;
+const entry: StoredEntry = {
+  ...{ id: "1-2-3", type: "NewOwner", timestamp: 1, block: 2, log: 3, transaction: node, node, name: null },
+  ...{
+    holder: null,
+    resolver: null,
+    key: null,
+    value: null,
+    fuses: null,
+    expiry: null,
+    coin: null,
+    old: null,
+  },
+  ...{ since: null, facts: null, payment: null, after: [] },
+};
+
+const cases: [string, Parameters<typeof dataOf>[0], Partial<StoredEntry>, object][] = [
+  [
+    // RegistryRolesLib of ENSv2: bits 16 and 24 are renew and setResolver, 156 the admin of transfers; bit 28 has no word.
+    "roles",
+    "permission",
+    {
+      type: "EACRolesChanged",
+      holder: account,
+      value: `0x${((1n << 156n) | (1n << 28n) | (1n << 24n)).toString(16)}`,
+      facts: { formerRoles: "0x1010000", labelhash: `0x${"0".repeat(55)}1${"f".repeat(8)}` },
+    },
+    {
+      action: "permission_changed",
+      address: account,
+      grant_scope: { kind: "registry", detail: {} },
+      powers: ["set_resolver", "can_transfer_admin"],
+      added_powers: ["can_transfer_admin"],
+      removed_powers: ["renew"],
+      old_role_bitmap: "16842752",
+      new_role_bitmap: String(2n ** 156n + 2n ** 28n + 2n ** 24n),
+      canonical_id: "4294967296",
+    },
+  ],
+  [
+    "fuses",
+    "permission",
+    { type: "FusesSet", fuses: -1 },
+    { action: "permission_changed", fuses: 4_294_967_295 },
+  ],
+  ["a cleared resolver", "resolver", { resolver: `0x${"0".repeat(40)}` }, { action: "resolver_changed" }],
+  [
+    "a wrapping that never ends",
+    "authority",
+    { type: "NameWrapped", holder: account, fuses: 0, expiry: "18446744073709551615" },
+    {
+      action: "name_wrapped",
+      owner: account,
+      node,
+      fuses: 0,
+      expires_at: null,
+      expires_at_reason: "no_expiry",
+    },
+  ],
+  [
+    "a wrapper's expiry of 0",
+    "expiry",
+    { type: "ExpiryExtended", expiry: "0" },
+    { action: "expiry_changed", expires_at: null, expires_at_reason: "not_set" },
+  ],
+  [
+    "a new version of records",
+    "record",
+    { type: "VersionChanged", resolver: contract, expiry: "7" },
+    {
+      action: "record_version_changed",
+      record_version: "7",
+      resolver: { chain_id: 8453, address: contract },
+      node,
+    },
+  ],
+  [
+    // Any uint256 is one on chain; JSON's numbers end before.
+    "a coin type without bound",
+    "record",
+    { type: "MulticoinAddrChanged", coin: "18446744073709551615", value: "0x01", resolver: contract },
+    {
+      action: "record_changed",
+      key: "addr:18446744073709551615",
+      value: "0x01",
+      resolver: { chain_id: 8453, address: contract },
+      node,
+    },
+  ],
+  [
+    "a price that one amount told",
+    "registration",
+    {
+      type: "NameRegistered",
+      holder: account,
+      expiry: "9",
+      payment: { base: "5", premium: "0", total: "5", token: null, referrer: null },
+    },
+    {
+      action: "registration_granted",
+      registrant: account,
+      expires_at: "9",
+      cost: "5",
+      action_id: expect.any(String),
+      action_role: "registered",
+    },
+  ],
+  [
+    "what nobody knows of a transfer",
+    "transfer",
+    { type: "NameTransferred", holder: account },
+    { action: "token_transferred", to: account },
+  ],
+];
+test.each(cases)("%s", (_, type, given, expected) => {
+  const data = dataOf(type, { ...entry, ...given }, { chainId: 8453 });
+  expect(data).toEqual(expected);
+  expect(dataSchema.parse(data)).toEqual(data);
+});
