@@ -433,7 +433,7 @@ export interface paths {
         };
         /**
          * Deadlines of an address's names, for calendar programs
-         * @description Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of the 500 names that end first. Names that have ended are left out, and names that never end.
+         * @description Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of 500 names, leases before others, of each those that end first. The calendar's description says where names are left out. Names that have ended are left out, and names that never end.
          */
         get: operations["getV1AddressesAddressCalendar.ics"];
         put?: never;

@@ -41,7 +41,7 @@ export const addressCalendar = endpoint({
   path: "/v1/addresses/{address}/calendar.ics",
   tag: "Lookup",
   summary: "Deadlines of an address's names, for calendar programs",
-  description: `Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of the ${mostNames} names that end first. Names that have ended are left out, and names that never end.`,
+  description: `Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of ${mostNames} names, leases before others, of each those that end first. The calendar's description says where names are left out. Names that have ended are left out, and names that never end.`,
   envelope: lookupEnvelope,
   hasTags: true,
   params: z.object({ address: addressParameter("address") }),
@@ -64,7 +64,8 @@ export const addressCalendar = endpoint({
         branches: namesHeldBy(lookup.places, holder).map((found) => ({
           ...found,
           where: `${found.where}${ownsNothing(lookup.places, address) ? " AND false" : ""}`,
-          order: byNumber("x.expires"),
+          // Anybody can give the address names that cost nothing and end soon: these come last.
+          order: [{ sql: "CASE WHEN x.is_lease THEN 0 ELSE 1 END", type: "int" }, ...byNumber("x.expires")],
         })),
         filters: [
           `x.${relation} = ${holder}`,
@@ -76,7 +77,7 @@ export const addressCalendar = endpoint({
         ],
         after: undefined,
         isDescending: false,
-        limit: mostNames,
+        limit: mostNames + 1,
       });
       const found = await readList(lookup, { sql, values: statement.values }, request.raw.signal);
       const rows = found.map(({ row }) => ({
@@ -90,13 +91,21 @@ export const addressCalendar = endpoint({
 
 type Deadline = { row: Row; place: Place; parent: Hex | null };
 
+// One name more than it shows says that there are more.
 function calendarOf(address: string, deadlines: readonly Deadline[], alarms: readonly number[]): string {
   const calendar = new ICalCalendar({
     name: `Names of ${address.slice(0, 6)}…${address.slice(-4)}`,
     prodId: "//nsindex//names//EN",
     ttl: day,
+    ...(deadlines.length > mostNames
+      ? {
+          description: `Shows ${mostNames} names. Others are left out: /v1/addresses/${address}/names?sort=expires_at lists all.`,
+        }
+      : {}),
   });
-  for (const { row, place, parent } of deadlines) {
+  const byDate = ({ row: a }: Deadline, { row: b }: Deadline) =>
+    Number(a.expires_at) - Number(b.expires_at) || (a.name < b.name ? -1 : 1);
+  for (const { row, place, parent } of deadlines.slice(0, mostNames).sort(byDate)) {
     const { expires_at: expires, grace_ends_at: graceEnds } = row;
     if (!expires) continue;
     const name = safeName(row);

@@ -62,7 +62,7 @@ async function createWorld() {
       return applyLabelRegistered(at(registry), known, { ...entry, sender: holder });
     },
     put: (registry: Hex, label: string, subregistry: Hex) =>
-      applySubregistryUpdated(at(registry), known, { tokenId: tokenOf(label), subregistry }),
+      applySubregistryUpdated(at(registry), known, { tokenId: tokenOf(label), subregistry, sender: owner }),
     claim: (registry: Hex, parent: Hex, label: string) =>
       applyParentUpdated(at(registry), known, { parent, label: stringToHex(label) }),
     renew: (registry: Hex, label: string, newExpiry: bigint) =>
@@ -295,7 +295,7 @@ test("a batch of 78 tokens under 129 names touches a bounded number of rows", as
   await world.fill(128);
   for (const i of times(78)) await world.register(victim, `t${i}`);
   const ids = times(78).map((i) => tokenOf(`t${i}`));
-  const batch = { ids, values: ids.map(() => 1n), from: owner, to: stranger };
+  const batch = { ids, values: ids.map(() => 1n), operator: owner, from: owner, to: stranger };
   await applyTokens(world.at(victim), known, batch);
   // 9,984 without a bound on the product of names and entries.
   expect(changedAt(world, world.block())).toBeLessThanOrEqual(3_000);

@@ -920,6 +920,30 @@ describe("the calendar of an address", () => {
     for (const line of text.split("\r\n")) expect(Buffer.byteLength(line)).toBeLessThanOrEqual(75);
   });
 
+  test("keeps leases when somebody gives the address names that end before, and says that it leaves some out", async () => {
+    const eve = `0x${"e5".repeat(20)}`;
+    await store("kept.eth", { lease: { holder: eve, expires: later }, owner: eve });
+    expect((await read(eve)).text).not.toContain("DESCRIPTION:Shows");
+    const node = (place: string) => `'0x5e' || lpad(${place}::text, 62, '0')`;
+    await client.exec(`
+      INSERT INTO domain (id, name, label_name, parent_id, subdomain_count, is_migrated, created_at, owner_id, wrapped_owner_id, change_block)
+        SELECT ${node("n")}, 's' || n || '.spam.eth', 's' || n, '${nodeOfName("spam.eth")}', 0, true, 1, '${wrapper}', '${eve}', 1 FROM generate_series(1, 500) n;
+      INSERT INTO wrapped_domain (id, domain_id, expiry_date, fuses, owner_id, change_block)
+        SELECT ${node("n")}, ${node("n")}, ${now + day}, 65536, '${eve}', 1 FROM generate_series(1, 500) n`);
+    const { text } = await read(eve);
+    const shown = summaries(text);
+    expect(shown.slice(-2)).toEqual(["SUMMARY:kept.eth expires", "SUMMARY:Grace period of kept.eth ends"]);
+    expect(shown).toHaveLength(2 + 499);
+    expect(
+      unfolded(text).find((line) => line.startsWith("DESCRIPTION") || line.startsWith("X-WR-CALDESC")),
+    ).toMatch(/Shows 500 names\. Others are left out: \/v1\/addresses\/0xe5e5/);
+    for (const table of ["domain", "wrapped_domain"])
+      await client.exec(`DELETE FROM ${table} WHERE id LIKE '0x5e%'`);
+    await client.exec(
+      `DELETE FROM domain WHERE name = 'kept.eth'; DELETE FROM registration WHERE id = '${nodeOfName("kept.eth")}'`,
+    );
+  });
+
   test("says what follows, for each kind of name", async () => {
     const events = unfolded((await read(bob)).text)
       .join("\n")
