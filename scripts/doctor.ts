@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
+import { type Config, ConfigurationError, misspeltVariables, readConfig } from "../src/config/environment.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
 import { examineArchive } from "./chain-check.ts";
 import { examine } from "./doctor/checks.ts";
@@ -41,7 +41,15 @@ async function findings(): Promise<Finding[]> {
   }
   const secrets = secretsOf(config);
   const clean = (text: string) => escapeControls(redact(text, secrets));
-  const found = [...examineNode(), ...(await examine(config)), ...(await archiveFindings(config))];
+  const misspelt = misspeltVariables(process.env).map((found) =>
+    about("configuration").warning(found, "Correct or remove it."),
+  );
+  const found = [
+    ...examineNode(),
+    ...misspelt,
+    ...(await examine(config)),
+    ...(await archiveFindings(config)),
+  ];
   return found.map(({ found, remedy, ...rest }) => ({
     ...rest,
     found: clean(found),

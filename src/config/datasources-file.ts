@@ -10,6 +10,7 @@ import {
 import { deployments } from "../deployments/deployments.ts";
 import { contractGroups, namespaces } from "../deployments/namespaces.ts";
 import { zeroAddress } from "../ens/ids.ts";
+import { distanceOf } from "./nearest.ts";
 
 const blockNumber = z.int().min(0);
 
@@ -119,20 +120,6 @@ function isNear(one: string, other: string): boolean {
   if (one.replace(/\d/g, "") === other.replace(/\d/g, "")) return false;
   if (one.toLowerCase() === other.toLowerCase()) return true;
   return Math.abs(one.length - other.length) <= 1 && one.length >= 5 && distanceOf(one, other) <= 2;
-}
-
-/** How many letters have to be changed, added or left out until one text is the other (Levenshtein). */
-export function distanceOf(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, place) => place);
-  for (const [i, letter] of [...one].entries()) {
-    const next = [i + 1];
-    for (const [j, otherLetter] of [...other].entries()) {
-      const changed = (row[j] ?? 0) + (letter === otherLetter ? 0 : 1);
-      next.push(Math.min(changed, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }
 
 function patched(

@@ -55,6 +55,9 @@ export const defaultSubgraphLimits = Object.fromEntries(
   Object.entries(table).map(([name, [, usual]]) => [name, usual]),
 ) as SubgraphLimits;
 
+/** The variables of the limits. */
+export const limitVariables: readonly string[] = Object.values(table).map(([variable]) => variable);
+
 /** The limits by environment; adds a fault for each that is not a whole number within its bounds. */
 export function subgraphLimitsFrom(given: Record<string, string>, faults: string[]): SubgraphLimits {
   const limits = { ...defaultSubgraphLimits };

@@ -3,6 +3,7 @@ import type { Contract, Deployment, Namespace, Role } from "../deployments/deplo
 import { deployments } from "../deployments/deployments.ts";
 import { rootDatasource } from "../deployments/ens.ts";
 import { contractGroups } from "../deployments/namespaces.ts";
+import { nearestOf } from "./nearest.ts";
 import { type CrossingId, crossingIds, crossingReads, deploymentReads, type Reads } from "./plugin-reads.ts";
 
 export type PluginId = (typeof deployments)[number]["plugin"] | CrossingId;
@@ -65,9 +66,11 @@ export function pluginsFrom(
   const ids = text.split(",").map((id) => id.trim());
   const unknown = ids.filter((id) => !pluginIds.some((plugin) => plugin === id));
   if (unknown.length > 0) {
-    faults.push(
-      `Unknown plugin in PLUGINS: ${unknown.map((id) => `"${id}"`).join(", ")}. Choose from: ${pluginIds.join(", ")}.`,
-    );
+    const described = unknown.map((id) => {
+      const near = nearestOf(id, pluginIds);
+      return near === undefined ? `"${id}"` : `"${id}" (the nearest is "${near}")`;
+    });
+    faults.push(`Unknown plugin in PLUGINS: ${described.join(", ")}. Choose from: ${pluginIds.join(", ")}.`);
   }
   const repeated = [...new Set(ids.filter((id, i) => ids.indexOf(id) !== i))];
   if (repeated.length > 0)

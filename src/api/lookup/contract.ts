@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import { distanceOf } from "../../config/datasources-file.ts";
+import { nearestOf } from "../../config/nearest.ts";
 import { nodeOfName } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
 import { bodyOfRest } from "../rest/endpoint.ts";
@@ -82,20 +82,12 @@ export function closedQuery<T extends z.core.$ZodLooseShape>(shape: T) {
     error: (issue) => {
       if (issue.code !== "unrecognized_keys") return undefined;
       const [name = ""] = issue.keys as string[];
-      const near = nearestOf(name.slice(0, 60), known);
+      const given = name.slice(0, 60);
+      const near = nearestOf(given, known) ?? known.find((other) => other.startsWith(given.slice(0, 3)));
       const hint = near === undefined ? `known are ${known.join(", ") || "none"}` : `did you mean ${near}?`;
-      return `Unknown parameter ${JSON.stringify(name.slice(0, 60))}: ${hint}`;
+      return `Unknown parameter ${JSON.stringify(given)}: ${hint}`;
     },
   });
-}
-
-// Half of the letters may differ; else one with the same beginning.
-function nearestOf(name: string, known: readonly string[]): string | undefined {
-  const [nearest] = known
-    .map((other) => ({ other, distance: distanceOf(name.toLowerCase(), other) }))
-    .filter(({ other, distance }) => distance <= Math.max(name.length, other.length) / 2)
-    .sort((a, b) => a.distance - b.distance);
-  return nearest?.other ?? known.find((other) => other.startsWith(name.slice(0, 3)));
 }
 
 /** A point in time: Unix seconds, or RFC 3339 with at most nine digits of a fraction. Read as seconds, perhaps with a fraction. */
