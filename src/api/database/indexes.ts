@@ -71,6 +71,7 @@ export function buildIndexes(options: Options): { progress(): IndexProgress | un
     while (!(await isBackfilled().catch(() => false))) await wait(everyMs);
     for (;;) {
       try {
+        if (!options.isEmbedded) await buildSearchIndexes(options);
         await buildMissing(options, stopped.signal, (now) => {
           progress = now;
         });
@@ -83,14 +84,17 @@ export function buildIndexes(options: Options): { progress(): IndexProgress | un
         await wait(retryMs);
       }
     }
-    if (options.isEmbedded) return;
-    const outcome = await createSearchIndexes(options.run, options.schema);
-    if (outcome.state === "ready") log("info", "Names can be searched by index.");
-    else log("warn", `Searches within names are slow: ${outcome.reason}. See docs/subgraph.md.`);
   };
   // Waiting ends with an error when it is stopped.
   work().catch(() => undefined);
   return { progress: () => progress, stop: () => stopped.abort() };
+}
+
+// Before the others, for which /ready waits: once it is 200, no build is under way.
+async function buildSearchIndexes({ run, schema, log }: Options): Promise<void> {
+  const outcome = await createSearchIndexes(run, schema);
+  if (outcome.state === "ready") log("info", "Names can be searched by index.");
+  else log("warn", `Searches within names are slow: ${outcome.reason}. See docs/subgraph.md.`);
 }
 
 const tablesAtOnce = 3;
@@ -161,28 +165,27 @@ const findExtension =
 
 /**
  * Creates the indexes that make substring and case-insensitive searches in names quick, without blocking writes. Where the
- * extensions are unavailable (in PGlite, or without the right to create them) searches go on without.
+ * extensions are unavailable (in PGlite, or without the right to create them) searches go on without. Throws when a build fails.
  */
 export async function createSearchIndexes(run: Statement, schema: string): Promise<SearchIndexes> {
-  try {
-    await run(createExtension("pg_trgm"));
-    const [extension] = extensionRows.parse((await run(findExtension)).rows);
-    const operators = `${quoted(extension?.schema ?? "public")}.gin_trgm_ops`;
-    const build = async (what: string, keys: string) => {
-      for (const table of ["domain", "v2_domains"]) {
-        const index = { name: `${table}_${what}_search`, table, keys };
-        await run(dropIfInvalid(schema, index.name));
-        await run(indexStatement(index, { schema, isOnline: true, method: "gin" }));
-      }
-    };
-    for (const column of ["name", "label_name"]) await build(column, `(${column} ${operators})`);
-    // For names in order: src/api/lookup/names-with-text.ts.
-    await run(createExtension("btree_gin"));
-    await build("name_groups", `((left(name, 2)), (substr(name, 2)) ${operators})`);
-    return { state: "ready" };
-  } catch (error) {
-    return { state: "unavailable", reason: messageOf(error) };
-  }
+  const build = async (what: string, keys: string) => {
+    for (const table of ["domain", "v2_domains"]) {
+      const index = { name: `${table}_${what}_search`, table, keys };
+      await run(dropIfInvalid(schema, index.name));
+      await run(indexStatement(index, { schema, isOnline: true, method: "gin" }));
+    }
+  };
+  const create = (name: string) => run(createExtension(name)).then(() => undefined, messageOf);
+  const reason = await create("pg_trgm");
+  if (reason !== undefined) return { state: "unavailable", reason };
+  const [extension] = extensionRows.parse((await run(findExtension)).rows);
+  const operators = `${quoted(extension?.schema ?? "public")}.gin_trgm_ops`;
+  for (const column of ["name", "label_name"]) await build(column, `(${column} ${operators})`);
+  // For names in order: src/api/lookup/names-with-text.ts.
+  const reasonOfGroups = await create("btree_gin");
+  if (reasonOfGroups !== undefined) return { state: "unavailable", reason: reasonOfGroups };
+  await build("name_groups", `((left(name, 2)), (substr(name, 2)) ${operators})`);
+  return { state: "ready" };
 }
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
