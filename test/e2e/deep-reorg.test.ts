@@ -71,7 +71,7 @@ describe.runIf(hasAnvil() && inject("postgresUrl") !== "")(
     }
 
     async function refusal(): Promise<string> {
-      expect(await world.running().ended).toEqual({ code: 1, signal: undefined });
+      expect(await world.running().ended).toEqual({ code: 78, signal: undefined });
       return world.running().lastLines().join("\n");
     }
 

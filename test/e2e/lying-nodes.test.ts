@@ -188,7 +188,7 @@ test.runIf(postgres !== "")(
     liar.lie({ kinds: [], rate: 0, of: "both" });
 
     world.start(rpc(liar.url));
-    expect(await world.running().ended).toEqual({ code: 1, signal: undefined });
+    expect(await world.running().ended).toEqual({ code: 78, signal: undefined });
     const said = world.running().lastLines().join("\n");
     expect(said).toContain("When a node leaves out logs");
     for (const [, command] of said.matchAll(/npm run cache -- (purge --chain \d+ --from \d+ --to \d+)/g))

@@ -13,7 +13,7 @@ afterAll(() => world?.close());
 
 test("a node of another chain is rejected with the variable to correct", async () => {
   const service = world.start({ NAMESPACE: "sepolia", RPC_URL_11155111: world.node.url });
-  expect(await service.ended).toEqual({ code: 1, signal: undefined });
+  expect(await service.ended).toEqual({ code: 78, signal: undefined });
   const output = service.lastLines().join("\n");
   expect(output).toContain("answers for chain 15658733, not for chain 11155111. Correct RPC_URL_11155111.");
 });
@@ -21,14 +21,14 @@ test("a node of another chain is rejected with the variable to correct", async (
 test("a port in use is rejected instead of replaced by another", async () => {
   const other = createServer().listen(world.port);
   const service = world.start();
-  expect(await service.ended).toEqual({ code: 1, signal: undefined });
+  expect(await service.ended).toEqual({ code: 78, signal: undefined });
   expect(service.lastLines().join("\n")).toContain(`Port ${world.port} is taken by another process.`);
   other.close();
 });
 
 test("an invalid configuration is rejected with all its errors at once", async () => {
   const service = world.start({ NAMESPACE: "mainet", LABELS_URL: "localhost:3223" });
-  expect(await service.ended).toEqual({ code: 1, signal: undefined });
+  expect(await service.ended).toEqual({ code: 78, signal: undefined });
   const output = service.lastLines().join("\n");
   expect(output).toContain("mainet");
   expect(output).toContain("LABELS_URL");
