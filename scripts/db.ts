@@ -3,8 +3,15 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { distanceOf } from "../src/config/datasources-file.ts";
-import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
+import {
+  type Config,
+  ConfigurationError,
+  type Environment,
+  parseEnvironment,
+  readConfig,
+} from "../src/config/environment.ts";
+import { nearestOf } from "../src/config/nearest.ts";
+import { environmentOf, type RowSettings } from "../src/config/row-settings.ts";
 import { seeOperations } from "../src/log/json-log.ts";
 import { hasTable, isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
 import { dropIndex, StableNameError, switchName } from "../src/ponder/stable-name.ts";
@@ -66,9 +73,7 @@ export function parseDb([command, ...args]: string[]): Asked {
 }
 
 function unknown(kind: string, given: string, known: readonly string[]): string {
-  const [near] = known
-    .filter((one) => distanceOf(given, one) <= Math.min(3, one.length / 2))
-    .toSorted((a, b) => distanceOf(given, a) - distanceOf(given, b));
+  const near = nearestOf(given, known, 3);
   const hint = near === undefined ? "" : ` The nearest is ${JSON.stringify(near)}.`;
   return given === "" ? `A ${kind} is missing.` : `Unknown ${kind} ${JSON.stringify(given)}.${hint}`;
 }
@@ -112,6 +117,8 @@ async function carryOut(
   const name = asked.name ?? stableSchema;
   if (name === undefined)
     throw new PreflightError("Set DATABASE_STABLE_SCHEMA, or add --name <stable name>.");
+  const index = indexes.find((one) => one.schema === schema);
+  if (!isForced) requireReadable(schema, index?.description?.settings);
   const former = await switchName(run, { schema, name }, { isForced });
   const isStopped = indexes.some((one) => one.schema === schema && !one.isAlive);
   return [
@@ -119,6 +126,25 @@ async function carryOut(
     ...(former === undefined || former === schema ? [] : [`To take it back: npm run db -- switch ${former}`]),
     ...(isStopped ? [`No indexer runs for ${schema}: it stays as it is until one is started.`] : []),
   ].join("\n");
+}
+
+/** Throws a StableNameError if readers with this environment could not describe an index of these settings. */
+export function requireReadable(
+  schema: string,
+  settings: RowSettings | undefined,
+  environment: Environment = process.env,
+): void {
+  if (settings === undefined) return;
+  const own = environmentOf(settings, environment);
+  try {
+    parseEnvironment(own.environment, own.readTextFile);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    throw new StableNameError(
+      `Readers configured as this command cannot describe the index in ${quoted(schema)}: ${error.faults.join(" ")} ` +
+        "Correct it here and for them, or add --force.",
+    );
+  }
 }
 
 /** The indexes as text; `now` in Unix milliseconds. */
@@ -158,24 +184,33 @@ function ago(time: number, now: number): string {
 }
 
 /**
- * Throws a PreflightError if Postgres refuses the login, or if a reader would find no index in its schema; an outage is left to
- * Ponder.
+ * Waits until a reader finds an index in its schema, and says once that it does; an outage is left to Ponder. Throws a
+ * PreflightError if Postgres refuses the login.
  */
-export async function requireServedIndex(config: Config): Promise<void> {
+export async function waitForServedIndex(
+  { stableSchema, databaseSchema, ...config }: Config,
+  { log, wait }: { log(message: string): void; wait(milliseconds: number): Promise<void> },
+): Promise<void> {
+  for (let isWaiting = false; !(await hasIndex(config, stableSchema ?? databaseSchema)); isWaiting = true) {
+    if (!isWaiting)
+      log(
+        stableSchema === undefined
+          ? `Schema ${quoted(databaseSchema)} has no index yet. Waiting for an indexer with this DATABASE_SCHEMA.`
+          : `Stable name ${quoted(stableSchema)} points to no index yet. Waiting for an index that takes it over, or for ` +
+              `"npm run db -- switch <schema>". ${seeOperations("Upgrade without downtime")}`,
+      );
+    await wait(5_000);
+  }
+}
+
+async function hasIndex(config: Parameters<typeof openIfThere>[0], schema: string): Promise<boolean> {
   const database = await openIfThere(config);
-  if (database === undefined) return;
-  const { stableSchema, databaseSchema } = config;
+  if (database === undefined) return true;
   try {
-    if (await hasTable(database.run, `${quoted(stableSchema ?? databaseSchema)}._ponder_meta`)) return;
+    return await hasTable(database.run, `${quoted(schema)}._ponder_meta`);
   } finally {
     await database.close();
   }
-  throw new PreflightError(
-    stableSchema === undefined
-      ? `Schema ${quoted(databaseSchema)} has no index yet. Start an indexer with this DATABASE_SCHEMA, or correct it.`
-      : `Stable name ${quoted(stableSchema)} points to no index yet. Run "npm run db -- switch <schema>", or correct ` +
-          `DATABASE_STABLE_SCHEMA. ${seeOperations("Upgrade without downtime")}`,
-  );
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

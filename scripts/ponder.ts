@@ -8,14 +8,14 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
+import { type Config, ConfigurationError, misspeltVariables, readConfig } from "../src/config/environment.ts";
 import { contractSources } from "../src/config/sources.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
 import { requireExpectedVersion } from "../src/ponder/expected.ts";
 import { requestChainId } from "../src/ponder/rpc-request.ts";
 import { requireArchive, requireSameChains } from "./chain-check.ts";
-import { requireServedIndex } from "./db.ts";
+import { waitForServedIndex } from "./db.ts";
 import { logLines, secretsOf, watchForFullDisk } from "./log-lines.ts";
 import {
   holdEmbeddedDatabase,
@@ -23,6 +23,7 @@ import {
   repairEmbeddedDatabase,
   requireChains,
   requireFreePort,
+  requireSameSettings,
   requireUnlockedSchema,
 } from "./preflight.ts";
 
@@ -32,6 +33,8 @@ type Command = (typeof commands)[number];
 
 // Ponder's exit code when it lost a database or an RPC for longer than it retries.
 const retryableExitCode = 75;
+// sysexits.h: EX_CONFIG. The start was refused; a restart changes nothing (deploy/systemd).
+const refused = 78;
 const restartPause = 5_000;
 const fullDiskPause = 30_000;
 const shutdownGrace = 20_000;
@@ -66,6 +69,8 @@ async function main([command, ...options]: string[]): Promise<number> {
   if (existsSync(envFile)) process.loadEnvFile(envFile);
   requireExpectedVersion();
   const config = readConfig();
+  for (const warning of misspeltVariables(process.env))
+    log(`warning: ${warning} ${seeOperations("When the start is refused")}`);
   if (Object.keys(contractSources(config)).length === 0) {
     throw new PreflightError(
       "None of the active plugins has a contract to index. Correct NAMESPACE, PLUGINS or DATASOURCES_FILE.",
@@ -86,6 +91,7 @@ async function main([command, ...options]: string[]): Promise<number> {
         now: Date.now,
       });
     }
+    if (command === "start") await requireSameSettings(config);
     if (command === "start") await requireUnlockedSchema(config, { log, wait, now: Date.now });
     if (command !== "serve") await requireSameChains(config, { log, wait, now: Date.now });
     const { code, isDiskFull } = await run(command, config, options);
@@ -101,7 +107,7 @@ async function main([command, ...options]: string[]): Promise<number> {
 
 async function preflight(command: Command, config: Config): Promise<void> {
   await requireFreePort(config.port, config.host);
-  if (command === "serve") return requireServedIndex(config);
+  if (command === "serve") return waitForServedIndex(config, { log, wait });
   await requireChains(config.chains, { log, wait, request: requestChainId });
   await requireArchive(config);
   const labels = await openLabels({
@@ -172,7 +178,7 @@ try {
   const isExpected =
     error instanceof ConfigurationError || error instanceof PreflightError || isFaultOfSetup(error);
   console.error(isExpected ? withSection((error as Error).message) : error);
-  process.exitCode = 1;
+  process.exitCode = isExpected ? refused : 1;
 }
 
 function isFaultOfSetup(error: unknown): boolean {

@@ -6,9 +6,11 @@ import Database from "better-sqlite3";
 import pg from "pg";
 import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
+import { changesOf, rowSettings } from "../src/config/row-settings.ts";
 import { seeOperations } from "../src/log/json-log.ts";
 import { heartbeatTimeout } from "../src/ponder/cache.ts";
 import { hasTable, isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
+import { descriptionOf } from "../src/ponder/stored-indexes.ts";
 
 // Checks before Ponder starts: Ponder itself would switch to another port, only warn about a wrong chain, and give up
 // when waiting helps.
@@ -238,6 +240,31 @@ export async function openDatabase({
     if (!/^(28...|3D000)$/.test(String(code))) throw error;
     throw new PreflightError(`Postgres refuses the connection: ${message}. Correct DATABASE_URL.`);
   }
+}
+
+/** Why the index in the configured schema cannot go on with these settings; undefined if it can, or if there is none. */
+export async function settingsFault(config: Config): Promise<{ found: string; remedy: string } | undefined> {
+  const database = await openIfThere(config);
+  if (database === undefined) return undefined;
+  try {
+    const stored = await descriptionOf(database.run, config.databaseSchema);
+    const changes = stored?.settings === undefined ? [] : changesOf(stored.settings, rowSettings(config));
+    if (changes.length === 0) return undefined;
+    const verb = changes.length === 1 ? "changes" : "change";
+    return {
+      found: `${changes.join(", ")}, which ${verb} rows of the index in schema ${quoted(config.databaseSchema)}.`,
+      remedy: "Set a new DATABASE_SCHEMA: readers are served from this index until the new one is complete.",
+    };
+  } finally {
+    await database.close();
+  }
+}
+
+/** Throws a PreflightError that names the settings by which the index in the schema was built, where others are configured. */
+export async function requireSameSettings(config: Config): Promise<void> {
+  const fault = await settingsFault(config);
+  if (fault !== undefined)
+    throw new PreflightError(`${fault.found} ${fault.remedy} ${seeOperations("Upgrade without downtime")}`);
 }
 
 type SchemaTools = { log(message: string): void; wait(milliseconds: number): Promise<void>; now(): number };

@@ -4,7 +4,13 @@ import { totalmem } from "node:os";
 import { dirname, resolve } from "node:path";
 import type { Config } from "../../src/config/environment.ts";
 import { openLabels } from "../../src/labels/open-labels.ts";
-import { holdEmbeddedDatabase, openDatabase, PreflightError, schemaHolder } from "../preflight.ts";
+import {
+  holdEmbeddedDatabase,
+  openDatabase,
+  PreflightError,
+  schemaHolder,
+  settingsFault,
+} from "../preflight.ts";
 
 /** What one check found: `remedy` says what to do about a warning or failure. */
 export type Finding = { subject: string; state: "ok" | "warning" | "fail"; found: string; remedy?: string };
@@ -74,7 +80,10 @@ export async function examinePostgres(config: Config): Promise<Place> {
     const { rows = [] } = (await database?.run(facts, [config.databaseSchema])) ?? {};
     await database?.close();
     const holder = await schemaHolder(config, Date.now());
-    return await placeOf({ ...rows[0] }, { ...config, holder });
+    const place = await placeOf({ ...rows[0] }, { ...config, holder });
+    const changed = await settingsFault(config);
+    if (changed !== undefined) place.findings.push(fail(changed.found, changed.remedy));
+    return place;
   } catch (error) {
     const { message } = error as Error;
     if (error instanceof PreflightError) return { findings: [fail(message, "Correct DATABASE_URL.")] };

@@ -1,11 +1,13 @@
 import http from "node:http";
 import { db, publicClients } from "ponder:api";
-import type { Hono } from "hono";
-import { readConfig } from "../config/environment.ts";
+import { type Context, Hono } from "hono";
+import { type Config, ConfigurationError, parseEnvironment, readConfig } from "../config/environment.ts";
+import { changesOf, environmentOf, type RowSettings, rowSettings } from "../config/row-settings.ts";
 import { contractSources } from "../config/sources.ts";
 import { indexedSubregistries } from "../deployments/namespaces.ts";
 import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
+import { seeOperations } from "../log/json-log.ts";
 import { createDoubtWatch, sharedDoubts } from "../ponder/cache.ts";
 import { isBackfillComplete, restoreHeads } from "../ponder/checkpoints.ts";
 import { installChecksums, keepChecksums } from "../ponder/checksums.ts";
@@ -25,6 +27,7 @@ import {
 import { createProgress } from "../ponder/progress.ts";
 import { sqlClientOf } from "../ponder/sql-client.ts";
 import { takeOverWhenReady, watchShownSchema } from "../ponder/stable-name.ts";
+import { describeIndex } from "../ponder/stored-indexes.ts";
 import { commonHeaders, createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
 import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/indexes.ts";
@@ -47,7 +50,7 @@ import { openStatus } from "./status/status-source.ts";
 import { readVersions } from "./status/versions.ts";
 import { createSubgraph, subgraphRoutes } from "./subgraph/routes.ts";
 
-const config = readConfig();
+const configured = readConfig();
 const versions = readVersions();
 const ponder = ponderProcess(globalThis);
 const log = processLog();
@@ -55,17 +58,23 @@ mapOwnStacksOnly();
 ponder.onStop(returnIdleMemory().stop);
 
 const sqlClient = sqlClientOf(db);
-const database = createDatabase(sqlClient, config.subgraphLimits);
+const database = createDatabase(sqlClient, configured.subgraphLimits);
 
 // ponder: loads this file after it has taken the tables back to the safe checkpoint, and indexes and serves only afterwards.
 if (ponder.isIndexer) {
   await restoreHeads(ponder.write, ponder.schema);
+  await describeIndex(ponder.write, ponder.schema, {
+    release: versions.nsIndexer,
+    namespace: configured.namespace,
+    plugins: configured.plugins,
+    settings: rowSettings(configured),
+  });
   await installChecksums(ponder.write, ponder.schema);
   await ponder.write(reachedFunction(ponder.schema));
 }
 
 const chainWatch = ponder.isIndexer
-  ? createChainWatch({ chains: config.chains, run: ponder.write, schema: ponder.schema, log })
+  ? createChainWatch({ chains: configured.chains, run: ponder.write, schema: ponder.schema, log })
   : undefined;
 if (chainWatch !== undefined) {
   chainWatch.start();
@@ -82,14 +91,13 @@ if (ponder.isIndexer) {
   ponder.onStop(doubtWatch.stop);
 }
 
-const chains = statusChains(config.chains, Object.values(contractSources(config)));
+const chains = statusChains(configured.chains, Object.values(contractSources(configured)));
 
 const registry = metricsRegistry();
 if (registry !== undefined) shareMetricsText(registry, Date.now);
 
 const status = openStatus({
   process: ponder,
-  description: { release: versions.nsIndexer, namespace: config.namespace, plugins: config.plugins },
   log,
   database,
   clients: publicClients,
@@ -115,11 +123,6 @@ const indexBuild = ponder.isIndexer
   : undefined;
 if (indexBuild !== undefined) ponder.onStop(indexBuild.stop);
 
-// A reader of a stable name serves the index that it points to.
-const shown = ponder.isIndexer ? undefined : watchShownSchema(ponder.schema, database, log);
-if (shown !== undefined) ponder.onStop(shown.stop);
-const servedSchema = () => shown?.current() ?? ponder.schema;
-
 if (ponder.isIndexer && !ponder.isEmbedded) {
   const isReady = async () => {
     const [built] = await database.row(
@@ -129,15 +132,13 @@ if (ponder.isIndexer && !ponder.isEmbedded) {
     );
     return !isBackfilling() && areIndexesBuilt(built);
   };
-  const name = config.switchesWhenReady ? config.stableSchema : undefined;
+  const name = configured.switchesWhenReady ? configured.stableSchema : undefined;
   ponder.onStop(
     takeOverWhenReady({ schema: ponder.schema, name }, { run: ponder.writeSlowly, isReady, log }),
   );
 }
 
-const v2 = v2ContractsOf(config.datasources);
-
-const labels = openLabels({ url: config.labelsUrl, ...config.labelSet, log });
+const labels = openLabels({ url: configured.labelsUrl, ...configured.labelSet, log });
 const labelsVersion = watchLabelsVersion({
   describe: async () => (await labels).describe(),
   expectedSchemaVersion: labelDatabaseSchemaVersion,
@@ -148,63 +149,111 @@ ponder.onStop(() => {
   labels.then((source) => source.close()).catch(() => undefined); // An unopened source has nothing to close.
 });
 
-const common = {
-  config: {
-    ...config,
-    indexedChainIds: config.chains.map(({ id }) => id),
-    get databaseSchema() {
-      return servedSchema();
-    },
-  },
-  plugins: config.plugins,
-  versions,
-  labelSource: labelsVersion.current,
-  status,
-  database,
-  indexes: () => indexBuild?.progress(),
-  clock: Date.now,
-};
+// A reader serves the index that its schema shows, and what it says of it is from there.
+const stops: (() => void)[] = [];
+ponder.onStop(stopServing);
+let served = openApi(configured);
+let shown: Awaited<ReturnType<typeof watchShownSchema>> | undefined;
+if (!ponder.isIndexer) {
+  shown = await watchShownSchema(ponder.schema, { database, onSettings: serveAs, log });
+  ponder.onStop(shown.stop);
+}
 
-export default createApi({
-  context: {
-    ...common,
-    anomalies: () => countsOf("names_anomalies_total", "anomaly"),
-    subregistries: indexedSubregistries(config.datasources, config.plugins),
-    names: namesContext(config.datasources, config.plugins),
-    ensv2: v2,
-    lookup: {
-      ...createNamesSource({
-        database,
-        places: placesOf(config.datasources, config.plugins),
-        hasRecords: config.plugins.includes("protocol-acceleration"),
-      }),
-      known: knownContracts(config.datasources),
-      hashOf: createHeadHashes(hashOf),
+export default ponder.isIndexer ? served.app : new Hono().all("*", forward);
+
+function servedSchema(): string {
+  return shown?.current() ?? ponder.schema;
+}
+
+function forward(c: Context): Response | Promise<Response> {
+  // ponder: its CORS middleware has begun a response; ours has all headers.
+  c.res = undefined;
+  c.finalized = false;
+  return served.app.fetch(c.req.raw, c.env);
+}
+
+function serveAs(settings: RowSettings): void {
+  const changes = changesOf(rowSettings(served.config), settings);
+  if (changes.length === 0) return;
+  const own = environmentOf(settings, process.env);
+  try {
+    const config = parseEnvironment(own.environment, own.readTextFile);
+    stopServing();
+    served = openApi(config);
+    log("info", `Describes the index by its own settings: ${changes.join(", ")}.`);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    log("error", `Cannot describe the index by its own settings: ${error.faults.join(" ")}`, {
+      section: seeOperations("Upgrade without downtime"),
+    });
+  }
+}
+
+function stopServing(): void {
+  for (const stop of stops.splice(0)) stop();
+}
+
+function openApi(config: Config) {
+  const v2 = v2ContractsOf(config.datasources);
+  const common = {
+    config: {
+      ...config,
+      indexedChainIds: config.chains.map(({ id }) => id),
+      get databaseSchema() {
+        return servedSchema();
+      },
     },
-    resolution: {
-      known: knownContracts(config.datasources),
-      clientOf: createChainClients(config.chains),
-      gatewayLimits: { ...defaultGatewayLimits, allowsPrivateHosts: config.allowsPrivateGateways },
-      admit: createAdmission(resolutionLimits),
+    plugins: config.plugins,
+    versions,
+    labelSource: labelsVersion.current,
+    status,
+    database,
+    indexes: () => indexBuild?.progress(),
+    clock: Date.now,
+  };
+
+  const app = createApi({
+    context: {
+      ...common,
+      anomalies: () => countsOf("names_anomalies_total", "anomaly"),
+      subregistries: indexedSubregistries(config.datasources, config.plugins),
+      names: namesContext(config.datasources, config.plugins),
+      ensv2: v2,
+      lookup: {
+        ...createNamesSource({
+          database,
+          places: placesOf(config.datasources, config.plugins),
+          hasRecords: config.plugins.includes("protocol-acceleration"),
+        }),
+        known: knownContracts(config.datasources),
+        hashOf: createHeadHashes(hashOf),
+      },
+      resolution: {
+        known: knownContracts(config.datasources),
+        clientOf: createChainClients(config.chains),
+        gatewayLimits: { ...defaultGatewayLimits, allowsPrivateHosts: config.allowsPrivateGateways },
+        admit: createAdmission(resolutionLimits),
+      },
     },
-  },
-  subgraph: config.plugins.includes("subgraph") ? openSubgraph() : undefined,
-  pages: {
-    ...common,
-    registry,
-    examples: sharedExamples(),
-    fetchedLogs: sharedFetchedLogs(),
-    archives: sharedArchives(),
-    process: ponder,
-    hashOf,
+    subgraph: config.plugins.includes("subgraph") ? openSubgraph(config) : undefined,
+    pages: {
+      ...common,
+      registry,
+      examples: sharedExamples(),
+      fetchedLogs: sharedFetchedLogs(),
+      archives: sharedArchives(),
+      process: ponder,
+      hashOf,
+      log,
+      onStop: (stop) => void stops.push(stop),
+    },
+    clients: { forClient: database.forClient, trustedProxies: config.subgraphLimits.trustedProxies },
     log,
-    onStop: ponder.onStop,
-  },
-  clients: { forClient: database.forClient, trustedProxies: config.subgraphLimits.trustedProxies },
-  log,
-});
+  });
+  return { app, config };
+}
 
-const { bodyBytes } = config.subgraphLimits;
+const { bodyBytes } = configured.subgraphLimits;
 const bodyOfSubgraph = {
   bytes: bodyBytes,
   refusal: { error: `GraphQL server error (client error): The body has more than ${bodyBytes} bytes` },
@@ -234,15 +283,16 @@ async function hashOf(chainId: number, block: number) {
   return (await clientOf(chainId)?.getBlock({ blockNumber: BigInt(block) }))?.hash;
 }
 
-function openSubgraph(): Hono {
+function openSubgraph(config: Config): Hono {
   const client = clientOf(config.rootChainId);
+  const chains = statusChains(config.chains, Object.values(contractSources(config)));
   const rootChain = chains.find(({ chainId }) => chainId === config.rootChainId);
   const subgraph = createSubgraph({
     database,
     chainId: config.rootChainId,
     deployment: versions.nsIndexer,
     limits: config.subgraphLimits,
-    v2: config.plugins.includes("ensv2") ? v2 : undefined,
+    v2: config.plugins.includes("ensv2") ? v2ContractsOf(config.datasources) : undefined,
     endBlock: () => endOfChain(rootChain, status.current()?.snapshot),
     hasErrors: () => status.current()?.stale !== undefined,
     blockOf: async (number) => {

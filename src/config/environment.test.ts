@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ConfigurationError, type Environment, parseEnvironment } from "./environment.ts";
+import { ConfigurationError, type Environment, misspeltVariables, parseEnvironment } from "./environment.ts";
 
 const noFiles = (path: string): string => {
   throw new Error(`no such file: ${path}`);
@@ -243,4 +243,41 @@ test("lists all problems in one message, without the secrets in the variables", 
   }
   expect(message).toMatch(/^The configuration has 7 faults:/);
   expect(message).not.toContain(secret);
+});
+
+describe("a misspelt variable", () => {
+  test.each([
+    ["LABEL_URL", "LABELS_URL"],
+    ["PLUGIN", "PLUGINS"],
+    ["DATABASE_STABLE_SHEMA", "DATABASE_STABLE_SCHEMA"],
+    ["RPC_URL", "RPC_URL_<chain id>"],
+    ["RPC_URL_MAINNET", "RPC_URL_<chain id>"],
+    ["SUBGRAPH_MAX_ROW", "SUBGRAPH_MAX_ROWS"],
+    ["labels_url", "LABELS_URL"],
+  ])("%s is named with the nearest known one", (name, nearest) => {
+    expect(misspeltVariables({ ...root, [name]: "x" })).toEqual([
+      `${name} is no setting and has no effect; the nearest is ${nearest}.`,
+    ]);
+  });
+
+  test("is a variable of no other program", () => {
+    const others = ["PATH", "HOME", "HOST", "PWD", "TERM", "LANG", "SHELL", "USER", "EDITOR", "NODE_ENV"];
+    expect(misspeltVariables(Object.fromEntries(others.map((name) => [name, "x"])))).toEqual([]);
+    expect(misspeltVariables({ LABEL_URL: " " })).toEqual([]);
+  });
+
+  test("is named beside the fault that it causes", () => {
+    expect(faultsOf({ ...root, LABELS_URL: undefined, LABEL_URL: "http://localhost:3223" })).toEqual([
+      expect.stringMatching(/^LABELS_URL is missing/),
+      "LABEL_URL is no setting and has no effect; the nearest is LABELS_URL.",
+    ]);
+  });
+});
+
+test("a misspelt plugin is one fault, with the nearest", () => {
+  expect(faultsOf({ ...root, PLUGINS: "subgrah", SUBGRAPH_COMPAT: "true" })).toEqual([
+    expect.stringMatching(
+      /^Unknown plugin in PLUGINS: "subgrah" \(the nearest is "subgraph"\)\. Choose from: /,
+    ),
+  ]);
 });

@@ -8,8 +8,9 @@ import { namespaces } from "../deployments/namespaces.ts";
 import { type LabelSetPin, labelSetIdPattern, labelSetIdRule } from "../labels/label-set.ts";
 import { blockRangeFaults, chainsFrom, type IndexedChain } from "./chains.ts";
 import { applyDatasourcesFile } from "./datasources-file.ts";
-import { type SubgraphLimits, subgraphLimitsFrom } from "./limits.ts";
-import { indexedChainIds, namespaceFaults, type PluginId, pluginsFrom } from "./plugins.ts";
+import { limitVariables, type SubgraphLimits, subgraphLimitsFrom } from "./limits.ts";
+import { nearestOf } from "./nearest.ts";
+import { indexedChainIds, namespaceFaults, type PluginId, pluginIds, pluginsFrom } from "./plugins.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -17,6 +18,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type Config = {
   namespace: NamespaceId;
   datasources: Namespace;
+  /** Text of DATASOURCES_FILE. */
+  datasourcesText?: string;
   plugins: PluginId[];
   isSubgraphCompatible: boolean;
   labelSet: LabelSetPin;
@@ -146,17 +149,15 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
   );
   const parsed = variables.safeParse(given);
   // A fault in one variable does not hide others: valid values are checked further.
-  const sound = {
-    ...variables.partial().safeParse(withoutKeys(given, parsed.error)).data,
-  } as Partial<Variables>;
+  const sound = soundVariables(given, parsed.error);
   const faults = parsed.error?.issues.map((issue) => issue.message) ?? [];
 
-  const { datasources, fault } = datasourcesFrom(sound, readTextFile);
+  const { datasources, text, fault } = datasourcesFrom(sound, readTextFile);
   if (fault) faults.push(fault);
   const isSubgraphCompatible = sound.SUBGRAPH_COMPAT === "true";
   const active = pluginsFrom(sound.PLUGINS, isSubgraphCompatible, datasources, faults);
   if (sound.NAMESPACE) faults.push(...namespaceFaults(sound.NAMESPACE, datasources, active));
-  if (isSubgraphCompatible) faults.push(...compatibilityFaults(sound, active));
+  if (isSubgraphCompatible) faults.push(...compatibilityFaults(sound));
 
   const chainIds = indexedChainIds(active, datasources);
   const rootChainId = datasources[rootDatasource]?.chainId ?? 0;
@@ -174,11 +175,13 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
     );
   }
   faults.push(...stableSchemaFaults(sound, given));
-  if (faults.length > 0 || !parsed.success) throw new ConfigurationError(faults);
+  if (faults.length > 0 || !parsed.success)
+    throw new ConfigurationError([...faults, ...misspeltVariables(given)]);
 
   return {
     namespace: parsed.data.NAMESPACE,
     datasources,
+    ...(text === undefined ? {} : { datasourcesText: text }),
     plugins: active,
     isSubgraphCompatible,
     labelSet: { labelSetId: parsed.data.LABEL_SET_ID, labelSetVersion: parsed.data.LABEL_SET_VERSION },
@@ -206,6 +209,31 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
   };
 }
 
+const knownVariables = [
+  ...Object.keys(variables.shape),
+  ...limitVariables,
+  "LABELS_DATABASE",
+  "LABELS_PORT",
+  "DATABASE_VIEWS_SCHEMA",
+];
+
+/** A sentence for each set variable that is unknown and close to a known one: probably it is misspelt, and has no effect. */
+export function misspeltVariables(environment: Environment): string[] {
+  return Object.entries(environment).flatMap(([name, value]) => {
+    if (!value?.trim() || name.length < 5 || knownVariables.includes(name) || /^RPC_URL_\d+$/.test(name))
+      return [];
+    // Names of other programs are short, or differ in more.
+    const near = /^RPC_?URLS?(_|\d|$)/i.test(name)
+      ? "RPC_URL_<chain id>"
+      : nearestOf(
+          name,
+          knownVariables.filter((known) => known.length >= 6),
+          name.length < 8 ? 1 : 2,
+        );
+    return near === undefined ? [] : [`${name} is no setting and has no effect; the nearest is ${near}.`];
+  });
+}
+
 let configOfProcess: Config | undefined;
 
 /** The configuration of this process, parsed at the first call; throws a ConfigurationError. */
@@ -214,31 +242,37 @@ export function readConfig(): Config {
   return configOfProcess;
 }
 
-function withoutKeys(given: Record<string, string>, error: z.ZodError | undefined): Record<string, string> {
+function soundVariables(given: Record<string, string>, error: z.ZodError | undefined): Partial<Variables> {
   const faulty = new Set(error?.issues.map((issue) => String(issue.path[0])));
-  return Object.fromEntries(Object.entries(given).filter(([name]) => !faulty.has(name)));
+  const others = Object.fromEntries(Object.entries(given).filter(([name]) => !faulty.has(name)));
+  return { ...variables.partial().safeParse(others).data } as Partial<Variables>;
 }
 
 function datasourcesFrom(
   { NAMESPACE, DATASOURCES_FILE }: Partial<Variables>,
   readTextFile: (path: string) => string,
-): { datasources: Namespace; fault?: string } {
+): { datasources: Namespace; text?: string; fault?: string } {
   const table = NAMESPACE === undefined ? {} : namespaces[NAMESPACE];
   if (DATASOURCES_FILE === undefined || NAMESPACE === undefined) return { datasources: table };
   try {
-    return { datasources: applyDatasourcesFile(NAMESPACE, table, readTextFile(DATASOURCES_FILE)) };
+    const text = readTextFile(DATASOURCES_FILE);
+    return { datasources: applyDatasourcesFile(NAMESPACE, table, text), text };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return { datasources: table, fault: `DATASOURCES_FILE "${DATASOURCES_FILE}" cannot be used: ${reason}.` };
   }
 }
 
-function compatibilityFaults(
-  { NAMESPACE, LABEL_SET_ID, LABEL_SET_VERSION }: Partial<Variables>,
-  active: PluginId[],
-): string[] {
+function compatibilityFaults({
+  NAMESPACE,
+  PLUGINS,
+  LABEL_SET_ID,
+  LABEL_SET_VERSION,
+}: Partial<Variables>): string[] {
   const faults: string[] = [];
-  if (active.length !== 1 || active[0] !== "subgraph") {
+  // An unknown plugin is a fault of its own.
+  const others = (PLUGINS ?? "subgraph").split(",").map((id) => id.trim());
+  if (others.some((id) => id !== "subgraph" && pluginIds.some((plugin) => plugin === id))) {
     faults.push(
       "SUBGRAPH_COMPAT=true works only with PLUGINS=subgraph. Set PLUGINS=subgraph or SUBGRAPH_COMPAT=false.",
     );

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, expect, test } from "vitest";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
 import type { Statement } from "./sql-client.ts";
 import { dropIndex, switchName, takeOverWhenReady } from "./stable-name.ts";
-import { createWords, keepWord, listIndexes, stableNames } from "./stored-indexes.ts";
+import { describeIndex, keepWord, listIndexes, stableNames } from "./stored-indexes.ts";
 
 const client = await createEmbedded();
 const now = 1_700_000_000_000;
@@ -22,7 +22,7 @@ const checkpoint = (block: number) =>
 async function createIndex(
   schema: string,
   block: number,
-  { isLocked = false, columns = "id text primary key" } = {},
+  { isLocked = false, isOld = false, columns = "id text primary key" } = {},
 ) {
   const app = {
     build_id: "b1",
@@ -41,12 +41,8 @@ async function createIndex(
     create table ${schema}.domain (${columns}); create table ${schema}._reorg__domain (${columns}, operation int);
     create table ${schema}.resolver (id text primary key);
     insert into ${schema}.domain (id) values ('${schema}')`);
-  await createWords(run, schema);
-  await keepWord(run, schema, "description", {
-    release: "1.0.0",
-    namespace: "mainnet",
-    plugins: ["subgraph"],
-  });
+  const described = { release: "1.0.0", namespace: "mainnet", plugins: ["subgraph"] };
+  await describeIndex(run, schema, isOld ? described : { ...described, settings: { PLUGINS: "subgraph" } });
 }
 
 beforeEach(async () => {
@@ -103,6 +99,16 @@ test("refuses an index that is not complete, an unknown one, and names that are 
   );
   for (const name of ["v1", "public", "ponder_sync"])
     await expect(switchName(run, { schema: "v1", name })).rejects.toThrow("must be a name of its own");
+});
+
+test("refuses an index whose settings are not known, unless it is forced", async () => {
+  await createIndex("v1", 10, { isOld: true });
+  await servable("v1");
+  await expect(to("v1")).rejects.toThrow(
+    'The index in schema "v1" is of an older release, which did not keep its settings',
+  );
+  await switchName(run, { schema: "v1", name: "names" }, { isForced: true });
+  expect(await served()).toEqual([{ id: "v1" }]);
 });
 
 test("drops an index that nothing uses, and no other", async () => {

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { RowSettings } from "../config/row-settings.ts";
 import { type Log, seeOperations } from "../log/json-log.ts";
 import { hasTable, quoted, type RowReader, type Statement } from "./sql-client.ts";
 import {
@@ -7,6 +8,7 @@ import {
   listIndexes,
   metaTable,
   shownSchemaSql,
+  shownSettings,
   stableNames,
   usesOf,
 } from "./stored-indexes.ts";
@@ -93,6 +95,11 @@ export async function switchName(
   if (!index.isServable)
     throw new StableNameError(
       `The index in schema ${quoted(schema)} is not complete yet: its backfill or its indexes for queries are missing.`,
+    );
+  if (index.description?.settings === undefined && !isForced)
+    throw new StableNameError(
+      `The index in schema ${quoted(schema)} is of an older release, which did not keep its settings: readers of this release ` +
+        "would describe it by their own. Start readers of its release, whose settings are those of the index, and add --force.",
     );
   const former = (await stableNames(run)).get(name);
   const [next, shown] = [await relationsOf(run, schema), await relationsOf(run, name)];
@@ -236,17 +243,27 @@ export function takeOverWhenReady(
 }
 
 /**
- * Follows which index a reader's schema shows: itself, or the one that a stable name points to. Gives the last known.
+ * Follows which index a reader's schema shows: itself, or the one that a stable name points to. Gives the last known, and calls
+ * `onSettings` with its settings whenever it is another, the first time before it resolves.
  */
-export function watchShownSchema(schema: string, database: RowReader, log: Log) {
-  let shown = schema;
+export async function watchShownSchema(
+  schema: string,
+  { database, onSettings, log }: ShownOptions,
+): Promise<{ current(): string; stop(): void }> {
+  let shown: string | undefined;
   const look = async () => {
     const [found] = await database.row(shownSchemaSql, [], AbortSignal.timeout(30_000));
     if (!found || found === shown) return;
+    const settings = await shownSettings(database);
+    if (settings !== undefined) onSettings(settings);
+    if (found !== (shown ?? schema)) log("info", `Serves the index in schema ${quoted(found)}.`);
     shown = found;
-    log("info", `Serves the index in schema ${quoted(shown)}.`);
   };
   // While the database is away the last known index is as good as any.
-  const timer = setInterval(() => void look().catch(() => undefined), 1_000).unref();
-  return { current: () => shown, stop: () => clearInterval(timer) };
+  const tryToLook = () => look().catch(() => undefined);
+  await tryToLook();
+  const timer = setInterval(() => void tryToLook(), 1_000).unref();
+  return { current: () => shown ?? schema, stop: () => clearInterval(timer) };
 }
+
+type ShownOptions = { database: RowReader; onSettings: (settings: RowSettings) => void; log: Log };

@@ -1,10 +1,17 @@
+import type { RowSettings } from "../config/row-settings.ts";
 import { heartbeatTimeout } from "./cache.ts";
 import { type BlockRef, indexedBlock } from "./checkpoints.ts";
 import type { WriteStatement } from "./process.ts";
-import { hasTable, quoted, type Statement } from "./sql-client.ts";
+import { hasTable, quoted, type RowReader, type Statement } from "./sql-client.ts";
 
-/** What an index says of itself: release and settings, and the state that its indexing process saved last. */
-export type Description = { release: string; namespace: string; plugins: readonly string[] };
+/** What an index says of itself: release and settings. */
+export type Description = {
+  release: string;
+  namespace: string;
+  plugins: readonly string[];
+  /** What decides its rows; absent in an index of a release that kept none. */
+  settings?: RowSettings;
+};
 
 /** An index in the database, as operators see it. */
 export type IndexState = {
@@ -36,13 +43,18 @@ const said = "_indexing_status";
 
 /**
  * Creates the table in which the indexing process says of itself what others ask: a row for each subject. `saved_at` is by the
- * clock of the database; `json` keeps the order of members.
+ * clock of the database; `json` keeps the order of members. The first row is the index's description.
  */
-export async function createWords(run: WriteStatement, schema: string): Promise<void> {
+export async function describeIndex(
+  run: WriteStatement,
+  schema: string,
+  description: Description,
+): Promise<void> {
   await run(
     `CREATE TABLE IF NOT EXISTS ${quoted(schema)}.${said}
       (id text PRIMARY KEY, snapshot json NOT NULL, saved_at timestamptz NOT NULL)`,
   );
+  await keepWord(run, schema, "description", description);
 }
 
 /** Replaces what the table says of a subject. */
@@ -63,6 +75,26 @@ export async function keepWord(
 export async function hasWord(run: Statement, schema: string, subject: string): Promise<boolean> {
   const { rows } = await run(`SELECT 1 FROM ${quoted(schema)}.${said} WHERE id = $1`, [subject]);
   return rows.length > 0;
+}
+
+/** What the index of a schema, or of a stable name, says of itself; undefined if it says nothing. */
+export async function descriptionOf(run: Statement, schema: string): Promise<Description | undefined> {
+  if (!(await hasTable(run, `${quoted(schema)}.${said}`))) return undefined;
+  const { rows } = await run(`SELECT snapshot FROM ${quoted(schema)}.${said} WHERE id = 'description'`);
+  return rows[0]?.["snapshot"] as Description | undefined;
+}
+
+/** The settings of the index that the current schema shows; undefined if it kept none. */
+export async function shownSettings(database: RowReader): Promise<RowSettings | undefined> {
+  const signal = AbortSignal.timeout(30_000);
+  const [exists] = await database.row(`SELECT to_regclass('${said}')::text`, [], signal);
+  if (typeof exists !== "string") return undefined;
+  const [text] = await database.row(
+    `SELECT snapshot::text FROM ${said} WHERE id = 'description'`,
+    [],
+    signal,
+  );
+  return typeof text === "string" ? (JSON.parse(text) as Description).settings : undefined;
 }
 
 // Schemas of views and the schemas that they show, from the catalog alone.

@@ -2,7 +2,7 @@ import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import type { Statement } from "../../src/ponder/sql-client.ts";
 import { dropIndex, StableNameError, switchName } from "../../src/ponder/stable-name.ts";
-import { createWords, keepWord, stableNames } from "../../src/ponder/stored-indexes.ts";
+import { describeIndex, keepWord, stableNames } from "../../src/ponder/stored-indexes.ts";
 import { createEmptyDatabase } from "../support/postgres.ts";
 
 // What operators run at the same time, each on a connection of its own.
@@ -71,6 +71,11 @@ async function createIndex(run: Statement, schema: string) {
       safe_checkpoint varchar(75), latest_checkpoint varchar(75), finalized_checkpoint varchar(75));
     CREATE TABLE ${schema}.domain (id text PRIMARY KEY); INSERT INTO ${schema}.domain VALUES ('${schema}');
     CREATE TABLE ${schema}.resolver (id text PRIMARY KEY)`);
-  await createWords(run, schema);
+  await describeIndex(run, schema, {
+    release: "1.0.0",
+    namespace: "mainnet",
+    plugins: ["subgraph"],
+    settings: { PLUGINS: "subgraph" },
+  });
   await keepWord(run, schema, "servable", {});
 }

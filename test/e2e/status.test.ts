@@ -278,8 +278,10 @@ test("a range that ends in blocks not yet final is ready when it is completed, a
 
 test("another mode is rejected", async () => {
   const service = unfinal.start({ SUBGRAPH_COMPAT: "true" });
-  expect(await service.ended).toEqual({ code: 1, signal: undefined });
-  expect(service.lastLines(50).join("\n")).toContain("previously used by a different Ponder app");
+  expect(await service.ended).toEqual({ code: 78, signal: undefined });
+  expect(service.lastLines(50).join("\n")).toContain(
+    "SUBGRAPH_COMPAT changed from false to true, which changes rows of the index in schema",
+  );
 });
 
 test("another label set is rejected", async () => {
@@ -288,6 +290,8 @@ test("another label set is rejected", async () => {
   writer.add(batchOf(["eth"]));
   writer.finish(new Date());
   const service = unfinal.start({ LABELS_URL: `file:${path}`, LABEL_SET_ID: "other-set" });
-  expect(await service.ended).toEqual({ code: 1, signal: undefined });
-  expect(service.lastLines(50).join("\n")).toContain("previously used by a different Ponder app");
+  expect(await service.ended).toEqual({ code: 78, signal: undefined });
+  expect(service.lastLines(50).join("\n")).toContain(
+    "LABEL_SET_ID changed from subgraph to other-set, which changes rows",
+  );
 });

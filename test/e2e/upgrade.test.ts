@@ -74,18 +74,17 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
   test("and the way back lose no request of readers", async () => {
     world.start();
     await world.waitForIndex();
-    const early = await world.startReader();
-    await waitFor("the reader's refusal", async () =>
-      early.lastLines(9).some((line) => line.includes('Stable name "names" points to no index yet'))
+    const reader = await world.startReader();
+    await waitFor("the reader to wait", async () =>
+      reader.lastLines(9).some((line) => line.includes('Stable name "names" points to no index yet'))
         ? { done: true }
-        : { state: early.lastLines(3).join("\n") },
+        : { state: reader.lastLines(3).join("\n") },
     );
     await waitFor("the first switch", async () => {
       const { code, text } = await db("switch", "names_v1");
       return code === 0 ? { done: text } : { state: text };
     });
 
-    const reader = await world.startReader();
     const served = async () => {
       const config = (await (await fetch(`${reader.url}/api/config`)).json()) as {
         databaseSchemaName: string;
@@ -174,7 +173,48 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
     expect((await db("prune", "names_v1")).text).toMatch(/its indexer is running.*; it is served as "names"/);
     expect((await db("prune", "names_v2")).text).toMatch(/"names_v2" is in use: its indexer is running/);
     await next.stop("SIGINT");
-    expect(await db("prune", "names_v2")).toEqual({ code: 0, text: "Dropped names_v2.\n" });
+
+    // Readers describe the index that they are switched to, not the one that they were started with.
+    const described = async () => {
+      const config = await (await fetch(`${reader.url}/api/config`)).json();
+      const { status } = await fetch(`${reader.url}/api/registrar-actions`);
+      return { ...(config as Record<string, unknown>), status };
+    };
+    expect(await described()).toMatchObject({
+      isSubgraphCompatible: true,
+      plugins: ["subgraph"],
+      status: 503,
+    });
+    const other = { SUBGRAPH_COMPAT: "false", PLUGINS: "subgraph,registrars" };
+    next = startIndexingService({
+      cwd: world.folder,
+      env: {
+        ...world.environment,
+        ...other,
+        DATABASE_SCHEMA: "names_v3",
+        SWITCH_WHEN_READY: "true",
+        PORT: String(await freePort()),
+      },
+    });
+    await servedBecomes("names_v3");
+    expect(await described()).toMatchObject({
+      isSubgraphCompatible: false,
+      plugins: ["subgraph", "registrars"],
+      status: 200,
+    });
+    await next.stop("SIGINT");
+    expect((await db("switch", "names_v1", "--force")).code).toBe(0);
+    await servedBecomes("names_v1");
+    expect(await described()).toMatchObject({
+      isSubgraphCompatible: true,
+      plugins: ["subgraph"],
+      status: 503,
+    });
+
+    expect(await db("prune", "names_v2", "names_v3")).toEqual({
+      code: 0,
+      text: "Dropped names_v2, names_v3.\n",
+    });
     expect(await client.query("SELECT FROM pg_namespace WHERE nspname = 'names_v2'")).toMatchObject({
       rowCount: 0,
     });

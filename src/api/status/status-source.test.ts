@@ -2,6 +2,7 @@ import { Registry } from "prom-client";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
+import { describeIndex } from "../../ponder/stored-indexes.ts";
 import { createDatabase } from "../database/client.ts";
 import type { Reading } from "./saved-snapshot.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -231,6 +232,8 @@ beforeEach(async () => {
       finalized_checkpoint varchar(75) not null);
     insert into _ponder_checkpoint values ('mainnet', 1, '${checkpoint(190, "9")}', '${checkpoint(200, "9")}',
       '${checkpoint(190, "9")}')`);
+  const write = (text: string, values?: unknown[]) => client.query(text, values);
+  await describeIndex(write, "names", { release: "1.5.1", namespace: "mainnet", plugins: ["subgraph"] });
 });
 
 function processOf(rest: Partial<PonderProcess>) {
@@ -275,7 +278,6 @@ const broken: BlockClient = {
 const open = ({ process, logged }: ReturnType<typeof processOf>, mainnet = node, endBlock?: number) =>
   openStatus({
     process,
-    description: { release: "1.5.1", namespace: "mainnet", plugins: ["subgraph"] },
     registry,
     log: (_, message) => logged.push(message),
     database,
@@ -372,17 +374,5 @@ test("a node that is down is reported without its address", async () => {
   await status.refresh();
   expect(status.current()).toBeUndefined();
   expect(logged).toEqual(["Could not fetch block 100 of chain 1 for the indexing status; will try again."]);
-  stop();
-});
-
-test("an embedded database gets no extra table", async () => {
-  const described = processOf({ isEmbedded: true });
-  const { stop } = described;
-  const status = open(described);
-  await known(status);
-  expect(status.current()).toBeDefined();
-  expect((await client.query("select to_regclass('_indexing_status') as found")).rows).toEqual([
-    { found: null },
-  ]);
   stop();
 });

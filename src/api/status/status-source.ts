@@ -3,7 +3,7 @@ import { type Log, seeOperations } from "../../log/json-log.ts";
 import { type BlockRef, readCheckpoints } from "../../ponder/checkpoints.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
 import type { RowReader } from "../../ponder/sql-client.ts";
-import { createWords, type Description, keepWord } from "../../ponder/stored-indexes.ts";
+import { keepWord } from "../../ponder/stored-indexes.ts";
 import type { StatusChain } from "./facts.ts";
 import { createFindBlock, createIndexerStatus, type FetchBlock } from "./facts.ts";
 import { type Reading, readSavedSnapshot } from "./saved-snapshot.ts";
@@ -165,7 +165,9 @@ export function openStatus(options: StatusOptions): StatusSource {
     ? createStatusSource({
         read: indexerReader(options),
         // No other process can read an embedded database.
-        save: process.isEmbedded ? undefined : createSaver(process, options.description),
+        save: process.isEmbedded
+          ? undefined
+          : (snapshot) => keepWord(process.write, process.schema, "indexing", snapshot),
         fault,
         log,
       })
@@ -181,8 +183,6 @@ export function openStatus(options: StatusOptions): StatusSource {
 
 type StatusOptions = {
   process: PonderProcess;
-  /** What other processes see of the index. */
-  description: Description;
   database: RowReader;
   /** By Ponder's names of the chains. */
   clients: Readonly<Record<string, BlockClient>>;
@@ -259,18 +259,6 @@ async function fetchBlockRef(client: BlockClient, number: number): Promise<Block
     if (error instanceof Error && error.name === "BlockNotFoundError") return undefined;
     throw error;
   }
-}
-
-function createSaver({ write, schema }: PonderProcess, description: Description) {
-  let isDescribed = false;
-  return async (snapshot: Snapshot): Promise<void> => {
-    if (!isDescribed) {
-      await createWords(write, schema);
-      await keepWord(write, schema, "description", description);
-    }
-    isDescribed = true;
-    await keepWord(write, schema, "indexing", snapshot);
-  };
 }
 
 // A chain that contradicts the index names its own section.

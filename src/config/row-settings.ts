@@ -1,0 +1,45 @@
+import type { Config, Environment } from "./environment.ts";
+import { pluginIds } from "./plugins.ts";
+
+/** Settings that decide the rows of an index, by variable, as texts; DATASOURCES_FILE is the text of the file. Empty: unset. */
+export type RowSettings = Readonly<Record<string, string>>;
+
+/** The settings of a configuration that decide rows. */
+export function rowSettings(config: Config): RowSettings {
+  const { startBlock, endBlock } = config.blockRange;
+  return {
+    NAMESPACE: config.namespace,
+    PLUGINS: config.plugins.join(","),
+    SUBGRAPH_COMPAT: String(config.isSubgraphCompatible),
+    LABEL_SET_ID: config.labelSet.labelSetId,
+    LABEL_SET_VERSION: String(config.labelSet.labelSetVersion),
+    START_BLOCK: String(startBlock ?? ""),
+    END_BLOCK: String(endBlock ?? ""),
+    DATASOURCES_FILE: config.datasourcesText ?? "",
+  };
+}
+
+/** What differs between the settings of an index and others, a clause for each: "LABEL_SET_VERSION changed from 0 to 1". */
+export function changesOf(before: RowSettings, after: RowSettings): string[] {
+  return Object.keys(after).flatMap((name) => {
+    const [was, is] = [before[name] ?? "", after[name] ?? ""];
+    if (comparable(name, was) === comparable(name, is)) return [];
+    if (name === "DATASOURCES_FILE") return ["the contents of DATASOURCES_FILE changed"];
+    return [`${name} changed from ${was || "unset"} to ${is || "unset"}`];
+  });
+}
+
+// The order of plugins decides no rows, nor do spaces in a file.
+function comparable(name: string, value: string): string {
+  if (name === "PLUGINS") return pluginIds.filter((id) => value.split(",").includes(id)).join();
+  return name === "DATASOURCES_FILE" && value !== "" ? JSON.stringify(JSON.parse(value)) : value;
+}
+
+/** The environment of a reader, with the settings of the index that it serves, and how its DATASOURCES_FILE is read. */
+export function environmentOf(settings: RowSettings, environment: Environment) {
+  const { DATASOURCES_FILE = "" } = settings;
+  return {
+    environment: { ...environment, ...settings, DATASOURCES_FILE: DATASOURCES_FILE && "of the index" },
+    readTextFile: () => DATASOURCES_FILE,
+  };
+}
