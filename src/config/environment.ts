@@ -161,12 +161,8 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
 
   const chainIds = indexedChainIds(active, datasources);
   const rootChainId = datasources[rootDatasource]?.chainId ?? 0;
-  const chains = chainsFrom(
-    sound,
-    given,
-    [...new Set([...chainIds, ...(sound.NAMESPACE ? [rootChainId] : [])])],
-    faults,
-  );
+  const withRoot = [...new Set([...chainIds, ...(sound.NAMESPACE ? [rootChainId] : [])])];
+  const chains = chainsFrom(sound, given, withRoot, faults);
   faults.push(...blockRangeFaults(sound, chainIds));
   const subgraphLimits = subgraphLimitsFrom(given, faults);
   if (sound.DATABASE_URL && !sound.DATABASE_SCHEMA) {
