@@ -3,7 +3,7 @@ import { archivedUrls } from "./src/archive/front.ts";
 import { archivedResults } from "./src/archive/results.ts";
 import { entriesForRate, type IndexedChain } from "./src/config/chains.ts";
 import { readConfig } from "./src/config/environment.ts";
-import { type ContractSources, contractSources, ownLogs } from "./src/config/sources.ts";
+import { type ContractSources, contractSources } from "./src/config/sources.ts";
 import { sharedDoubts } from "./src/ponder/cache.ts";
 import {
   addFetchedLogs,
@@ -27,11 +27,10 @@ const urlsOf = ({ id, name, rpc }: IndexedChain) => {
     chain: name,
     chainId: id,
     // A local chain may be a fork of another one, with its old transactions.
-    areTransactionsOwn: config.namespace !== "ens-test-env",
+    isPublic: config.namespace !== "ens-test-env",
     crossCheckShare: config.rpcCrossCheckPercent / 100,
     log,
     count,
-    isOurs: ownLogs(sources, name),
     keepHead: retriedHeads(id),
     doubt: (ranges) => void sharedDoubts().set(id, ranges),
     fetched: (range, logs) => addFetchedLogs(sharedFetchedLogs(), id, range, logs),

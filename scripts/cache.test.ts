@@ -71,6 +71,7 @@ test("names each log that differs, and the command that removes its range", () =
     blockHash: "0x",
     logIndex: "0x3",
     transactionHash: "0x",
+    transactionIndex: "0x0",
   };
   const { text, isSound } = reportCheck(
     {

@@ -18,7 +18,7 @@ import {
 import { requestResult } from "../src/ponder/rpc-request.ts";
 import type { Statement } from "../src/ponder/sql-client.ts";
 import { type CacheCheck, checkCache } from "../src/rpc/cached-ranges.ts";
-import { type Nodes, newNode, type RpcRequest } from "../src/rpc/nodes.ts";
+import { type NodesOptions, newNode, newNodes, type RpcRequest } from "../src/rpc/nodes.ts";
 import { holdEmbeddedDatabase, openDatabase, PreflightError } from "./preflight.ts";
 
 const usage = `Usage: npm run cache -- purge --chain <id> --from <block> [--to <block>]
@@ -124,20 +124,22 @@ async function check(run: Statement, chains: readonly IndexedChain[], asked: Ret
     if (result === undefined) throw new Error("the node answered with an error");
     return result;
   };
-  const nodes: Nodes = {
-    all: chain.rpc.http.map((url) => newNode(new URL(url).hostname, ask(url))),
+  const options: NodesOptions = {
     chain: chain.name,
     chainId: chain.id,
-    areTransactionsOwn: false,
+    isPublic: true,
     crossCheckShare: 1,
     log: (_level, message, fields) => console.error(`${message} ${JSON.stringify(fields)}`),
     count: () => {},
     doubt: () => {},
     keepHead: () => {},
-    isOurs: () => true,
     random: randomOf(asked.seed),
     now: Date.now,
   };
+  const nodes = newNodes(
+    options,
+    chain.rpc.http.map((url) => newNode(new URL(url).hostname, ask(url))),
+  );
   const progress = (done: number) => {
     if (done % Math.max(1, Math.round(asked.samples / 10)) === 0)
       console.error(`${done} of ${asked.samples}`);
@@ -164,6 +166,13 @@ export const mostWrong = (samples: number) =>
 
 const shownDifferences = 20;
 
+function lineOf(difference: CacheCheck["differences"][number]): string {
+  const { block, kind } = difference;
+  if (kind === "header") return `  block ${block}: ${difference.fields.join(", ")} differ from its header`;
+  const { logIndex, address, topics } = difference.log;
+  return `  block ${block}: log ${Number(logIndex)} of ${address} (${topics[0] ?? "no event"}) is ${kind} in the cache`;
+}
+
 /** What a check found as text, with what to do; unsound if the cache differs from the chain. */
 export function reportCheck(found: CacheCheck, { chainId, samples, seed }: ReturnType<typeof parseCheck>) {
   const { ranges, differingRanges, differences } = found;
@@ -172,12 +181,7 @@ export function reportCheck(found: CacheCheck, { chainId, samples, seed }: Retur
   const lines = [
     `Compared ${ranges} of ${samples} ranges (seed ${seed}): ${found.blocks} of ${found.cachedBlocks} cached blocks of chain ` +
       `${chainId}, ${found.logs} logs.`,
-    ...differences
-      .slice(0, shownDifferences)
-      .map(
-        ({ block, kind, log }) =>
-          `  block ${block}: log ${Number(log.logIndex)} of ${log.address} (${log.topics[0] ?? "no event"}) is ${kind} in the cache`,
-      ),
+    ...differences.slice(0, shownDifferences).map(lineOf),
   ];
   if (differences.length > shownDifferences)
     lines.push(`  and ${differences.length - shownDifferences} more`);

@@ -166,7 +166,7 @@ export const rooms: readonly Room[] = [
     imports: ["src/schema", "src/config", "src/ponder", "src/rpc", "src/archive"],
     packages: ["ponder"],
   },
-  { path: "devnet", imports: ["abis", "src/deployments", "labels-service/store"] },
+  { path: "devnet", imports: ["abis", "src/deployments", "src/rpc", "labels-service/store"] },
   // Programs of their own: they know the services by HTTP alone.
   { path: "examples", imports: [], packages: ["graphql"] },
   { path: "test", imports: "everything" },

@@ -1,5 +1,6 @@
 import { type Hex, toHex } from "viem";
 import type { EmittedLog } from "../../devnet/events.ts";
+import { headerHash, receiptsRoot } from "../../src/rpc/block-proofs.ts";
 import type { Transaction } from "./made-up.ts";
 import { createTraffic } from "./traffic.ts";
 
@@ -41,7 +42,10 @@ export function serveChain(transactions: readonly Transaction[], options: ChainO
   const lastBlock = firstBlock + blocks.length - 1;
   const head = lastBlock + emptyBlocks;
   const traffic = createTraffic();
-  const logs = blocks.map((block, place) => logsOfBlock(options, block, place));
+  const headers = headersOf(options, blocks, head);
+  const logs = blocks.map((block, place) =>
+    logsOfBlock(options, { block, place, hash: headers.get(firstBlock + place)?.hash }),
+  );
   return {
     id,
     firstBlock,
@@ -56,7 +60,19 @@ export function serveChain(transactions: readonly Transaction[], options: ChainO
         const [tag, isFull] = params as [string, boolean];
         const height = tag.startsWith("0x") ? Number(tag) : head;
         if (isFull) traffic.countBlock(height);
-        return height > head ? null : blockAt(options, blocks, { height, isFull });
+        const found = headers.get(height) ?? headerAt(options, blocks, { height });
+        return height > head
+          ? null
+          : { ...found, transactions: transactionsAt(options, blocks, { header: found, isFull }) };
+      }
+      if (method === "eth_getBlockReceipts") {
+        const found = [...headers.values()].find(({ hash }) => hash === params[0]);
+        const receipts = receiptsAt(options, blocks, Number(found?.number));
+        const own = logs[Number(found?.number) - firstBlock] ?? [];
+        return receipts.map(({ transactionHash, ...receipt }) => ({
+          ...{ ...receipt, transactionHash, status: receipt.statusOrRoot, blockHash: found?.hash },
+          logs: own.filter((log) => log.transactionHash === transactionHash),
+        }));
       }
       if (method === "eth_getLogs") {
         const found = filterLogs(logs, firstBlock, params[0] as LogFilter);
@@ -76,20 +92,18 @@ export function serveChain(transactions: readonly Transaction[], options: ChainO
 
 // The chain id keeps the hashes of two chains apart.
 const hashOf = ({ id, firstTransaction = 0 }: ChainOptions, block: Block, place: number) =>
-  madeUpHash("transaction", id * 2 ** 32 + firstTransaction + block.firstTransaction + place);
+  `0xa1${toHex(id * 2 ** 32 + firstTransaction + block.firstTransaction + place, { size: 31 }).slice(2)}` as Hex;
 
-/** 32 bytes used as the hash of a block or transaction of the generated chain. */
-function madeUpHash(kind: "block" | "transaction", id: number): Hex {
-  return `0x${kind === "block" ? "b1" : "a1"}${toHex(id, { size: 31 }).slice(2)}`;
-}
-
-function logsOfBlock(options: ChainOptions, block: Block, place: number) {
+function logsOfBlock(
+  options: ChainOptions,
+  { block, place, hash }: { block: Block; place: number; hash: Hex | undefined },
+) {
   const height = options.firstBlock + place;
   let logIndex = 0;
   return block.transactions.flatMap(({ logs }, transactionIndex) =>
     logs.map((log) => ({
       ...log,
-      blockHash: madeUpHash("block", height),
+      blockHash: hash,
       blockNumber: hex(height),
       transactionHash: hashOf(options, block, transactionIndex),
       transactionIndex: hex(transactionIndex),
@@ -99,28 +113,69 @@ function logsOfBlock(options: ChainOptions, block: Block, place: number) {
   );
 }
 
-function blockAt(
+type Header = ReturnType<typeof headerAt>;
+
+const linkedEmptyBlocks = 1_000;
+
+/** The headers of the history and of the newest blocks after it, by height, linked by their hashes. */
+function headersOf(options: ChainOptions, blocks: readonly Block[], head: number): Map<number, Header> {
+  const headers = new Map<number, Header>();
+  const { firstBlock } = options;
+  for (let height = firstBlock; height <= head; height++) {
+    if (height === firstBlock + blocks.length) height = Math.max(height, head - linkedEmptyBlocks);
+    const parent = headers.get(height - 1)?.hash;
+    headers.set(height, headerAt(options, blocks, { height, parent }));
+  }
+  return headers;
+}
+
+// Its bloom is saturated: most of mainnet's are.
+function headerAt(
   options: ChainOptions,
   blocks: readonly Block[],
-  { height, isFull }: { height: number; isFull: boolean },
+  { height, parent = zero32 }: { height: number; parent?: Hex | undefined },
 ) {
   const place = height - options.firstBlock;
-  const block = blocks[place];
-  return {
+  const fields = {
     ...header,
     number: hex(height),
-    hash: madeUpHash("block", height),
-    parentHash: madeUpHash("block", height - 1),
+    parentHash: parent,
     timestamp: hex(options.timestampOf(place, blocks.length)),
-    logsBloom: `0x${(block ? "f" : "0").repeat(512)}`,
-    transactions: [
-      ...(block?.transactions ?? []).map(({ from }, transactionIndex) => {
-        const hash = hashOf(options, block as Block, transactionIndex);
-        return isFull ? transactionAt({ from, hash }, height, transactionIndex) : hash;
-      }),
-      ...(isFull ? padding(options, height, block?.transactions.length ?? 0) : []),
-    ],
+    receiptsRoot: receiptsRoot(receiptsAt(options, blocks, height)),
+    logsBloom: `0x${(blocks[place] ? "f" : "0").repeat(512)}`,
   };
+  return { ...fields, hash: headerHash(fields) as Hex };
+}
+
+function receiptsAt(options: ChainOptions, blocks: readonly Block[], height: number) {
+  const block = blocks[height - options.firstBlock];
+  const own = (block?.transactions ?? []).map(({ logs }, place) => ({
+    logs,
+    transactionHash: hashOf(options, block as Block, place),
+  }));
+  const others = padding(options, height, own.length).map(({ hash }) => ({
+    logs: [],
+    transactionHash: hash,
+  }));
+  return [...own, ...(block === undefined ? [] : others)].map((receipt) => ({
+    ...receipt,
+    ...{ type: "0x0", statusOrRoot: "0x1", cumulativeGasUsed: "0x5208" },
+  }));
+}
+
+function transactionsAt(
+  options: ChainOptions,
+  blocks: readonly Block[],
+  { header: { hash: blockHash, number }, isFull }: { header: Header; isFull: boolean },
+) {
+  const block = blocks[Number(number) - options.firstBlock];
+  if (!isFull)
+    return receiptsAt(options, blocks, Number(number)).map(({ transactionHash }) => transactionHash);
+  const own = (block?.transactions ?? []).map(({ from }, place) =>
+    transactionAt({ from, hash: hashOf(options, block as Block, place) }, Number(number), place),
+  );
+  const others = block === undefined ? [] : padding(options, Number(number), own.length);
+  return [...own, ...others].map((one) => ({ ...one, blockHash }));
 }
 
 const transactionAt = (
@@ -130,7 +185,6 @@ const transactionAt = (
 ) => ({
   ...transaction,
   ...of,
-  blockHash: madeUpHash("block", height),
   blockNumber: hex(height),
   transactionIndex: hex(transactionIndex),
 });
@@ -190,7 +244,6 @@ const header = {
   miner: zero20,
   stateRoot: zero32,
   transactionsRoot: zero32,
-  receiptsRoot: zero32,
   difficulty: "0x0",
   totalDifficulty: "0x0",
   gasLimit: "0x1c9c380",

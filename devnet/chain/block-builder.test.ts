@@ -1,9 +1,10 @@
 import { type Hex, keccak256, parseTransaction, recoverTransactionAddress, serializeTransaction } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { expect, test } from "vitest";
+import { headerHash } from "../../src/rpc/block-proofs.ts";
 import type { EmittedLog } from "../events.ts";
 import { type Answer, readRecording } from "../recording.ts";
-import { buildBlock, headerHash, logsBloom } from "./block-builder.ts";
+import { buildBlock, logsBloom } from "./block-builder.ts";
 import { serveRecording } from "./served-block.ts";
 
 const recording = readRecording(new URL("../recording/a", import.meta.url).pathname);

@@ -1,15 +1,6 @@
-import {
-  bytesToHex,
-  concatHex,
-  encodeAbiParameters,
-  type Hex,
-  hexToBytes,
-  keccak256,
-  numberToHex,
-  parseTransaction,
-  toRlp,
-} from "viem";
+import { bytesToHex, concatHex, type Hex, hexToBytes, keccak256, numberToHex, parseTransaction } from "viem";
 import type { LocalAccount } from "viem/accounts";
+import { headerHash, receiptsRoot } from "../../src/rpc/block-proofs.ts";
 import type { EmittedLog } from "../events.ts";
 import type { Answer } from "../recording.ts";
 import { type ServedBlock, serveBlock } from "./served-block.ts";
@@ -37,14 +28,14 @@ export type PlannedBlock = {
 };
 
 /**
- * Builds the block that follows `parent`: signed EIP-1559 transactions, receipts with logs, the real logs bloom and a
- * header that hashes to its hash. The roots are commitments to the same contents, but not trie roots.
+ * Builds the block that follows `parent`: signed EIP-1559 transactions, receipts with logs and their root, the real logs bloom and a
+ * header that hashes to its hash. The roots of state and transactions are commitments, but not trie roots.
  */
 export async function buildBlock(planned: PlannedBlock): Promise<ServedBlock> {
   const { chainId, transactions } = planned;
   const signed = await Promise.all(transactions.map((transaction) => sign(chainId, transaction)));
   const header = headerOf(planned, signed);
-  const hash = headerHash(header);
+  const hash = headerHash(header) as Hex;
   const block: Answer = {
     hash,
     ...header,
@@ -75,7 +66,12 @@ function headerOf({ parent, timestamp, transactions, entropy }: PlannedBlock, si
     miner: zeroAddress,
     stateRoot: commitment("state", [parent.hash, ...hashes]),
     transactionsRoot: hashes.length === 0 ? emptyTrieRoot : commitment("transactions", hashes),
-    receiptsRoot: hashes.length === 0 ? emptyTrieRoot : commitment("receipts", logs.map(logDigest)),
+    receiptsRoot: receiptsRoot(
+      gasAfterEach(signed).map((gas, index) => ({
+        ...{ type: "0x2", statusOrRoot: "0x1", cumulativeGasUsed: gas },
+        logs: transactions[index]?.logs ?? [],
+      })),
+    ),
     logsBloom: logsBloom(logs),
     difficulty: "0x0",
     number: numberToHex(parent.number + 1),
@@ -99,15 +95,14 @@ function receiptsOf(
   place: Place,
 ): Answer[] {
   let logIndex = 0;
-  let cumulativeGas = 0n;
+  const gasAfter = gasAfterEach(signed);
   return signed.map(({ hash: transactionHash, gas }, index) => {
     const { from, to, logs } = transactions[index] as PlannedTransaction;
-    cumulativeGas += gas;
     const inTransaction = { transactionHash, transactionIndex: numberToHex(index) };
     return {
       type: "0x2",
       status: "0x1",
-      cumulativeGasUsed: numberToHex(cumulativeGas),
+      cumulativeGasUsed: gasAfter[index],
       logs: logs.map((log) => ({
         ...log,
         ...place,
@@ -128,15 +123,13 @@ function receiptsOf(
   });
 }
 
-/** Hash of a header after the Cancun fork (EIP-4844, EIP-4788): keccak of the RLP list of its fields. */
-export function headerHash(header: Record<(typeof headerFields)[number], string>): Hex {
-  return keccak256(
-    toRlp(
-      headerFields.map((field) =>
-        quantities.has(field) ? quantity(header[field] as Hex) : (header[field] as Hex),
-      ),
-    ),
-  );
+/** Gas that a block used up to and with each transaction. */
+function gasAfterEach(signed: readonly Signed[]): Hex[] {
+  let sum = 0n;
+  return signed.map(({ gas }) => {
+    sum += gas;
+    return numberToHex(sum);
+  });
 }
 
 /** Bloom filter over addresses and topics of logs (Ethereum yellow paper, 4.3.1): 2048 bits, three per item. */
@@ -196,59 +189,10 @@ async function sign(chainId: number, { from, nonce, to, input, value, logs }: Pl
   };
 }
 
-const headerFields = [
-  "parentHash",
-  "sha3Uncles",
-  "miner",
-  "stateRoot",
-  "transactionsRoot",
-  "receiptsRoot",
-  "logsBloom",
-  "difficulty",
-  "number",
-  "gasLimit",
-  "gasUsed",
-  "timestamp",
-  "extraData",
-  "mixHash",
-  "nonce",
-  "baseFeePerGas",
-  "withdrawalsRoot",
-  "blobGasUsed",
-  "excessBlobGas",
-  "parentBeaconBlockRoot",
-] as const;
-
-const quantities: ReadonlySet<string> = new Set([
-  "difficulty",
-  "number",
-  "gasLimit",
-  "gasUsed",
-  "timestamp",
-  "baseFeePerGas",
-  "blobGasUsed",
-  "excessBlobGas",
-]);
-
-/** RLP form of a number: no leading zero bytes, nothing for zero. */
-function quantity(value: Hex): Hex {
-  const digits = BigInt(value).toString(16);
-  if (digits === "0") return "0x";
-  return `0x${digits.length % 2 === 0 ? digits : `0${digits}`}`;
-}
-
 const quantityWithZero = (value: Hex): Hex => numberToHex(BigInt(value));
 
 const commitment = (purpose: string, parts: Hex[]): Hex =>
   keccak256(concatHex([keccak256(`0x${Buffer.from(purpose).toString("hex")}`), ...parts]));
-
-const logDigest = ({ address, topics, data }: EmittedLog): Hex =>
-  keccak256(
-    encodeAbiParameters(
-      [{ type: "address" }, { type: "bytes32[]" }, { type: "bytes" }],
-      [address, topics, data],
-    ),
-  );
 
 /** Keccak of the RLP of an empty list: the uncle hash of every block since the merge. */
 const emptyUncles = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347";

@@ -1,10 +1,11 @@
 import type { Hex } from "viem";
+import { headerHash } from "../../src/rpc/block-proofs.ts";
 import { type ServedBlock, serveBlock } from "./served-block.ts";
 
 /**
- * Empty blocks for the numbers a recording lacks, linked by hash with the recorded ones: an indexer requests the
- * finalized block and for the start blocks of contracts, which a recording of a few blocks does not contain. They reach
- * from block 0 to `after` blocks past `last`.
+ * Empty blocks for the numbers a recording lacks: an indexer requests the finalized block and the start blocks of contracts, which a
+ * recording of a few blocks does not contain. They reach from block 0 to `after` blocks past `last`. Each header hashes to its hash and
+ * names its parent, recorded or not; only a recorded block that follows one names another.
  */
 export function createStandIns({
   first,
@@ -17,45 +18,40 @@ export function createStandIns({
   byNumber: ReadonlyMap<number, ServedBlock>;
   after: number;
 }) {
-  // The hash of the block before a recorded one is known: it is that one's parent hash.
-  const edges = new Map<Hex, number>();
-  for (const { number, parentHash } of byNumber.values()) {
-    if (number > 0 && !byNumber.has(number - 1)) edges.set(parentHash, number - 1);
-  }
+  const byHash = new Map<Hex, ServedBlock>();
+  const known = new Map<number, ServedBlock>();
 
-  function hashOf(number: number): Hex {
-    return byNumber.get(number)?.hash ?? byNumber.get(number + 1)?.parentHash ?? markedHash(number);
+  // Those after the recording are linked from its last block on, the others to whatever the block before them would be called.
+  function parentHashOf(number: number): Hex {
+    if (number === 0) return zeroHash;
+    const parent = byNumber.get(number - 1) ?? (number > last.number ? withNumber(number - 1) : undefined);
+    return parent?.hash ?? zeroHash;
   }
 
   function withNumber(number: number): ServedBlock | undefined {
     if (!(number >= 0 && number <= last.number + after)) return undefined;
+    const found = known.get(number);
+    if (found !== undefined) return found;
     const near = number < first.number ? first : last;
-    return serveBlock(
-      {
-        ...near.fields,
-        number: toHex(number),
-        hash: hashOf(number),
-        parentHash: number === 0 ? zeroHash : hashOf(number - 1),
-        timestamp: toHex(Math.max(0, near.timestamp + secondsPerBlock * (number - near.number))),
-        transactionsRoot: emptyTrieRoot,
-        receiptsRoot: emptyTrieRoot,
-        logsBloom: emptyBloom,
-        gasUsed: "0x0",
-        transactions: [],
-      },
-      [],
-      [],
-    );
+    const { hash: _hash, ...fields } = near.fields;
+    const header = {
+      ...fields,
+      number: toHex(number),
+      parentHash: parentHashOf(number),
+      timestamp: toHex(Math.max(0, near.timestamp + secondsPerBlock * (number - near.number))),
+      transactionsRoot: emptyTrieRoot,
+      receiptsRoot: emptyTrieRoot,
+      logsBloom: emptyBloom,
+      gasUsed: "0x0",
+      transactions: [],
+    };
+    const block = serveBlock({ ...header, hash: headerHash(header) }, [], []);
+    known.set(number, block);
+    byHash.set(block.hash, block);
+    return block;
   }
 
-  return {
-    withNumber,
-    withHash(hash: Hex): ServedBlock | undefined {
-      if (hash.startsWith(mark)) return withNumber(Number(`0x${hash.slice(mark.length)}`));
-      const number = edges.get(hash);
-      return number === undefined ? undefined : withNumber(number);
-    },
-  };
+  return { withNumber, withHash: (hash: Hex) => byHash.get(hash) };
 }
 
 /** Root of an empty Merkle-Patricia trie (Ethereum yellow paper): keccak of the RLP of the empty string. */
@@ -66,7 +62,4 @@ export const emptyBloom: Hex = `0x${"0".repeat(512)}`;
 
 const zeroHash: Hex = `0x${"0".repeat(64)}`;
 const secondsPerBlock = 12;
-// The hash of a stand-in encodes its number, so that it can be found without a table.
-const mark = `0x${"e0".repeat(24)}`;
-const markedHash = (number: number): Hex => `${mark}${number.toString(16).padStart(16, "0")}` as Hex;
 const toHex = (number: number): Hex => `0x${number.toString(16)}`;

@@ -15,8 +15,8 @@ export function openNodes(chain: IndexedChain, { perSecond, log }: NodeOptions) 
   const urls = chain.rpc.http;
   const backends = checkedUrls(urls, {
     ...{ chain: chain.name, chainId: chain.id, crossCheckShare: 0.01, random: Math.random, now: Date.now },
-    areTransactionsOwn: chain.name !== "ens-test-env",
-    ...{ isOurs: () => true, count: () => {}, keepHead: () => {}, doubt: () => {} },
+    isPublic: chain.name !== "ens-test-env",
+    ...{ count: () => {}, keepHead: () => {}, doubt: () => {} },
     log: (_level, message, fields) => log(`${message} ${JSON.stringify(fields)}`),
   }).map((url) => backendOf(String(url)) as never) as unknown as ReturnType<typeof backendOf>[];
   const isLocal = urls.every((url) => /^(localhost|127\.|\[::1\])/.test(new URL(url).hostname));

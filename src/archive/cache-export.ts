@@ -159,7 +159,7 @@ async function logRows(
   most: number,
 ): Promise<Row[]> {
   const { rows } = await run(
-    `SELECT block_number::text AS block, log_index, transaction_hash, block_hash, address, data,
+    `SELECT block_number::text AS block, log_index, transaction_hash, transaction_index, block_hash, address, data,
       array_remove(ARRAY[topic0, topic1, topic2, topic3], NULL) AS topics
     FROM ponder_sync.logs WHERE chain_id = $1 AND block_number BETWEEN $2 AND $3 ORDER BY block_number, log_index LIMIT $4`,
     [chainId, from, to, most],
@@ -243,6 +243,7 @@ const logOf = (row: Row): RpcLog => ({
   logIndex: toHex(Number(row["log_index"])),
   blockHash: String(row["block_hash"]),
   transactionHash: String(row["transaction_hash"]),
+  transactionIndex: toHex(Number(row["transaction_index"])),
   address: String(row["address"]),
   data: String(row["data"]),
   topics: row["topics"] as string[],

@@ -44,9 +44,8 @@ test("and the framework, whose own client cannot reach it", async () => {
   const urls = checkedUrls([url], {
     chain: "mainnet",
     chainId: 0,
-    areTransactionsOwn: true,
+    isPublic: true,
     crossCheckShare: 0,
-    isOurs: () => false,
     log: () => {},
     count: () => {},
     doubt: () => {},

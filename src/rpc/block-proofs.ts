@@ -1,6 +1,6 @@
 import { type Hex, toRlp } from "viem";
 import { keccak256 } from "../ens/keccak.ts";
-import { bloomOf, type RpcLog } from "./log-answers.ts";
+import { bloomOf, type Header, type RpcLog } from "./log-answers.ts";
 
 // What a block proves of itself: its hash covers its header, which names the root of its receipts.
 
@@ -25,7 +25,10 @@ export const headerFields: readonly string[] = [
   ...laterFields.map(([field]) => field),
 ];
 
-/** The hash of a block, from its header as a node gives it; undefined if the header lacks a field. */
+/**
+ * The hash of a block, from its header as a node gives it; undefined if the header lacks a field. Where a header names another hash,
+ * one or two fields that are not known here are tried at its end: that is where forks put theirs.
+ */
 export function headerHash(header: Record<string, unknown>): string | undefined {
   const [bytes, quantities, rest] = firstFields;
   const text = (field: string) => (typeof header[field] === "string" ? (header[field] as Hex) : undefined);
@@ -34,7 +37,35 @@ export function headerHash(header: Record<string, unknown>): string | undefined 
     text(field) === undefined ? [] : [kind === "quantity" ? quantity(field) : text(field)],
   );
   const items = [...bytes.map(text), ...quantities.map(quantity), ...rest.map(text), ...later];
-  return items.includes(undefined) ? undefined : keccak256(bytesOf(toRlp(items as Hex[])));
+  if (items.includes(undefined)) return undefined;
+  const hash = hashOf(items as Hex[]);
+  if (hash === header["hash"]) return hash;
+  const unknown = unknownFields(header);
+  const endings = unknown.flatMap((one) => [
+    [one],
+    ...unknown.flatMap((next) => (next === one ? [] : [[one, next]])),
+  ]);
+  const named = endings.find((ending) => hashOf([...(items as Hex[]), ...ending]) === header["hash"]);
+  return named === undefined ? hash : (header["hash"] as string);
+}
+
+const hashOf = (items: readonly Hex[]) => keccak256(bytesOf(toRlp(items)));
+
+// Not covered by the hash, or covered above.
+const knownFields = new Set([
+  ...headerFields,
+  ...["hash", "size", "totalDifficulty", "l1BlockNumber", "sendCount", "sendRoot"],
+]);
+const mostUnknown = 4;
+
+function unknownFields(header: Record<string, unknown>): Hex[] {
+  return Object.entries(header)
+    .flatMap(([field, value]) =>
+      typeof value === "string" && /^0x[0-9a-f]*$/.test(value) && !knownFields.has(field)
+        ? [value.length >= 42 ? (value as Hex) : (quantityOf(value as Hex) ?? "0x")]
+        : [],
+    )
+    .slice(0, mostUnknown);
 }
 
 /** A number as RLP holds it: without leading zeros, zero as nothing. */
@@ -48,12 +79,17 @@ const bytesOf = (hex: string) => Buffer.from(hex.slice(2), "hex");
 
 // --- Receipts root (yellow paper, 4.4.1 and appendix D; typed receipts: EIP-2718) ---
 
-/** What the root of a block's receipts covers of a receipt: quantities as hex, `statusOrRoot` is a root before Byzantium. */
+/**
+ * What the root of a block's receipts covers of a receipt: quantities as hex, `statusOrRoot` is a root before Byzantium. Deposits of
+ * the OP stack have two numbers more since Canyon.
+ */
 export type ProvenReceipt = {
   type: string;
   statusOrRoot: string;
   cumulativeGasUsed: string;
   logs: readonly Pick<RpcLog, "address" | "topics" | "data">[];
+  depositNonce?: string | undefined;
+  depositReceiptVersion?: string | undefined;
 };
 
 /** The `receiptsRoot` of the block that has exactly these receipts, in order. */
@@ -65,13 +101,65 @@ export function receiptsRoot(receipts: readonly ProvenReceipt[]): Hex {
   return keccak256(bytesOf(toRlp(nodeOf(leaves))));
 }
 
-function encodeReceipt({ type, statusOrRoot, cumulativeGasUsed, logs }: ProvenReceipt): Hex {
+// Arbitrum's transactions of before Nitro, whose receipts are encoded as Ethereum's legacy ones.
+const arbitrumLegacy = 0x78;
+
+function encodeReceipt(receipt: ProvenReceipt): Hex {
+  const { type, statusOrRoot, cumulativeGasUsed, logs, depositNonce, depositReceiptVersion } = receipt;
   const status = statusOrRoot.length === 66 ? (statusOrRoot as Hex) : quantityOf(statusOrRoot as Hex);
   const items = logs.map(({ address, topics, data }) => [address, topics, data] as [Hex, Hex[], Hex]);
   const gas = quantityOf(cumulativeGasUsed as Hex);
-  const body = toRlp([status ?? "0x", gas ?? "0x", bloomOf(logs) as Hex, items]);
+  const deposit = depositReceiptVersion === undefined ? [] : [depositNonce ?? "0x0", depositReceiptVersion];
+  const numbers = deposit.map((number) => quantityOf(number as Hex) ?? "0x");
+  const body = toRlp([status ?? "0x", gas ?? "0x", bloomOf(logs) as Hex, items, ...numbers]);
   const kind = Number(type);
-  return kind === 0 ? body : `0x${kind.toString(16).padStart(2, "0")}${body.slice(2)}`;
+  return kind === 0 || kind === arbitrumLegacy
+    ? body
+    : `0x${kind.toString(16).padStart(2, "0")}${body.slice(2)}`;
+}
+
+/** Root of the receipts of a block without transactions. */
+export const emptyRoot = receiptsRoot([]);
+
+type RpcReceipt = Omit<Partial<ProvenReceipt>, "logs"> & {
+  status?: string;
+  root?: string;
+  transactionHash: string;
+  logs: RpcLog[];
+};
+
+/**
+ * The logs of a block by its receipts, as a node returned both; undefined unless the header names the root of exactly these receipts. What the
+ * root does not cover must agree: the places of the logs, and the hashes of the transactions.
+ */
+export function provenLogs(answer: unknown, header: Header): RpcLog[] | undefined {
+  if (!Array.isArray(answer)) return undefined;
+  try {
+    const receipts = (answer as RpcReceipt[]).map((receipt) => ({
+      ...receipt,
+      type: receipt.type ?? "0x0",
+      statusOrRoot: receipt.status ?? receipt.root ?? "0x",
+      cumulativeGasUsed: receipt.cumulativeGasUsed ?? "0x",
+    }));
+    if (receiptsRoot(receipts) !== header.receiptsRoot) return undefined;
+    const hashes = receipts.map(({ transactionHash }) => transactionHash);
+    if (header.transactions.some((hash, place) => hash !== hashes[place])) return undefined;
+    const placed = receipts.flatMap(({ logs, transactionHash }, place) =>
+      logs.map((log) => ({ log, transactionHash, place })),
+    );
+    const isInPlace = placed.every(
+      ({ log, transactionHash, place }, index) =>
+        log.blockHash === header.hash &&
+        Number(log.blockNumber) === Number(header.number) &&
+        Number(log.logIndex) === index &&
+        Number(log.transactionIndex) === place &&
+        log.transactionHash === transactionHash,
+    );
+    return isInPlace ? placed.map(({ log }) => log) : undefined;
+  } catch {
+    // An answer of another form proves nothing.
+    return undefined;
+  }
 }
 
 type Leaf = { path: number[]; value: Hex };

@@ -1,11 +1,21 @@
 import { rangeAt, unionOf } from "../ponder/cache.ts";
 import { hasTable, type Statement } from "../ponder/sql-client.ts";
 import { crossChecked } from "./compared-logs.ts";
-import { differingLogs, type LogsQuery, matches, queryOf, type RpcLog } from "./log-answers.ts";
-import { type BlockRange, type LogsRequest, logsOfReceipts, type Nodes, soundLogs, toHex } from "./nodes.ts";
+import { differingLogs, type Header, type LogsQuery, matches, queryOf, type RpcLog } from "./log-answers.ts";
+import {
+  askHeader,
+  type BlockRange,
+  type LogsRequest,
+  logsByReceipts,
+  type Nodes,
+  soundLogs,
+  toHex,
+} from "./nodes.ts";
 
-/** A log that cache and chain do not share. */
-type CacheDifference = { block: number; kind: "missing" | "too many"; log: RpcLog };
+/** A log that cache and chain do not share, or the fields of a cached block that its header does not have. */
+type CacheDifference =
+  | { block: number; kind: "missing" | "too many"; log: RpcLog }
+  | { block: number; kind: "header"; fields: string[] };
 
 /** What a comparison of the cache with the chain found. */
 export type CacheCheck = {
@@ -26,8 +36,8 @@ const longestRange = 100;
 const tries = 3;
 
 /**
- * Compares random ranges of a chain's cached logs with the nodes: the logs of each range, of which two answers are compared,
- * and the receipts of one of its blocks. `progress` is called after each range.
+ * Compares random ranges of a chain's cached logs with the nodes: the logs of each range, of which two answers are compared, the receipts
+ * of one of its blocks and the header of a cached one. `progress` is called after each range.
  */
 export async function checkCache(
   run: Statement,
@@ -62,7 +72,10 @@ export async function checkCache(
     found.ranges += 1;
     found.blocks += sizeOf(range);
     found.logs += cached.length;
-    const differences = differencesOf(cached, answers);
+    const differences = [
+      ...differencesOf(cached, answers),
+      ...(await headerDifferences(run, nodes, { chainId, range })),
+    ];
     if (differences.length === 0) continue;
     found.differingRanges.push(range);
     found.differences.push(...differences);
@@ -126,7 +139,7 @@ async function cachedLogs(
   filters: readonly CachedFilter[],
 ): Promise<RpcLog[]> {
   const { rows } = await run(
-    `SELECT block_number::text AS block, log_index, block_hash, transaction_hash, address, data,
+    `SELECT block_number::text AS block, log_index, block_hash, transaction_hash, transaction_index, address, data,
       array_remove(ARRAY[topic0, topic1, topic2, topic3], NULL) AS topics
     FROM ponder_sync.logs WHERE chain_id = $1 AND block_number BETWEEN $2 AND $3 ORDER BY block_number, log_index`,
     [chainId, from, to],
@@ -136,6 +149,7 @@ async function cachedLogs(
     logIndex: toHex(Number(row["log_index"])),
     blockHash: String(row["block_hash"]),
     transactionHash: String(row["transaction_hash"]),
+    transactionIndex: toHex(Number(row["transaction_index"])),
     address: String(row["address"]),
     data: String(row["data"]),
     topics: row["topics"] as string[],
@@ -207,23 +221,55 @@ async function withReceipts(
     all,
   }: { range: BlockRange; filters: readonly CachedFilter[]; cached: readonly RpcLog[]; all: RpcLog[] },
 ): Promise<RpcLog[]> {
-  const [node] = nodes.all;
-  if (node === undefined) return all;
   const random = range.from + Math.floor(nodes.random() * sizeOf(range));
   const differing = differingLogs(cached, all).map(({ blockNumber }) => Number(blockNumber));
   let corrected = all;
   for (const block of new Set([...differing.slice(0, 5), random])) {
-    const logs = await logsOfReceipts(nodes, node, toHex(block));
-    if (logs === undefined) continue;
-    const ours = logs.filter((log) => filters.some((filter) => isOf(filter, log)));
+    const header = await provenHeader(nodes, block);
+    const proven = header && (await logsByReceipts(nodes, nodes.all, { header, mostSingle: 0 }));
+    if (proven === undefined) continue;
+    const ours = proven.logs.filter((log) => filters.some((filter) => isOf(filter, log)));
     corrected = [...corrected.filter(({ blockNumber }) => Number(blockNumber) !== block), ...ours];
   }
   return corrected;
 }
 
+async function provenHeader(nodes: Nodes, block: number): Promise<Header | undefined> {
+  for (const node of nodes.all) {
+    const header = await askHeader(nodes, node, toHex(block));
+    if (header !== undefined) return header;
+  }
+  return undefined;
+}
+
+/** How one of the cached blocks of a range differs from its header. */
+async function headerDifferences(
+  run: Statement,
+  nodes: Nodes,
+  { chainId, range }: { chainId: number; range: BlockRange },
+): Promise<CacheDifference[]> {
+  const { rows } = await run(
+    `SELECT number::text, hash, parent_hash, timestamp::text, logs_bloom, receipts_root FROM ponder_sync.blocks
+    WHERE chain_id = $1 AND number BETWEEN $2 AND $3 ORDER BY number`,
+    [chainId, range.from, range.to],
+  );
+  const row = rows[Math.floor(nodes.random() * rows.length)];
+  const header = row && (await provenHeader(nodes, Number(row["number"])));
+  if (row === undefined || header === undefined) return [];
+  const onChain = {
+    hash: header.hash,
+    parent_hash: header.parentHash,
+    timestamp: String(Number(header.timestamp)),
+    logs_bloom: header.logsBloom,
+    receipts_root: header.receiptsRoot,
+  };
+  const fields = Object.entries(onChain).flatMap(([field, value]) => (row[field] === value ? [] : [field]));
+  return fields.length === 0 ? [] : [{ block: Number(row["number"]), kind: "header", fields }];
+}
+
 function differencesOf(cached: readonly RpcLog[], chain: readonly RpcLog[]): CacheDifference[] {
   const different = new Set(differingLogs(cached, chain));
-  const of = (logs: readonly RpcLog[], kind: CacheDifference["kind"]) =>
+  const of = (logs: readonly RpcLog[], kind: "missing" | "too many") =>
     logs.filter((log) => different.has(log)).map((log) => ({ block: Number(log.blockNumber), kind, log }));
   return [...of(chain, "missing"), ...of(cached, "too many")].sort((a, b) => a.block - b.block);
 }

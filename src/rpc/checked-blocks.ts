@@ -1,6 +1,15 @@
 import { type AnsweredLogs, checkBlock } from "./compared-logs.ts";
 import { type Header, headerIn, headerProblem, WrongAnswerError } from "./log-answers.ts";
-import { anotherThan, askMore, type Node, type Nodes, type RpcRequest, refusal } from "./nodes.ts";
+import {
+  anotherThan,
+  askHeader,
+  askMore,
+  hashProblem,
+  type Node,
+  type Nodes,
+  type RpcRequest,
+  refusal,
+} from "./nodes.ts";
 import { requireOwnBlock } from "./same-chain.ts";
 
 /** A chain whose URLs are checked, and what they returned. */
@@ -14,7 +23,10 @@ export type CheckedChain = {
 
 const mostHeaders = 512;
 
-/** A block that Ponder asks for, checked. Throws if it is not the one that was asked for, or does not fit the logs that were returned. */
+/**
+ * A block that Ponder asks for, checked. Throws if it is not the one that was asked for, does not hash to its hash, or does not fit the
+ * logs that were returned. ponder: links live blocks by their parents' hashes, which are proven thereby.
+ */
 export async function requestBlock(chain: CheckedChain, node: Node, body: RpcRequest): Promise<unknown> {
   const { nodes, headers } = chain;
   const [wanted, isFull] = body.params as [unknown, unknown];
@@ -23,7 +35,10 @@ export async function requestBlock(chain: CheckedChain, node: Node, body: RpcReq
   // Its logs are requested at the same time: they are checked when the header is there.
   if (isByHash) {
     const known = headers.get(wanted);
-    const header = answer.then(headerIn, () => undefined);
+    const header = answer.then(
+      (response) => provenHeader(nodes, node, response),
+      () => undefined,
+    );
     keepHeader(
       chain,
       wanted,
@@ -40,11 +55,12 @@ export async function requestBlock(chain: CheckedChain, node: Node, body: RpcReq
   if ((isByHash && block.hash !== wanted) || (isNumber && Number(block.number) !== Number(wanted))) {
     throw refusal(nodes, node, `block ${block.hash} was not asked for`);
   }
+  const problem = hashProblem(nodes, node, response);
+  if (problem !== undefined) throw refusal(nodes, node, problem);
   await requireOwnBlock(nodes, node, { response, block, isNewest: wanted === "latest" });
   node.refused = 0;
   if (wanted === "latest") nodes.keepHead(response as Header);
   if (isNumber && isFull === true) return checkedBlock(chain, node, { body, response, block });
-  if (isNumber) await requireSameAgain(nodes, node, { body, block });
   keepHeader(chain, block.hash, Promise.resolve(block));
   return response;
 }
@@ -55,19 +71,9 @@ function contradictsLogs({ byBlock }: AnsweredLogs, block: Header): boolean {
   return headerProblem(block, logs) !== undefined;
 }
 
-/**
- * Requires a header that was asked for by number to be returned twice. ponder: it is the finalized block of a start, which nothing else
- * shows to be right; every block after a wrong one would be refused as of another chain until the process ends.
- */
-async function requireSameAgain(
-  nodes: Nodes,
-  node: Node,
-  { body, block }: Pick<BlockAnswer, "body" | "block">,
-): Promise<void> {
-  let again: Header | undefined;
-  for (let i = 0; i < tries && again === undefined; i++) again = headerIn(await askMore(nodes, node, body));
-  if (again !== undefined && again.hash !== block.hash)
-    throw refusal(nodes, node, `block ${Number(block.number)} is ${block.hash}, then ${again.hash}`);
+function provenHeader(nodes: Nodes, node: Node, response: unknown): Header | undefined {
+  const header = headerIn(response);
+  return header === undefined || hashProblem(nodes, node, response) !== undefined ? undefined : header;
 }
 
 type BlockAnswer = { body: RpcRequest; response: unknown; block: Header };
@@ -85,7 +91,7 @@ async function checkedBlock(
   // ponder: fetches the whole range again for a block that is given up.
   for (let i = 0; i < tries && contradictsLogs(answered, block); i++) {
     const again = await askMore(nodes, witness, body);
-    const other = headerIn(again);
+    const other = provenHeader(nodes, witness, again);
     if (other === undefined || contradictsLogs(answered, other)) continue;
     nodes.count({ chain: nodes.chain, host: node.host, kind: "refused" });
     return checkedBlock(chain, witness, { body, response: again, block: other });
@@ -103,9 +109,7 @@ function keepHeader({ headers }: CheckedChain, hash: string, header: Promise<Hea
 
 /** The header of a block, which Ponder requests before the block's logs or with them. */
 export async function headerOf({ nodes, headers }: CheckedChain, node: Node, hash: string) {
-  const known = await headers.get(hash);
-  if (known !== undefined) return known;
-  return headerIn(await askMore(nodes, node, { method: "eth_getBlockByHash", params: [hash, false] }));
+  return (await headers.get(hash)) ?? askHeader(nodes, node, hash);
 }
 
 /**
@@ -115,9 +119,7 @@ export async function headerOf({ nodes, headers }: CheckedChain, node: Node, has
 export async function otherBlock({ nodes, headers }: CheckedChain, node: Node, hash: string) {
   const number = (await headers.get(hash))?.number;
   if (number === undefined) return undefined;
-  const now = headerIn(
-    await askMore(nodes, node, { method: "eth_getBlockByNumber", params: [number, false] }),
-  );
+  const now = await askHeader(nodes, node, number);
   if (now === undefined || now.hash === hash) return undefined;
   const problem = `block ${Number(number)} is ${now.hash} there, no longer ${hash}`;
   return new WrongAnswerError(`Gave up a block of ${node.host}: ${problem}.`, { isFinal: true });

@@ -1,4 +1,5 @@
 import { backendWithCredentials, hasCredentials } from "../ponder/rpc-request.ts";
+import { emptyRoot } from "./block-proofs.ts";
 import { type CheckedChain, headerOf, otherBlock, requestBlock } from "./checked-blocks.ts";
 import {
   addCredit,
@@ -11,8 +12,6 @@ import {
 } from "./compared-logs.ts";
 import {
   bloomOf,
-  differingBlocks,
-  headerIn,
   type LogsFilter,
   matches,
   mayHaveMore,
@@ -22,17 +21,21 @@ import {
 } from "./log-answers.ts";
 import {
   anotherThan,
-  askMore,
+  askHeader,
   inPlaceOf,
   type LogsRequest,
-  logsOfReceipts,
+  logsByReceipts,
   missingLogs,
   type Node,
   type NodesOptions,
   newNode,
+  newNodes,
   type RpcRequest,
+  receiptsOf,
   refusal,
+  sayUnverified,
   soundLogs,
+  startingWith,
   toHex,
 } from "./nodes.ts";
 import { proveSoon, requireOwnAnswer, requireSameChain } from "./same-chain.ts";
@@ -67,7 +70,7 @@ function checkedBackends(
     return node;
   });
   const chain: CheckedChain = {
-    nodes: { ...options, all: [...byUrl.values()] },
+    nodes: newNodes(options, [...byUrl.values()]),
     answered: createAnsweredLogs(),
     headers: new Map(),
     rechecked: new Set(),
@@ -103,13 +106,7 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
 async function requestLogs(chain: CheckedChain, node: Node, request: LogsRequest): Promise<RpcLog[]> {
   const { nodes, answered } = chain;
   const { blockHash } = request.query;
-  if (blockHash !== undefined) {
-    const logs = await soundLogs(nodes, node, request).catch(async (error) => {
-      throw (await otherBlock(chain, node, blockHash)) ?? error;
-    });
-    await checkLiveLogs(chain, node, { logs, blockHash, filter: request.filter });
-    return logs;
-  }
+  if (blockHash !== undefined) return requestLiveLogs(chain, node, { ...request, blockHash });
   const logs = await soundLogs(nodes, node, request);
   const isDue = isCheckDue(nodes, node, logs);
   const answer = isDue ? await crossChecked(nodes, { node, logs }, request) : { node, logs };
@@ -134,52 +131,49 @@ async function checkSilentBlock({ nodes }: CheckedChain, { node, logs }: NodeAns
   const silent = silentBlock(logs, query, nodes.random);
   const witness = anotherThan(nodes, node) ?? node;
   if (silent === undefined) return;
-  const body = { method: "eth_getBlockByNumber", params: [toHex(silent), false] };
-  const header = headerIn(await askMore(nodes, witness, body));
+  const header = await askHeader(nodes, witness, toHex(silent));
   if (header === undefined || !mayHaveMore(header.logsBloom, [], query)) return;
-  const all = await logsOfReceipts(nodes, witness, header.hash);
-  if (all?.some((log) => matches(log, query)))
-    throw missingLogs(nodes, node, { block: silent, witness: witness.host });
+  const proven = await logsByReceipts(nodes, startingWith(nodes, witness), { header, mostSingle: 0 });
+  if (proven?.logs.some((log) => matches(log, query)))
+    throw missingLogs(nodes, node, { block: silent, truth: receiptsOf(witness) });
 }
 
 /**
- * Checks all logs of a block against its header: their indexes have no gap, and their bloom is the header's. In doubt the
- * receipts decide. Throws if the answer is wrong, or if nothing proves it right.
+ * The logs of a live block, from receipts that have the root that its header names: of the node or of another. Where receipts were never
+ * proven, because no URL serves them, the node's own logs must have the header's bloom and indexes without a gap. Throws if neither holds.
  */
-async function checkLiveLogs(
+async function requestLiveLogs(
   chain: CheckedChain,
   node: Node,
-  { logs, blockHash, filter }: { logs: RpcLog[]; blockHash: string; filter: LogsFilter },
-) {
-  if (filter.address !== undefined || filter.topics?.length) return;
+  { query, blockHash }: LogsRequest & { blockHash: string },
+): Promise<RpcLog[]> {
   const { nodes } = chain;
   const header = await headerOf(chain, node, blockHash);
-  if (header === undefined) throw refusal(nodes, node, `the header of block ${blockHash} is missing`);
-  const number = Number(header.number);
-  const numbers = [logs[0], logs.at(-1)].map((log) => Number(log?.blockNumber ?? number));
-  if (numbers.some((other) => other !== number))
-    throw refusal(nodes, node, `logs of block ${number} carry another number`);
-  const bloom = header.logsBloom.toLowerCase();
-  const isGapless = logs.length === 0 || Number(logs.at(-1)?.logIndex) === logs.length - 1;
-  const isSound = isGapless && bloomOf(logs) === bloom;
-  // The bloom does not show that a last log is missing if other logs have its contract and topics, as in a transaction that sets
-  // several records of a name.
-  const isOpen = logs.some(
-    (log) => log.transactionHash === logs.at(-1)?.transactionHash && nodes.isOurs(log),
-  );
-  const share = nodes.crossCheckShare;
-  if (isSound && (share === 0 || (!isOpen && nodes.random() >= share))) return;
-  const witness = anotherThan(nodes, node) ?? node;
-  const truth = await logsOfReceipts(nodes, witness, blockHash);
-  const isProven = truth !== undefined && (witness !== node || bloomOf(truth) === bloom);
-  if (!isProven && isSound) return;
-  if (!isProven) {
-    nodes.count({ chain: nodes.chain, host: node.host, kind: "unverified" });
-    // Some chains have headers with other blooms, or none: a node that agrees with itself must not stop them.
-    if (truth !== undefined && differingBlocks(logs, truth).length === 0) return;
-    const problem = `the logs of block ${blockHash} do not fit its header, and no receipts prove them`;
-    throw refusal(nodes, node, problem);
+  if (header === undefined) {
+    throw (
+      (await otherBlock(chain, node, blockHash)) ??
+      refusal(nodes, node, `the header of block ${blockHash} is missing`)
+    );
   }
-  if (differingBlocks(logs, truth).length === 0) return;
-  throw missingLogs(nodes, node, { block: number, witness: witness.host });
+  if (header.receiptsRoot === emptyRoot) return [];
+  const body = { method: "eth_getBlockReceipts", params: [blockHash] };
+  const receipts = await node.request(body).catch((error: unknown) => error);
+  const known = { node, receipts };
+  const proven = await logsByReceipts(nodes, startingWith(nodes, node), { header, mostSingle: 0, known });
+  if (proven !== undefined) return proven.logs.filter((log) => matches(log, query));
+  const problem = `no receipts prove the logs of block ${Number(header.number)}`;
+  if (nodes.areReceiptsProvable) {
+    const another = await otherBlock(chain, node, blockHash);
+    throw another ?? (receipts instanceof Error ? receipts : refusal(nodes, node, problem));
+  }
+  const logs = await soundLogs(nodes, node, { filter: { blockHash }, query: { ...query, ...everything } });
+  const isOfBlock = logs.every(
+    (log, index) => Number(log.logIndex) === index && Number(log.blockNumber) === Number(header.number),
+  );
+  if (!isOfBlock || bloomOf(logs) !== header.logsBloom.toLowerCase())
+    throw refusal(nodes, node, `${problem}, and they do not fit its header`);
+  sayUnverified(nodes, node, "data of live logs, because no URL serves the receipts of whole blocks");
+  return logs.filter((log) => matches(log, query));
 }
+
+const everything = { addresses: undefined, topics: [] };

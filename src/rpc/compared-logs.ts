@@ -4,25 +4,29 @@ import {
   digestOfLogs,
   type Header,
   headerProblem,
+  isInBloom,
   type LogsQuery,
   limitSize,
   matches,
-  mayContain,
   mayHaveMore,
   type RpcLog,
   type WrongAnswerError,
 } from "./log-answers.ts";
 import {
   anotherThan,
-  isAside,
+  askHeader,
   type LogsRequest,
-  logsOfReceipts,
+  logsByReceipts,
   missingLogs,
+  mostSingleReceipts,
   type Node,
   type Nodes,
-  ofBlock,
+  type ProvenLogs,
+  receiptsOf,
   refusal,
+  sayUnverified,
   soundLogs,
+  startingWith,
   toHex,
 } from "./nodes.ts";
 
@@ -55,8 +59,8 @@ export async function crossChecked(
 const mostDecided = 5;
 
 /**
- * Decides between two answers to one query, by receipts and a third URL. Returns the right answer with its node, and puts the
- * other node aside. Throws if both are wrong, or if the answer that lacks logs cannot be proven right.
+ * Decides between two answers to one query by proof: logs are right that equal receipts with the root that the block's header names.
+ * Returns the right answer with its node, and puts the other node aside. Throws if both are wrong, or if nothing proves either.
  */
 async function decide(
   nodes: Nodes,
@@ -67,18 +71,17 @@ async function decide(
   const wrong = new Set<NodeAnswer>();
   let problem: WrongAnswerError | undefined;
   for (const block of differingBlocks(one.logs, other.logs).slice(0, mostDecided)) {
-    const found = await truthOf(nodes, request, { block, answers });
-    // A node that does not know the block yet is behind, not wrong.
+    const found = await truthOf(nodes, block, answers);
     if (found === "behind") continue;
     if (found === undefined) {
       throw refusal(nodes, one.node, `${other.node.host} has other logs in block ${block}`);
     }
+    const truth = found.logs.filter((log) => matches(log, request.query));
     for (const answer of answers) {
-      if (wrong.has(answer)) continue;
-      const logs = logsIn(answer, block).filter(({ transactionHash }) => found.disputed.has(transactionHash));
-      if (differingBlocks(logs, found.logs).length === 0) continue;
+      if (wrong.has(answer) || differingLogs(logsIn(answer, block), truth).length === 0) continue;
+      if (found.behind.has(answer.node) && answer === other) continue;
       wrong.add(answer);
-      problem = missingLogs(nodes, answer.node, { block, witness: found.witness });
+      problem = missingLogs(nodes, answer.node, { block, truth: receiptsOf(found.node) });
     }
   }
   if (!wrong.has(one)) return one;
@@ -87,44 +90,24 @@ async function decide(
 }
 
 /**
- * The logs of a block that two answers differ in, of the transactions that they differ in: what the receipts of most nodes
- * say, a third node among them if there is one, or its logs. Undefined if they do not agree, and if there are no receipts.
+ * All logs of a block that two answers differ in, by receipts of any node, and which nodes do not know the block yet: they are behind, not
+ * wrong. Undefined if nothing proves the logs, or if the nodes have different blocks there, both sound: no proof says which is the chain's.
  */
 async function truthOf(
   nodes: Nodes,
-  request: LogsRequest,
-  { block, answers }: { block: number; answers: readonly [NodeAnswer, NodeAnswer] },
-) {
-  const [ones, others] = answers.map((answer) => logsIn(answer, block)) as [RpcLog[], RpcLog[]];
-  const disputed = new Set(differingLogs(ones, others).map(({ transactionHash }) => transactionHash));
-  const known = new Set(answers.map(({ node }) => node));
-  const third = nodes.all.find((node) => !known.has(node) && !isAside(nodes, node));
-  const asked = third === undefined ? [...known] : [...known, third];
-  const accounts = await Promise.all(
-    asked.map(async (node) => {
-      const all =
-        (await logsOfReceipts(nodes, node, toHex(block), disputed)) ??
-        (node === third
-          ? await soundLogs(nodes, node, ofBlock(request, block)).catch(() => undefined)
-          : undefined);
-      const logs = all?.filter((log) => disputed.has(log.transactionHash) && matches(log, request.query));
-      return { node, logs };
-    }),
-  );
-  const [, second] = accounts;
-  if (third === undefined && known.size > 1 && second?.logs === undefined && ones.length >= others.length)
-    return "behind";
-  const groups = Map.groupBy(
-    accounts.filter(({ logs }) => logs !== undefined),
-    ({ logs = [] }) =>
-      logs
-        .map(({ logIndex, topics, data }) => [Number(logIndex), ...topics, data].join())
-        .join(" ")
-        .toLowerCase(),
-  );
-  const [most = [], next = []] = [...groups.values()].sort((a, b) => b.length - a.length);
-  if (most.length === next.length) return undefined;
-  return { disputed, logs: most[0]?.logs ?? [], witness: most.map(({ node }) => node.host).join(" and ") };
+  block: number,
+  [one, other]: readonly [NodeAnswer, NodeAnswer],
+): Promise<(ProvenLogs & { behind: Set<Node> }) | "behind" | undefined> {
+  const asked = startingWith(nodes, one.node);
+  const headers = await Promise.all(asked.map((node) => askHeader(nodes, node, toHex(block))));
+  const behind = new Set(asked.filter((_, place) => headers[place] === undefined));
+  const [header, ...rest] = headers.filter((found) => found !== undefined);
+  const isOne = header !== undefined && rest.every(({ hash }) => hash === header.hash);
+  const proven = isOne && (await logsByReceipts(nodes, asked, { header, mostSingle: mostSingleReceipts }));
+  if (proven) return { ...proven, behind };
+  return behind.has(other.node) && logsIn(one, block).length > logsIn(other, block).length
+    ? "behind"
+    : undefined;
 }
 
 /** An answer to `eth_getLogs`, and the node that gave it. */
@@ -142,7 +125,7 @@ export type ServedRange = {
   at: number;
   node: Node;
   selection: string;
-  digest: number;
+  digest: string;
 };
 
 /** Ranges of logs that Ponder received, and their logs by block until Ponder fetches the block. */
@@ -160,8 +143,11 @@ export type AnsweredLogs = {
   turn: number;
   /** Receipts and headers that may be requested now: a share of the blocks before; all once a URL was wrong. */
   credit: number;
+  /** How many blocks may have been compared with their receipts because they are a sample. */
+  sampled: number;
 };
 
+const alwaysSampled = 10;
 const mostCredit = 10;
 const creditOfRequest = 0.005;
 const mostRanges = 4_000;
@@ -181,6 +167,7 @@ export function createAnsweredLogs(): AnsweredLogs {
     checked: new Map(),
     turn: 0,
     credit: mostCredit,
+    sampled: 0,
   };
 }
 
@@ -265,10 +252,17 @@ export async function checkBlock(
   try {
     const problem = headerProblem(block, logs);
     if (problem !== undefined) throw refusal(nodes, node, problem, { isFinal: true });
-    const isDoubtful = ranges.some(
-      (range) => range.node.hasLied || mayHaveMore(block.logsBloom, logs, range.query),
-    );
-    if (isDoubtful && spendCredit(answered)) {
+    const invented = logs.find((log) => !isInBloom(block, log));
+    if (invented !== undefined) {
+      const { node: liar = node } = ranges.find(({ query }) => matches(invented, query)) ?? {};
+      throw missingLogs(nodes, liar, { block: number, truth: "its bloom", isFinal: true });
+    }
+    const isSampled =
+      nodes.crossCheckShare > 0 &&
+      (answered.sampled++ < alwaysSampled || nodes.random() < nodes.crossCheckShare);
+    const isDoubtful = () =>
+      ranges.some((range) => range.node.hasLied || mayHaveMore(block.logsBloom, logs, range.query));
+    if (isSampled || (isDoubtful() && spendCredit(answered))) {
       await compareWithReceipts(nodes, { block, logs, ranges });
     }
   } catch (error) {
@@ -290,21 +284,23 @@ async function compareWithReceipts(
   const [first] = ranges;
   if (first === undefined) return;
   const witness = anotherThan(nodes, first.node) ?? first.node;
-  const all = await logsOfReceipts(nodes, witness, block.hash);
-  if (all === undefined) {
-    nodes.count({ chain: nodes.chain, host: witness.host, kind: "unverified" });
+  const asked = startingWith(nodes, witness);
+  const proven = await logsByReceipts(nodes, asked, { header: block, mostSingle: 0 });
+  if (proven === undefined) {
+    sayUnverified(nodes, witness, "logs of the backfill, because no URL serves the receipts of whole blocks");
     return;
   }
-  const known = new Set(logs.map(({ logIndex }) => Number(logIndex)));
-  const missing = all.filter(
-    ({ logIndex, address }) => !known.has(Number(logIndex)) && mayContain(block.logsBloom, address),
-  );
-  const lacking = ranges.find(({ query }) => missing.some((log) => matches(log, query)));
-  if (lacking === undefined) return;
+  const own = new Map(logs.map((log) => [Number(log.logIndex), log]));
+  const wrong = ranges.find(({ query }) => {
+    const truth = proven.logs.filter((log) => matches(log, query));
+    const told = [...own.values()].filter((log) => matches(log, query));
+    return differingLogs(truth, told).length > 0;
+  });
+  if (wrong === undefined) return;
   // Ponder has the logs already: only a failure of the block keeps it from storing them.
-  throw missingLogs(nodes, lacking.node, {
+  throw missingLogs(nodes, wrong.node, {
     block: Number(block.number),
-    witness: witness.host,
+    truth: receiptsOf(proven.node),
     isFinal: true,
   });
 }

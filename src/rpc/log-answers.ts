@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { digestOf } from "../ens/keccak.ts";
 
 /** A log as a node returns it (Ethereum JSON-RPC); quantities are hex. */
@@ -9,6 +10,7 @@ export type RpcLog = {
   blockHash: string;
   logIndex: string;
   transactionHash: string;
+  transactionIndex: string;
   removed?: boolean;
 };
 
@@ -139,19 +141,15 @@ export function differingBlocks(one: readonly RpcLog[], other: readonly RpcLog[]
   return [...new Set(blocks)].sort((a, b) => a - b);
 }
 
-/** All that a log says, as one text: equal for equal logs of different nodes. */
-function logText({ blockHash, logIndex, transactionHash, address, topics, data }: RpcLog): string {
-  return [blockHash, Number(logIndex), transactionHash, address, ...topics, data].join(" ").toLowerCase();
+/** All that a log says and where it is, as one text: equal for equal logs of different nodes. Every comparison of logs uses it. */
+function logText({ address, topics, data, ...place }: RpcLog): string {
+  const { blockNumber, blockHash, logIndex, transactionHash, transactionIndex } = place;
+  return `${Number(blockNumber)} ${blockHash} ${Number(logIndex)} ${transactionHash} ${Number(transactionIndex)} ${address} ${topics.join()} ${data}`.toLowerCase();
 }
 
-/** Differs, most likely, between two lists of logs of which one lacks some. */
-export function digestOfLogs(logs: readonly RpcLog[]): number {
-  let digest = logs.length;
-  for (const { blockNumber, logIndex } of logs) {
-    digest = (Math.imul(digest, 31) + Number(blockNumber) * 65_537 + Number(logIndex)) | 0;
-  }
-  return digest;
-}
+/** Tells lists of logs apart by all that their logs say. */
+export const digestOfLogs = (logs: readonly RpcLog[]): string =>
+  hash("sha256", logs.map(logText).join("\n"), "base64");
 
 /** A block of a range without logs, in half of the cases the one after the last log; undefined if none is found at once. */
 export function silentBlock(
@@ -238,31 +236,41 @@ export function bloomOf(logs: readonly Pick<RpcLog, "address" | "topics">[]): st
   return `0x${bloom.toString("hex")}`;
 }
 
-/** What the checks read of a block. */
-export type Header = { number: string; hash: string; logsBloom: string };
+/** What the checks read of a block; its transactions are their hashes. */
+export type Header = {
+  number: string;
+  hash: string;
+  parentHash: string;
+  timestamp: string;
+  logsBloom: string;
+  receiptsRoot: string;
+  transactions: string[];
+};
 
 /** What the checks read of a block; undefined for an answer that is not one, which Ponder refuses. */
 export function headerIn(answer: unknown): Header | undefined {
-  const { number, hash, logsBloom } =
-    typeof answer === "object" && answer !== null ? (answer as Partial<Header>) : {};
-  const isHeader = [number, hash, logsBloom].every((part) => typeof part === "string");
-  return isHeader ? ({ number, hash, logsBloom } as Header) : undefined;
+  if (typeof answer !== "object" || answer === null) return undefined;
+  const { number, hash, parentHash, timestamp, logsBloom, receiptsRoot, transactions } =
+    answer as Partial<Header>;
+  const texts = { number, hash, parentHash, timestamp, logsBloom, receiptsRoot };
+  const isHeader = Object.values(texts).every((text) => typeof text === "string");
+  if (!isHeader || !Array.isArray(transactions)) return undefined;
+  const hashes = (transactions as (string | { hash: string })[]).map((one) =>
+    typeof one === "string" ? one : one?.hash,
+  );
+  return { ...texts, transactions: hashes } as Header;
 }
 
-/** What contradicts the header of a block in logs of it; undefined if nothing does. */
-export function headerProblem(
-  { number, hash, logsBloom }: Header,
-  logs: readonly RpcLog[],
-): string | undefined {
-  for (const { blockHash, address, topics, logIndex } of logs) {
-    const name = `log ${Number(logIndex)} of block ${Number(number)}`;
-    if (blockHash !== hash) return `${name} has block hash ${blockHash}, but the block has ${hash}`;
-    const [topic0] = topics;
-    if (!mayContain(logsBloom, address) || (topic0 !== undefined && !mayContain(logsBloom, topic0)))
-      return `${name} is not in the block's bloom`;
-  }
-  return undefined;
+/** What logs say of their block that its header contradicts; undefined if nothing does. */
+export function headerProblem({ number, hash }: Header, logs: readonly RpcLog[]): string | undefined {
+  const other = logs.find((log) => log.blockHash !== hash);
+  if (other === undefined) return undefined;
+  return `log ${Number(other.logIndex)} of block ${Number(number)} has block hash ${other.blockHash}, but the block has ${hash}`;
 }
+
+/** Whether the header's bloom has the contract and all topics of a log: else the block has no such log. */
+export const isInBloom = ({ logsBloom }: Header, { address, topics }: RpcLog): boolean =>
+  mayContain(logsBloom, address) && topics.every((topic) => mayContain(logsBloom, topic));
 
 /**
  * An answer that is not passed on. Ponder sends the request again, to another URL if there is one. If `isFinal`, it starts

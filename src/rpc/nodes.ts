@@ -1,9 +1,14 @@
 import { Counter } from "prom-client";
 import { type Log, seeOperations } from "../log/json-log.ts";
 import { metricsRegistry } from "../ponder/process.ts";
+import { emptyRoot, headerHash, provenLogs } from "./block-proofs.ts";
 import {
+  differingLogs,
+  type Header,
+  headerIn,
   type LogsFilter,
   type LogsQuery,
+  limitSize,
   logsProblem,
   matches,
   mayBeCutOff,
@@ -60,10 +65,8 @@ export type NodesOptions = {
   crossCheckShare: number;
   /** Id of the chain; 0 does not compare it. */
   chainId: number;
-  /** Whether the transactions of blocks are signed for the chain's id: on a fork with an id of its own they are not. */
-  areTransactionsOwn: boolean;
-  /** Whether a log may be indexed, by contract and event. */
-  isOurs: (log: RpcLog) => boolean;
+  /** False for a local chain: it may be a fork with transactions that are signed for another chain, and with headers of its own form. */
+  isPublic: boolean;
   log: Log;
   count: CountAnswer;
   /** Takes the block ranges that may have been stored with wrong logs: all that are known now. */
@@ -133,8 +136,25 @@ export const newNode = (host: string, request: Node["request"]): Node => ({
   strange: { refused: 0, silentUntil: 0 },
 });
 
-/** The URLs of one chain, and the number of the newest block that one of them named. */
-export type Nodes = NodesOptions & { all: Node[]; newest?: number };
+/** The URLs of one chain, the number of the newest block that one of them named, and what was proven. */
+export type Nodes = NodesOptions & {
+  all: Node[];
+  newest?: number;
+  /** Whether receipts were seen to have the root that their header names: from then on others that do not are wrong. */
+  areReceiptsProvable?: boolean;
+  /** Nodes whose receipts of a block did not have its root, until any prove the block's logs. */
+  contradicting: Map<string, Set<Node>>;
+  /** What is believed without proof, as it was said. */
+  believed: Set<string>;
+};
+
+/** The URLs of a chain of which nothing is known yet. */
+export const newNodes = (options: NodesOptions, all: Node[]): Nodes => ({
+  ...options,
+  all,
+  contradicting: new Map(),
+  believed: new Set(),
+});
 
 const refusalsUntilAside = 3;
 const asideMinutes = 10;
@@ -167,13 +187,16 @@ export function refusal(
   return new WrongAnswerError(`Refused an answer of ${node.host}: ${problem}.`, options);
 }
 
-/** The error for an answer that lacks or invents logs. Reports the URL, and puts it aside if there is another. */
+/** Receipts of a node, as what proves another answer wrong. */
+export const receiptsOf = ({ host }: Node) => `the receipts of ${host}`;
+
+/** The error for an answer that lacks, invents or changes logs; `truth` names what proves it, in words. Reports the URL, and puts it aside if there is another. */
 export function missingLogs(
   nodes: Nodes,
   node: Node,
-  { block, witness, isFinal = false }: { block: number; witness: string; isFinal?: boolean },
+  { block, truth, isFinal = false }: { block: number; truth: string; isFinal?: boolean },
 ): WrongAnswerError {
-  const problem = `the logs of block ${block} differ from the receipts of ${witness}`;
+  const problem = `the logs of block ${block} differ from ${truth}`;
   nodes.count({ chain: nodes.chain, host: node.host, kind: "missing-logs" });
   // One line: what follows is counted.
   if (!node.hasLied) {
@@ -181,7 +204,7 @@ export function missingLogs(
       chain: nodes.chain,
       hostname: node.host,
       block,
-      witness,
+      truth,
       section: seeOperations("When a node leaves out logs"),
     });
   }
@@ -227,33 +250,100 @@ export async function askMore(nodes: Nodes, node: Node, body: RpcRequest): Promi
   }
 }
 
-/**
- * The logs of a block (hash or hex number) by the receipts of its transactions, or of those given, in order; undefined if the
- * node has none.
- */
-export async function logsOfReceipts(
-  nodes: Nodes,
-  node: Node,
-  block: string,
-  transactions?: ReadonlySet<string>,
-): Promise<RpcLog[] | undefined> {
-  let receipts = await askMore(nodes, node, { method: "eth_getBlockReceipts", params: [block] });
-  if (!Array.isArray(receipts) && transactions !== undefined && transactions.size <= mostReceipts) {
-    // Not every node knows the receipts of a whole block.
-    receipts = await Promise.all(
-      [...transactions].map((hash) =>
-        askMore(nodes, node, { method: "eth_getTransactionReceipt", params: [hash] }),
-      ),
-    );
-  }
-  if (!Array.isArray(receipts) || receipts.includes(undefined)) return undefined;
-  const logs = (receipts as { logs?: RpcLog[] }[]).flatMap((receipt) => receipt.logs ?? []);
-  return logs
-    .filter(({ transactionHash }) => transactions?.has(transactionHash) ?? true)
-    .sort((a, b) => Number(a.logIndex) - Number(b.logIndex));
+/** Says and counts that something of a URL is believed without proof; the line is written once. */
+export function sayUnverified(nodes: Nodes, node: Node, what: string): void {
+  nodes.count({ chain: nodes.chain, host: node.host, kind: "unverified" });
+  if (nodes.believed.has(what)) return;
+  nodes.believed.add(what);
+  const fields = {
+    chain: nodes.chain,
+    hostname: node.host,
+    section: seeOperations("When a node leaves out logs"),
+  };
+  nodes.log("warn", `Cannot be proven, and is believed: ${what}`, fields);
 }
 
-const mostReceipts = 20;
+/** What contradicts the hash that a header names; undefined if nothing does. Headers of local chains that lack fields are believed. */
+export function hashProblem(nodes: Nodes, node: Node, response: unknown): string | undefined {
+  const { number, hash } = response as Header;
+  const computed = headerHash(response as Record<string, unknown>);
+  if (computed === hash) return undefined;
+  const problem = `the header of block ${Number(number)} ${computed === undefined ? "lacks a field that its hash covers" : `does not hash to ${hash}`}`;
+  if (computed !== undefined || nodes.isPublic) return problem;
+  sayUnverified(nodes, node, "headers, which lack fields that their hashes cover");
+  return undefined;
+}
+
+/** The header of a block by its hash or number, which a check needs; undefined if the node has none that is proven. */
+export async function askHeader(nodes: Nodes, node: Node, block: string): Promise<Header | undefined> {
+  const isHash = block.length === 66;
+  const method = isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber";
+  const response = await askMore(nodes, node, { method, params: [block, false] });
+  const header = headerIn(response);
+  if (header === undefined || hashProblem(nodes, node, response) !== undefined) return undefined;
+  return (isHash ? header.hash === block : Number(header.number) === Number(block)) ? header : undefined;
+}
+
+/** All logs of a block, and the node whose receipts prove them. */
+export type ProvenLogs = { logs: RpcLog[]; node: Node };
+
+/** Receipts of a block that a node was asked for. */
+export type AskedReceipts = { node: Node; receipts: unknown };
+
+/**
+ * All logs of a block by the receipts of the first of these nodes whose receipts have the root that the header names; undefined if none
+ * has them. `mostSingle`: up to how many transactions their receipts are asked for one by one where a node has none for the block.
+ * Reports nodes whose receipts of the block contradict the proven ones.
+ */
+export async function logsByReceipts(
+  nodes: Nodes,
+  asked: readonly Node[],
+  { header, mostSingle, known }: { header: Header; mostSingle: number; known?: AskedReceipts },
+): Promise<ProvenLogs | undefined> {
+  if (header.receiptsRoot === emptyRoot && asked[0] !== undefined) return { logs: [], node: asked[0] };
+  for (const node of asked) {
+    const body = { method: "eth_getBlockReceipts", params: [header.hash] };
+    let receipts = node === known?.node ? known.receipts : await askMore(nodes, node, body);
+    if (!Array.isArray(receipts) && header.transactions.length <= mostSingle) {
+      // Not every node knows the receipts of a whole block.
+      receipts = await Promise.all(
+        header.transactions.map((hash) =>
+          askMore(nodes, node, { method: "eth_getTransactionReceipt", params: [hash] }),
+        ),
+      );
+    }
+    const logs = provenLogs(receipts, header);
+    if (logs === undefined) {
+      if (areOfBlock(receipts, header)) keepContradiction(nodes, node, header);
+      continue;
+    }
+    nodes.areReceiptsProvable = true;
+    for (const wrong of nodes.contradicting.get(header.hash) ?? [])
+      missingLogs(nodes, wrong, { block: Number(header.number), truth: receiptsOf(node) });
+    nodes.contradicting.delete(header.hash);
+    return { logs, node };
+  }
+  return undefined;
+}
+
+const areOfBlock = (receipts: unknown, { hash }: Header) =>
+  Array.isArray(receipts) && receipts.length > 0 && receipts.every((receipt) => receipt?.blockHash === hash);
+
+const mostContradictions = 100;
+
+function keepContradiction({ contradicting }: Nodes, node: Node, { hash }: Header): void {
+  contradicting.set(hash, (contradicting.get(hash) ?? new Set()).add(node));
+  limitSize(contradicting, mostContradictions);
+}
+
+/** A node first, then the others that may be asked: whoever can prove something will do. */
+export const startingWith = (nodes: Nodes, first: Node): Node[] => [
+  first,
+  ...nodes.all.filter((node) => node !== first && !isAside(nodes, node)),
+];
+
+/** Up to how many receipts of single transactions settle a doubt. */
+export const mostSingleReceipts = 300;
 
 /** A request for logs: the filter as it is sent, and as answers are tested against it. */
 export type LogsRequest = { filter: LogsFilter; query: LogsQuery };
@@ -277,26 +367,22 @@ export async function soundLogs(nodes: Nodes, node: Node, { filter, query }: Log
   return [...(await half(from, middle)), ...(await half(middle + 1, to))];
 }
 
-/** The logs of one block whose number may be a limit: more than that only receipts can show. */
+/** The logs of one block whose number may be a limit: whether there are more only receipts can show. */
 async function wholeBlock(
   nodes: Nodes,
   node: Node,
   { logs, query }: { logs: RpcLog[]; query: LogsQuery },
 ): Promise<RpcLog[]> {
   nodes.count({ chain: nodes.chain, host: node.host, kind: "cut-off" });
-  const all = await logsOfReceipts(nodes, node, toHex(query.from));
-  const missing = all?.some(
-    (log) => matches(log, query) && !logs.some((one) => one.logIndex === log.logIndex),
-  );
-  if (missing) throw missingLogs(nodes, node, { block: query.from, witness: node.host });
+  const header = await askHeader(nodes, node, toHex(query.from));
+  const proven =
+    header && (await logsByReceipts(nodes, startingWith(nodes, node), { header, mostSingle: 0 }));
+  if (proven === undefined) return logs;
+  const all = proven.logs.filter((log) => matches(log, query));
+  if (differingLogs(all, logs).length > 0)
+    throw missingLogs(nodes, node, { block: query.from, truth: receiptsOf(proven.node) });
   return logs;
 }
-
-/** The same request for one block of its range. */
-export const ofBlock = ({ filter, query }: LogsRequest, block: number): LogsRequest => ({
-  filter: { ...filter, fromBlock: toHex(block), toBlock: toHex(block) },
-  query: { ...query, from: block, to: block },
-});
 
 /** A number as JSON-RPC writes it. */
 export const toHex = (number: number) => `0x${number.toString(16)}`;

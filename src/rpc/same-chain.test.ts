@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { isAside, type Node, type Nodes, newNode, type RpcRequest, refusal } from "./nodes.ts";
+import { isAside, type Node, type Nodes, newNode, newNodes, type RpcRequest, refusal } from "./nodes.ts";
 import { isForeign, proveSoon, requireOwnBlock, requireSameChain } from "./same-chain.ts";
 
 const mainnet = 1;
@@ -21,27 +21,31 @@ beforeEach(() => {
     return `0x${served.toString(16)}`;
   });
   other = newNode("other", async () => "0x1");
-  nodes = {
-    all: [node],
-    chain: "mainnet",
-    chainId: mainnet,
-    areTransactionsOwn: true,
-    crossCheckShare: 0,
-    isOurs: () => true,
-    log: vi.fn(),
-    count: vi.fn(),
-    doubt: vi.fn(),
-    keepHead: vi.fn(),
-    random: () => 0.5,
-    now: () => now,
-  };
+  nodes = newNodes(
+    {
+      chain: "mainnet",
+      chainId: mainnet,
+      isPublic: true,
+      crossCheckShare: 0,
+      log: vi.fn(),
+      count: vi.fn(),
+      doubt: vi.fn(),
+      keepHead: vi.fn(),
+      random: () => 0.5,
+      now: () => now,
+    },
+    [node],
+  );
 });
 
-const header = { number: "0x10", hash: `0x${"1".repeat(64)}`, logsBloom: "0x" };
+const header = {
+  ...{ number: "0x10", hash: `0x${"1".repeat(64)}`, parentHash: `0x${"0".repeat(64)}`, timestamp: "0x1" },
+  ...{ logsBloom: "0x", receiptsRoot: "0x" },
+};
 const blockWith = (transactions: unknown[], isNewest = false, number = "0x10") =>
   requireOwnBlock(nodes, node, {
     response: { ...header, number, transactions },
-    block: { ...header, number },
+    block: { ...header, number, transactions: [] },
     isNewest,
   });
 
@@ -93,7 +97,7 @@ test.each<[string, Record<string, unknown>[]]>([
 });
 
 test("on a fork of another chain the transactions say nothing", async () => {
-  nodes.areTransactionsOwn = false;
+  nodes.isPublic = false;
   await blockWith([{ type: "0x2", chainId: "0x4268" }]);
   expect(isForeign(node)).toBe(false);
 });

@@ -54,7 +54,7 @@ export async function requireOwnBlock(
   { response, block, isNewest }: { response: unknown; block: Header; isNewest: boolean },
 ): Promise<void> {
   if (nodes.chainId === 0) return;
-  const signedFor = nodes.areTransactionsOwn ? chainOfTransactions(response, nodes.chainId) : undefined;
+  const signedFor = nodes.isPublic ? chainOfTransactions(response, nodes.chainId) : undefined;
   if (signedFor === nodes.chainId) showsChain(nodes, node);
   else if (signedFor !== undefined) throw wrongChain(nodes, node, signedFor);
   if (!isNewest) return;

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { createAnsweredLogs, remember } from "./compared-logs.ts";
 import { queryOf, type RpcLog } from "./log-answers.ts";
-import { type Nodes, newNode, type RpcRequest, toHex } from "./nodes.ts";
+import { newNode, newNodes, type RpcRequest, toHex } from "./nodes.ts";
 import { provesChain, requireSameChain } from "./same-chain.ts";
 import { recheckSuspects } from "./suspects.ts";
 
@@ -13,6 +13,7 @@ const log: RpcLog = {
   blockHash: `0x${"c".repeat(64)}`,
   logIndex: "0x0",
   transactionHash: `0x${"d".repeat(64)}`,
+  transactionIndex: "0x0",
 };
 
 /** A chain with one log, in block 25, and a URL that may serve an empty chain 2 in its place. */
@@ -25,11 +26,14 @@ function createChain() {
   };
   const node = newNode("one", answer);
   const doubt = vi.fn();
-  const nodes: Nodes = {
-    ...{ all: [node], chain: "mainnet", chainId: 1, areTransactionsOwn: true, crossCheckShare: 0 },
-    ...{ isOurs: () => true, log: vi.fn(), count: vi.fn(), keepHead: vi.fn(), doubt },
-    ...{ random: () => 0.5, now: () => state.now },
-  };
+  const nodes = newNodes(
+    {
+      ...{ chain: "mainnet", chainId: 1, isPublic: true, crossCheckShare: 0 },
+      ...{ log: vi.fn(), count: vi.fn(), keepHead: vi.fn(), doubt },
+      ...{ random: () => 0.5, now: () => state.now },
+    },
+    [node],
+  );
   const chain = { nodes, answered: createAnsweredLogs(), rechecked: new Set<typeof node>() };
   /** Takes the logs of a range as an index does. */
   const fetchRange = async (from: number, to: number, by = node) => {
