@@ -168,7 +168,8 @@ const shownDifferences = 20;
 
 function lineOf(difference: CacheCheck["differences"][number]): string {
   const { block, kind } = difference;
-  if (kind === "header") return `  block ${block}: ${difference.fields.join(", ")} differ from its header`;
+  if (kind === "header")
+    return `  block ${block}: the cached block has another ${difference.fields.join(", ")} than its header`;
   const { logIndex, address, topics } = difference.log;
   return `  block ${block}: log ${Number(logIndex)} of ${address} (${topics[0] ?? "no event"}) is ${kind} in the cache`;
 }

@@ -34,7 +34,7 @@ beforeAll(async () => {
     CREATE TABLE ponder_sync.blocks (chain_id bigint, number bigint, ${columns(texts, "text")}, ${columns(numbers, "numeric")});
     CREATE TABLE ponder_sync.transactions (chain_id bigint, block_number bigint, transaction_index int, hash text, "from" text, "to" text);
     CREATE TABLE ponder_sync.logs (chain_id bigint, block_number bigint, log_index int, block_hash text, transaction_hash text,
-      address text, data text, topic0 text, topic1 text, topic2 text, topic3 text);
+      address text, data text, topic0 text, topic1 text, topic2 text, topic3 text, transaction_index int);
     CREATE TABLE ponder_sync.rpc_request_results (request_hash text, chain_id bigint, block_number numeric, result text);
     CREATE TABLE ponder_sync.intervals (fragment_id text, chain_id bigint, blocks nummultirange)`);
   const camel = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -64,8 +64,8 @@ beforeAll(async () => {
     ];
     const four = [0, 1, 2, 3].map((place) => log.topics[place] ?? null);
     await database.query(
-      "INSERT INTO ponder_sync.logs VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-      [...row, ...four],
+      "INSERT INTO ponder_sync.logs VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+      [...row, ...four, Number(log.transactionIndex)],
     );
   }
   const fragment = `log_${chainId}_${address}_${topics[0]}_null_null_null_0`;

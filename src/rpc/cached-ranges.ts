@@ -73,8 +73,8 @@ export async function checkCache(
     found.blocks += sizeOf(range);
     found.logs += cached.length;
     const differences = [
-      ...differencesOf(cached, answers),
       ...(await headerDifferences(run, nodes, { chainId, range })),
+      ...differencesOf(cached, answers),
     ];
     if (differences.length === 0) continue;
     found.differingRanges.push(range);
