@@ -47,8 +47,8 @@ export async function openChangedChain() {
     const urls = [...liars.map(({ url }) => url), ...Array.from({ length: honest }, () => node.url)];
     let doubts: readonly BlockRange[] = [];
     const checked = checkedUrls(urls, {
-      ...{ chain: "root", chainId: 0, areTransactionsOwn: false, crossCheckShare: 0.01 },
-      ...{ isOurs: () => true, log: () => {}, count: () => {}, keepHead: () => {} },
+      ...{ chain: "root", chainId: 0, isPublic: true, crossCheckShare: 0.01 },
+      ...{ log: () => {}, count: () => {}, keepHead: () => {} },
       random: createRandom(seed).fraction,
       now: Date.now,
       doubt: (ranges) => {
