@@ -25,6 +25,8 @@ test.each([
   [{ code: "ECONNREFUSED" }, true],
   [{ code: "ENOTFOUND" }, true],
   [{ code: "08006" }, true],
+  [{ code: "08P01", severity: "FATAL", message: "query_wait_timeout" }, true],
+  [{ code: "08P01", severity: "ERROR", message: "bind message supplies 3 parameters" }, false],
   [{ code: "57P01" }, true],
   [{ code: "57P03" }, true],
   [{ code: "53300" }, true],

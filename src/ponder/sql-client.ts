@@ -116,8 +116,10 @@ const driverMessages =
 /** Whether an error of a statement says that the database is away, and not that the statement failed. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const code = "code" in error ? String(error.code) : "";
-  return systemCodes.test(code) || sqlStates.test(code) || driverMessages.test(error.message);
+  const { code = "", severity } = error as Error & { code?: unknown; severity?: unknown };
+  // Postgres says so of values that a statement does not use; it is about the connection only where that ends, as PgBouncer's are.
+  if (code === "08P01" && severity !== "FATAL") return false;
+  return systemCodes.test(String(code)) || sqlStates.test(String(code)) || driverMessages.test(error.message);
 }
 
 /**
