@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseEnvironment } from "../src/config/environment.ts";
 import { createTables } from "../test/support/subgraph/endpoint.ts";
 import { questionsOf } from "./verify/questions.ts";
-import { compare, parseVerify } from "./verify.ts";
+import { compare, parseVerify, report } from "./verify.ts";
 
 const owner: Hex = `0x${"11".repeat(20)}`;
 const zero: Hex = `0x${"0".repeat(40)}`;
@@ -77,7 +77,7 @@ const compared = async (questions: Awaited<ReturnType<typeof wrapped>>) =>
 
 describe("name wrappers", () => {
   test("hide owner and fuses of lapsed names, which is no difference", async () => {
-    expect(await compared(await wrapped({}))).toEqual({ compared: 3, unanswered: 0, differences: [] });
+    expect(await compared(await wrapped({}))).toMatchObject({ compared: 3, unanswered: 0, differences: [] });
   });
 
   test("show other differences, lapsed or not", async () => {
@@ -148,6 +148,39 @@ test("with several chains, the registry that named a node last is asked, and non
   );
   // Only the root chain's registry links names to resolvers.
   expect(questions.filter(({ field }) => field === "resolver").map(({ args }) => args[0])).toEqual([old]);
+});
+
+describe("the report", () => {
+  const missing = { looked: 50, missing: [] as string[] };
+  const found = { compared: 100, unanswered: 0, reverted: 0, differences: [] };
+  const asked = async (given: Partial<{ found: object; missing: object }>) => {
+    const [question] = await wrapped({});
+    const questions = Array.from({ length: 100 }, () => question as NonNullable<typeof question>);
+    const all = { found: { ...found, ...given.found }, missing: { ...missing, ...given.missing } };
+    return report(questions, all, { config: config(), heads });
+  };
+
+  test("calls a node that executes nothing by its name, not the index wrong", async () => {
+    const [question] = await wrapped({});
+    const differences = Array.from({ length: 95 }, () => ({ ...question, theirs: "reverted" }));
+    const { text, isSound } = await asked({ found: { reverted: 95, differences } });
+    expect(text).toMatch(
+      /^95 of 100 calls reverted: this node executes no calls, or lacks the state of these blocks\./,
+    );
+    expect(text).toContain("Compared 0 of 100 values");
+    expect(text).not.toMatch(/differ|reverted on|wrong/);
+    expect(isSound).toBe(false);
+  });
+
+  test("lists rows that are missing, whether values differ or not", async () => {
+    const { text, isSound } = await asked({ missing: { missing: ["domain: no row of \u001b[2J"] } });
+    expect(text).toContain("domain: no row of \\u001b[2J");
+    expect(text).toContain("1 row of 50 events missing. See ");
+    expect(isSound).toBe(false);
+    expect((await asked({})).text).toMatch(
+      /looked up 50 events of the RPC cache\.\n0 of 100 wrong: at most 2\.95 %/,
+    );
+  });
 });
 
 describe("arguments", () => {

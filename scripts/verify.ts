@@ -7,12 +7,13 @@ import { fileURLToPath } from "node:url";
 import { decodeFunctionResult, encodeFunctionData, type Hex, toEventSelector, toHex } from "viem";
 import { chainName } from "../src/config/chains.ts";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
-import { escapeControls, seeOperations } from "../src/log/json-log.ts";
+import { counted, escapeControls, seeOperations } from "../src/log/json-log.ts";
 import { headSql, parseHead } from "../src/ponder/checkpoints.ts";
 import { postRpc } from "../src/ponder/rpc-request.ts";
 import { hasTable, isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
 import { mostWrong, parseNumbers } from "./cache.ts";
 import { holdEmbeddedDatabase, openDatabase, PreflightError } from "./preflight.ts";
+import { missingRows } from "./verify/events.ts";
 import { type Asked, events, type Heads, type Question, questionsOf, reads } from "./verify/questions.ts";
 
 const usage = `Usage: npm run verify -- [--samples <n>] [--name <name>]... [--block <n>] [--seed <n>]
@@ -20,7 +21,7 @@ const usage = `Usage: npm run verify -- [--samples <n>] [--name <name>]... [--bl
 Compares rows of the index with what the contracts say, at the last indexed block of each chain: owner, resolver and ttl in the
 registries, expiry and owner in the registrars, owner, fuses and expiry in the name wrappers, and addr, text and contenthash of the
 public resolvers. It takes up to <n> random rows of each kind (200 unless --samples is given; 0 for the names alone), and all of
-the names given. --block compares the rows that have not changed since that block of the only chain; the node needs its state.
+the names given; and as many events of each kind of the RPC cache, whose rows have to be there. --block compares the rows that have not changed since that block of the only chain; the node needs its state.
 Five requests run at a time. Exit code 1 if a row differs, or if nothing could be compared.`;
 
 // --- From questions to answers ---
@@ -68,10 +69,8 @@ async function answerOf(
   ]);
   const isEmpty = result === "reverted" || result === "0x";
   const data = result as Hex;
-  const theirs = isEmpty
-    ? "reverted"
-    : shown(decodeFunctionResult({ abi: reads, functionName: field, data }));
-  return asOurs === undefined ? theirs : asOurs(theirs, head.timestamp);
+  const given = isEmpty ? "reverted" : shown(decodeFunctionResult({ abi: reads, functionName: field, data }));
+  return { isEmpty, theirs: asOurs === undefined ? given : asOurs(given, head.timestamp) };
 }
 
 const atOnce = 5;
@@ -81,19 +80,23 @@ export async function compare(
   questions: readonly Question[],
   { config, heads, progress }: { config: Config; heads: Heads; progress: (done: number) => void },
 ) {
-  const result = { compared: 0, unanswered: 0, differences: [] as Difference[] };
+  const result = { compared: 0, unanswered: 0, reverted: 0, differences: [] as Difference[] };
   const urlsOf = (chainId: number) => config.chains.find(({ id }) => id === chainId)?.rpc.http ?? [];
   const queue = questions.entries();
   const work = async () => {
     for (const [place, question] of queue) {
       const head = heads.get(question.chainId);
-      const theirs =
+      const answer =
         head && (await answerOf(question, urlsOf(question.chainId), head).catch((error: Error) => error));
-      if (theirs instanceof UnansweredError) result.unanswered += 1;
-      else if (theirs instanceof Error) throw theirs;
-      else if (theirs !== undefined) result.compared += 1;
-      if (typeof theirs === "string" && theirs !== question.ours)
-        result.differences.push({ ...question, theirs });
+      if (answer instanceof UnansweredError) result.unanswered += 1;
+      else if (answer instanceof Error) throw answer;
+      else if (answer !== undefined) {
+        const { theirs, isEmpty } = answer;
+        if (isEmpty) result.reverted += 1;
+        if (theirs !== undefined) result.compared += 1;
+        if (theirs !== undefined && theirs !== question.ours)
+          result.differences.push({ ...question, theirs });
+      }
       progress(place + 1);
     }
   };
@@ -118,13 +121,26 @@ async function eventOf(
   return last && `block ${Number(last.blockNumber)}, transaction ${last.transactionHash}`;
 }
 
-async function report(
+type Missing = Awaited<ReturnType<typeof missingRows>>;
+type Compared = Awaited<ReturnType<typeof compare>>;
+
+/** Whether hardly any contract answered: no such chain has names. */
+const callsNothing = ({ reverted, unanswered }: Compared, asked: number) =>
+  reverted > 0.9 * (asked - unanswered);
+
+/** What was found as text, and whether nothing speaks against the index. */
+export async function report(
   questions: readonly Question[],
-  found: Awaited<ReturnType<typeof compare>>,
+  { found, missing }: { found: Compared; missing: Missing },
   tools: { config: Config; heads: Heads },
 ) {
   const lines: string[] = [];
-  for (const difference of found.differences) {
+  const isBlind = callsNothing(found, questions.length);
+  if (isBlind)
+    lines.push(
+      `${found.reverted} of ${questions.length} calls reverted: this node executes no calls, or lacks the state of these blocks. Nothing was compared; try another RPC URL.`,
+    );
+  for (const difference of isBlind ? [] : found.differences) {
     const { chainId, row, field, ours, theirs, args } = difference;
     const event = await eventOf(difference, tools);
     const names = [...new Set(events[field].map((one) => one.split("(")[0]))].join(" or ");
@@ -133,17 +149,28 @@ async function report(
       `  from ${names} of ${difference.to}${event ? `: ${event}` : ""}`,
     );
   }
+  lines.push(...missing.missing);
   const heads = [...tools.heads].map(([id, { number }]) => `block ${number} of ${chainName(id)}`).join(", ");
   if (found.unanswered > 0)
     lines.push(`${found.unanswered} values could not be compared: the nodes do not answer.`);
-  lines.push(`Compared ${found.compared} of ${questions.length} values at ${heads}.`);
-  const wrong = found.differences.length;
+  const compared = isBlind ? 0 : found.compared;
+  const wrong = isBlind ? 0 : found.differences.length;
   lines.push(
-    wrong > 0
-      ? `${wrong} of ${found.compared} values differ. ${seeOperations("When the index differs from the chain")}`
-      : `0 of ${found.compared} wrong: at most ${mostWrong(found.compared)} % of them are wrong, at 95 % confidence.`,
+    `Compared ${compared} of ${questions.length} values at ${heads}, and looked up ${missing.looked} events of the RPC cache.`,
   );
-  return lines.map(escapeControls).join("\n");
+  const lacking =
+    missing.missing.length > 0
+      ? [`${counted(missing.missing.length, "row")} of ${counted(missing.looked, "event")} missing.`]
+      : [];
+  const differing = wrong > 0 ? [`${wrong} of ${compared} values differ.`] : [];
+  const isSound = lacking.length + differing.length === 0;
+  if (!isSound)
+    lines.push([...differing, ...lacking, seeOperations("When the index differs from the chain")].join(" "));
+  else if (compared > 0)
+    lines.push(
+      `0 of ${compared} wrong: at most ${mostWrong(compared)} % of them are wrong, at 95 % confidence.`,
+    );
+  return { text: lines.map(escapeControls).join("\n"), isSound: isSound && compared > 0 };
 }
 
 // --- Command ---
@@ -176,13 +203,14 @@ async function main(args: string[]): Promise<string> {
   const database = await openDatabase(config);
   if (database === undefined) throw new PreflightError(`There is no database in ${config.pgliteDirectory}.`);
   const read = readIndex(database.run, config, asked).finally(() => database.close());
-  const { questions, heads } = await read;
+  const { questions, heads, missing } = await read;
   console.error(`Comparing ${questions.length} values (seed ${asked.seed}).`);
   const step = Math.max(1, Math.ceil(questions.length / 10));
   const progress = (done: number) => done % step === 0 && console.error(`${done} of ${questions.length}`);
   const found = await compare(questions, { config, heads, progress });
-  if (found.compared === 0 || found.differences.length > 0) process.exitCode = 1;
-  return report(questions, found, { config, heads });
+  const { text, isSound } = await report(questions, { found, missing }, { config, heads });
+  if (!isSound) process.exitCode = 1;
+  return text;
 }
 
 /** The questions about one moment of the index, and the block of each chain then. */
@@ -207,8 +235,9 @@ export async function readIndex(run: Statement, config: Config, asked: Asked) {
     heads.set(id, { number, timestamp: Number(block.timestamp) });
   }
   const questions = await questionsOf(run, config, asked);
+  const missing = await missingRows(run, { config, heads, asked });
   await run("COMMIT");
-  return { heads, questions };
+  return { heads, questions, missing };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -2,7 +2,7 @@ import { quoted } from "./sql-client.ts";
 
 // A table's checksum is the sum of its rows' digests, which no order of rows changes. One pass after the backfill computes it for the
 // finalized rows; from then on each finalization adds what it changed. Tables beside Ponder's, in the schema of the index:
-//   _checksum_state    how often the rows were changed without notice (see `forget`)
+//   _checksum_state    how often the sums were forgotten
 //   _checksum_bases    each table's sum at a time, before which the rows of all blocks are in it
 //   _checksum_changes  what finalized blocks since then have added to it, by the time until which they count
 //   _checksums         the results: each holds from one time until another, between which nothing changed
@@ -61,8 +61,8 @@ const changesSql = (own: string, table: Table) => `
 const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
 /**
- * The statement that prepares an index for checksums, before Ponder indexes: it notes what each finalization changes, and forgets
- * everything when rows change without notice, as in the backfill. A fault in it never stops Ponder.
+ * The statement that prepares an index for checksums, before Ponder indexes: it forgets those of the former process, since rows may have
+ * changed without notice, and notes what each finalization changes. A fault in that never stops Ponder.
  */
 export function installText(schema: string, tables: readonly Table[]): string {
   const own = quoted(schema);
@@ -85,12 +85,8 @@ export function installText(schema: string, tables: readonly Table[]): string {
     CREATE TABLE IF NOT EXISTS ${own}._checksum_changes (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       table_name text NOT NULL, until bigint NOT NULL, high numeric NOT NULL, low numeric NOT NULL, rows bigint NOT NULL);
     CREATE TABLE IF NOT EXISTS ${own}._checksums (timestamp bigint PRIMARY KEY, until bigint NOT NULL, hash text NOT NULL, tables json NOT NULL);
-    IF NOT EXISTS (SELECT FROM ${own}._ponder_checkpoint) THEN ${forget} DELETE FROM ${own}._checksums; END IF;
-    CREATE OR REPLACE FUNCTION ${own}._checksum_forget() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN
-      IF (SELECT value ->> 'is_ready' FROM ${own}._ponder_meta WHERE key = 'app') IS DISTINCT FROM '1' THEN ${forget} END IF;
-      RETURN NULL; END $body$;
-    CREATE OR REPLACE TRIGGER _checksum AFTER UPDATE ON ${own}._ponder_checkpoint FOR EACH ROW
-      WHEN (OLD.finalized_checkpoint IS DISTINCT FROM NEW.finalized_checkpoint) EXECUTE FUNCTION ${own}._checksum_forget();
+    ${forget} DELETE FROM ${own}._checksums;
+    DROP FUNCTION IF EXISTS ${own}._checksum_forget() CASCADE;
     ${ofTables.join("")}
   END $install$`;
 }
