@@ -138,6 +138,31 @@ describe("a URL", () => {
     expect(found.at(-1)?.remedy).toContain("RPC_REQUESTS_PER_SECOND=5");
   });
 
+  test("that lacks methods is told which; one that is behind, by how much", async () => {
+    let seconds = 0;
+    const url = await behind(({ method, params: [first] }) => {
+      if (method === "eth_getBalance")
+        return { jsonrpc: "2.0", id: 1, error: { code: -32_601, message: "the method does not exist" } };
+      if (method !== "eth_getBlockByNumber" || first !== "latest" || seconds === 0) return undefined;
+      const timestamp = `0x${Math.floor(Date.now() / 1_000 - seconds).toString(16)}`;
+      return { jsonrpc: "2.0", id: 1, result: { number: "0x682", timestamp, transactions: [] } };
+    });
+    const more = { SUBGRAPH_COMPAT: "false", PLUGINS: "subgraph,protocol-acceleration" };
+    expect(await withNode(url, more)).toContainEqual({
+      ...{ subject: expect.any(String), state: "warning" },
+      found: "no eth_getBalance: the method does not exist",
+      remedy: "Whether it has old state is not known. These need it: protocol-acceleration.",
+    });
+    for (const [age, text] of [
+      [28_492_364, "head 1666, 330 days old"],
+      [7_300, "head 1666, 2 hours old"],
+      [600, "head 1666, 10 minutes old"],
+    ] as const) {
+      seconds = age;
+      expect((await withNode(url))[0]?.found).toBe(text);
+    }
+  });
+
   test("that does not answer is named without its key", async () => {
     const found = await withNode(`${node.url},http://me:pa55@127.0.0.1:1/k3yk3yk3yk3yk3yk3y`);
     expect(found).toMatchObject([{ subject: `RPC_URL_${chainId} entry 2 (127.0.0.1:1)`, state: "fail" }]);

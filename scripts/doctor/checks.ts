@@ -17,6 +17,17 @@ import {
 
 const number = (value: number) => Math.round(value).toLocaleString("en");
 
+function inWords(seconds: number): string {
+  const [unit = "s", length = 1] = spans.find(([, length]) => seconds >= 2 * length) ?? [];
+  return `${number(seconds / length)} ${unit}`;
+}
+
+const spans = [
+  ["days", 86_400],
+  ["hours", 3_600],
+  ["minutes", 60],
+] as const;
+
 /** Tries everything that the configuration names, and changes nothing. */
 export async function examine(config: Config): Promise<Finding[]> {
   const [chains, database, labels, port] = await Promise.all([
@@ -114,6 +125,12 @@ function backfillFinding(
 type Answer = { result: unknown; ms: number; skewMs: number | undefined };
 type Ask = (method: string, ...params: unknown[]) => Promise<Answer>;
 
+// JSON-RPC 2.0, 5.1.
+const methodNotFound = -32_601;
+
+/** A node does not have a method. */
+class MissingMethodError extends Error {}
+
 /** Asks a URL; rejects with what is wrong in a few words. */
 async function askUrl(url: string, method: string, params: unknown[]): Promise<Answer> {
   const sent = Date.now();
@@ -124,9 +141,12 @@ async function askUrl(url: string, method: string, params: unknown[]): Promise<A
       );
     },
   );
-  type Body = { result?: unknown; error?: { message?: unknown } } | null;
+  type Body = { result?: unknown; error?: { code?: unknown; message?: unknown } } | null;
   const body = (await response.json().catch(() => null)) as Body;
-  if (body?.error) throw new Error(String(body.error.message ?? "an error").slice(0, 150));
+  if (body?.error) {
+    const message = String(body.error.message ?? "an error").slice(0, 150);
+    throw body.error.code === methodNotFound ? new MissingMethodError(message) : new Error(message);
+  }
   if (!response.ok || body?.result === undefined) throw new Error(`HTTP ${response.status}, no result`);
   const date = Date.parse(response.headers.get("date") ?? "");
   const skewMs = Number.isNaN(date) ? undefined : (sent + Date.now()) / 2 - (date + 500);
@@ -175,20 +195,31 @@ async function examineUrl(ask: Ask, { chain, config, filters, subject }: Subject
     );
   const readers = config.plugins.filter((id) => id === "threedns" || id === "protocol-acceleration");
   const block = await refusal("eth_getBlockByNumber", toHex(first), false);
-  const state = readers.length > 0 && (await refusal("eth_getBalance", `0x${"0".repeat(40)}`, toHex(first)));
+  const state =
+    readers.length > 0 &&
+    (await ask("eth_getBalance", `0x${"0".repeat(40)}`, toHex(first)).then(
+      () => undefined,
+      (error: Error) => error,
+    ));
   const receipts = await refusal("eth_getBlockReceipts", toHex(head));
   const { range, problem } = await widestRange(ask, head, filters);
   const findings = [
     age > 300
       ? warning(
-          `head ${head}, ${number(age)} s old`,
+          `head ${head}, ${inWords(age)} old`,
           "Use a node that has caught up, unless the chain stands still.",
         )
       : ok(`chain ${chain.id}, head ${head}`),
     block && fail(`no block ${first}: ${block}`, "Use a node with all blocks."),
-    state &&
+    state instanceof MissingMethodError &&
+      warning(
+        `no eth_getBalance: ${state.message}`,
+        `Whether it has old state is not known. These need it: ${readers.join(", ")}.`,
+      ),
+    state instanceof Error &&
+      !(state instanceof MissingMethodError) &&
       fail(
-        `no state of block ${first}: ${state}`,
+        `no state of block ${first}: ${state.message}`,
         `Use an archive node, which these need: ${readers.join(", ")}.`,
       ),
     receipts &&
