@@ -51,8 +51,7 @@ const chains = Object.fromEntries(
       id: chain.id,
       rpc: urlsOf({ ...chain, rpc }),
       ...(rpc.ws === undefined ? {} : { ws: rpc.ws }),
-      // A local chain is often recreated under the same chain id: data cached from the previous one would be wrong.
-      disableCache: config.namespace === "ens-test-env",
+      disableCache: !config.keepsRpcCache,
     },
   ]),
 );

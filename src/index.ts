@@ -56,8 +56,7 @@ const settings = createSettings(labels, {
         section: seeOperations("While something is away"),
       }),
   }),
-  // A local chain is often recreated under the same chain id.
-  saved: openSavedResults({ areKept: config.namespace !== "ens-test-env" }),
+  saved: openSavedResults({ areKept: config.keepsRpcCache }),
   isConfigured: isContractOf(config.datasources),
   report: (report) => {
     metrics.countAnomaly(report.anomaly);

@@ -35,6 +35,8 @@ export type Config = {
   rpcRequestsPerSecond?: number | undefined;
   /** Percent of the ranges of logs that are asked of a second RPC URL too, where a chain has several. */
   rpcCrossCheckPercent: number;
+  /** Whether what the RPC URLs return is kept for later indexes. */
+  keepsRpcCache: boolean;
   /** Memory for the rows that indexing uses, about; the last used ones stay. */
   rowCacheMegabytes: number;
   /** Whose stores of rows and of what nodes returned Ponder uses: this project's, or those it comes with. */
@@ -119,6 +121,7 @@ const variables = z.object({
     .optional(),
   RPC_REQUESTS_PER_SECOND: decimal("RPC_REQUESTS_PER_SECOND", 1, 100_000).optional(),
   RPC_CROSS_CHECK_PERCENT: decimal("RPC_CROSS_CHECK_PERCENT", 0, 100).default(1),
+  RPC_CACHE: oneOf("RPC_CACHE", ["true", "false"]).default("true"),
   ROW_CACHE_MB: decimal("ROW_CACHE_MB", 1, 1_000_000).default(512),
   PONDER_STORES: oneOf("PONDER_STORES", ["own", "stock"]).default("own"),
   ARCHIVE: z
@@ -188,8 +191,8 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
     blockRange: { startBlock: parsed.data.START_BLOCK, endBlock: parsed.data.END_BLOCK },
     rpcRequestsPerSecond: parsed.data.RPC_REQUESTS_PER_SECOND,
     rpcCrossCheckPercent: parsed.data.RPC_CROSS_CHECK_PERCENT,
+    ...{ keepsRpcCache: parsed.data.RPC_CACHE === "true", ponderStores: parsed.data.PONDER_STORES },
     rowCacheMegabytes: parsed.data.ROW_CACHE_MB,
-    ponderStores: parsed.data.PONDER_STORES,
     ...(parsed.data.ARCHIVE === undefined ? {} : { archive: parsed.data.ARCHIVE }),
     ...(parsed.data.DATABASE_URL === undefined ? {} : { databaseUrl: parsed.data.DATABASE_URL }),
     pgliteDirectory: parsed.data.PGLITE_DIRECTORY,

@@ -24,6 +24,7 @@ const config: Config = {
   chains: [],
   blockRange: {},
   rpcCrossCheckPercent: 1,
+  keepsRpcCache: true,
   rowCacheMegabytes: 512,
   ponderStores: "own",
   pgliteDirectory: "memory",

@@ -63,6 +63,7 @@ describe.runIf(hasAnvil())("npm run verify", () => {
     // two values each.
     const sound = verify("--samples", "100", "--seed", "1");
     expect(sound.output).toMatch(/0 of 89 wrong: at most 3\.31 % of them are wrong, at 95 % confidence\./);
+    expect(sound.output).toMatch(/looked up \d\d+ events of the RPC cache/);
     expect(sound.status).toBe(0);
 
     await change(world, faults);
@@ -87,6 +88,11 @@ describe.runIf(hasAnvil())("npm run verify", () => {
     );
     expect(verify("--samples", "0", "--name", "real11.eth")).toMatchObject({ status: 0 });
     expect(verify("--samples", "0", "--name", "never.eth").output).toContain("0 of 3 wrong");
+    // What is not there is found by its event.
+    await change(world, [`DELETE FROM domain WHERE id = ${node("real0")}`]);
+    expect(verify("--samples", "100", "--seed", "1").output).toMatch(
+      /^domain: no row of NewOwner in block \d+/m,
+    );
   });
 
   const newer = newerContracts();
