@@ -21,7 +21,7 @@ const usage = `Usage: npm run verify -- [--samples <n>] [--name <name>]... [--bl
 Compares rows of the index with what the contracts say, at the last indexed block of each chain: owner, resolver and ttl in the
 registries, expiry and owner in the registrars, owner, fuses and expiry in the name wrappers, and addr, text and contenthash of the
 public resolvers. It takes up to <n> random rows of each kind (200 unless --samples is given; 0 for the names alone), and all of
-the names given; and as many events of each kind of the RPC cache, whose rows have to be there. --block compares the rows that have not changed since that block of the only chain; the node needs its state.
+the names given; and events of the RPC cache behind as many random blocks, whose rows have to be there. --block compares the rows that have not changed since that block of the only chain; the node needs its state.
 Five requests run at a time. Exit code 1 if a row differs, or if nothing could be compared.`;
 
 // --- From questions to answers ---

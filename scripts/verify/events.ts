@@ -79,7 +79,7 @@ function kindsOf({ datasources, plugins, rootChainId, chains }: Config): Kind[] 
 type Tools = { config: Config; heads: Heads; asked: Asked };
 
 /**
- * How many random events of the RPC cache were looked up, and for each that lacks a row what is missing, for people. None of an index of a
+ * How many events of the RPC cache behind random blocks were looked up, and for each that lacks a row what is missing, for people. None of an index of a
  * part of the chain, and none with `--block`.
  */
 export async function missingRows(run: Statement, { config, heads, asked }: Tools) {
@@ -87,42 +87,49 @@ export async function missingRows(run: Statement, { config, heads, asked }: Tool
   const isWhole = config.blockRange.startBlock === undefined && asked.block === undefined;
   if (!isWhole || asked.samples === 0 || !(await hasTable(run, "ponder_sync.logs"))) return found;
   const random = randomOf(asked.seed);
-  for (const kind of kindsOf(config)) {
-    const head = heads.get(kind.chainId)?.number ?? -1;
-    const events = await eventsOf(run, kind, { head, samples: asked.samples, random });
-    found.looked += events.length;
-    found.missing.push(...(await lackingOf(run, kind, { events, config })));
+  const kinds = Map.groupBy(kindsOf(config), ({ chainId }) => chainId);
+  for (const [chainId, ofChain] of kinds) {
+    const head = heads.get(chainId)?.number ?? -1;
+    const first = Math.min(...ofChain.map(({ startBlock }) => startBlock));
+    const points = Array.from({ length: asked.samples }, () =>
+      Math.floor(first + random() * Math.max(0, head + 1 - first)),
+    );
+    const logs = await logsBehind(run, chainId, points, head);
+    for (const kind of ofChain) {
+      const events = eventsIn(logs, kind);
+      found.looked += events.length;
+      found.missing.push(...(await lackingOf(run, kind, { events, config })));
+    }
   }
   return found;
 }
 
+type CachedLog = { block: number; index: number; address: string; topics: Topics };
+
+const logsBehindPoint = 50;
+
+// The next logs behind each block, of all contracts: those of one may be far away.
+async function logsBehind(run: Statement, chainId: number, points: readonly number[], head: number) {
+  const { rows } = await run(
+    `SELECT DISTINCT picked.* FROM unnest($1::bigint[]) point CROSS JOIN LATERAL
+      (SELECT block_number::text AS block, log_index AS index, address, topic0, topic1, topic2, topic3 FROM ponder_sync.logs
+        WHERE chain_id = $2 AND block_number BETWEEN point AND $3 ORDER BY block_number, log_index LIMIT ${logsBehindPoint}) picked`,
+    [points, chainId, head],
+  );
+  return rows.map(({ block, index, address, topic0, topic1, topic2, topic3 }): CachedLog => {
+    const topics = [topic0, topic1, topic2, topic3] as Topics;
+    return { block: Number(block), index: Number(index), address: String(address), topics };
+  });
+}
+
 type Found = { block: number; index: number; node: Hex };
 
-const eventsBehind = 20;
-
-// One of the next events behind each random block: the first alone would leave out the others of its block.
-async function eventsOf(
-  run: Statement,
-  { chainId, emitter, startBlock, event, nodeOf }: Kind,
-  { head, samples, random }: { head: number; samples: number; random: () => number },
-): Promise<Found[]> {
-  const points = Array.from({ length: samples }, () =>
-    Math.floor(startBlock + random() * Math.max(0, head + 1 - startBlock)),
-  );
-  const { rows } = await run(
-    `SELECT place, picked.* FROM unnest($1::bigint[]) WITH ORDINALITY AS points (point, place) CROSS JOIN LATERAL
-      (SELECT block_number::text AS block, log_index AS index, topic1, topic2, topic3 FROM ponder_sync.logs
-        WHERE chain_id = $2 AND block_number BETWEEN point AND $3 AND address = $4 AND topic0 = $5
-        ORDER BY block_number, log_index LIMIT ${eventsBehind}) picked`,
-    [points, chainId, head, emitter, toEventSelector(`event ${event}`)],
-  );
-  const near = Map.groupBy(rows, ({ place }) => Number(place));
-  const drawn = [...near.values()].map((next) => next[Math.floor(random() * next.length)] ?? {});
-  const found = drawn.flatMap(({ block, index, topic1, topic2, topic3 }) => {
-    const node = nodeOf([topic1, topic2, topic3] as Topics);
-    return node === undefined ? [] : [{ block: Number(block), index: Number(index), node }];
+function eventsIn(logs: readonly CachedLog[], { emitter, event, nodeOf }: Kind): Found[] {
+  const selector = toEventSelector(`event ${event}`);
+  return logs.flatMap(({ block, index, address, topics: [topic, ...topics] }) => {
+    const node = address === emitter && topic === selector ? nodeOf(topics) : undefined;
+    return node === undefined ? [] : [{ block, index, node }];
   });
-  return [...new Map(found.map((one) => [`${one.block} ${one.index}`, one])).values()];
 }
 
 async function lackingOf(

@@ -62,6 +62,7 @@ test("reads the minimal environment with the documented defaults", () => {
     blockRange: {},
     rpcCrossCheckPercent: 1,
     keepsRpcCache: true,
+    ponderStores: "own",
     rowCacheMegabytes: 512,
     pgliteDirectory: ".ponder/pglite",
     databaseSchema: "public",
