@@ -393,7 +393,7 @@ export interface paths {
         };
         /**
          * The name that an address gave itself
-         * @description `indexed`: the claim, which is not checked forward. `verified`: the chain's answer, checked forward. Coin type 60.
+         * @description `indexed`: the claim, which is not checked forward. `verified`: the chain's answer, checked forward. Coin types of EVM chains; that of the namespace's chain unless given, 60 for `ens`.
          */
         get: operations["getV1AddressesAddressPrimaryName"];
         put?: never;
@@ -2057,7 +2057,7 @@ export interface operations {
                      * @enum {string}
                      */
                     profile?: "feed" | "detail";
-                    /** @description `ens`, `basenames`, `lineanames` or `threedns` */
+                    /** @description `ens`, `basenames`, `lineanames` or `threedns`, `auto` or `public` */
                     namespace?: string;
                 };
             };
@@ -2077,7 +2077,7 @@ export interface operations {
                             /** @enum {string} */
                             kind: "name" | "address";
                             /** @enum {string} */
-                            status: "ok" | "not_found" | "invalid_name";
+                            status: "ok" | "not_found" | "invalid_name" | "failed";
                             normalization?: {
                                 changed: boolean;
                                 input_name: string;
@@ -2138,7 +2138,9 @@ export interface operations {
                                         is_dot_eth: boolean;
                                         can_extend_expiry: boolean;
                                     };
-                                    wrapper_expires_at?: string;
+                                    wrapper_expires_at?: string | null;
+                                    /** @enum {string} */
+                                    wrapper_expires_at_reason?: "no_expiry" | "not_set";
                                 };
                                 wrapper?: {
                                     /** @enum {string} */
@@ -2156,7 +2158,9 @@ export interface operations {
                                         is_dot_eth: boolean;
                                         can_extend_expiry: boolean;
                                     };
-                                    wrapper_expires_at?: string;
+                                    wrapper_expires_at?: string | null;
+                                    /** @enum {string} */
+                                    wrapper_expires_at_reason?: "no_expiry" | "not_set";
                                 };
                                 /** @enum {string} */
                                 version?: "v1" | "v2";
@@ -2213,6 +2217,14 @@ export interface operations {
                                 is_primary?: boolean;
                                 is_primary_verified?: boolean;
                                 relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                                resolution?: {
+                                    coin_type: number;
+                                    record_key: string;
+                                };
+                                resolutions?: {
+                                    coin_type: number;
+                                    record_key: string;
+                                }[];
                                 expires_window_index?: number;
                                 grace_ends_window_index?: number;
                             };
@@ -2269,7 +2281,9 @@ export interface operations {
                                         is_dot_eth: boolean;
                                         can_extend_expiry: boolean;
                                     };
-                                    wrapper_expires_at?: string;
+                                    wrapper_expires_at?: string | null;
+                                    /** @enum {string} */
+                                    wrapper_expires_at_reason?: "no_expiry" | "not_set";
                                 };
                                 wrapper?: {
                                     /** @enum {string} */
@@ -2287,7 +2301,9 @@ export interface operations {
                                         is_dot_eth: boolean;
                                         can_extend_expiry: boolean;
                                     };
-                                    wrapper_expires_at?: string;
+                                    wrapper_expires_at?: string | null;
+                                    /** @enum {string} */
+                                    wrapper_expires_at_reason?: "no_expiry" | "not_set";
                                 };
                                 /** @enum {string} */
                                 version?: "v1" | "v2";
@@ -2344,6 +2360,14 @@ export interface operations {
                                 is_primary?: boolean;
                                 is_primary_verified?: boolean;
                                 relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                                resolution?: {
+                                    coin_type: number;
+                                    record_key: string;
+                                };
+                                resolutions?: {
+                                    coin_type: number;
+                                    record_key: string;
+                                }[];
                                 expires_window_index?: number;
                                 grace_ends_window_index?: number;
                             }[];
@@ -2363,33 +2387,16 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
-                            unsupported_fields?: string[];
                         };
                     };
                 };
             };
             /** @description Invalid parameters */
             400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        error: {
-                            /** @enum {string} */
-                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
-                            message: string;
-                            details: {
-                                [key: string]: unknown;
-                            };
-                        };
-                    };
-                };
-            };
-            /** @description A name that the index never saw, or an unknown namespace */
-            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2431,7 +2438,7 @@ export interface operations {
             query?: {
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
-                include?: "counts";
+                include?: string;
                 source?: "indexed";
             };
             header?: never;
@@ -2506,7 +2513,9 @@ export interface operations {
                                     is_dot_eth: boolean;
                                     can_extend_expiry: boolean;
                                 };
-                                wrapper_expires_at?: string;
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
                             };
                             wrapper?: {
                                 /** @enum {string} */
@@ -2524,7 +2533,9 @@ export interface operations {
                                     is_dot_eth: boolean;
                                     can_extend_expiry: boolean;
                                 };
-                                wrapper_expires_at?: string;
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
                             };
                             /** @enum {string} */
                             version?: "v1" | "v2";
@@ -2581,6 +2592,14 @@ export interface operations {
                             is_primary?: boolean;
                             is_primary_verified?: boolean;
                             relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                            resolution?: {
+                                coin_type: number;
+                                record_key: string;
+                            };
+                            resolutions?: {
+                                coin_type: number;
+                                record_key: string;
+                            }[];
                             expires_window_index?: number;
                             grace_ends_window_index?: number;
                         };
@@ -2592,9 +2611,10 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
-                            unsupported_fields?: string[];
                         };
                     };
                 };
@@ -2716,9 +2736,10 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
-                            unsupported_fields?: string[];
                         };
                     };
                 };
@@ -2888,7 +2909,9 @@ export interface operations {
                                     is_dot_eth: boolean;
                                     can_extend_expiry: boolean;
                                 };
-                                wrapper_expires_at?: string;
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
                             };
                             wrapper?: {
                                 /** @enum {string} */
@@ -2906,7 +2929,9 @@ export interface operations {
                                     is_dot_eth: boolean;
                                     can_extend_expiry: boolean;
                                 };
-                                wrapper_expires_at?: string;
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
                             };
                             /** @enum {string} */
                             version?: "v1" | "v2";
@@ -2963,6 +2988,14 @@ export interface operations {
                             is_primary?: boolean;
                             is_primary_verified?: boolean;
                             relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                            resolution?: {
+                                coin_type: number;
+                                record_key: string;
+                            };
+                            resolutions?: {
+                                coin_type: number;
+                                record_key: string;
+                            }[];
                             expires_window_index?: number;
                             grace_ends_window_index?: number;
                         }[];
@@ -2981,9 +3014,10 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
-                            unsupported_fields?: string[];
                         };
                     };
                 };
@@ -3315,9 +3349,10 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
-                            unsupported_fields?: string[];
                         };
                     };
                 };
@@ -3383,8 +3418,9 @@ export interface operations {
             query?: {
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
-                relation?: "any" | "owner" | "manager" | "owner,manager" | "resolves_to" | "former_owner";
-                /** @description With `relation=resolves_to`: of which record; default 60 */
+                /** @description `any`, `owner`, `manager`, `owner,manager`, or alone `resolves_to` or `former_owner`; default `any` */
+                relation?: string;
+                /** @description With `relation=resolves_to`: of which record, or of any EVM chain with `evm`; default 60 */
                 coin_type?: string;
                 /** @description Text in the name */
                 q?: string;
@@ -3397,6 +3433,8 @@ export interface operations {
                 order?: "asc" | "desc";
                 /** @description One row for each name */
                 dedupe?: "name";
+                /** @description `total_count`: exact up to 100000, not with `resolves_to` and `former_owner` */
+                include?: string;
                 cursor?: string;
                 page_size?: string;
             };
@@ -3468,7 +3506,9 @@ export interface operations {
                                     is_dot_eth: boolean;
                                     can_extend_expiry: boolean;
                                 };
-                                wrapper_expires_at?: string;
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
                             };
                             wrapper?: {
                                 /** @enum {string} */
@@ -3486,7 +3526,9 @@ export interface operations {
                                     is_dot_eth: boolean;
                                     can_extend_expiry: boolean;
                                 };
-                                wrapper_expires_at?: string;
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
                             };
                             /** @enum {string} */
                             version?: "v1" | "v2";
@@ -3543,6 +3585,14 @@ export interface operations {
                             is_primary?: boolean;
                             is_primary_verified?: boolean;
                             relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                            resolution?: {
+                                coin_type: number;
+                                record_key: string;
+                            };
+                            resolutions?: {
+                                coin_type: number;
+                                record_key: string;
+                            }[];
                             expires_window_index?: number;
                             grace_ends_window_index?: number;
                         }[];
@@ -3561,9 +3611,10 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
-                            unsupported_fields?: string[];
                         };
                     };
                 };
@@ -3604,6 +3655,24 @@ export interface operations {
                     };
                 };
             };
+            /** @description What cannot be answered */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
             /** @description A plugin it needs is not active, or the index is not complete yet */
             503: {
                 headers: {
@@ -3627,8 +3696,9 @@ export interface operations {
     getV1AddressesAddressPrimaryName: {
         parameters: {
             query?: {
-                coin_type?: "60";
-                namespace?: "ens";
+                coin_type?: string;
+                /** @description `ens`, `basenames`, `lineanames` or `threedns` */
+                namespace?: string;
                 source?: "indexed" | "verified";
             };
             header?: never;
@@ -3670,9 +3740,10 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
-                            unsupported_fields?: string[];
                         };
                     };
                 };
@@ -3686,6 +3757,24 @@ export interface operations {
             };
             /** @description Invalid parameters */
             400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name that the index never saw, or an unknown namespace */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3992,9 +4081,10 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
-                            unsupported_fields?: string[];
                         };
                     };
                 };
@@ -4407,9 +4497,10 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
-                            unsupported_fields?: string[];
                         };
                     };
                 };
@@ -4562,7 +4653,9 @@ export interface operations {
                                     is_dot_eth: boolean;
                                     can_extend_expiry: boolean;
                                 };
-                                wrapper_expires_at?: string;
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
                             };
                             wrapper?: {
                                 /** @enum {string} */
@@ -4580,7 +4673,9 @@ export interface operations {
                                     is_dot_eth: boolean;
                                     can_extend_expiry: boolean;
                                 };
-                                wrapper_expires_at?: string;
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
                             };
                             /** @enum {string} */
                             version?: "v1" | "v2";
@@ -4637,6 +4732,14 @@ export interface operations {
                             is_primary?: boolean;
                             is_primary_verified?: boolean;
                             relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                            resolution?: {
+                                coin_type: number;
+                                record_key: string;
+                            };
+                            resolutions?: {
+                                coin_type: number;
+                                record_key: string;
+                            }[];
                             expires_window_index?: number;
                             grace_ends_window_index?: number;
                         }[];
@@ -4655,9 +4758,10 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
-                            unsupported_fields?: string[];
                         };
                     };
                 };
@@ -4799,7 +4903,9 @@ export interface operations {
                                     is_dot_eth: boolean;
                                     can_extend_expiry: boolean;
                                 };
-                                wrapper_expires_at?: string;
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
                             };
                             wrapper?: {
                                 /** @enum {string} */
@@ -4817,7 +4923,9 @@ export interface operations {
                                     is_dot_eth: boolean;
                                     can_extend_expiry: boolean;
                                 };
-                                wrapper_expires_at?: string;
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
                             };
                             /** @enum {string} */
                             version?: "v1" | "v2";
@@ -4874,6 +4982,14 @@ export interface operations {
                             is_primary?: boolean;
                             is_primary_verified?: boolean;
                             relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                            resolution?: {
+                                coin_type: number;
+                                record_key: string;
+                            };
+                            resolutions?: {
+                                coin_type: number;
+                                record_key: string;
+                            }[];
                             expires_window_index?: number;
                             grace_ends_window_index?: number;
                         }[];
@@ -4892,9 +5008,10 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
-                            unsupported_fields?: string[];
                         };
                     };
                 };

@@ -36,6 +36,7 @@ const odd = [
   `[${"A".repeat(64)}].eth`,
   `[${"a".repeat(64)}].eth`,
   "x".repeat(2_000),
+  "x".repeat(20_000),
   `${"a.".repeat(900)}eth`,
   "👨‍👩‍👧.eth",
 ];
@@ -76,7 +77,8 @@ test("bodies and cursors out of form are refused with a code", async () => {
     { inputs: [{ address, cursor: "x".repeat(9_000) }] },
     { inputs: [{ address, cursor: Buffer.from('[1,"x",["a","b","c"]]').toString("base64url") }] },
     { inputs: [{ name: "a.eth" }], include: "all" },
-    { inputs: [{ name: "x".repeat(2_001) }] },
+    { inputs: [{ id: " ", name: "a.eth" }] },
+    { inputs: [{ address: "0x12" }] },
   ];
   for (const body of refused)
     expect(await ask("/v1/lookup", body), JSON.stringify(body)).toMatchObject({

@@ -2,12 +2,19 @@ import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { isEvmCoinType } from "../../ens/reverse-names.ts";
-import { claimSql, forwardSql, mostCountedOfAddress, reverseNode } from "../lookup/address-sql.ts";
+import {
+  claimOfCoin,
+  claimSql,
+  forwardSql,
+  mostCountedOfAddress,
+  reverseNode,
+} from "../lookup/address-sql.ts";
 import { closedQuery, cursorParameter, lookupEnvelope, pageSize, refuse } from "../lookup/contract.ts";
 import { namesHeldBy, partsOfNames, secondGeneration } from "../lookup/generations.ts";
-import { type Binder, type Branch, byName, byNumber, sortedByName } from "../lookup/list-sql.ts";
+import { type Binder, type Branch, byExpiry, byName, byNumber, sortedByName } from "../lookup/list-sql.ts";
 import {
   choice,
+  includeParameter,
   inNamespace,
   type LookupContext,
   listAnswer,
@@ -16,34 +23,44 @@ import {
   namespaceParameter,
   needsNames,
   notFoundAnswer,
+  type Relation,
+  relationText,
   textParameter,
+  unsupportedAnswer,
 } from "../lookup/lists.ts";
 import { defaultCoin } from "../lookup/name-records.ts";
 import { opaque } from "../lookup/name-rows.ts";
 import { anywhereIn, beginsWith } from "../lookup/names-with-text.ts";
 import { chainOfPlace, ownsNothing } from "../lookup/places.ts";
-import { addressRow } from "../lookup/rows.ts";
+import { addressRow, type Row } from "../lookup/rows.ts";
 import { lastHolder, ownResolver, resolverSql } from "../lookup/stored-name.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { addressParameter } from "../rest/values.ts";
-
-const relationWords = ["any", "owner", "manager", "owner,manager", "resolves_to", "former_owner"] as const;
+import { anyCaseAddress } from "../rest/values.ts";
 
 const sorts = {
   name: byName,
-  expires_at: byNumber("x.expires"),
+  expires_at: byExpiry,
   registered_at: byNumber("x.since"),
   created_at: byNumber("d.created_at"),
 };
 
+// On request.
+const mostCountedAsked = 100_000;
+
 const query = closedQuery({
   namespace: namespaceParameter,
-  relation: choice("relation", relationWords).default("any"),
+  relation: relationText.default("any").meta({
+    description:
+      "`any`, `owner`, `manager`, `owner,manager`, or alone `resolves_to` or `former_owner`; default `any`",
+  }),
   coin_type: z
     .string({ error: "coin_type must be given once" })
-    .regex(/^\d{1,19}$/, { error: "coin_type must be decimal digits" })
+    .regex(/^(\d{1,19}|evm)$/, { error: "coin_type must be decimal digits, or evm", abort: true })
+    .transform((text) => (text === "evm" ? text : String(BigInt(text))))
     .optional()
-    .meta({ description: "With `relation=resolves_to`: of which record; default 60" }),
+    .meta({
+      description: "With `relation=resolves_to`: of which record, or of any EVM chain with `evm`; default 60",
+    }),
   q: textParameter("q", 500).optional().meta({ description: "Text in the name" }),
   match: choice("match", ["prefix", "contains"]).default("prefix"),
   parent: textParameter("parent", 500).optional().meta({ description: "Only its direct subnames" }),
@@ -51,10 +68,14 @@ const query = closedQuery({
   sort: choice("sort", ["name", "expires_at", "registered_at", "created_at"]).default("name"),
   order: choice("order", ["asc", "desc"]).default("asc"),
   dedupe: choice("dedupe", ["name"]).optional().meta({ description: "One row for each name" }),
+  include: includeParameter(["total_count"]).meta({
+    description: `\`total_count\`: exact up to ${mostCountedAsked}, not with \`resolves_to\` and \`former_owner\``,
+  }),
   cursor: cursorParameter,
   page_size: pageSize,
 });
-type Relation = z.output<typeof query>["relation"];
+
+const mostResolutions = 100;
 
 /** GET /v1/addresses/{address}/names. */
 export const addressNames = endpoint({
@@ -63,17 +84,20 @@ export const addressNames = endpoint({
   summary: "Names of an address on all indexed chains",
   description: `By role: what it owns, manages, resolves to it, or what it held until it ended. \`total_count\` is exact up to ${mostCountedOfAddress}, else null. \`is_primary\` is the claim of the address; of a claimed name \`is_primary_verified\` says whether it resolves to the address, where the index can tell.`,
   envelope: lookupEnvelope,
-  params: z.object({ address: addressParameter("address") }),
+  params: z.object({ address: anyCaseAddress("address") }),
   query,
   needs: needsNames,
-  answers: { 200: listAnswer, 404: notFoundAnswer },
+  answers: { 200: listAnswer, 404: notFoundAnswer, 422: unsupportedAnswer },
   handle: (context: LookupContext) => async (call) => {
     const { lookup } = context;
     const { address } = call.params;
-    const { cursor: _, page_size: __, dedupe: ___, ...list } = call.query;
+    const { cursor: _, page_size: __, dedupe: ___, include = [], ...list } = call.query;
     const { sort, order, relation, coin_type = "60", namespace, parent, q, match, status } = call.query;
     if (relation !== "resolves_to" && call.query.coin_type !== undefined)
       refuse("invalid_input", "coin_type needs relation=resolves_to");
+    const isCounted = relation !== "resolves_to" && relation !== "former_owner";
+    if (!isCounted && include.includes("total_count"))
+      refuse("invalid_input", `include=total_count is not supported with relation=${relation}`);
     const ofNamespace = inNamespace(lookup, namespace);
     return listPage(context, call, {
       list: ["addresses", address, list],
@@ -110,22 +134,35 @@ export const addressNames = endpoint({
           ],
         };
       },
-      extra: (statement) => {
-        const relations = relationsOf(relation, () => statement.bind(address));
-        if (!lookup.hasRecords) return { relations };
-        const reverse = statement.bind(reverseNode(address));
-        const claim = claimSql(lookup.places, statement.bind(address), reverse);
-        const isPrimary = `coalesce(d.name = ${claim}, false)`;
-        const forward = `CASE WHEN ${isPrimary} THEN ${forwardSql(lookup.places, statement.bind(address))} ELSE 'null'::json END`;
-        return { relations, isPrimary, forward };
-      },
-      ...(relation === "resolves_to" || relation === "former_owner"
-        ? {}
-        : { mostCounted: mostCountedOfAddress }),
-      show: (listed) => addressRow(lookup.places, listed, lookup.known),
+      extra: (statement) => extraOf(lookup, { statement, address, relation, coinType: coin_type }),
+      ...(isCounted
+        ? { mostCounted: include.includes("total_count") ? mostCountedAsked : mostCountedOfAddress }
+        : {}),
+      show: (listed) => ({
+        ...addressRow(lookup.places, listed, lookup.known),
+        ...(listed.coins ? resolutionsOf(listed.coins, coin_type) : {}),
+      }),
     });
   },
 });
+
+type Asked = { statement: Binder; address: Hex; relation: Relation; coinType: string };
+
+// Members of rows besides the name's own; a primary name is what the address claims for the coin type.
+function extraOf(lookup: LookupContext["lookup"], { statement, address, relation, coinType }: Asked) {
+  const holder = statement.bind(address);
+  const relations = relationsOf(relation, holder);
+  const coins =
+    relation === "resolves_to" ? { coins: matchedCoins(lookup, { holder, coinType }) } : undefined;
+  if (coins && coinType !== "60" && coinType !== "evm")
+    return { relations, ...coins, isPrimary: `coalesce(d.name = ${claimOfCoin(holder, coinType)}, false)` };
+  const claim = claimSql(lookup, holder, statement.bind(reverseNode(address)));
+  if (coins && coinType === "evm")
+    return { relations, ...coins, isPrimary: `coalesce(${claimedInEvm(claim, holder, coins.coins)}, false)` };
+  const isPrimary = `coalesce(d.name = ${claim}, false)`;
+  const forward = `CASE WHEN ${isPrimary} THEN ${forwardSql(lookup, holder)} ELSE 'null'::json END`;
+  return { relations, ...coins, isPrimary, forward };
+}
 
 type Finding = {
   source: LookupContext["lookup"];
@@ -165,9 +202,10 @@ function branchesOf(relation: Relation, finding: Finding): Found {
 
 // Address records of names' resolvers. An address that a resolver stores counts while it is the name's resolver; the default one
 // where the resolver returns it and the name has no record of its own (ENSIP-19). Nothing resolves to zero.
-function resolving({ source, statement, address, coinType, sort }: Finding, holder: string): Found {
+function resolving({ source, address, coinType, sort }: Finding, holder: string): Found {
   const { places, known, hasRecords } = source;
   const order = sorts[sort];
+  const isEvm = coinType === "evm";
   const [first = ""] = partsOfNames(places);
   const root = places[0]?.chainId ?? 0;
   const isZero = address === zeroAddress ? " AND false" : "";
@@ -177,44 +215,89 @@ function resolving({ source, statement, address, coinType, sort }: Finding, hold
     isSimple
       ? `${ownResolver} = ${resolver} AND ${chain} = ${root}`
       : opaque(`${resolverSql(places)} = ${resolver} AND ${chainOfPlace(places)} = ${chain}`);
+  // A name may have several records of the address.
   const stored = (condition: string): Branch => ({
-    from: `resolver_address_records a JOIN ${first} ON d.id = a.node`,
-    where: `left(a.value, 256) = ${holder} AND ${condition} AND ${inForce("a.address", "a.chain_id")}${isZero}`,
+    from: `(SELECT DISTINCT a.chain_id, a.address, a.node FROM resolver_address_records a
+      WHERE left(a.value, 256) = ${holder} AND ${condition}) a JOIN ${first} ON d.id = a.node`,
+    where: `${inForce("a.address", "a.chain_id")}${isZero}`,
     order,
   });
-  const coin = statement.bind(coinType);
+  // Only digits: it needs no place among the values, each of which a statement must use.
+  const coin = `${coinType}::numeric`;
   const exact =
-    coinType === "60"
+    coinType === "60" || isEvm
       ? [
           {
             from: first,
             where: `d.resolved_address_id = ${holder} AND ${inForce(ownResolver, root)}${isZero}`,
             order,
           },
-          ...(isSimple ? [] : [stored(`a.coin_type = ${coin}::numeric AND a.chain_id <> ${root}`)]),
+          ...(isEvm
+            ? [stored(`(${isEvmCoin})`)]
+            : isSimple
+              ? []
+              : [stored(`a.coin_type = ${coin} AND a.chain_id <> ${root}`)]),
         ]
-      : [stored(`a.coin_type = ${coin}::numeric`)];
+      : [stored(`a.coin_type = ${coin}`)];
   const general = [...new Set(places.map(({ chainId }) => chainId))].flatMap((chain) =>
     known.resolversWithDefault(chain).map((resolver) => `(${chain}, '${resolver}')`),
   );
-  const hasDefault = hasRecords && isEvmCoinType(BigInt(coinType)) && coinType !== defaultCoin;
+  const hasDefault = hasRecords && !isEvm && isEvmCoinType(BigInt(coinType)) && coinType !== defaultCoin;
   return {
     branches: [
       ...exact,
       ...(hasDefault && general.length > 0
         ? [
             stored(`a.coin_type = ${defaultCoin} AND (a.chain_id, a.address) IN (${general.join(", ")})
-    AND NOT EXISTS (SELECT FROM resolver_address_records o WHERE o.chain_id = a.chain_id AND o.address = a.address AND o.node = a.node AND o.coin_type = ${coin}::numeric)`),
+    AND NOT EXISTS (SELECT FROM resolver_address_records o WHERE o.chain_id = a.chain_id AND o.address = a.address AND o.node = a.node AND o.coin_type = ${coin})`),
           ]
         : []),
     ],
-    filters: [],
+    filters: ["x.status <> 'released'"],
   };
 }
 
-// A value that is bound must be used.
-function relationsOf(relation: Relation, bind: () => string): string {
+// 60, and from the default one on (ENSIP-19).
+const isEvmCoin = `a.coin_type = 60 OR a.coin_type BETWEEN ${defaultCoin} AND ${2n * BigInt(defaultCoin) - 1n}`;
+
+/** SQL of the coin types asked for whose record, at the resolver in force, is the address, as a JSON list; the default one stands for others. */
+function matchedCoins(
+  { places, hasRecords }: LookupContext["lookup"],
+  { holder, coinType }: { holder: string; coinType: string },
+) {
+  if (!hasRecords) return "'[60]'::json";
+  const isAsked = coinType === "evm" ? isEvmCoin : `a.coin_type IN (${coinType}, ${defaultCoin})`;
+  return `(SELECT coalesce(json_agg(a.coin_type ORDER BY a.coin_type), '[]') FROM (SELECT a.coin_type FROM resolver_address_records a
+    WHERE a.chain_id = ${chainOfPlace(places)} AND a.address = ${resolverSql(places)} AND a.node = d.id AND a.value = ${holder} AND (${isAsked})
+    ORDER BY a.coin_type LIMIT ${mostResolutions + 1}) a)`;
+}
+
+// What the address claims for one of the coin types, not for others.
+const claimedInEvm = (
+  claim: string,
+  holder: string,
+  coins: string,
+) => `(SELECT bool_or(CASE WHEN c.coin = '60' THEN d.name = ${claim}
+  ELSE EXISTS (SELECT FROM reverse_name_records r WHERE r.address = ${holder} AND r.coin_type = c.coin::bigint AND r.value = d.name) END)
+  FROM json_array_elements_text(${coins}) c (coin))`;
+
+function resolutionsOf(coins: readonly number[], coinType: string): Pick<Row, "resolution" | "resolutions"> {
+  const of = (coin: number | string, record: number | string) => ({
+    coin_type: Number(coin),
+    record_key: `addr:${record}`,
+  });
+  if (coinType !== "evm")
+    return { resolution: of(coinType, coins.includes(Number(coinType)) ? coinType : defaultCoin) };
+  if (coins.length > mostResolutions)
+    refuse(
+      "unsupported",
+      `A name has the address for more than ${mostResolutions} coin types: ask for one of them`,
+    );
+  return { resolutions: coins.map((coin) => of(coin, coin)) };
+}
+
+function relationsOf(relation: Relation, holder: string): string {
   if (relation === "resolves_to" || relation === "former_owner") return `json_build_array('${relation}')`;
-  const holder = bind();
-  return `array_to_json(array_remove(ARRAY[CASE WHEN x.owner = ${holder} THEN 'owner' END, CASE WHEN x.manager = ${holder} THEN 'manager' END], NULL))`;
+  const asked = (["owner", "manager"] as const).filter((one) => relation === "any" || relation === one);
+  return `array_to_json(array_remove(ARRAY[${asked.map((one) => `CASE WHEN x.${one} = ${holder} THEN '${one}' END`).join(", ")}], NULL))`;
 }

@@ -18,7 +18,7 @@ import { readList } from "../lookup/names-query.ts";
 import { ownsNothing, type Place, placeOfRow, timesOf } from "../lookup/places.ts";
 import { listRow, type Row } from "../lookup/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { addressParameter } from "../rest/values.ts";
+import { anyCaseAddress } from "../rest/values.ts";
 
 const mostNames = 500;
 const mostAlarms = 5;
@@ -44,7 +44,7 @@ export const addressCalendar = endpoint({
   description: `Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of ${mostNames} names, leases before others, of each those that end first. The calendar's description says where names are left out. Names that have ended are left out, and names that never end.`,
   envelope: lookupEnvelope,
   hasTags: true,
-  params: z.object({ address: addressParameter("address") }),
+  params: z.object({ address: anyCaseAddress("address") }),
   query: closedQuery({
     namespace: namespaceParameter,
     relation: choice("relation", ["owner", "manager"]).default("owner"),

@@ -52,7 +52,7 @@ const windows = (name: string) =>
     .union([z.string(), z.array(z.string())])
     .transform((given, context): Window[] => {
       const read = [given].flat().map((text, place): Window => {
-        const ends = text.split("..").map((one) => Math.ceil(readTime(one) ?? Number.NaN));
+        const ends = text.split("..").map((one) => Math.ceil(readTime(one.trim()) ?? Number.NaN));
         const [from = Number.NaN, to = Number.NaN] = ends.length === 2 ? ends : [];
         return { from, to, place };
       });
@@ -93,9 +93,9 @@ type Asked = z.output<typeof query>;
 // Exactly one family: the expiry or the end of grace, as a range or as windows.
 function windowsOf(asked: Asked) {
   const families = [
-    { isGrace: false, windows: rangeOf(asked.expires_after, asked.expires_before) },
+    { isGrace: false, windows: rangeOf("expires", asked.expires_after, asked.expires_before) },
     { isGrace: false, windows: asked.expires_window, member: "expires_window_index" as const },
-    { isGrace: true, windows: rangeOf(asked.grace_ends_after, asked.grace_ends_before) },
+    { isGrace: true, windows: rangeOf("grace_ends", asked.grace_ends_after, asked.grace_ends_before) },
     { isGrace: true, windows: asked.grace_ends_window, member: "grace_ends_window_index" as const },
   ].filter(({ windows }) => windows !== undefined);
   const [family] = families;
@@ -109,8 +109,11 @@ function windowsOf(asked: Asked) {
   return { ...family, windows: family.windows };
 }
 
-const rangeOf = (from: number | undefined, to: number | undefined): Window[] | undefined =>
-  from === undefined && to === undefined ? undefined : [{ from, to }];
+function rangeOf(kind: string, from: number | undefined, to: number | undefined): Window[] | undefined {
+  if (from !== undefined && to !== undefined && from > to)
+    refuse("invalid_input", `${kind}_after must be less than or equal to ${kind}_before`);
+  return from === undefined && to === undefined ? undefined : [{ from, to }];
+}
 
 const sorted = (plus: number, of = "d"): readonly SortKey[] => [
   { sql: "o.expiry_date", type: "numeric", plus },

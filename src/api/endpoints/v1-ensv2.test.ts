@@ -132,12 +132,13 @@ function expectedUnderEth(snapshot: Snapshot, { raw, authority, v1 }: Snapshot["
   const ofV1 = { version: "v1", reserved: authority === "reserved" ? true : undefined };
   if (v1 === null || v1.graveyard) return ofV1;
   const isOver = now >= BigInt(v1.expires);
+  const status = !isOver ? "active" : now <= BigInt(v1.expires) + graceOfV1 ? "expired" : "released";
   return {
     ...ofV1,
     ...deadlines(BigInt(v1.expires), graceOfV1),
-    status: !isOver ? "active" : now <= BigInt(v1.expires) + graceOfV1 ? "expired" : "released",
+    status,
     ...(v1.holder && v1.holder !== NameWrapper ? { owner: v1.holder, manager: some(v1.owner) } : {}),
-    resolver: some(v1.resolver),
+    resolver: status === "released" ? undefined : some(v1.resolver),
   };
 }
 

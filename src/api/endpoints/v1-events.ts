@@ -30,7 +30,7 @@ import {
 } from "../lookup/lists.ts";
 import type { Place } from "../lookup/places.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { addressParameter } from "../rest/values.ts";
+import { anyCaseAddress } from "../rest/values.ts";
 import { historyAnswer, historyPage, historyParameters, inByteOrder, type Subject } from "./v1-history.ts";
 
 const block = (name: string) =>
@@ -40,7 +40,7 @@ const block = (name: string) =>
     .meta({ description: "Number of a block of one chain, included" });
 
 const resolverParameter = textParameter("resolver", 80)
-  .regex(/^[1-9]\d{0,14}:0x[0-9a-fA-F]{40}$/, { error: "resolver must be <chain id>:<address>" })
+  .regex(/^[1-9]\d{0,14}:0x[0-9a-f]{40}$/i, { error: "resolver must be <chain id>:<address>" })
   .transform((text) => {
     const [chain = "", address = ""] = text.toLowerCase().split(":");
     return { chainId: Number(chain), address };
@@ -59,11 +59,11 @@ const query = closedQuery({
   ...historyParameters,
   namespace: namespaceParameter,
   name: textParameter("name", 2_000).optional(),
-  address: addressParameter("address")
+  address: anyCaseAddress("address")
     .optional()
     .meta({ description: "Who received something, or whose primary name changed" }),
   resolver: resolverParameter.optional().meta({ description: "`<chain id>:<address>`: its records" }),
-  contract_address: addressParameter("contract_address").optional().meta({
+  contract_address: anyCaseAddress("contract_address").optional().meta({
     description:
       "The contract that emitted: a resolver, registrar, reverse registrar, name wrapper or registry",
   }),
@@ -97,6 +97,8 @@ export const events = endpoint({
     const isOneChain = resolver !== undefined || registration_id !== undefined || chains.size === 1;
     if ((from_block ?? to_block) !== undefined && !isOneChain)
       refuse("invalid_input", "from_block and to_block need a namespace on one chain, or resolver");
+    if (from_block !== undefined && to_block !== undefined && Number(from_block) > Number(to_block))
+      refuse("invalid_input", "from_block must be less than or equal to to_block");
     const node = name === undefined ? undefined : nameIn(name).node;
     const isOfName = node !== undefined || registration_id !== undefined;
     if (!isOfName && type?.every((one) => one === "release"))

@@ -29,17 +29,17 @@ import { entryType, eventKinds, historyTypes } from "../lookup/history-kinds.ts"
 import { type Binder, binder, limitOf } from "../lookup/list-sql.ts";
 import {
   choice,
+  includeParameter,
   type LookupContext,
-  nameIn,
   needsNames,
   notFoundAnswer,
+  readNameOfPath,
   textParameter,
   wordsParameter,
 } from "../lookup/lists.ts";
-import { readNames } from "../lookup/names-query.ts";
 import { timesOf } from "../lookup/places.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { addressParameter } from "../rest/values.ts";
+import { anyCaseAddress } from "../rest/values.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
 /** The query parameters that all histories have. */
@@ -59,9 +59,9 @@ export const historyParameters = {
   to_timestamp: timeParameter("to_timestamp")
     .optional()
     .meta({ description: "Unix seconds or RFC 3339, included" }),
-  include: wordsParameter("include", ["data", "raw", "total_count"])
-    .optional()
-    .meta({ description: "`data`: what each entry changed; `raw`: its event; `total_count`" }),
+  include: includeParameter(["data", "raw", "total_count"]).meta({
+    description: "`data`: what each entry changed; `raw`: its event; `total_count`",
+  }),
   cursor: cursorParameter,
   page_size: pageSize,
 };
@@ -105,6 +105,8 @@ export async function historyPage(
 ) {
   const { order, include = [], cursor, page_size: size } = asked;
   const { type, exclude_type, kind, record_key, from_timestamp, to_timestamp } = asked;
+  if (from_timestamp !== undefined && to_timestamp !== undefined && from_timestamp > to_timestamp)
+    refuse("invalid_input", "from_timestamp must be less than or equal to to_timestamp");
   const filters = [type, exclude_type, kind, record_key, order, from_timestamp, to_timestamp];
   const list = JSON.stringify(["history", ...subject, ...filters]);
   const start = readCursor(cursor, list, historyOrderTypes);
@@ -176,14 +178,7 @@ export const nameHistory = endpoint({
   answers: { 200: historyAnswer, 404: notFoundAnswer },
   handle: (context: LookupContext) => async (call) => {
     const { lookup } = context;
-    const { name, node } = nameIn(call.params.name);
-    const asked = {
-      names: [{ name, node }],
-      times: timesOf(lookup.places, call.current),
-      withRecords: false,
-    };
-    const [found] = await readNames(lookup, asked, call.request.raw.signal);
-    if (!found) return refuse("not_found", "The index never saw this name");
+    const { node } = await readNameOfPath(lookup, call.params.name, call);
     return historyPage(context, call, {
       list: [node],
       find: ({ bind }) => ({ parts: partsOfName(inByteOrder(bind(node)), lookup.places), conditions: [] }),
@@ -200,7 +195,7 @@ export const addressHistory = endpoint({
   description:
     "Names that it registered, names and roles that were transferred to it, and primary names that it set or cleared, newest first.",
   envelope: lookupEnvelope,
-  params: z.object({ address: addressParameter("address") }),
+  params: z.object({ address: anyCaseAddress("address") }),
   query,
   needs: needsNames,
   answers: { 200: historyAnswer },

@@ -1,8 +1,9 @@
+import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { type FoundAddress, readAddresses } from "../lookup/address-query.ts";
 import { mostCountedOfAddress } from "../lookup/address-sql.ts";
 import {
-  asOf,
+  asOfWithToken,
   closedQuery,
   cursorOf,
   cursorParameter,
@@ -12,41 +13,39 @@ import {
   paged,
   pageSchema,
   readCursor,
-  readName,
+  refuse,
 } from "../lookup/contract.ts";
-import {
-  type LookupContext,
-  namespaceParameter,
-  needsNames,
-  notFoundAnswer,
-  placesIn,
-} from "../lookup/lists.ts";
+import { type LookupContext, needsNames, placesIn, relationText } from "../lookup/lists.ts";
 import { present } from "../lookup/name-rows.ts";
-import { type FoundName, type NamesSource, readNames } from "../lookup/names-query.ts";
-import { type Place, placeOfRow, timesOf } from "../lookup/places.ts";
+import { type FoundName, type NamesSource, readGivenNames } from "../lookup/names-query.ts";
+import { namespacesText, type Place, placeOfRow, timesOf } from "../lookup/places.ts";
 import { detailRow, feedRow, primaryFacts, profileRow, rowSchema } from "../lookup/rows.ts";
 import type { StoredName } from "../lookup/stored-name.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { letOthersWork } from "../rest/turns.ts";
-import { addressParameter } from "../rest/values.ts";
+import { anyCaseAddress } from "../rest/values.ts";
 
 const mostInputs = 1_000;
 // As many as that many addresses have by default.
 const mostRows = 50_000;
-const relationWords = ["owner", "manager", "owner,manager", "manager,owner", "any"] as const;
 
-const id = z.string().max(200).optional();
-const nameInput = z.strictObject({ id, name: z.string().max(2_000) });
+const id = z.string().trim().min(1, { error: "lookup input id must not be empty" }).max(200).optional();
+const nameInput = z.strictObject({ id, name: z.string() });
 const addressInput = z.strictObject({
   id,
-  address: addressParameter("address"),
+  // Which is none fails alone.
+  address: anyCaseAddress("address").catch(({ value }) => String(value) as Hex),
   coin_type: z.literal(60, { error: "coin_type must be 60" }).default(60),
-  relation: z
-    .enum(relationWords, { error: `relation must be one of ${relationWords.join(" ")}` })
-    .default("any"),
-  page_size: z.int().min(1).max(200).default(50),
+  relation: relationText
+    .refine((relation) => relation === "any" || relation === "owner" || relation === "manager", {
+      error: "relation must be any, owner, manager or both",
+    })
+    .optional(),
+  page_size: z.int().min(1).max(200).optional(),
   cursor: cursorParameter,
 });
+const sizeOf = ({ page_size = 50 }: AddressInput) => page_size;
+const isAddress = ({ address }: AddressInput) => /^0x[0-9a-f]{40}$/.test(address);
 
 type NameInput = z.output<typeof nameInput>;
 type AddressInput = z.output<typeof addressInput>;
@@ -63,11 +62,16 @@ const input = z.unknown().transform((value, context): NameInput | AddressInput =
 
 // Their labels are normalised and hashed one by one.
 const mostCharacters = 100_000;
+// Longer ones are no names.
+const mostOfName = 2_000;
 const charactersOf = (inputs: readonly (NameInput | AddressInput)[]) =>
-  inputs.reduce((sum, given) => sum + ("name" in given ? given.name.length : 0), 0);
+  inputs.reduce(
+    (sum, given) => sum + ("name" in given && given.name.length <= mostOfName ? given.name.length : 0),
+    0,
+  );
 
 const rowsOf = (inputs: readonly (NameInput | AddressInput)[]) =>
-  inputs.reduce((sum, given) => sum + ("page_size" in given ? given.page_size : 0), 0);
+  inputs.reduce((sum, given) => sum + ("address" in given ? sizeOf(given) : 0), 0);
 
 const body = z.strictObject(
   {
@@ -86,7 +90,12 @@ const body = z.strictObject(
         description: "Names and addresses: `{id?, name}` or `{id?, address, relation?, page_size?, cursor?}`",
       }),
     profile: z.enum(["feed", "detail"], { error: "profile must be feed or detail" }).default("detail"),
-    namespace: namespaceParameter,
+    namespace: z
+      .string()
+      .trim()
+      .max(60)
+      .optional()
+      .meta({ description: `${namespacesText}, \`auto\` or \`public\`` }),
   },
   {
     error: (issue) =>
@@ -94,7 +103,7 @@ const body = z.strictObject(
   },
 );
 
-const word = z.enum(["ok", "not_found", "invalid_name"]);
+const word = z.enum(["ok", "not_found", "invalid_name", "failed"]);
 const result = z.strictObject({
   input: z.record(z.string(), z.unknown()),
   kind: z.enum(["name", "address"]),
@@ -140,13 +149,17 @@ export const lookup = endpoint({
   needs: needsNames,
   answers: {
     200: { description: "The results", schema: z.strictObject({ data: z.array(result), meta: metaSchema }) },
-    404: notFoundAnswer,
   },
   handle:
     ({ lookup: source }: LookupContext) =>
     async ({ body: { inputs, profile, namespace: given }, current, request, write }) => {
       // The place of each name is known from itself.
-      const namespace = given === "auto" || given === "public" ? undefined : given;
+      const namespace = given === "auto" || given === "public" || given === "" ? undefined : given;
+      const known = [...new Set(source.places.map((place) => place.namespace))];
+      if (namespace !== undefined && !known.includes(namespace))
+        refuse("invalid_input", `namespace must be one of: auto, public, ${known.join(", ")}`);
+      if (inputs.length > 0 && inputs.every((one) => "address" in one && !isAddress(one)))
+        refuse("invalid_input", wrongAddress);
       const options = {
         isFeed: profile === "feed",
         namespace,
@@ -163,30 +176,24 @@ export const lookup = endpoint({
         ofNames(source, names, { ...options, results }),
         ofAddresses(source, addresses, { ...options, results }),
       ]);
-      const unsupported =
-        addresses.length > 0 && !source.hasRecords ? { unsupported_fields: ["is_primary"] } : {};
-      const meta: Meta = { ...asOf(current, source.hashOf), ...unsupported };
+      const meta = asOfWithToken(current, source.hashOf);
       const comma = (at: number) => (at === 0 ? "" : ",");
       const data = results.map((result, at) => `${comma(at)}${result}`);
       return { status: 200, parts: ['{"data":[', ...data, `],"meta":${write(meta)}}`] };
     },
 });
 
-type Meta = z.output<typeof metaSchema>;
 type Asked<Input> = { given: Input; at: number };
 type Source = LookupContext["lookup"];
 
 async function ofNames(source: Source, asked: Asked<NameInput>[], options: Options): Promise<void> {
-  const read = await readNamesGiven(asked);
-  const names = read.flatMap((name) => ("fault" in name ? [] : [name]));
   const { times, signal, isFeed, write, results } = options;
-  const found = await readNames(source, { names, times, withRecords: !isFeed }, signal);
-  let next = 0;
+  const given = asked.map((one) => one.given.name);
+  const read = await readGivenNames(source, { given, times, withRecords: !isFeed }, signal);
   let written = 0;
-  for (const [place, { given, at }] of asked.entries()) {
-    const name = read[place] ?? { fault: "" };
-    const one = "fault" in name ? null : (found[next++] ?? null);
-    const text = write(nameResult(source, { given, name, found: one }, options));
+  for (const [place, one] of read.entries()) {
+    const { given, at } = asked[place] as Asked<NameInput>;
+    const text = write(nameResult(source, { given, ...one }, options));
     results[at] = text;
     written += text.length;
     if (written < charactersWritten) continue;
@@ -204,52 +211,44 @@ function nameResult(
 ): Result {
   const start = { input: present(given), kind: "name" as const };
   const normalization = { changed: false, input_name: given.name };
-  if ("fault" in name) {
+  const isFound = found !== null && isOf(source, found.row, namespace);
+  if ("fault" in name && !isFound) {
     const reason = "invalid_normalized_name" as const;
     return { ...start, status: "invalid_name", normalization: { ...normalization, reason } };
   }
-  const changed: Partial<Result> =
-    name.name === given.name
-      ? {}
-      : { normalization: { ...normalization, changed: true, reason: "case_normalized" } };
-  if (found === null || !isOf(source, found.row, namespace))
-    return { ...start, status: "not_found", ...changed };
+  // A name that was found as it was given is not the normalised one.
+  const isSame = "fault" in name || name.name === given.name || (isFound && found.row.node !== name.node);
+  const changed: Partial<Result> = isSame
+    ? {}
+    : { normalization: { ...normalization, changed: true, reason: "case_normalized" } };
+  if (!isFound) return { ...start, status: "not_found", ...changed };
   const record = isFeed ? feedRow(source.places, found.row) : detailRow(source.places, found, source.known);
   return { ...start, status: "ok", ...changed, record };
 }
 
-// Others have their turn while many or long names are hashed.
-async function readNamesGiven(asked: readonly Asked<NameInput>[]) {
-  const read: ReturnType<typeof readName>[] = [];
-  let characters = 0;
-  for (const { given } of asked) {
-    read.push(readName(given.name));
-    characters += given.name.length;
-    if (characters < charactersOfSlice) continue;
-    characters = 0;
-    await letOthersWork();
-  }
-  return read;
-}
-
-const charactersOfSlice = 2_000;
-// The same of results that are written out.
+// Others have their turn after results of so many characters.
 const charactersWritten = 65_536;
 
 const isOf = ({ places }: NamesSource, row: StoredName, namespace: string | undefined) =>
   namespace === undefined || placeOfRow(places, row).namespace === namespace;
 
-const listOf = ({ address, relation }: AddressInput, namespace: string | undefined) =>
+const listOf = ({ address, relation = "any" }: AddressInput, namespace: string | undefined) =>
   JSON.stringify(["lookup", address, relation, ...(namespace === undefined ? [] : [namespace])]);
 
-async function ofAddresses(source: Source, asked: Asked<AddressInput>[], options: Options): Promise<void> {
+const wrongAddress = "address must be a 0x-prefixed 20-byte hex string";
+
+async function ofAddresses(source: Source, given: Asked<AddressInput>[], options: Options): Promise<void> {
   const { times, signal, write, results, isFeed, namespace, ofPlaces } = options;
   const places = ofPlaces?.map((place) => source.places.indexOf(place) + 1);
+  const wrong = { kind: "address" as const, status: "failed" as const, failure_reason: wrongAddress };
+  for (const one of given)
+    if (!isAddress(one.given)) results[one.at] = write({ input: echoOf(one.given), ...wrong });
+  const asked = given.filter((one) => isAddress(one.given));
   const inputs = asked.map(({ given }) => ({
     address: given.address,
     isOwner: given.relation !== "manager",
     isManager: given.relation !== "owner",
-    size: given.page_size,
+    size: sizeOf(given),
     after: readCursor(given.cursor, listOf(given, namespace), ["int", "text", "text"]),
     places,
   }));
@@ -260,14 +259,14 @@ async function ofAddresses(source: Source, asked: Asked<AddressInput>[], options
     const rest = write(addressResult(source, first.given, { ...found, isFeed, namespace })).slice(1);
     for (const place of equal) {
       const one = asked[place];
-      if (one) results[one.at] = `{"input":${write(present(echoOf(one.given)))},${rest}`;
+      if (one) results[one.at] = `{"input":${write(echoOf(one.given))},${rest}`;
     }
   });
 }
 
-// Relations in the order that rows have them in.
-const echoOf = (given: AddressInput): AddressInput =>
-  given.relation === "manager,owner" ? { ...given, relation: "owner,manager" } : given;
+// What was given, the coin type, and relations in the order that rows have them in.
+const echoOf = (given: AddressInput) =>
+  present({ ...given, relation: given.relation === "any" ? "owner,manager" : given.relation });
 
 function addressResult(
   source: Source,
@@ -276,13 +275,13 @@ function addressResult(
 ): Omit<Result, "input"> {
   const { shown, page } = paged(rows, {
     cursor: given.cursor,
-    size: given.page_size,
+    size: sizeOf(given),
     total: total > mostCountedOfAddress ? null : total,
     next: (last) => cursorOf(listOf(given, namespace), last.after),
   });
   const records = shown.map((one) => ({
     ...(isFeed ? feedRow : profileRow)(source.places, one.row),
-    ...(source.hasRecords ? primaryFacts(source.places, one, source.known) : {}),
+    ...primaryFacts(source.places, one, source.known),
     ...present({ relations: one.relations }),
   }));
   return { kind: "address", status: "ok", records, page };

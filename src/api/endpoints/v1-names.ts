@@ -2,6 +2,7 @@ import { z } from "zod/v4";
 import { planOnce } from "../database/client.ts";
 import {
   asOf,
+  asOfWithToken,
   closedQuery,
   cursorOf,
   cursorParameter,
@@ -17,12 +18,14 @@ import {
   type Branch,
   binder,
   branchesFrom,
+  byExpiry,
   byName,
   byNumber,
   countSql,
 } from "../lookup/list-sql.ts";
 import {
   choice,
+  includeParameter,
   inNamespace,
   type LookupContext,
   listAnswer,
@@ -31,9 +34,10 @@ import {
   namespaceParameter,
   needsNames,
   notFoundAnswer,
+  readNameOfPath,
   textParameter,
 } from "../lookup/lists.ts";
-import { type Listed, readCount, readNames } from "../lookup/names-query.ts";
+import { type Listed, readCount } from "../lookup/names-query.ts";
 import { anywhereIn, beginsWith, type TextAnywhere } from "../lookup/names-with-text.ts";
 import { type Place, placeOfRow, timesOf } from "../lookup/places.ts";
 import { detailRow, type Row, rowSchema, searchRow, subnameRow } from "../lookup/rows.ts";
@@ -60,7 +64,7 @@ export const nameDetail = endpoint({
   params: namePath,
   query: closedQuery({
     namespace: namespaceParameter,
-    include: choice("include", ["counts"]).optional(),
+    include: includeParameter(["counts"]),
     source: choice("source", ["indexed"]).optional(),
   }),
   needs: needsNames,
@@ -72,32 +76,30 @@ export const nameDetail = endpoint({
     ({ lookup }: LookupContext) =>
     async ({ params, query, current, request }) => {
       const { places, known, hashOf } = lookup;
-      const name = nameIn(params.name);
       inNamespace(lookup, query.namespace);
-      const [found] = await readNames(
-        lookup,
-        { names: [name], times: timesOf(places, current), withRecords: true },
-        request.raw.signal,
-      );
-      const isElsewhere =
-        found && query.namespace !== undefined && placeOfRow(places, found.row).namespace !== query.namespace;
-      if (!found || isElsewhere) return refuse("not_found", "The index never saw this name");
+      const { found, node } = await readNameOfPath(lookup, params.name, {
+        current,
+        request,
+        withRecords: true,
+      });
+      if (query.namespace !== undefined && placeOfRow(places, found.row).namespace !== query.namespace)
+        return refuse("not_found", "The index never saw this name");
       const row = detailRow(places, found, known);
-      const data =
-        query.include === "counts"
-          ? {
-              ...row,
-              ...countsOf(row),
-              ...(await subnameCount({ lookup, current }, name.node, request.raw.signal)),
-            }
-          : row;
-      const meta = { ...asOf(current, hashOf), source: "indexed" as const };
+      const data = query.include?.includes("counts")
+        ? {
+            ...row,
+            ...countsOf(row),
+            ...(await subnameCount({ lookup, current }, node, request.raw.signal)),
+          }
+        : row;
+      const meta = { ...asOfWithToken(current, hashOf), source: "indexed" as const };
       return { status: 200, body: { data, meta }, isCached: true };
     },
 });
 
 function countsOf({ records }: Row) {
-  const { seen_addresses = [], seen_texts = [], seen_singletons = [] } = records ?? {};
+  if (records === undefined) return {};
+  const { seen_addresses, seen_texts, seen_singletons } = records;
   return { record_count: seen_addresses.length + seen_texts.length + seen_singletons.length };
 }
 
@@ -138,14 +140,10 @@ export const subnames = endpoint({
   handle: (context: LookupContext) => async (call) => {
     const { lookup } = context;
     const { q, match, sort, order, include_expired } = call.query;
-    const name = nameIn(call.params.name);
-    const { node } = name;
-    const asked = { names: [name], times: timesOf(lookup.places, call.current), withRecords: false };
-    const [parent] = await readNames(lookup, asked, call.request.raw.signal);
-    if (!parent) return refuse("not_found", "The index never saw this name");
+    const { node } = await readNameOfPath(lookup, call.params.name, call);
     const sorted = {
       name: byName,
-      expires_at: byNumber("x.expires"),
+      expires_at: byExpiry,
       registered_at: byNumber("x.since"),
     };
     return listPage(context, call, {

@@ -1,13 +1,17 @@
+import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { isNormalizedName } from "../../ens/normalization.ts";
-import { claimSql, reverseNode } from "../lookup/address-sql.ts";
-import { asOf, closedQuery, lookupEnvelope, metaSchema, refuse } from "../lookup/contract.ts";
+import { coinTypeOfChain, isEvmCoinType } from "../../ens/reverse-names.ts";
+import { claimOfCoin, claimSql, defaultCoin, reverseNode } from "../lookup/address-sql.ts";
+import { asOfWithToken, closedQuery, lookupEnvelope, metaSchema, refuse } from "../lookup/contract.ts";
 import {
   choice,
   type LookupContext,
-  nameIn,
+  namespaceParameter,
   needsNames,
   notFoundAnswer,
+  placesIn,
+  readNameOfPath,
   textParameter,
   unsupportedAnswer,
 } from "../lookup/lists.ts";
@@ -21,14 +25,12 @@ import {
   recordSchema,
   textKeyOf,
 } from "../lookup/name-records.ts";
-import { readNames } from "../lookup/names-query.ts";
-import { timesOf } from "../lookup/places.ts";
 import { detailRow, type Row } from "../lookup/rows.ts";
 import { primaryName, resolveRecords } from "../resolution/resolve.ts";
 import { emptySelection, type Records } from "../resolution/selection.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError } from "../rest/errors.ts";
-import { addressParameter, addressSchema } from "../rest/values.ts";
+import { addressSchema, anyCaseAddress } from "../rest/values.ts";
 import { type ResolveContext, resolve } from "./resolve.ts";
 
 const mostKeys = 200;
@@ -48,8 +50,11 @@ export const nameRecords = endpoint({
   params: z.object({ name: z.string().meta({ example: "vitalik.eth" }) }),
   query: closedQuery({
     keys: textParameter("keys", 10_000)
-      .transform((text) => text.split(","))
+      .transform((text) => text.split(",").map((key) => key.trim()))
       .refine((keys) => keys.length <= mostKeys, { error: `keys must not name more than ${mostKeys}` })
+      .refine((keys) => new Set(keys).size === keys.length, {
+        error: "keys must not contain duplicate record keys",
+      })
       .refine((keys) => keys.every((key) => keyForm.test(key)), {
         error: "keys must be addr:<coin type>, text:<key>, avatar, contenthash or name, with commas between",
       })
@@ -75,10 +80,7 @@ export const nameRecords = endpoint({
   handle: (context: LookupContext & ResolveContext) => async (call) => {
     const { lookup } = context;
     const { keys, source } = call.query;
-    const { name, node } = nameIn(call.params.name);
-    const asked = { names: [{ name, node }], times: timesOf(lookup.places, call.current), withRecords: true };
-    const [found] = await readNames(lookup, asked, call.request.raw.signal);
-    if (!found) return refuse("not_found", "The index never saw this name");
+    const { found, name } = await readNameOfPath(lookup, call.params.name, { ...call, withRecords: true });
     const row = detailRow(lookup.places, found, lookup.known);
     const known = [...new Set(keys ?? keysOf(row))].sort();
     const fallback = defaultAddressOf(lookup.places, found, lookup.known);
@@ -97,7 +99,7 @@ export const nameRecords = endpoint({
     const data = { namespace: row.namespace, resolver: row.resolver ?? null, records };
     const isVerified = source === "verified" || wanted.length > 0;
     const meta = {
-      ...asOf(call.current, lookup.hashOf),
+      ...asOfWithToken(call.current, lookup.hashOf),
       source: isVerified ? ("verified" as const) : ("indexed" as const),
     };
     return { status: 200, body: { data, meta }, isCached: !isVerified };
@@ -185,13 +187,17 @@ export const addressPrimaryName = endpoint({
   tag: "Lookup",
   summary: "The name that an address gave itself",
   description:
-    "`indexed`: the claim, which is not checked forward. `verified`: the chain's answer, checked forward. Coin type 60.",
+    "`indexed`: the claim, which is not checked forward. `verified`: the chain's answer, checked forward. Coin types of EVM chains; that of the namespace's chain unless given, 60 for `ens`.",
   envelope: lookupEnvelope,
   hasTags: true,
-  params: z.object({ address: addressParameter("address") }),
+  params: z.object({ address: anyCaseAddress("address") }),
   query: closedQuery({
-    coin_type: choice("coin_type", ["60"]).default("60"),
-    namespace: choice("namespace", ["ens"]).default("ens"),
+    coin_type: z
+      .string({ error: "coin_type must be given once" })
+      .regex(/^\d{1,19}$/, { error: "coin_type must contain only decimal digits" })
+      .transform(Number)
+      .optional(),
+    namespace: namespaceParameter,
     source: choice("source", ["indexed", "verified"]).optional(),
   }),
   needs: needsNames,
@@ -208,24 +214,36 @@ export const addressPrimaryName = endpoint({
         meta: metaSchema,
       }),
     },
+    404: notFoundAnswer,
   },
   handle:
     (context: LookupContext & ResolveContext) =>
-    async ({ params: { address }, query: { source }, current, request, client }) => {
+    async ({
+      params: { address },
+      query: { source, namespace = "ens", ...given },
+      current,
+      request,
+      client,
+    }) => {
       const { lookup } = context;
+      const [place] = placesIn(lookup, namespace);
+      const coin = given.coin_type ?? (place && !place.isRoot ? Number(coinTypeOfChain(place.chainId)) : eth);
       const asked = { query: { accelerate: false, trace: false }, request, client };
       const answers = await Promise.all([
-        ...(source === "verified" ? [] : [claimOf(lookup, address, request.raw.signal)]),
+        ...(source === "verified" ? [] : [claimOf(lookup, { address, coin }, request.raw.signal)]),
         ...(source === "indexed" ? [] : [verified()]),
       ]);
-      const data = { address, coin_type: 60, namespace: "ens", answers };
-      const body = { data, meta: asOf(current, lookup.hashOf) };
+      const data = { address, coin_type: coin, namespace, answers };
+      const body = { data, meta: asOfWithToken(current, lookup.hashOf) };
       return { status: 200, body, isCached: source === "indexed" };
 
       async function verified(): Promise<PrimaryAnswer> {
+        if (!isEvmCoinType(BigInt(coin))) return { source: "verified", ...noSuchNames };
+        // The root chain's names are for coin type 60 on test networks too.
+        const chainId = coin === eth ? 1 : coin - defaultCoin;
         try {
           const { name } = await resolve(context, asked, async (resolution, tracer) => ({
-            name: await primaryName(resolution, { address, chainId: lookup.places[0]?.chainId ?? 1 }, tracer),
+            name: await primaryName(resolution, { address, chainId }, tracer),
           }));
           return name === null
             ? { source: "verified", status: "not_found" }
@@ -240,19 +258,23 @@ export const addressPrimaryName = endpoint({
     },
 });
 
+const eth = 60;
+const noSuchNames = { status: "unsupported", unsupported_reason: "record_family_not_supported" } as const;
+
 async function claimOf(
-  { database, places, hasRecords }: LookupContext["lookup"],
-  address: string,
+  lookup: LookupContext["lookup"],
+  { address, coin }: { address: Hex; coin: number },
   signal: AbortSignal,
 ): Promise<PrimaryAnswer> {
-  if (!hasRecords)
-    return { source: "indexed", status: "unsupported", unsupported_reason: "record_family_not_supported" };
+  // Other chains' claims are indexed with the records.
+  if (!isEvmCoinType(BigInt(coin)) || (coin !== eth && !lookup.hasRecords))
+    return { source: "indexed", ...noSuchNames };
   const text = (place: number) => `$${place}::text COLLATE "C"`;
-  const [name] = await database.row(
-    `SELECT ${claimSql(places, text(1), text(2))}`,
-    [address, reverseNode(address as `0x${string}`)],
-    signal,
-  );
+  const [sql, values] =
+    coin === eth
+      ? [claimSql(lookup, text(1), text(2)), [address, reverseNode(address)]]
+      : [claimOfCoin(text(1), String(coin)), [address]];
+  const [name] = await lookup.database.row(`SELECT ${sql}`, values, signal);
   if (!name) return { source: "indexed", status: "not_found" };
   if (!isNormalizedName(name)) return { source: "indexed", status: "invalid_name", raw_claim_name: name };
   return { source: "indexed", status: "ok", name };

@@ -17,7 +17,7 @@ import { events } from "./v1-events.ts";
 import { addressHistory, nameHistory } from "./v1-history.ts";
 import { lookup } from "./v1-lookup.ts";
 import { nameDetail, search, subnames } from "./v1-names.ts";
-import { nameRecords } from "./v1-records.ts";
+import { addressPrimaryName, nameRecords } from "./v1-records.ts";
 import { lookupNamespace, lookupStatus } from "./v1-status.ts";
 
 // The rules are those of docs/names.md. Addresses of contracts are mainnet's.
@@ -28,6 +28,7 @@ const [alice, bob, carol] = [1, 2, 3].map((digit) => `0x${String(digit).repeat(4
   string,
   string,
 ];
+const mixed = "0x70997970C51812dc3A010c7d01b50e0d17DC79c8";
 const [dave, eve, frank] = [`0x${"4".repeat(40)}`, `0x${"5".repeat(40)}`, `0x${"6".repeat(40)}`];
 const zero = `0x${"0".repeat(40)}`;
 const publicResolver = "0xf29100983e058b709f3d539b0c765937b804ac15";
@@ -305,6 +306,7 @@ function open(chain = chainOf(), { hasRecords = true } = {}) {
       nameHistory,
       addressHistory,
       addressNames,
+      addressPrimaryName,
       addressCalendar,
       deadlineNames,
       events,
@@ -666,7 +668,12 @@ test("a look-up in a namespace lists the names of addresses there", async () => 
   expect(namesOf((await of("auto"))?.records)).toContain("me.base.eth");
   expect(namesOf((await of("ens"))?.records)).not.toContain("me.base.eth");
   const wrong = await post({ inputs: [{ address: alice }], namespace: "eth" });
-  expect(wrong).toMatchObject({ error: { code: "not_found" } });
+  expect(wrong).toMatchObject({
+    error: {
+      code: "invalid_input",
+      message: "namespace must be one of: auto, public, ens, basenames, lineanames, threedns",
+    },
+  });
   const echoed = await post({ inputs: [{ address: alice, relation: "manager,owner" }] });
   expect(echoed.data[0]).toMatchObject({ input: { relation: "owner,manager" } });
 });
@@ -679,7 +686,7 @@ test("a window has two ends, and a look-up no query", async () => {
   const { status, body } = await ask("/v1/lookup?profile=feed", init);
   expect([status, (body as Body).error.message]).toEqual([
     400,
-    'Unknown parameter "profile": known are none',
+    "query parameters are not supported on this route",
   ]);
 });
 
@@ -817,7 +824,7 @@ describe("names as a person looks for them", () => {
     ["?q=a&sort=relevance&match=prefix", /^match has no meaning/],
     ["?q=&sort=relevance", /^q is missing/],
     ["?q=a..b&sort=relevance", /^The name is invalid/],
-    ["?q=a&srot=relevance", /did you mean sort\?/],
+    ["?q=a&srot=relevance", /^unknown query parameter: srot$/],
   ];
   test.each(faults)("%s is refused", async (query, message) => {
     const { status, error } = await get(`/v1/search${query}`);
@@ -1055,7 +1062,9 @@ test("bad input names the fault", async () => {
   const cases: [string, number, string][] = [
     ["/v1/names/a..eth", 400, "The name is invalid: it has an empty label"],
     ["/v1/names/missing.eth", 404, "The index never saw this name"],
-    ["/v1/names/plain.eth?inclde=counts", 400, 'Unknown parameter "inclde": did you mean include?'],
+    ["/v1/names/plain.eth?inclde=counts", 400, "unknown query parameter: inclde"],
+    ["/v1/names/plain.eth?include=counts,roles", 400, "include must contain only counts"],
+    ["/v1/names/plain.eth/history?include=x", 400, "include must contain only data, raw, or total_count"],
     [
       "/v1/names/plain.eth?namespace=ons",
       404,
@@ -1063,7 +1072,30 @@ test("bad input names the fault", async () => {
     ],
     [`/v1/addresses/${alice}/names?cursor=abc`, 400, "cursor must be a valid pagination cursor"],
     [`/v1/addresses/${alice}/names?page_size=0`, 400, "page_size must be an integer from 1 to 200"],
-    ["/v1/addresses/0x12/names", 400, "address must be an address"],
+    ["/v1/addresses/0x12/names", 400, "address must be a 0x-prefixed 20-byte hex string"],
+    [
+      `/v1/addresses/${alice}/history?from_timestamp=2&to_timestamp=1`,
+      400,
+      "from_timestamp must be less than or equal to to_timestamp",
+    ],
+    [
+      "/v1/events?namespace=ens&from_block=2&to_block=1",
+      400,
+      "from_block must be less than or equal to to_block",
+    ],
+    [
+      "/v1/names?namespace=ens&expires_after=2&expires_before=1",
+      400,
+      "expires_after must be less than or equal to expires_before",
+    ],
+    ["/v1/names/plain.eth/records?keys=addr:60,addr:60", 400, "keys must not contain duplicate record keys"],
+    ["/v1/names/plain.eth?source=indexed&source=indexed", 400, "source must be one of indexed"],
+    [`/v1/addresses/${alice}/names?include=counts`, 400, "include must contain only total_count"],
+    [
+      `/v1/addresses/${alice}/names?relation=owner,resolves_to`,
+      400,
+      "relation must be any, owner, manager or both, or resolves_to or former_owner alone",
+    ],
     [
       "/v1/names?namespace=ens",
       400,
@@ -1099,14 +1131,14 @@ test("bad input names the fault", async () => {
       400,
       "expires_after must be Unix seconds or a time of RFC 3339, such as 2026-01-31T12:00:00Z",
     ],
-    ["/v1/names?namespce=ens&expires_after=1", 400, 'Unknown parameter "namespce": did you mean namespace?'],
+    ["/v1/names?namespce=ens&expires_after=1", 400, "unknown query parameter: namespce"],
     [
       "/v1/names?namespace=ens&expires_after=1&authority=ens_v9",
       400,
       "authority must be some of ens_v0, ens_v1, ens_v2 with commas between",
     ],
     [`/v1/addresses/${alice}/calendar.ics?alarms=0`, 400, "alarms must be at most 5 numbers from 1 to 365"],
-    [`/v1/addresses/${alice}/calendar.ics?alarm=1`, 400, 'Unknown parameter "alarm": did you mean alarms?'],
+    [`/v1/addresses/${alice}/calendar.ics?alarm=1`, 400, "unknown query parameter: alarm"],
   ];
   for (const [path, status, message] of cases) {
     const found = await get(path);
@@ -1121,7 +1153,7 @@ test("bad input names the fault", async () => {
   );
   expect((await post({ inputs: [{ address: "0x1" }] })).error).toMatchObject({
     code: "invalid_input",
-    message: "address must be an address",
+    message: "address must be a 0x-prefixed 20-byte hex string",
   });
 });
 
@@ -1272,7 +1304,7 @@ describe("what happened to all names", () => {
   });
 
   const faults: [string, number, RegExp][] = [
-    ["?typ=record", 400, /Unknown parameter "typ": did you mean type\?/],
+    ["?typ=record", 400, /^unknown query parameter: typ$/],
     ["?type=sale", 400, /^type must be some of registration/],
     ["?type=release", 400, /^type=release needs name/],
     ["?kind=Sale", 400, /^kind must be some of/],
@@ -1286,7 +1318,7 @@ describe("what happened to all names", () => {
     ["?address=0x12", 400, /^address must be/],
     ["?name=a..eth", 400, /^The name is invalid/],
     ["?namespace=ons", 404, /^The namespace "ons" is not indexed/],
-    ["?include=all", 400, /^include must be some of data, raw, total_count/],
+    ["?include=all", 400, /^include must contain only data, raw, or total_count$/],
     ["?include=data&include=raw", 400, /^include must be given once/],
     [`?name=${"%00"}`, 400, /^name must not hold NUL/],
   ];
@@ -1496,7 +1528,12 @@ describe("the members of rows, by the tables of the format", () => {
       "resolution",
     ],
   };
-  const wrapperMembers = ["wrapper_state", "wrapper_fuses", "wrapper_expires_at"];
+  const wrapperMembers = [
+    "wrapper_state",
+    "wrapper_fuses",
+    "wrapper_expires_at",
+    "wrapper_expires_at_reason",
+  ];
 
   const all = [
     ...[
@@ -1675,4 +1712,328 @@ test("status and namespaces", async () => {
       { network: "base", chain_id: 8453 },
     ],
   });
+});
+
+describe("what requests may look like", () => {
+  test("addresses of any case, whatever their checksum", async () => {
+    const node = nodeOfName("plain.eth");
+    await client.query("UPDATE domain SET owner_id = $1 WHERE id = $2", [mixed.toLowerCase(), node]);
+    for (const address of [mixed, mixed.toUpperCase(), mixed.toLowerCase()]) {
+      const { data } = await get(`/v1/addresses/${address}/names`);
+      expect(namesOf(data)).toEqual(["plain.eth"]);
+      for (const rest of ["history", "primary-name?source=indexed"])
+        expect((await get(`/v1/addresses/${address}/${rest}`)).status).toBe(200);
+      expect((await open().fetch(`/v1/addresses/${address}/calendar.ics`)).status).toBe(200);
+      for (const parameter of ["address=", "contract_address=", "resolver=1:"])
+        expect((await get(`/v1/events?${parameter}${address}`)).status).toBe(200);
+      const [found] = (await post({ inputs: [{ address }] })).data;
+      expect(namesOf(found?.records)).toEqual(["plain.eth"]);
+    }
+    await client.query("UPDATE domain SET owner_id = $1 WHERE id = $2", [bob, node]);
+  });
+
+  test("one bad name or address leaves the others of a look-up", async () => {
+    const long = `${"a".repeat(2_001)}.eth`;
+    const { data } = await post({
+      inputs: [{ address: "0x12" }, { name: "plain.eth" }, { name: long }, { address: alice }, { name: "" }],
+    });
+    expect(data.map(({ status }) => status)).toEqual(["failed", "ok", "invalid_name", "ok", "invalid_name"]);
+    expect(data[0]).toEqual({
+      input: { address: "0x12", coin_type: 60 },
+      kind: "address",
+      status: "failed",
+      failure_reason: "address must be a 0x-prefixed 20-byte hex string",
+    });
+    const empty = await post({ inputs: [{ id: " ", name: "plain.eth" }, { name: "plain.eth" }] });
+    expect(empty).toMatchObject({
+      error: { code: "invalid_input", message: "lookup input id must not be empty" },
+    });
+  });
+
+  test("a look-up says what was asked", async () => {
+    const { data } = await post({
+      inputs: [
+        { address: alice },
+        { id: "a", address: alice, relation: "any", page_size: 3 },
+        { address: alice, relation: "manager, owner,manager" },
+        { name: "Plain.eth" },
+      ],
+    });
+    const address = { address: alice, coin_type: 60 };
+    expect(data.map((one) => (one as unknown as { input: unknown }).input)).toEqual([
+      address,
+      { id: "a", ...address, relation: "owner,manager", page_size: 3 },
+      { ...address, relation: "owner,manager" },
+      { name: "Plain.eth" },
+    ]);
+  });
+
+  test("relations in any order, repeatedly; a row has those that were asked for", async () => {
+    const of = async (relation: string) => {
+      const { data, status } = await get(`/v1/addresses/${alice}/names?q=grace&relation=${relation}`);
+      expect(status).toBe(200);
+      return (data as Row[]).map(({ relations }) => relations);
+    };
+    for (const both of ["owner,manager", "manager,owner", "manager,owner,manager", "any,owner", " any "])
+      expect(await of(both)).toEqual([["owner", "manager"]]);
+    expect(await of("manager")).toEqual([["manager"]]);
+    const inputs = ["manager", "owner,manager"].map((relation) => ({ address: alice, relation }));
+    const [managed, any] = (await post({ inputs })).data;
+    const graceOf = (result: Result | undefined) =>
+      result?.records.find(({ name }) => name === "grace.eth")?.relations;
+    expect([graceOf(managed), graceOf(any)]).toEqual([["manager"], ["owner", "manager"]]);
+  });
+
+  test("blanks around values, and empty ones", async () => {
+    const { data, status } = await get(`/v1/addresses/${alice}/names?relation=%20owner%20&q=%20&cursor=`);
+    expect([status, data.length]).toEqual([200, 5]);
+    expect((await get("/v1/search?q=%20plain%20")).data).toHaveLength(1);
+    expect((await get("/v1/search?q=%20")).error.message).toBe("q is missing");
+  });
+
+  test("what is near to an unknown parameter is a detail", async () => {
+    const { error } = await get("/v1/names/plain.eth?inclde=counts");
+    expect(error).toEqual({
+      code: "invalid_input",
+      message: "unknown query parameter: inclde",
+      details: { hint: "did you mean include?" },
+    });
+  });
+
+  test("reads of one thing have a token, lists have none", async () => {
+    const hasToken = ({ meta }: { meta: object }) => "as_of_token" in meta;
+    for (const path of [
+      "/v1/names/plain.eth",
+      "/v1/names/plain.eth/records",
+      `/v1/addresses/${alice}/primary-name?source=indexed`,
+    ])
+      expect(hasToken(await get(path))).toBe(true);
+    expect(hasToken(await post({ inputs: [{ name: "plain.eth" }] }))).toBe(true);
+    expect(hasToken(await get(`/v1/addresses/${alice}/names`))).toBe(false);
+  });
+
+  test("a total above 1,000 on request", async () => {
+    const { page } = await get(`/v1/addresses/${bob}/names?include=total_count`);
+    expect(page.total_count).toBe(7);
+    const refused = await get(`/v1/addresses/${bob}/names?include=total_count&relation=resolves_to`);
+    expect([refused.status, refused.error.code]).toEqual([400, "invalid_input"]);
+  });
+});
+
+describe("names that were registered without being normalised, where the index keeps them as they are", () => {
+  const strange = ["NaN.eth", "a b.eth"];
+  beforeAll(async () => {
+    for (const name of strange) await store(name, { owner: frank });
+  });
+  afterAll(async () => {
+    for (const name of strange) await client.query("DELETE FROM domain WHERE id = $1", [nodeOfName(name)]);
+  });
+
+  test.each(strange)("%s is read by its node, and as it is written", async (name) => {
+    for (const given of [nodeOfName(name), name]) {
+      for (const rest of ["", "/records", "/subnames", "/history"]) {
+        const { status, data } = await get(`/v1/names/${encodeURIComponent(given)}${rest}`);
+        expect([given, rest, status]).toEqual([given, rest, 200]);
+        if (rest === "") expect(data).toMatchObject({ name, namehash: nodeOfName(name) });
+      }
+      const [found] = (await post({ inputs: [{ name: given }] })).data;
+      expect(found).toMatchObject({ status: "ok", record: { name } });
+      expect(found).not.toHaveProperty("normalization");
+    }
+  });
+
+  test("the normalised name comes first", async () => {
+    await store("nan.eth", { owner: alice });
+    const { data } = await get("/v1/names/NaN.eth");
+    await client.query("DELETE FROM domain WHERE id = $1", [nodeOfName("nan.eth")]);
+    expect(data).toMatchObject({ name: "nan.eth", owner: alice });
+  });
+
+  test("names that nobody registered are still faulty", async () => {
+    expect((await get("/v1/names/a%20c.eth")).status).toBe(400);
+    expect((await get("/v1/names/Missing.eth")).status).toBe(404);
+  });
+});
+
+describe("what a name that ended, or never ends, has", () => {
+  test("released: no resolver and no records, which are the former holder's", async () => {
+    const node = nodeOfName("gone.eth");
+    await client.query("UPDATE domain SET resolver_id = $1, resolved_address_id = $2 WHERE id = $3", [
+      `1-${publicResolver}-${node}`,
+      eve,
+      node,
+    ]);
+    const { data } = await get("/v1/names/gone.eth?include=counts");
+    expect(data).toMatchObject({
+      status: "released",
+      // The registry still has it.
+      ens_v1: { resolver: { chain_id: 1, address: publicResolver } },
+    });
+    for (const member of ["resolver", "records", "primary_address", "record_count"])
+      expect(data).not.toHaveProperty(member);
+    const records = await get("/v1/names/gone.eth/records?keys=addr:60");
+    expect(records.data).toMatchObject({
+      resolver: null,
+      records: { "addr:60": { status: "unsupported", unsupported_reason: "inventory_not_available" } },
+    });
+    expect((await get(`/v1/addresses/${eve}/names?relation=resolves_to`)).data).toEqual([]);
+    await client.query("UPDATE domain SET resolver_id = NULL, resolved_address_id = NULL WHERE id = $1", [
+      node,
+    ]);
+  });
+
+  test("a wrapper entry without a date says why", async () => {
+    const patient = `0x${"7e".repeat(20)}`;
+    const noExpiry = "18446744073709551615";
+    await store("forever.wrapped.eth", {
+      owner: wrapper,
+      wrapped: { owner: patient, fuses: 0, expires: 0 },
+    });
+    const node = nodeOfName("forever.wrapped.eth");
+    await client.query("UPDATE wrapped_domain SET expiry_date = $1 WHERE id = $2", [noExpiry, node]);
+    await store("dated.wrapped.eth", {
+      owner: wrapper,
+      wrapped: { owner: patient, fuses: 0, expires: later },
+    });
+    const none = async (name: string) => {
+      const { ens_v1 } = (await get(`/v1/names/${name}`)).data;
+      return [ens_v1?.wrapper_expires_at, ens_v1?.wrapper_expires_at_reason];
+    };
+    expect(await none("sub.wrapped.eth")).toEqual([null, "not_set"]);
+    expect(await none("forever.wrapped.eth")).toEqual([null, "no_expiry"]);
+    expect(await none("dated.wrapped.eth")).toEqual([String(later), undefined]);
+    // What has no date is the smallest, in either order.
+    const sorted = async (order: string) =>
+      namesOf((await get(`/v1/addresses/${patient}/names?sort=expires_at&order=${order}`)).data);
+    expect(await sorted("desc")).toEqual(["dated.wrapped.eth", "forever.wrapped.eth"]);
+    expect(await sorted("asc")).toEqual(["forever.wrapped.eth", "dated.wrapped.eth"]);
+    for (const name of ["forever.wrapped.eth", "dated.wrapped.eth"])
+      for (const table of ["domain", "wrapped_domain"])
+        await client.query(`DELETE FROM ${table} WHERE id = $1`, [nodeOfName(name)]);
+  });
+});
+
+describe("primary names by chain, and names that resolve to an address on any", () => {
+  const [base, linea, standard] = [2_147_492_101, 2_147_542_792, 2_147_483_648];
+  const holder = `0x${"7c".repeat(20)}`;
+  const node = nodeOfName("records.eth");
+  const at = { chain_id: 1, address: publicResolver, node };
+  beforeAll(async () => {
+    await insert("reverse_name_records", { address: holder, coin_type: base, value: "me.base.eth" });
+    await insert("reverse_name_records", { address: holder, coin_type: standard, value: "records.eth" });
+    for (const coin_type of [base, linea])
+      await insert("resolver_address_records", { ...at, coin_type, value: holder });
+  });
+  afterAll(async () => {
+    await client.query("DELETE FROM reverse_name_records WHERE address = $1", [holder]);
+    await client.query("DELETE FROM resolver_address_records WHERE value = $1", [holder]);
+  });
+
+  const cases: [string, number, object][] = [
+    ["", 60, { namespace: "ens", answers: [{ status: "ok", name: "records.eth" }] }],
+    [
+      "&namespace=basenames",
+      base,
+      { namespace: "basenames", answers: [{ status: "ok", name: "me.base.eth" }] },
+    ],
+    [`&coin_type=${base}`, base, { answers: [{ status: "ok", name: "me.base.eth" }] }],
+    // Without a name of its own the chain has the default one (ENSIP-19).
+    ["&namespace=lineanames", linea, { answers: [{ status: "ok", name: "records.eth" }] }],
+    [`&coin_type=${standard}`, standard, { answers: [{ status: "ok", name: "records.eth" }] }],
+    ["&coin_type=0", 0, { answers: [{ status: "unsupported" }] }],
+  ];
+  test.each(cases)("primary name ?source=indexed%s", async (query, coin, expected) => {
+    const { data } = await get(`/v1/addresses/${holder}/primary-name?source=indexed${query}`);
+    expect(data).toMatchObject({ coin_type: coin, ...expected });
+  });
+
+  test("the chain is asked for the coin type", async () => {
+    const { data } = await get(`/v1/addresses/${holder}/primary-name?source=verified&coin_type=0`);
+    expect(data).toMatchObject({ answers: [{ source: "verified", status: "unsupported" }] });
+    const away = await get(`/v1/addresses/${holder}/primary-name?source=verified&namespace=basenames`);
+    expect(away.data).toMatchObject({ answers: [{ source: "verified", status: "failed" }] });
+    expect((await get(`/v1/addresses/${holder}/primary-name?namespace=ons`)).status).toBe(404);
+  });
+
+  test("what a name resolves by", async () => {
+    const of = async (coin: string | number) =>
+      (await get(`/v1/addresses/${holder}/names?relation=resolves_to&coin_type=${coin}`)).data;
+    expect(await of(60)).toEqual([]);
+    expect(await of(base)).toMatchObject([
+      {
+        name: "records.eth",
+        relations: ["resolves_to"],
+        resolution: { coin_type: base, record_key: `addr:${base}` },
+      },
+    ]);
+    // The claim for that chain is another name; that for Linea is the default one.
+    expect((await of(base))[0]).toMatchObject({ is_primary: false });
+    expect((await of(linea))[0]).toMatchObject({ is_primary: true });
+    const evm = await of("evm");
+    expect(evm).toMatchObject([
+      {
+        name: "records.eth",
+        is_primary: false,
+        resolutions: [base, linea].map((coin) => ({ coin_type: coin, record_key: `addr:${coin}` })),
+      },
+    ]);
+    expect(evm[0]).not.toHaveProperty("resolution");
+    await insert("resolver_address_records", { ...at, coin_type: standard, value: holder });
+    expect((await of(2_147_483_649))[0]).toMatchObject({
+      resolution: { coin_type: 2_147_483_649, record_key: `addr:${standard}` },
+    });
+    // The record of the default coin type is one of them, and so is the claim for it.
+    expect((await of("evm"))[0]).toMatchObject({ is_primary: true });
+    const wrong = await get(`/v1/addresses/${holder}/names?relation=resolves_to&coin_type=EVM`);
+    expect([wrong.status, wrong.error.message]).toEqual([400, "coin_type must be decimal digits, or evm"]);
+  });
+
+  test("more than 100 coin types of a name are refused", async () => {
+    for (let coin = standard + 1; coin <= standard + 101; coin++)
+      await insert("resolver_address_records", { ...at, coin_type: coin, value: holder });
+    const { status, error } = await get(`/v1/addresses/${holder}/names?relation=resolves_to&coin_type=evm`);
+    expect([status, error.code]).toEqual([422, "unsupported"]);
+  });
+});
+
+test("the subgraph's tables tell which name an address claims", async () => {
+  const claimer = `0x${"7d".repeat(20)}`;
+  for (const owned of ["one.eth", "two.eth"]) await store(owned, { owner: claimer });
+  await store(`${claimer.slice(2)}.addr.reverse`, { owner: claimer, resolver: publicResolver });
+  const node = nodeOfName(`${claimer.slice(2)}.addr.reverse`);
+  const resolver = `1-${publicResolver}-${node}`;
+  await insert("resolver", { id: resolver, domain_id: node, address: publicResolver, change_block: 1 });
+  const name = (id: string, value: string | null, type = "NameChanged") =>
+    insert("resolver_event", {
+      id,
+      type,
+      log_index: 0,
+      block_number: Number(id.split("-")[1]),
+      timestamp: 1_700_000_000,
+      transaction_id: `0x${"8".repeat(64)}`,
+      resolver_id: resolver,
+      name: value,
+    });
+  const { ask } = open(chainOf(), { hasRecords: false });
+  const claimed = async () => {
+    const { body } = await ask(`/v1/addresses/${claimer}/names`);
+    const rows = (body as Body).data as Row[];
+    const lookedUp = await ask("/v1/lookup", {
+      method: "POST",
+      body: JSON.stringify({ inputs: [{ address: claimer }] }),
+    });
+    const [{ records = [] } = {}] = (lookedUp.body as { data: Partial<Result>[] }).data;
+    const primary = (some: Row[]) => some.filter(({ is_primary }) => is_primary).map((row) => row.name);
+    expect(rows.every(({ is_primary }) => is_primary !== undefined)).toBe(true);
+    expect(primary(records)).toEqual(primary(rows));
+    const answer = await ask(`/v1/addresses/${claimer}/primary-name?source=indexed`);
+    const [{ name = null } = {}] = (answer.body as { data: { answers: { name?: string }[] } }).data.answers;
+    return [name, primary(rows)];
+  };
+  expect(await claimed()).toEqual([null, []]);
+  await name("1-900-0", "one.eth");
+  await name("1-901-0", "two.eth");
+  expect(await claimed()).toEqual(["two.eth", ["two.eth"]]);
+  await name("1-902-0", null, "VersionChanged");
+  expect(await claimed()).toEqual([null, []]);
 });

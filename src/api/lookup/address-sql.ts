@@ -11,24 +11,34 @@ import { jointText, nameText, ownResolver } from "./stored-name.ts";
 /** Node of an address's reverse name on the root chain. */
 export const reverseNode = (address: Hex): Hex => nodeOfName(`${address.slice(2)}.addr.reverse`);
 
-const defaultCoin = 2_147_483_648;
+/** The coin type of the default name and address (ENSIP-19), which stand for every EVM chain without one of its own. */
+export const defaultCoin = 2_147_483_648;
+
+type Claims = { places: readonly Place[]; hasRecords: boolean };
 
 /**
  * SQL of the name that an address claims for coin type 60: its reverse name on the root chain, else the default one (ENSIP-19). The
- * claim is not checked forward.
+ * claim is not checked forward. Where records are not indexed, the last event of the reverse name's resolver tells it.
  */
-export function claimSql(places: readonly Place[], address: string, reverse: string): string {
-  return `coalesce((SELECT v.name FROM domain_resolver_relations l
+export function claimSql({ places, hasRecords }: Claims, address: string, reverse: string): string {
+  const stored = `SELECT v.name FROM domain_resolver_relations l
     JOIN resolver_records v ON v.id = 'eip155:' || l.chain_id || ':' || l.resolver || '/' || l.domain_id
-    WHERE l.domain_id = ${reverse} AND l.chain_id = ${places[0]?.chainId ?? 0} AND v.name <> '' LIMIT 1),
-  (SELECT value FROM reverse_name_records WHERE address = ${address} AND coin_type = ${defaultCoin}))`;
+    WHERE l.domain_id = ${reverse} AND l.chain_id = ${places[0]?.chainId ?? 0} AND v.name <> '' LIMIT 1`;
+  const emitted = `SELECT nullif(e.name, '') FROM domain r JOIN resolver_event e ON e.resolver_id = r.resolver_id
+    WHERE r.id = ${reverse} AND e.type IN ('NameChanged', 'VersionChanged') ORDER BY e.block_number DESC, e.log_index DESC LIMIT 1`;
+  return `coalesce((${hasRecords ? stored : emitted}), ${claimOfCoin(address, String(defaultCoin))})`;
 }
+
+/** SQL of the name that an address claims for the coin type of an EVM chain: that of its reverse registrar, else the default one (ENSIP-19). */
+export const claimOfCoin = (address: string, coin: string) => `(SELECT value FROM reverse_name_records
+  WHERE address = ${address} AND coin_type IN (${coin}, ${defaultCoin}) AND value <> '' ORDER BY coin_type <> ${coin} LIMIT 1)`;
 
 /**
  * SQL of whether the address records of coin type 60 and of the default (ENSIP-19) that the resolver of `domain d` holds for it are an address, as
  * a JSON list; null for none.
  */
-export function forwardSql(places: readonly Place[], address: string): string {
+export function forwardSql({ places, hasRecords }: Claims, address: string): string {
+  if (!hasRecords) return "'null'::json";
   const isAddress = (
     coin: number,
   ) => `(SELECT o.value = ${address} FROM resolver_address_records o WHERE o.chain_id = ${places[0]?.chainId ?? 0}
@@ -50,17 +60,18 @@ const isOwner = `q.owner AND x.owner = q.address AND ${isAsked}`;
 const isManager = `q.manager AND x.manager = q.address AND ${isAsked}`;
 const isMine = `((${isOwner}) OR (${isManager}))`;
 
-const foundSql = (places: readonly Place[], rank: string, name: string) =>
-  `concat('{"row":', ${nameText(places)}, ',"after":["', ${rank}, '",', to_json(${name}), ',"', d.id, '"],"isPrimary":', CASE WHEN ${rank} = 0 THEN 'true' ELSE 'false' END,
-  ',"forward":', CASE WHEN ${rank} = 0 THEN ${forwardSql(places, "q.address")}::text ELSE 'null' END,
+const foundSql = (claims: Claims, rank: string, name: string) =>
+  `concat('{"row":', ${nameText(claims.places)}, ',"after":["', ${rank}, '",', to_json(${name}), ',"', d.id, '"],"isPrimary":', CASE WHEN ${rank} = 0 THEN 'true' ELSE 'false' END,
+  ',"forward":', CASE WHEN ${rank} = 0 THEN ${forwardSql(claims, "q.address")}::text ELSE 'null' END,
   ',"relations":', ${relations(isOwner, isManager)}, '}')`;
 
 /** SQL of the names of an address with few: `n` candidates, and how many of them are its own. With more, nothing but `n` is computed. */
-function fewSql(places: readonly Place[]): string {
+function fewSql(claims: Claims): string {
+  const { places } = claims;
   const { held, candidates } = candidatesOf(places);
   const beyond =
     "(q.after_rank IS NULL OR (o.rank, o.name, d.id) > (q.after_rank, q.after_name, q.after_id))";
-  const found = `array_agg(${foundSql(places, "o.rank", "o.name")} ORDER BY o.rank, o.name, d.id) FILTER (WHERE ${isMine} AND ${beyond})`;
+  const found = `array_agg(${foundSql(claims, "o.rank", "o.name")} ORDER BY o.rank, o.name, d.id) FILTER (WHERE ${isMine} AND ${beyond})`;
   return `WITH held AS MATERIALIZED (${held})
 SELECT (SELECT count(*) FROM held) AS n, count(*) FILTER (WHERE ${isMine}) AS total,
   '[' || coalesce(array_to_string((${found})[1:q.size + 1], ','), '') || ']' AS rows
@@ -93,7 +104,8 @@ function candidatesOf(places: readonly Place[]) {
 // Names are read in their order from the indexes by holder, each as far as a page needs. Names that are only managed come last, and
 // are looked for only where the page has room for them.
 /** SQL of the names of an address with many. */
-function manySql(places: readonly Place[]): string {
+function manySql(claims: Claims): string {
+  const { places } = claims;
   const joins = nameJoins(places);
   const branch = (
     rank: number,
@@ -133,7 +145,7 @@ ORDER BY left(${name}, 256), ${id} LIMIT ${limit})`;
     ${branch(0, primary)}
     UNION ${owned.join("\nUNION ")})
   SELECT ${jointText("found")} AS rows FROM (
-    SELECT ${foundSql(places, "f.rank", "f.name")} AS found
+    SELECT ${foundSql(claims, "f.rank", "f.name")} AS found
     FROM (SELECT * FROM held UNION ${managed.join("\nUNION ")}) f ${nameOfNode(places, "f.id")}${joins}
     ORDER BY f.rank, f.name, f.id LIMIT q.size + 1) listed) r`;
 }
@@ -157,12 +169,12 @@ function totalSql(places: readonly Place[]): string {
 }
 
 /** The statement that reads the names of addresses. */
-export function addressSql(places: readonly Place[], hasRecords: boolean): string {
-  const claim = hasRecords ? claimSql(places, "q.address", "q.reverse") : "NULL::text";
+export function addressSql(claims: Claims): string {
+  const claim = claimSql(claims, "q.address", "q.reverse");
   return `SELECT concat(q.at, ' {"rows":', n.rows, ',"total":', n.total, '}')
 FROM json_to_recordset($2::json) AS q (at int, address text, owner boolean, manager boolean, size int, reverse text, after_rank int, after_name text, after_id text, places int[])
 CROSS JOIN LATERAL (SELECT ${claim} AS claim OFFSET 0) c
-CROSS JOIN LATERAL (${fewSql(places)}) few
+CROSS JOIN LATERAL (${fewSql(claims)}) few
 CROSS JOIN LATERAL (SELECT few.total, few.rows WHERE few.n <= ${few}
-  UNION ALL SELECT m.total, m.rows FROM (${manySql(places)}) m WHERE few.n > ${few}) n`;
+  UNION ALL SELECT m.total, m.rows FROM (${manySql(claims)}) m WHERE few.n > ${few}) n`;
 }

@@ -63,29 +63,35 @@ export const lookupEnvelope: Envelope = {
       // A misspelt parameter may also be a missing one.
       const first = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
       const field = first === undefined ? "" : first.path.join(".");
-      const message = first?.message ?? "Invalid input";
-      return coded("invalid_input", message, field === "" ? {} : { field });
+      const [message = "Invalid input", hint] = first?.message.split(hintMark) ?? [];
+      return coded("invalid_input", message, {
+        ...(field === "" ? {} : { field }),
+        ...(hint === undefined ? {} : { hint }),
+      });
     },
   },
 };
 
-/** Query parameters, of which no others may be given. An empty value counts as absent. */
+// Clients of this format compare whole messages: what more there is to say is a detail.
+const hintMark = "\u0000hint:";
+
+const trimmed = (value: unknown) => (typeof value === "string" ? value.trim() || undefined : value);
+
+/** Query parameters, of which no others may be given. Blanks around a value do not count, and an empty one counts as absent. */
 export function closedQuery<T extends z.core.$ZodLooseShape>(shape: T) {
   const known = Object.keys(shape);
   const optional = Object.fromEntries(
-    Object.entries(shape).map(([name, schema]) => [
-      name,
-      z.preprocess((value) => (value === "" ? undefined : value), schema as z.ZodType),
-    ]),
+    Object.entries(shape).map(([name, schema]) => [name, z.preprocess(trimmed, schema as z.ZodType)]),
   ) as unknown as T;
   return z.strictObject(optional, {
     error: (issue) => {
       if (issue.code !== "unrecognized_keys") return undefined;
+      if (known.length === 0) return "query parameters are not supported on this route";
       const [name = ""] = issue.keys as string[];
       const given = name.slice(0, 60);
       const near = nearestOf(given, known) ?? known.find((other) => other.startsWith(given.slice(0, 3)));
-      const hint = near === undefined ? `known are ${known.join(", ") || "none"}` : `did you mean ${near}?`;
-      return `Unknown parameter ${JSON.stringify(given)}: ${hint}`;
+      const hint = near === undefined ? `known are ${known.join(", ")}` : `did you mean ${near}?`;
+      return `unknown query parameter: ${given}${hintMark}${hint}`;
     },
   });
 }
@@ -213,8 +219,8 @@ const block = z.strictObject({
 
 export const metaSchema = z.strictObject({
   as_of: z.record(z.string(), block).optional(),
+  as_of_token: z.string().optional().meta({ description: "The same, as one opaque word" }),
   source: z.enum(["indexed", "verified"]).optional(),
-  unsupported_fields: z.array(z.string()).optional(),
 });
 
 /** The hash of a chain's block, if it is known. */
@@ -231,11 +237,21 @@ export function asOf({ snapshot }: CurrentStatus, hashOf: HashOf): z.output<type
   return { as_of: Object.fromEntries(entries) };
 }
 
+/** The last indexed block of each chain, and a word that is the same as long as they are: of reads of one thing, not of lists. */
+export function asOfWithToken(current: CurrentStatus, hashOf: HashOf): z.output<typeof metaSchema> {
+  const { as_of } = asOf(current, hashOf);
+  return { as_of, as_of_token: Buffer.from(JSON.stringify(as_of)).toString("hex") };
+}
+
 /** A name as it was given, and normalised: `fault` says why it is invalid. */
 export type GivenName = { name: string; node: `0x${string}` } | { fault: string };
 
-/** Reads a name label by label: each is normalised (ENSIP-15), or `[labelhash]`, which names the node. */
+/** Whether a text is a node, which requests can give in place of a name. */
+export const isNode = (text: string) => /^0x[0-9a-f]{64}$/i.test(text);
+
+/** Reads a name label by label: each is normalised (ENSIP-15), or `[labelhash]`, which names the node. A node stands for its name. */
 export function readName(given: string): GivenName {
+  if (isNode(given)) return { name: given, node: given.toLowerCase() as `0x${string}` };
   if (given === "") return { fault: "the name is empty" };
   if (Buffer.byteLength(given) > 2_000) return { fault: "it has more than 2,000 bytes" };
   const labels: string[] = [];

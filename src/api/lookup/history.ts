@@ -89,7 +89,7 @@ function releases(node: string, places: readonly Place[]): string {
   return `SELECT 'release-' || t.id, 'Release', (t.expiry_date + t.grace)::int, NULL::int, NULL::int, ${none}, ${node}, ${none}, ${none}, ${none}, ${none},
   NULL::int, t.expiry_date, NULL::numeric, NULL::boolean
   FROM (SELECT e.id, e.expiry_date, g.grace, lead(e.timestamp, 1, ($1::bigint[])[1]::int) OVER (ORDER BY e.timestamp, e.log_index) AS next
-    FROM ${byName} JOIN domain d ON d.id = r.domain_id CROSS JOIN LATERAL (SELECT CASE d.parent_id ${managed.join(" ")} ELSE 0 END AS grace) g
+    FROM ${byName} JOIN domain d ON d.id = r.domain_id CROSS JOIN LATERAL (SELECT CASE d.parent_id ${["WHEN 'none' THEN 0", ...managed].join(" ")} ELSE 0 END AS grace) g
     WHERE r.domain_id = ${node} AND e.expiry_date IS NOT NULL AND e.expiry_date < 4000000000) t
   WHERE t.expiry_date + t.grace <= t.next${secondGeneration(places) ? notBroughtOver(node) : ""}`;
 }

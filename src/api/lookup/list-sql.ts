@@ -16,7 +16,8 @@ export type Extra = {
   isPrimary: boolean;
   /** Of a claimed name: `forwardSql`. */
   forward: (boolean | null)[] | null;
-  window: number;
+  /** Coin types whose record is the address. */
+  coins: number[];
 };
 
 /** Collects the values of a statement. */
@@ -242,6 +243,9 @@ export const byNumber = (sql: string): readonly SortKey[] => [
   { sql: `coalesce(${sql}, -1)`, type: "numeric" },
   ...byName,
 ];
+
+/** Order by expiry; names that never end, or whose date was not set, have none. */
+export const byExpiry = byNumber(`nullif(nullif(x.expires, 0), ${noExpiry})`);
 
 /**
  * How many names the branches find: exact while they have at most `most` candidates before anything is derived or a text is looked for, else null. What is

@@ -8,6 +8,7 @@ import {
   cursorOf,
   errorSchema,
   type HashOf,
+  isNode,
   metaSchema,
   paged,
   pageSchema,
@@ -16,7 +17,7 @@ import {
   refuse,
 } from "./contract.ts";
 import { type Binder, binder, countSql, type ListOptions, limitOf, listSql } from "./list-sql.ts";
-import { type Listed, type NamesSource, readCount, readList } from "./names-query.ts";
+import { type Listed, type NamesSource, readCount, readGivenNames, readList } from "./names-query.ts";
 import { namespacesText, timesOf } from "./places.ts";
 import { type Row, rowSchema } from "./rows.ts";
 
@@ -57,13 +58,41 @@ export const textParameter = (name: string, most: number) =>
     .max(most, { error: `${name} has more than ${most} characters` })
     .refine((text) => !text.includes("\0"), { error: `${name} must not hold NUL` });
 
+const wordsOf = (text: string) => [...new Set(text.split(",").map((word) => word.trim()))].filter(Boolean);
+
 /** A parameter with some of a few values, with commas between. */
-export const wordsParameter = <const T extends readonly [string, ...string[]]>(name: string, values: T) =>
+export const wordsParameter = <const T extends readonly [string, ...string[]]>(
+  name: string,
+  values: T,
+  error = `${name} must be some of ${values.join(", ")} with commas between`,
+) =>
   textParameter(name, 1_000)
-    .transform((text) => text.split(","))
-    .pipe(
-      z.array(z.enum(values, { error: `${name} must be some of ${values.join(", ")} with commas between` })),
-    );
+    .transform(wordsOf)
+    .pipe(z.array(z.enum(values, { error })));
+
+const disjunction = new Intl.ListFormat("en", { type: "disjunction" });
+
+/** The parameter for further members of a response. Clients read from the message of a refusal which ones there are. */
+export const includeParameter = <const T extends readonly [string, ...string[]]>(values: T) =>
+  wordsParameter("include", values, `include must contain only ${disjunction.format(values)}`).optional();
+
+const standAlone = ["resolves_to", "former_owner"] as const;
+
+/** How an address is related to names. `any`: as owner or manager. */
+export type Relation = "owner" | "manager" | "any" | (typeof standAlone)[number];
+
+/** The relation that words with commas between them name, in any order and repeatedly. */
+export const relationText = textParameter("relation", 100)
+  .transform(wordsOf)
+  .transform((words, context): Relation => {
+    const [first] = words;
+    const alone = standAlone.find((one) => one === first);
+    if (alone !== undefined && words.length === 1) return alone;
+    if (words.length > 0 && words.every((word) => word === "any" || word === "owner" || word === "manager"))
+      return words.length > 1 ? "any" : (first as Relation);
+    context.addIssue("relation must be any, owner, manager or both, or resolves_to or former_owner alone");
+    return z.NEVER;
+  });
 
 /** The parameter that picks a namespace. */
 export const namespaceParameter = textParameter("namespace", 60)
@@ -89,6 +118,31 @@ export function inNamespace(source: NamesSource, namespace: string | undefined):
 export function nameIn(given: string) {
   const name = readName(given);
   return "fault" in name ? refuse("invalid_input", `The name is invalid: ${name.fault}`) : name;
+}
+
+/**
+ * What is known of the name that a path gives, and the name by which the chain is asked for it. Refuses one that cannot be normalised,
+ * and one that the index never saw.
+ */
+export async function readNameOfPath(
+  source: NamesSource,
+  given: string,
+  {
+    current,
+    request,
+    withRecords = false,
+  }: Pick<ListCall, "current" | "request"> & { withRecords?: boolean },
+) {
+  const asked = { given: [given], times: timesOf(source.places, current), withRecords };
+  const [one] = await readGivenNames(source, asked, request.raw.signal);
+  const name = readName(given);
+  if (!one?.found) {
+    nameIn(given);
+    return refuse("not_found", "The index never saw this name");
+  }
+  const { row } = one.found;
+  const isTyped = !("fault" in name || isNode(given)) && name.node === row.node;
+  return { found: one.found, node: row.node, name: isTyped ? name.name : row.name };
 }
 
 type ListCall = {

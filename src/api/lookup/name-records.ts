@@ -129,13 +129,17 @@ export function isReadFromEvents(
 
 /** What is known of a record by its key (`addr:60`, `text:url`, `avatar`, `contenthash`, `name`), from a name's row. */
 export function recordOf(
-  { records }: { records?: GroupedRecords | undefined },
+  { records, status }: { records?: GroupedRecords | undefined; status?: string | undefined },
   key: string,
   { found, fallback }: { found: FoundName; fallback: string | undefined },
 ): RecordAnswer {
-  // Of a resolver in ENSv2 that only the chain knows.
+  // Of a name that nobody holds, or of a resolver in ENSv2 that only the chain knows.
   if (records === undefined)
-    return { status: "unsupported", unsupported_reason: "indexed_record_inventory_not_authoritative" };
+    return {
+      status: "unsupported",
+      unsupported_reason:
+        status === "released" ? "inventory_not_available" : "indexed_record_inventory_not_authoritative",
+    };
   if (key === "name" && records.name === undefined)
     return { status: "unsupported", unsupported_reason: "record_family_not_supported" };
   const isAddress = isAddressKey(key);

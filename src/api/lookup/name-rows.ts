@@ -36,7 +36,7 @@ function placeSql(places: readonly Place[]): string {
     first === undefined
       ? []
       : [
-          `WHEN r.expiry_date IS NOT NULL AND d.parent_id NOT IN (${managed.join(", ")}) THEN CASE ${others.join(" ")} WHEN true THEN ${first.at} END`,
+          `WHEN r.expiry_date IS NOT NULL AND d.parent_id NOT IN (${[...managed, "'none'"].join(", ")}) THEN CASE ${others.join(" ")} WHEN true THEN ${first.at} END`,
         ];
   return `CASE ${[...suffixed, ...ofLoose].join(" ")} WHEN true THEN 1 END`;
 }
@@ -107,10 +107,8 @@ export function deadlines({ expires, graceEnds, status }: StoredName) {
     return status === "released"
       ? { expires_at: null, grace_ends_at: null, expires_at_reason: "released" as const }
       : {};
-  if (expires === "0")
-    return { expires_at: null, grace_ends_at: null, expires_at_reason: "not_set" as const };
-  if (expires === noExpiry)
-    return { expires_at: null, grace_ends_at: null, expires_at_reason: "no_expiry" as const };
+  const reason = noDates[expires];
+  if (reason !== undefined) return { expires_at: null, grace_ends_at: null, expires_at_reason: reason };
   return { expires_at: upToMost(expires), grace_ends_at: upToMost(graceEnds) };
 }
 
@@ -129,13 +127,25 @@ const fuseNames = [
   "cannot_approve",
 ] as const;
 
+const noDates: Readonly<Record<string, "not_set" | "no_expiry">> = {
+  "0": "not_set",
+  [noExpiry]: "no_expiry",
+};
+
+function wrapperDates(expires: string) {
+  const reason = noDates[expires];
+  return reason === undefined
+    ? { wrapper_expires_at: expires }
+    : { wrapper_expires_at: null, wrapper_expires_at_reason: reason };
+}
+
 function wrapperFacts(row: StoredName) {
   if (!row.isWrapped || row.fuses === null || row.wrapperExpires === null)
     return row.wasWrapped ? { wrapper_state: "unwrapped" as const } : {};
   const isOver = BigInt(row.wrapperExpires) < BigInt(row.now);
   const fuses = isOver ? 0 : row.fuses >>> 0;
   const has = (bit: number) => (fuses & bit) !== 0;
-  const dates = { wrapper_expires_at: row.wrapperExpires };
+  const dates = wrapperDates(row.wrapperExpires);
   if (row.isLapsed) return { wrapper_state: "lapsed" as const, ...dates };
   const state = has(parentCannotControl) ? (has(cannotUnwrap) ? "locked" : "emancipated") : "wrapped";
   return {

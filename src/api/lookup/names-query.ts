@@ -1,9 +1,11 @@
 import { rootNode } from "../../ens/ids.ts";
 import { labelhashOf } from "../../ens/labels.ts";
+import { nodeOfName } from "../../ens/names.ts";
 import { type Database, planOnce, type RowsReader } from "../database/client.ts";
 import { askedPath, pathOf } from "../resolution/v2-names.ts";
 import { letOthersWork } from "../rest/turns.ts";
 import { addressSql } from "./address-sql.ts";
+import { type GivenName, isNode, readName } from "./contract.ts";
 import { nameOfNode, nameOfPath, resolverFacts, secondGeneration } from "./generations.ts";
 import { type Extra, hasName, type NamesQuery } from "./list-sql.ts";
 import { nameJoins } from "./name-rows.ts";
@@ -145,7 +147,7 @@ export function createNamesSource(
     namesWithRecords: planOnce(namesSql(places, full)),
     paths: planOnce(pathsSql(places, bare)),
     pathsWithRecords: planOnce(pathsSql(places, full)),
-    addresses: planOnce(addressSql(places, hasRecords)),
+    addresses: planOnce(addressSql(given)),
   };
   return { ...given, statements };
 }
@@ -212,4 +214,43 @@ function pathOfText(name: string) {
     labelhash: path.labels.at(-1),
     parent: path.nodes.at(-2) ?? rootNode,
   };
+}
+
+// Others have their turn while many or long names are hashed.
+const charactersOfSlice = 2_000;
+
+const isHashable = (text: string) =>
+  Buffer.byteLength(text) <= 2_000 && text.split(".").every((one) => one !== "");
+
+/**
+ * Reads names as requests give them, in order: under the node of the normalised form, else under that of the text itself if the index
+ * has the name in this form. Such are names that were registered without being normalised, where the index keeps names as they are.
+ */
+export async function readGivenNames(
+  source: NamesSource,
+  { given, times, withRecords }: { given: readonly string[]; times: readonly number[]; withRecords: boolean },
+  signal: AbortSignal,
+): Promise<{ name: GivenName; found: FoundName | null }[]> {
+  const asked: (AskedName & { at: number; isAsGiven: boolean })[] = [];
+  const names: GivenName[] = [];
+  let characters = 0;
+  for (const [at, text] of given.entries()) {
+    const name = readName(text);
+    names.push(name);
+    if (!("fault" in name))
+      asked.push({ at, isAsGiven: false, ...(isNode(text) ? { node: name.node } : name) });
+    if (("fault" in name || name.name !== text) && isHashable(text))
+      asked.push({ at, node: nodeOfName(text), isAsGiven: true });
+    characters += text.length;
+    if (characters < charactersOfSlice) continue;
+    characters = 0;
+    await letOthersWork();
+  }
+  const read = await readNames(source, { names: asked, times, withRecords }, signal);
+  const found: (FoundName | undefined)[] = [];
+  for (const [place, { at, isAsGiven }] of asked.entries()) {
+    const one = read[place];
+    if (one && (!isAsGiven || one.row.name === given[at])) found[at] ??= one;
+  }
+  return names.map((name, at) => ({ name, found: found[at] ?? null }));
 }

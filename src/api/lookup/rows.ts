@@ -39,8 +39,11 @@ const wrapperShape = {
       can_extend_expiry: fuse,
     })
     .optional(),
-  wrapper_expires_at: seconds.optional(),
+  wrapper_expires_at: seconds.nullable().optional(),
+  wrapper_expires_at_reason: z.enum(["no_expiry", "not_set"]).optional(),
 };
+
+const resolutionSchema = z.strictObject({ coin_type: z.int(), record_key: z.string() });
 
 /** A row of any kind: which members each kind has, docs/lookup.md lists. */
 export const rowSchema = z.strictObject({
@@ -97,6 +100,8 @@ export const rowSchema = z.strictObject({
   is_primary: z.boolean().optional(),
   is_primary_verified: z.boolean().optional(),
   relations: z.array(z.enum(["owner", "manager", "resolves_to", "former_owner"])).optional(),
+  resolution: resolutionSchema.optional(),
+  resolutions: z.array(resolutionSchema).optional(),
   expires_window_index: z.int().optional(),
   grace_ends_window_index: z.int().optional(),
 });
@@ -163,8 +168,8 @@ export function primaryFacts(
   const resolver = resolverOf(row, place);
   const fixed = resolver && known.staticResolverOf(resolver.chain_id, resolver.address);
   // Names of other chains resolve through a gateway.
-  if (!fixed || !place.isRoot) return { is_primary: true };
-  const [own = null, general = null] = forward ?? [];
+  if (!fixed || !place.isRoot || !forward) return { is_primary: true };
+  const [own = null, general = null] = forward;
   return { is_primary: true, is_primary_verified: own ?? (fixed.hasDefaultAddress && general === true) };
 }
 
@@ -184,6 +189,9 @@ export function feedRow(places: Places, row: StoredName): Row {
   };
 }
 
+// Nobody holds it: what is still stored is the former holder's.
+const isReleased = ({ status }: StoredName) => status === "released";
+
 /** What is known of a name, but for its records. */
 export function profileRow(places: Places, row: StoredName): Row {
   const place = placeOfRow(places, row);
@@ -193,7 +201,7 @@ export function profileRow(places: Places, row: StoredName): Row {
     ...present({
       registration_id: registrationId(row, place),
       token_id: tokenId(row),
-      resolver: resolverOf(row, place),
+      resolver: isReleased(row) ? undefined : resolverOf(row, place),
       registry_path: row.v2?.path ?? undefined,
       subregistry: row.v2?.subregistry ? { chain_id: place.chainId, address: row.v2.subregistry } : undefined,
     }),
@@ -209,8 +217,10 @@ export function detailRow(places: Places, found: FoundName, known: KnownContract
   const primary = addressRecordOf(found, "60", defaultAddressOf(places, found, known));
   // Of a name in ENSv2 whose resolver only the chain knows they are left out, and of one whose link to a resolver is not indexed.
   const isUnknown = row.v2?.isInForce ? records === null : !place.isRoot && place.linker === undefined;
+  const profile = profileRow(places, row);
+  if (isReleased(row)) return profile;
   return {
-    ...profileRow(places, row),
+    ...profile,
     ...(isUnknown ? {} : { records: groupedRecords(records) }),
     ...(primary !== undefined && /^0x[0-9a-f]{40}$/.test(primary) && primary !== zeroAddress
       ? { primary_address: primary as Row["primary_address"] & string }

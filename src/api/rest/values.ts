@@ -14,6 +14,13 @@ export const addressParameter = (name: string) =>
     .refine((value) => isAddress(value), { error: `${name} must be an address` })
     .transform((value) => value.toLowerCase() as Hex);
 
+/** An address of any case, whose checksum does not count, nor blanks around it. Read in lower case. */
+export const anyCaseAddress = (name: string) =>
+  text(name)
+    .trim()
+    .regex(/^0x[0-9a-f]{40}$/i, { error: `${name} must be a 0x-prefixed 20-byte hex string` })
+    .transform((value) => value.toLowerCase() as Hex);
+
 /** 32 bytes in hex, of any case. Read in lower case. */
 export const bytes32Parameter = (name: string) =>
   text(name)
