@@ -440,7 +440,7 @@ test("what a proven liar changed is compared with what the confirming URL says, 
       fromBlock: `0x${from.toString(16)}`,
       toBlock: `0x${to.toString(16)}`,
     });
-    for (let i = 0; i < 3; i++) await request(getLogs(part(0, 60)));
+    for (let i = 0; i < 10; i++) await request(getLogs(part(0, 60)));
     lies = "some";
     await request(getLogs(part(61, 120)));
     // Live logs prove it wrong: nothing but the comparison says which of its ranges are.

@@ -110,7 +110,7 @@ async function requestLogs(chain: CheckedChain, node: Node, request: LogsRequest
   const logs = await soundLogs(nodes, node, request);
   const isDue = isCheckDue(nodes, node, logs);
   const answer = isDue ? await crossChecked(nodes, { node, logs }, request) : { node, logs };
-  addCredit(answered);
+  addCredit(nodes, answered);
   if (isDue && spendCredit(answered)) await checkSilentBlock(chain, answer, request);
   requireOwnAnswer(nodes, answer.node);
   const served = remember(answered, answer, request, nodes.now());

@@ -30,7 +30,7 @@ import {
   toHex,
 } from "./nodes.ts";
 
-const alwaysCompared = 3;
+const alwaysCompared = 10;
 
 /** Whether an answer is to be compared: a share is, and in any case the first of a URL and those of one that was wrong. */
 export function isCheckDue(nodes: Nodes, node: Node, logs: readonly RpcLog[]): boolean {
@@ -147,8 +147,8 @@ export type AnsweredLogs = {
   sampled: number;
 };
 
-const alwaysSampled = 10;
-const mostCredit = 10;
+const alwaysSampled = 20;
+const mostCredit = 20;
 const creditOfRequest = 0.005;
 const mostRanges = 4_000;
 const mostServed = 50_000;
@@ -213,8 +213,9 @@ export function spendCredit(answered: AnsweredLogs): boolean {
 }
 
 /** Accounts for a request of Ponder's, a share of which may be checked. */
-export function addCredit(answered: AnsweredLogs): void {
-  answered.credit = Math.min(answered.credit + creditOfRequest, Math.max(answered.credit, mostCredit));
+export function addCredit(nodes: Nodes, answered: AnsweredLogs): void {
+  const more = creditOfRequest + nodes.crossCheckShare;
+  answered.credit = Math.min(answered.credit + more, Math.max(answered.credit, mostCredit));
 }
 
 /** Forgets what was answered for the ranges of a block, because Ponder asks for them again. */
@@ -240,7 +241,7 @@ export async function checkBlock(
   answered: AnsweredLogs,
   { node, block }: { node: Node; block: Header },
 ) {
-  addCredit(answered);
+  addCredit(nodes, answered);
   const number = Number(block.number);
   const known = answered.byBlock.get(number);
   if (known === undefined) return;
@@ -262,7 +263,7 @@ export async function checkBlock(
       (answered.sampled++ < alwaysSampled || nodes.random() < nodes.crossCheckShare);
     const isDoubtful = () =>
       ranges.some((range) => range.node.hasLied || mayHaveMore(block.logsBloom, logs, range.query));
-    if (isSampled || (isDoubtful() && spendCredit(answered))) {
+    if ((isSampled || isDoubtful()) && spendCredit(answered)) {
       await compareWithReceipts(nodes, { block, logs, ranges });
     }
   } catch (error) {
