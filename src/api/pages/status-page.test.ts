@@ -159,6 +159,7 @@ describe("what the service is doing", () => {
       "Building database indexes",
     ],
     ["live", { snapshot: following(5), indexes: () => ({ built: 70, total: 70 }) }, "Live"],
+    ["live", { snapshot: following(61) }, "Live, but behind"],
     ["completed", { snapshot: snapshotOf("omnichain-completed", now - 9, {}) }, "Complete"],
     ["stale", { snapshot: following(5), stale: { since: 1, reason: "The index is stale." } }, "Stale"],
   ] as [string, Given, string][])("%s", async (phase, given, words) => {
@@ -171,7 +172,7 @@ describe("what the service is doing", () => {
 
   test.each([
     ["nothing while all is well", { snapshot: following(60) }, []],
-    ["a slow index", { snapshot: following(61) }, [/^The index is 1 min 1 s behind\./]],
+    ["a slow index", { snapshot: following(61) }, [/^The index is 1 min 1 s behind: \S+ is the slowest chain\./]],
     [
       "a deep reorganization",
       { snapshot: following(5), stale: { since: 1, reason: "The chain contradicts the index: <b>" } },

@@ -58,6 +58,12 @@ const mostSamples = 25;
 
 type StatusFacts = ReturnType<typeof describe>;
 
+type ChainFacts = ReturnType<typeof chainFacts> & {
+  id: number;
+  name: string;
+  head: { block: number; hash: string } | undefined;
+};
+
 /** Follows what the status page shows; what it returns reads it. */
 function createStatus(sources: StatusSources) {
   const { config, status, database, registry, clock, log } = sources;
@@ -85,7 +91,7 @@ function createStatus(sources: StatusSources) {
       const found = block && (await sources.hashOf(id, block.number));
       return block && found ? { block: block.number, hash: found } : undefined;
     };
-    return shared(ask, 10_000, log);
+    return shared(ask, 2_000, log);
   });
 
   return async () => {
@@ -131,22 +137,26 @@ function describe(sources: StatusSources, found: Found) {
   const now = Math.floor(clock() / 1_000);
   const distance = snapshot && project(snapshot, now).worstCaseDistance;
   const phase = phaseOf(found);
+  const chains = config.chains.map(({ id, name }, place): ChainFacts => {
+    const chain = snapshot?.omnichainSnapshot.chains[id];
+    const ofChain = chainFacts(chain, now);
+    // A row is of one snapshot: a hash of another block would be of another.
+    const head = heads[place]?.block === ofChain.indexed?.number ? heads[place] : undefined;
+    return { ...ofChain, id, name, head };
+  });
   const used = counts.labels;
   const heals = used.healed + used.unknown;
   const hitPercent = heals === 0 ? undefined : Math.round((1_000 * used.healed) / heals) / 10;
   return {
     phase,
-    problems: problemsOf(found, phase, distance),
+    problems: problemsOf(found, phase, { distance, chains }),
     distance,
     rate: rate && { seconds: rate.seconds, events: rate.events, fetchedBlocks: rate.fetchedBlocks },
     expectedEnd: phase === "fetching" || phase === "indexing" ? expectedEnd(found.work, rate) : undefined,
     indexes: found.building,
     events: process.isIndexer ? counts.events : undefined,
     reorganizations: process.isIndexer ? counts.reorganizations : undefined,
-    chains: config.chains.map(({ id, name }, place) => {
-      const chain = snapshot?.omnichainSnapshot.chains[id];
-      return { ...chainFacts(chain, now), id, name, head: heads[place] };
-    }),
+    chains,
     newestNames: names,
     anomalies: counts.anomalies.map((one) => ({ ...one, examples: examples.get(one.kind) ?? [] })),
     rpc: process.isIndexer ? counts.requests : undefined,
@@ -185,7 +195,12 @@ function phaseOf({ building, snapshot, stale, counts, rate }: Found): Phase {
 
 const patienceSeconds = 60;
 
-function problemsOf({ stale, counts, rate, isAway }: Found, phase: Phase, distance = 0): string[] {
+function problemsOf(
+  { stale, counts, rate, isAway }: Found,
+  phase: Phase,
+  { distance = 0, chains }: { distance: number | undefined; chains: readonly ChainFacts[] },
+): string[] {
+  const [slowest] = chains.toSorted((a, b) => (b.behind ?? 0) - (a.behind ?? 0));
   const { waiting } = counts.labels;
   const isBackfill = phase === "fetching" || phase === "indexing";
   const stands =
@@ -200,7 +215,7 @@ function problemsOf({ stale, counts, rate, isAway }: Found, phase: Phase, distan
     ],
     [
       phase === "live" && distance > patienceSeconds,
-      `The index is ${span(distance)} behind. A chain without new blocks, a slow node or a slow database holds it back.`,
+      `The index is ${span(distance)} behind: ${slowest?.name} is the slowest chain. It has no new blocks, or a slow or silent node or a slow database holds it back.`,
     ],
   ];
   return problems.filter(([holds]) => holds).map(([, text]) => text);
@@ -222,7 +237,10 @@ function content(found: StatusFacts): Html {
     (phase === "live" || phase === "building-indexes") && distance !== undefined
       ? html`, <span data-distance>${span(distance)}</span> behind now`
       : "";
-  return html`<p class="state ${problems.length > 0 ? "trouble" : phase}"><strong>${phaseTexts[phase]}</strong>${behind}</p>
+  const isLate = phase === "live" && (distance ?? 0) > patienceSeconds;
+  const text = isLate ? "Live, but behind" : phaseTexts[phase];
+  const state = isLate ? "late" : problems.length > 0 ? "trouble" : phase;
+  return html`<p class="state ${state}"><strong>${text}</strong>${behind}</p>
 ${problems.map((problem) => html`<p class="problem" role="alert">${shown(problem, 2_000)}</p>`)}
 ${section("Progress", summary(found))}
 ${section("Chains", chainsTable(found))}
@@ -269,7 +287,7 @@ function chainsTable({ chains }: StatusFacts): Html {
   const rows = chains.map(({ id, name, state, head, ...chain }) => [
     html`${name} <small>${id}</small>`,
     html`<span class="state ${state}">${state}</span>`,
-    html`<span data-chain="${id}">${block(chain.indexed)}</span>`,
+    block(chain.indexed),
     block(chain.target),
     html`<progress max="1" value="${chain.percent / 100}" aria-label="${name}"></progress> ${chain.percent.toFixed(2)} %`,
     html`${chain.behind === undefined ? "–" : span(chain.behind)}`,

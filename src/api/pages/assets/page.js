@@ -45,17 +45,13 @@ function showContact(isThere) {
   }
 }
 
-/** Figures that change with every block. */
-async function updateFigures() {
+/** How far the index is behind. A chain's figures are of one moment: they change with the page. */
+async function updateDistance() {
   const response = await fetch("/api/indexing-status");
   if (!response.ok) return;
   const { realtimeProjection } = await response.json();
-  const { worstCaseDistance, snapshot } = realtimeProjection;
-  for (const element of main.querySelectorAll("[data-distance]")) setText(element, spanOf(worstCaseDistance));
-  for (const element of main.querySelectorAll("[data-chain]")) {
-    const block = snapshot.omnichainSnapshot.chains[element.dataset.chain]?.latestIndexedBlock;
-    if (block !== undefined) setText(element, block.number.toLocaleString("en"));
-  }
+  for (const element of main.querySelectorAll("[data-distance]"))
+    setText(element, spanOf(realtimeProjection.worstCaseDistance));
 }
 
 /** Takes over each part of the page that has changed, but for the one that the keyboard is in. */
@@ -104,7 +100,7 @@ function repeat(update, everyMs) {
 }
 
 if (main.hasAttribute("data-live")) {
-  repeat(updateFigures, quickMs);
+  repeat(updateDistance, quickMs);
   repeat(updatePage, wholeMs);
 }
 
