@@ -1,4 +1,4 @@
-// The demo: `npm run demo [-- --subgraph | --ensv2]`. Needs no keys, no network, no database; PORT and LABELS_PORT choose the ports.
+// The demo: `npm run demo [-- --subgraph | --ensv2] [--all]`. Needs no keys, no network, no database; PORT and LABELS_PORT choose the ports.
 import { parseArgs } from "node:util";
 import type { DemoWorld } from "./demo/chains.ts";
 import { DemoError, runDemo } from "./demo/demo.ts";
@@ -25,20 +25,21 @@ const port = (name: string, usual: number): number => {
   return number;
 };
 
-const world = (): DemoWorld => {
+const asked = (): { world: DemoWorld; isAll: boolean } => {
   try {
     const flag = { type: "boolean", default: false } as const;
-    const { subgraph, ensv2 } = parseArgs({ options: { subgraph: flag, ensv2: flag } }).values;
-    if (!(subgraph && ensv2)) return subgraph ? "subgraph" : ensv2 ? "ensv2" : "everything";
+    const options = { subgraph: flag, ensv2: flag, all: flag };
+    const { subgraph, ensv2, all: isAll } = parseArgs({ options }).values;
+    if (!(subgraph && ensv2)) return { world: subgraph ? "subgraph" : ensv2 ? "ensv2" : "everything", isAll };
   } catch {
     // An option that there is not.
   }
-  throw new DemoError("usage: npm run demo [-- --subgraph | --ensv2]");
+  throw new DemoError("usage: npm run demo [-- --subgraph | --ensv2] [--all]");
 };
 
 try {
   await runDemo({
-    world: world(),
+    ...asked(),
     port: port("PORT", 42_069),
     labelsPort: port("LABELS_PORT", 3223),
     environment: process.env,

@@ -14,6 +14,8 @@ const startTimeoutMs = 300_000;
 /** What the demo runs with. */
 export type DemoOptions = Omit<DemoServices, "folder"> & {
   world: DemoWorld;
+  /** Whether the screen shows all commands. */
+  isAll: boolean;
   write: (line: string) => void;
   /** Ends the demo. */
   signal: AbortSignal;
@@ -29,6 +31,7 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   const folder = mkdtempSync(join(options.environment["TMPDIR"] || tmpdir(), "name-index-demo-"));
   const services: ServiceProcess[] = [];
   let chains: DemoChains = [];
+  const progress = showWaiting(options.write);
   try {
     const ingest = startIngest({ ...options, folder });
     services.push(ingest);
@@ -36,10 +39,11 @@ export async function runDemo(options: DemoOptions): Promise<void> {
     const { code } = await Promise.race([ingest.ended, aborted(options.signal)]);
     if (code !== 0) throw new DemoError(endingOf(ingest));
     services.pop();
-    await runServices({ ...options, folder }, { chains, services });
+    await runServices({ ...options, folder }, { chains, services, progress });
   } catch (error) {
     if (!options.signal.aborted) throw error;
   } finally {
+    progress.end();
     // The indexing service first: it releases its database lock while the chains are still there.
     for (const service of services.reverse()) await service.stop();
     for (const { node } of chains) await node.close();
@@ -47,26 +51,47 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   }
 }
 
-type Running = { chains: DemoChains; services: ServiceProcess[] };
+// Includes the start of this process.
+const seconds = () => `${(performance.now() / 1000).toFixed(1).padStart(5)} s`;
 
-async function runServices(options: DemoOptions & DemoServices, { chains, services }: Running) {
-  const { port, labelsPort, world, write, signal } = options;
+/** Says every few seconds what the demo waits for, until it ends. */
+function showWaiting(write: (line: string) => void) {
+  let what = "the labels and the recorded chains";
+  const timer = setInterval(() => write(`${seconds()}  waiting for ${what}`), 4_000);
+  return {
+    on: (next: string) => {
+      what = next;
+    },
+    end: () => clearInterval(timer),
+  };
+}
+
+type Running = {
+  chains: DemoChains;
+  services: ServiceProcess[];
+  progress: ReturnType<typeof showWaiting>;
+};
+
+async function runServices(options: DemoOptions & DemoServices, { chains, services, progress }: Running) {
+  const { port, labelsPort, world, isAll, write, signal } = options;
   const [url, labelsUrl] = [`http://localhost:${port}`, `http://localhost:${labelsPort}`];
-  // Includes the start of this process.
-  const seconds = () => `${(performance.now() / 1000).toFixed(1).padStart(5)} s`;
   // The index takes seconds until it looks at the chains: they go live in the meantime.
   services.push(startLabelService(options), startIndex(options, { chains, world }));
   await goLive(chains);
   for (const { node } of chains) {
     write(`${seconds()}  chain ${node.chain.chainId} is live at ${node.url}, head ${node.chain.head()}`);
   }
+  progress.on("the label service");
   await answered("the label service", `${labelsUrl}/health`, services, signal);
   write(`${seconds()}  label service is up on port ${labelsPort}`);
+  progress.on("the index of the recorded blocks");
   await answered("the first answer of the index", `${url}/ready`, services, signal);
   const block = await firstAnswer(url, services, signal);
   write(`${seconds()}  index is up on port ${port}, at block ${block}`);
+  progress.on("the index to be in real time");
   await answered("the index in real time", `${url}/amirealtime`, services, signal);
-  write(demoScreen({ url, labelsUrl, seconds: seconds().trim(), world }));
+  progress.end();
+  write(demoScreen({ url, labelsUrl, seconds: seconds().trim(), world, isAll }));
   await untilEnd(services, signal);
 }
 

@@ -3,16 +3,33 @@ import type { DemoWorld } from "./chains.ts";
 import { demoAccount } from "./showcase.ts";
 
 /** What the screen tells of the running demo; `seconds` includes the unit. */
-export type ScreenFacts = { url: string; labelsUrl: string; seconds: string; world: DemoWorld };
+export type ScreenFacts = {
+  url: string;
+  labelsUrl: string;
+  seconds: string;
+  world: DemoWorld;
+  /** Whether all commands are shown, not ten. */
+  isAll: boolean;
+};
 
 /** What to try once the demo is up: addresses for a browser, and commands by what they show. */
-export function demoScreen({ url, labelsUrl, seconds, world }: ScreenFacts): string {
+export function demoScreen({ url, labelsUrl, seconds, world, isAll }: ScreenFacts): string {
   const heal = `curl -s ${labelsUrl}/v1/heal/0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0`;
-  const lines = [
-    ...commandsOf[world](url),
-    ...commonCommands(url),
-    [`The label behind a labelhash ("eth")`, heal],
+  const groups: Group[] = [
+    ...groupsOf[world](url),
+    [
+      "The service and its labels",
+      2,
+      [[`The label behind a labelhash ("eth")`, heal], ...commonCommands(url)],
+    ],
   ];
+  const texts = groups.map(([title, few, commands]) => {
+    const lines = commands
+      .slice(0, isAll ? undefined : few)
+      .map(([what, command]) => `${what}:\n  ${command}`);
+    return [`-- ${title}`, ...lines].join("\n");
+  });
+  const more = isAll ? "" : 'All commands: "npm run demo -- --all".\n';
   return `
 nsindex is up, ${seconds} after the start. ${shown[world]}
 
@@ -20,9 +37,9 @@ nsindex is up, ${seconds} after the start. ${shown[world]}
   GraphiQL   ${url}/subgraph
   Docs       ${url}/docs
 
-${lines.map(([what, command]) => `${what}:\n  ${command}`).join("\n")}
+${texts.join("\n\n")}
 
-Ctrl-C stops everything and leaves nothing behind.`;
+${more}Ctrl-C stops everything and leaves nothing behind.`;
 }
 
 const shown: Record<DemoWorld, string> = {
@@ -40,21 +57,26 @@ const shown: Record<DemoWorld, string> = {
 
 type Commands = [what: string, command: string][];
 
+/** `few`: how many of the commands are shown first. */
+type Group = [title: string, few: number, commands: Commands];
+
 const graphql = (url: string, query: string) => `curl -sG ${url}/subgraph --data-urlencode 'query=${query}'`;
 
 const newest =
   "{ registrations(first: 3, orderBy: registrationDate, orderDirection: desc) { domain { name } expiryDate registrant { id } } }";
 
 // Names of the recording: kagam.eth has two texts, deldel.eth is wrapped.
-function allCommands(url: string): Commands {
+function allCommands(url: string): Group[] {
   const account = demoAccount.address.toLowerCase();
   const api = (path: string) => `curl -s '${url}/api/${path}'`;
   const owned = `{ domains(where: { owner: "${account}", name_ends_with: ".eth" }, orderBy: name) { name owner { id } expiryDate } }`;
   const onBase = `{ domains(first: 3, where: { name_ends_with: ".base.eth" }, orderBy: createdAt, orderDirection: desc) { name createdAt owner { id } } }`;
-  return [
+  const ofSubgraph: Commands = [
     ["The newest registrations on three chains", graphql(url, newest)],
     ["The names of an account on three chains", graphql(url, owned)],
     ["The newest names on Base", graphql(url, onBase)],
+  ];
+  const ofRest: Commands = [
     [
       "The newest registrations and renewals, with prices and referrers",
       api("registrar-actions?recordsPerPage=3"),
@@ -75,7 +97,11 @@ function allCommands(url: string): Commands {
       "Its primary names on three chains, from the index",
       api(`resolve/primary-names/${account}?accelerate=true`),
     ],
-    ...lookupCommands(url, account),
+  ];
+  return [
+    ["GraphQL", 2, ofSubgraph],
+    ["Registrations, tokens, records", 3, ofRest],
+    ["Names as applications ask for them", 3, lookupCommands(url, account)],
   ];
 }
 
@@ -124,10 +150,10 @@ function secondGenerationCommands(url: string): Commands {
   ];
 }
 
-const commandsOf: Record<DemoWorld, (url: string) => Commands> = {
+const groupsOf: Record<DemoWorld, (url: string) => Group[]> = {
   everything: allCommands,
-  subgraph: subgraphCommands,
-  ensv2: secondGenerationCommands,
+  subgraph: (url) => [["GraphQL", 3, subgraphCommands(url)]],
+  ensv2: (url) => [["Names of both generations", 7, secondGenerationCommands(url)]],
 };
 
 function subgraphCommands(url: string): Commands {

@@ -55,7 +55,7 @@ const folders = () => readdirSync(temporary).filter((name) => name.startsWith("n
 beforeAll(async () => {
   temporary = mkdtempSync(join(tmpdir(), "demo-test-"));
   ports = { PORT: String(await freePort()), LABELS_PORT: String(await freePort()) };
-  demo = startDemo();
+  demo = startDemo({}, ["--all"]);
   await untilUp(demo);
   answers = await answersOf(demo);
 });
@@ -457,7 +457,7 @@ test("so is a label service port in use", async () => {
 test("an unknown option is rejected", async () => {
   const second = startDemo({}, ["--subgraphs"]);
   expect(await second.ended).toEqual({ code: 1, signal: undefined });
-  expect(second.lastLines()).toEqual(["usage: npm run demo [-- --subgraph | --ensv2]"]);
+  expect(second.lastLines()).toEqual(["usage: npm run demo [-- --subgraph | --ensv2] [--all]"]);
 });
 
 test("an invalid port is rejected", async () => {
@@ -486,7 +486,7 @@ test("SIGINT ends the demo at any time and leaves nothing behind", async () => {
 });
 
 test("the demo of subgraph mode shows what its screen says, until SIGTERM ends it", async () => {
-  const subgraph = startDemo({}, ["--subgraph"]);
+  const subgraph = startDemo({}, ["--subgraph", "--all"]);
   await untilUp(subgraph);
   const answers = await answersOf(subgraph);
   expect(answers.size).toBe(9);
@@ -517,7 +517,7 @@ test("the demo of subgraph mode shows what its screen says, until SIGTERM ends i
 });
 
 test("the demo of ENSv2 shows what its screen says", async () => {
-  const ensv2 = startDemo({}, ["--ensv2"]);
+  const ensv2 = startDemo({}, ["--ensv2", "--all"]);
   await untilUp(ensv2);
   const answers = await answersOf(ensv2);
   expect(answers.size).toBe(13);
