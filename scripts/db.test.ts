@@ -59,3 +59,11 @@ test("shows indexes as text", () => {
   );
   expect(describeIndexes([], 0)).toBe("The database has no index.");
 });
+
+test("shows no raw control characters of what others named", () => {
+  const hostile = "\u001b[2J\nnames_v9, release 9\u202e";
+  const named = { ...index, schema: hostile, buildId: hostile, names: [hostile], readers: { [hostile]: 1 } };
+  const text = describeIndexes([named], 1_700_000_000_000);
+  expect(text.split("\n")).toHaveLength(6);
+  expect(text).not.toMatch(/[^\n\P{C}]/u);
+});

@@ -12,7 +12,7 @@ import {
 } from "../src/config/environment.ts";
 import { nearestOf } from "../src/config/nearest.ts";
 import { environmentOf, type RowSettings } from "../src/config/row-settings.ts";
-import { seeOperations } from "../src/log/json-log.ts";
+import { escapeControls, seeOperations } from "../src/log/json-log.ts";
 import { hasTable, isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
 import { dropIndex, StableNameError, switchName } from "../src/ponder/stable-name.ts";
 import { type IndexState, listIndexes } from "../src/ponder/stored-indexes.ts";
@@ -173,7 +173,9 @@ function describe(index: IndexState, now: number): string {
     ),
     ...(names.length === 0 ? [] : [`  served as ${names.join(", ")}`]),
     ...(machines.length === 0 ? [] : [`  read from ${machines.join(", ")}`]),
-  ].join("\n");
+  ]
+    .map(escapeControls)
+    .join("\n");
 }
 
 function ago(time: number, now: number): string {
@@ -221,8 +223,10 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       (kind) => error instanceof kind,
     );
     const away = `The database does not respond. ${seeOperations("While something is away")}`;
-    const text = isDatabaseAway(error) ? away : error;
-    console.error(expected ? (error as Error).message : text);
+    const { message, severity } = error as { message: string; severity?: string };
+    const refused = severity === undefined ? error : `Postgres refuses it: ${message}.`;
+    const text = isDatabaseAway(error) ? away : refused;
+    console.error(expected ? message.split("\n").map(escapeControls).join("\n") : text);
     process.exitCode = 1;
   }
 }

@@ -92,6 +92,7 @@ describe("secrets of the configuration", () => {
           http: [
             "https://eth.example/v2/k3yk3yk3yk3yk3y9",
             "https://user:pa55@rpc.example",
+            "https://user:pa55@both.example?key=sh0rt",
             "https://us3rk3yus3rk3y99@node.example",
             "http://localhost:8545",
           ],
@@ -108,6 +109,7 @@ describe("secrets of the configuration", () => {
     ["wss://eth.example/v2/k3yk3yk3yk3yk3y9", "wss://eth.example/…"],
     ["path /v2/k3yk3yk3yk3yk3y9?", "path /v2/…?"],
     ["https://user:pa55@rpc.example/", "https://rpc.example/…"],
+    ["URL: https://both.example/?key=sh0rt", "URL: https://both.example/…"],
     ["https://us3rk3yus3rk3y99@node.example/", "https://node.example/…"],
     ["user us3rk3yus3rk3y99", "user …"],
     ["connect postgresql://names:p%40ss@db.example:5432/names", "connect postgresql://db.example:5432/…"],

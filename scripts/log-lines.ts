@@ -121,11 +121,11 @@ function secretsOfUrl(text: string): [string, string][] {
   const keys = [url.username, ...url.pathname.split("/"), ...url.searchParams.values()].filter(
     ({ length }) => length >= shortestKey,
   );
-  const whole: [string, string][] = [
-    [text, hidden],
-    [url.href, hidden],
-  ];
+  // viem sends user and password as a header, and names the URL without them.
+  const bare = Object.assign(new URL(text), { username: "", password: "" });
   const holdsMore = url.pathname.length > 1 || url.search !== "";
+  const texts = [text, url.href, ...(holdsMore ? [bare.href] : [])];
+  const whole = texts.map((one): [string, string] => [one, hidden]);
   return [
     ...(url.password !== "" || ((holdsMore || url.username !== "") && !isDatabase) ? whole : []),
     ...(url.password === ""

@@ -61,6 +61,9 @@ function fileStats(path: string): Stats {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) throw new InputError(`There is no file ${JSON.stringify(path)}.`);
   if (stats.isDirectory()) throw new InputError(`${JSON.stringify(path)} is a folder, not a file.`);
+  // They may have no end, or wait for ever.
+  if (!stats.isFile() && !stats.isFIFO())
+    throw new InputError(`${JSON.stringify(path)} is a device, not a file.`);
   return stats;
 }
 

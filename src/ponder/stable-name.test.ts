@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
-import type { Statement } from "./sql-client.ts";
+import { quoted, type Statement } from "./sql-client.ts";
 import { dropIndex, switchName, takeOverWhenReady } from "./stable-name.ts";
 import { describeIndex, keepWord, listIndexes, stableNames } from "./stored-indexes.ts";
 
@@ -8,7 +8,7 @@ const client = await createEmbedded();
 const now = 1_700_000_000_000;
 // Several statements in one text are one transaction on a server.
 const run: Statement = async (text, values) => {
-  if (values !== undefined || !text.includes(";")) return client.query(text, values);
+  if (values !== undefined || !text.includes(";\n")) return client.query(text, values);
   await client.exec(`BEGIN; ${text}; COMMIT`).catch(async (error) => {
     await client.exec("ROLLBACK");
     throw error;
@@ -170,4 +170,49 @@ test("takes a name over once it has caught up, and only once", async () => {
   await looks(1);
   stop();
   expect(await served()).toEqual([{ id: "v1" }]);
+});
+
+test.each([
+  'v1"; DROP SCHEMA keep CASCADE; --',
+  "v1'; DROP SCHEMA keep CASCADE; --",
+  "v1\nkeep\t\u001b[2J\u202e",
+  "keep.domain",
+  "$1 %s %I \\",
+  "é".repeat(31),
+])("a schema may have any name: %j", async (schema) => {
+  await createIndex("v1", 10);
+  await createIndex("v2", 10);
+  await servable("v1");
+  await servable("v2");
+  await client.exec(
+    `create schema mine; create table mine.kept (id int); create table v1."do""main; --" (id int); alter schema v1 rename to ${quoted(schema)}`,
+  );
+  await to(schema);
+  expect(await served()).toEqual([{ id: "v1" }]);
+  await expect(dropIndex(run, schema, now)).rejects.toThrow('it is served as "names"');
+  await expect(switchName(run, { schema: "v2", name: schema }, { now: () => now })).rejects.toThrow(
+    "has tables of its own",
+  );
+  const back = { schema: "v2", name: "names" };
+  expect(await switchName(run, back, { isForced: true, now: () => now })).toBe(schema);
+  await dropIndex(run, schema, now);
+  expect((await listIndexes(run, now)).map((one) => one.schema)).toEqual(["v2"]);
+  expect((await client.query("select * from mine.kept")).rows).toEqual([]);
+});
+
+test.each([
+  ["has other columns", "create table mine._ponder_meta (id int)"],
+  [
+    "is no table of ours",
+    `create table mine._ponder_meta as select 'app' as key, '{"table_names": "domain"}'::jsonb as value`,
+  ],
+  ["has no application", `create table mine._ponder_meta as select 'app' as key, 'null'::jsonb as value`],
+  [
+    "has no checkpoints",
+    `create table mine._ponder_meta as select 'app' as key, '{"table_names": ["domain", "resolver"]}'::jsonb as value`,
+  ],
+])("a schema of others whose _ponder_meta %s is passed over", async (_, text) => {
+  await createIndex("v1", 10);
+  await client.exec(`create schema mine; ${text}`);
+  expect((await listIndexes(run, now)).map((one) => one.schema)).toEqual(["v1"]);
 });

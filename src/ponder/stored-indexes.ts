@@ -119,8 +119,11 @@ export async function listIndexes(run: Statement, now: number): Promise<IndexSta
   const { rows } = await run(
     `SELECT n.nspname::text AS schema, (SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
         WHERE c.relnamespace = n.oid AND c.relkind = 'r')::text AS bytes
-      FROM pg_class m JOIN pg_namespace n ON n.oid = m.relnamespace WHERE m.relname = $1 AND m.relkind = 'r' ORDER BY 1`,
-    [metaTable],
+      FROM pg_class m JOIN pg_namespace n ON n.oid = m.relnamespace WHERE m.relname = $1 AND m.relkind = 'r'
+        AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(m.oid, 'SELECT')
+        AND (SELECT count(*) FROM pg_attribute a WHERE a.attname = ANY($2::text[])
+          AND a.attrelid IN (m.oid, to_regclass(format('%I._ponder_checkpoint', n.nspname)))) = cardinality($2) ORDER BY 1`,
+    [metaTable, ["key", "value", "chain_name", "chain_id", "latest_checkpoint", "safe_checkpoint"]],
   );
   const indexes: IndexState[] = [];
   for (const { schema, bytes } of rows.map((row) => ({
@@ -151,10 +154,10 @@ type Said = Record<string, unknown>;
 
 async function readIndex(run: Statement, schema: string, now: number) {
   const { rows } = await run(`SELECT value FROM ${quoted(schema)}.${metaTable} WHERE key = 'app'`);
-  const app = rows[0]?.["value"] as App | undefined;
-  // Other applications of the framework may use the database too.
-  if (app === undefined || !["domain", "resolver"].every((table) => app.table_names.includes(table)))
-    return undefined;
+  const app = rows[0]?.["value"] as App | null | undefined;
+  // Other applications of the framework may use the database too, of any release.
+  const tables = Array.isArray(app?.table_names) ? app.table_names : [];
+  if (app == null || !["domain", "resolver"].every((table) => tables.includes(table))) return undefined;
   const told = (await hasTable(run, `${quoted(schema)}.${said}`))
     ? await run(`SELECT id, snapshot FROM ${quoted(schema)}.${said}`)
     : { rows: [] };

@@ -64,6 +64,11 @@ describe("an ingest", () => {
     expect(isNothingWritten()).toBe(true);
   });
 
+  test.each(["/dev/zero", "/dev/urandom", "/dev/null"])("refuses %s, which is no file", async (path) => {
+    const { code, stderr } = await runCommand(["ingest", path, ...labelSet("ens-test-env", 0)], { folder });
+    expect([code, stderr]).toEqual([1, `"${path}" is a device, not a file.\n`]);
+  });
+
   test("refuses a record of a million groups, each in the one before", async () => {
     // Protocol Buffers: tag 3 with wire type 3 opens a group.
     const groups = Buffer.alloc(1_000_000, 0x1b);
