@@ -36,15 +36,15 @@ describe.runIf(hasAnvil())("npm run verify", () => {
     world.start({ DATASOURCES_FILE: file });
     await world.waitForIndex({ block: await anvil.head() });
     await world.stop();
-    const verify = (...args: string[]) => {
-      const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], {
+    const command = (name: string, ...args: string[]) => {
+      const { status, stdout, stderr } = spawnSync(process.execPath, [scriptOf(name), ...args], {
         cwd: world.folder,
         env: { ...world.environment, DATASOURCES_FILE: file },
         encoding: "utf8",
       });
       return { status, output: `${stdout}${stderr}` };
     };
-    return { world, verify };
+    return { world, command, verify: (...args: string[]) => command("verify", ...args) };
   }
 
   /** The fields that differ, in order of their names. */
@@ -58,7 +58,7 @@ describe.runIf(hasAnvil())("npm run verify", () => {
     const names = Array.from({ length: 12 }, (_, place) => `real${place}`);
     for (const [place, name] of names.entries())
       await ens.register(name, numberToHex(place + 1, { size: 20 }));
-    const { world, verify } = await indexOf(ens.addresses);
+    const { world, command, verify } = await indexOf(ens.addresses);
     // In the registry resolver and TTL of the root, and owners too of eth and 12 names; 12 registrations and 12 resolvers with
     // two values each.
     const sound = verify("--samples", "100", "--seed", "1");
@@ -93,6 +93,17 @@ describe.runIf(hasAnvil())("npm run verify", () => {
     expect(verify("--samples", "100", "--seed", "1").output).toMatch(
       /^domain: no row of NewOwner in block \d+/m,
     );
+    // The cache of a test network becomes an archive; where it has nothing, nothing is said to be exported.
+    const exported = command("archive", "export", "--folder", "exported");
+    expect(exported).toMatchObject({ status: 0, output: expect.stringMatching(/blocks 0 to \d+; \d+ logs/) });
+    const at = ["--chain", chainIds.root, "--rpc", anvil.url];
+    const compared = command("archive", "check", "--folder", "exported", ...at);
+    expect(compared.output).toContain("No block differs from the node's.");
+    expect(compared.status).toBe(0);
+    await change(world, ["DELETE FROM ponder_sync.intervals"]);
+    const empty = command("archive", "export", "--folder", "empty");
+    expect(empty.output).toContain("the RPC cache has nothing to export");
+    expect(empty.status).toBe(1);
   });
 
   const newer = newerContracts();
@@ -134,7 +145,7 @@ describe.runIf(hasAnvil())("npm run verify", () => {
   });
 });
 
-const script = fileURLToPath(new URL("../../scripts/verify.ts", import.meta.url));
+const scriptOf = (name: string) => fileURLToPath(new URL(`../../scripts/${name}.ts`, import.meta.url));
 const none = { address: null };
 
 type Addresses = Awaited<ReturnType<typeof deployEns>>["addresses"];
