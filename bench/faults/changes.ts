@@ -15,6 +15,7 @@ const changes: readonly Change[] = [
     of.map((one) => ({ kind, rate: 0.1, of: one })),
   ),
   ...(["timestamp", "hide"] as const).map((kind) => ({ kind, rate: 0.1, of: of[1] })),
+  { kind: "call", rate: 0.1, of: of[0] },
 ];
 
 /**

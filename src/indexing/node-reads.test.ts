@@ -171,3 +171,12 @@ test("the failures of one method do not shorten the attempts of another", async 
   await ask(chainId, { ...request, method: "debug_traceTransaction" });
   expect(node.asked.call).toHaveLength(3);
 });
+
+test("a call's result that another node contradicts is not used; one that it cannot answer is", async () => {
+  const call = { ...request, method: "eth_call" };
+  const urls = async (...answers: Answer[]) =>
+    (await Promise.all(answers.map((answer) => startNode([answer])))).map(({ url }) => url);
+  expect(await nodesOf(await urls(result("0x01"), result("0x02"))).ask(chainId, call)).toBeUndefined();
+  expect(await nodesOf(await urls(result("0x01"), result("0x01"))).ask(chainId, call)).toBe("0x01");
+  expect(await nodesOf(await urls(result("0x01"), status(500))).ask(chainId, call)).toBe("0x01");
+});

@@ -33,12 +33,14 @@ export function createNodes(
 ): AskNodes {
   const urls = new Map(chains.map(({ id, rpc }) => [id, rpc.http]));
   const patience = new Map<string, Patience>();
+  const silentUntil = new Map<string, number>();
   return (chainId, request) => {
     const key = `${chainId} ${request.method}`;
     const ofMethod = patience.get(key) ?? createPatience();
     patience.set(key, ofMethod);
     return ask(urls.get(chainId) ?? [], request, {
       patience: ofMethod,
+      silentUntil,
       timing,
       onOutage: () => onOutage(chainId),
     });
@@ -48,7 +50,12 @@ export function createNodes(
 async function ask(
   urls: readonly string[],
   request: NodeRequest,
-  { patience, timing, onOutage }: { patience: Patience; timing: Timing; onOutage: () => void },
+  {
+    patience,
+    silentUntil,
+    timing,
+    onOutage,
+  }: { patience: Patience; silentUntil: Map<string, number>; timing: Timing; onOutage: () => void },
 ): Promise<unknown> {
   let spent = 0; // of all tries, as a share
   let repeats = 0;
@@ -60,9 +67,12 @@ async function ask(
     const reply = await post(url, { ...request, timeoutMs });
     if (reply.kind === "result") {
       if (repeats > 0) patience.repeatHelped();
-      return reply.result ?? undefined;
+      return (await isContradicted(urls, url, { request, reply, silentUntil }))
+        ? undefined
+        : (reply.result ?? undefined);
     }
     if (reply.kind === "refused") return undefined;
+    silentUntil.set(url, Date.now() + silenceMs);
     if (reply.kind === "throttled") throttled += 1;
     else if (await servesBlock(url, request.blockNumber, timing.probeMs)) {
       spent += 1 / tries[reply.kind];
@@ -79,6 +89,30 @@ async function ask(
     await sleep(Math.min(timing.longestWaitMs, timing.firstWaitMs * 2 ** outages++));
   }
   return undefined;
+}
+
+const silenceMs = 60_000;
+
+/**
+ * Whether another URL returns something else to a call. Anybody may deploy what is called here, and nodes differ in what they tell a contract,
+ * as of fees: that is no reason to doubt the index, but the value is not used. A URL that does not respond is not asked for a minute.
+ */
+async function isContradicted(
+  urls: readonly string[],
+  url: string,
+  given: { request: NodeRequest; reply: { result: unknown }; silentUntil: Map<string, number> },
+): Promise<boolean> {
+  const { request, reply, silentUntil } = given;
+  if (request.method !== "eth_call") return false;
+  const isAsked = (other: string) => other !== url && (silentUntil.get(other) ?? 0) < Date.now();
+  const found = await Promise.all(
+    [...new Set(urls)].filter(isAsked).map(async (other) => {
+      const { kind, ...rest } = await post(other, request);
+      if (kind !== "result" && kind !== "refused") silentUntil.set(other, Date.now() + silenceMs);
+      return "result" in rest ? rest.result : reply.result;
+    }),
+  );
+  return found.some((result) => result !== reply.result);
 }
 
 type Patience = ReturnType<typeof createPatience>;

@@ -266,7 +266,7 @@ export function createDoubtWatch({
     if (ranges.length === 0) return undefined;
     const blocks = ranges.map(({ chainId, from, to }) => `${from} to ${to} of chain ${chainId}`).join(", ");
     const reason =
-      `An RPC URL left out or invented logs, or served another chain, and what it returned before may be indexed: blocks ${blocks}. Unless this ends by ` +
+      `An RPC URL left out or invented logs, served another chain, or contradicts another URL, and what it returned before may be indexed: blocks ${blocks}. Unless this ends by ` +
       `itself, stop the index, run "${purgeCommands(ranges, '" and "')}" and build a new index. ${doubtSection}`;
     return { since, reason };
   };

@@ -1,3 +1,4 @@
+import type { Calls } from "./checked-calls.ts";
 import { type AnsweredLogs, checkBlock } from "./compared-logs.ts";
 import { type Header, headerIn, headerProblem, WrongAnswerError } from "./log-answers.ts";
 import {
@@ -15,6 +16,7 @@ import { requireOwnBlock } from "./same-chain.ts";
 /** A chain whose URLs are checked, and what they returned. */
 export type CheckedChain = {
   nodes: Nodes;
+  calls: Calls;
   answered: AnsweredLogs;
   headers: Map<string, Promise<Header | undefined>>;
   /** URLs that were wrong, and whose earlier answers were asked for again. */

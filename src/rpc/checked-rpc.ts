@@ -1,6 +1,7 @@
 import { backendWithCredentials, hasCredentials } from "../ponder/rpc-request.ts";
 import { emptyRoot } from "./block-proofs.ts";
 import { type CheckedChain, headerOf, otherBlock, requestBlock } from "./checked-blocks.ts";
+import { addCallCredit, createCalls, recheckCalls, requestCall } from "./checked-calls.ts";
 import {
   addCredit,
   createAnsweredLogs,
@@ -22,6 +23,7 @@ import {
 import {
   anotherThan,
   askHeader,
+  type BlockRange,
   inPlaceOf,
   type LogsRequest,
   logsByReceipts,
@@ -69,8 +71,15 @@ function checkedBackends(
     byUrl.set(url, node);
     return node;
   });
+  const doubts: Record<"logs" | "calls", readonly BlockRange[]> = { logs: [], calls: [] };
+  const doubtIn = (kind: keyof typeof doubts) => (ranges: readonly BlockRange[]) => {
+    doubts[kind] = ranges;
+    options.doubt([...doubts.logs, ...doubts.calls]);
+  };
+  const all = newNodes({ ...options, doubt: doubtIn("logs") }, [...byUrl.values()]);
   const chain: CheckedChain = {
-    nodes: newNodes(options, [...byUrl.values()]),
+    nodes: all,
+    calls: createCalls(all, doubtIn("calls")),
     answered: createAnsweredLogs(),
     headers: new Map(),
     rechecked: new Set(),
@@ -83,10 +92,12 @@ function checkedBackends(
 
 async function checkedRequest(chain: CheckedChain, node: Node, body: RpcRequest): Promise<unknown> {
   await requireSameChain(chain.nodes, node);
+  addCallCredit(chain.calls);
   try {
     return await checkedAnswer(chain, node, body);
   } finally {
     recheckSuspects(chain);
+    recheckCalls(chain.calls);
   }
 }
 
@@ -97,7 +108,7 @@ function checkedAnswer(chain: CheckedChain, node: Node, body: RpcRequest): Promi
     return requestBlock(chain, node, body);
   }
   const query = method === "eth_getLogs" && isObject(first) ? queryOf(first as LogsFilter) : undefined;
-  if (query === undefined) return node.request(body);
+  if (query === undefined) return requestCall(chain.calls, node, body);
   return requestLogs(chain, node, { filter: first as LogsFilter, query });
 }
 

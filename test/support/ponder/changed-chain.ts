@@ -31,6 +31,7 @@ export async function openChangedChain() {
   );
   const chain: FollowedChain = {
     ...{ finalized, last, contracts: [...contracts], events: [...events] },
+    calls: recording.calls.filter(({ block }) => Number(block) <= finalized),
     moveHead: node.chain.setHead,
   };
   const followed = (backends: readonly Backend[]) => {

@@ -1,4 +1,4 @@
-import type { Answer } from "../../../devnet/recording.ts";
+import type { Answer, RecordedCall } from "../../../devnet/recording.ts";
 import type { BlockRange } from "../../../src/rpc/nodes.ts";
 
 /** A client of one URL, as Ponder uses it. */
@@ -18,7 +18,7 @@ const hex = (number: number) => `0x${number.toString(16)}`;
  */
 export async function follow(
   backends: readonly Backend[],
-  { finalized, last, contracts, events, moveHead }: FollowedChain,
+  { finalized, last, contracts, events, calls, moveHead }: FollowedChain,
 ): Promise<Followed> {
   const rows = new Map<string, number>();
   const ask = createAsk(backends);
@@ -42,6 +42,10 @@ export async function follow(
         );
         for (const block of blocks as Answer[]) keep(block, sound(block, logs.get(Number(block["number"]))));
       });
+    }
+    for (const { to, data, block } of calls) {
+      const result = await ask("eth_call", { to, data }, block).catch(String);
+      rows.set([to, data, block, result].join(), Number(block));
     }
     for (let head = finalized + 1; head <= last; head++) {
       moveHead(head);
@@ -67,6 +71,8 @@ export type FollowedChain = {
   last: number;
   contracts: readonly string[];
   events: readonly string[];
+  /** Calls that rules make because of logs of the backfill. */
+  calls: readonly RecordedCall[];
   moveHead: (block: number) => void;
 };
 
