@@ -215,6 +215,9 @@ test("a read waits for a reorganization as long as it may take, and is then told
   const [late, lateRow] = await Promise.all([hasty.ask(joined), hasty.as("192.0.2.9", "/domain")]);
   for (const { status, headers } of [late, lateRow])
     expect([status, headers.get("retry-after")]).toEqual([503, "1"]);
+  const locked = "What the query reads is locked in the database. Try again in a moment.";
+  expect(await late.json()).toEqual({ errors: [{ message: locked }] });
+  expect(await lateRow.json()).toEqual({ message: locked, details: "A table is being changed." });
   await longer.release();
   expect((await hasty.as("192.0.2.9", "/domain")).status).toBe(200);
   hasty.close();

@@ -9,7 +9,7 @@ import {
   type SqlClient,
 } from "../../ponder/sql-client.ts";
 import { type Column, takeLongRows } from "./long-rows.ts";
-import { BusyError, createQueue, type Turn } from "./queue.ts";
+import { BusyError, createQueue, lockedUp, type Turn } from "./queue.ts";
 
 /** Takes the text of a row. */
 type Take = (text: string) => void;
@@ -243,7 +243,7 @@ function createPooled(
         return await once(...statement);
       } catch (error) {
         const code = error instanceof Error && "code" in error ? error.code : undefined;
-        if (code === lockNotAvailable) throw new BusyError(1);
+        if (code === lockNotAvailable) throw new BusyError(1, lockedUp);
         // Of a read and a reorg: the read begins again, within its time.
         if (code !== deadlock) throw error;
       }

@@ -2,16 +2,29 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 
-/** Too many statements wait; the caller may retry after `retryAfter` seconds. */
+/** Too many statements wait, or one for a lock; the caller may retry after `retryAfter` seconds. */
 export class BusyError extends Error {
   override name = "BusyError";
   readonly retryAfter: number;
+  readonly details: string;
 
-  constructor(retryAfter: number) {
-    super("Too many queries are running. Try again in a moment.");
+  constructor(retryAfter: number, { message, details } = queueFull) {
+    super(message);
     this.retryAfter = retryAfter;
+    this.details = details;
   }
 }
+
+const queueFull = {
+  message: "Too many queries are running. Try again in a moment.",
+  details: "The queue for the database is full.",
+};
+
+/** The words for a statement that a lock held up. */
+export const lockedUp = {
+  message: "What the query reads is locked in the database. Try again in a moment.",
+  details: "A table is being changed.",
+};
 
 /** How many statements run and wait in one lane. */
 type LaneLimits = {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod/v4";
 import { currentStatus } from "../../../test/support/endpoints.ts";
 import { RowTooLongError } from "../database/client.ts";
-import { BusyError } from "../database/queue.ts";
+import { BusyError, lockedUp } from "../database/queue.ts";
 import { endpoint, mount } from "./endpoint.ts";
 import { ApiError, envelope, errorResponse } from "./errors.ts";
 
@@ -238,6 +238,11 @@ describe("the gate", () => {
 
 test.each([
   ["a full queue", new BusyError(1), "Too many queries are running. Try again in a moment."],
+  [
+    "a lock in the database",
+    new BusyError(1, lockedUp),
+    "What the query reads is locked in the database. Try again in a moment.",
+  ],
   ["a statement stopped by its signal", new DOMException("late", "TimeoutError"), "The query took too long."],
   // PostgreSQL, appendix A: 57014 is query_canceled.
   [

@@ -87,12 +87,6 @@ export class ApiError extends Error {
 /** The response to an unknown path: 404. */
 export const notFound = (c: Context) => c.json({ message: "Not Found" } satisfies ErrorBody, 404);
 
-const tooBusy: Refusal = {
-  reason: "busy",
-  message: "Too many queries are running. Try again in a moment.",
-  details: "The queue for the database is full.",
-};
-
 const tooSlow: Refusal = {
   reason: "busy",
   message: "The query took too long.",
@@ -107,7 +101,7 @@ const tooLong: Refusal = {
 
 // Postgres says 57014 of a statement that it stopped, the signal of a request that it is late.
 function busyRefusal(error: unknown): Refusal | undefined {
-  if (error instanceof BusyError) return tooBusy;
+  if (error instanceof BusyError) return { reason: "busy", message: error.message, details: error.details };
   if (!(error instanceof Error)) return undefined;
   const isLate = error.name === "TimeoutError" || ("code" in error && error.code === "57014");
   return isLate ? tooSlow : undefined;
