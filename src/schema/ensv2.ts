@@ -207,7 +207,7 @@ export const v2Role = indexed(
     }),
   ),
   (table) => ({
-    byAccount: [table.account],
+    byAccount: [table.account, table.address, table.resource],
   }),
 );
 

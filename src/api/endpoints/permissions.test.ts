@@ -35,7 +35,7 @@ async function everyPermission(query: string): Promise<Permission[]> {
   const found: Permission[] = [];
   for (let page = 1; ; page++) {
     const { status, body } = await ask(`/api/permissions?${query}&recordsPerPage=100&page=${page}`);
-    expect(status).toBe(200);
+    expect(status, JSON.stringify(body)).toBe(200);
     found.push(...body.permissions);
     if (!body.pageContext.hasNext) return found;
   }
@@ -157,6 +157,7 @@ test.each<[string, Hex, object]>([
       resource,
       ...meaning,
       account,
+      isProven: true,
       roles: ["CAN_SET_TEXT"],
       bitmap,
     })),
@@ -220,6 +221,8 @@ test.each([
   "?name=a.eth&page=0",
   "?name=a.eth&page=9",
   "?name=a&name=b",
+  "?account=0x141f5c134df39820b309b9f839dff8591437ebbd&isProven=yes",
+  "?account=0x141f5c134df39820b309b9f839dff8591437ebbd&cursor=x",
 ])("400 for %s", async (query) => {
   expect((await open()(`/api/permissions${query}`)).status).toBe(400);
 });
@@ -227,4 +230,44 @@ test.each([
 test("503 without the plugin", async () => {
   const { status, body } = await open(undefined, ["subgraph"])("/api/permissions?name=a.eth");
   expect([status, body.details]).toEqual([503, "Needed plugins: ensv2. Not active: ensv2."]);
+});
+
+// A proxy of code that nobody knows says of an account what it likes, as often as it likes.
+test("roles by contracts of unknown code are in a list of their own, which cursors reach all of", async () => {
+  const account = "0x141f5c134df39820b309b9f839dff8591437ebbd";
+  const before = await everyPermission(`account=${account}`);
+  const liar = `0x00${"1a".repeat(19)}`;
+  const count = 12_345;
+  const { client } = stored;
+  await client.exec(`
+    INSERT INTO v2_contracts (chain_id, address, implementation, deployer, is_upgraded, has_record_ids)
+      VALUES (${v2ChainId}, '${liar}', '0x${"66".repeat(20)}', '0x${"67".repeat(20)}', false, false);
+    INSERT INTO v2_roles SELECT ${v2ChainId}, '${liar}', '0x' || lpad(to_hex(i) || '00000000', 64, '0'), '${account}', '0x${"1".padStart(64, "0")}'
+      FROM generate_series(1, ${count}) i`);
+  try {
+    expect(await everyPermission(`account=${account}`)).toEqual(before);
+    expect(before.every((one) => (one as unknown as { isProven: boolean }).isProven)).toBe(true);
+    const ask = open();
+    const path = `/api/permissions?account=${account}&isProven=false&recordsPerPage=100`;
+    const { body } = await ask(path);
+    expect(body.pageContext).toMatchObject({ totalRecords: 10_000, hasNext: true });
+    const found = new Set<string>();
+    for (let next = ""; ; ) {
+      const { status, body } = await ask(`${path}${next}`);
+      expect(status).toBe(200);
+      for (const one of body.permissions) {
+        expect(one).toMatchObject({ isProven: false, contract: { address: liar } });
+        found.add(one.resource);
+      }
+      if (body.pageContext.nextCursor === undefined) break;
+      next = `&cursor=${body.pageContext.nextCursor}`;
+    }
+    expect(found.size).toBe(count);
+    const of = await ask(`/api/permissions?registry=${liar}`);
+    expect(of.body.permissions[0]).toMatchObject({ isProven: false });
+  } finally {
+    await client.exec(
+      `DELETE FROM v2_roles WHERE address = '${liar}'; DELETE FROM v2_contracts WHERE address = '${liar}'`,
+    );
+  }
 });

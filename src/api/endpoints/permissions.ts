@@ -54,6 +54,15 @@ const query = pagedQuery({
   name: nameParameter("name").optional().meta({ description: "A normalized name", example: "moonlamp.eth" }),
   registry: addressParameter("registry").optional().meta({ description: "A registry or a resolver" }),
   account: addressParameter("account").optional().meta({ description: "Who has the roles" }),
+  isProven: z.enum(["true", "false"], { error: "isProven must be true or false" }).default("true").meta({
+    description:
+      "Of an account: its roles by contracts of known code, or those by other contracts of the factory, which say what they like",
+  }),
+  cursor: z
+    .string()
+    .regex(/^0x[0-9a-f]{40}-0x[0-9a-f]{64}-0x[0-9a-f]{40}$/, { error: "cursor must be a valid cursor" })
+    .optional()
+    .meta({ description: "`pageContext.nextCursor` of a page: the list begins after it" }),
 }).refine(
   ({ name, registry, account }) => [name, registry, account].filter((one) => one !== undefined).length === 1,
   {
@@ -97,24 +106,43 @@ const permission = readingOf({
   ),
   record: field("m.kind || ' ' || m.key", record, recordOf),
   account: field("p.account", addressSchema),
+  isProven: field(
+    "p.is_proven",
+    z
+      .boolean()
+      .meta({
+        description: "Whether the contract is of known code. Others can say of anybody what they like",
+      }),
+  ),
   roles: field("p.kind || ' ' || p.roles", z.array(z.string()), rolesOf),
   bitmap: field("p.roles", hashSchema),
 });
 
-// Rows count for contracts that the deployment itself, or its factory, put on the chain; and for entries, while these are in
-// force, those of their present resource. The place of a registry is what it claims, if its parent points back.
-const statement = (filter: string) => `
-WITH found AS (
-  SELECT p.*, e.labelhash || e.label AS label,
-    CASE WHEN c.has_record_ids THEN 'recordResolver' WHEN c.implementation = ANY ($4::text[]) THEN 'resolver'
-      ELSE 'registry' END AS kind
-  FROM v2_roles p
-  LEFT JOIN v2_contracts c ON c.chain_id = p.chain_id AND c.address = p.address
-  LEFT JOIN v2_entries e
-    ON e.chain_id = p.chain_id AND e.registry = p.address AND e.storage_id = left(p.resource, 58) || '00000000'
-  WHERE ${filter} AND p.chain_id = $2::int AND p.roles <> '${none}'
-    AND (p.address = ANY ($3::text[]) OR c.implementation IS NOT NULL)
-    AND (e.storage_id IS NULL OR e.expiry > $5::numeric AND e.resource = p.resource)
+/** Up to which number roles are counted, and reached by pages; cursors reach all. */
+const mostCounted = 10_000;
+
+// Rows count for contracts that the deployment itself, or its factory, put on the chain; and for entries, while these are in force, those
+// of their present resource. Each contract's are read in the order of an index, no further than they are counted: anyone can give an
+// account any number. The place of a registry is what it claims, if its parent points back.
+const statement = (contracts: string, filter: string) => `
+WITH RECURSIVE contracts (address) AS (${contracts}), known AS (
+  SELECT a.address, CASE WHEN c.has_record_ids THEN 'recordResolver' WHEN c.implementation = ANY ($4::text[]) THEN 'resolver'
+      ELSE 'registry' END AS kind,
+    coalesce(a.address = ANY ($3::text[]) OR c.implementation = ANY ($4::text[]) OR c.implementation = ANY ($9::text[])
+      OR cardinality($10::text[]) = 0 OR c.implementation = ANY ($10::text[]), false) AS is_proven
+  FROM (SELECT DISTINCT address FROM contracts WHERE address >= split_part($11, '-', 1)) a
+  LEFT JOIN v2_contracts c ON c.chain_id = $2::int AND c.address = a.address
+  WHERE a.address = ANY ($3::text[]) OR c.implementation IS NOT NULL
+), found AS MATERIALIZED (
+  SELECT p.*, k.kind, k.is_proven FROM known k CROSS JOIN LATERAL (
+    SELECT p.*, e.labelhash || e.label AS label FROM v2_roles p
+    LEFT JOIN v2_entries e
+      ON e.chain_id = p.chain_id AND e.registry = p.address AND e.storage_id = left(p.resource, 58) || '00000000'
+    WHERE p.address = k.address AND ${filter} AND p.chain_id = $2::int AND p.roles <> '${none}'
+      AND (e.storage_id IS NULL OR e.expiry > $5::numeric AND e.resource = p.resource)
+      AND (p.address > split_part($11, '-', 1) OR (p.resource, p.account) > (split_part($11, '-', 2), split_part($11, '-', 3)))
+    ORDER BY p.resource, p.account LIMIT ${mostCounted + 1}
+  ) p
 )
 SELECT (SELECT count(*) FROM found)::text, (
   SELECT coalesce(json_agg(${permission.sql} ORDER BY p.address, p.resource, p.account), '[]')
@@ -123,12 +151,22 @@ SELECT (SELECT count(*) FROM found)::text, (
   LEFT JOIN LATERAL (${placeSql}) t ON p.kind = 'registry'
 )::text`;
 
+// The contracts by which an account has roles, each found once in the index: from one to the next.
+const ofAccount = (after: string) => `(SELECT p.address FROM v2_roles p
+    WHERE p.account = $1 AND p.chain_id = $2::int AND p.address > ${after} ORDER BY p.address LIMIT 1)`;
+
 const statements = {
-  account: statement("p.account = $1"),
-  registry: statement("p.address = $1"),
-  name: statement(`(p.address = $1 AND p.resource IN ('${none}', $9)
-    OR p.address = $10 AND (p.resource = '${none}' OR EXISTS (SELECT FROM v2_resources m WHERE m.chain_id = p.chain_id
-      AND m.resolver = p.address AND m.resource = p.resource AND coalesce(m.node, $11) = $11)))`),
+  account: statement(
+    `${ofAccount("''")} UNION ALL SELECT ${ofAccount("contracts.address")} FROM contracts WHERE contracts.address IS NOT NULL`,
+    "p.account = $1 AND k.is_proven::text = $12",
+  ),
+  registry: statement("SELECT $1", "true"),
+  name: statement(
+    "VALUES ($1), ($13)",
+    `(p.address = $1 AND p.resource IN ('${none}', $12)
+    OR p.address = $13 AND (p.resource = '${none}' OR EXISTS (SELECT FROM v2_resources m WHERE m.chain_id = p.chain_id
+      AND m.resolver = p.address AND m.resource = p.resource AND coalesce(m.node, $14) = $14)))`,
+  ),
 };
 
 const seconds = z.string().regex(/^\d+$/).meta({ description: "Unix seconds; may be beyond any date" });
@@ -192,7 +230,14 @@ export const permissions = endpoint({
         responseCode: z.literal("ok"),
         name: nameSchema.optional(),
         permissions: z.array(permission.schema),
-        pageContext: pageContextSchema,
+        pageContext: pageContextSchema.extend({
+          nextCursor: z
+            .string()
+            .optional()
+            .meta({
+              description: `Where the next page begins; totals and pages end at ${mostCounted} records`,
+            }),
+        }),
         accurateAsOf: secondsSchema,
       }),
     },
@@ -205,7 +250,8 @@ export const permissions = endpoint({
         throw new ApiError(503, { message: "The namespace has no contracts of ENSv2." });
       const time = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
       const paging = pagingOf(query);
-      const read = reader(database, ensv2, { time, paging }, request.raw.signal);
+      const { cursor = "" } = query;
+      const read = reader(database, ensv2, { time, paging, cursor }, request.raw.signal);
       const name =
         query.name === undefined ? undefined : await read.name(query.name, plugins.includes("subgraph"));
       const { total, found } = await read.permissions(subjectOf(query, name));
@@ -214,20 +260,27 @@ export const permissions = endpoint({
         responseCode: "ok" as const,
         ...(name === undefined || query.name === undefined ? {} : { name: describe(query.name, name) }),
         permissions: found,
-        pageContext,
+        pageContext: { ...pageContext, ...nextOf(found, paging) },
         accurateAsOf: time,
       };
       return { status: 200, headers, body };
     },
 });
 
-type Subject = { by: keyof typeof statements; values: Hex[] };
+// Of a full page: there may be none after it.
+function nextOf(found: readonly unknown[], { recordsPerPage }: Paging) {
+  const last = found.at(-1) as z.output<typeof permission.schema> | undefined;
+  if (last === undefined || found.length < recordsPerPage) return {};
+  return { nextCursor: `${last.contract.address}-${last.resource}-${last.account}` };
+}
+
+type Subject = { by: keyof typeof statements; values: [Hex, ...string[]] };
 
 function subjectOf(
-  { registry, account, name: given }: z.output<typeof query>,
+  { registry, account, isProven, name: given }: z.output<typeof query>,
   name: V2Name | undefined,
 ): Subject {
-  if (account !== undefined) return { by: "account", values: [account] };
+  if (account !== undefined) return { by: "account", values: [account, isProven] };
   if (name === undefined) return { by: "registry", values: [registry ?? none] };
   const { entry, resolver } = name;
   const resource = entry && entry.status !== "available" ? entry.resource : none;
@@ -237,10 +290,11 @@ function subjectOf(
 function reader(
   database: Database,
   ensv2: V2Contracts,
-  { time, paging: { page, recordsPerPage } }: { time: number; paging: Paging },
+  { time, paging: { page, recordsPerPage }, cursor }: { time: number; paging: Paging; cursor: string },
   signal: AbortSignal,
 ) {
-  const { chainId, registries, resolvers, root } = ensv2;
+  const { chainId, registries, resolvers, root, wrapperRegistries, userRegistries } = ensv2;
+  const list = (addresses: readonly Hex[]) => `{${addresses.join(",")}}`;
   return {
     async name(name: string, hasV1: boolean): Promise<V2Name | undefined> {
       const path = pathOf(name === "" ? [] : name.split(".").map(labelhashOf));
@@ -249,18 +303,24 @@ function reader(
     },
     async permissions({ by, values: [subject, ...more] }: Subject) {
       const values = [
-        subject ?? none,
+        subject,
         String(chainId),
-        `{${registries.join(",")}}`,
-        `{${resolvers.join(",")}}`,
+        list(registries),
+        list(resolvers),
         String(time),
         String(recordsPerPage),
         String((page - 1) * recordsPerPage),
         root,
+        list(wrapperRegistries),
+        list(userRegistries),
+        cursor,
         ...more,
       ];
       const [total, rows] = await database.row(statements[by], values, signal);
-      return { total: Number(total), found: (JSON.parse(rows ?? "[]") as unknown[]).map(permission.read) };
+      return {
+        total: Math.min(Number(total), mostCounted),
+        found: (JSON.parse(rows ?? "[]") as unknown[]).map(permission.read),
+      };
     },
   };
 }
