@@ -11,8 +11,8 @@ type Arm = { from: string; where: string };
 
 /** How the statement of a request reads both generations. */
 export type BothGenerations = {
-  /** What a statement begins with that mentions `v2_at`: the time, and whether the .eth registry is in its place. */
-  preamble: string;
+  /** What a statement has under WITH that mentions `v2_at`: the time, and whether the .eth registry is in its place. */
+  at: string;
   /** SQL that reads a domain's row under an alias from the registries. */
   walkOf: (alias: string) => string;
   /** The tables of an entity by its first one, each row of which is in one of them; undefined for other entities. */
@@ -37,8 +37,8 @@ export function bothGenerations(contracts: WalkContracts, time: string): BothGen
   const unknown = (alias: string, table: string) =>
     `NOT EXISTS (SELECT FROM ${table} o WHERE o.id = ${alias}.id OFFSET 0)`;
   return {
-    preamble: `WITH v2_at AS MATERIALIZED (SELECT n.t, ${ethAttachedSql(contracts, "n.t")} AS is_eth
-      FROM (SELECT ${time} AS t OFFSET 0) n) `,
+    at: `v2_at AS MATERIALIZED (SELECT n.t, ${ethAttachedSql(contracts, "n.t")} AS is_eth
+      FROM (SELECT ${time} AS t OFFSET 0) n)`,
     walkOf: (alias) => domainWalkSql(alias, contracts, now),
     armsOf(table, alias) {
       if (table === "domain")

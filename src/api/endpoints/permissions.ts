@@ -108,11 +108,9 @@ const permission = readingOf({
   account: field("p.account", addressSchema),
   isProven: field(
     "p.is_proven",
-    z
-      .boolean()
-      .meta({
-        description: "Whether the contract is of known code. Others can say of anybody what they like",
-      }),
+    z.boolean().meta({
+      description: "Whether the contract is of known code. Others can say of anybody what they like",
+    }),
   ),
   roles: field("p.kind || ' ' || p.roles", z.array(z.string()), rolesOf),
   bitmap: field("p.roles", hashSchema),
@@ -123,7 +121,8 @@ const mostCounted = 10_000;
 
 // Rows count for contracts that the deployment itself, or its factory, put on the chain; and for entries, while these are in force, those
 // of their present resource. Each contract's are read in the order of an index, no further than they are counted: anyone can give an
-// account any number. The place of a registry is what it claims, if its parent points back.
+// account any number. The planner takes what CASE says for likely, and follows the index. The place of a registry is what it claims, if its parent
+// points back.
 const statement = (contracts: string, filter: string) => `
 WITH RECURSIVE contracts (address) AS (${contracts}), known AS (
   SELECT a.address, CASE WHEN c.has_record_ids THEN 'recordResolver' WHEN c.implementation = ANY ($4::text[]) THEN 'resolver'
@@ -139,7 +138,7 @@ WITH RECURSIVE contracts (address) AS (${contracts}), known AS (
     LEFT JOIN v2_entries e
       ON e.chain_id = p.chain_id AND e.registry = p.address AND e.storage_id = left(p.resource, 58) || '00000000'
     WHERE p.address = k.address AND ${filter} AND p.chain_id = $2::int AND p.roles <> '${none}'
-      AND (e.storage_id IS NULL OR e.expiry > $5::numeric AND e.resource = p.resource)
+      AND CASE WHEN e.storage_id IS NULL OR e.expiry > $5::numeric AND e.resource = p.resource THEN true ELSE false END
       AND (p.address > split_part($11, '-', 1) OR (p.resource, p.account) > (split_part($11, '-', 2), split_part($11, '-', 3)))
     ORDER BY p.resource, p.account LIMIT ${mostCounted + 1}
   ) p
@@ -151,9 +150,10 @@ SELECT (SELECT count(*) FROM found)::text, (
   LEFT JOIN LATERAL (${placeSql}) t ON p.kind = 'registry'
 )::text`;
 
-// The contracts by which an account has roles, each found once in the index: from one to the next.
+// The contracts by which an account has roles, each found once in the index by account, from one to the next: the sum keeps the planner
+// from the primary key, which has the roles of all others in between.
 const ofAccount = (after: string) => `(SELECT p.address FROM v2_roles p
-    WHERE p.account = $1 AND p.chain_id = $2::int AND p.address > ${after} ORDER BY p.address LIMIT 1)`;
+    WHERE p.account = $1 AND p.chain_id + 0 = $2::int AND p.address > ${after} ORDER BY p.address LIMIT 1)`;
 
 const statements = {
   account: statement(

@@ -397,6 +397,35 @@ describe("at the last block", () => {
     expect(statements).toBe(1);
   });
 
+  test("a hundred names by id are read by one walk", async () => {
+    const texts: string[] = [];
+    const { columns } = stored.database;
+    const database = {
+      ...stored.database,
+      columns: (...given: Parameters<typeof columns>) => {
+        texts.push(given[0]);
+        return columns(...given);
+      },
+    };
+    const given = { chainId: v2ChainId, deployment: "test", blockOf: async () => undefined, v2: contracts };
+    const subgraph = createSubgraph({ ...given, database });
+    const known = [...(await everyDomain()).values()].slice(0, 99);
+    const ids = [...known.map(({ id }) => id), `0x${"12".repeat(32)}`];
+    const request = {
+      query: `{ ${ids.map((id, i) => `a${i}: domain(id: "${id}") { id version parent { id version } }`).join(" ")} }`,
+      variables: {},
+      operationName: undefined,
+      extensions: { counts: false, truncated: false },
+    };
+    const { body } = await subgraph.answer(request, AbortSignal.timeout(60_000));
+    const { data, errors } = JSON.parse(bodyText(body));
+    expect(errors).toBeUndefined();
+    const expected = known.map(({ id, version }) => expect.objectContaining({ id, version }));
+    expect(ids.map((_, i) => data[`a${i}`])).toEqual([...expected, null]);
+    // That of the names, and that of their parents.
+    expect(texts.map((sql) => sql.split("WITH RECURSIVE asked").length - 1)).toEqual([2]);
+  });
+
   test("they are neither filters nor orders", async () => {
     const ask = open();
     const { errors } = await ask('{ domains(where: { version: "v2" }) { id } }');

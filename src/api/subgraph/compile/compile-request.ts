@@ -78,6 +78,7 @@ export async function compileRequest(request: QueryRequest, compiler: Compiler):
     limits,
     budget: new Budget(limits),
     statement: createStatement(),
+    shared: new Map(),
     v2: compiler.v2,
   };
   const selections = collectFields(context, "Query", "Query", [operation.node.selectionSet]);

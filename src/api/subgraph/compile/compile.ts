@@ -31,12 +31,15 @@ import {
 import { all, typeSql, type WhereContext, whereSql } from "./where.ts";
 
 /** What the parts of one statement have in common. */
-export type CompileContext = SelectionContext & WhereContext & RowContext;
+export type CompileContext = SelectionContext & WhereContext & RowContext & { shared: SharedRows };
+
+/** Rows that several root fields show, each with the same selection, by that: their ids, and SQL of id and JSON for these. */
+export type SharedRows = Map<string, { table: string; ids: string[]; rowsOf: (ids: string) => string }>;
 
 /** Marks a non-null relation that points nowhere. JSON text never contains it. */
 export const danglingMark = "\u0001";
 
-/** SQL of a root field for one entity: JSON text, or null. */
+/** SQL of a root field for one entity: JSON text, or null. Those of both generations are read together, since each is long to plan. */
 export function singleSql(
   context: CompileContext,
   type: EntityType,
@@ -48,9 +51,25 @@ export function singleSql(
   const object = objectSql(context, scope, nodes);
   if (object === undefined) return undefined;
   context.budget.spend("rows", 1);
-  const found = id.includes("\0") ? "FALSE" : `${alias}.id = ${context.statement.bind(id)}`;
-  const rows = rowsSql(context, scope, all([found, ...typeSql(context.statement, type, alias)]));
-  return `(SELECT ${object} FROM ${rows.from}${walkJoin(context.v2, scope)} WHERE ${rows.where})`;
+  const ofType = typeSql(context.statement, type, alias);
+  const rowsOf = (found: string, columns: string) => {
+    const rows = rowsSql(context, scope, all([found, ...ofType]));
+    return `SELECT ${columns} FROM ${rows.from}${walkJoin(context.v2, scope)} WHERE ${rows.where}`;
+  };
+  if (id.includes("\0")) return `(${rowsOf("FALSE", object)})`;
+  const asked = context.statement.bind(id);
+  if (context.v2?.armsOf(type.table, alias) === undefined && !scope.isWalked)
+    return `(${rowsOf(`${alias}.id = ${asked}`, object)})`;
+  const sets = nodes.map(({ selectionSet }) => selectionSet?.loc);
+  const key = [type.name, ...sets.map((loc) => loc?.source.body.slice(loc.start, loc.end))].join("\n");
+  const shared = context.shared.get(key) ?? {
+    table: `shared${context.shared.size}`,
+    ids: [],
+    rowsOf: (ids: string) => rowsOf(`${alias}.id = ANY (${ids})`, `${alias}.id, ${object} AS json`),
+  };
+  context.shared.set(key, shared);
+  shared.ids.push(id);
+  return `(SELECT json FROM ${shared.table} WHERE id = ${asked})`;
 }
 
 /** SQL of a root field for a list: JSON text. */

@@ -44,9 +44,7 @@ export async function executeRequest(
   // Equal fields under several keys are read once.
   const places = new Map([...new Set(texts.map(({ sql }) => sql))].map((sql, place) => [sql, place + 1]));
   const columns = [options.headSql, ...places.keys(), ...extensions.map(({ sql }) => sql)];
-  const { preamble = "" } = request.context.v2 ?? {};
-  const selected = `SELECT ${columns.join(", ")}`;
-  const sql = selected.includes("v2_at") ? `${preamble}${selected}` : selected;
+  const sql = withShared(request, `SELECT ${columns.join(", ")}`);
   const row = await readRow(options, statement.finish(sql), signal);
   const head = headUpTo(options.endBlock(), parseHead(shortText(row[0])));
   const unserved = await findUnservedBlock(fields, { ...options, head });
@@ -72,6 +70,16 @@ export async function executeRequest(
     text: shortText(row[places.size + 1 + place]) ?? "null",
   }));
   return { body: bodyOf(data, [...failed.values()], hints, options.limits), head };
+}
+
+// With the rows that the statement's fields share, and the time that both generations are read at.
+function withShared({ context, statement }: CompiledRequest, selected: string): string {
+  const tables = [...context.shared.values()].map(
+    ({ table, ids, rowsOf }) => `${table} AS MATERIALIZED (${rowsOf(statement.bindList(ids, "text[]"))})`,
+  );
+  const sql = [...tables, selected].join(", ");
+  const all = [...(context.v2 && sql.includes("v2_at") ? [context.v2.at] : []), ...tables];
+  return all.length === 0 ? selected : `WITH ${all.join(", ")} ${selected}`;
 }
 
 // The head and the hints are a few characters long.
