@@ -1643,6 +1643,10 @@ export interface operations {
                 registry?: string;
                 /** @description Who has the roles */
                 account?: string;
+                /** @description Of an account: its roles by contracts of known code, or those by other contracts of the factory, which say what they like */
+                isProven?: "true" | "false";
+                /** @description `pageContext.nextCursor` of a page: the list begins after it */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -1721,6 +1725,8 @@ export interface operations {
                             };
                             /** @description Address, lower case */
                             account: string;
+                            /** @description Whether the contract is of known code. Others can say of anybody what they like */
+                            isProven: boolean;
                             roles: string[];
                             /** @description 32 bytes of hex, lower case */
                             bitmap: string;
@@ -1736,6 +1742,8 @@ export interface operations {
                             startIndex?: number;
                             /** @description Inclusive */
                             endIndex?: number;
+                            /** @description Where the next page begins; totals and pages end at 10000 records */
+                            nextCursor?: string;
                         };
                         /** @description Unix seconds */
                         accurateAsOf: number;
