@@ -298,6 +298,7 @@ async function putSubregistry(
 }
 
 // The one of a registry's places, oldest first, that is too many: one that is not reached, else the newest of those with the longest name.
+// The oldest stays, for a registry that claims none.
 async function outdonePlace(
   scope: Scope,
   known: V2KnownContracts,
@@ -310,7 +311,7 @@ async function outdonePlace(
   if (others.length <= capacity) return undefined;
   for (const place of others) if (!(await isReached(scope, known, place))) return place;
   const lengthOf = ({ name }: Place) => name.split(".").length;
-  return others.reduce((worst, place) => (lengthOf(place) >= lengthOf(worst) ? place : worst));
+  return others.slice(1).reduce((worst, place) => (lengthOf(place) >= lengthOf(worst) ? place : worst));
 }
 
 async function isOnWay(scope: Scope, known: V2KnownContracts, wanted: Hex, from: Place): Promise<boolean> {
