@@ -94,3 +94,25 @@ test("what another URL was asked for before a URL was found wrong is not in doub
   recheckSuspects(chain);
   expect(inDoubt()).toEqual([[0, 9]]);
 });
+
+test("a doubt that nobody can decide at first ends by itself once another URL answers", async () => {
+  vi.useFakeTimers();
+  try {
+    const { node, nodes, chain, fetchRange, inDoubt } = createChain();
+    let failures = 7;
+    const other = newNode("other", async (body) => {
+      if (failures-- > 0) throw new Error("It is away.");
+      return node.request(body);
+    });
+    nodes.all.push(other);
+    await fetchRange(20, 29);
+    node.hasLied = true;
+    recheckSuspects(chain);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(inDoubt()).toEqual([[20, 29]]);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(inDoubt()).toEqual([]);
+  } finally {
+    vi.useRealTimers();
+  }
+});

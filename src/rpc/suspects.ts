@@ -40,15 +40,25 @@ function takeSuspects({ nodes, answered }: Rechecked, node: Node, since: number)
   return suspects;
 }
 
+/** Asks again for ranges; for those that nobody could answer for, or that two URLs contradicted each other about, until somebody can. */
 async function confirm({ nodes, answered }: Rechecked, suspects: readonly ServedRange[]): Promise<void> {
-  for (const range of suspects) {
-    if (!answered.doubtful.includes(range)) continue;
-    if (await isConfirmed(nodes, range)) answered.doubtful = answered.doubtful.filter((one) => one !== range);
-    else nodes.count({ chain: nodes.chain, host: range.node.host, kind: "in-doubt" });
+  for (let open = [...suspects], wait = firstWaitMs; ; wait = Math.min(2 * wait, longestWaitMs)) {
+    const undecided: ServedRange[] = [];
+    for (const range of open) {
+      if (!answered.doubtful.includes(range)) continue;
+      const found = await isConfirmed(nodes, range);
+      if (found === true) answered.doubtful = answered.doubtful.filter((one) => one !== range);
+      else if (found === undefined) undecided.push(range);
+      else nodes.count({ chain: nodes.chain, host: range.node.host, kind: "in-doubt" });
+    }
+    nodes.doubt(answered.doubtful);
+    if (undecided.length === 0) return;
+    open = undecided;
+    await new Promise((resolve) => setTimeout(resolve, wait).unref());
   }
-  nodes.doubt(answered.doubtful);
 }
 
+const [firstWaitMs, longestWaitMs] = [2_000, 60_000];
 const pauseMs = 500;
 
 /** The same where no other URL can be asked: the URL itself can, once it serves the chain again, before and after. */
@@ -82,7 +92,8 @@ async function confirmByOwnChain(
 
 const tries = 3;
 
-async function isConfirmed(nodes: Nodes, range: ServedRange): Promise<boolean> {
+/** Whether a range has the logs that were returned; undefined if that cannot be said. */
+async function isConfirmed(nodes: Nodes, range: ServedRange): Promise<boolean | undefined> {
   const { from, to, selection, digest } = range;
   const [address, topics] = JSON.parse(selection) as [LogsFilter["address"], LogsFilter["topics"]];
   const filter: LogsFilter = { fromBlock: toHex(from), toBlock: toHex(to) };
@@ -101,7 +112,7 @@ async function isConfirmed(nodes: Nodes, range: ServedRange): Promise<boolean> {
       // A failed request says nothing about the range: it stays in doubt if the next ones fail too.
     }
   }
-  return false;
+  return undefined;
 }
 
 /** Whether every URL was wrong before: no other can confirm what it returns. */
