@@ -34,7 +34,7 @@ import { all, typeSql, type WhereContext, whereSql } from "./where.ts";
 export type CompileContext = SelectionContext & WhereContext & RowContext & { shared: SharedRows };
 
 /** Rows that several root fields show, each with the same selection, by that: their ids, and SQL of id and JSON for these. */
-export type SharedRows = Map<string, { table: string; ids: string[]; rowsOf: (ids: string) => string }>;
+type SharedRows = Map<string, { table: string; ids: string[]; rowsOf: (ids: string) => string }>;
 
 /** Marks a non-null relation that points nowhere. JSON text never contains it. */
 export const danglingMark = "\u0001";
