@@ -15,7 +15,7 @@ import {
   purgeCache,
   purgeCommands,
 } from "../src/ponder/cache.ts";
-import { requestResult } from "../src/ponder/rpc-request.ts";
+import { requestRpc } from "../src/ponder/rpc-request.ts";
 import type { Statement } from "../src/ponder/sql-client.ts";
 import { type CacheCheck, checkCache } from "../src/rpc/cached-ranges.ts";
 import { type NodesOptions, newNode, newNodes, type RpcRequest } from "../src/rpc/nodes.ts";
@@ -120,7 +120,7 @@ async function check(run: Statement, chains: readonly IndexedChain[], asked: Ret
   if (chain === undefined)
     throw new PreflightError(`Chain ${asked.chainId} is not indexed by this configuration.`);
   const ask = (url: string) => async (body: RpcRequest) => {
-    const result = await requestResult(url, body.method, body.params as unknown[]);
+    const { result } = await requestRpc(url, body);
     if (result === undefined) throw new Error("the node answered with an error");
     return result;
   };

@@ -14,7 +14,7 @@ import {
   readDoubts,
 } from "../src/ponder/cache.ts";
 import { type Contradiction, findContradiction } from "../src/ponder/finalized-blocks.ts";
-import { requestHash, requestResult } from "../src/ponder/rpc-request.ts";
+import { requestHash, requestRpc } from "../src/ponder/rpc-request.ts";
 import { isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
 import type { RpcRequest } from "../src/rpc/nodes.ts";
 import { nameOfUrl, type OpenDatabase, openDatabase, PreflightError } from "./preflight.ts";
@@ -219,10 +219,10 @@ async function archiveState(archive: string, chain: IndexedChain): Promise<Archi
 
 /** Asks the first RPC URL of a chain; rejects where it gives no result, as for a block that it does not have yet. */
 function nodeOf({ rpc }: IndexedChain) {
-  return async ({ method, params }: RpcRequest): Promise<unknown> => {
-    const result = await requestResult(rpc.http[0] ?? "", method, params as unknown[]).catch(() => undefined);
-    if (result === undefined || result === null) throw new SilentNodesError();
-    return result;
+  return async (request: RpcRequest): Promise<unknown> => {
+    const reply = await requestRpc(rpc.http[0] ?? "", request).catch(() => undefined);
+    if (reply?.result === undefined || reply.result === null) throw new SilentNodesError();
+    return reply.result;
   };
 }
 

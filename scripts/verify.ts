@@ -9,7 +9,7 @@ import { chainName } from "../src/config/chains.ts";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { counted, escapeControls, seeOperations } from "../src/log/json-log.ts";
 import { headSql, parseHead } from "../src/ponder/checkpoints.ts";
-import { postRpc } from "../src/ponder/rpc-request.ts";
+import { requestRpc } from "../src/ponder/rpc-request.ts";
 import { hasTable, isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
 import { mostWrong, parseNumbers } from "./cache.ts";
 import { holdEmbeddedDatabase, openDatabase, PreflightError } from "./preflight.ts";
@@ -38,13 +38,10 @@ async function request(
   params: readonly unknown[],
 ): Promise<unknown> {
   for (let attempt = 0; attempt < 3 * urls.length; attempt++) {
-    const response = await postRpc(urls[attempt % urls.length] ?? "", { method, params }).catch(
-      () => undefined,
-    );
-    type Body = { result?: unknown; error?: { code?: number; message?: string } };
-    const body = (await response?.json().catch(() => undefined)) as Body | undefined;
-    if (body?.result !== undefined) return body.result;
-    if (body?.error?.code === 3 || /revert|invalid opcode/i.test(body?.error?.message ?? ""))
+    const url = urls[attempt % urls.length] ?? "";
+    const reply = await requestRpc(url, { method, params }).catch(() => undefined);
+    if (reply?.result !== undefined) return reply.result;
+    if (reply?.error?.code === 3 || /revert|invalid opcode/i.test(String(reply?.error?.message ?? "")))
       return "reverted";
     await wait(500 * 2 ** Math.floor(attempt / urls.length));
   }

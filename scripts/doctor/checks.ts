@@ -4,7 +4,7 @@ import { entriesForRate, type IndexedChain } from "../../src/config/chains.ts";
 import type { Config } from "../../src/config/environment.ts";
 import { contractSources, logFilters } from "../../src/config/sources.ts";
 import { namePlugins } from "../../src/deployments/deployments.ts";
-import { postRpc } from "../../src/ponder/rpc-request.ts";
+import { requestRpc } from "../../src/ponder/rpc-request.ts";
 import { nameOfUrl, requireFreePort } from "../preflight.ts";
 import {
   about,
@@ -134,23 +134,21 @@ class MissingMethodError extends Error {}
 /** Asks a URL; rejects with what is wrong in a few words. */
 async function askUrl(url: string, method: string, params: unknown[]): Promise<Answer> {
   const sent = Date.now();
-  const response = await postRpc(url, { method, params }).catch(
+  const { status, headers, result, error } = await requestRpc(url, { method, params }).catch(
     (error: Error & { cause?: { code?: string } }) => {
       throw new Error(
         error.name === "TimeoutError" ? "no answer in 10 s" : (error.cause?.code ?? error.message),
       );
     },
   );
-  type Body = { result?: unknown; error?: { code?: unknown; message?: unknown } } | null;
-  const body = (await response.json().catch(() => null)) as Body;
-  if (body?.error) {
-    const message = String(body.error.message ?? "an error").slice(0, 150);
-    throw body.error.code === methodNotFound ? new MissingMethodError(message) : new Error(message);
+  if (error) {
+    const message = String(error.message ?? "an error").slice(0, 150);
+    throw error.code === methodNotFound ? new MissingMethodError(message) : new Error(message);
   }
-  if (!response.ok || body?.result === undefined) throw new Error(`HTTP ${response.status}, no result`);
-  const date = Date.parse(response.headers.get("date") ?? "");
+  if (status < 200 || status > 299 || result === undefined) throw new Error(`HTTP ${status}, no result`);
+  const date = Date.parse(headers.get("date") ?? "");
   const skewMs = Number.isNaN(date) ? undefined : (sent + Date.now()) / 2 - (date + 500);
-  return { result: body.result, ms: Date.now() - sent, skewMs };
+  return { result, ms: Date.now() - sent, skewMs };
 }
 
 type Filters = ReturnType<typeof logFilters>;

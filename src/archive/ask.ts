@@ -1,5 +1,5 @@
 import type { IndexedChain } from "../config/chains.ts";
-import { postRpc, textUpTo } from "../ponder/rpc-request.ts";
+import { mostResponseBytes, requestRpc } from "../ponder/rpc-request.ts";
 import { checkedUrls } from "../rpc/checked-rpc.ts";
 import type { RpcRequest } from "../rpc/nodes.ts";
 import { type BoundedRequest, NodeError, tooLong } from "./answers.ts";
@@ -55,32 +55,16 @@ function backendOf(url: string) {
   };
 }
 
-async function resultFrom(
-  url: string,
-  { method, params = [], maxBytes = Number.POSITIVE_INFINITY, timeoutMs = 30_000 }: BoundedRequest,
-): Promise<unknown> {
-  const signal = AbortSignal.timeout(timeoutMs);
-  const response = await postRpc(url, { method, params: params as unknown[] }, signal);
-  if (response.status === 429) throw Object.assign(new Error("too many requests"), { code: 429 });
-  const body = await textUpTo(maxBytes, response);
-  if (body === undefined) throw new NodeError(`more than ${maxBytes} bytes`, tooLong);
-  const { result, error } = replyIn(body);
+async function resultFrom(url: string, request: BoundedRequest): Promise<unknown> {
+  const { status, result, error, isTooLong } = await requestRpc(url, { timeoutMs: 30_000, ...request });
+  if (status === 429) throw Object.assign(new Error("too many requests"), { code: 429 });
+  if (isTooLong) throw new NodeError(`more than ${request.maxBytes ?? mostResponseBytes} bytes`, tooLong);
   if (result !== undefined) return result;
-  if (typeof error !== "object" || error === null) throw new Error(`status ${response.status}`);
+  if (error === undefined) throw new Error(`status ${status}`);
   throw new NodeError(String(error.message).slice(0, mostCharacters), error.code);
 }
 
 const mostCharacters = 10_000;
-
-type Reply = { result?: unknown; error?: { code?: unknown; message?: unknown } | null };
-
-function replyIn(body: string): Reply {
-  try {
-    return (JSON.parse(body) ?? {}) as Reply;
-  } catch {
-    return {};
-  }
-}
 
 async function finalizedBlock(ask: (body: RpcRequest) => Promise<unknown>, chainId: number): Promise<number> {
   for (const tag of ["finalized", "latest"]) {

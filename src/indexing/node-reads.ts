@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { decodeFunctionResult, getAddress, type Hex } from "viem";
 import { textRecordAbi } from "../../abis/resolver.ts";
 import { isContractRefusal, isRefusal } from "../ens/contract-refusals.ts";
-import { postRpc, textUpTo } from "../ponder/rpc-request.ts";
+import { type RpcCall, requestRpc } from "../ponder/rpc-request.ts";
 import { readAllowance } from "../schema/protocol-acceleration.ts";
 import { type ReadKind, spend } from "./read-allowance.ts";
 import {
@@ -148,42 +148,19 @@ const tooManyRequests = 429;
 const throttlingCodes = new Set<unknown>([tooManyRequests, -32005]);
 const unsupportedCodes = new Set<unknown>([-32601, -32004]);
 
-async function post(
-  url: string,
-  { method, params, timeoutMs, maxBytes }: Omit<NodeRequest, "blockNumber">,
-): Promise<Reply> {
-  const signal = AbortSignal.timeout(timeoutMs);
+async function post(url: string, request: RpcCall): Promise<Reply> {
   try {
-    const response = await postRpc(url, { method, params }, signal);
-    const body = await textUpTo(maxBytes, response);
-    if (response.status === tooManyRequests) return { kind: "throttled" };
-    if (body === undefined) return { kind: "refused" };
-    const reply = replyOf(parsed(body));
-    return reply.kind === "failed" && response.status >= 500 ? { kind: "unwell" } : reply;
-  } catch {
-    return { kind: signal.aborted ? "slow" : "unwell" };
-  }
-}
-
-function replyOf(body: unknown): Reply {
-  if (typeof body !== "object" || body === null) return { kind: "failed" };
-  const { result, error } = body as {
-    result?: unknown;
-    error?: { code?: unknown; message?: unknown } | null;
-  };
-  if (typeof error === "object" && error !== null) {
+    const { status, result, error, isTooLong } = await requestRpc(url, request);
+    if (status === tooManyRequests) return { kind: "throttled" };
+    if (isTooLong) return { kind: "refused" };
     // The code comes first: a contract chooses the text of its revert.
-    if (throttlingCodes.has(error.code)) return { kind: "throttled" };
-    return { kind: unsupportedCodes.has(error.code) || isRefusal(error) ? "refused" : "failed" };
-  }
-  return result === undefined ? { kind: "failed" } : { kind: "result", result };
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined; // Such as a proxy's page.
+    if (throttlingCodes.has(error?.code)) return { kind: "throttled" };
+    if (error !== undefined && (unsupportedCodes.has(error.code) || isRefusal(error)))
+      return { kind: "refused" };
+    if (error === undefined && result !== undefined) return { kind: "result", result };
+    return { kind: status >= 500 ? "unwell" : "failed" };
+  } catch (error) {
+    return { kind: error instanceof Error && error.name === "TimeoutError" ? "slow" : "unwell" };
   }
 }
 

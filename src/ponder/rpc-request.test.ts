@@ -2,13 +2,15 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkedUrls } from "../rpc/checked-rpc.ts";
-import { requestResult, rpcTarget } from "./rpc-request.ts";
+import { requestRpc, rpcTarget } from "./rpc-request.ts";
 
 // RFC 7617, section 2: its own example of user name and password.
 const example = "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==";
 
-// A node that wants them.
+// A node that wants them, behind a proxy that has a page of its own and a path that never responds.
 const server = createServer((request, response) => {
+  if (request.url === "/silent") return;
+  if (request.url === "/page") return void response.writeHead(502).end("<html>Bad Gateway</html>");
   const isKnown = request.headers.authorization === example;
   response.statusCode = isKnown ? 200 : 401;
   response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: isKnown ? "0x1" : undefined }));
@@ -18,7 +20,10 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `http://Aladdin:open%20sesame@127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
-afterAll(() => server.close());
+afterAll(() => {
+  server.close();
+  server.closeAllConnections();
+});
 
 test("user name and password of a URL become a header", () => {
   expect(rpcTarget("https://Aladdin:open%20sesame@node.example/v2/x?y=1")).toEqual({
@@ -37,7 +42,16 @@ test("a password with a lone percent sign is sent as it is", () => {
 });
 
 test("a node behind a password answers the checks before a start", async () => {
-  expect(await requestResult(url, "eth_chainId", [])).toBe("0x1");
+  expect((await requestRpc(url, { method: "eth_chainId" })).result).toBe("0x1");
+});
+
+test("what is no JSON-RPC, too long or too late is told apart", async () => {
+  const call = { method: "eth_chainId", maxBytes: 100 };
+  expect(await requestRpc(`${url}/page`, call)).toMatchObject({ status: 502, isTooLong: false });
+  expect((await requestRpc(url, { ...call, maxBytes: 10 })).isTooLong).toBe(true);
+  await expect(requestRpc(`${url}/silent`, { ...call, timeoutMs: 20 })).rejects.toMatchObject({
+    name: "TimeoutError",
+  });
 });
 
 test("and the framework, whose own client cannot reach it", async () => {

@@ -37,7 +37,8 @@ export function backendWithCredentials(text: string) {
   };
 }
 
-const mostResponseBytes = 512 * 1024 * 1024;
+/** The most bytes of a response where a request does not say. */
+export const mostResponseBytes = 512 * 1024 * 1024;
 
 function decoded(part: string): string {
   try {
@@ -47,23 +48,41 @@ function decoded(part: string): string {
   }
 }
 
-/** Sends a JSON-RPC request. Rejects without a response, and once `signal` is aborted. */
-export function postRpc(
+/** A JSON-RPC request and its limits: 10 seconds unless given, and `mostResponseBytes` of response. */
+export type RpcCall = { method: string; params?: unknown; maxBytes?: number; timeoutMs?: number };
+
+/** A node's response; without result and error if its body is no JSON-RPC, or longer than allowed and therefore not read. */
+export type RpcReply = Pick<Response, "status" | "headers"> & {
+  result?: unknown;
+  error?: { code?: unknown; message?: unknown } | undefined;
+  isTooLong: boolean;
+};
+
+/** Sends a JSON-RPC request to a URL. Rejects without a response; with a TimeoutError after `timeoutMs`. */
+export async function requestRpc(
   text: string,
-  { method, params }: { method: string; params: readonly unknown[] },
-  signal: AbortSignal = AbortSignal.timeout(10_000),
-): Promise<Response> {
+  { method, params = [], maxBytes = mostResponseBytes, timeoutMs = 10_000 }: RpcCall,
+): Promise<RpcReply> {
   const { url, headers } = rpcTarget(text);
-  return fetch(url, {
+  const response = await fetch(url, {
     method: "POST",
     headers,
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-    signal,
+    signal: AbortSignal.timeout(timeoutMs),
   });
+  const body = await textUpTo(maxBytes, response);
+  const { result, error } = bodyOf(body ?? "");
+  return {
+    status: response.status,
+    headers: response.headers,
+    result,
+    error: typeof error === "object" && error !== null ? error : undefined,
+    isTooLong: body === undefined,
+  };
 }
 
 /** The body of a response; undefined if it is longer than `maxBytes`, without reading the rest. */
-export async function textUpTo(maxBytes: number, { body }: Response): Promise<string | undefined> {
+async function textUpTo(maxBytes: number, { body }: Response): Promise<string | undefined> {
   if (body === null) return "";
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -76,15 +95,17 @@ export async function textUpTo(maxBytes: number, { body }: Response): Promise<st
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** The result of a JSON-RPC request, as the node gives it. Rejects without a response in JSON within 10 seconds. */
-export async function requestResult(url: string, method: string, params: unknown[]): Promise<unknown> {
-  const response = await postRpc(url, { method, params });
-  return ((await response.json()) as { result?: unknown }).result;
+function bodyOf(text: string): { result?: unknown; error?: object | null } {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {}; // Such as a proxy's page.
+  }
 }
 
 /** The chain id that an RPC URL serves; throws without a valid response within 10 seconds. */
 export async function requestChainId(url: string): Promise<number> {
-  const result = await requestResult(url, "eth_chainId", []);
+  const { result } = await requestRpc(url, { method: "eth_chainId" });
   if (typeof result !== "string" || !/^0x[0-9a-fA-F]+$/.test(result))
     throw new Error("no chain id in the response");
   return Number(result);
@@ -92,7 +113,8 @@ export async function requestChainId(url: string): Promise<number> {
 
 /** The hash of a block at an RPC URL; undefined if it has no such block. Rejects without a valid response in 10 seconds. */
 export async function requestHash(url: string, number: number): Promise<string | undefined> {
-  const result = await requestResult(url, "eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);
+  const params = [`0x${number.toString(16)}`, false];
+  const { result } = await requestRpc(url, { method: "eth_getBlockByNumber", params });
   if (result === null) return undefined;
   const hash = (result as { hash?: unknown } | undefined)?.hash;
   if (typeof hash !== "string" || !/^0x[0-9a-fA-F]{64}$/.test(hash))

@@ -5,7 +5,7 @@ import { recordingFolder } from "../../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../../devnet/recording.ts";
 import { type Change, changedBlock, changedReceipt, startLiar } from "../../../devnet/rpc/liar.ts";
 import { archivedUrls } from "../../../src/archive/front.ts";
-import { postRpc } from "../../../src/ponder/rpc-request.ts";
+import { requestRpc } from "../../../src/ponder/rpc-request.ts";
 import { checkedUrls } from "../../../src/rpc/checked-rpc.ts";
 import type { BlockRange } from "../../../src/rpc/nodes.ts";
 import { recordedBlocks, writeArchive } from "../archive/recorded.ts";
@@ -94,10 +94,9 @@ async function changedArchive(change: Change, seed: number): Promise<string> {
 
 const backendOf = (url: string) => ({
   hostname: new URL(url).host,
-  async request({ method, params = [] }: { method: string; params?: unknown[] }): Promise<unknown> {
-    const answer = await (await postRpc(url, { method, params })).json();
-    const { result, error } = answer as { result?: unknown; error?: { code: number; message: string } };
-    if (error !== undefined) throw Object.assign(new Error(error.message), error);
+  async request(body: { method: string; params?: unknown[] }): Promise<unknown> {
+    const { result, error } = await requestRpc(url, body);
+    if (error !== undefined) throw Object.assign(new Error(String(error.message)), error);
     return result;
   },
 });
