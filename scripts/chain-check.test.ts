@@ -116,7 +116,7 @@ test("an embedded index with blocks in doubt starts over without them", async ()
   await database.close();
   await check([await startNode({ fork: 100, head: 100 })]);
   expect(messages).toEqual([
-    "The index starts over: an RPC URL left out or invented logs, or served another chain; the blocks in doubt were purged from the cache. " +
+    "The index starts over: an RPC endpoint returned incomplete or fabricated logs, or served another chain; the blocks in doubt were purged from the cache. " +
       'See "When a node leaves out logs" in docs/operations.md.',
   ]);
   expect(await cached()).toEqual([40]);

@@ -139,7 +139,7 @@ function refusal(
 
 function doubtRefusal(schema: string, doubts: readonly Required<CachedRange>[]): PreflightError {
   return new PreflightError(
-    `An RPC URL left out or invented logs, or served another chain, and what it returned before may be in the cache and in the index. Take the URL out ` +
+    `RPC endpoint returned incomplete or fabricated logs, or served another chain, and what it returned before may be in the cache and in the index. Take the URL out ` +
       `of RPC_URL_<chainId>, or add one of another provider. Then remove the blocks in doubt:\n\n` +
       `  ${purgeCommands(doubts, "\n  ")}\n\nThen build a new index. ${newIndexOf(schema)} ${doubtSection}`,
   );
@@ -160,7 +160,7 @@ async function startOver(
   const reason =
     found.length === 0
       ? doubts.length > 0
-        ? "an RPC URL left out or invented logs, or served another chain; the blocks in doubt were purged from the cache"
+        ? "an RPC endpoint returned incomplete or fabricated logs, or served another chain; the blocks in doubt were purged from the cache"
         : "blocks that it rests on were purged from the cache"
       : `${found.map(describe).join("; ")}. Purged from the cache: ${purged}`;
   log(

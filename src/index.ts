@@ -1,12 +1,18 @@
 import { readConfig } from "./config/environment.ts";
 import type { PluginId } from "./config/plugins.ts";
 import { contractSources } from "./config/sources.ts";
-import { bindRules, bindStrictRules, createSettings, type EventsOf, type LogsOf } from "./contracts/on.ts";
+import {
+  createSettings,
+  type EventsOf,
+  type LogsOf,
+  registerHandlers,
+  registerStrictHandlers,
+} from "./contracts/on.ts";
 import type { Namespace } from "./deployments/deployment.ts";
 import { isContractOf } from "./deployments/namespaces.ts";
 import { createAnomalyLog } from "./indexing/anomalies.ts";
-import { labelhashesOf } from "./indexing/labels-ahead.ts";
 import { createNodes } from "./indexing/node-reads.ts";
+import { labelhashesOf } from "./indexing/prefetch-labels.ts";
 import { openLabels } from "./labels/open-labels.ts";
 import { seeOperations } from "./log/json-log.ts";
 import { openMetrics } from "./metrics.ts";
@@ -18,7 +24,7 @@ import { registerRegistrars } from "./plugins/registrars.ts";
 import { registerSubgraph } from "./plugins/subgraph.ts";
 import { registerThreedns } from "./plugins/threedns.ts";
 import { registerTokenscope } from "./plugins/tokenscope.ts";
-import { sharedPreparation } from "./ponder/events-ahead.ts";
+import { sharedPreparation } from "./ponder/prefetch-events.ts";
 import { processLog, sharedExamples } from "./ponder/process.ts";
 import { openSavedResults } from "./ponder/saved-results.ts";
 import { expectReplaced, readNeededColumns } from "./ponder/store.ts";
@@ -64,6 +70,6 @@ const settings = createSettings(labels, {
   },
 });
 const isSource = (source: string) => source in sources;
-const events = bindRules(settings, isSource);
-const logs = bindStrictRules(settings, isSource);
+const events = registerHandlers(settings, isSource);
+const logs = registerStrictHandlers(settings, isSource);
 for (const plugin of config.plugins) register[plugin](events, config.datasources, logs);

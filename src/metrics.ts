@@ -5,7 +5,7 @@ import { metricsRegistry } from "./ponder/process.ts";
 /** Metrics of the indexing functions, shown at Ponder's /metrics next to its own. */
 export type IndexingMetrics = { countAnomaly(anomaly: string): void };
 
-const anomalies = "names_anomalies_total";
+const anomalies = "nsindex_anomalies_total";
 
 /**
  * Adds the metrics to Ponder's registry; without Ponder nothing is counted. Counts are of this process: events that
@@ -37,32 +37,32 @@ export function openMetrics(): IndexingMetrics {
 
 const labelMetrics = [
   {
-    name: "names_labels_healed",
+    name: "nsindex_labels_healed",
     help: "Labels that the label source knew",
     value: () => labelCounters.healed,
   },
   {
-    name: "names_labels_unknown",
+    name: "nsindex_labels_unknown",
     help: "Labels that the label source did not know",
     value: () => labelCounters.unknown,
   },
   {
-    name: "names_labels_cache_hits",
+    name: "nsindex_labels_cache_hits",
     help: "Heals answered from memory",
     value: () => labelCounters.cacheHits,
   },
   {
-    name: "names_labels_retries",
+    name: "nsindex_labels_retries",
     help: "Requests to the label service that were sent again",
     value: () => labelCounters.retries,
   },
   {
-    name: "names_labels_outages",
+    name: "nsindex_labels_outages",
     help: "Times the label service could not be used",
     value: () => labelCounters.outages,
   },
   {
-    name: "names_labels_waiting",
+    name: "nsindex_labels_waiting",
     help: "Heals that an outage holds up now",
     value: () => labelCounters.waiting,
   },

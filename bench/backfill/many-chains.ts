@@ -91,12 +91,12 @@ async function index(chains: readonly ServedChain[], name: string, environment: 
   const indexed = result.by("ponder_indexing_completed_events", "event");
   const expected = expectedEvents(config, chains, new Set(indexed.keys()));
   requireEvents(expected, indexed);
-  const anomalies = [...result.by("names_anomalies_total", "anomaly")];
+  const anomalies = [...result.by("nsindex_anomalies_total", "anomaly")];
   if (anomalies.length > 0) throw new Error(`The history has contradictions: ${anomalies.join("; ")}`);
   return {
     ...costs,
     expected,
-    labels: result.sum("names_labels_healed") + result.sum("names_labels_unknown"),
+    labels: result.sum("nsindex_labels_healed") + result.sum("nsindex_labels_unknown"),
     traffic: sumOfTraffic(chains.map(({ traffic }) => traffic.read())),
   };
 }

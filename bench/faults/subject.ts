@@ -167,7 +167,9 @@ function reader(url: string, isRunning: () => boolean, isStuck: () => boolean) {
     async checks(): Promise<string> {
       const text = await (await get("/metrics")).text();
       const counts = new Map<string, number>();
-      for (const [, kind, value] of text.matchAll(/^names_rpc_checks_total\{.*kind="([^"]+)".*\} (\d+)$/gm)) {
+      for (const [, kind, value] of text.matchAll(
+        /^nsindex_rpc_checks_total\{.*kind="([^"]+)".*\} (\d+)$/gm,
+      )) {
         counts.set(kind as string, (counts.get(kind as string) ?? 0) + Number(value));
       }
       return [...counts].map(([kind, count]) => `${count} ${kind}`).join(", ");

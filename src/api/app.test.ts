@@ -286,9 +286,9 @@ describe("every path", () => {
     ["/nothing", 404],
   ])("%s carries the version header once: %i", async (path, expected) => {
     const { status, headers } = await api({ subgraph }).get(path);
-    expect([status, headers.get("x-nsnode-version")]).toEqual([expected, "1.5.1"]);
+    expect([status, headers.get("x-nsindex-version")]).toEqual([expected, "1.5.1"]);
     expect(headers.get("access-control-expose-headers")).toBe(
-      "x-nsnode-version, link, etag, graph-indexed, graph-attestable",
+      "x-nsindex-version, link, etag, graph-indexed, graph-attestable",
     );
   });
 
@@ -329,7 +329,7 @@ describe("every path", () => {
 
   test("HEAD responds like GET without a body", async () => {
     const { status, text, headers } = await api().get("/api/config", { method: "HEAD" });
-    expect([status, text, headers.get("x-nsnode-version")]).toEqual([200, "", "1.5.1"]);
+    expect([status, text, headers.get("x-nsindex-version")]).toEqual([200, "", "1.5.1"]);
   });
 
   test("an unexpected error is logged on one line and not shown", async () => {

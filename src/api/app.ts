@@ -18,8 +18,8 @@ import type { GateContext } from "./rest/gate.ts";
 /** The headers of every response: the version, and which of our headers browsers expose to pages. */
 export function commonHeaders(version: string) {
   return {
-    "x-nsnode-version": version,
-    "access-control-expose-headers": "x-nsnode-version, link, etag, graph-indexed, graph-attestable",
+    "x-nsindex-version": version,
+    "access-control-expose-headers": "x-nsindex-version, link, etag, graph-indexed, graph-attestable",
   };
 }
 

@@ -215,7 +215,7 @@ function openApi(config: Config) {
   const app = createApi({
     context: {
       ...common,
-      anomalies: () => countsOf("names_anomalies_total", "anomaly"),
+      anomalies: () => countsOf("nsindex_anomalies_total", "anomaly"),
       subregistries: indexedSubregistries(config.datasources, config.plugins),
       names: namesContext(config.datasources, config.plugins),
       ensv2: v2,

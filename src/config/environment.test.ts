@@ -244,7 +244,7 @@ test("lists all problems in one message, without the secrets in the variables", 
   ]) {
     expect(message).toContain(name);
   }
-  expect(message).toMatch(/^The configuration has 7 faults:/);
+  expect(message).toMatch(/^Invalid configuration \(7 faults\):/);
   expect(message).not.toContain(secret);
 });
 

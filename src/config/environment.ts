@@ -325,7 +325,7 @@ export class ConfigurationError extends Error {
   readonly faults: readonly string[];
   constructor(faults: readonly string[]) {
     super(
-      `The configuration has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`,
+      `Invalid configuration${faults.length === 1 ? "" : ` (${faults.length} faults)`}:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`,
     );
     this.faults = faults;
   }

@@ -32,7 +32,7 @@ export const deploymentReads: Reads = {
 };
 
 /** What the other plugins read of every deployment. They require the root chain only, so that networks without the others can have them. */
-export const crossingReads = {
+export const crossDeploymentReads = {
   "protocol-acceleration": {
     registry: registryResolverAbi,
     threednsToken: threednsNamesAbi,
@@ -54,7 +54,7 @@ export const crossingReads = {
 } as const satisfies Record<string, Reads>;
 
 /** A plugin that reads all deployments. */
-export type CrossingId = keyof typeof crossingReads;
+export type CrossingId = keyof typeof crossDeploymentReads;
 
 /** Those plugins, in the order in which their handlers see one log. */
-export const crossingIds = Object.keys(crossingReads) as CrossingId[];
+export const crossingIds = Object.keys(crossDeploymentReads) as CrossingId[];

@@ -4,7 +4,13 @@ import { deployments } from "../deployments/deployments.ts";
 import { rootDatasource } from "../deployments/ens.ts";
 import { contractGroups } from "../deployments/namespaces.ts";
 import { nearestOf } from "./nearest.ts";
-import { type CrossingId, crossingIds, crossingReads, deploymentReads, type Reads } from "./plugin-reads.ts";
+import {
+  type CrossingId,
+  crossDeploymentReads,
+  crossingIds,
+  deploymentReads,
+  type Reads,
+} from "./plugin-reads.ts";
 
 export type PluginId = (typeof deployments)[number]["plugin"] | CrossingId;
 
@@ -90,5 +96,7 @@ export function namespaceFaults(namespace: string, datasources: Namespace, activ
 }
 
 function readsOf(plugin: PluginId): Reads {
-  return crossingIds.some((id) => id === plugin) ? crossingReads[plugin as CrossingId] : deploymentReads;
+  return crossingIds.some((id) => id === plugin)
+    ? crossDeploymentReads[plugin as CrossingId]
+    : deploymentReads;
 }

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import { handlers } from "../../test/support/registry.ts";
 import { multichainNaming } from "../indexing/naming.ts";
 import type { Scope } from "../indexing/scope.ts";
-import { bindRules } from "./on.ts";
+import { registerHandlers } from "./on.ts";
 
 const abi = parseAbi([
   "event Named(bytes32 indexed node, string name)",
@@ -41,7 +41,9 @@ beforeEach(() => handlers.clear());
 
 test("a rule gets the event's scope and arguments", async () => {
   const seen: [Scope, unknown][] = [];
-  bindRules(settings, () => true)("some/Source", abi)("Named", (scope, args) => seen.push([scope, args]));
+  registerHandlers(settings, () => true)("some/Source", abi)("Named", (scope, args) =>
+    seen.push([scope, args]),
+  );
   await play("some/Source:Named", { node, name: "alice.eth" });
   const [scope, args] = seen[0] ?? [];
   expect(scope).toMatchObject({ chainId: 5, blockNumber: 7, timestamp: 9n, logIndex: 3, emitter: contract });
@@ -49,12 +51,12 @@ test("a rule gets the event's scope and arguments", async () => {
 });
 
 test("nothing is registered for an unconfigured source", () => {
-  bindRules(settings, (source) => source === "other/Source")("some/Source", abi)("Named", () => {});
+  registerHandlers(settings, (source) => source === "other/Source")("some/Source", abi)("Named", () => {});
   expect([...handlers.keys()]).toEqual([]);
 });
 
 test("an event that the ABI lacks is rejected at once", () => {
-  const on = bindRules(settings, () => true)("some/Source", abi);
+  const on = registerHandlers(settings, () => true)("some/Source", abi);
   expect(() => on("Renamed" as "Named", () => {})).toThrow("The ABI has no event Renamed");
 });
 
@@ -65,7 +67,7 @@ test.each<[string, (Hex | null)[], number]>([
   ["one too many", [node, node, node], 0],
 ])("topics %s", async (_, topics, count) => {
   let calls = 0;
-  bindRules(settings, () => true)("some/Source", abi)("Named", () => {
+  registerHandlers(settings, () => true)("some/Source", abi)("Named", () => {
     calls += 1;
   });
   await play("some/Source:Named", { node, name: "x" }, { topics });
@@ -74,7 +76,7 @@ test.each<[string, (Hex | null)[], number]>([
 
 test("with an emitter only that contract's logs count, case-insensitively", async () => {
   const emitters: Hex[] = [];
-  const on = bindRules(settings, () => true)("some/Source", abi, contract);
+  const on = registerHandlers(settings, () => true)("some/Source", abi, contract);
   on("Named", ({ emitter }) => emitters.push(emitter));
   await play("some/Source:Named", { node, name: "x" }, { address: `0x${"C0".repeat(20)}` });
   await play("some/Source:Named", { node, name: "x" }, { address: `0x${"c1".repeat(20)}` });
@@ -84,7 +86,7 @@ test("with an emitter only that contract's logs count, case-insensitively", asyn
 // viem's decoder drops a leading byte order mark; the contract emitted it.
 test("strings are passed as emitted, each from its own position", async () => {
   const seen: unknown[] = [];
-  bindRules(settings, () => true)("some/Source", abi)(withValue, (_, args) => seen.push(args));
+  registerHandlers(settings, () => true)("some/Source", abi)(withValue, (_, args) => seen.push(args));
   const data = encodeAbiParameters([{ type: "string" }, { type: "string" }], ["key", "\ufeffvalue"]);
   const args = { node, indexedKey: node, key: "key", value: "value" };
   await play(`some/Source:${withValue}`, args, { topics: [node, node, node], data });

@@ -109,7 +109,7 @@ const register = (name: string, handler: (input: Input) => unknown): void =>
   (ponder.on as unknown as (name: string, handler: (input: Input) => unknown) => void)(name, handler);
 
 /** `ponder.on` for rules: gives them their scope, ignoring unconfigured sources and logs that are not the declared event. */
-export function bindRules(settings: Settings, isSource: (source: string) => boolean): EventsOf {
+export function registerHandlers(settings: Settings, isSource: (source: string) => boolean): EventsOf {
   return (source, abi, emitter) => (event, rule) => {
     if (!isSource(source)) return;
     const { topics, strings } = shapeOf(abi, event);
@@ -126,7 +126,7 @@ export function bindRules(settings: Settings, isSource: (source: string) => bool
 }
 
 /** Registers rules that read their logs strictly; see LogsOf. */
-export function bindStrictRules(settings: Settings, isSource: (source: string) => boolean): LogsOf {
+export function registerStrictHandlers(settings: Settings, isSource: (source: string) => boolean): LogsOf {
   return (source, abi) => (event, rule) => {
     if (!isSource(source)) return;
     const read = argumentReader(eventIn(abi, event));

@@ -17,7 +17,7 @@ import { createMemoryStore } from "../../test/support/memory-store.ts";
 import { handlers } from "../../test/support/registry.ts";
 import { parseEnvironment } from "../config/environment.ts";
 import { contractSources } from "../config/sources.ts";
-import { bindRules, bindStrictRules, createSettings } from "../contracts/on.ts";
+import { createSettings, registerHandlers, registerStrictHandlers } from "../contracts/on.ts";
 import { registerBaseRegistrars, registerControllers } from "../contracts/registrar.ts";
 import { registerNameWrappers, registerRegistries } from "../contracts/registry.ts";
 import { registerResolvers } from "../contracts/resolver.ts";
@@ -82,7 +82,7 @@ function createIndex() {
       report: ({ anomaly }) => anomalies.push(anomaly),
     },
   );
-  const events = bindRules(settings, (source) => source in sources);
+  const events = registerHandlers(settings, (source) => source in sources);
   handlers.clear();
   registerRegistries(events, config.datasources, madeUp);
   registerBaseRegistrars(events, config.datasources, madeUp);
@@ -93,7 +93,7 @@ function createIndex() {
   registerRegistrars(
     events,
     config.datasources,
-    bindStrictRules(settings, (source) => source in sources),
+    registerStrictHandlers(settings, (source) => source in sources),
   );
   registerTokenscope(events, config.datasources);
   const registered = new Map(handlers);

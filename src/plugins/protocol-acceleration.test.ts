@@ -18,7 +18,7 @@ import {
   type TextPlace,
 } from "../../test/support/recorded-resolvers.ts";
 import { handlers } from "../../test/support/registry.ts";
-import { bindRules } from "../contracts/on.ts";
+import { registerHandlers } from "../contracts/on.ts";
 import { namespaces } from "../deployments/namespaces.ts";
 import { multichainNaming } from "../indexing/naming.ts";
 import type { Settings } from "../indexing/scope.ts";
@@ -110,7 +110,7 @@ test("early resolvers are read like later ones", () => {
     isConfigured: () => false,
   };
   registerProtocolAcceleration(
-    bindRules(settings, () => true),
+    registerHandlers(settings, () => true),
     namespaces.mainnet,
   );
   const eventsOf = (source: string) =>

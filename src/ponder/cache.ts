@@ -149,7 +149,7 @@ export async function orphanedBy(
 /** Ranges in doubt, by chain. */
 export type Doubts = Map<number, readonly { from: number; to: number }[]>;
 
-const doubtsKey = Symbol.for("names.doubtful-ranges");
+const doubtsKey = Symbol.for("nsindex.doubtful-ranges");
 
 /** The ranges in doubt of this process: the checks of RPC answers write them, the API reads them. */
 export function sharedDoubts(scope: object = globalThis): Doubts {
@@ -266,7 +266,7 @@ export function createDoubtWatch({
     if (ranges.length === 0) return undefined;
     const blocks = ranges.map(({ chainId, from, to }) => `${from} to ${to} of chain ${chainId}`).join(", ");
     const reason =
-      `An RPC URL left out or invented logs, served another chain, or contradicts another URL, and what it returned before may be indexed: blocks ${blocks}. Unless this ends by ` +
+      `RPC endpoint returned incomplete or fabricated logs, served another chain, or contradicts another URL, and what it returned before may be indexed: blocks ${blocks}. Unless this ends by ` +
       `itself, stop the index, run "${purgeCommands(ranges, '" and "')}" and build a new index. ${doubtSection}`;
     return { since, reason };
   };

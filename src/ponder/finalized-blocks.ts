@@ -137,7 +137,7 @@ export async function keepHash(run: Statement, chainId: number, { number, hash }
 const firstPause = 2_000;
 // At most three requests for each chain: fewer than one a minute.
 const longestPause = 200_000;
-const metric = "names_chain_contradicts_index";
+const metric = "nsindex_chain_contradicts_index";
 
 /** Compares the finalized blocks that the index rests on with the nodes while it runs. */
 export type ChainWatch = {
@@ -154,7 +154,7 @@ export type ChainWatch = {
 
 type Options = { chains: readonly IndexedChain[]; run: Statement; schema: string; log: Log };
 
-/** Watches chains; a contradiction is logged once and shown by the metric `names_chain_contradicts_index`. */
+/** Watches chains; a contradiction is logged once and shown by the metric `nsindex_chain_contradicts_index`. */
 export function createChainWatch(options: Options): ChainWatch {
   const { chains } = options;
   const watched = chains.map((chain) => ({ chain, ...watchChain(chain, options) }));

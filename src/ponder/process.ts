@@ -191,7 +191,7 @@ export async function countsOf(metric: string, label: string): Promise<Record<st
 /** Where an odd event is: enough to find it on any explorer. */
 type EventPlace = { chainId: number; transactionHash: string; logIndex: number };
 
-const examplesKey = Symbol.for("names.anomaly-examples");
+const examplesKey = Symbol.for("nsindex.anomaly-examples");
 
 /** The last events of each kind that a rule skipped or repaired, newest first: the rules write them, the API reads them. */
 export function sharedExamples(scope: object = globalThis): Map<string, readonly EventPlace[]> {
@@ -204,7 +204,7 @@ export function sharedExamples(scope: object = globalThis): Map<string, readonly
 /** Logs of a chain that this process fetched: the blocks that they are of, and how many are in each thousand blocks. */
 export type FetchedLogs = { from: number; to: number; byThousand: Map<number, number> };
 
-const fetchedKey = Symbol.for("names.fetched-logs");
+const fetchedKey = Symbol.for("nsindex.fetched-logs");
 
 /** The logs that were fetched, by chain id: the checks of RPC answers write them, the API reads them. */
 export function sharedFetchedLogs(scope: object = globalThis): Map<number, FetchedLogs> {
@@ -213,7 +213,7 @@ export function sharedFetchedLogs(scope: object = globalThis): Map<number, Fetch
   return shared[fetchedKey];
 }
 
-const archivesKey = Symbol.for("names.archives");
+const archivesKey = Symbol.for("nsindex.archives");
 
 /** What is said of the archives in front of the RPC URLs, by the name of the chain: they write it, the status page reads it. */
 export function sharedArchives(scope: object = globalThis): Map<string, string> {

@@ -26,7 +26,7 @@ afterEach(() => {
 });
 
 async function serve(sqlClient: SqlClient, isBackfilling = () => false) {
-  const headers = { "x-nsnode-version": "1.5.1" };
+  const headers = { "x-nsindex-version": "1.5.1" };
   const indexes = {
     sql: () => "(SELECT count(*)::text FROM pg_indexes WHERE indexname = 'by_owner')",
     areBuilt: (built: string | null) => built === "1",
@@ -43,7 +43,7 @@ async function serve(sqlClient: SqlClient, isBackfilling = () => false) {
     return [response.status, response.headers.get("content-type"), await response.text()];
   };
   const versionOf = async (path: string) =>
-    (await fetch(`http://127.0.0.1:${port}${path}`)).headers.get("x-nsnode-version");
+    (await fetch(`http://127.0.0.1:${port}${path}`)).headers.get("x-nsindex-version");
   return { ...progress, ask, versionOf };
 }
 

@@ -35,7 +35,7 @@ export type ResultStore = {
 
 type Shared = { store?: ResultStore; others: Map<number, OtherResults> };
 
-const sharedKey = Symbol.for("names.saved-results");
+const sharedKey = Symbol.for("nsindex.saved-results");
 
 /** The store once Ponder has made it, and results from elsewhere by chain id. */
 export function sharedResults(scope: object = globalThis): Shared {

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, expect, test } from "vitest";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { quoted, type Statement } from "./sql-client.ts";
 import { dropIndex, switchName, takeOverWhenReady } from "./stable-name.ts";
-import { describeIndex, keepWord, listIndexes, stableNames } from "./stored-indexes.ts";
+import { describeIndex, listIndexes, saveStatus, stableNames } from "./stored-indexes.ts";
 
 const client = await createEmbedded();
 const now = 1_700_000_000_000;
@@ -52,7 +52,7 @@ beforeEach(async () => {
 });
 afterAll(() => client.close());
 
-const servable = (schema: string) => keepWord(run, schema, "servable", {});
+const servable = (schema: string) => saveStatus(run, schema, "servable", {});
 const served = async () => (await client.query("select id from names.domain")).rows;
 const to = (schema: string) => switchName(run, { schema, name: "names" }, { now: () => now });
 

@@ -3,10 +3,10 @@ import type { RowSettings } from "../config/row-settings.ts";
 import { type Log, seeOperations } from "../log/json-log.ts";
 import { hasTable, quoted, type RowReader, type Statement } from "./sql-client.ts";
 import {
-  hasWord,
-  keepWord,
+  hasStatus,
   listIndexes,
   metaTable,
+  saveStatus,
   shownSchemaSql,
   shownSettings,
   stableNames,
@@ -205,7 +205,7 @@ export function takeOverWhenReady(
 ): () => void {
   const stopped = new AbortController();
   const wait = (ms: number) => pause(ms, undefined, { signal: stopped.signal, ref: false });
-  const say = (word: string) => keepWord(run, schema, word, { at: new Date().toISOString() });
+  const say = (word: string) => saveStatus(run, schema, word, { at: new Date().toISOString() });
 
   const work = async () => {
     for (let isNoted = false; ; await wait(everyMs)) {
@@ -213,7 +213,7 @@ export function takeOverWhenReady(
         if (!isNoted && !(await isReady())) continue;
         if (!isNoted) await say("servable");
         isNoted = true;
-        if (name === undefined || (await hasWord(run, schema, "took over"))) return;
+        if (name === undefined || (await hasStatus(run, schema, "took over"))) return;
         if (!(await hasCaughtUp(run, { schema, name }, Date.now()))) continue;
         const former = await switchName(run, { schema, name });
         await say("took over");

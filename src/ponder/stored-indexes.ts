@@ -39,7 +39,7 @@ export type IndexState = {
 export const metaTable = "_ponder_meta";
 // What the indexing process says of itself, a row for each subject: `indexing` is its status, `description` a Description,
 // `servable` and `took over` the time since when that is so.
-const said = "_indexing_status";
+const statusTable = "_indexing_status";
 
 /**
  * Creates the table in which the indexing process says of itself what others ask: a row for each subject. `saved_at` is by the
@@ -51,46 +51,48 @@ export async function describeIndex(
   description: Description,
 ): Promise<void> {
   await run(
-    `CREATE TABLE IF NOT EXISTS ${quoted(schema)}.${said}
+    `CREATE TABLE IF NOT EXISTS ${quoted(schema)}.${statusTable}
       (id text PRIMARY KEY, snapshot json NOT NULL, saved_at timestamptz NOT NULL)`,
   );
-  await keepWord(run, schema, "description", description);
+  await saveStatus(run, schema, "description", description);
 }
 
 /** Replaces what the table says of a subject. */
-export async function keepWord(
+export async function saveStatus(
   run: WriteStatement,
   schema: string,
   subject: string,
   word: object,
 ): Promise<void> {
   await run(
-    `INSERT INTO ${quoted(schema)}.${said} VALUES ($1, $2, now())
+    `INSERT INTO ${quoted(schema)}.${statusTable} VALUES ($1, $2, now())
       ON CONFLICT (id) DO UPDATE SET snapshot = excluded.snapshot, saved_at = excluded.saved_at`,
     [subject, JSON.stringify(word)],
   );
 }
 
 /** Whether the table says something of a subject. */
-export async function hasWord(run: Statement, schema: string, subject: string): Promise<boolean> {
-  const { rows } = await run(`SELECT 1 FROM ${quoted(schema)}.${said} WHERE id = $1`, [subject]);
+export async function hasStatus(run: Statement, schema: string, subject: string): Promise<boolean> {
+  const { rows } = await run(`SELECT 1 FROM ${quoted(schema)}.${statusTable} WHERE id = $1`, [subject]);
   return rows.length > 0;
 }
 
 /** What the index of a schema, or of a stable name, says of itself; undefined if it says nothing. */
 export async function descriptionOf(run: Statement, schema: string): Promise<Description | undefined> {
-  if (!(await hasTable(run, `${quoted(schema)}.${said}`))) return undefined;
-  const { rows } = await run(`SELECT snapshot FROM ${quoted(schema)}.${said} WHERE id = 'description'`);
+  if (!(await hasTable(run, `${quoted(schema)}.${statusTable}`))) return undefined;
+  const { rows } = await run(
+    `SELECT snapshot FROM ${quoted(schema)}.${statusTable} WHERE id = 'description'`,
+  );
   return rows[0]?.["snapshot"] as Description | undefined;
 }
 
 /** The settings of the index that the current schema shows; undefined if it kept none. */
 export async function shownSettings(database: RowReader): Promise<RowSettings | undefined> {
   const signal = AbortSignal.timeout(30_000);
-  const [exists] = await database.row(`SELECT to_regclass('${said}')::text`, [], signal);
+  const [exists] = await database.row(`SELECT to_regclass('${statusTable}')::text`, [], signal);
   if (typeof exists !== "string") return undefined;
   const [text] = await database.row(
-    `SELECT snapshot::text FROM ${said} WHERE id = 'description'`,
+    `SELECT snapshot::text FROM ${statusTable} WHERE id = 'description'`,
     [],
     signal,
   );
@@ -158,8 +160,8 @@ async function readIndex(run: Statement, schema: string, now: number) {
   // Other applications of the framework may use the database too, of any release.
   const tables = Array.isArray(app?.table_names) ? app.table_names : [];
   if (app == null || !["domain", "resolver"].every((table) => tables.includes(table))) return undefined;
-  const told = (await hasTable(run, `${quoted(schema)}.${said}`))
-    ? await run(`SELECT id, snapshot FROM ${quoted(schema)}.${said}`)
+  const told = (await hasTable(run, `${quoted(schema)}.${statusTable}`))
+    ? await run(`SELECT id, snapshot FROM ${quoted(schema)}.${statusTable}`)
     : { rows: [] };
   const words = new Map(told.rows.map(({ id, snapshot }) => [String(id), snapshot as Said]));
   const isAlive = app.is_locked === 1 && app.heartbeat_at + heartbeatTimeout > now;

@@ -96,7 +96,7 @@ type AnswerKind =
 /** Counts an answer or a check by chain and host. */
 export type CountAnswer = (fact: { chain: string; host: string; kind: AnswerKind }) => void;
 
-const metricName = "names_rpc_checks_total";
+const metricName = "nsindex_rpc_checks_total";
 
 /** A count that Ponder shows at /metrics; outside of Ponder nothing is counted. */
 export function openAnswerCount(): CountAnswer {
@@ -200,13 +200,17 @@ export function missingLogs(
   nodes.count({ chain: nodes.chain, host: node.host, kind: "missing-logs" });
   // One line: what follows is counted.
   if (!node.hasLied) {
-    nodes.log("error", "An RPC URL left out or invented logs. What it returned before is compared", {
-      chain: nodes.chain,
-      hostname: node.host,
-      block,
-      truth,
-      section: seeOperations("When a node leaves out logs"),
-    });
+    nodes.log(
+      "error",
+      "RPC endpoint returned incomplete or fabricated logs. What it returned before is compared",
+      {
+        chain: nodes.chain,
+        hostname: node.host,
+        block,
+        truth,
+        section: seeOperations("When a node leaves out logs"),
+      },
+    );
   }
   putAside(nodes, node, problem, { isProven: true });
   node.hasLied = true;

@@ -2,7 +2,7 @@ import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import type { Statement } from "../../src/ponder/sql-client.ts";
 import { dropIndex, StableNameError, switchName } from "../../src/ponder/stable-name.ts";
-import { describeIndex, keepWord, stableNames } from "../../src/ponder/stored-indexes.ts";
+import { describeIndex, saveStatus, stableNames } from "../../src/ponder/stored-indexes.ts";
 import { createEmptyDatabase } from "../support/postgres.ts";
 
 // What operators run at the same time, each on a connection of its own.
@@ -77,5 +77,5 @@ async function createIndex(run: Statement, schema: string) {
     plugins: ["subgraph"],
     settings: { PLUGINS: "subgraph" },
   });
-  await keepWord(run, schema, "servable", {});
+  await saveStatus(run, schema, "servable", {});
 }

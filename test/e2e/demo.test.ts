@@ -96,7 +96,7 @@ function expectCommon(answers: Map<string, unknown>, chains: readonly string[]) 
     "A hash of all rows, to compare with another operator; the first comes within ten minutes:",
   );
   expect(JSON.stringify(checksum)).toMatch(/"hash":"[0-9a-f]{64}"|There is no checksum yet/);
-  expect(answers.get("Measurements:")).toMatch(/^names_index_is_backfilled 1$/m);
+  expect(answers.get("Measurements:")).toMatch(/^nsindex_index_is_backfilled 1$/m);
   expect(answers.get(`The label behind a labelhash ("eth"):`)).toMatchObject({
     status: "success",
     label: "eth",

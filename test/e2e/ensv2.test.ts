@@ -360,8 +360,8 @@ describe("the API says at the end what the contracts say", () => {
 
   test("odd logs were counted, and nothing stopped", async () => {
     const metrics = await (await fetch(`${indexer.url}/metrics`)).text();
-    expect(metrics).toMatch(/names_anomalies_total\{anomaly="malformed-log"\} [1-9]/);
-    expect(metrics).toMatch(/names_anomalies_total\{anomaly="unknown-entry"\} [1-9]/);
+    expect(metrics).toMatch(/nsindex_anomalies_total\{anomaly="malformed-log"\} [1-9]/);
+    expect(metrics).toMatch(/nsindex_anomalies_total\{anomaly="unknown-entry"\} [1-9]/);
     const { anomalies } = await read("/api/indexing-status");
     expect(anomalies).toMatchObject({
       "malformed-log": expect.any(Number),

@@ -33,7 +33,7 @@ async function startWithLiar(
 
 const checks = async (world: World) => {
   const metrics = await (await fetch(`${world.url}/metrics`)).text();
-  return metrics.split("\n").filter((line) => line.startsWith("names_rpc_checks_total{"));
+  return metrics.split("\n").filter((line) => line.startsWith("nsindex_rpc_checks_total{"));
 };
 
 test("a second URL shows which one leaves out logs of the backfill, and answers in its place", async () => {
@@ -192,7 +192,7 @@ test.runIf(postgres !== "")(
       return body.stale === undefined ? { state: "not stale" } : { done: body.stale.reason };
     });
     expect(reason).toMatch(
-      /left out or invented logs.* run "npm run cache -- purge --chain 11155111 --from \d+ --to \d+"/,
+      /returned incomplete or fabricated logs.* run "npm run cache -- purge --chain 11155111 --from \d+ --to \d+"/,
     );
     expect((await fetch(`${world.url}/amirealtime`)).status).toBe(503);
     await world.stop();

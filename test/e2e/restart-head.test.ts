@@ -112,7 +112,9 @@ test("beside a killed indexing process a reader says that the index is stale, un
     ]);
     expect(await json("/subgraph", post)).toEqual(meta(true));
     expect((await fetch(`${reader.url}/ready`)).status).toBe(200);
-    expect(await (await fetch(`${reader.url}/metrics`)).text()).toMatch(/^names_index_stale_seconds [1-9]/m);
+    expect(await (await fetch(`${reader.url}/metrics`)).text()).toMatch(
+      /^nsindex_index_stale_seconds [1-9]/m,
+    );
     const logged = () => reader.lastLines(200).filter((line) => line.includes("is stale"));
     await waitFor("the line in the log", async () =>
       logged().length > 0 ? { done: true } : { state: reader.lastLines(3).join("\n") },

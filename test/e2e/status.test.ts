@@ -100,7 +100,7 @@ test("a range of blocks ends as completed, which is never in real time", async (
   const { nsIndexer } = ((await (await fetch(`${world.url}/api/config`)).json()) as Config).versionInfo;
   for (const path of ["/health", "/ready", "/status", "/metrics"]) {
     const { status, headers } = await fetch(world.url + path);
-    expect([path, status, headers.get("x-nsnode-version")]).toEqual([path, 200, nsIndexer]);
+    expect([path, status, headers.get("x-nsindex-version")]).toEqual([path, 200, nsIndexer]);
   }
   const unknown = await fetch(`${world.url}/api/config/`);
   expect([unknown.status, await unknown.text()]).toEqual([404, '{"message":"Not Found"}']);

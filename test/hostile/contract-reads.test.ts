@@ -96,7 +96,7 @@ describe.runIf(hasAnvil())("a contract that is read because of its event", () =>
 
   async function anomalies(kind: string): Promise<number> {
     const metrics = await (await fetch(`${world.url}/metrics`)).text();
-    const found = new RegExp(`^names_anomalies_total\\{anomaly="${kind}"\\} (\\d+)`, "m").exec(metrics);
+    const found = new RegExp(`^nsindex_anomalies_total\\{anomaly="${kind}"\\} (\\d+)`, "m").exec(metrics);
     return Number(found?.[1] ?? 0);
   }
 

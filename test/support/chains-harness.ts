@@ -2,7 +2,7 @@ import { type AbiEvent, decodeFunctionData, encodeFunctionResult, type Hex } fro
 import { threednsMetadataAbi } from "../../abis/names.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
 import { contractSources } from "../../src/config/sources.ts";
-import { bindRules, bindStrictRules } from "../../src/contracts/on.ts";
+import { registerHandlers, registerStrictHandlers } from "../../src/contracts/on.ts";
 import type { Namespace } from "../../src/deployments/deployment.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { labelhashOf } from "../../src/ens/labels.ts";
@@ -109,7 +109,7 @@ export function createChainsHarness({
     return encodeFunctionResult({ abi: threednsMetadataAbi, result });
   };
   handlers.clear();
-  const events = bindRules(settings, () => true);
+  const events = registerHandlers(settings, () => true);
   registerSubgraph(events, namespace);
   registerBasenames(events, namespace);
   registerLineanames(events, namespace);
@@ -117,7 +117,7 @@ export function createChainsHarness({
   registerRegistrars(
     events,
     namespace,
-    bindStrictRules(settings, () => true),
+    registerStrictHandlers(settings, () => true),
   );
   const registered = new Map(handlers);
   let played = 0;

@@ -11,7 +11,7 @@ import { resolverRecordsAbi } from "../../abis/resolver.ts";
 import { type RecordedCall, type Recording, readRecording } from "../../devnet/recording.ts";
 import { indexedRecords } from "../../src/api/resolution/indexed-records.ts";
 import { emptySelection } from "../../src/api/resolution/selection.ts";
-import { bindRules } from "../../src/contracts/on.ts";
+import { registerHandlers } from "../../src/contracts/on.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { multichainNaming } from "../../src/indexing/naming.ts";
 import type { AskNodes } from "../../src/indexing/scope.ts";
@@ -75,7 +75,7 @@ export function createRecordedResolvers({
     isConfigured: () => false,
   };
   registerProtocolAcceleration(
-    bindRules(settings, (name) => name === source),
+    registerHandlers(settings, (name) => name === source),
     namespaces["ens-test-env"],
   );
   const registered = new Map(handlers);

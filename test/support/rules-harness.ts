@@ -8,7 +8,7 @@ import {
 } from "../../abis/registrars.ts";
 import { resolverAbi } from "../../abis/resolver.ts";
 import { entityTypes } from "../../src/api/subgraph/schema/entities.ts";
-import { bindRules } from "../../src/contracts/on.ts";
+import { registerHandlers } from "../../src/contracts/on.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { labelhashOf } from "../../src/ens/labels.ts";
 import type { Anomaly } from "../../src/indexing/anomalies.ts";
@@ -72,7 +72,7 @@ export function createRulesHarness({
     isConfigured: () => false,
   };
   registerSubgraph(
-    bindRules(settings, () => true),
+    registerHandlers(settings, () => true),
     namespaces.mainnet,
   );
   const registered = new Map(handlers);

@@ -120,7 +120,7 @@ export async function readCounts(registry: Registry | undefined) {
     return all.flat().reduce((total, { value }) => total + value, 0);
   };
   const labels = await Promise.all(
-    ["healed", "unknown", "cache_hits", "outages", "waiting"].map((name) => sum(`names_labels_${name}`)),
+    ["healed", "unknown", "cache_hits", "outages", "waiting"].map((name) => sum(`nsindex_labels_${name}`)),
   );
   const [healed = 0, unknown = 0, cached = 0, outages = 0, waiting = 0] = labels;
   const historical = (name: string) => `ponder_historical_${name}`;
@@ -138,7 +138,7 @@ export async function readCounts(registry: Registry | undefined) {
       ),
       await values("ponder_rpc_request_error_total"),
     ),
-    anomalies: (await values("names_anomalies_total")).map(({ labels, value }) => ({
+    anomalies: (await values("nsindex_anomalies_total")).map(({ labels, value }) => ({
       kind: String(labels["anomaly"]),
       count: value,
     })),

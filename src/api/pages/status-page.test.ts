@@ -172,7 +172,11 @@ describe("what the service is doing", () => {
 
   test.each([
     ["nothing while all is well", { snapshot: following(60) }, []],
-    ["a slow index", { snapshot: following(61) }, [/^The index is 1 min 1 s behind: \S+ is the slowest chain\./]],
+    [
+      "a slow index",
+      { snapshot: following(61) },
+      [/^The index is 1 min 1 s behind: \S+ is the slowest chain\./],
+    ],
     [
       "a deep reorganization",
       { snapshot: following(5), stale: { since: 1, reason: "The chain contradicts the index: <b>" } },
@@ -188,7 +192,7 @@ describe("what the service is doing", () => {
 
   test("an outage of the label source", async () => {
     const { registry, gauge } = registryOf();
-    gauge("names_labels_waiting", 7);
+    gauge("nsindex_labels_waiting", 7);
     const { problems } = await page({ snapshot: backfill, registry }).json();
     expect(problems).toEqual(["The label source does not respond. Indexing waits for 7 labels."]);
   });
@@ -248,10 +252,10 @@ test("requests by chain and method, with failures and compute units", async () =
 
 test("odd events by kind with the last ones; labels, database, configuration", async () => {
   const { registry, registers, gauge } = registryOf();
-  const odd = new Counter({ name: "names_anomalies_total", help: "x", labelNames: ["anomaly"], registers });
+  const odd = new Counter({ name: "nsindex_anomalies_total", help: "x", labelNames: ["anomaly"], registers });
   odd.inc({ anomaly: "unknown-node" }, 1_234);
-  gauge("names_labels_healed", 3);
-  gauge("names_labels_unknown", 1);
+  gauge("nsindex_labels_healed", 3);
+  gauge("nsindex_labels_unknown", 1);
   const place = { chainId: 1, transactionHash: `0x${"77".repeat(32)}`, logIndex: 12 };
   const archives = new Map([["mainnet", "files.example, level header; of 12 blocks receipts"]]);
   const shown = page({ registry, archives, examples: new Map([["unknown-node", [place]]]) });

@@ -132,7 +132,7 @@ test("describes a body, several methods of a path, required parameters and other
   expect(Object.keys(post?.responses ?? {})).toEqual(["201", "400"]);
 });
 
-const shownDocument = { openapi: "3.1.0", info: { title: "Name service index" } };
+const shownDocument = { openapi: "3.1.0", info: { title: "nsindex" } };
 const app = docsRoutes(shownDocument);
 
 const page = async () => {

@@ -29,7 +29,7 @@ export function openApiDocument({
   return {
     openapi: "3.1.0",
     info: {
-      title: "Name service index",
+      title: "nsindex",
       version,
       description:
         "REST endpoints of the index. Names, owners and records as entities are served over GraphQL at `/subgraph`.",

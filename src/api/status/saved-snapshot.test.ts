@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import type { WriteStatement } from "../../ponder/process.ts";
-import { describeIndex, keepWord } from "../../ponder/stored-indexes.ts";
+import { describeIndex, saveStatus } from "../../ponder/stored-indexes.ts";
 import { createDatabase } from "../database/client.ts";
 import { readSavedSnapshot } from "./saved-snapshot.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -64,8 +64,8 @@ test("reads no snapshot if none was ever saved", async () => {
 test("reads back the newest snapshot, member for member in its order", async () => {
   await describeIndex(write, "names", description);
   await describeIndex(write, "names", description);
-  await keepWord(write, "names", "indexing", { ...following, snapshotTime: 1768400406 });
-  await keepWord(write, "names", "indexing", following);
+  await saveStatus(write, "names", "indexing", { ...following, snapshotTime: 1768400406 });
+  await saveStatus(write, "names", "indexing", following);
   const saved = await read();
   expect(JSON.stringify(saved?.snapshot)).toBe(JSON.stringify(following));
   expect((await client.query("select * from _indexing_status")).rows).toHaveLength(2);
@@ -73,7 +73,7 @@ test("reads back the newest snapshot, member for member in its order", async () 
 
 test("reads when a snapshot was saved and how old it is, by the clock of the database", async () => {
   await describeIndex(write, "names", description);
-  await keepWord(write, "names", "indexing", following);
+  await saveStatus(write, "names", "indexing", following);
   await client.exec("update _indexing_status set saved_at = '2026-01-14T14:20:11.75Z'");
   const { rows } = await client.query<{ age: number }>(
     "select extract(epoch from now() - '2026-01-14T14:20:11.75Z')::float as age",
@@ -86,7 +86,7 @@ test("reads when a snapshot was saved and how old it is, by the clock of the dat
 test("takes any schema name", async () => {
   await client.exec(`drop schema if exists "a ""b; c" cascade; create schema "a ""b; c"`);
   await describeIndex(write, 'a "b; c', description);
-  await keepWord(write, 'a "b; c', "indexing", following);
+  await saveStatus(write, 'a "b; c', "indexing", following);
   await client.exec(`set search_path = "a ""b; c"`);
   expect((await read())?.snapshot).toEqual(following);
 });

@@ -314,7 +314,7 @@ test("a process that only serves reports what the indexing process has saved, an
   const served = open(serving, broken);
   await served.refresh();
   expect(served.current()).toBeUndefined();
-  expect(await registry.metrics()).not.toMatch(/^names_index_distance_seconds \d/m);
+  expect(await registry.metrics()).not.toMatch(/^nsindex_index_distance_seconds \d/m);
 
   const indexing = processOf({});
   const own = open(indexing);
@@ -346,11 +346,11 @@ test("a process that only serves reports and shows since when the indexing proce
   expect(served.current()?.json).toBe(own.current()?.json);
   expect(serving.logged).toEqual([served.current()?.stale?.reason]);
   const metrics = await registry.metrics();
-  const shown = Number(metrics.match(/^names_index_stale_seconds (\d+)$/m)?.[1]);
+  const shown = Number(metrics.match(/^nsindex_index_stale_seconds (\d+)$/m)?.[1]);
   expect(shown).toBeGreaterThanOrEqual(45);
   expect(shown).toBeLessThan(45 + 120);
-  expect(metrics).toMatch(/^names_index_is_backfilled 1$/m);
-  const distance = Number(metrics.match(/^names_index_distance_seconds (\d+)$/m)?.[1]);
+  expect(metrics).toMatch(/^nsindex_index_is_backfilled 1$/m);
+  const distance = Number(metrics.match(/^nsindex_index_distance_seconds (\d+)$/m)?.[1]);
   // The index is at 1,700,002,400.
   expect(Math.abs(Date.now() / 1000 - 1_700_002_400 - distance)).toBeLessThan(120);
   serving.stop();

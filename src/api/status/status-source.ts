@@ -3,7 +3,7 @@ import { type Log, seeOperations } from "../../log/json-log.ts";
 import { type BlockRef, readCheckpoints } from "../../ponder/checkpoints.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
 import type { RowReader } from "../../ponder/sql-client.ts";
-import { keepWord } from "../../ponder/stored-indexes.ts";
+import { saveStatus } from "../../ponder/stored-indexes.ts";
 import type { StatusChain } from "./facts.ts";
 import { createFindBlock, createIndexerStatus, type FetchBlock } from "./facts.ts";
 import { type Reading, readSavedSnapshot } from "./saved-snapshot.ts";
@@ -167,7 +167,7 @@ export function openStatus(options: StatusOptions): StatusSource {
         // No other process can read an embedded database.
         save: process.isEmbedded
           ? undefined
-          : (snapshot) => keepWord(process.write, process.schema, "indexing", snapshot),
+          : (snapshot) => saveStatus(process.write, process.schema, "indexing", snapshot),
         fault,
         log,
       })
@@ -216,16 +216,18 @@ function showStatus(registry: Registry, { current }: StatusSource): void {
       },
     });
   };
-  show("names_index_stale_seconds", "Seconds for which the index has been stale; 0 if it is not", (status) =>
-    status?.stale === undefined ? 0 : nowSeconds() - status.stale.since,
+  show(
+    "nsindex_index_stale_seconds",
+    "Seconds for which the index has been stale; 0 if it is not",
+    (status) => (status?.stale === undefined ? 0 : nowSeconds() - status.stale.since),
   );
   show(
-    "names_index_distance_seconds",
+    "nsindex_index_distance_seconds",
     "Seconds from the time up to which every chain is indexed until now",
     (status) => status && Math.max(0, nowSeconds() - status.snapshot.slowestChainIndexingCursor),
   );
   show(
-    "names_index_is_backfilled",
+    "nsindex_index_is_backfilled",
     "1 once the backfill is complete",
     (status) => status && Number(isBackfilled(status.snapshot)),
   );

@@ -1,7 +1,7 @@
 import type { PgTable } from "drizzle-orm/pg-core";
 import { z } from "zod/v4";
-import type { EventAhead } from "../events-ahead.ts";
 import { moduleOfPonder } from "../expected.ts";
+import type { EventAhead } from "../prefetch-events.ts";
 import type { Row } from "./table-shape.ts";
 
 /** An event as Ponder passes it to its store. */

@@ -1,7 +1,7 @@
 import { isTable } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
-import { sharedPreparation } from "../events-ahead.ts";
 import { fetchAheadOf } from "../fetch-ahead.ts";
+import { sharedPreparation } from "../prefetch-events.ts";
 import { endingOnTypeErrors, NonRetryableUserError, RecordNotFoundError, RetryableError } from "./errors.ts";
 import { learnKeys } from "./learned-keys.ts";
 import { createPredictions, type Predictions, type StoreEvent } from "./predictions.ts";

@@ -4,11 +4,11 @@ import type { Recording } from "../../../devnet/recording.ts";
 import { type Config, parseEnvironment } from "../../../src/config/environment.ts";
 import { type ContractEntry, contractSources } from "../../../src/config/sources.ts";
 import {
-  bindRules,
-  bindStrictRules,
   createSettings,
   type EventsOf,
   type LogsOf,
+  registerHandlers,
+  registerStrictHandlers,
 } from "../../../src/contracts/on.ts";
 import { labelhashOf } from "../../../src/ens/labels.ts";
 import type { Anomaly } from "../../../src/indexing/anomalies.ts";
@@ -68,7 +68,7 @@ export function createRecordedIndex(
   );
   handlers.clear();
   const isSource = (source: string) => source in sources;
-  register(config, bindRules(settings, isSource), bindStrictRules(settings, isSource));
+  register(config, registerHandlers(settings, isSource), registerStrictHandlers(settings, isSource));
   const registered = new Map(handlers);
 
   const logs = receipts.flatMap((receipt) =>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { labelhashesOf } from "./labels-ahead.ts";
+import { labelhashesOf } from "./prefetch-labels.ts";
 
 const labelhash = `0x${"ab".repeat(32)}`;
 

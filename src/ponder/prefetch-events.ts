@@ -7,7 +7,7 @@ export type EventAhead = {
 /** Prepares for the events of a batch; they are handled once it resolves. */
 type Prepare = (events: readonly EventAhead[]) => Promise<void>;
 
-const sharedKey = Symbol.for("names.events-ahead");
+const sharedKey = Symbol.for("nsindex.prefetch-events");
 
 /** Who prepares for the events of a batch besides the store of rows. */
 export function sharedPreparation(scope: object = globalThis): { prepare?: Prepare } {
