@@ -1,6 +1,7 @@
 import { ponder } from "ponder:registry";
 import { type Abi, type AbiEvent, type Hex, type ParseAbiItem, parseAbiItem } from "viem";
 import type { EventArgs, EventName, EventOf } from "../deployments/deployment.ts";
+import { namespaceOfPlugin } from "../deployments/namespaces.ts";
 import { argumentReader } from "../ens/event-arguments.ts";
 import { type Args, type PlacedString, withEmittedStrings } from "../ens/event-strings.ts";
 import type { Anomaly, AnomalyReport } from "../indexing/anomalies.ts";
@@ -73,6 +74,7 @@ type PonderContext = { db: Database; chain: { id: number }; client: Client };
 // The scope of an event. Values are copied: Ponder reuses event and context for the next event.
 function scopeOf(
   settings: Settings,
+  namespace: string,
   context: PonderContext,
   { id, block, transaction, log }: PonderEvent,
 ): Scope {
@@ -87,6 +89,7 @@ function scopeOf(
     isConfigured: settings.isConfigured,
     db: context.db,
     chainId: context.chain.id,
+    namespace,
     eventId: id,
     blockNumber: Number(block.number),
     timestamp: block.timestamp,
@@ -97,6 +100,9 @@ function scopeOf(
     client: context.client,
   };
 }
+
+// The key of an entry begins with its plugin.
+const namespaceOfEntry = (source: string) => namespaceOfPlugin(source.split("/")[0] ?? "");
 
 type Input = {
   context: PonderContext;
@@ -114,13 +120,14 @@ export function registerHandlers(settings: Settings, isSource: (source: string) 
     if (!isSource(source)) return;
     const { topics, strings } = shapeOf(abi, event);
     const apply = rule as (scope: Scope, args: Args) => unknown;
+    const namespace = namespaceOfEntry(source);
     register(`${source}:${event}`, ({ context, event }) => {
       const { log } = event;
       // Any contract may emit these. A log with other topics than declared is another event of the same signature.
       if (topicCount(log.topics) !== topics) return;
       if (emitter !== undefined && log.address.toLowerCase() !== emitter) return;
       const args = strings.length === 0 ? event.args : withEmittedStrings(log.data, event.args, strings);
-      return apply(scopeOf(settings, context, event), args);
+      return apply(scopeOf(settings, namespace, context, event), args);
     });
   };
 }
@@ -131,8 +138,9 @@ export function registerStrictHandlers(settings: Settings, isSource: (source: st
     if (!isSource(source)) return;
     const read = argumentReader(eventIn(abi, event));
     const apply = rule as (scope: Scope, args: Args) => unknown;
+    const namespace = namespaceOfEntry(source);
     register(`${source}:${event}`, ({ context, event }) => {
-      const scope = scopeOf(settings, context, event);
+      const scope = scopeOf(settings, namespace, context, event);
       const args = read(event.log.topics, event.log.data);
       return args === undefined ? scope.report("malformed-log", scope) : apply(scope, args);
     });

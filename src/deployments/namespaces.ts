@@ -10,7 +10,7 @@ import type {
   Role,
 } from "./deployment.ts";
 import { deployments } from "./deployments.ts";
-import { rootDatasource } from "./ens.ts";
+import { ens, rootDatasource } from "./ens.ts";
 import { ensv2, ensv2Datasources, ethName } from "./ensv2.ts";
 import { reverseRegistrars, seaport } from "./other-contracts.ts";
 
@@ -89,6 +89,10 @@ export function namesKey(
 ): string {
   return datasources.length > 1 ? `${plugin}/${datasourceId}/${contract}` : `${plugin}/${contract}`;
 }
+
+/** The namespace of the names that a plugin indexes: ENS, or a deployment of its own. */
+export const namespaceOfPlugin = (plugin: string): string =>
+  plugin === ens.plugin || plugin === ensv2.plugin ? "ens" : plugin;
 
 function hasRole<R extends Role>(contract: { role: Role }, roles: readonly R[]): contract is ContractOf<R> {
   return roles.some((role) => role === contract.role);

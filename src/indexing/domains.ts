@@ -19,7 +19,7 @@ export async function findDomain(scope: Scope, node: Hex): Promise<DomainRow | u
 }
 
 /** A domain of which only the node is known: owner zero, no name. */
-export function bareDomain({ timestamp }: Scope, node: Hex, isMigrated: boolean): DomainRow {
+export function bareDomain(scope: Scope, node: Hex, isMigrated: boolean): DomainRow {
   return {
     id: node,
     name: null,
@@ -31,7 +31,8 @@ export function bareDomain({ timestamp }: Scope, node: Hex, isMigrated: boolean)
     resolverId: null,
     ttl: null,
     isMigrated,
-    createdAt: timestamp,
+    ...homeOf(scope),
+    createdAt: scope.timestamp,
     ownerId: zeroAddress,
     registrantId: null,
     wrappedOwnerId: null,
@@ -39,6 +40,9 @@ export function bareDomain({ timestamp }: Scope, node: Hex, isMigrated: boolean)
     changeBlock: notStored,
   };
 }
+
+/** Where a name of the event's deployment lives. */
+export const homeOf = ({ namespace, chainId }: Scope) => ({ namespace, chainId });
 
 /**
  * The domain of a node that the registry should have named before. If it did not (an index that starts in the middle of

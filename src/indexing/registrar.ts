@@ -5,7 +5,14 @@ import { decodedReferrer, gracePeriod } from "../ens/registrations.ts";
 import { unlessMissing } from "../ponder/store.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
 import { registration, wrappedDomain } from "../schema/subgraph.ts";
-import { type DomainRow, findDomain, healedLabel, updateDomain, updateDomainIfStored } from "./domains.ts";
+import {
+  type DomainRow,
+  findDomain,
+  healedLabel,
+  homeOf,
+  updateDomain,
+  updateDomainIfStored,
+} from "./domains.ts";
 import { addRegistrationEvent, ensureAccount, isOwnedBy } from "./events.ts";
 import { childName, type StoredLabel } from "./naming.ts";
 import { applyNewOwner } from "./registry.ts";
@@ -28,6 +35,7 @@ export async function applyNameRegistered(
     return {
       registrantId: owner,
       expiryDate: expires + gracePeriod,
+      ...homeOf(scope),
       ...(leavesWrapper ? { wrappedOwnerId: null } : {}),
       ...nameUnder(scope, { managed, labelhash, known, before }),
     };

@@ -29,6 +29,8 @@ export type Client = Context["client"];
 export type Scope = Settings & {
   db: Database;
   chainId: number;
+  /** Names of the deployment whose contract emitted the event: `ens`, `basenames`, … */
+  namespace: string;
   /** Ponder's checkpoint of the event: 75 digits, whose order is that of processing over all chains. */
   eventId: string;
   blockNumber: number;

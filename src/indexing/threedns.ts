@@ -3,7 +3,7 @@ import { rootNode, subnode } from "../ens/ids.ts";
 import { keccak256 } from "../ens/keccak.ts";
 import { labelsOfNode } from "../ens/names.ts";
 import { registration, resolver } from "../schema/subgraph.ts";
-import { bareDomain, expectDomain, findDomain, saveDomain, updateDomain } from "./domains.ts";
+import { bareDomain, expectDomain, findDomain, homeOf, saveDomain, updateDomain } from "./domains.ts";
 import { addDomainEvent, addRegistrationEvent, ensureAccount } from "./events.ts";
 import { childName, type StoredLabel } from "./naming.ts";
 import { readTokenUri } from "./node-reads.ts";
@@ -41,6 +41,7 @@ export async function applyRegistrationCreated(
   if (before === undefined) await countSubdomain(scope, parentNode);
   await saveDomain(scope, before ?? bareDomain(scope, node, true), {
     parentId: parentNode,
+    ...homeOf(scope),
     ownerId: registrant,
     registrantId: registrant,
     createdAt: timestamp,
@@ -116,6 +117,7 @@ export async function applyDomainCreated(
   if (before === undefined) await countSubdomain(scope, parentNode);
   const needsName = before === undefined || before.name === null;
   await saveDomain(scope, before ?? bareDomain(scope, node, true), {
+    ...homeOf(scope),
     ownerId: owner,
     parentId: parentNode,
     labelhash,

@@ -32,6 +32,32 @@ test("creates the root if this chain is the first to name a node", async () => {
   });
 });
 
+test("is where the names live that its registry names first, and those that its registrar leases", async () => {
+  const harness = createChainsHarness({ labels: ["eth", "base", "alice"] });
+  const names: [Hex, string][] = [
+    [rootNode, "eth"],
+    [namehash("eth"), "base"],
+    [base, "alice"],
+  ];
+  const homes = () =>
+    Object.fromEntries(
+      harness.rows(domain).map(({ name, namespace, chainId }) => [name, [namespace, chainId]]),
+    );
+  for (const [node, label] of names)
+    await harness.play("subgraph/ENSv1Registry:NewOwner", { node, label: labelhashOf(label), owner });
+  expect(homes()["alice.base.eth"]).toEqual(["ens", 1]);
+  for (const [node, label] of [...names, [base, "bob"] as const])
+    await harness.play("basenames/Registry:NewOwner", { node, label: labelhashOf(label), owner });
+  await harness.play("basenames/BaseRegistrar:NameRegistered", { id, owner, expires: 1_800_000_000n });
+  expect(homes()).toEqual({
+    "": ["ens", 1],
+    eth: ["ens", 1],
+    "base.eth": ["ens", 1],
+    "alice.base.eth": ["basenames", 8453],
+    [`[${labelhashOf("bob").slice(2)}].base.eth`]: ["basenames", 8453],
+  });
+});
+
 test.each([
   ["NameRegistered", {}],
   ["NameRegisteredWithRecord", { resolver: resolverAddress, ttl: 0n }],

@@ -46,6 +46,15 @@ async function withBox(options: Options = {}) {
   return { ...harness, newOwner, register, domainOf };
 }
 
+test("a name lives on the chain that registered it last", async () => {
+  const { register, domainOf } = await withBox();
+  expect(domainOf(box)).toMatchObject({ namespace: "threedns", chainId: 10 });
+  await register();
+  expect(domainOf(delv)).toMatchObject({ namespace: "threedns", chainId: 10 });
+  await register({}, {}, "threedns/threednsBase");
+  expect(domainOf(delv)).toMatchObject({ namespace: "threedns", chainId: 8453 });
+});
+
 test("a registration creates the domain before NewOwner does, and has no grace period", async () => {
   const { rows, newOwner, register, domainOf, anomalies } = await withBox();
   await register({}, { block: 9, logIndex: 1 });

@@ -28,6 +28,10 @@ export const domain = indexed(
     resolverId: text(t),
     ttl: t.bigint(),
     isMigrated: t.boolean().notNull(),
+    /** Deployment that the name belongs to (`ens`, `basenames`, …): the first to name it, or the one that leases it. */
+    namespace: text(t),
+    /** Chain of that deployment. */
+    chainId: t.integer(),
     createdAt: t.bigint().notNull(),
     /** Owner in the registry. */
     ownerId: hex(t).notNull(),

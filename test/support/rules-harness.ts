@@ -145,10 +145,10 @@ function entitiesOf({ rows }: ReturnType<typeof createMemoryStore>): Record<stri
   return result;
 }
 
-// Ours; events keep the time and place that histories sort by.
+// Ours; names keep where they live, events the time and place that histories sort by.
 const notOriginal = new Set([
   ...["id", "type", "changeBlock", "timestamp", "logIndex"],
-  ...["fromOldRegistry", "primaryNameOf", "fromId", "operatorId"],
+  ...["namespace", "chainId", "fromOldRegistry", "primaryNameOf", "fromId", "operatorId"],
 ]);
 
 // Relations lose their `Id`, big numbers are decimal strings; unset fields and those the original lacks are left out.

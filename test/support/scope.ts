@@ -32,6 +32,7 @@ export function createScopes({
       isConfigured: () => false,
       db: store.db,
       chainId,
+      namespace: "ens",
       eventId: String(block).padStart(75, "0"),
       blockNumber: block,
       timestamp: 1_700_000_000n + BigInt(block),

@@ -28,7 +28,7 @@ import {
   placesIn,
   textParameter,
 } from "../lookup/lists.ts";
-import type { Place } from "../lookup/places.ts";
+import { isSubregistry, type Place } from "../lookup/places.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { anyCaseAddress } from "../rest/values.ts";
 import { historyAnswer, historyPage, historyParameters, inByteOrder, type Subject } from "./v1-history.ts";
@@ -242,23 +242,20 @@ function onChain(chainId: number, places: readonly Place[]): string {
     : `(${begins} OR id LIKE 'release-${chainId}-%')`;
 }
 
-// Two namespaces of one chain are told apart by their names. Reverse registrars belong to the one that leases on their chain, else to ENS.
+// Two namespaces of one chain are told apart by where their names live; names of other chains count for the first. Reverse registrars
+// belong to the one that leases on their chain, else to ENS.
 function inPlaces(within: readonly Place[], places: readonly Place[]): string {
   const isReverse = `type = '${reverseRegistrarEvent}'`;
   const leasing = (some: readonly Place[]) =>
-    some.flatMap(({ suffix, chainId }) => (suffix === undefined ? [] : [`id LIKE '${chainId}-%'`]));
+    some.filter(isSubregistry).map(({ chainId }) => `id LIKE '${chainId}-%'`);
   const others = ["false", ...leasing(places)].join(" OR ");
   const reverse = [...leasing(within), ...(within.some(({ isRoot }) => isRoot) ? [`NOT (${others})`] : [])];
   const conditions = within.map((place) => {
-    const others = places.filter((other) => other !== place && other.chainId === place.chainId);
-    const named = (suffix: string | undefined) =>
-      `EXISTS (SELECT FROM domain n WHERE n.id = node AND right(n.name, ${suffix?.length ?? 0}) = '${suffix ?? ""}')`;
-    const own = place.suffix === undefined || others.length === 0 ? [] : [named(place.suffix)];
-    const apart =
-      place.suffix === undefined
-        ? others.flatMap(({ suffix }) => (suffix === undefined ? [] : [`NOT ${named(suffix)}`]))
-        : [];
-    return `(${[onChain(place.chainId, places), ...own, ...apart].join(" AND ")})`;
+    const [first, ...next] = places.filter(({ chainId }) => chainId === place.chainId);
+    const isOf = (some: readonly Place[]) =>
+      `EXISTS (SELECT FROM domain n WHERE n.id = node AND n.namespace IN ${literal(some.map(({ namespace }) => namespace))})`;
+    const apart = next.length === 0 ? [] : [place === first ? `NOT ${isOf(next)}` : isOf([place])];
+    return `(${[onChain(place.chainId, places), ...apart].join(" AND ")})`;
   });
   return `(NOT ${isReverse} AND (${conditions.join(" OR ")}) OR ${isReverse} AND (${["false", ...reverse].join(" OR ")}))`;
 }

@@ -53,9 +53,13 @@ type Given = {
   wrapped?: { owner: string; fuses: number; expires: number };
   isMigrated?: boolean;
   resolver?: string;
+  home?: readonly [namespace: string, chainId: number];
 };
 
-async function store(name: string, { owner = alice, lease, wrapped, isMigrated = true, resolver }: Given) {
+async function store(
+  name: string,
+  { owner = alice, lease, wrapped, isMigrated = true, resolver, home = ["ens", 1] }: Given,
+) {
   const node = nodeOfName(name);
   const [label = "", ...above] = name.split(".");
   await insert("domain", {
@@ -66,6 +70,8 @@ async function store(name: string, { owner = alice, lease, wrapped, isMigrated =
     parent_id: nodeOfName(above.join(".")),
     subdomain_count: 0,
     is_migrated: isMigrated,
+    namespace: home[0],
+    chain_id: home[1],
     created_at: 1_600_000_000,
     owner_id: owner,
     registrant_id: lease?.holder ?? null,
@@ -94,6 +100,7 @@ async function store(name: string, { owner = alice, lease, wrapped, isMigrated =
     });
 }
 
+const onBase = ["basenames", 8453] as const;
 const later = now + 10 * day;
 const inGrace = now - day;
 const past = now - grace - day;
@@ -140,14 +147,15 @@ beforeAll(async () => {
   await store("child.plain.eth", { owner: carol });
   await store("ownerless.plain.eth", { owner: zero });
   await store("old.eth", { owner: bob, isMigrated: false });
-  await store("me.base.eth", { owner: bob, lease: { holder: alice, expires: inGrace } });
+  await store("me.base.eth", { owner: bob, lease: { holder: alice, expires: inGrace }, home: onBase });
   await store("me.linea.eth", {
     owner: lineaWrapper,
     lease: { holder: lineaWrapper, expires: later },
     wrapped: { owner: carol, fuses: parentCannotControl, expires: later + grace },
+    home: ["lineanames", 59_144],
   });
   await store("box", { owner: carol });
-  await store("me.box", { owner: alice, lease: { holder: alice, expires: now } });
+  await store("me.box", { owner: alice, lease: { holder: alice, expires: now }, home: ["threedns", 10] });
   await store("records.eth", {
     owner: bob,
     lease: { holder: bob, expires: later },
@@ -538,7 +546,7 @@ describe("names of other chains resolve by what their own registry has", () => {
   const at = { chain_id: 8453, address: l2Resolver, node };
 
   beforeAll(async () => {
-    await store("far.base.eth", { owner: holder, lease: { holder, expires: later } });
+    await store("far.base.eth", { owner: holder, lease: { holder, expires: later }, home: onBase });
     await insert("domain_resolver_relations", {
       chain_id: 8453,
       address: registry,

@@ -7,7 +7,7 @@ import type { Place } from "./places.ts";
 
 /** What rows of `domain d` have. */
 export const columns =
-  "id, name, label_name, labelhash, parent_id, owner_id, registrant_id, wrapped_owner_id, resolver_id, resolved_address_id, created_at, is_migrated";
+  "id, name, label_name, labelhash, parent_id, owner_id, registrant_id, wrapped_owner_id, resolver_id, resolved_address_id, created_at, is_migrated, namespace, chain_id";
 const noText = 'NULL::text COLLATE "C"';
 /** SQL of the time of the root chain's last indexed block: `$1` are the times of the places. */
 export const indexTime = "(($1::bigint[])[1])::numeric";
@@ -17,7 +17,7 @@ const ofFirst = (where = "true", from = "domain", more = "") =>
   `SELECT ${columns}, ${noText} AS registry${more} FROM ${from} WHERE ${where}`;
 // A cheap look at the way up comes before the walk: anyone can have a million names in a registry that no name leads to.
 const ofSecond = (v2: WalkContracts, where = "true", from = "v2_domains", more = "") => `
-  SELECT v.id, v.name, v.label_name, v.labelhash, v.parent_id, v.owner_id, v.owner_id, ${noText}, v.resolver_id, ${noText}, v.created_at, true, v.registry${more}
+  SELECT v.id, v.name, v.label_name, v.labelhash, v.parent_id, v.owner_id, v.owner_id, ${noText}, v.resolver_id, ${noText}, v.created_at, true, ${noText}, NULL::integer, v.registry${more}
   FROM ${from} v ${reachedJoin("v", "m", v2, indexTime)}
   WHERE v.chain_id = ${v2.chainId} AND ${where} AND m.is_reached AND NOT EXISTS (SELECT FROM domain o WHERE o.id = v.id OFFSET 0)`;
 
@@ -45,7 +45,7 @@ export function nameOfNode(places: readonly Place[], node: string): string {
 export const nameOfPath = (v2: WalkContracts, path: string) => `CROSS JOIN LATERAL (
   SELECT ${path}->>'node' AS id, ${path}->>'name' AS name, ${noText} AS label_name, ${path}->>'labelhash' AS labelhash, ${path}->>'parent' AS parent_id,
     coalesce(f.holder, '${zeroAddress}') AS owner_id, ${noText} AS registrant_id, ${noText} AS wrapped_owner_id, ${noText} AS resolver_id,
-    ${noText} AS resolved_address_id, f.created_at, true AS is_migrated, f.registry, ${path} AS path
+    ${noText} AS resolved_address_id, f.created_at, true AS is_migrated, ${noText} AS namespace, NULL::integer AS chain_id, f.registry, ${path} AS path
   FROM (${pathWalkSql(path, v2, indexTime)}) f WHERE f.storage_id IS NOT NULL AND f.is_proven OFFSET 0) d`;
 
 /** Some rows of a table, as SQL, with further columns to sort by. */

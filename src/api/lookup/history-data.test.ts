@@ -4,7 +4,17 @@ import { dataOf, dataSchema, type StoredEntry } from "./history-data.ts";
 const [account, contract]: [`0x${string}`, `0x${string}`] = [`0x${"a".repeat(40)}`, `0x${"c".repeat(40)}`];
 const node: `0x${string}` = `0x${"d".repeat(64)}`;
 const entry: StoredEntry = {
-  ...{ id: "1-2-3", type: "NewOwner", timestamp: 1, block: 2, log: 3, transaction: node, node, name: null },
+  ...{
+    id: "1-2-3",
+    type: "NewOwner",
+    timestamp: 1,
+    block: 2,
+    log: 3,
+    transaction: node,
+    node,
+    name: null,
+    namespace: null,
+  },
   ...{
     holder: null,
     resolver: null,

@@ -21,6 +21,7 @@ export type StoredEntry = {
   transaction: string | null;
   node: Hex | null;
   name: string | null;
+  namespace: string | null;
   holder: Hex | null;
   resolver: string | null;
   key: string | null;

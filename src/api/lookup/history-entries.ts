@@ -14,7 +14,7 @@ import {
   reverseRegistrarEvent,
   wrapperEvents,
 } from "./history-kinds.ts";
-import type { Place } from "./places.ts";
+import { isSubregistry, type Place } from "./places.ts";
 
 // Entries of histories as responses have them.
 
@@ -78,19 +78,16 @@ function subjectOf({ node, name, holder, coin }: StoredEntry) {
 
 // An id begins with its chain, except in subgraph mode, which has the root chain alone.
 function placeOfEntry(entry: StoredEntry, places: readonly Place[]) {
-  const { id, type, block, name } = entry;
+  const { id, type, block } = entry;
   const parts = id.replace("release-", "").split("-");
   const isPrefixed = block === null ? parts.length > 2 : parts[1] === String(block);
   const chainId = isPrefixed ? Number(parts[0]) : (places[0]?.chainId ?? 0);
   const onChain = places.filter((place) => place.chainId === chainId);
   if (type === reverseRegistrarEvent) {
-    const namespace = onChain.find(({ suffix }) => suffix !== undefined)?.namespace ?? "ens";
+    const namespace = onChain.find(isSubregistry)?.namespace ?? "ens";
     return { chainId, namespace, contract: places[0]?.reverseRegistrars.get(chainId) };
   }
-  const found =
-    onChain.find(({ suffix }) => suffix !== undefined && name?.endsWith(suffix)) ??
-    onChain.find(({ suffix }) => suffix === undefined) ??
-    onChain[0];
+  const found = onChain.find(({ namespace }) => namespace === entry.namespace) ?? onChain[0];
   return { chainId, namespace: found?.namespace ?? "ens", contract: found && contractOf(entry, found) };
 }
 

@@ -237,7 +237,7 @@ const paymentSql = `CASE WHEN h.type IN ('NameRegistered', 'NameRenewed', 'Label
 function entriesSql(from: string, order: string, places: readonly Place[]): string {
   const keys = historyOrder.map((key) => `(${key})::text`).join(", ");
   return `SELECT json_build_object('id', h.id, 'type', h.type, 'timestamp', timestamp, 'block', block_number, 'log', log_index, 'transaction', transaction_id,
-  'node', h.node, 'name', coalesce(d.name, (SELECT v.name FROM v2_domains v WHERE v.id = h.node LIMIT 1)), 'holder', h.holder, 'resolver', ${addressOfResolver("h.resolver")}, 'key', left(h.key, 1000),
+  'node', h.node, 'name', coalesce(d.name, (SELECT v.name FROM v2_domains v WHERE v.id = h.node LIMIT 1)), 'namespace', d.namespace, 'holder', h.holder, 'resolver', ${addressOfResolver("h.resolver")}, 'key', left(h.key, 1000),
   'value', left(h.value, 5000), 'fuses', h.fuses, 'expiry', h.expiry::text, 'coin', h.coin::text, 'old', h.old, 'since', coalesce(l.since, b.since), 'facts', ${factsSql(places)}, 'payment', ${paymentSql},
   'after', json_build_array(${keys.replaceAll("(id)", "(h.id)")})) AS found
 FROM ${from} h LEFT JOIN domain d ON d.id = h.node

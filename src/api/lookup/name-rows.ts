@@ -16,30 +16,14 @@ const text = (value: string | undefined) => (value === undefined ? "NULL" : `'${
 const list = (values: readonly (string | undefined)[], type: string) =>
   `(ARRAY[${values.map((value) => (value === undefined ? "NULL" : `'${value}'`)).join(", ")}]::${type}[])`;
 
-function placeSql(places: readonly Place[]): string {
-  const suffixed = places.flatMap(({ suffix }, at) =>
-    suffix === undefined ? [] : [`WHEN right(d.name, ${suffix.length}) = ${text(suffix)} THEN ${at + 1}`],
-  );
-  const managed = places.flatMap(({ leases }) => (leases === undefined ? [] : [text(leases)]));
-  // Only 3DNS leases names below anything else. A name may be on both of its chains.
-  const loose = places.flatMap((place, at) =>
-    place.leases === undefined && !place.isRoot ? [{ ...place, at: at + 1 }] : [],
-  );
-  const [first] = loose;
-  const others = loose
-    .slice(1)
+// The number (from 1) of where a name lives. Names of ENSv2 alone have no row that says so: they are on the root chain.
+const placeSql = (places: readonly Place[]) =>
+  `CASE ${places
     .map(
-      ({ chainId, at }) =>
-        `WHEN EXISTS (SELECT FROM resolver o WHERE o.domain_id = d.id AND o.id LIKE '${chainId}-%') THEN ${at}`,
-    );
-  const ofLoose =
-    first === undefined
-      ? []
-      : [
-          `WHEN r.expiry_date IS NOT NULL AND d.parent_id NOT IN (${[...managed, "'none'"].join(", ")}) THEN CASE ${others.join(" ")} WHEN true THEN ${first.at} END`,
-        ];
-  return `CASE ${[...suffixed, ...ofLoose].join(" ")} WHEN true THEN 1 END`;
-}
+      ({ namespace, chainId }, at) =>
+        `WHEN d.chain_id = ${chainId} AND d.namespace = '${namespace}' THEN ${at + 1}`,
+    )
+    .join(" ")} ELSE 1 END`;
 
 /**
  * Joins to `domain d` what holds of each name: `p.place` (from 1), `s.now`, and `x` with status, owner, manager, expires, grace_ends,

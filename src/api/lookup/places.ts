@@ -1,8 +1,8 @@
 import type { Hex } from "viem";
 import type { Deployment, Namespace } from "../../deployments/deployment.ts";
 import { deployments, namePlugins } from "../../deployments/deployments.ts";
-import { ens, rootDatasource } from "../../deployments/ens.ts";
-import { deployedContracts, managedNameOf } from "../../deployments/namespaces.ts";
+import { rootDatasource } from "../../deployments/ens.ts";
+import { deployedContracts, managedNameOf, namespaceOfPlugin } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { type V2Contracts, v2ContractsOf } from "../resolution/v2-names.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
@@ -12,8 +12,6 @@ export type Place = {
   namespace: string;
   chainId: number;
   network: string;
-  /** Names that end with it are here; undefined for the root chain and for 3DNS, whose names may end with anything. */
-  suffix: string | undefined;
   /** Parent of the names that its registrar leases; undefined for 3DNS, which leases below any top level domain. */
   leases: Hex | undefined;
   nameWrapper: Hex | undefined;
@@ -34,11 +32,9 @@ export type Place = {
   v2?: V2Contracts | undefined;
 };
 
-const namespaceOf = (plugin: string) => (plugin === ens.plugin ? "ens" : plugin);
-
 /** The words for where names live, for texts. */
 export const namespacesText: string = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(
-  namePlugins.map((plugin) => `\`${namespaceOf(plugin)}\``),
+  namePlugins.map((plugin) => `\`${namespaceOfPlugin(plugin)}\``),
 );
 
 const gracePeriod = 90 * 86_400;
@@ -83,10 +79,9 @@ function placeOf({ namespace, plugins }: Indexed, deployment: Deployment, id: st
   const registry = addressOf((one) => one.role === "registry" && one.generation !== "old");
   const linker = isRoot ? undefined : (registry ?? addressOf(({ role }) => role === "threednsToken"));
   return {
-    namespace: namespaceOf(deployment.plugin),
+    namespace: namespaceOfPlugin(deployment.plugin),
     chainId,
     network: networks[chainId] ?? `chain-${chainId}`,
-    suffix: isRoot || managed === undefined ? undefined : `.${managed.name}`,
     leases: managed?.node,
     nameWrapper: addressOf(({ role }) => role === "nameWrapper"),
     registrar: addressOf(({ role }) => role === "baseRegistrar"),
@@ -107,6 +102,9 @@ const reverseRegistrarsOf = (namespace: Namespace) =>
     const found = lowerCase(address);
     return found === undefined ? [] : [[chainId, found]];
   });
+
+/** Whether a registrar leases names of another chain than the root one's there. */
+export const isSubregistry = ({ isRoot, leases }: Place): boolean => !isRoot && leases !== undefined;
 
 /** Whether an address holds names for others, or for nobody: zero, name wrappers, the Graveyard of ENSv2. It owns none, and manages none. */
 export function ownsNothing(places: readonly Place[], address: Hex): boolean {
