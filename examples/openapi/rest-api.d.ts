@@ -2101,16 +2101,8 @@ export interface operations {
                                 namehash: string;
                                 /** @enum {string} */
                                 read_status?: "ok";
-                                /**
-                                 * @description `ok` in the words of `g2`
-                                 * @enum {string}
-                                 */
-                                status?: "active" | "expired" | "released" | "unregistered" | "ok";
-                                /**
-                                 * @description In the words of `g2`
-                                 * @enum {string}
-                                 */
-                                registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
+                                /** @enum {string} */
+                                status?: "active" | "expired" | "released" | "unregistered";
                                 in_grace?: boolean;
                                 /** @description Address, lower case */
                                 owner?: string;
@@ -2244,16 +2236,8 @@ export interface operations {
                                 namehash: string;
                                 /** @enum {string} */
                                 read_status?: "ok";
-                                /**
-                                 * @description `ok` in the words of `g2`
-                                 * @enum {string}
-                                 */
-                                status?: "active" | "expired" | "released" | "unregistered" | "ok";
-                                /**
-                                 * @description In the words of `g2`
-                                 * @enum {string}
-                                 */
-                                registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
+                                /** @enum {string} */
+                                status?: "active" | "expired" | "released" | "unregistered";
                                 in_grace?: boolean;
                                 /** @description Address, lower case */
                                 owner?: string;
@@ -2476,16 +2460,8 @@ export interface operations {
                             namehash: string;
                             /** @enum {string} */
                             read_status?: "ok";
-                            /**
-                             * @description `ok` in the words of `g2`
-                             * @enum {string}
-                             */
-                            status?: "active" | "expired" | "released" | "unregistered" | "ok";
-                            /**
-                             * @description In the words of `g2`
-                             * @enum {string}
-                             */
-                            registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
+                            /** @enum {string} */
+                            status?: "active" | "expired" | "released" | "unregistered";
                             in_grace?: boolean;
                             /** @description Address, lower case */
                             owner?: string;
@@ -2872,16 +2848,8 @@ export interface operations {
                             namehash: string;
                             /** @enum {string} */
                             read_status?: "ok";
-                            /**
-                             * @description `ok` in the words of `g2`
-                             * @enum {string}
-                             */
-                            status?: "active" | "expired" | "released" | "unregistered" | "ok";
-                            /**
-                             * @description In the words of `g2`
-                             * @enum {string}
-                             */
-                            registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
+                            /** @enum {string} */
+                            status?: "active" | "expired" | "released" | "unregistered";
                             in_grace?: boolean;
                             /** @description Address, lower case */
                             owner?: string;
@@ -3469,16 +3437,8 @@ export interface operations {
                             namehash: string;
                             /** @enum {string} */
                             read_status?: "ok";
-                            /**
-                             * @description `ok` in the words of `g2`
-                             * @enum {string}
-                             */
-                            status?: "active" | "expired" | "released" | "unregistered" | "ok";
-                            /**
-                             * @description In the words of `g2`
-                             * @enum {string}
-                             */
-                            registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
+                            /** @enum {string} */
+                            status?: "active" | "expired" | "released" | "unregistered";
                             in_grace?: boolean;
                             /** @description Address, lower case */
                             owner?: string;
@@ -4616,16 +4576,8 @@ export interface operations {
                             namehash: string;
                             /** @enum {string} */
                             read_status?: "ok";
-                            /**
-                             * @description `ok` in the words of `g2`
-                             * @enum {string}
-                             */
-                            status?: "active" | "expired" | "released" | "unregistered" | "ok";
-                            /**
-                             * @description In the words of `g2`
-                             * @enum {string}
-                             */
-                            registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
+                            /** @enum {string} */
+                            status?: "active" | "expired" | "released" | "unregistered";
                             in_grace?: boolean;
                             /** @description Address, lower case */
                             owner?: string;
@@ -4866,16 +4818,8 @@ export interface operations {
                             namehash: string;
                             /** @enum {string} */
                             read_status?: "ok";
-                            /**
-                             * @description `ok` in the words of `g2`
-                             * @enum {string}
-                             */
-                            status?: "active" | "expired" | "released" | "unregistered" | "ok";
-                            /**
-                             * @description In the words of `g2`
-                             * @enum {string}
-                             */
-                            registration_status?: "active" | "wrapped" | "registered" | "released" | "unregistered";
+                            /** @enum {string} */
+                            status?: "active" | "expired" | "released" | "unregistered";
                             in_grace?: boolean;
                             /** @description Address, lower case */
                             owner?: string;

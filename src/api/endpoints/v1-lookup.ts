@@ -130,7 +130,6 @@ type Options = {
   times: number[];
   signal: AbortSignal;
   /** Writes a result as JSON. */
-  write: (value: object) => string;
   /** The JSON of each input's result. */
   results: string[];
 };
@@ -152,7 +151,7 @@ export const lookup = endpoint({
   },
   handle:
     ({ lookup: source }: LookupContext) =>
-    async ({ body: { inputs, profile, namespace: given }, current, request, write }) => {
+    async ({ body: { inputs, profile, namespace: given }, current, request }) => {
       // The place of each name is known from itself.
       const namespace = given === "auto" || given === "public" || given === "" ? undefined : given;
       const known = [...new Set(source.places.map((place) => place.namespace))];
@@ -166,7 +165,6 @@ export const lookup = endpoint({
         ofPlaces: namespace === undefined ? undefined : placesIn(source, namespace),
         times: timesOf(source.places, current),
         signal: request.raw.signal,
-        write,
       };
       const asked = inputs.map((given, at) => ({ given, at }));
       const names = asked.filter((one): one is Asked<NameInput> => "name" in one.given);
@@ -179,7 +177,7 @@ export const lookup = endpoint({
       const meta = asOfWithToken(current, source.hashOf);
       const comma = (at: number) => (at === 0 ? "" : ",");
       const data = results.map((result, at) => `${comma(at)}${result}`);
-      return { status: 200, parts: ['{"data":[', ...data, `],"meta":${write(meta)}}`] };
+      return { status: 200, parts: ['{"data":[', ...data, `],"meta":${JSON.stringify(meta)}}`] };
     },
 });
 
@@ -187,13 +185,13 @@ type Asked<Input> = { given: Input; at: number };
 type Source = LookupContext["lookup"];
 
 async function ofNames(source: Source, asked: Asked<NameInput>[], options: Options): Promise<void> {
-  const { times, signal, isFeed, write, results } = options;
+  const { times, signal, isFeed, results } = options;
   const given = asked.map((one) => one.given.name);
   const read = await readGivenNames(source, { given, times, withRecords: !isFeed }, signal);
   let written = 0;
   for (const [place, one] of read.entries()) {
     const { given, at } = asked[place] as Asked<NameInput>;
-    const text = write(nameResult(source, { given, ...one }, options));
+    const text = JSON.stringify(nameResult(source, { given, ...one }, options));
     results[at] = text;
     written += text.length;
     if (written < charactersWritten) continue;
@@ -238,11 +236,11 @@ const listOf = ({ address, relation = "any" }: AddressInput, namespace: string |
 const wrongAddress = "address must be a 0x-prefixed 20-byte hex string";
 
 async function ofAddresses(source: Source, given: Asked<AddressInput>[], options: Options): Promise<void> {
-  const { times, signal, write, results, isFeed, namespace, ofPlaces } = options;
+  const { times, signal, results, isFeed, namespace, ofPlaces } = options;
   const places = ofPlaces?.map((place) => source.places.indexOf(place) + 1);
   const wrong = { kind: "address" as const, status: "failed" as const, failure_reason: wrongAddress };
   for (const one of given)
-    if (!isAddress(one.given)) results[one.at] = write({ input: echoOf(one.given), ...wrong });
+    if (!isAddress(one.given)) results[one.at] = JSON.stringify({ input: echoOf(one.given), ...wrong });
   const asked = given.filter((one) => isAddress(one.given));
   const inputs = asked.map(({ given }) => ({
     address: given.address,
@@ -256,10 +254,10 @@ async function ofAddresses(source: Source, given: Asked<AddressInput>[], options
     // Those that ask for the same names differ in their input alone.
     const [first] = equal.flatMap((place) => asked[place] ?? []);
     if (first === undefined) return;
-    const rest = write(addressResult(source, first.given, { ...found, isFeed, namespace })).slice(1);
+    const rest = JSON.stringify(addressResult(source, first.given, { ...found, isFeed, namespace })).slice(1);
     for (const place of equal) {
       const one = asked[place];
-      if (one) results[one.at] = `{"input":${write(echoOf(one.given))},${rest}`;
+      if (one) results[one.at] = `{"input":${JSON.stringify(echoOf(one.given))},${rest}`;
     }
   });
 }

@@ -1562,48 +1562,34 @@ describe("the members of rows, by the tables of the format", () => {
     ],
     ...["ownerless.plain.eth", "old.eth", "me.base.eth", "me.linea.eth", "me.box", "records.eth"],
   ];
-  const rowsOf = async (path: string, headers: Record<string, string>) => {
-    const body = (await (await open().fetch(path, { headers })).json()) as Body;
+  const rowsOf = async (path: string) => {
+    const body = (await (await open().fetch(path)).json()) as Body;
     return [body.data].flat() as unknown as Record<string, unknown>[];
   };
-  const lookedUp = async (profile: string, headers: Record<string, string>) => {
+  const lookedUp = async (profile: string) => {
     const inputs = [...all.map((name) => ({ name })), ...[alice, bob, carol].map((address) => ({ address }))];
-    const init = { method: "POST", body: JSON.stringify({ inputs, profile }), headers };
+    const init = { method: "POST", body: JSON.stringify({ inputs, profile }) };
     const { data } = (await (await open().fetch("/v1/lookup", init)).json()) as { data: Result[] };
     expect(data.every(({ status }) => status === "ok")).toBe(true);
     return data.flatMap(({ record, records }) =>
       [record, records].flat().filter(Boolean),
     ) as unknown as Record<string, unknown>[];
   };
-  const kinds: [string, Members, (headers: Record<string, string>) => Promise<Record<string, unknown>[]>][] =
+  const kinds: [string, Members, () => Promise<Record<string, unknown>[]>][] = [
     [
-      [
-        "a name",
-        ofDetail,
-        async (headers) =>
-          (await Promise.all(all.map((name) => rowsOf(`/v1/names/${name}`, headers)))).flat(),
-      ],
-      ["a lookup in detail", ofLookup, (headers) => lookedUp("detail", headers)],
-      ["a lookup for a feed", ofFeed, (headers) => lookedUp("feed", headers)],
-      ["a search", ofSearch, (headers) => rowsOf("/v1/search?q=e&match=contains&page_size=200", headers)],
-      [
-        "a search by relevance",
-        ofSearch,
-        (headers) => rowsOf("/v1/search?q=wrapped&sort=relevance", headers),
-      ],
-      [
-        "deadlines",
-        ofList,
-        (headers) => rowsOf(`/v1/names?namespace=ens&expires_window=1..${later + 1}`, headers),
-      ],
-      ["subnames", ofSubname, (headers) => rowsOf("/v1/names/wrapped.eth/subnames", headers)],
-      ["names of an address", ofAddress, (headers) => rowsOf(`/v1/addresses/${alice}/names`, headers)],
-      [
-        "lost names",
-        ofAddress,
-        (headers) => rowsOf(`/v1/addresses/${alice}/names?relation=former_owner`, headers),
-      ],
-    ];
+      "a name",
+      ofDetail,
+      async () => (await Promise.all(all.map((name) => rowsOf(`/v1/names/${name}`)))).flat(),
+    ],
+    ["a lookup in detail", ofLookup, () => lookedUp("detail")],
+    ["a lookup for a feed", ofFeed, () => lookedUp("feed")],
+    ["a search", ofSearch, () => rowsOf("/v1/search?q=e&match=contains&page_size=200")],
+    ["a search by relevance", ofSearch, () => rowsOf("/v1/search?q=wrapped&sort=relevance")],
+    ["deadlines", ofList, () => rowsOf(`/v1/names?namespace=ens&expires_window=1..${later + 1}`)],
+    ["subnames", ofSubname, () => rowsOf("/v1/names/wrapped.eth/subnames")],
+    ["names of an address", ofAddress, () => rowsOf(`/v1/addresses/${alice}/names`)],
+    ["lost names", ofAddress, () => rowsOf(`/v1/addresses/${alice}/names?relation=former_owner`)],
+  ];
 
   const check = (row: Record<string, unknown>, { required, optional }: Members) => {
     expect(Object.keys(row)).toEqual(expect.arrayContaining(required));
@@ -1621,57 +1607,9 @@ describe("the members of rows, by the tables of the format", () => {
   };
 
   test.each(kinds)("%s", async (_, members, read) => {
-    const rows = await read({});
+    const rows = await read();
     expect(rows.length).toBeGreaterThan(0);
     for (const row of rows) check(row, members);
-  });
-
-  // Result in `status`, life in `registration_status`, which a feed does not have.
-  test.each(kinds)("%s, in the words of g2", async (kind, { required, optional }, read) => {
-    const isFeed = kind.endsWith("feed");
-    const hasResult = required.includes("read_status");
-    const members = {
-      required: [
-        ...required.filter((key) => key !== "read_status" && key !== "status"),
-        hasResult ? "status" : "registration_status",
-      ],
-      optional: [...optional.filter((key) => key !== "status"), ...(isFeed ? [] : ["registration_status"])],
-    };
-    const rows = await read({ "x-words": "g2" });
-    expect(rows.length).toBeGreaterThan(0);
-    for (const row of rows) {
-      check(row, members);
-      if (hasResult) expect(row["status"]).toBe("ok");
-    }
-  });
-
-  const words: [string, string, string | undefined][] = [
-    ["plain.eth", "active", undefined],
-    ["grace.eth", "active", undefined],
-    ["gone.eth", "released", undefined],
-    ["wrapped.eth", "wrapped", "emancipated"],
-    // Wrapped also in its grace period.
-    ["wrappedgrace.eth", "wrapped", "emancipated"],
-    ["wrappedgone.eth", "released", undefined],
-    ["sub.wrapped.eth", "wrapped", "wrapped"],
-    ["locked.wrapped.eth", "wrapped", "locked"],
-    ["child.plain.eth", "unregistered", undefined],
-    ["ownerless.plain.eth", "unregistered", undefined],
-    ["me.base.eth", "active", undefined],
-    ["me.linea.eth", "wrapped", undefined],
-  ];
-  test.each(words)("in g2 %s is %s", async (name, word, state) => {
-    const [row] = await rowsOf(`/v1/names/${name}`, { "x-words": "g2" });
-    const { registration_status, ens_v1 } = row as unknown as Row;
-    expect([registration_status, ens_v1?.wrapper_state]).toEqual([word, state]);
-  });
-
-  test("other words are refused", async () => {
-    const response = await open().fetch("/v1/names/plain.eth", { headers: { "x-words": "g9" } });
-    expect([response.status, ((await response.json()) as Body).error.message]).toEqual([
-      400,
-      "x-words must be g2 or g3",
-    ]);
   });
 });
 

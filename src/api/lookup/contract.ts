@@ -5,7 +5,6 @@ import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
 import { bodyOfRest } from "../rest/endpoint.ts";
 import { ApiError, type CodedError, type Envelope, envelope } from "../rest/errors.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
-import { inWords, wordsHeader } from "./words.ts";
 
 // The wire format of the REST API that ENS's own applications read (docs/lookup.md): names of fields, codes, cursors, limits.
 
@@ -55,8 +54,6 @@ export const lookupEnvelope: Envelope = {
   }),
   failure: coded("internal_error", "Internal Server Error"),
   tooLarge: coded("invalid_input", bodyOfRest.refusal.message),
-  reshape: (body, headers) =>
-    inWords(body, headers) ?? refuse("invalid_input", `${wordsHeader} must be g2 or g3`),
   invalid: {
     schema: errorSchema,
     body: ({ issues }) => {

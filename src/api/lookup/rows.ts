@@ -52,14 +52,7 @@ export const rowSchema = z.strictObject({
   namespace: z.string(),
   namehash: hashSchema,
   read_status: z.enum(["ok"]).optional(),
-  status: z
-    .enum(["active", "expired", "released", "unregistered", "ok"])
-    .optional()
-    .meta({ description: "`ok` in the words of `g2`" }),
-  registration_status: z
-    .enum(["active", "wrapped", "registered", "released", "unregistered"])
-    .optional()
-    .meta({ description: "In the words of `g2`" }),
+  status: z.enum(["active", "expired", "released", "unregistered"]).optional(),
   in_grace: z.boolean().optional(),
   owner: addressSchema.optional(),
   manager: addressSchema.optional(),

@@ -45,8 +45,6 @@ export type Call<P, Q, B, I> = {
   current: I extends string ? CurrentStatus : undefined;
   /** The request as it came; `raw.signal` is aborted when the client goes away. */
   request: Pick<HonoRequest, "url" | "raw">;
-  /** JSON of a value in the words that the request asks for; undefined members are left out. */
-  write: (value: object) => string;
   /** The client as the queue of statements sees it: an address or network. Empty outside of the whole app. */
   client: string;
 };
@@ -149,12 +147,9 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       if (needs.index === "complete") await letOthersWork();
       const given = bodySchema && parse(bodySchema, await readJson(c, envelope), envelope);
       if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
-      const { reshape = (value: unknown) => value } = envelope;
-      const shaped = (value: unknown) => reshape(value, c.req.raw.headers);
-      const write = (value: object) => JSON.stringify(shaped(value));
       const client = String(c.get("client") ?? "");
-      const reply = await handle({ ...input, body: given, current, request: c.req, write, client });
-      return await toResponse(c, "body" in reply ? { ...reply, body: shaped(reply.body) } : reply, answers);
+      const reply = await handle({ ...input, body: given, current, request: c.req, client });
+      return await toResponse(c, reply, answers);
     } catch (error) {
       return errorResponse(error, c, log, envelope);
     }
@@ -241,7 +236,6 @@ function cached(
   const caching = {
     etag: tag,
     "cache-control": "public, max-age=12, stale-while-revalidate=48",
-    vary: "x-words",
   };
   const known = c.req.header("if-none-match")?.split(",") ?? [];
   if (known.some((one) => one.trim() === tag || one.trim() === "*")) return c.body(null, 304, caching);

@@ -44,8 +44,6 @@ export type Envelope = {
   /** Of a body that is too large (413). */
   tooLarge?: CodedError;
   invalid?: { schema: z.ZodType; body: (error: z.ZodError) => CodedError };
-  /** Makes the body that a request's headers ask for. */
-  reshape?: (body: unknown, headers: Headers) => unknown;
 };
 
 const failure: ErrorBody = { message: "Internal Server Error" };
