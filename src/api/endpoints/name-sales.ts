@@ -3,6 +3,7 @@ import { z } from "zod/v4";
 import { nodeOfName } from "../../ens/names.ts";
 import type { Database } from "../database/client.ts";
 import { endpoint } from "../rest/endpoint.ts";
+import { pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../rest/pages.ts";
 import {
   addressSchema,
   amountSchema,
@@ -11,11 +12,6 @@ import {
   field,
   hashSchema,
   nameParameter,
-  pageContextSchema,
-  pagedQuery,
-  pagedRefusal,
-  pageOf,
-  pagingOf,
   readingOf,
   secondsSchema,
 } from "../rest/values.ts";

@@ -7,6 +7,7 @@ import { readTruth } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { dnsLabels } from "../../ens/names.ts";
 import { v2ContractsOf } from "../resolution/v2-names.ts";
+import { cursorOf } from "../rest/pages.ts";
 import { permissions } from "./permissions.ts";
 
 // Roles at the last block of the recorded chain, as the registries' own views give them.
@@ -253,7 +254,14 @@ test("roles by contracts of unknown code are in a list of their own, which curso
     expect(body.pageContext).toMatchObject({ totalRecords: 10_000, hasNext: true });
     const found = new Set<string>();
     const idOf = (i: number) => `0x${`${i.toString(16)}00000000`.padStart(64, "0")}`;
-    for (let next = `&cursor=${liar}-${idOf(count - 345)}-${account}`; ; ) {
+    const list = ["permissions", null, null, account, "false"];
+    const start = cursorOf(list, [liar, idOf(count - 345), account]);
+    const elsewhere = await ask(`/api/permissions?registry=${liar}&cursor=${start}`);
+    expect([elsewhere.status, elsewhere.body.message]).toEqual([
+      400,
+      "cursor belongs to another list: other filters or another order",
+    ]);
+    for (let next = `&cursor=${start}`; ; ) {
       const { status, body } = await ask(`${path}${next}`);
       expect(status).toBe(200);
       for (const one of body.permissions) {

@@ -10,18 +10,24 @@ import { pathOf, readV2Names, storedLabel, type V2Contracts, type V2Name } from 
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError } from "../rest/errors.ts";
 import {
-  addressParameter,
-  addressSchema,
-  chainIdSchema,
-  field,
-  hashSchema,
-  nameParameter,
+  type CursorList,
+  cursorOf,
+  cursorParameter,
   type Paging,
   pageContextSchema,
   pagedQuery,
   pagedRefusal,
   pageOf,
   pagingOf,
+  readCursor,
+} from "../rest/pages.ts";
+import {
+  addressParameter,
+  addressSchema,
+  chainIdSchema,
+  field,
+  hashSchema,
+  nameParameter,
   readingOf,
   secondsSchema,
 } from "../rest/values.ts";
@@ -58,11 +64,9 @@ const query = pagedQuery({
     description:
       "Of an account: its roles by contracts of known code, or those by other contracts of the factory, which say what they like",
   }),
-  cursor: z
-    .string()
-    .regex(/^0x[0-9a-f]{40}-0x[0-9a-f]{64}-0x[0-9a-f]{40}$/, { error: "cursor must be a valid cursor" })
-    .optional()
-    .meta({ description: "`pageContext.nextCursor` of a page: the list begins after it" }),
+  cursor: cursorParameter.meta({
+    description: "`pageContext.nextCursor` of a page: the list begins after it",
+  }),
 }).refine(
   ({ name, registry, account }) => [name, registry, account].filter((one) => one !== undefined).length === 1,
   {
@@ -250,7 +254,7 @@ export const permissions = endpoint({
         throw new ApiError(503, { message: "The namespace has no contracts of ENSv2." });
       const time = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
       const paging = pagingOf(query);
-      const { cursor = "" } = query;
+      const cursor = readCursor(query.cursor, cursorsOf(query))?.join("-") ?? "";
       const read = reader(database, ensv2, { time, paging, cursor }, request.raw.signal);
       const name =
         query.name === undefined ? undefined : await read.name(query.name, plugins.includes("subgraph"));
@@ -260,18 +264,28 @@ export const permissions = endpoint({
         responseCode: "ok" as const,
         ...(name === undefined || query.name === undefined ? {} : { name: describe(query.name, name) }),
         permissions: found,
-        pageContext: { ...pageContext, ...nextOf(found, paging) },
+        pageContext: { ...pageContext, ...nextOf(found, paging, query) },
         accurateAsOf: time,
       };
       return { status: 200, headers, body };
     },
 });
 
+// The list goes on after a contract, a resource and an account.
+const cursorsOf = ({ name, registry, account, isProven }: z.output<typeof query>): CursorList => ({
+  list: ["permissions", name, registry, account, isProven],
+  types: ["text", "text", "text"],
+  refuse: (message) => {
+    throw new ApiError(400, { message });
+  },
+});
+
 // Of a full page: there may be none after it.
-function nextOf(found: readonly unknown[], { recordsPerPage }: Paging) {
+function nextOf(found: readonly unknown[], { recordsPerPage }: Paging, asked: z.output<typeof query>) {
   const last = found.at(-1) as z.output<typeof permission.schema> | undefined;
   if (last === undefined || found.length < recordsPerPage) return {};
-  return { nextCursor: `${last.contract.address}-${last.resource}-${last.account}` };
+  const after = [last.contract.address, last.resource, last.account];
+  return { nextCursor: cursorOf(cursorsOf(asked).list, after) };
 }
 
 type Subject = { by: keyof typeof statements; values: [Hex, ...string[]] };

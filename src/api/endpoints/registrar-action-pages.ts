@@ -5,6 +5,7 @@ import { finalizedCheckpointSql } from "../../ponder/checkpoints.ts";
 import type { Database } from "../database/client.ts";
 import { generationSql, versionSql } from "../database/v2-walk.ts";
 import { nameOfStored, type V2Contracts } from "../resolution/v2-names.ts";
+import type { Paging } from "../rest/pages.ts";
 import {
   addressSchema,
   amountSchema,
@@ -12,7 +13,6 @@ import {
   countSchema,
   field,
   hashSchema,
-  type Paging,
   readingOf,
   secondsSchema,
 } from "../rest/values.ts";

@@ -6,16 +6,12 @@ import type { Database } from "../database/client.ts";
 import type { V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { envelope } from "../rest/errors.ts";
+import { pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../rest/pages.ts";
 import {
   addressParameter,
   booleanParameter,
   bytes32Parameter,
   chainIdParameter,
-  pageContextSchema,
-  pagedQuery,
-  pagedRefusal,
-  pageOf,
-  pagingOf,
   secondsSchema,
   timestampParameter,
 } from "../rest/values.ts";

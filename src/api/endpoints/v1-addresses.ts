@@ -9,7 +9,7 @@ import {
   mostCountedOfAddress,
   reverseNode,
 } from "../lookup/address-sql.ts";
-import { closedQuery, cursorParameter, lookupEnvelope, pageSize, refuse } from "../lookup/contract.ts";
+import { closedQuery, lookupEnvelope, refuse } from "../lookup/contract.ts";
 import { namesHeldBy, partsOfNames, secondGeneration } from "../lookup/generations.ts";
 import { type Binder, type Branch, byExpiry, byName, byNumber, sortedByName } from "../lookup/list-sql.ts";
 import {
@@ -35,6 +35,7 @@ import { chainOfPlace, ownsNothing } from "../lookup/places.ts";
 import { addressRow, type Row } from "../lookup/rows.ts";
 import { lastHolder, ownResolver, resolverSql } from "../lookup/stored-name.ts";
 import { endpoint } from "../rest/endpoint.ts";
+import { cursorParameters } from "../rest/pages.ts";
 import { anyCaseAddress } from "../rest/values.ts";
 
 const sorts = {
@@ -71,8 +72,7 @@ const query = closedQuery({
   include: includeParameter(["total_count"]).meta({
     description: `\`total_count\`: exact up to ${mostCountedAsked}, not with \`resolves_to\` and \`former_owner\``,
   }),
-  cursor: cursorParameter,
-  page_size: pageSize,
+  ...cursorParameters,
 });
 
 const mostResolutions = 100;

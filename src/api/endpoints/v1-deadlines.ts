@@ -6,18 +6,14 @@ import { graceOfV2 } from "../database/v2-walk.ts";
 import {
   asOf,
   closedQuery,
-  cursorOf,
-  cursorParameter,
   lookupEnvelope,
-  paged,
-  pageSize,
-  readCursor,
+  openPage,
   readTime,
   refuse,
   timeParameter,
 } from "../lookup/contract.ts";
 import { entriesOf, notInSecond, partsOfNames, secondGeneration } from "../lookup/generations.ts";
-import { type Binder, type Branch, binder, limitOf, listSql, type SortKey } from "../lookup/list-sql.ts";
+import { type Binder, type Branch, binder, listSql, type SortKey } from "../lookup/list-sql.ts";
 import {
   choice,
   inNamespace,
@@ -34,6 +30,7 @@ import { type Listed, readList } from "../lookup/names-query.ts";
 import { namespacesText, type Place, timesOf } from "../lookup/places.ts";
 import { listRow } from "../lookup/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
+import { cursorParameters, limitOf } from "../rest/pages.ts";
 
 const mostWindows = 32;
 const authorities = ["ens_v0", "ens_v1", "ens_v2"] as const;
@@ -84,8 +81,7 @@ const query = closedQuery({
     .optional()
     .meta({ description: "The deadline that the window is of" }),
   order: choice("order", ["asc", "desc"]).default("asc"),
-  cursor: cursorParameter,
-  page_size: pageSize,
+  ...cursorParameters,
 });
 
 type Asked = z.output<typeof query>;
@@ -216,11 +212,11 @@ export const deadlineNames = endpoint({
   handle:
     ({ lookup }: LookupContext) =>
     async ({ query: asked, current, request }) => {
-      const { namespace, parent, authority, order, cursor, page_size: size } = asked;
+      const { namespace, parent, authority, order } = asked;
       const { isGrace, windows, member } = windowsOf(asked);
-      const list = JSON.stringify(["deadlines", namespace, parent, authority, order, isGrace, windows]);
-      const after = readCursor(
-        cursor,
+      const list = ["deadlines", namespace, parent, authority, order, isGrace, windows];
+      const opened = openPage(
+        asked,
         list,
         sorted(0).map(({ type }) => type),
       );
@@ -231,7 +227,7 @@ export const deadlineNames = endpoint({
       const found: (Listed & { place: number | undefined })[] = [];
       // Windows are apart, so that each one's names follow those of the one before.
       for (const window of isDescending ? [...windows].reverse() : windows) {
-        if (found.length > size) break;
+        if (found.length > opened.size) break;
         const statement = binder(timesOf(lookup.places, current));
         const sql = listSql(lookup.places, {
           branches: branchesOf(
@@ -243,16 +239,16 @@ export const deadlineNames = endpoint({
             ...ofAuthority(authority, places),
             ...(node === undefined ? [] : [`d.parent_id = ${statement.bind(node)}`]),
           ],
-          after: after?.map(statement.bind),
+          after: opened.after?.map(statement.bind),
           isDescending,
-          limit: limitOf(size - found.length),
+          limit: limitOf(opened.size - found.length),
         });
         const isCommon = !isDescending && authority === undefined;
         const listing = { sql: isCommon ? planOnce(sql) : sql, values: statement.values };
         const rows = await readList(lookup, listing, request.raw.signal);
         found.push(...rows.map((row) => ({ ...row, place: window.place })));
       }
-      const { shown, page } = paged(found, { cursor, size, next: (last) => cursorOf(list, last.after) });
+      const { shown, page } = opened.of(found);
       const data = shown.map(({ row, place }) => ({
         ...listRow(lookup.places, row),
         ...(member === undefined ? {} : { [member]: place }),

@@ -3,14 +3,9 @@ import { planOnce } from "../database/client.ts";
 import {
   asOf,
   closedQuery,
-  cursorOf,
-  cursorParameter,
   lookupEnvelope,
   metaSchema,
-  paged,
-  pageSchema,
-  pageSize,
-  readCursor,
+  openPage,
   refuse,
   timeParameter,
 } from "../lookup/contract.ts";
@@ -26,7 +21,7 @@ import {
 import type { StoredEntry } from "../lookup/history-data.ts";
 import { entryOf, entrySchema } from "../lookup/history-entries.ts";
 import { entryType, eventKinds, historyTypes } from "../lookup/history-kinds.ts";
-import { type Binder, binder, limitOf } from "../lookup/list-sql.ts";
+import { type Binder, binder } from "../lookup/list-sql.ts";
 import {
   choice,
   includeParameter,
@@ -39,6 +34,7 @@ import {
 } from "../lookup/lists.ts";
 import { timesOf } from "../lookup/places.ts";
 import { endpoint } from "../rest/endpoint.ts";
+import { cursorPageSchema, cursorParameters } from "../rest/pages.ts";
 import { anyCaseAddress } from "../rest/values.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
@@ -62,8 +58,7 @@ export const historyParameters = {
   include: includeParameter(["data", "raw", "total_count"]).meta({
     description: "`data`: what each entry changed; `raw`: its event; `total_count`",
   }),
-  cursor: cursorParameter,
-  page_size: pageSize,
+  ...cursorParameters,
 };
 
 const query = closedQuery({
@@ -76,7 +71,7 @@ const query = closedQuery({
 /** The response of a history. */
 export const historyAnswer = {
   description: "A page of entries, perhaps empty",
-  schema: z.strictObject({ data: z.array(entrySchema), page: pageSchema, meta: metaSchema }),
+  schema: z.strictObject({ data: z.array(entrySchema), page: cursorPageSchema, meta: metaSchema }),
 };
 
 /** A request for a history. */
@@ -103,13 +98,12 @@ export async function historyPage(
   { query: asked, current, request }: HistoryCall,
   { list: subject, find, isCounted = false }: Subject,
 ) {
-  const { order, include = [], cursor, page_size: size } = asked;
+  const { order, include = [] } = asked;
   const { type, exclude_type, kind, record_key, from_timestamp, to_timestamp } = asked;
   if (from_timestamp !== undefined && to_timestamp !== undefined && from_timestamp > to_timestamp)
     refuse("invalid_input", "from_timestamp must be less than or equal to to_timestamp");
   const filters = [type, exclude_type, kind, record_key, order, from_timestamp, to_timestamp];
-  const list = JSON.stringify(["history", ...subject, ...filters]);
-  const start = readCursor(cursor, list, historyOrderTypes);
+  const opened = openPage(asked, ["history", ...subject, ...filters], historyOrderTypes);
   const statement = binder(timesOf(lookup.places, current));
   const kinds = kindsOf(asked);
   const { parts, conditions } = find(statement, kinds);
@@ -120,8 +114,8 @@ export async function historyPage(
     isCounted || include.includes("total_count")
       ? { sql: historyCountSql(history, mostCounted), values: [...statement.values] }
       : undefined;
-  const after = start?.map(statement.bind);
-  const place = { after, isDescending: order === "desc", limit: limitOf(size) };
+  const after = opened.after?.map(statement.bind);
+  const place = { after, isDescending: order === "desc", limit: opened.limit };
   const sql = historySql(history, place, lookup.places);
   // Kinds of events are many; most requests ask for all.
   const isCommon = [type, exclude_type, kind].every((one) => one === undefined);
@@ -133,8 +127,7 @@ export async function historyPage(
   ]);
   const rows = JSON.parse(json ?? "[]") as StoredEntry[];
   const total = count == null || Number(count) > mostCounted ? null : Number(count);
-  const next = (last: StoredEntry) => cursorOf(list, last.after);
-  const { shown, page } = paged(rows, { cursor, size, total, next });
+  const { shown, page } = opened.of(rows, total);
   const members = { hasData: include.includes("data"), hasKind: include.includes("raw") };
   const data = shown.map((entry) => entryOf(entry, lookup.places, members));
   return { status: 200 as const, body: { data, page, meta: asOf(current, lookup.hashOf) } };

@@ -5,14 +5,10 @@ import { mostCountedOfAddress } from "../lookup/address-sql.ts";
 import {
   asOfWithToken,
   closedQuery,
-  cursorOf,
-  cursorParameter,
   type GivenName,
   lookupEnvelope,
   metaSchema,
-  paged,
-  pageSchema,
-  readCursor,
+  openPage,
   refuse,
 } from "../lookup/contract.ts";
 import { type LookupContext, needsNames, placesIn, relationText } from "../lookup/lists.ts";
@@ -22,6 +18,7 @@ import { namespacesText, type Place, placeOfRow, timesOf } from "../lookup/place
 import { detailRow, feedRow, primaryFacts, profileRow, rowSchema } from "../lookup/rows.ts";
 import type { StoredName } from "../lookup/stored-name.ts";
 import { endpoint } from "../rest/endpoint.ts";
+import { cursorMembers, cursorPageSchema, pageSizeOf } from "../rest/pages.ts";
 import { letOthersWork } from "../rest/turns.ts";
 import { anyCaseAddress } from "../rest/values.ts";
 
@@ -41,10 +38,8 @@ const addressInput = z.strictObject({
       error: "relation must be any, owner, manager or both",
     })
     .optional(),
-  page_size: z.int().min(1).max(200).optional(),
-  cursor: cursorParameter,
+  ...cursorMembers,
 });
-const sizeOf = ({ page_size = 50 }: AddressInput) => page_size;
 const isAddress = ({ address }: AddressInput) => /^0x[0-9a-f]{40}$/.test(address);
 
 type NameInput = z.output<typeof nameInput>;
@@ -71,7 +66,7 @@ const charactersOf = (inputs: readonly (NameInput | AddressInput)[]) =>
   );
 
 const rowsOf = (inputs: readonly (NameInput | AddressInput)[]) =>
-  inputs.reduce((sum, given) => sum + ("address" in given ? sizeOf(given) : 0), 0);
+  inputs.reduce((sum, given) => sum + ("address" in given ? pageSizeOf(given) : 0), 0);
 
 const body = z.strictObject(
   {
@@ -118,7 +113,7 @@ const result = z.strictObject({
   failure_reason: z.string().optional(),
   record: rowSchema.optional(),
   records: z.array(rowSchema).optional(),
-  page: pageSchema.optional(),
+  page: cursorPageSchema.optional(),
 });
 type Result = z.output<typeof result>;
 
@@ -230,8 +225,11 @@ const charactersWritten = 65_536;
 const isOf = ({ places }: NamesSource, row: StoredName, namespace: string | undefined) =>
   namespace === undefined || placeOfRow(places, row).namespace === namespace;
 
-const listOf = ({ address, relation = "any" }: AddressInput, namespace: string | undefined) =>
-  JSON.stringify(["lookup", address, relation, ...(namespace === undefined ? [] : [namespace])]);
+const pageOf = (given: AddressInput, namespace: string | undefined) => {
+  const { address, relation = "any" } = given;
+  const list = ["lookup", address, relation, ...(namespace === undefined ? [] : [namespace])];
+  return openPage(given, list, ["int", "text", "text"]);
+};
 
 const wrongAddress = "address must be a 0x-prefixed 20-byte hex string";
 
@@ -242,14 +240,11 @@ async function ofAddresses(source: Source, given: Asked<AddressInput>[], options
   for (const one of given)
     if (!isAddress(one.given)) results[one.at] = JSON.stringify({ input: echoOf(one.given), ...wrong });
   const asked = given.filter((one) => isAddress(one.given));
-  const inputs = asked.map(({ given }) => ({
-    address: given.address,
-    isOwner: given.relation !== "manager",
-    isManager: given.relation !== "owner",
-    size: sizeOf(given),
-    after: readCursor(given.cursor, listOf(given, namespace), ["int", "text", "text"]),
-    places,
-  }));
+  const inputs = asked.map(({ given }) => {
+    const { address, relation } = given;
+    const { size, after } = pageOf(given, namespace);
+    return { address, isOwner: relation !== "manager", isManager: relation !== "owner", size, after, places };
+  });
   await readAddresses(source, { asked: inputs, times }, signal, (equal, found) => {
     // Those that ask for the same names differ in their input alone.
     const [first] = equal.flatMap((place) => asked[place] ?? []);
@@ -271,12 +266,8 @@ function addressResult(
   given: AddressInput,
   { rows, total, isFeed, namespace }: FoundAddress & Pick<Options, "isFeed" | "namespace">,
 ): Omit<Result, "input"> {
-  const { shown, page } = paged(rows, {
-    cursor: given.cursor,
-    size: sizeOf(given),
-    total: total > mostCountedOfAddress ? null : total,
-    next: (last) => cursorOf(listOf(given, namespace), last.after),
-  });
+  const counted = total > mostCountedOfAddress ? null : total;
+  const { shown, page } = pageOf(given, namespace).of(rows, counted);
   const records = shown.map((one) => ({
     ...(isFeed ? feedRow : profileRow)(source.places, one.row),
     ...primaryFacts(source.places, one, source.known),

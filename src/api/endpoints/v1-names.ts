@@ -4,13 +4,9 @@ import {
   asOf,
   asOfWithToken,
   closedQuery,
-  cursorOf,
-  cursorParameter,
   lookupEnvelope,
   metaSchema,
-  paged,
-  pageSize,
-  readCursor,
+  openPage,
   refuse,
 } from "../lookup/contract.ts";
 import {
@@ -37,12 +33,13 @@ import {
   readNameOfPath,
   textParameter,
 } from "../lookup/lists.ts";
-import { type Listed, readCount } from "../lookup/names-query.ts";
+import { readCount } from "../lookup/names-query.ts";
 import { anywhereIn, beginsWith, type TextAnywhere } from "../lookup/names-with-text.ts";
 import { type Place, placeOfRow, timesOf } from "../lookup/places.ts";
 import { detailRow, type Row, rowSchema, searchRow, subnameRow } from "../lookup/rows.ts";
 import { readRelevant, relevanceTypes } from "../lookup/search.ts";
 import { endpoint } from "../rest/endpoint.ts";
+import { cursorParameters } from "../rest/pages.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
 const namePath = z.object({
@@ -132,8 +129,7 @@ export const subnames = endpoint({
     sort: choice("sort", ["name", "expires_at", "registered_at"]).default("name"),
     order: choice("order", ["asc", "desc"]).default("asc"),
     include_expired: choice("include_expired", ["true", "false"]).default("true"),
-    cursor: cursorParameter,
-    page_size: pageSize,
+    ...cursorParameters,
   }),
   needs: needsNames,
   answers: { 200: listAnswer, 404: notFoundAnswer },
@@ -173,8 +169,7 @@ const searchQuery = closedQuery({
   namespace: namespaceParameter,
   status: choice("status", ["active"]).optional().meta({ description: "Leaves out names that have ended" }),
   sort: choice("sort", ["name", "relevance"]).default("name"),
-  cursor: cursorParameter,
-  page_size: pageSize,
+  ...cursorParameters,
 });
 
 type SearchCall = { query: z.output<typeof searchQuery>; current: CurrentStatus; request: { raw: Request } };
@@ -217,22 +212,22 @@ export const search = endpoint({
 });
 
 async function relevant({ lookup }: LookupContext, { query: asked, current, request }: SearchCall) {
-  const { q, match, namespace, status, cursor, page_size: size } = asked;
+  const { q, match, namespace, status } = asked;
   if (match !== undefined) refuse("invalid_input", "match has no meaning with sort=relevance");
   const text = fragmentOf(q, "prefix");
-  const list = JSON.stringify(["relevance", text, namespace, status]);
+  const opened = openPage(asked, ["relevance", text, namespace, status], relevanceTypes);
   const rows = await readRelevant(
     lookup,
     {
       text,
       times: timesOf(lookup.places, current),
       filters: [...inNamespace(lookup, namespace), ...(status === undefined ? [] : ["x.status = 'active'"])],
-      after: readCursor(cursor, list, relevanceTypes),
-      limit: size + 1,
+      after: opened.after,
+      limit: opened.size + 1,
     },
     request.raw.signal,
   );
-  const { shown, page } = paged(rows, { cursor, size, next: (last: Listed) => cursorOf(list, last.after) });
+  const { shown, page } = opened.of(rows);
   const data = shown.map(({ row }) => searchRow(lookup.places, row));
   return { status: 200 as const, body: { data, page, meta: asOf(current, lookup.hashOf) } };
 }

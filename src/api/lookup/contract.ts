@@ -4,6 +4,7 @@ import { nodeOfName } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
 import { bodyOfRest } from "../rest/endpoint.ts";
 import { ApiError, type CodedError, type Envelope, envelope } from "../rest/errors.ts";
+import { type CursorQuery, openCursorPage, type SortType } from "../rest/pages.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
 // The wire format of the REST API that ENS's own applications read (docs/lookup.md): names of fields, codes, cursors, limits.
@@ -114,99 +115,9 @@ export function readTime(text: string): number | undefined {
   return Number.isFinite(seconds) ? seconds + Number(`0${fraction}`) : undefined;
 }
 
-const mostOfPage = 200;
-
-/** How many rows a page has: 1 to 200, by default 50. */
-export const pageSize = z
-  .string({ error: "page_size must be given once" })
-  .regex(/^\d{1,3}$/, { error: `page_size must be an integer from 1 to ${mostOfPage}` })
-  .transform(Number)
-  .refine((size) => size >= 1 && size <= mostOfPage, {
-    error: `page_size must be an integer from 1 to ${mostOfPage}`,
-  })
-  .default(50);
-
-/** Where a list goes on: opaque to clients. */
-export const cursorParameter = z
-  .string({ error: "cursor must be given once" })
-  .max(8_000, { error: "cursor must be a valid pagination cursor" })
-  .optional();
-
-const cursorVersion = 1;
-
-/** A cursor: the list that it belongs to, and the sort values of the last row. */
-export function cursorOf(list: string, after: readonly (string | null)[]): string {
-  return Buffer.from(JSON.stringify([cursorVersion, list, after])).toString("base64url");
-}
-
-/** The type in SQL of a value that lists are sorted by. */
-export type SortType = "text" | "numeric" | "int";
-
-const mostOfInt = 2 ** 31 - 1;
-const isForm: Readonly<Record<SortType, (text: string) => boolean>> = {
-  text: (text) => !text.includes("\0") && text.isWellFormed(),
-  numeric: (text) => /^-?\d{1,30}$/.test(text),
-  int: (text) => /^-?\d{1,10}$/.test(text) && Math.abs(Number(text)) <= mostOfInt,
-};
-
-/** The sort values of the row that a page goes on after; undefined without a cursor. Refuses one of another list. */
-export function readCursor(
-  cursor: string | undefined,
-  list: string,
-  types: readonly SortType[],
-): string[] | undefined {
-  if (cursor === undefined) return undefined;
-  const { data } = cursorSchema.safeParse(cursor);
-  if (data !== undefined && data[1] !== list)
-    refuse("invalid_input", "cursor belongs to another list: other filters or another order");
-  const after = data?.[2] ?? [];
-  const isValid = after.length === types.length && types.every((type, at) => isForm[type](after[at] ?? ""));
-  return isValid ? after : refuse("invalid_input", "cursor must be a valid pagination cursor");
-}
-
-const cursorSchema = z
-  .string()
-  .regex(/^[\w-]+$/)
-  .transform((text, context) => {
-    try {
-      return JSON.parse(Buffer.from(text, "base64url").toString()) as unknown;
-    } catch {
-      context.addIssue("no JSON");
-      return z.NEVER;
-    }
-  })
-  .pipe(z.tuple([z.literal(cursorVersion), z.string(), z.array(z.string())]));
-
-export const pageSchema = z.strictObject({
-  cursor: z.string().nullable(),
-  next_cursor: z.string().nullable(),
-  page_size: z.int(),
-  total_count: z.int().nullable(),
-  has_more: z.boolean(),
-});
-
-/** One row more than a page shows whether there is a next one. Returns the page's rows and its place in the list. */
-export function paged<T>(
-  rows: readonly T[],
-  {
-    cursor,
-    size,
-    total = null,
-    next,
-  }: { cursor: string | undefined; size: number; total?: number | null; next: (last: T) => string },
-) {
-  const shown = rows.slice(0, size);
-  const last = shown.at(-1);
-  const hasMore = rows.length > size;
-  const page = {
-    cursor: cursor ?? null,
-    next_cursor: hasMore && last !== undefined ? next(last) : null,
-    page_size: size,
-    total_count: total,
-    has_more: hasMore,
-  };
-  return { shown, page };
-}
+/** A page of a list under `/v1`; `list`: the list with its filters and its order. Refuses the cursor of another one. */
+export const openPage = (query: CursorQuery, list: readonly unknown[], types: readonly SortType[]) =>
+  openCursorPage(query, { list, types, refuse: (message) => refuse("invalid_input", message) });
 
 const block = z.strictObject({
   block_number: z.int(),

@@ -1,5 +1,5 @@
 import { reachedJoin } from "../database/v2-domains.ts";
-import type { SortType } from "./contract.ts";
+import type { SortType } from "../rest/pages.ts";
 import { indexTime, secondGeneration } from "./generations.ts";
 import {
   begins,

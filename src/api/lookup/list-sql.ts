@@ -1,4 +1,4 @@
-import type { SortType } from "./contract.ts";
+import type { SortType } from "../rest/pages.ts";
 import { nameOfNode, partsOfNames, type SomeRows, secondGeneration, tablesOfNames } from "./generations.ts";
 import { nameJoins, noExpiry, opaque, present } from "./name-rows.ts";
 import { namesWithText, type TextAnywhere } from "./names-with-text.ts";
@@ -203,9 +203,6 @@ const orderSql = (order: readonly SortKey[], isDescending: boolean, column?: str
         `${column === undefined ? sql : `${column}${at}`}${isDescending && !isAscending ? " DESC" : ""}`,
     )
     .join(", ")}`;
-
-/** How many rows are read for a page and the next one's first: one of a few numbers, so that statements have few forms. */
-export const limitOf = (size: number) => [11, 51].find((most) => most > size) ?? 201;
 
 // Rows after the given values, in a form of which the first key's index reads only those.
 function beyondSql(order: readonly SortKey[], after: readonly string[], isDescending: boolean): string {

@@ -2,21 +2,19 @@ import { z } from "zod/v4";
 import { namePlugins } from "../../deployments/deployments.ts";
 import { planOnce } from "../database/client.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
+import { type CursorQuery, cursorPageSchema } from "../rest/pages.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 import {
   asOf,
-  cursorOf,
   errorSchema,
   type HashOf,
   isNode,
   metaSchema,
-  paged,
-  pageSchema,
-  readCursor,
+  openPage,
   readName,
   refuse,
 } from "./contract.ts";
-import { type Binder, binder, countSql, type ListOptions, limitOf, listSql } from "./list-sql.ts";
+import { type Binder, binder, countSql, type ListOptions, listSql } from "./list-sql.ts";
 import { type Listed, type NamesSource, readCount, readGivenNames, readList } from "./names-query.ts";
 import { namespacesText, timesOf } from "./places.ts";
 import { type Row, rowSchema } from "./rows.ts";
@@ -33,7 +31,7 @@ export const needsNames = {
 /** Responses of an endpoint that lists rows. */
 export const listAnswer = {
   description: "A page of names, perhaps empty",
-  schema: z.strictObject({ data: z.array(rowSchema), page: pageSchema, meta: metaSchema }),
+  schema: z.strictObject({ data: z.array(rowSchema), page: cursorPageSchema, meta: metaSchema }),
 };
 
 /** The response where there is nothing under the path. */
@@ -146,7 +144,7 @@ export async function readNameOfPath(
 }
 
 type ListCall = {
-  query: { cursor?: string | undefined; page_size: number };
+  query: CursorQuery;
   current: CurrentStatus;
   request: { raw: Request };
 };
@@ -169,23 +167,22 @@ type List = {
 /** A page of a list, with one statement, and one more for its total. */
 export async function listPage(
   { lookup }: LookupContext,
-  { query: { cursor, page_size: size }, current, request }: ListCall,
+  { query, current, request }: ListCall,
   { list, branches: find, extra, isDescending = false, isCommon = false, mostCounted, show }: List,
 ) {
   const statement = binder(timesOf(lookup.places, current));
   const found = find(statement);
-  const place = JSON.stringify(list);
-  const start = readCursor(cursor, place, found.branches[0]?.order.map(({ type }) => type) ?? []);
+  const opened = openPage(query, list, found.branches[0]?.order.map(({ type }) => type) ?? []);
   const counting = mostCounted && {
     sql: countSql(lookup.places, found, mostCounted),
     values: [...statement.values],
   };
-  const after = start?.map(statement.bind);
+  const after = opened.after?.map(statement.bind);
   const options = {
     ...found,
     after,
     isDescending,
-    limit: limitOf(size),
+    limit: opened.limit,
     ...(extra ? { extra: extra(statement) } : {}),
   };
   const sql = listSql(lookup.places, options);
@@ -202,7 +199,6 @@ export async function listPage(
         )
       : null,
   ]);
-  const next = (last: Listed) => cursorOf(place, last.after);
-  const { shown, page } = paged(listed, { cursor, size, total, next });
+  const { shown, page } = opened.of(listed, total);
   return { status: 200 as const, body: { data: shown.map(show), page, meta: asOf(current, lookup.hashOf) } };
 }

@@ -1,6 +1,6 @@
 import { nodeOfName } from "../../ens/names.ts";
 import { planOnce } from "../database/client.ts";
-import type { SortType } from "./contract.ts";
+import type { SortType } from "../rest/pages.ts";
 import { nameOfNode, partsOfNames } from "./generations.ts";
 import { nameJoins } from "./name-rows.ts";
 import { type Listed, type NamesSource, readListed } from "./names-query.ts";

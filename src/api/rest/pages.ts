@@ -1,0 +1,247 @@
+import { z } from "zod/v4";
+import { ApiError, invalidInputSchema, messageSchema } from "./errors.ts";
+import { countSchema } from "./values.ts";
+
+// Pages of lists: by number, and by a cursor, which is opaque to clients.
+
+const defaultRecordsPerPage = 10;
+
+const maximumRecordsPerPage = 100;
+
+// Plain decimal digits only; an empty value counts as absent.
+const wholeNumber = (name: string, maximum: number, range: string) =>
+  z
+    .string({ error: `${name} must be given once` })
+    .regex(/^[0-9]*$/, { error: `${name} must be an integer ${range}`, abort: true })
+    .transform((digits) => (digits === "" ? undefined : Number(digits)))
+    .refine((value) => value === undefined || (value >= 1 && value <= maximum), {
+      error: `${name} must be an integer ${range}`,
+    })
+    .optional();
+
+const perPage = (name: string) =>
+  wholeNumber(name, maximumRecordsPerPage, `from 1 to ${maximumRecordsPerPage}`);
+
+const pagingParameters = {
+  page: wholeNumber("page", Number.MAX_SAFE_INTEGER / maximumRecordsPerPage, "of at least 1").meta({
+    description: "Number of the page, from 1 (default 1)",
+  }),
+  recordsPerPage: perPage("recordsPerPage").meta({
+    description: `1 to ${maximumRecordsPerPage} (default ${defaultRecordsPerPage})`,
+  }),
+  limit: perPage("limit").meta({ description: "Another name of `recordsPerPage`" }),
+};
+
+type Parameters = z.output<z.ZodObject<typeof pagingParameters>>;
+
+/** Query parameters of a paged list: `page`, `recordsPerPage` with its other name `limit`, and those of the list. */
+export function pagedQuery<T extends z.core.$ZodLooseShape>(parameters: T) {
+  return z
+    .object({ ...pagingParameters, ...parameters })
+    .refine((given) => !isPageSizeContradictory(given as Parameters), {
+      path: ["limit"],
+      error: "limit is another name of recordsPerPage; both are given and differ",
+    });
+}
+
+function isPageSizeContradictory({ recordsPerPage, limit }: Parameters): boolean {
+  return recordsPerPage !== undefined && limit !== undefined && recordsPerPage !== limit;
+}
+
+/** Which page was asked for; a page has 10 records unless the request says otherwise. */
+export type Paging = { page: number; recordsPerPage: number };
+
+/** The paging of a request, with defaults. */
+export function pagingOf({ page, recordsPerPage, limit }: Parameters): Paging {
+  return { page: page ?? 1, recordsPerPage: recordsPerPage ?? limit ?? defaultRecordsPerPage };
+}
+
+/** The response to invalid parameters of a paged list, or to a page past the last one. */
+export const pagedRefusal = {
+  description: "Invalid parameters, or a page past the last one",
+  schema: z.union([invalidInputSchema, messageSchema]),
+};
+
+/** The place of a page in its list. */
+export const pageContextSchema = z.strictObject({
+  page: z.int().min(1),
+  recordsPerPage: z.int().min(1).max(maximumRecordsPerPage),
+  totalRecords: countSchema,
+  totalPages: z.int().min(1),
+  hasNext: z.boolean(),
+  hasPrev: z.boolean(),
+  startIndex: countSchema.optional().meta({ description: "From 0; absent if there are no records" }),
+  endIndex: countSchema.optional().meta({ description: "Inclusive" }),
+});
+
+/**
+ * What a response says of its page: the member `pageContext`, and a `Link` header (RFC 8288) to the first, previous,
+ * next and last page, unless it would be too long. Throws an ApiError 400 for a page past the last one.
+ */
+export function pageOf(
+  url: string,
+  paging: Paging,
+  totalRecords: number,
+): { pageContext: z.output<typeof pageContextSchema>; headers: { link?: string } } {
+  const { page, recordsPerPage } = paging;
+  const totalPages = Math.max(1, Math.ceil(totalRecords / recordsPerPage));
+  if (page > totalPages) {
+    throw new ApiError(400, { message: `Page ${page} is past the last page, which is ${totalPages}.` });
+  }
+  const startIndex = (page - 1) * recordsPerPage;
+  const endIndex = Math.min(startIndex + recordsPerPage, totalRecords) - 1;
+  const pageContext = {
+    page,
+    recordsPerPage,
+    totalRecords,
+    totalPages,
+    hasNext: page < totalPages,
+    hasPrev: page > 1,
+    ...(totalRecords === 0 ? {} : { startIndex, endIndex }),
+  };
+  const link = pageLinks(url, page, totalPages);
+  return { pageContext, headers: link.length > mostOfLinks ? {} : { link } };
+}
+
+// Proxies and clients refuse responses whose headers are long, and each link repeats all parameters of the request.
+const mostOfLinks = 4_000;
+
+function pageLinks(url: string, page: number, last: number): string {
+  const targets = [
+    ["first", 1],
+    ...(page > 1 ? [["prev", page - 1] as const] : []),
+    ...(page < last ? [["next", page + 1] as const] : []),
+    ["last", last],
+  ] as const;
+  return targets.map(([relation, target]) => `<${urlOfPage(url, target)}>; rel="${relation}"`).join(", ");
+}
+
+function urlOfPage(requestUrl: string, page: number): string {
+  const url = new URL(requestUrl);
+  url.searchParams.set("page", String(page));
+  return `${url.pathname}${url.search}`;
+}
+
+const mostOfCursorPage = 200;
+
+/** Where a list goes on: opaque to clients. */
+export const cursorParameter = z
+  .string({ error: "cursor must be given once" })
+  .max(8_000, { error: "cursor must be a valid pagination cursor" })
+  .optional();
+
+/** The parameters of a list whose pages follow cursors: where it goes on, and how many rows a page has. */
+export const cursorParameters = {
+  cursor: cursorParameter,
+  page_size: z
+    .string({ error: "page_size must be given once" })
+    .regex(/^\d{1,3}$/, { error: `page_size must be an integer from 1 to ${mostOfCursorPage}` })
+    .transform(Number)
+    .refine((size) => size >= 1 && size <= mostOfCursorPage, {
+      error: `page_size must be an integer from 1 to ${mostOfCursorPage}`,
+    })
+    .default(50),
+};
+
+/** The same in a JSON body. */
+export const cursorMembers = {
+  page_size: z.int().min(1).max(mostOfCursorPage).optional(),
+  cursor: cursorParameter,
+};
+
+/** Values of these parameters. */
+export type CursorQuery = { cursor?: string | undefined; page_size?: number | undefined };
+
+/** How many rows a page has. */
+export const pageSizeOf = ({ page_size = 50 }: CursorQuery) => page_size;
+
+/** The type in SQL of a value that lists are sorted by. */
+export type SortType = "text" | "numeric" | "int";
+
+const mostOfInt = 2 ** 31 - 1;
+const isForm: Readonly<Record<SortType, (text: string) => boolean>> = {
+  text: (text) => !text.includes("\0") && text.isWellFormed(),
+  numeric: (text) => /^-?\d{1,30}$/.test(text),
+  int: (text) => /^-?\d{1,10}$/.test(text) && Math.abs(Number(text)) <= mostOfInt,
+};
+
+/** What cursors belong to: a list with its filters and its order, and the types of the values by which it is sorted. */
+export type CursorList = {
+  list: readonly unknown[];
+  types: readonly SortType[];
+  /** Ends a request whose cursor is malformed or of another list. */
+  refuse: (message: string) => never;
+};
+
+const cursorVersion = 1;
+
+/** A cursor: the list that it belongs to, and the sort values of the last row of a page. */
+export function cursorOf(list: readonly unknown[], after: readonly (string | null)[]): string {
+  return Buffer.from(JSON.stringify([cursorVersion, JSON.stringify(list), after])).toString("base64url");
+}
+
+/** The sort values of the row that a page goes on after; undefined without a cursor. */
+export function readCursor(
+  cursor: string | undefined,
+  { list, types, refuse }: CursorList,
+): string[] | undefined {
+  if (cursor === undefined) return undefined;
+  const { data } = cursorSchema.safeParse(cursor);
+  if (data !== undefined && data[1] !== JSON.stringify(list))
+    refuse("cursor belongs to another list: other filters or another order");
+  const after = data?.[2] ?? [];
+  const isValid = after.length === types.length && types.every((type, at) => isForm[type](after[at] ?? ""));
+  return isValid ? after : refuse("cursor must be a valid pagination cursor");
+}
+
+const cursorSchema = z
+  .string()
+  .regex(/^[\w-]+$/)
+  .transform((text, context) => {
+    try {
+      return JSON.parse(Buffer.from(text, "base64url").toString()) as unknown;
+    } catch {
+      context.addIssue("no JSON");
+      return z.NEVER;
+    }
+  })
+  .pipe(z.tuple([z.literal(cursorVersion), z.string(), z.array(z.string())]));
+
+/** The place of a page in a list whose pages follow cursors. */
+export const cursorPageSchema = z.strictObject({
+  cursor: z.string().nullable(),
+  next_cursor: z.string().nullable(),
+  page_size: z.int(),
+  total_count: z.int().nullable(),
+  has_more: z.boolean(),
+});
+
+/** How many rows are read for a page and the next one's first: one of a few numbers, so that statements have few forms. */
+export const limitOf = (size: number) => [11, 51].find((most) => most > size) ?? mostOfCursorPage + 1;
+
+/**
+ * A page of a list: after which sort values it begins, how many rows to read, and, from these, its rows and its place in the
+ * list. `total`: all rows, if counted. One row more than it has shows that there is a next page.
+ */
+export function openCursorPage(query: CursorQuery, of: CursorList) {
+  const { cursor } = query;
+  const size = pageSizeOf(query);
+  return {
+    size,
+    after: readCursor(cursor, of),
+    limit: limitOf(size),
+    of<T extends { after: readonly (string | null)[] }>(rows: readonly T[], total: number | null = null) {
+      const shown = rows.slice(0, size);
+      const last = shown.at(-1);
+      const hasMore = rows.length > size;
+      const page = {
+        cursor: cursor ?? null,
+        next_cursor: hasMore && last !== undefined ? cursorOf(of.list, last.after) : null,
+        page_size: size,
+        total_count: total,
+        has_more: hasMore,
+      };
+      return { shown, page };
+    },
+  };
+}
