@@ -32,7 +32,7 @@ const apiRooms = ["src/api/database", "src/api/status", "src/api/rest"];
 export const rooms: readonly Room[] = [
   { path: "abis", imports: [] },
   { path: "src/log", imports: [] },
-  { path: "src/http", imports: [] },
+  { path: "src/http", imports: [], packages: ["hono"] },
   { path: "src/ens", imports: [] },
   { path: "src/schema", imports: [], packages: ["ponder", "drizzle-orm"] },
   { path: "src/labels", imports: ["src/log", "src/ens"] },
@@ -64,7 +64,7 @@ export const rooms: readonly Room[] = [
   },
   {
     path: "src/api/rest",
-    imports: ["src/log", "src/ens", "src/ponder", "src/api/database", "src/api/status"],
+    imports: ["src/log", "src/http", "src/ens", "src/ponder", "src/api/database", "src/api/status"],
     packages: ["hono"],
   },
   { path: "src/api/resolution", imports: [...facts, "src/rpc", "src/api/database", "src/api/rest"] },

@@ -1,39 +1,9 @@
 import { z } from "zod/v4";
+import { jsonSchemaOf, type Operation, openApiDocument, type ResponseDocs } from "../../src/http/openapi.ts";
 import { labelSetIdPattern, labelSetVersionPattern } from "../../src/labels/label-set.ts";
 import { batchRequest, largestAnswer, largestBody, longestBatch } from "./batch.ts";
 
-/** A JSON object. */
-export type Json = Record<string, unknown>;
-
-/**
- * The JSON Schema of what a schema accepts, for the OpenAPI document (OpenAPI 3.1 uses JSON Schema 2020-12). The schema's
- * entry in the registry adds what it cannot express itself.
- */
-function schemaOf(schema: z.core.$ZodType): Json {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
-  return rest;
-}
-
-/** What the OpenAPI document says about one response: the schema of its body by content type. */
-type AnswerDocs = { description: string; content: Record<string, z.ZodType> };
-
-/** What the OpenAPI document says about an endpoint. */
-export type EndpointDocs = {
-  method: "get" | "post";
-  /** In the form of OpenAPI: `/v1/heal/{labelhash}`. */
-  path: string;
-  operationId: string;
-  tag: "labels" | "label set" | "service";
-  summary: string;
-  description: string;
-  params?: z.ZodObject;
-  query?: z.ZodObject;
-  body?: z.core.$ZodType;
-  /** By HTTP status. */
-  answers: Record<number, AnswerDocs>;
-};
-
-const json = (description: string, schema: z.ZodType): AnswerDocs => ({
+const json = (description: string, schema: z.ZodType): ResponseDocs => ({
   description,
   content: { "application/json": schema },
 });
@@ -80,7 +50,7 @@ const pinQuery = z.object({
 const { labelhashes, label_set_id, label_set_version } = batchRequest.shape;
 z.globalRegistry.add(labelhashes, {
   type: "array",
-  items: schemaOf(labelhashSchema),
+  items: jsonSchemaOf(labelhashSchema),
   maxItems: longestBatch,
 });
 z.globalRegistry.add(label_set_id, { description: pinnedId, pattern: labelSetIdPattern.source });
@@ -134,7 +104,7 @@ const versions = z.strictObject({
 });
 
 /** Every endpoint but the document itself, in the document's order. */
-export const endpoints: EndpointDocs[] = [
+export const endpoints: Operation[] = [
   {
     method: "get",
     path: "/v1/heal/{labelhash}",
@@ -237,58 +207,13 @@ export const endpoints: EndpointDocs[] = [
   },
 ];
 
-/** The OpenAPI 3.1 document of the label service. */
-export function openApiDocument(version: string) {
-  return {
-    openapi: "3.1.0",
-    info: {
-      title: "Label service",
-      version,
-      description:
-        "Turns labelhashes back into labels. HEAD works wherever GET does, and below /v1 every origin is allowed. Unknown paths get 404 as plain text.",
-      license: { name: "MIT", identifier: "MIT" },
-    },
-    servers: [{ url: "/" }],
-    tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name })),
-    paths: Object.fromEntries(
-      endpoints.map((endpoint) => [endpoint.path, { [endpoint.method]: operationOf(endpoint) }]),
-    ),
-  };
-}
-
-function operationOf({
-  operationId,
-  tag,
-  summary,
-  description,
-  params,
-  query,
-  body,
-  answers,
-}: EndpointDocs): Json {
-  return {
-    operationId,
-    tags: [tag],
-    summary,
-    description,
-    parameters: [...parametersOf("path", params), ...parametersOf("query", query)],
-    ...(body === undefined
-      ? {}
-      : { requestBody: { required: true, content: { "application/json": { schema: schemaOf(body) } } } }),
-    responses: Object.fromEntries(
-      Object.entries(answers).map(([status, answer]) => [status, responseOf(answer)]),
-    ),
-  };
-}
-
-function parametersOf(place: "path" | "query", schema: z.ZodObject | undefined): Json[] {
-  return Object.entries(schema?.shape ?? {}).map(([name, field]) => {
-    const { description, example, ...rest } = schemaOf(field);
-    return { name, in: place, required: place === "path", description, schema: rest, example };
+/** The OpenAPI 3.1 document of the label service. The registry adds what schemas cannot express themselves. */
+export const labelsDocument = (version: string) =>
+  openApiDocument({
+    title: "Label service",
+    version,
+    description:
+      "Turns labelhashes back into labels. HEAD works wherever GET does, and below /v1 every origin is allowed. Unknown paths get 404 as plain text.",
+    operations: endpoints,
+    schemas: { unrepresentable: "any" },
   });
-}
-
-function responseOf({ description, content }: AnswerDocs): Json {
-  const schemas = Object.entries(content).map(([type, schema]) => [type, { schema: schemaOf(schema) }]);
-  return { description, content: Object.fromEntries(schemas) };
-}

@@ -1,74 +1,54 @@
-import { readFile } from "node:fs/promises";
-import { findPackageJSON } from "node:module";
-import { dirname, join } from "node:path";
+import type { IncomingHttpHeaders } from "node:http";
 import { fileURLToPath } from "node:url";
 import { html } from "hono/html";
 import packageJson from "../../package.json" with { type: "json" };
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
+import { createAssets, docsFiles, docsPage, docsPolicy } from "../../src/http/assets.ts";
 import type { LabelFile } from "../../src/labels/label-file.ts";
 import { escapeControls } from "../../src/log/json-log.ts";
 import { type Answer, notFound } from "./answer.ts";
 
-const own = fileURLToPath(new URL("../../src/api/pages/assets/", import.meta.url));
-const swagger = dirname(findPackageJSON("swagger-ui-dist", import.meta.url) ?? "");
-
-/** The files that pages load, by name; each release has a folder of its own, so that browsers may keep them. */
-const assets: Readonly<Record<string, readonly [folder: string, type: string]>> = {
-  "page.css": [own, "text/css"],
-  "docs.js": [own, "text/javascript"],
-  "swagger-ui.css": [swagger, "text/css"],
-  "swagger-ui-bundle.js": [swagger, "text/javascript"],
-};
+// Each release has a folder of its own, so that browsers may keep the files.
 const prefix = `/assets/${packageJson.version}/`;
+const assetOf = createAssets({
+  ...docsFiles(prefix),
+  [`${prefix}page.css`]: fileURLToPath(new URL("../../src/api/pages/assets/page.css", import.meta.url)),
+});
 
-const common =
-  "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const homePolicy =
+  "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; style-src 'self'";
 
-/** GET / and /docs for browsers, and the files that they load. `query`: that of the request. */
-export async function pageOf(path: string, query: string, file: LabelFile | undefined): Promise<Answer> {
-  if (path.startsWith("/assets/")) return assetAnswer(path);
-  const isDocs = path === "/docs";
-  const body = String(
-    await (isDocs ? docsPage() : homePage(new URLSearchParams(query).get("labelhash"), file)),
-  );
-  // Swagger UI sets styles of its elements.
-  const policy = `${common}; style-src 'self'${isDocs ? " 'unsafe-inline'" : ""}`;
-  const headers = ["content-security-policy", policy, "cache-control", "no-store", "vary", "Accept"];
-  return { status: 200, contentType: "text/html; charset=UTF-8", body, outcome: "ok", headers };
+/** GET / and /docs for browsers, and the files that they load. */
+export async function pageOf(
+  { path, query, headers }: { path: string; query: string; headers: IncomingHttpHeaders },
+  file: LabelFile | undefined,
+): Promise<Answer> {
+  if (path.startsWith("/assets/")) return assetAnswer(path, String(headers["accept-encoding"] ?? ""));
+  const [page, policy] =
+    path === "/docs"
+      ? [docsPage("Label service", prefix), docsPolicy]
+      : [homePage(new URLSearchParams(query).get("labelhash"), file), homePolicy];
+  return {
+    status: 200,
+    contentType: "text/html; charset=UTF-8",
+    body: String(await page),
+    outcome: "ok",
+    headers: ["content-security-policy", policy, "cache-control", "no-store", "vary", "Accept"],
+  };
 }
 
-async function assetAnswer(path: string): Promise<Answer> {
-  const name = path.slice(prefix.length);
-  const asset = path.startsWith(prefix) && Object.hasOwn(assets, name) ? assets[name] : undefined;
+async function assetAnswer(path: string, acceptEncoding: string): Promise<Answer> {
+  const asset = await assetOf(path, acceptEncoding);
   if (asset === undefined) return notFound;
-  const [folder, type] = asset;
-  const headers = ["cache-control", "public, max-age=31536000, immutable"];
-  const body = await readFile(join(folder, name));
-  return { status: 200, contentType: `${type}; charset=utf-8`, body, outcome: "ok", headers };
+  const { "content-type": contentType, ...headers } = asset.headers;
+  return {
+    status: 200,
+    contentType,
+    body: asset.body,
+    outcome: "ok",
+    headers: Object.entries(headers).flat(),
+  };
 }
-
-const frame = (title: string, head: unknown, body: unknown) => html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
-<link rel="icon" href="data:,">
-${head}
-</head>
-<body>
-${body}
-</body>
-</html>`;
-
-const docsPage = () =>
-  frame(
-    "Label service: API",
-    html`<link rel="stylesheet" href="${prefix}swagger-ui.css">`,
-    html`<div id="docs"></div>
-<script src="${prefix}swagger-ui-bundle.js"></script>
-<script src="${prefix}docs.js"></script>`,
-  );
 
 const grouped = new Intl.NumberFormat("en");
 
@@ -86,10 +66,17 @@ function homePage(asked: string | null, file: LabelFile | undefined) {
       ["Labels, all versions together", grouped.format(facts.recordsCount)],
       ["Version of the program", packageJson.version],
     ];
-  return frame(
-    "Label service",
-    html`<link rel="stylesheet" href="${prefix}page.css">`,
-    html`<header><nav aria-label="Pages"><a href="/">Labels</a><a href="/docs">REST API</a><a href="/metrics">Metrics</a></nav></header>
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Label service</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${prefix}page.css">
+</head>
+<body>
+<header><nav aria-label="Pages"><a href="/">Labels</a><a href="/docs">REST API</a><a href="/metrics">Metrics</a></nav></header>
 <main>
 <h1>Label service</h1>
 <p class="state ${state[0]}"><strong>${state[1]}</strong></p>
@@ -102,8 +89,9 @@ ${pairs ? html`<dl>${pairs.map(([term, value]) => html`<div><dt>${term}</dt><dd>
 <button>Heal</button></form>
 ${asked === null ? "" : healed(asked, file)}
 </section>
-</main>`,
-  );
+</main>
+</body>
+</html>`;
 }
 
 const mostShown = 1_000;

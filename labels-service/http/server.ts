@@ -78,7 +78,7 @@ function createRouter(database: LiveDatabase, metrics: Metrics, now: () => Date)
         return { route: "metrics", answer: metricsAnswer(metrics) };
       default:
         if (!isPage(path, headers.accept)) return unrouted;
-        return { route: "page", answer: pageAnswer(path, query, database.current()) };
+        return { route: "page", answer: pageAnswer({ path, query, headers }, database.current()) };
     }
   };
 }
@@ -115,14 +115,16 @@ function versionAnswer({ facts: { labelSetId, highestLabelSetVersion } }: LabelF
 
 // Few ask for the document, and loading its library would be a good part of the server's start.
 const openApiAnswer = async (): Promise<Answer> =>
-  jsonAnswer(JSON.stringify((await import("./openapi.ts")).openApiDocument(packageJson.version)));
+  jsonAnswer(JSON.stringify((await import("./openapi.ts")).labelsDocument(packageJson.version)));
 
 // Other clients than browsers find nothing at "/".
 const isPage = (path: string, accept = "") =>
   path === "/docs" || path.startsWith("/assets/") || (path === "/" && accept.includes("text/html"));
 
-const pageAnswer = async (path: string, query: string, file: LabelFile | undefined): Promise<Answer> =>
-  (await import("./pages.ts")).pageOf(path, query, file);
+const pageAnswer = async (
+  request: Pick<LabelsRequest, "path" | "query" | "headers">,
+  file: LabelFile | undefined,
+): Promise<Answer> => (await import("./pages.ts")).pageOf(request, file);
 
 function once<T>(make: () => T): () => T {
   let value: T | undefined;

@@ -10,7 +10,7 @@ import { type ApiContext, endpoints } from "./endpoints/endpoints.ts";
 import { unknownPath } from "./lookup/contract.ts";
 import { type NameSources, nameRoutes } from "./pages/name-page.ts";
 import { type StatusSources, statusRoutes } from "./pages/status-page.ts";
-import { addAssets, docsRoutes, openApiDocument } from "./rest/docs.ts";
+import { addAssets, docsRoutes, documentOf } from "./rest/docs.ts";
 import { mount } from "./rest/endpoint.ts";
 import { errorResponse, notFound } from "./rest/errors.ts";
 import type { GateContext } from "./rest/gate.ts";
@@ -32,7 +32,7 @@ function addPages(app: Hono, sources: PageSources, hasSubgraph: boolean): void {
   const tag = createHash("sha256");
   for (const name of assetNames) tag.update(readFileSync(join(folder, name)));
   const assets = `/assets/${tag.digest("hex").slice(0, 16)}`;
-  addAssets(app, assets, folder, assetNames);
+  addAssets(app, Object.fromEntries(assetNames.map((name) => [`${assets}/${name}`, join(folder, name)])));
   const graphiql = [["/subgraph", "GraphiQL"]] as const;
   const links = [
     ["/", "Status"],
@@ -81,7 +81,7 @@ export function createApi({
   app.onError((error, c) => errorResponse(error, c, log));
   if (pages) addPages(app, pages, subgraph !== undefined);
   for (const endpoint of endpoints) mount(app, endpoint, context, log);
-  app.route("/", docsRoutes(openApiDocument({ version, endpoints })));
+  app.route("/", docsRoutes(documentOf({ version, endpoints })));
   if (subgraph) app.route("/subgraph", subgraph);
   // ponder: the app becomes a part of Ponder's own, whose answer to unknown paths would win over a notFound handler.
   app.all("/v1/*", (c) => c.json(unknownPath, 404));

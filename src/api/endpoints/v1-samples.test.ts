@@ -9,7 +9,7 @@ import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { createNamesSource } from "../lookup/names-query.ts";
 import { placesOf } from "../lookup/places.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
-import { openApiDocument } from "../rest/docs.ts";
+import { documentOf } from "../rest/docs.ts";
 import { type ApiContext, endpoints } from "./endpoints.ts";
 
 // The samples and tables of docs/lookup.md, from the recorded chain that `npm run demo -- --ensv2` serves and from the OpenAPI document.
@@ -143,7 +143,7 @@ const tableOf = (schema: Schema | undefined) => [
   "|---|---|---|---|",
   ...membersOf(schema ?? {}),
 ];
-const { paths } = openApiDocument({ version: "", endpoints });
+const { paths } = documentOf({ version: "", endpoints });
 type Responses = Record<string, { content: Record<string, { schema: Schema }> }>;
 
 function schemaOf(path: string): Schema {

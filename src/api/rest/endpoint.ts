@@ -11,7 +11,7 @@ import { createSender } from "./send.ts";
 import { letOthersWork } from "./turns.ts";
 
 /** One kind of response; `type` is its media type if that is not JSON, and `schema` then that of its text. */
-export type Answer = { description: string; schema: z.ZodType; type?: string };
+type Answer = { description: string; schema: z.ZodType; type?: string };
 
 /** The responses of an endpoint by HTTP status. */
 export type Answers = { [S in ContentfulStatusCode]?: Answer };

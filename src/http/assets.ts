@@ -1,0 +1,79 @@
+import { readFile } from "node:fs/promises";
+import { findPackageJSON } from "node:module";
+import { dirname, extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { gunzipSync, gzip } from "node:zlib";
+import { html } from "hono/html";
+
+const compress = promisify(gzip);
+
+const contentTypes: Readonly<Record<string, string>> = {
+  ".css": "text/css; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+};
+
+/** A file as it is sent; its type is among the headers. */
+export type Asset = {
+  headers: { "content-type": string } & Record<string, string>;
+  body: Uint8Array<ArrayBuffer>;
+};
+
+/**
+ * Files that pages load, by the path of their URL, which has to change when they do: clients keep them. A file is read when it
+ * is first asked for, and kept compressed. `accepted`: the request's `Accept-Encoding`. Undefined where there is none.
+ */
+export function createAssets(files: Readonly<Record<string, string>>) {
+  const compressed = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
+  const read = (path: string, file: string) => {
+    const known = compressed.get(path);
+    if (known) return known;
+    const reading = readFile(file).then(async (bytes) => Uint8Array.from(await compress(bytes)));
+    compressed.set(path, reading);
+    reading.catch(() => compressed.delete(path));
+    return reading;
+  };
+  return async (path: string, accepted = ""): Promise<Asset | undefined> => {
+    const file = Object.hasOwn(files, path) ? files[path] : undefined;
+    if (file === undefined) return undefined;
+    const body = await read(path, file);
+    const headers = {
+      "content-type": contentTypes[extname(file)] ?? "application/octet-stream",
+      "cache-control": "public, max-age=31536000, immutable",
+      "x-content-type-options": "nosniff",
+      vary: "accept-encoding",
+    };
+    if (!/\bgzip\b/.test(accepted)) return { headers, body: gunzipSync(body) };
+    return { headers: { ...headers, "content-encoding": "gzip" }, body };
+  };
+}
+
+const swagger = dirname(findPackageJSON("swagger-ui-dist", import.meta.url) ?? "");
+
+/** The files of `docsPage` below `prefix`: Swagger UI, of the package `swagger-ui-dist`, and what starts it. */
+export const docsFiles = (prefix: string): Record<string, string> => ({
+  [`${prefix}swagger-ui.css`]: join(swagger, "swagger-ui.css"),
+  [`${prefix}swagger-ui-bundle.js`]: join(swagger, "swagger-ui-bundle.js"),
+  [`${prefix}docs.js`]: fileURLToPath(new URL("docs.js", import.meta.url)),
+});
+
+/** What a page may load: nothing from other hosts. Swagger UI sets styles of its elements. */
+export const docsPolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** A page of Swagger UI over `/openapi.json`, with its files below `prefix`. */
+export const docsPage = (title: string, prefix: string) => html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}: API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${prefix}swagger-ui.css">
+</head>
+<body>
+<div id="docs"></div>
+<script src="${prefix}swagger-ui-bundle.js"></script>
+<script src="${prefix}docs.js"></script>
+</body>
+</html>`;
