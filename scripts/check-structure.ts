@@ -27,7 +27,7 @@ const apiRooms = ["src/api/database", "src/api/status", "src/api/rest"];
 
 /**
  * Who may import whom. Tests are free, and so are `test` and `bench`, which nothing else may import. The API only
- * reads: it never imports rules. Of `src` the label service, a separate process, may import labels, names and the limits of HTTP only.
+ * reads: it never imports rules. Of `src` the label service, a separate process, may import labels, names, and the limits and documents of HTTP only.
  */
 export const rooms: readonly Room[] = [
   { path: "abis", imports: [] },
