@@ -10,9 +10,11 @@ import {
   processLog,
   retriedHeads,
   sharedArchives,
+  sharedBelieved,
   sharedFetchedLogs,
 } from "./src/ponder/process.ts";
 import { sharedResults } from "./src/ponder/saved-results.ts";
+import { createBelieve } from "./src/rpc/believed.ts";
 import { checkedUrls } from "./src/rpc/checked-rpc.ts";
 import { openAnswerCount } from "./src/rpc/nodes.ts";
 
@@ -22,15 +24,18 @@ const count = openAnswerCount();
 const sources = contractSources(config);
 
 const { archive } = config;
-const urlsOf = ({ id, name, rpc }: IndexedChain) => {
+const urlsOf = ({ id, name, isLocal, rpc }: IndexedChain) => {
+  const believed = new Set<string>();
+  sharedBelieved().set(name, believed);
+  const believe = createBelieve({ chain: name, log, believed });
   const urls = checkedUrls(entriesForRate(rpc.http, config.rpcRequestsPerSecond), {
     chain: name,
     chainId: id,
-    // A local chain may be a fork of another one, with its old transactions.
-    isPublic: config.namespace !== "ens-test-env",
+    isPublic: isLocal !== true,
     crossCheckShare: config.rpcCrossCheckPercent / 100,
     log,
     count,
+    believe,
     keepHead: retriedHeads(id),
     doubt: (ranges) => void sharedDoubts().set(id, ranges),
     fetched: (range, logs) => addFetchedLogs(sharedFetchedLogs(), id, range, logs),
@@ -39,7 +44,7 @@ const urlsOf = ({ id, name, rpc }: IndexedChain) => {
   });
   if (archive === undefined) return urls;
   const opened = (found: string) => void sharedArchives().set(name, found);
-  const options = { place: archive, chain: name, chainId: id, log, opened };
+  const options = { place: archive, chain: name, chainId: id, log, opened, believe };
   sharedResults().others.set(id, archivedResults(options));
   return archivedUrls(urls, options);
 };

@@ -127,12 +127,13 @@ async function check(run: Statement, chains: readonly IndexedChain[], asked: Ret
   const options: NodesOptions = {
     chain: chain.name,
     chainId: chain.id,
-    isPublic: true,
+    isPublic: chain.isLocal !== true,
     crossCheckShare: 1,
     log: (_level, message, fields) => console.error(`${message} ${JSON.stringify(fields)}`),
     count: () => {},
     doubt: () => {},
     keepHead: () => {},
+    believe: () => {},
     random: randomOf(asked.seed),
     now: Date.now,
   };

@@ -1,6 +1,6 @@
 import { checkArchive, compareWithNode } from "../src/archive/check.ts";
 import { readManifest } from "../src/archive/folder.ts";
-import { levelOf } from "../src/archive/manifest.ts";
+import { believedOfArchive, levelOf } from "../src/archive/manifest.ts";
 import { shuffled } from "../src/archive/reads.ts";
 import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
@@ -214,7 +214,9 @@ async function archiveState(archive: string, chain: IndexedChain): Promise<Archi
   const logs = manifest.segments.reduce((sum, one) => sum + one.logs, 0);
   const compared = isCompared ? counted(found.compared, "block") : "nothing";
   const checked = isRemote ? `, ${compared} compared with the node` : "";
-  return { chain, found: `${logs} logs up to block ${last.to}, ${levelOf(manifest)}${checked}` };
+  const believed = believedOfArchive(manifest).join("; ");
+  const has = `${logs} logs up to block ${last.to}, ${levelOf(manifest)}${checked}`;
+  return { chain, found: `${has}; believed without proof: ${believed}` };
 }
 
 /** Asks the first RPC URL of a chain; rejects where it gives no result, as for a block that it does not have yet. */

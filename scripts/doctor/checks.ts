@@ -5,6 +5,7 @@ import type { Config } from "../../src/config/environment.ts";
 import { contractSources, logFilters } from "../../src/config/sources.ts";
 import { namePlugins } from "../../src/deployments/deployments.ts";
 import { requestRpc } from "../../src/ponder/rpc-request.ts";
+import { believedOfUrls } from "../../src/rpc/believed.ts";
 import { nameOfUrl, requireFreePort } from "../preflight.ts";
 import {
   about,
@@ -174,8 +175,18 @@ async function examineChain(chain: IndexedChain, config: Config): Promise<Chain>
       return [about(subject).fail((error as Error).message, remedy)];
     }
   });
-  result.findings = (await Promise.all(urls)).flat();
+  result.findings = [...(await Promise.all(urls)).flat(), ...believedFinding(chain, config)];
   return result;
+}
+
+function believedFinding({ name, isLocal, rpc }: IndexedChain, { rpcCrossCheckPercent }: Config): Finding[] {
+  const urls = new Set(rpc.http).size;
+  const believed = believedOfUrls(urls, rpcCrossCheckPercent / 100);
+  if (believed.length === 0) return [];
+  const found = `believed without proof: ${believed.join("; ")}`;
+  const { ok, warning } = about(`proof of ${name}`);
+  const remedy = "Add a URL of another provider, and compare after the backfill: npm run cache -- check.";
+  return [urls === 1 && !isLocal ? warning(found, remedy) : ok(found)];
 }
 
 type Subject = { chain: IndexedChain; config: Config; filters: Filters; subject: string };

@@ -101,6 +101,7 @@ function api({
     examples: new Map(),
     fetchedLogs: new Map(),
     archives: new Map(),
+    believed: new Map(),
     process: { isIndexer: true, isEmbedded: false },
     indexes: () => undefined,
     hashOf: async () => undefined,

@@ -15,8 +15,13 @@ export function openNodes(chain: IndexedChain, { perSecond, log }: NodeOptions) 
   const urls = chain.rpc.http;
   const backends = checkedUrls(urls, {
     ...{ chain: chain.name, chainId: chain.id, crossCheckShare: 0.01, random: Math.random, now: Date.now },
-    isPublic: chain.name !== "ens-test-env",
-    ...{ count: () => {}, keepHead: () => {}, doubt: () => {} },
+    ...{
+      isPublic: chain.isLocal !== true,
+      count: () => {},
+      keepHead: () => {},
+      doubt: () => {},
+      believe: () => {},
+    },
     log: (_level, message, fields) => log(`${message} ${JSON.stringify(fields)}`),
   }).map((url) => backendOf(String(url)) as never) as unknown as ReturnType<typeof backendOf>[];
   const isLocal = urls.every((url) => /^(localhost|127\.|\[::1\])/.test(new URL(url).hostname));

@@ -2,8 +2,8 @@ import { differingLogs, matches, mayHaveMore, type RpcLog } from "../rpc/log-ans
 import { type BlockRange, type RpcRequest, toHex } from "../rpc/nodes.ts";
 import { type ArchivePlace, readResults, readSegment } from "./folder.ts";
 import { blocksIn, rpcLogs } from "./front.ts";
-import { type Manifest, queryOfFilter, type Segment } from "./manifest.ts";
-import { type Proof, proofOf } from "./proofs.ts";
+import { type Manifest, type Proof, queryOfFilter, type Segment } from "./manifest.ts";
+import { proofOf } from "./proofs.ts";
 import { resultsIn } from "./results.ts";
 import { type ArchivedBlock, keptHeader } from "./segment.ts";
 

@@ -1,12 +1,14 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { recordedBlocks, writeArchive } from "../../test/support/archive/recorded.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import type { RpcRequest } from "../rpc/nodes.ts";
+import { readSegment, writeManifest } from "./folder.ts";
 import { createFront } from "./front.ts";
-import type { ArchiveFilter } from "./manifest.ts";
+import type { ArchiveFilter, Manifest } from "./manifest.ts";
+import { type ArchivedBlock, decodeSegment, encodeSegment } from "./segment.ts";
 
 const recording = recordingOf("linea");
 const { chainId } = recording;
@@ -25,12 +27,17 @@ afterAll(() => {
 });
 
 // A node over the recording that remembers what it was asked.
-async function fronted(segments: { from: number; to: number; filters?: ArchiveFilter[] }[]) {
+async function fronted(
+  segments: { from: number; to: number; filters?: ArchiveFilter[]; blocks?: ArchivedBlock[] }[],
+  claimed?: Manifest["segments"][number]["proof"],
+) {
   const archive = await writeArchive(
     chainId,
-    segments.map((one) => ({ ...one, blocks: between(one.from, one.to) })),
+    segments.map((one) => ({ blocks: between(one.from, one.to), ...one })),
   );
   folders.push(archive.folder);
+  for (const segment of archive.manifest.segments) if (claimed !== undefined) segment.proof = claimed;
+  await writeManifest(archive.folder, archive.manifest);
   const asked: string[] = [];
   const request = async ({ method, params }: RpcRequest) => {
     const [first] = params as [{ fromBlock: string; toBlock: string; address?: string[] }];
@@ -50,7 +57,8 @@ async function fronted(segments: { from: number; to: number; filters?: ArchiveFi
   const lines: string[] = [];
   const log = (_: string, message: string) => void lines.push(message);
   const opened = (found: string) => void lines.push(found.replace(archive.folder, "folder"));
-  const front = createFront({ place: archive.folder, chain: "linea", chainId, log, opened }, [
+  const believe = vi.fn();
+  const front = createFront({ place: archive.folder, chain: "linea", chainId, log, opened, believe }, [
     { hostname: "node", request },
   ]);
   const getLogs = async (from: number, to: number, more: object = {}) =>
@@ -58,7 +66,7 @@ async function fronted(segments: { from: number; to: number; filters?: ArchiveFi
       method: "eth_getLogs",
       params: [{ fromBlock: hex(from), toBlock: hex(to), ...more }],
     })) as RpcLog[];
-  return { ...archive, front, getLogs, asked, lines };
+  return { ...archive, front, getLogs, asked, lines, believe };
 }
 
 const within = (from: number, to: number) =>
@@ -171,4 +179,48 @@ test("without the chain in the archive all is the node's", async () => {
   await front({ method: "eth_getLogs", params: [{ fromBlock: "0x0", toBlock: "0x1" }] });
   expect(asked).toEqual(["eth_getLogs"]);
   expect(lines).toEqual(["The archive has no data of this chain: everything is asked of its RPC URLs"]);
+});
+
+// --- Proof ---
+
+const plain = all.map(({ receipts: _, ...block }) => block);
+const later = plain.map((block) => ({ ...block, header: { ...block.header, timestamp: "0x1" } }));
+const range = { from: 0, to: 158 };
+const everyBlock = "that the archive has all blocks of the chain and no others, and senders of transactions";
+
+test("a header that does not hash to its hash is refused where the manifest says that it does", async () => {
+  const whole = { bloom: 0, header: later.length, receipts: 0 };
+  const { getLogs } = await fronted([{ ...range, blocks: later }], whole);
+  await expect(getLogs(0, 158)).rejects.toThrow("claims another level of proof than its blocks have");
+});
+
+test.each([
+  [
+    "bloom",
+    later,
+    [
+      `headers of ${all.length} archived blocks (level bloom)`,
+      `number and data of logs of ${all.length} archived blocks`,
+    ],
+  ],
+  ["header", plain, [`number and data of logs of ${all.length} archived blocks`]],
+  ["receipts", all, [`data of logs of ${all.length} archived blocks beyond a sample of 5 %`]],
+])("what is believed of an archive of level %s is said when it is opened", async (_, blocks, believed) => {
+  const { getLogs, believe } = await fronted([{ ...range, blocks: [...blocks] }]);
+  expect(await getLogs(0, 158)).toEqual(logs);
+  expect(believe.mock.calls).toEqual([[[everyBlock, ...believed]]]);
+});
+
+test("receipts that do not have their root are refused", async () => {
+  const { getLogs, folder, manifest } = await fronted([range]);
+  const [segment] = manifest.segments as [Manifest["segments"][number]];
+  const blocks = decodeSegment(await readSegment(folder, chainId, segment), segment.unpacked);
+  for (const { logs: ofBlock } of blocks) for (const log of ofBlock) log[4] = "0x1234";
+  const { bytes, hash, size } = encodeSegment(blocks);
+  writeFileSync(join(folder, String(chainId), `${hash}.seg`), bytes);
+  Object.assign(segment, { hash, bytes: bytes.length, unpacked: size });
+  await writeManifest(folder, manifest);
+  // One in twenty is drawn.
+  vi.spyOn(Math, "random").mockReturnValueOnce(0.01);
+  await expect(getLogs(0, 158)).rejects.toThrow("do not have the root that its header names");
 });

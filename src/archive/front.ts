@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Log } from "../log/json-log.ts";
+import type { Believe } from "../rpc/believed.ts";
 import {
   type LogsFilter,
   type LogsQuery,
@@ -10,8 +11,17 @@ import {
 } from "../rpc/log-answers.ts";
 import { type RpcRequest, toHex } from "../rpc/nodes.ts";
 import { type ArchivePlace, nameOfPlace, readManifest, readSegment } from "./folder.ts";
-import { ArchiveError, levelOf, type Manifest, type Piece, piecesOf, type Segment } from "./manifest.ts";
+import {
+  ArchiveError,
+  believedOfArchive,
+  levelOf,
+  type Manifest,
+  type Piece,
+  piecesOf,
+  type Segment,
+} from "./manifest.ts";
 import { createPaces } from "./pace.ts";
+import { requireProven } from "./proofs.ts";
 import { type ArchivedBlock, decodeSegment } from "./segment.ts";
 
 /** What Ponder creates from an entry of its list of RPC URLs. */
@@ -23,6 +33,8 @@ export type FrontOptions = {
   chain: string;
   chainId: number;
   log: Log;
+  /** Is told what is believed of the archive without proof. */
+  believe?: Believe;
   /** Is told where the archive is, and how far it says that its blocks are proven. */
   opened?: (archive: string) => void;
 };
@@ -96,6 +108,7 @@ async function openChain(options: FrontOptions): Promise<OpenArchive | undefined
   const logs = segments.reduce((sum, one) => sum + one.logs, 0);
   const proven = levelOf(manifest);
   log("info", "An archive answers what it covers", { chain, from, to, logs, proven });
+  options.believe?.(believedOfArchive(manifest));
   options.opened?.(`${nameOfPlace(place)}, ${proven}`);
   return { ...options, manifest, answered: new Map() };
 }
@@ -227,7 +240,7 @@ const bytesOf = (blocks: Blocks) =>
     return sum + texts + data + 500 * (1 + transactions.length + logs.length + receipts.length);
   }, 0);
 
-/** The blocks of a segment by number, which stay in memory for a while. */
+/** The blocks of a segment by number, which stay in memory for a while. Throws an ArchiveError if they are not proven as far as the manifest says. */
 export async function readBlocks(
   { place, chainId }: Pick<FrontOptions, "place" | "chainId">,
   segment: Segment,
@@ -237,6 +250,7 @@ export async function readBlocks(
   if (known !== undefined) return known;
   const read = readSegment(place, chainId, segment).then((bytes) => {
     const blocks = blocksIn(segment, bytes);
+    requireProven(segment, blocks.values());
     recent.set(key, read, { size: bytesOf(blocks) });
     return blocks;
   });

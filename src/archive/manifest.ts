@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import { escapeControls } from "../log/json-log.ts";
+import { counted, escapeControls } from "../log/json-log.ts";
 import type { LogsQuery } from "../rpc/log-answers.ts";
 import type { BlockRange } from "../rpc/nodes.ts";
 
@@ -115,6 +115,9 @@ export const levels = {
     "And all receipts are there: the header's receipts root was recomputed from them, so that no log is missing.",
 };
 
+/** How far a block is proven: what is recomputed from the archive alone, each level on top of the one before. */
+export type Proof = keyof typeof levels;
+
 /** How far an archive says that its blocks are proven: the lowest level, and how many blocks have another. */
 export function levelOf({ segments }: Pick<Manifest, "segments">): string {
   const counts = (["bloom", "header", "receipts"] as const).flatMap((level) => {
@@ -124,6 +127,29 @@ export function levelOf({ segments }: Pick<Manifest, "segments">): string {
   const [lowest, ...others] = counts;
   const more = others.map(({ level, blocks }) => `; of ${blocks} blocks ${level}`).join("");
   return lowest === undefined ? "no blocks" : `level ${lowest.level}${more}`;
+}
+
+/** The share of blocks whose receipts are proven when they are read: that takes some times as long as to decompress them. */
+export const rootShare = 0.05;
+
+/** What is believed of an archive, by the levels that its manifest names. */
+export function believedOfArchive({ segments, results = [] }: Manifest): string[] {
+  const sum = (level: Proof) => segments.reduce((blocks, { proof }) => blocks + proof[level], 0);
+  const [unproven, header, receipts] = [sum("bloom"), sum("header"), sum("receipts")];
+  const found: [number, string][] = [
+    [
+      segments.length,
+      "that the archive has all blocks of the chain and no others, and senders of transactions",
+    ],
+    [unproven, `headers of ${counted(unproven, "archived block")} (level bloom)`],
+    [unproven + header, `number and data of logs of ${counted(unproven + header, "archived block")}`],
+    [
+      receipts,
+      `data of logs of ${counted(receipts, "archived block")} beyond a sample of ${rootShare * 100} %`,
+    ],
+    [results.length, "archived results of contracts"],
+  ];
+  return found.flatMap(([count, what]) => (count === 0 ? [] : what));
 }
 
 /** The manifest of an archive without segments. */

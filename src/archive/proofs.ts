@@ -1,13 +1,24 @@
+import { isDeepStrictEqual } from "node:util";
 import { headerHash, receiptsRoot } from "../rpc/block-proofs.ts";
 import { mayContain } from "../rpc/log-answers.ts";
+import { ArchiveError, type Proof, rootShare, type Segment } from "./manifest.ts";
 import type { ArchivedBlock } from "./segment.ts";
 
-/** How far a block is proven: what is recomputed from the archive alone, each level on top of the one before. */
-export type Proof = "bloom" | "header" | "receipts";
+type Proven = { proof: Proof } | { problem: string };
 
 /** What contradicts itself in a block, or how far the block is proven. */
-export function proofOf(block: ArchivedBlock): { proof: Proof } | { problem: string } {
-  const { header, logs, transactions, receipts } = block;
+export function proofOf(block: ArchivedBlock): Proven {
+  const proven = proofWithoutRoot(block);
+  const isWrong = block.receipts !== undefined && rootOf(block) !== block.header["receiptsRoot"];
+  if ("problem" in proven || !isWrong) return proven;
+  const name = `block ${Number(block.header.number)}`;
+  return {
+    problem: `the receipts of ${name} do not have the root that its header names: a log is missing, changed or misplaced`,
+  };
+}
+
+/** The same without what costs most, the root of the receipts. */
+function proofWithoutRoot({ header, logs, transactions, receipts }: ArchivedBlock): Proven {
   const name = `block ${Number(header.number)}`;
   let last = -1;
   for (const [index, , address, topics] of logs) {
@@ -20,13 +31,22 @@ export function proofOf(block: ArchivedBlock): { proof: Proof } | { problem: str
   const indexes = transactions.map(([index]) => index);
   if (indexes.some((index, i) => i > 0 && index <= (indexes[i - 1] ?? 0)))
     return { problem: `the transactions of ${name} are out of order` };
-  const isHeaderProven = headerHash(header) === header.hash;
-  if (receipts === undefined) return { proof: isHeaderProven ? "header" : "bloom" };
-  if (rootOf(block) !== header["receiptsRoot"])
-    return {
-      problem: `the receipts of ${name} do not have the root that its header names: a log is missing, changed or misplaced`,
-    };
-  return { proof: isHeaderProven ? "receipts" : "bloom" };
+  if (headerHash(header) !== header.hash) return { proof: "bloom" };
+  return { proof: receipts === undefined ? "header" : "receipts" };
+}
+
+/** Throws an ArchiveError if blocks of a segment contradict themselves, or are proven less than the manifest says. */
+export function requireProven({ hash, proof }: Segment, blocks: Iterable<ArchivedBlock>): void {
+  const counted: Record<Proof, number> = { bloom: 0, header: 0, receipts: 0 };
+  for (const block of blocks) {
+    const proven = Math.random() < rootShare ? proofOf(block) : proofWithoutRoot(block);
+    if ("problem" in proven) throw new ArchiveError(`Segment ${hash.slice(0, 8)}…: ${proven.problem}.`);
+    counted[proven.proof] += 1;
+  }
+  if (isDeepStrictEqual(counted, proof)) return;
+  throw new ArchiveError(
+    `Segment ${hash.slice(0, 8)}…: the manifest claims another level of proof than its blocks have, such as for a header that was changed.`,
+  );
 }
 
 // Undefined if the logs are not those of the receipts: the root covers neither their indexes nor the places of their transactions.

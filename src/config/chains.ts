@@ -1,8 +1,11 @@
 /** The URLs under which a chain is read: one or more http(s), at most one ws(s). */
 export type RpcUrls = { http: string[]; ws?: string };
 
-/** A chain that is indexed. */
-export type IndexedChain = { id: number; name: string; rpc: RpcUrls };
+/**
+ * A chain that is indexed. A local one, of `ens-test-env`, may be a fork with transactions that are signed for another chain, and with
+ * headers of its own form.
+ */
+export type IndexedChain = { id: number; name: string; isLocal?: true; rpc: RpcUrls };
 
 type RpcVariables = {
   NAMESPACE?: string | undefined;
@@ -34,19 +37,20 @@ export function chainsFrom(
   };
   return chainIds.flatMap((id) => {
     const text = given[`RPC_URL_${id}`];
-    const name = chainName(id);
+    const isLocal = sound.NAMESPACE === "ens-test-env";
+    const chain = { id, name: chainName(id), ...(isLocal && { isLocal }) };
     if (text !== undefined) {
       try {
-        return [{ id, name, rpc: parseRpcUrls(text) }];
+        return [{ ...chain, rpc: parseRpcUrls(text) }];
       } catch (error) {
         faults.push(`RPC_URL_${id} is unusable: ${error instanceof Error ? error.message : String(error)}.`);
         return [];
       }
     }
     const rpc = providerUrls(id, keys) ?? localDefault(sound.NAMESPACE, id);
-    if (rpc !== undefined) return [{ id, name, rpc }];
+    if (rpc !== undefined) return [{ ...chain, rpc }];
     faults.push(
-      `No RPC URL for chain ${id} (${name}). Set RPC_URL_${id}, or the API key of a provider that serves it.`,
+      `No RPC URL for chain ${id} (${chain.name}). Set RPC_URL_${id}, or the API key of a provider that serves it.`,
     );
     return [];
   });

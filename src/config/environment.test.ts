@@ -104,7 +104,9 @@ test("uses the local ports of the test network without RPC variables", () => {
     { NAMESPACE: "ens-test-env", PLUGINS: "subgraph", LABELS_URL: "file:/labels.sqlite" },
     noFiles,
   );
-  expect(chains).toEqual([{ id: 15658733, name: "ens-test-env", rpc: { http: ["http://localhost:8545"] } }]);
+  expect(chains).toEqual([
+    { id: 15658733, name: "ens-test-env", isLocal: true, rpc: { http: ["http://localhost:8545"] } },
+  ]);
 });
 
 test("merges the datasources file over the namespace's table", () => {

@@ -222,6 +222,15 @@ export function sharedArchives(scope: object = globalThis): Map<string, string> 
   return shared[archivesKey];
 }
 
+const believedKey = Symbol.for("nsindex.believed");
+
+/** What is believed without proof, by the name of the chain: the checks of RPC answers and archives write it, the status page reads it. */
+export function sharedBelieved(scope: object = globalThis): Map<string, Set<string>> {
+  const shared = scope as { [believedKey]?: Map<string, Set<string>> };
+  shared[believedKey] ??= new Map();
+  return shared[believedKey];
+}
+
 /** Counts the logs of a range of blocks. */
 export function addFetchedLogs(
   all: Map<number, FetchedLogs>,

@@ -64,6 +64,7 @@ test("and the framework, whose own client cannot reach it", async () => {
     count: () => {},
     doubt: () => {},
     keepHead: () => {},
+    believe: () => {},
     random: () => 0.5,
     now: () => 0,
   });

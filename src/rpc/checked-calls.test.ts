@@ -24,6 +24,7 @@ function callsOf(...results: (string | ((block: unknown) => Promise<string>))[])
         count,
         doubt,
         keepHead: vi.fn(),
+        believe: vi.fn(),
         random: () => 0.5,
         now: () => 1_000,
       },

@@ -38,6 +38,7 @@ function checked(byHost: Record<string, Request>, crossCheckShare = 0, chainId =
   const count = vi.fn();
   const doubt = vi.fn();
   const keepHead = vi.fn();
+  const believe = vi.fn();
   const urls = checkedUrls(
     Object.keys(byHost).map((host) => `http://${host}/secret`),
     {
@@ -49,6 +50,7 @@ function checked(byHost: Record<string, Request>, crossCheckShare = 0, chainId =
       count,
       doubt,
       keepHead,
+      believe,
       random: () => 0.5,
       now: () => clock.time,
     },
@@ -64,6 +66,7 @@ function checked(byHost: Record<string, Request>, crossCheckShare = 0, chainId =
     log,
     doubt,
     keepHead,
+    believe,
     kinds,
     hosts: backends.map(({ hostname }) => hostname),
     request: backends[0]!.request,
@@ -277,7 +280,9 @@ test("where no URL serves receipts, live logs must have the bloom of their heade
   const sound = checked({ one: bare((logs) => logs) });
   expect(await sound.request(getLogs(filter))).toEqual(await honest(getLogs(filter)));
   expect(sound.kinds()).toContain("one unverified");
-  expect(sound.log.mock.lastCall?.[1]).toMatch(/^Cannot be proven, and is believed: data of live logs/);
+  expect(sound.believe.mock.lastCall).toEqual([
+    ["data of live logs, because no URL serves the receipts of whole blocks"],
+  ]);
   for (const change of [withoutFirst, withOtherTopics, () => []])
     await expect(checked({ one: bare(change) }).request(getLogs(filter))).rejects.toThrow(
       /no receipts prove the logs of block \d+, and they do not fit its header/,
@@ -314,9 +319,7 @@ test("a header that lacks a field is refused on a public chain, and believed alo
   const local = checked({ one }, 0, 0, false);
   for (let i = 0; i < 3; i++) expect(await local.request(head)).toEqual(fields);
   expect(local.kinds()).toEqual(["one unverified", "one unverified", "one unverified"]);
-  expect(local.log.mock.calls.map(([, message]) => message)).toEqual([
-    "Cannot be proven, and is believed: headers, which lack fields that their hashes cover",
-  ]);
+  expect(local.believe.mock.lastCall).toEqual([["headers, which lack fields that their hashes cover"]]);
 });
 
 test("a block of the backfill whose bloom shows more than its logs is compared with its receipts", async () => {

@@ -1,4 +1,5 @@
 import { backendWithCredentials, hasCredentials } from "../ponder/rpc-request.ts";
+import { believedOfUrls } from "./believed.ts";
 import { emptyRoot } from "./block-proofs.ts";
 import { type CheckedChain, headerOf, otherBlock, requestBlock } from "./checked-blocks.ts";
 import { addCallCredit, createCalls, recheckCalls, requestCall } from "./checked-calls.ts";
@@ -77,6 +78,9 @@ function checkedBackends(
     options.doubt([...doubts.logs, ...doubts.calls]);
   };
   const all = newNodes({ ...options, doubt: doubtIn("logs") }, [...byUrl.values()]);
+  const { crossCheckShare, isPublic } = options;
+  const isWarning = isPublic && (byUrl.size === 1 || crossCheckShare === 0);
+  options.believe(believedOfUrls(byUrl.size, crossCheckShare), isWarning ? "warn" : "info");
   const chain: CheckedChain = {
     nodes: all,
     calls: createCalls(all, doubtIn("calls")),

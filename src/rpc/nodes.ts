@@ -1,6 +1,7 @@
 import { Counter } from "prom-client";
 import { type Log, seeOperations } from "../log/json-log.ts";
 import { metricsRegistry } from "../ponder/process.ts";
+import type { Believe } from "./believed.ts";
 import { emptyRoot, headerHash, provenLogs } from "./block-proofs.ts";
 import {
   differingLogs,
@@ -65,12 +66,14 @@ export type NodesOptions = {
   crossCheckShare: number;
   /** Id of the chain; 0 does not compare it. */
   chainId: number;
-  /** False for a local chain: it may be a fork with transactions that are signed for another chain, and with headers of its own form. */
+  /** False for a local chain: see `IndexedChain`. */
   isPublic: boolean;
   log: Log;
   count: CountAnswer;
   /** Takes the block ranges that may have been stored with wrong logs: all that are known now. */
   doubt: (ranges: readonly BlockRange[]) => void;
+  /** Is told what is believed without proof. */
+  believe: Believe;
   /** Takes each answer to a request for the newest block. */
   keepHead: (block: { hash: string }) => void;
   /** Takes the logs of a range of the backfill, as Ponder gets them. */
@@ -144,8 +147,6 @@ export type Nodes = NodesOptions & {
   areReceiptsProvable?: boolean;
   /** Nodes whose receipts of a block did not have its root, until any prove the block's logs. */
   contradicting: Map<string, Set<Node>>;
-  /** What is believed without proof, as it was said. */
-  believed: Set<string>;
 };
 
 /** The URLs of a chain of which nothing is known yet. */
@@ -153,7 +154,6 @@ export const newNodes = (options: NodesOptions, all: Node[]): Nodes => ({
   ...options,
   all,
   contradicting: new Map(),
-  believed: new Set(),
 });
 
 const refusalsUntilAside = 3;
@@ -254,17 +254,10 @@ export async function askMore(nodes: Nodes, node: Node, body: RpcRequest): Promi
   }
 }
 
-/** Says and counts that something of a URL is believed without proof; the line is written once. */
+/** Says and counts that something of a URL is believed without proof. */
 export function sayUnverified(nodes: Nodes, node: Node, what: string): void {
   nodes.count({ chain: nodes.chain, host: node.host, kind: "unverified" });
-  if (nodes.believed.has(what)) return;
-  nodes.believed.add(what);
-  const fields = {
-    chain: nodes.chain,
-    hostname: node.host,
-    section: seeOperations("When a node leaves out logs"),
-  };
-  nodes.log("warn", `Cannot be proven, and is believed: ${what}`, fields);
+  nodes.believe([what]);
 }
 
 /** What contradicts the hash that a header names; undefined if nothing does. Headers of local chains that lack fields are believed. */

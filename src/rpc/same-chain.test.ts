@@ -31,6 +31,7 @@ beforeEach(() => {
       count: vi.fn(),
       doubt: vi.fn(),
       keepHead: vi.fn(),
+      believe: vi.fn(),
       random: () => 0.5,
       now: () => now,
     },

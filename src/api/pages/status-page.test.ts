@@ -115,6 +115,7 @@ function page({ snapshot, stale, plugins = ["subgraph"], ...given }: Given = {})
     examples: new Map(),
     fetchedLogs: new Map(),
     archives: new Map(),
+    believed: new Map(),
     process: { isIndexer: true, isEmbedded: false },
     indexes: () => undefined as { built: number; total: number } | undefined,
     hashOf: async () => `0x${"ef".repeat(32)}`,
@@ -258,7 +259,11 @@ test("odd events by kind with the last ones; labels, database, configuration", a
   gauge("nsindex_labels_unknown", 1);
   const place = { chainId: 1, transactionHash: `0x${"77".repeat(32)}`, logIndex: 12 };
   const archives = new Map([["mainnet", "files.example, level header; of 12 blocks receipts"]]);
-  const shown = page({ registry, archives, examples: new Map([["unknown-node", [place]]]) });
+  const believed = new Map([
+    ["mainnet", new Set(["logs", "headers"])],
+    ["base", new Set<string>()],
+  ]);
+  const shown = page({ registry, archives, believed, examples: new Map([["unknown-node", [place]]]) });
   const facts = await shown.json();
   expect(facts.anomalies).toEqual([{ kind: "unknown-node", count: 1_234, examples: [place] }]);
   expect(facts.labels).toMatchObject({
@@ -280,6 +285,8 @@ test("odd events by kind with the last ones; labels, database, configuration", a
   expect(text).toContain("3 GiB");
   expect(text).toContain("2 of mainnet, 1 of base");
   expect(text).toContain("mainnet: files.example, level header; of 12 blocks receipts");
+  expect(facts.configuration.believedWithoutProof).toEqual(["mainnet: logs; headers"]);
+  expect(text).toContain("mainnet: logs; headers");
   expect(text + JSON.stringify(facts)).not.toContain("hunter2");
 });
 

@@ -3,7 +3,12 @@ import { html } from "hono/html";
 import type { Registry } from "prom-client";
 import type { Log } from "../../log/json-log.ts";
 import type { BlockRef } from "../../ponder/checkpoints.ts";
-import type { sharedArchives, sharedExamples, sharedFetchedLogs } from "../../ponder/process.ts";
+import type {
+  sharedArchives,
+  sharedBelieved,
+  sharedExamples,
+  sharedFetchedLogs,
+} from "../../ponder/process.ts";
 import type { Database } from "../database/client.ts";
 import type { ConfigContext } from "../endpoints/config.ts";
 import { isBackfilled, project, type Snapshot } from "../status/snapshot.ts";
@@ -39,6 +44,7 @@ export type StatusSources = ConfigContext & {
   examples: ReturnType<typeof sharedExamples>;
   fetchedLogs: ReturnType<typeof sharedFetchedLogs>;
   archives: ReturnType<typeof sharedArchives>;
+  believed: ReturnType<typeof sharedBelieved>;
   process: { isIndexer: boolean; isEmbedded: boolean };
   /** How many of the database's indexes for queries are built; undefined before their turn comes, and in readers. */
   indexes: () => { built: number; total: number } | undefined;
@@ -132,7 +138,7 @@ type Found = {
 };
 
 function describe(sources: StatusSources, found: Found) {
-  const { config, versions, labelSource, examples, archives, process, clock } = sources;
+  const { config, versions, labelSource, examples, archives, believed, process, clock } = sources;
   const { snapshot, counts, rate, size, names, heads } = found;
   const now = Math.floor(clock() / 1_000);
   const distance = snapshot && project(snapshot, now).worstCaseDistance;
@@ -174,6 +180,9 @@ function describe(sources: StatusSources, found: Found) {
       plugins: [...config.plugins],
       rpcUrls: config.chains.map(({ name, rpc }) => `${rpc.http.length} of ${name}`),
       archives: archives.size === 0 ? undefined : [...archives].map(([chain, found]) => `${chain}: ${found}`),
+      believedWithoutProof: [...believed].flatMap(([chain, what]) =>
+        what.size === 0 ? [] : `${chain}: ${[...what].join("; ")}`,
+      ),
       version: versions.nsIndexer,
       ponder: versions.indexingFramework,
       node: versions.runtime,

@@ -87,6 +87,7 @@ export async function createWholeApi() {
       examples: new Map(),
       fetchedLogs: new Map(),
       archives: new Map(),
+      believed: new Map(),
       process: { isIndexer: true, isEmbedded: true },
       indexes: () => undefined,
       hashOf: async () => undefined,

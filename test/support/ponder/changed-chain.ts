@@ -4,6 +4,7 @@ import { createRandom } from "../../../devnet/random.ts";
 import { recordingFolder } from "../../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../../devnet/recording.ts";
 import { type Change, changedBlock, changedReceipt, startLiar } from "../../../devnet/rpc/liar.ts";
+import { writeManifest } from "../../../src/archive/folder.ts";
 import { archivedUrls } from "../../../src/archive/front.ts";
 import { requestRpc } from "../../../src/ponder/rpc-request.ts";
 import { checkedUrls } from "../../../src/rpc/checked-rpc.ts";
@@ -47,9 +48,11 @@ export async function openChangedChain() {
     );
     const urls = [...liars.map(({ url }) => url), ...Array.from({ length: honest }, () => node.url)];
     let doubts: readonly BlockRange[] = [];
+    const believed: string[] = [];
+    const believe = (what: readonly string[]) => void believed.push(...what);
     const checked = checkedUrls(urls, {
       ...{ chain: "root", chainId: 0, isPublic: true, crossCheckShare: 0.01 },
-      ...{ log: () => {}, count: () => {}, keepHead: () => {} },
+      ...{ log: () => {}, count: () => {}, keepHead: () => {}, believe },
       random: createRandom(seed).fraction,
       now: Date.now,
       doubt: (ranges) => {
@@ -58,7 +61,7 @@ export async function openChangedChain() {
     });
     const place = count === 0 ? await changedArchive(change, seed).catch(() => "") : undefined;
     if (place === "") return "refused";
-    const archive = { chain: "root", chainId: recording.chainId, log: () => {} };
+    const archive = { chain: "root", chainId: recording.chainId, log: () => {}, believe };
     const asked = place === undefined ? checked : archivedUrls(checked, { ...archive, place });
     try {
       const found = await followed((asked as unknown[]).map((url) => backendOf(String(url))) as Backend[]);
@@ -67,7 +70,8 @@ export async function openChangedChain() {
       for (let i = 0; i < 20 && doubts.length > 0; i++)
         await new Promise((resolve) => setTimeout(resolve, 100));
       const wrong = differingRows(found, truth);
-      if (wrong.some((block) => !isWithin(block, doubts))) return "silent";
+      const isSaid = believed.some((what) => sayings[change.kind].test(what));
+      if (wrong.some((block) => !isWithin(block, doubts))) return isSaid ? "believed" : "silent";
       return doubts.length > 0 ? "in doubt" : "equal";
     } finally {
       await Promise.all(liars.map((liar) => liar.close()));
@@ -77,7 +81,14 @@ export async function openChangedChain() {
   return { run, close: () => node.close() };
 }
 
-/** An archive of the recording without receipts, which would show the change. Rejects where `archive check` would find it. */
+const ofLogs = /logs of/;
+/** What must have been said beforehand of each change, where nothing proves it. */
+const sayings: Record<Change["kind"], RegExp> = {
+  ...{ topics: ofLogs, data: ofLogs, address: ofLogs, transactionHash: ofLogs, swap: ofLogs },
+  ...{ hide: /logs of the backfill|all blocks/, timestamp: /headers of/, call: /contracts return/ },
+};
+
+/** An archive of the recording without receipts, which would show the change, with the levels of proof that it had before. Rejects where it would not be recorded. */
 async function changedArchive(change: Change, seed: number): Promise<string> {
   const { transactions } = recording;
   const sent = Map.groupBy(transactions, ({ blockHash }) => blockHash);
@@ -89,7 +100,11 @@ async function changedArchive(change: Change, seed: number): Promise<string> {
   const blocks = recordedBlocks({ ...recording, blocks: headers, receipts }).flatMap((block) =>
     Number(block.header.number) > finalized ? [] : { ...block, receipts: undefined },
   );
-  return (await writeArchive(recording.chainId, [{ from: 0, to: finalized, blocks }])).folder;
+  const { folder, manifest } = await writeArchive(recording.chainId, [{ from: 0, to: finalized, blocks }]);
+  for (const { proof } of manifest.segments)
+    Object.assign(proof, { bloom: 0, header: proof.bloom + proof.header });
+  await writeManifest(folder, manifest);
+  return folder;
 }
 
 const backendOf = (url: string) => ({

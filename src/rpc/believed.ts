@@ -1,0 +1,23 @@
+import { type Log, seeOperations } from "../log/json-log.ts";
+
+/** Takes what of a chain nothing proves with this configuration, in words. */
+export type Believe = (what: readonly string[], level?: "info" | "warn") => void;
+
+/** Keeps what of a chain is believed without proof, and writes a line about what was not said yet. */
+export const createBelieve =
+  ({ chain, log, believed }: { chain: string; log: Log; believed: Set<string> }): Believe =>
+  (what, level = "warn") => {
+    const fresh = what.filter((one) => !believed.has(one));
+    if (fresh.length === 0) return;
+    for (const one of fresh) believed.add(one);
+    const section = seeOperations("When a node leaves out logs");
+    log(level, `Cannot be proven, and is believed: ${fresh.join("; ")}`, { chain, section });
+  };
+
+/** What so many RPC URLs cannot prove; `share`, from 0 to 1, of the ranges of logs are compared. */
+export function believedOfUrls(urls: number, share: number): string[] {
+  const logs = "logs of the backfill";
+  const beyond = share === 0 ? logs : `${logs} beyond a sample of ${Number((share * 100).toFixed(2))} %`;
+  const ofRanges = share < 1 ? [beyond] : urls === 1 ? [`that ${logs} lack no block`] : [];
+  return urls === 1 || share === 0 ? [...ofRanges, "what contracts return to rules"] : ofRanges;
+}
