@@ -1,6 +1,5 @@
 import { escapeControls } from "../src/log/json-log.ts";
-import type { Command, CommandContext } from "./commands/command.ts";
-import { UsageError } from "./commands/command-line.ts";
+import { type Command, type CommandContext, UsageError } from "./commands/command-line.ts";
 import { convertCommand } from "./commands/convert.ts";
 import { exportCommand } from "./commands/export.ts";
 import { ingestCommand } from "./commands/ingest.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseCommandLine, parseFormat, wholeNumber } from "./command-line.ts";
 
-const kinds = { database: { type: "string" }, yes: { type: "boolean" } } as const;
+const kinds = { database: "PATH", yes: "" };
 
 describe("command line", () => {
   test("has options and one operand", () => {

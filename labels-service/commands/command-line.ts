@@ -1,19 +1,83 @@
+import type { Readable } from "node:stream";
 import { parseArgs } from "node:util";
 import { type FormatName, formatNames } from "../formats/formats.ts";
 
-type OptionKinds = Record<string, { type: "string" | "boolean" }>;
-type Values<K extends OptionKinds> = { [N in keyof K]?: K[N]["type"] extends "string" ? string : boolean };
+/** What a command receives from the process around it. */
+export type CommandContext = {
+  /** Path of the label database when `--database` is not given. */
+  database: string;
+  /** Port of `serve` when `--port` is not given. */
+  port: string;
+  stdin: Readable & { isTTY?: boolean | undefined };
+  stdout: { write(text: string | Uint8Array): unknown };
+  stderr: { write(text: string): unknown; isTTY?: boolean | undefined };
+  /** Emits SIGTERM, SIGINT and SIGHUP: the process itself. */
+  signals: Pick<NodeJS.EventEmitter, "on" | "once" | "off">;
+};
+
+/** One word of the command line. */
+export type Command = {
+  /** What follows the command's name, and what the command does in a few words. */
+  usage: string;
+  purpose: string;
+  run(args: string[], context: CommandContext): Promise<void>;
+};
+
+/** Options by name: what help calls the value; empty for a flag, which takes none. */
+type Options = Readonly<Record<string, string>>;
+type Values<O extends Options> = { [N in keyof O]?: O[N] extends "" ? boolean : string };
+/** What a command line gives. `database`: the option's value or the default. */
+type Given<O extends Options> = { values: Values<O>; operand: string; database: string };
+
+/** The option that names the label database. */
+export const databaseOption = { database: "PATH" } as const;
+
+/** The option that names the format of an input. */
+export const formatOption = { format: formatNames.join("|") };
+
+/** A command from its options, of which help shows those of `needs` as needed. `operand`: what it is called, if there is one. */
+export function command<const N extends Options, const O extends Options>({
+  operand,
+  needs,
+  options,
+  purpose,
+  run,
+}: {
+  operand?: string;
+  needs?: N;
+  options: O;
+  purpose: string;
+  run(given: Given<N & O>, context: CommandContext): void | Promise<void>;
+}): Command {
+  const known = { ...needs, ...options } as N & O;
+  const written = (group: Options) =>
+    Object.entries(group).map(([name, value]) => (value === "" ? `--${name}` : `--${name} ${value}`));
+  const parts = [
+    ...(operand === undefined ? [] : ["<file|->"]),
+    ...written(needs ?? {}),
+    ...written(options).map((option) => `[${option}]`),
+  ];
+  return {
+    usage: parts.join(" "),
+    purpose,
+    run: async (args, context) => {
+      const given = parseCommandLine(args, known, operand);
+      const { database = context.database } = given.values as { database?: string };
+      await run({ ...given, database }, context);
+    },
+  };
+}
 
 /**
  * The options and the one operand of a command line. Throws `UsageError` for unknown, repeated or empty options, and for
  * a missing or unexpected operand. `operand` is its name for messages; undefined if the command takes none.
  */
-export function parseCommandLine<K extends OptionKinds>(
+export function parseCommandLine<const O extends Options>(
   args: string[],
-  kinds: K,
+  options: O,
   operand: string | undefined,
-): { values: Values<K>; operand: string } {
-  const { values, positionals, tokens } = parsed(args, kinds);
+): { values: Values<O>; operand: string } {
+  const { values, positionals, tokens } = parsed(args, options);
   const names = tokens.flatMap((token) => (token.kind === "option" ? [token.name] : []));
   const repeated = names.find((name, i) => names.indexOf(name) !== i);
   if (repeated !== undefined) throw new UsageError(`--${repeated} is given twice.`);
@@ -24,10 +88,13 @@ export function parseCommandLine<K extends OptionKinds>(
   if (surplus !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(surplus)}.`);
   if (operand !== undefined && first === undefined)
     throw new UsageError(`Name the ${operand}, or - for standard input.`);
-  return { values: values as Values<K>, operand: first ?? "" };
+  return { values: values as Values<O>, operand: first ?? "" };
 }
 
-function parsed(args: string[], options: OptionKinds) {
+function parsed(args: string[], known: Options) {
+  const options: Record<string, { type: "string" | "boolean" }> = {};
+  for (const [name, value] of Object.entries(known))
+    options[name] = { type: value === "" ? "boolean" : "string" };
   try {
     return parseArgs({ args, options, allowPositionals: true, tokens: true });
   } catch (error) {
@@ -49,9 +116,6 @@ export function wholeNumber(
     `--${name} is ${JSON.stringify(text)}; expected a whole number from ${min} to ${max}.`,
   );
 }
-
-/** How `--format` is written in a command's usage. */
-export const formatUsage = `[--format ${formatNames.join("|")}]`;
 
 /** The format named by `--format`; undefined if it is absent. Throws `UsageError` for unknown names. */
 export function parseFormat(text: string | undefined): FormatName | undefined {

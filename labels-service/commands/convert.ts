@@ -2,24 +2,15 @@ import { counted, escapeControls } from "../../src/log/json-log.ts";
 import { convert } from "../ingest/convert.ts";
 import { createProgress } from "../ingest/progress.ts";
 import { openInput } from "../ingest/read-input.ts";
-import type { Command } from "./command.ts";
-import { formatUsage, parseCommandLine, parseFormat, UsageError } from "./command-line.ts";
+import { command, formatOption, parseFormat, UsageError } from "./command-line.ts";
 
 /** `convert`: a CSV file to an `.ensrainbow` file. */
-export const convertCommand: Command = {
-  usage: `<file|-> --label-set-id ID [--onto DATABASE] [--output FILE] ${formatUsage}`,
+export const convertCommand = command({
+  operand: "file to convert",
+  needs: { "label-set-id": "ID" },
+  options: { onto: "DATABASE", output: "FILE", ...formatOption },
   purpose: "turn a CSV file into an .ensrainbow file: version 0, or the next version of a database",
-  run: async (args, { stdin, stdout, stderr }) => {
-    const { values, operand } = parseCommandLine(
-      args,
-      {
-        "label-set-id": { type: "string" },
-        onto: { type: "string" },
-        output: { type: "string" },
-        format: { type: "string" },
-      },
-      "file to convert",
-    );
+  run: async ({ values, operand }, { stdin, stdout, stderr }) => {
     const labelSetId = values["label-set-id"];
     if (labelSetId === undefined) throw new UsageError("--label-set-id is needed.");
     const { path, added, counts, facts } = await convert({
@@ -39,4 +30,4 @@ export const convertCommand: Command = {
         `repeated or known before: ${(counts.accepted - added).toLocaleString("en-US")}.\n`,
     );
   },
-};
+});

@@ -5,20 +5,14 @@ import { labelSetVersions } from "../formats/ensrainbow.ts";
 import { exportVersion } from "../ingest/export-version.ts";
 import { createProgress } from "../ingest/progress.ts";
 import { openDatabaseReader } from "../store/database.ts";
-import type { Command } from "./command.ts";
-import { parseCommandLine, UsageError, wholeNumber } from "./command-line.ts";
+import { command, databaseOption, UsageError, wholeNumber } from "./command-line.ts";
 
 /** `export`: the labels that one version added, as an `.ensrainbow` file. */
-export const exportCommand: Command = {
-  usage: "[--label-set-version N] [--output FILE] [--database PATH]",
+export const exportCommand = command({
+  options: { "label-set-version": "N", output: "FILE", ...databaseOption },
   purpose: "write one version (by default the highest) to an .ensrainbow file",
-  run: async (args, { database, stdout, stderr }) => {
-    const { values } = parseCommandLine(
-      args,
-      { "label-set-version": { type: "string" }, output: { type: "string" }, database: { type: "string" } },
-      undefined,
-    );
-    const reader = openDatabaseReader(values.database ?? database);
+  run: ({ values, database }, { stdout, stderr }) => {
+    const reader = openDatabaseReader(database);
     try {
       const { labelSetId, highestLabelSetVersion: highest } = reader.facts;
       const text = values["label-set-version"];
@@ -36,4 +30,4 @@ export const exportCommand: Command = {
       reader.close();
     }
   },
-};
+});

@@ -4,34 +4,20 @@ import { formatOf } from "../formats/formats.ts";
 import { type IngestReport, ingest } from "../ingest/ingest.ts";
 import { createProgress, duration } from "../ingest/progress.ts";
 import { openInput } from "../ingest/read-input.ts";
-import type { Command } from "./command.ts";
-import { formatUsage, parseCommandLine, parseFormat, wholeNumber } from "./command-line.ts";
+import { command, databaseOption, formatOption, parseFormat, wholeNumber } from "./command-line.ts";
 
 /** `ingest`: one label set version into the label database. */
-export const ingestCommand: Command = {
-  usage:
-    `<file|-> --label-set-id ID --label-set-version N [--database PATH] ${formatUsage} ` +
-    "[--skip-invalid] [--checkpoint-mb N]",
+export const ingestCommand = command({
+  operand: "file to ingest",
+  needs: { "label-set-id": "ID", "label-set-version": "N" },
+  options: { ...databaseOption, ...formatOption, "skip-invalid": "", "checkpoint-mb": "N" },
   purpose: "add a label set version to the database",
-  run: async (args, { database, stdin, stdout, stderr }) => {
-    const { values, operand } = parseCommandLine(
-      args,
-      {
-        "label-set-id": { type: "string" },
-        "label-set-version": { type: "string" },
-        database: { type: "string" },
-        format: { type: "string" },
-        "skip-invalid": { type: "boolean" },
-        "checkpoint-mb": { type: "string" },
-      },
-      "file to ingest",
-    );
+  run: async ({ values, operand, database }, { stdin, stdout, stderr }) => {
     const checkpointMb = wholeNumber("checkpoint-mb", values["checkpoint-mb"], { min: 1, max: 1_000_000 });
-    const databasePath = values.database ?? database;
     const started = performance.now();
     const report = await ingest({
       input: openInput(operand, stdin),
-      databasePath,
+      databasePath: database,
       labelSetId: values["label-set-id"],
       labelSetVersion: wholeNumber("label-set-version", values["label-set-version"], labelSetVersions),
       format: parseFormat(values.format),
@@ -42,9 +28,9 @@ export const ingestCommand: Command = {
       onIgnored: ({ position, reason }) => stderr.write(`Ignored ${position}: ${reason}.\n`),
       onResume: (rows) => stderr.write(`Resuming after ${number(rows)} rows that were read before.\n`),
     });
-    stdout.write(summary(report, databasePath, (performance.now() - started) / 1000));
+    stdout.write(summary(report, database, (performance.now() - started) / 1000));
   },
-};
+});
 
 function summary({ format, facts, counts, added, rejectsPath }: IngestReport, path: string, seconds: number) {
   const rows = counts.accepted + counts.invalid + counts.ignored;

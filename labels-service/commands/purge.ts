@@ -2,20 +2,13 @@ import { existsSync, rmSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { escapeControls } from "../../src/log/json-log.ts";
 import { ingestFolder, lockFolder } from "../ingest/ingest.ts";
-import type { Command, CommandContext } from "./command.ts";
-import { parseCommandLine, UsageError } from "./command-line.ts";
+import { type CommandContext, command, databaseOption, UsageError } from "./command-line.ts";
 
 /** `purge`: deletes the label database and the remains of unfinished ingests. */
-export const purgeCommand: Command = {
-  usage: "[--database PATH] [--yes]",
+export const purgeCommand = command({
+  options: { ...databaseOption, yes: "" },
   purpose: "delete the database and the remains of unfinished ingests",
-  run: async (args, context) => {
-    const { values } = parseCommandLine(
-      args,
-      { database: { type: "string" }, yes: { type: "boolean" } },
-      undefined,
-    );
-    const path = values.database ?? context.database;
+  run: async ({ values, database: path }, context) => {
     const folder = ingestFolder(path);
     if (!existsSync(path) && !existsSync(folder)) {
       context.stdout.write(`There is nothing at ${escapeControls(path)}.\n`);
@@ -31,7 +24,7 @@ export const purgeCommand: Command = {
     rmSync(folder, { recursive: true, force: true });
     context.stdout.write(`Deleted ${escapeControls(path)}.\n`);
   },
-};
+});
 
 async function isConfirmed(path: string, { stdin, stderr }: CommandContext): Promise<boolean> {
   if (stdin.isTTY !== true) throw new UsageError("Deleting needs --yes when nobody can be asked.");

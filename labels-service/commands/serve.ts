@@ -3,29 +3,17 @@ import { setFlagsFromString } from "node:v8";
 import { createJsonLog } from "../../src/log/json-log.ts";
 import { createLabelsServer } from "../http/server.ts";
 import { createLiveDatabase } from "../store/live-database.ts";
-import type { Command, CommandContext } from "./command.ts";
-import { parseCommandLine, UsageError, wholeNumber } from "./command-line.ts";
+import { type CommandContext, command, databaseOption, UsageError, wholeNumber } from "./command-line.ts";
 
 // How often the file is checked for a replacement, and how long requests may still take after SIGTERM.
 const [checkIntervalMs, graceMs] = [1000, 5000];
 
 /** `serve`: the HTTP service over the label database, until SIGTERM or SIGINT. */
-export const serveCommand: Command = {
-  usage: "[--port N] [--host ADDRESS] [--database PATH] [--log-requests]",
+export const serveCommand = command({
+  options: { port: "N", host: "ADDRESS", ...databaseOption, "log-requests": "" },
   purpose: "answer over HTTP; picks up a new database when the file is replaced",
-  run: async (args, context) => {
-    const { values } = parseCommandLine(
-      args,
-      {
-        port: { type: "string" },
-        host: { type: "string" },
-        database: { type: "string" },
-        "log-requests": { type: "boolean" },
-      },
-      undefined,
-    );
+  run: async ({ values, database: path }, context) => {
     const port = wholeNumber("port", values.port ?? context.port, { min: 1, max: 65_535 });
-    const path = values.database ?? context.database;
     const now = () => new Date();
     const log = createJsonLog(context.stdout, now);
     const database = createLiveDatabase(path, log);
@@ -55,7 +43,7 @@ export const serveCommand: Command = {
     clearTimeout(impatience);
     database.close();
   },
-};
+});
 
 function endOf(signals: CommandContext["signals"]): Promise<string> {
   return new Promise((resolve) => {

@@ -2,16 +2,13 @@ import { statSync } from "node:fs";
 import { labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
 import { counted, escapeControls } from "../../src/log/json-log.ts";
 import { openDatabaseReader } from "../store/database.ts";
-import type { Command } from "./command.ts";
-import { parseCommandLine } from "./command-line.ts";
+import { command, databaseOption } from "./command-line.ts";
 
 /** `stats`: what the label database holds. */
-export const statsCommand: Command = {
-  usage: "[--database PATH]",
+export const statsCommand = command({
+  options: databaseOption,
   purpose: "show what the database holds",
-  run: async (args, context) => {
-    const { values } = parseCommandLine(args, { database: { type: "string" } }, undefined);
-    const path = values.database ?? context.database;
+  run: ({ database: path }, { stdout }) => {
     const scan = openDatabaseReader(path);
     const { facts, versions } = scan;
     const collisions = scan.collisions().length;
@@ -31,9 +28,9 @@ export const statsCommand: Command = {
         `${counted(recordsCount, "label")}, ingested ${escapeControls(ingestedAt)}`,
       ]),
     ];
-    context.stdout.write(lines.map(([name = "", value]) => `${name.padEnd(16)} ${value}\n`).join(""));
+    stdout.write(lines.map(([name = "", value]) => `${name.padEnd(16)} ${value}\n`).join(""));
   },
-};
+});
 
 function number(value: number): string {
   return value.toLocaleString("en-US");

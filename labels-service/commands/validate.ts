@@ -3,16 +3,14 @@ import { labelKey } from "../../src/labels/digests.ts";
 import { counted } from "../../src/log/json-log.ts";
 import { createProgress, type Progress } from "../ingest/progress.ts";
 import { type DatabaseReader, openDatabaseReader } from "../store/database.ts";
-import type { Command } from "./command.ts";
-import { parseCommandLine } from "./command-line.ts";
+import { command, databaseOption } from "./command-line.ts";
 
 /** `validate`: a full check of the label database; fails when it finds an error. */
-export const validateCommand: Command = {
-  usage: "[--database PATH]",
+export const validateCommand = command({
+  options: databaseOption,
   purpose: "check every label and every count of the database",
-  run: async (args, { database, stdout, stderr }) => {
-    const { values } = parseCommandLine(args, { database: { type: "string" } }, undefined);
-    const reader = openDatabaseReader(values.database ?? database);
+  run: ({ database }, { stdout, stderr }) => {
+    const reader = openDatabaseReader(database);
     try {
       const { labels, faults, descriptions } = validate(reader, createProgress(stderr));
       const checked = `${counted(labels, "label")} of "${reader.facts.labelSetId}"`;
@@ -25,7 +23,7 @@ export const validateCommand: Command = {
       reader.close();
     }
   },
-};
+});
 
 /** The database has errors that readers must not rely on. */
 class InvalidDatabaseError extends Error {
