@@ -10,7 +10,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { createBodyReader, type Unread } from "../../src/http/bodies.ts";
 import { serveOneAtATime } from "../../src/http/one-at-a-time.ts";
 import type { LabelFile } from "../../src/labels/label-file.ts";
-import { labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
+import { type LabelSetFacts, labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
 import type { Log } from "../../src/log/json-log.ts";
 import type { LiveDatabase } from "../store/live-database.ts";
 import {
@@ -47,9 +47,9 @@ const healPrefix = "/v1/heal/";
 function createRouter(database: LiveDatabase, metrics: Metrics, now: () => Date) {
   const heal = createHealer();
   const openApi = once(openApiAnswer);
-  const ifReady = (answer: (file: LabelFile) => Answer): Answer => {
+  const factAnswer = (bodyOf: Body): Answer => {
     const file = database.current();
-    return file === undefined ? notReady : answer(file);
+    return file === undefined ? notReady : jsonAnswer(JSON.stringify(bodyOf(file.facts, now)));
   };
 
   return ({ method, path, query, headers }: LabelsRequest): Routed => {
@@ -59,19 +59,13 @@ function createRouter(database: LiveDatabase, metrics: Metrics, now: () => Date)
     }
     if (method === "POST" && path === "/v1/heal") return healBatch;
     if (!isReading) return unrouted;
+    const fact = Object.hasOwn(factRoutes, path) ? factRoutes[path] : undefined;
+    if (fact !== undefined) return { route: fact[0], answer: factAnswer(fact[1]) };
     switch (path) {
       case "/v1/heal":
         return { route: "heal", answer: heal(database.current(), "", query) };
       case "/health":
         return { route: "health", answer: ok };
-      case "/ready":
-        return { route: "ready", answer: ifReady(() => ok) };
-      case "/v1/labels/count":
-        return { route: "count", answer: ifReady((file) => countAnswer(file, now())) };
-      case "/v1/config":
-        return { route: "config", answer: ifReady(configAnswer) };
-      case "/v1/version":
-        return { route: "version", answer: ifReady(versionAnswer) };
       case "/openapi.json":
         return { route: "openapi", answer: openApi() };
       case "/metrics":
@@ -83,26 +77,26 @@ function createRouter(database: LiveDatabase, metrics: Metrics, now: () => Date)
   };
 }
 
-function countAnswer({ facts }: LabelFile, now: Date): Answer {
-  return jsonAnswer(
-    JSON.stringify({ status: "success", count: facts.recordsCount, timestamp: now.toISOString() }),
-  );
-}
+type Body = (facts: LabelSetFacts, now: () => Date) => object;
 
-function configAnswer({ facts }: LabelFile): Answer {
-  const { labelSetId, highestLabelSetVersion, recordsCount } = facts;
-  return jsonAnswer(
-    JSON.stringify({
+/** What is told of the database, by path: the route for metrics, and the body. */
+const factRoutes: Readonly<Record<string, readonly [route: string, body: Body]>> = {
+  "/ready": ["ready", () => ({ status: "ok" })],
+  "/v1/labels/count": [
+    "count",
+    ({ recordsCount }, now) => ({ status: "success", count: recordsCount, timestamp: now().toISOString() }),
+  ],
+  "/v1/config": [
+    "config",
+    ({ labelSetId, highestLabelSetVersion, recordsCount }) => ({
       version: packageJson.version,
       labelSet: { labelSetId, highestLabelSetVersion },
       recordsCount,
     }),
-  );
-}
-
-function versionAnswer({ facts: { labelSetId, highestLabelSetVersion } }: LabelFile): Answer {
-  return jsonAnswer(
-    JSON.stringify({
+  ],
+  "/v1/version": [
+    "version",
+    ({ labelSetId, highestLabelSetVersion }) => ({
       status: "success",
       versionInfo: {
         version: packageJson.version,
@@ -110,8 +104,8 @@ function versionAnswer({ facts: { labelSetId, highestLabelSetVersion } }: LabelF
         labelSet: { labelSetId, highestLabelSetVersion },
       },
     }),
-  );
-}
+  ],
+};
 
 // Few ask for the document, and loading its library would be a good part of the server's start.
 const openApiAnswer = async (): Promise<Answer> =>
