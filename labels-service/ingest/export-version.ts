@@ -16,13 +16,17 @@ export function exportVersion(
   const partPath = `${path}.part`;
   const file = createFile(partPath);
   try {
-    let records = 0;
+    const { labelSetId } = reader.facts;
     const total = reader.versions.find((row) => row.version === version)?.recordsCount ?? 0;
-    for (const part of fileParts(reader, version)) {
-      for (let done = 0; done < part.bytes.length; ) done += writeSync(file, part.bytes, done);
-      records = part.records;
+    let records = 0;
+    write(file, encodeHeader({ labelSetId, labelSetVersion: version }));
+    const add = (rows: readonly (readonly [unknown, string])[]) => {
+      write(file, Buffer.concat(rows.map(([, label]) => encodeRecord(label))));
+      records += rows.length;
       progress.report("exporting", records, total && records / total);
-    }
+    };
+    for (const rows of reader.labels(version)) add(rows);
+    add(reader.collisions(version));
     progress.finish();
     closeSync(file);
     flush(partPath);
@@ -34,32 +38,6 @@ export function exportVersion(
   }
 }
 
-const partSize = 1024 * 1024;
-
-/** The bytes of the file in parts, each with the number of records up to its end. */
-function* fileParts(
-  reader: DatabaseReader,
-  labelSetVersion: number,
-): Generator<{ bytes: Buffer; records: number }> {
-  let parts = [encodeHeader({ labelSetId: reader.facts.labelSetId, labelSetVersion })];
-  let length = 0;
-  let records = 0;
-  for (const labels of labelsOf(reader, labelSetVersion)) {
-    for (const label of labels) {
-      const bytes = encodeRecord(label);
-      parts.push(bytes);
-      length += bytes.length;
-    }
-    records += labels.length;
-    if (length < partSize) continue;
-    yield { bytes: Buffer.concat(parts), records };
-    parts = [];
-    length = 0;
-  }
-  yield { bytes: Buffer.concat(parts), records };
-}
-
-function* labelsOf(reader: DatabaseReader, version: number): Generator<string[]> {
-  for (const rows of reader.labels(version)) yield rows.map(([, label]) => label);
-  yield reader.collisions(version).map(([, label]) => label);
+function write(file: number, bytes: Buffer): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
 }
