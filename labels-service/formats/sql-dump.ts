@@ -1,3 +1,4 @@
+import { readDigest, writeDigest } from "../../src/labels/digests.ts";
 import { createLineSplitter } from "./line-splitter.ts";
 import {
   type Checkpoint,
@@ -23,7 +24,7 @@ export const sqlDump: LabelFormat = {
 /** The statement before the rows of The Graph's table of names. */
 const copyStatement = /^COPY (?:public\.)?ens_names\b *(?:\(([^)]*)\))? FROM stdin;\r?$/;
 
-const [tab, backslash, dot, zero, x] = [0x09, 0x5c, 0x2e, 0x30, 0x78];
+const [tab, backslash, dot] = [0x09, 0x5c, 0x2e];
 const hashLength = 66;
 
 // The known dump has one stray header among its rows.
@@ -88,12 +89,6 @@ function createSqlDumpParser(sink: RowSink, from: Checkpoint): LabelParser {
   };
 }
 
-const digitValues = new Uint8Array(256).fill(255);
-for (const [value, digit] of [..."0123456789abcdef"].entries()) {
-  digitValues[digit.charCodeAt(0)] = value;
-  digitValues[digit.toUpperCase().charCodeAt(0)] = value;
-}
-
 /** Finds the first backslash from a place on; scans each buffer once if the places ascend. */
 function createBackslashFinder() {
   let searched: Buffer | undefined;
@@ -107,17 +102,14 @@ function createBackslashFinder() {
   };
 }
 
-/** Writes the bytes of `0x` and 64 hex digits into `hash`; false if the text is anything else. */
+/** As `readDigest`, with digits in upper case too. */
 function readHash(bytes: Buffer, start: number, hash: Uint8Array): boolean {
-  if (bytes[start] !== zero || bytes[start + 1] !== x) return false;
-  let invalid = 0;
-  for (let i = 0, at = start + 2; i < 32; i++, at += 2) {
-    const high = digitValues[bytes[at] ?? 0] ?? 255;
-    const low = digitValues[bytes[at + 1] ?? 0] ?? 255;
-    invalid |= high | low;
-    hash[i] = (high << 4) | low;
-  }
-  return invalid < 16;
+  if (readDigest(bytes, start, hash)) return true;
+  const text = bytes.toString("latin1", start, start + hashLength);
+  return writeDigest(
+    text.replaceAll(/[A-F]/g, (digit) => digit.toLowerCase()),
+    hash,
+  );
 }
 
 const controls: Record<string, number> = { b: 8, f: 12, n: 10, r: 13, t: 9, v: 11 };
