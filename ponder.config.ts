@@ -5,6 +5,7 @@ import { entriesForRate, type IndexedChain } from "./src/config/chains.ts";
 import { readConfig } from "./src/config/environment.ts";
 import { type ContractSources, contractSources } from "./src/config/sources.ts";
 import { sharedDoubts } from "./src/ponder/cache.ts";
+import { rewriteLog } from "./src/ponder/log-entries.ts";
 import {
   addFetchedLogs,
   processLog,
@@ -17,8 +18,10 @@ import { sharedResults } from "./src/ponder/saved-results.ts";
 import { createBelieve } from "./src/rpc/believed.ts";
 import { checkedUrls } from "./src/rpc/checked-rpc.ts";
 import { openAnswerCount } from "./src/rpc/nodes.ts";
+import { isDuringOutage } from "./src/rpc/outage.ts";
 
 const config = readConfig();
+rewriteLog({ schema: config.databaseSchema, isReported: isDuringOutage });
 const log = processLog();
 const count = openAnswerCount();
 const sources = contractSources(config);

@@ -41,6 +41,7 @@ import {
   startingWith,
   toHex,
 } from "./nodes.ts";
+import { watchOutages } from "./outage.ts";
 import { proveSoon, requireOwnAnswer, requireSameChain } from "./same-chain.ts";
 import { hasNoWitness, recheckSuspects } from "./suspects.ts";
 
@@ -66,9 +67,10 @@ function checkedBackends(
   options: NodesOptions,
 ): Backend[] {
   const byUrl = new Map<string, Node>();
+  const watched = watchOutages(options);
   const nodes = urls.map((url) => {
     const { hostname, request } = hasCredentials(url) ? backendWithCredentials(url) : toBackend(url);
-    const node = byUrl.get(url) ?? newNode(hostname, request);
+    const node = byUrl.get(url) ?? newNode(hostname, watched(url, hostname, request));
     byUrl.set(url, node);
     return node;
   });

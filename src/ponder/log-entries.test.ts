@@ -1,0 +1,50 @@
+import { expect, test, vi } from "vitest";
+import { rewriteLog } from "./log-entries.ts";
+
+type Write = (entry: object) => void;
+
+function loggers() {
+  const lines: unknown[] = [];
+  const loggerOf = (facts: object): object => ({
+    ...Object.fromEntries(
+      ["error", "warn", "info", "debug", "trace"].map((level) => [
+        level,
+        (entry: object) => lines.push([level, { ...facts, ...entry }]),
+      ]),
+    ),
+    child: (more: object) => loggerOf({ ...facts, ...more }),
+  });
+  const logger = loggerOf({}) as Record<string, Write> & { child(facts: object): Record<string, Write> };
+  const metrics = { registry: { registerMetric: vi.fn(), removeSingleMetric: vi.fn(), metrics: vi.fn() } };
+  const reported = new Error("fetch failed");
+  const scope = { PONDER_COMMON: { logger, metrics } };
+  rewriteLog({ schema: "names", isReported: (error) => error === reported }, scope);
+  return { logger, lines, reported };
+}
+
+test("warnings about what is reported are lowered, also of loggers made of this one; errors are not", () => {
+  const { logger, lines, reported } = loggers();
+  const entry = { msg: "Received JSON-RPC error", error: reported };
+  logger["warn"]?.(entry);
+  logger.child({ action: "fetch_block_data" })["warn"]?.(entry);
+  logger["error"]?.(entry);
+  logger["warn"]?.({ ...entry, error: undefined });
+  expect(lines).toEqual([
+    ["debug", entry],
+    ["debug", { ...entry, action: "fetch_block_data" }],
+    ["error", entry],
+    ["warn", { ...entry, error: undefined }],
+  ]);
+});
+
+test("paths that this service answers itself are not announced, tables not listed, units written once", () => {
+  const { logger, lines } = loggers();
+  logger["info"]?.({ msg: "Started returning 200 responses", endpoint: "/ready" });
+  logger["info"]?.({ msg: "Created database tables", count: 36, tables: "[…]" });
+  logger["info"]?.({ msg: "Detected crash recovery", build_id: "a", last_active: "14ss" });
+  expect(lines).toEqual([
+    ["debug", { msg: "Started returning 200 responses", endpoint: "/ready" }],
+    ["info", { msg: "Created database tables", count: 36, tables: undefined }],
+    ["info", { msg: "Detected crash recovery", build_id: "a", last_active: "14s" }],
+  ]);
+});

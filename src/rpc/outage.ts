@@ -1,0 +1,74 @@
+import { type Log, seeOperations } from "../log/json-log.ts";
+import type { RpcRequest } from "./nodes.ts";
+
+type Request = (body: RpcRequest) => Promise<unknown>;
+
+const failures = new WeakSet<object>();
+
+/** Whether an error, or what caused it, is a failure of a request during an outage that has been reported. */
+export function isDuringOutage(error: unknown): boolean {
+  if (typeof error !== "object" || error === null) return false;
+  return failures.has(error) || isDuringOutage((error as { cause?: unknown }).cause);
+}
+
+/**
+ * Watches the requests to all URLs of a chain: says once that none of them answers, and once that one does again. Errors of the
+ * requests meanwhile are `isDuringOutage`.
+ */
+export function watchOutages({ chain, log, now }: { chain: string; log: Log; now: () => number }) {
+  const silent = new Set<string>();
+  const hosts = new Map<string, string>();
+  let since: number | undefined;
+
+  const failed = (url: string, error: object) => {
+    silent.add(url);
+    if (silent.size < hosts.size) return;
+    failures.add(error);
+    if (since !== undefined) return;
+    since = now();
+    log("warn", "No RPC URL answers. Indexing waits", {
+      chain,
+      hostnames: [...hosts.values()].join(", "),
+      reason: reasonOf(error),
+      section: seeOperations("While something is away"),
+    });
+  };
+  const answered = (url: string, host: string) => {
+    silent.delete(url);
+    if (since === undefined) return;
+    log("info", "An RPC URL answers again", {
+      chain,
+      hostname: host,
+      seconds: Math.round((now() - since) / 1_000),
+    });
+    since = undefined;
+  };
+
+  return (url: string, host: string, request: Request): Request => {
+    hosts.set(url, host);
+    return async (body) => {
+      try {
+        const response = await request(body);
+        answered(url, host);
+        return response;
+      } catch (error) {
+        if (isAnswer(error)) answered(url, host);
+        else failed(url, error as object);
+        throw error;
+      }
+    };
+  };
+}
+
+type Failure = { code?: unknown; status?: unknown; details?: unknown; message?: unknown };
+
+/** Whether the node said so itself: an error of JSON-RPC, or a refusal such as "too many requests". */
+function isAnswer(error: unknown): boolean {
+  const { code, status } = error as Failure;
+  return typeof code === "number" || (typeof status === "number" && status < 500);
+}
+
+function reasonOf(error: object): string {
+  const { details, message } = error as Failure;
+  return String(details ?? message).split("\n", 1)[0] ?? "";
+}
