@@ -298,16 +298,15 @@ describe("examples", () => {
       INDEX_URL: `http://localhost:${ports.PORT}`,
       LABELS_URL: `http://localhost:${ports.LABELS_PORT}`,
     };
-    const path = join(root, "examples", program);
-    const [command, flags] = path.endsWith(".sh")
-      ? ["sh", []]
-      : [process.execPath, ["--disable-warning=ExperimentalWarning"]];
-    const { stdout } = await shell(command, [...flags, path, ...options], { env });
+    const [command, flags] = program.endsWith(".sh")
+      ? ["sh", [join(root, "examples", program)]]
+      : [process.execPath, ["--disable-warning=ExperimentalWarning", join(root, "examples/run.ts"), program]];
+    const { stdout } = await shell(command, [...flags, ...options], { env });
     return stdout;
   }
 
   test("viem and ensjs", async () => {
-    const lines = (await example("ensjs/names-of-account.ts", account, "kagam.eth")).trimEnd().split("\n");
+    const lines = (await example("names-of-account", account, "kagam.eth")).trimEnd().split("\n");
     const inAYear = String(new Date(Date.now() + 365 * 86_400_000).getUTCFullYear());
     const owned = ["demo.base.eth", "demo.eth", "demo.linea.eth"];
     expect(lines.slice(0, 3).map((line) => line.replace(/-.*/, ""))).toEqual(
@@ -319,7 +318,7 @@ describe("examples", () => {
   });
 
   test("fetch with types of the OpenAPI document", async () => {
-    const [first, ...lines] = (await example("openapi/registrar-actions.ts")).trimEnd().split("\n");
+    const [first, ...lines] = (await example("registrar-actions")).trimEnd().split("\n");
     expect(Number(first!.replace(" actions, the newest:", ""))).toBeGreaterThan(recordedActions().length);
     expect(lines.length).toBe(5);
     for (const line of lines)
@@ -330,8 +329,8 @@ describe("examples", () => {
 
   test("GraphQL code generation: the committed types are those of the index, and of the query's answer", async () => {
     const path = join(root, "examples/graphql/names.generated.ts");
-    expect(await example("graphql/generate.ts")).toBe(readFileSync(path, "utf8"));
-    const lines = (await example("graphql/newest-names.ts", ".linea.eth")).trimEnd().split("\n");
+    expect(await example("generate")).toBe(readFileSync(path, "utf8"));
+    const lines = (await example("newest-names", ".linea.eth")).trimEnd().split("\n");
     expect(lines.length).toBe(5);
     for (const line of lines) expect(line).toMatch(/^\S+Z [a-z0-9]+\.linea\.eth owned by 0x[0-9a-f]{40}$/);
   });
@@ -341,7 +340,7 @@ describe("examples", () => {
     const resolver = Domain.find(({ name }) => name === "kagam.eth")?.["resolver"];
     const textOf = (key: string) =>
       TextChanged.find((event) => event["resolver"] === resolver && event["key"] === key)?.["value"];
-    const page = await example("react/profile.ts", "kagam.eth", "location", "name", "avatar");
+    const page = await example("profile", "kagam.eth", "location", "name", "avatar");
     expect(page).toContain(
       `<h1>kagam.eth</h1><ul><li>location: ${textOf("location")}</li><li>name: ${textOf("name")}</li><li>avatar: not set</li></ul>`,
     );
