@@ -130,12 +130,14 @@ test("writes the text of metrics out once a second, and again after a failure", 
 });
 
 test("names what another release of Ponder lacks, and the release it expects", () => {
-  expect(() => ponderProcess({})).toThrow(/written for Ponder 0\.17\.7: PONDER_COMMON: .*PONDER_DATABASE: /);
+  expect(() => ponderProcess({})).toThrow(
+    /^Unsupported Ponder version: PONDER_COMMON: .*PONDER_DATABASE: .*Install Ponder 0\.17\.7/,
+  );
   const { scope } = globalsOf();
   const { ponder_sync_block: _, ...others } = scope.PONDER_COMMON.metrics;
   const changed = { ...scope, PONDER_COMMON: { ...scope.PONDER_COMMON, metrics: others } };
   expect(() => ponderProcess(changed)).toThrow(
-    "PONDER_COMMON.metrics.ponder_sync_block: expected an object with get(). Install that version",
+    "PONDER_COMMON.metrics.ponder_sync_block: expected an object with get(). Install Ponder 0.17.7",
   );
   expect(() => ponderLogger({ PONDER_COMMON: {} })).toThrow("PONDER_COMMON.logger");
 });
