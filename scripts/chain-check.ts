@@ -114,7 +114,7 @@ const describe = ({ chainId, block, ours, theirs }: Contradiction) =>
   `block ${block} of chain ${chainId} is ${ours} in the index, ${theirs === undefined ? "and the node has no such block" : `${theirs} at the node`}`;
 
 const newIndexOf = (schema: string) =>
-  `Set a new DATABASE_SCHEMA, or drop the old index: DROP SCHEMA ${quoted(schema)} CASCADE.`;
+  `Set a new DATABASE_SCHEMA; once nothing uses the old index, npm run db -- prune ${schema} removes it.`;
 
 function refusal(
   schema: string,
