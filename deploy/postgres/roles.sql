@@ -8,6 +8,8 @@
 BEGIN;
 -- It sees by whom an index is used.
 CREATE ROLE indexer LOGIN PASSWORD :'indexer_password' IN ROLE pg_read_all_stats, pg_read_all_settings;
+-- Its builds of indexes give way to maintenance.
+GRANT SET ON PARAMETER deadlock_timeout TO indexer;
 CREATE ROLE reader LOGIN PASSWORD :'reader_password';
 CREATE ROLE exporter LOGIN PASSWORD :'exporter_password';
 ALTER ROLE reader SET default_transaction_read_only = on;

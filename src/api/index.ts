@@ -131,7 +131,7 @@ if (ponder.isIndexer && !ponder.isEmbedded) {
       [],
       AbortSignal.timeout(30_000),
     );
-    return !isBackfilling() && areIndexesBuilt(built);
+    return !isBackfilling() && areAllBuilt(built);
   };
   const name = configured.switchesWhenReady ? configured.stableSchema : undefined;
   ponder.onStop(
@@ -264,12 +264,17 @@ const bodyOfLookup = { ...bodyOfRest, refusal: lookupEnvelope.tooLarge ?? bodyOf
 guardNextServer(http, {
   ...createProgress(sqlClient, {
     isBackfilling,
-    indexes: { sql: () => builtIndexesSql(servedSchema()), areBuilt: areIndexesBuilt },
+    indexes: { sql: () => builtIndexesSql(servedSchema()), areBuilt: areAllBuilt },
     headers: commonHeaders(versions.nsIndexer),
   }),
   bodyLimitOf: (path) =>
     path.startsWith("/subgraph") ? bodyOfSubgraph : path.startsWith("/v1/") ? bodyOfLookup : bodyOfRest,
 });
+
+// A reader may serve an index of a release that had fewer for searches.
+function areAllBuilt(built: string | null | undefined): boolean {
+  return areIndexesBuilt(built) && indexBuild?.isComplete() !== false;
+}
 
 // Until the status is known, too.
 function isBackfilling(): boolean {

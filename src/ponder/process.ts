@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import { z } from "zod/v4";
 import type { Log } from "../log/json-log.ts";
 import { expectOfPonder } from "./expected.ts";
-import { ownConnections, type Pool, type Statement } from "./sql-client.ts";
+import { type Pool, type Statement, slowConnections } from "./sql-client.ts";
 
 type Gauge = { get(): Promise<{ values: { value: number; labels: Record<string, unknown> }[] }> };
 
@@ -66,9 +66,6 @@ export type SyncMetrics = {
   isComplete: boolean;
 };
 
-// Building an index of a hundred million rows takes an hour on a slow disk.
-const slowConnections = { max: 3, idleTimeoutMillis: 10_000, statement_timeout: 86_400_000 };
-
 /** What the API may know of the Ponder process it runs in. */
 export type PonderProcess = {
   /** False under `ponder serve`, where another process indexes. */
@@ -110,8 +107,7 @@ export function ponderProcess(scope: unknown): PonderProcess {
     readMetrics: () => readSyncMetrics(metrics, chains),
     write: (text, values) => writable.query(text, values),
     writeSlowly: (text, values) => {
-      slow ??=
-        driver.dialect === "postgres" ? ownConnections(driver.admin, slowConnections) : driver.instance;
+      slow ??= driver.dialect === "postgres" ? slowConnections(driver.admin) : driver.instance;
       return slow.query(text, values);
     },
     onStop: (stop) => {

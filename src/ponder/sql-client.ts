@@ -51,11 +51,16 @@ export type Pool = {
   readonly options: { max?: number | undefined; password?: unknown };
 };
 
+type OwnOptions = {
+  max: number;
+  idleTimeoutMillis: number;
+  statement_timeout?: number;
+  /** Runs on each connection before it is used. */
+  onConnect?: (client: { query(text: string): Promise<unknown> }) => Promise<unknown>;
+};
+
 /** A pool of connections to the database of another pool, opened when they are needed; `options` are those of node-postgres. */
-export function ownConnections<Own extends Pool>(
-  other: Own,
-  options: { max: number; idleTimeoutMillis: number; statement_timeout?: number },
-): Pick<Own, "query"> {
+export function ownConnections<Own extends Pool>(other: Own, options: OwnOptions): Pick<Own, "query"> {
   // ponder: the driver is the framework's. Its pools hide their password from copies.
   const Same = other.constructor as new (
     options: object,
@@ -70,6 +75,20 @@ export function ownConnections<Own extends Pool>(
   pool.on("error", () => undefined);
   return pool;
 }
+
+// A build that waits for an ANALYZE which waits for it finds out first, and gives way: it is tried again, maintenance by hand is not. Only
+// superusers may set it, and roles with the right to (deploy/postgres/roles.sql).
+const givingWay = "SET deadlock_timeout = '10ms'";
+
+/** Three connections for statements that may take hours, such as builds of indexes: a hundred million rows take one on a slow disk. */
+export const slowConnections = <Own extends Pool>(other: Own) =>
+  ownConnections(other, {
+    max: 3,
+    idleTimeoutMillis: 10_000,
+    statement_timeout: 86_400_000,
+    // Without the right, builds go on as they are.
+    onConnect: (client) => client.query(givingWay).catch(() => undefined),
+  });
 
 type EmbeddedQueries = {
   query(text: string, values: unknown[], options: { rowMode: "array" }): Promise<SqlResult>;

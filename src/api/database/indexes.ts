@@ -59,12 +59,18 @@ type Options = {
 
 /**
  * Builds the indexes for queries once the backfill is complete, while the index follows the chains: those of three tables at a
- * time. They last: after a restart only missing ones are built. `progress` is undefined until it begins.
+ * time. They last: after a restart only missing ones are built. `progress` is undefined until it begins; `isComplete` includes those
+ * for searches.
  */
-export function buildIndexes(options: Options): { progress(): IndexProgress | undefined; stop(): void } {
+export function buildIndexes(options: Options): {
+  progress(): IndexProgress | undefined;
+  isComplete(): boolean;
+  stop(): void;
+} {
   const { isBackfilled, log, everyMs = 1_000, retryMs = 10_000 } = options;
   const stopped = new AbortController();
   let progress: IndexProgress | undefined;
+  let isComplete = false;
   const wait = (ms: number) => pause(ms, undefined, { signal: stopped.signal, ref: false });
 
   const work = async () => {
@@ -75,6 +81,7 @@ export function buildIndexes(options: Options): { progress(): IndexProgress | un
         await buildMissing(options, stopped.signal, (now) => {
           progress = now;
         });
+        isComplete = !stopped.signal.aborted;
         break;
       } catch (error) {
         if (stopped.signal.aborted) return;
@@ -87,7 +94,7 @@ export function buildIndexes(options: Options): { progress(): IndexProgress | un
   };
   // Waiting ends with an error when it is stopped.
   work().catch(() => undefined);
-  return { progress: () => progress, stop: () => stopped.abort() };
+  return { progress: () => progress, isComplete: () => isComplete, stop: () => stopped.abort() };
 }
 
 // Before the others, for which /ready waits: once it is 200, no build is under way.
