@@ -176,6 +176,6 @@ function commonCommands(url: string): Commands {
       "A hash of all rows, to compare with another operator; the first comes within ten minutes",
       `curl -s ${url}/api/checksum`,
     ],
-    ["Measurements", `curl -s ${url}/metrics | grep ^names_index_`],
+    ["Measurements", `curl -s ${url}/metrics | grep ^nsindex_index_`],
   ];
 }
