@@ -1,10 +1,7 @@
-// Backfill speed: events per second of the real indexing functions compared with empty ones, over one generated chain;
-// or, with --chains, of growing plugin sets over six generated chains.
+// Backfill speed: events per second of the real indexing functions compared with empty ones, over one generated chain.
 //
 //   node scripts/with-node.mjs bench/backfill.ts [--logs 500000] [--rounds 3] [--pglite]
 //   node scripts/with-node.mjs bench/backfill.ts --against CHECKOUT [--logs 500000] [--rounds 3]
-//   node scripts/with-node.mjs bench/backfill.ts --chains [--logs 300000] [--rounds 3] [--pglite]
-//
 //   node scripts/with-node.mjs bench/backfill.ts --archive [--pad 100] [--line 100] [--logs 200000] [--rounds 3] [--pglite]
 //
 //   node scripts/with-node.mjs bench/backfill.ts --ensv2 added|logs [--logs 200000] [--rounds 3]
@@ -19,25 +16,18 @@
 // so many kilobytes of other transactions to each block, as mainnet's have. --line puts the node and the archive's host 40 ms away, on a
 // line of so many megabits a second; of the node's JSON a quarter is counted, as gzip leaves it,
 // and requests start at the rate that URLs elsewhere get.
-//
-// With --chains, each plugin set gets its own database, so that its first run shows all of its requests; each count is
-// followed by the difference from the previous set. The run fails unless every log was indexed by every plugin that
-// matches it, or if a log, block or call was fetched twice.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { measureArchive } from "./backfill/archive.ts";
-import { createDatabases } from "./backfill/databases.ts";
 import { measureAddedCost, measureEnsv2Logs } from "./backfill/ensv2.ts";
-import { measureManyChains } from "./backfill/many-chains.ts";
 import { measureOneChain } from "./backfill/one-chain.ts";
 import { startBenchPostgres } from "./postgres.ts";
 
 const { values: options } = parseArgs({
   options: {
-    chains: { type: "boolean", default: false },
     archive: { type: "boolean", default: false },
     ensv2: { type: "string" },
     pad: { type: "string", default: "0" },
@@ -69,9 +59,6 @@ try {
   } else if (options.ensv2) {
     const measure = options.ensv2 === "added" ? measureAddedCost : measureEnsv2Logs;
     await measure({ logs: Number(options.logs ?? 200_000), rounds, folder, databaseUrl });
-  } else if (options.chains) {
-    const databases = createDatabases(databaseUrl, folder);
-    await measureManyChains({ logs: Number(options.logs ?? 300_000), rounds, folder, database, databases });
   } else {
     const against = options.against && resolve(options.against);
     await measureOneChain({

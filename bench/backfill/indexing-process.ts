@@ -129,24 +129,3 @@ function processorSecondsOf(pid: number | undefined): number {
     .split(" ");
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
-
-/** The metrics of a running service: `sum` adds the series of a name, `by` separates them by a label. */
-export async function readMetrics(port: number) {
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  const series = text.split("\n").flatMap((line) => {
-    const [, name, labels = "", value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
-    return name === undefined ? [] : [{ name, labels, value: Number(value) }];
-  });
-  const named = (name: string) => series.filter((one) => one.name === name);
-  return {
-    sum: (name: string) => named(name).reduce((sum, { value }) => sum + value, 0),
-    /** Values of a metric by one of its labels. */
-    by: (name: string, label: string): Map<string, number> =>
-      new Map(
-        named(name).map(({ labels, value }) => [
-          new RegExp(`${label}="((?:[^"\\\\]|\\\\.)*)"`).exec(labels)?.[1] ?? "",
-          value,
-        ]),
-      ),
-  };
-}

@@ -11,7 +11,6 @@ import { WaitError, waitFor } from "../../devnet/wait.ts";
 import { batchOf, createLabelDatabase } from "../../labels-service/store/database.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
 import { datasourcesFile } from "../../test/support/recordings.ts";
-import { pluginSets } from "../plugin-sets.ts";
 import { startBenchPostgres } from "../postgres.ts";
 import { forgedLine, startHostileNode } from "./hostile-node.ts";
 import { longLabels } from "./long-labels.ts";
@@ -153,7 +152,7 @@ function settingsOf(urls: Record<ChainName, string>): Record<string, string> {
   const chains = Object.entries(urls) as [ChainName, string][];
   return {
     NAMESPACE: "ens-test-env",
-    PLUGINS: pluginSets.at(-1)?.join(",") ?? "",
+    PLUGINS: "subgraph,basenames,lineanames,threedns,protocol-acceleration,registrars,tokenscope",
     DATABASE_SCHEMA: schema,
     ...Object.fromEntries(chains.map(([chain, url]) => [`RPC_URL_${chainIds[chain]}`, url])),
   };
