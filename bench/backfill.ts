@@ -4,13 +4,15 @@
 //   node scripts/with-node.mjs bench/backfill.ts --against CHECKOUT [--logs 500000] [--rounds 3]
 //   node scripts/with-node.mjs bench/backfill.ts --archive [--pad 100] [--line 100] [--logs 200000] [--rounds 3] [--pglite]
 //
-//   node scripts/with-node.mjs bench/backfill.ts --ensv2 added|logs [--logs 200000] [--rounds 3]
+//   node scripts/with-node.mjs bench/backfill.ts --ensv2 [--logs 200000] [--rounds 3]
 //
 // Needs a Postgres server's programs (it starts one for the run), or DATABASE_URL. The RPC cache is filled by a first
 // run, whose time is printed too; the figures that count come from runs over the warm cache.
 //
 // With --against, each mode runs beside the indexing functions of another checkout of this project (with its packages
 // installed); the last column is the mean ratio of the pairs: above 1, this one is faster.
+//
+// With --ensv2, the chain has nothing but names of the second generation.
 //
 // With --archive, an archive of the chain is recorded, then each round indexes with a cold cache, over RPC and through the archive. --pad adds
 // so many kilobytes of other transactions to each block, as mainnet's have. --line puts the node and the archive's host 40 ms away, on a
@@ -22,14 +24,13 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { measureArchive } from "./backfill/archive.ts";
-import { measureAddedCost, measureEnsv2Logs } from "./backfill/ensv2.ts";
 import { measureOneChain } from "./backfill/one-chain.ts";
 import { startBenchPostgres } from "./postgres.ts";
 
 const { values: options } = parseArgs({
   options: {
     archive: { type: "boolean", default: false },
-    ensv2: { type: "string" },
+    ensv2: { type: "boolean", default: false },
     pad: { type: "string", default: "0" },
     line: { type: "string", default: "0" },
     logs: { type: "string" },
@@ -56,9 +57,6 @@ try {
       paddedBytes,
       megabits: Number(options.line),
     });
-  } else if (options.ensv2) {
-    const measure = options.ensv2 === "added" ? measureAddedCost : measureEnsv2Logs;
-    await measure({ logs: Number(options.logs ?? 200_000), rounds, folder, databaseUrl });
   } else {
     const against = options.against && resolve(options.against);
     await measureOneChain({
@@ -68,6 +66,7 @@ try {
       database,
       databaseUrl,
       against,
+      isEnsv2: options.ensv2,
     });
   }
 } finally {

@@ -11,10 +11,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
+import { serveHistory } from "./backfill/chain.ts";
 import { indexOnce, realRoot } from "./backfill/indexing-process.ts";
-import { labelsFile } from "./backfill/labels-file.ts";
-import { oneChainHistory } from "./backfill/one-chain-history.ts";
-import { serveHistory } from "./backfill/rpc.ts";
 import { bytesOf, diskOf, type Relation, startBenchPostgres } from "./postgres.ts";
 
 const { values: options } = parseArgs({
@@ -71,25 +69,15 @@ async function untilIndexed(port: number): Promise<void> {
 async function ofSets(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "bench-disk-"));
   const postgres = await startBenchPostgres();
-  const { transactions, labels } = oneChainHistory(Number(options.logs));
-  const rpc = await serveHistory(transactions, 10_000_000);
-  const logs = transactions.reduce((sum, { logs: ofOne }) => sum + ofOne.length, 0);
-  const labelsUrl = labelsFile(folder, labels);
+  const served = await serveHistory({ logs: Number(options.logs), folder });
+  const { logs } = served.chain;
   const index = async (name: string, appRoot: string, settings: Readonly<Record<string, string>>) => {
     const port = await freePort();
     await indexOnce({
       name,
       appRoot,
       port,
-      environment: {
-        NAMESPACE: "holesky",
-        LABELS_URL: labelsUrl,
-        RPC_URL_17000: rpc.url,
-        START_BLOCK: String(rpc.firstBlock),
-        END_BLOCK: String(rpc.lastBlock),
-        DATABASE_URL: postgres.url,
-        ...settings,
-      },
+      environment: { ...served.environment, DATABASE_URL: postgres.url, ...settings },
       whenComplete: () => untilIndexed(port),
     });
     return { logs, ...(await diskOf(postgres.url, name)) };
@@ -109,7 +97,7 @@ async function ofSets(): Promise<void> {
     const { relations } = await diskOf(postgres.url, cache);
     console.log(describe(`${cache}, what was fetched for all of them`, { logs, names: 0, relations }));
   } finally {
-    rpc.close();
+    served.close();
     await postgres.stop();
     rmSync(folder, { recursive: true, force: true });
   }

@@ -14,8 +14,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
+import { halfOfLabels } from "./backfill/chain.ts";
 import { indexOnce, type LogEntry, realRoot, type WatchedService } from "./backfill/indexing-process.ts";
-import { labelsFile } from "./backfill/labels-file.ts";
 import type { LoadResult } from "./load/load.ts";
 import type { LoadJob } from "./load/load-process.ts";
 import { type Filled, fillArchive, hotAccount, serveHead } from "./mainnet/archive.ts";
@@ -53,11 +53,12 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-async function rehearse({ labels, logs, lastBlock, environment }: Filled): Promise<void> {
-  const node = await serveHead(lastBlock);
+async function rehearse(filled: Filled): Promise<void> {
+  const { labels, logs, lastBlock, environment } = filled;
+  const node = await serveHead(filled);
   const port = await freePort();
   const names = labels.length;
-  const labelsUrl = labelsFile(folder, labels);
+  const labelsUrl = halfOfLabels(folder, labels);
   labels.length = 0;
   const blocks = [Number(environment["START_BLOCK"]), lastBlock] as const;
   const job = {

@@ -14,11 +14,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
+import { serveHistory } from "./backfill/chain.ts";
+import { accountOf } from "./backfill/history.ts";
 import { indexOnce, realRoot } from "./backfill/indexing-process.ts";
-import { labelsFile } from "./backfill/labels-file.ts";
-import { accountOf } from "./backfill/made-up.ts";
-import { collected, oneChainHistory } from "./backfill/one-chain-history.ts";
-import { serveHistory } from "./backfill/rpc.ts";
 import type { LoadResult } from "./load/load.ts";
 import type { LoadJob } from "./load/load-process.ts";
 import { startBenchPostgres } from "./postgres.ts";
@@ -32,32 +30,26 @@ const folder = mkdtempSync(join(tmpdir(), "bench-service-"));
 const postgres = await startBenchPostgres();
 const client = fork(fileURLToPath(new URL("load/load-process.ts", import.meta.url)));
 
-/** Owns as many names as one page of a wallet shows. */
-const collectorId = 1_000_000;
-const collector = accountOf(collectorId);
+/** Owns more names than one page of a wallet shows. */
+const collector = accountOf(1_000_000);
 
 try {
-  const { transactions, labels } = oneChainHistory(Number(values.logs));
-  for (let i = 0; i < 150; i++) transactions.push(collected(`collected${i}`, collectorId));
-  const rpc = await serveHistory(transactions, 10_000_000);
+  const ownerOf = (index: number) => (index < 200 ? collector : undefined);
+  const served = await serveHistory({ logs: Number(values.logs), folder, ownerOf });
   const port = await freePort();
   await indexOnce({
     name: "bench_service",
     appRoot: realRoot,
     port,
     environment: {
-      NAMESPACE: "holesky",
+      ...served.environment,
       PLUGINS: "subgraph",
       SUBGRAPH_COMPAT: "true",
-      LABELS_URL: labelsFile(folder, labels),
-      RPC_URL_17000: rpc.url,
-      START_BLOCK: String(rpc.firstBlock),
-      END_BLOCK: String(rpc.lastBlock),
       DATABASE_URL: postgres.url,
     },
     whenComplete: () => measure(port),
   });
-  rpc.close();
+  served.close();
 } finally {
   client.disconnect();
   await postgres.stop();

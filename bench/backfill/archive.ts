@@ -8,13 +8,9 @@ import { openNodes } from "../../src/archive/ask.ts";
 import { recordChain } from "../../src/archive/record.ts";
 import { wantedOf } from "../../src/archive/wanted.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
+import { type Line, type ServedHistory, serveHistory } from "./chain.ts";
 import { createDatabases } from "./databases.ts";
 import { indexOnce, realRoot } from "./indexing-process.ts";
-import { labelsFile } from "./labels-file.ts";
-import { oneChainHistory } from "./one-chain-history.ts";
-import { createLine, type Line, type RpcServer, serveHistory } from "./rpc.ts";
-
-const firstBlock = 10_000_000;
 
 type ArchiveOptions = {
   logs: number;
@@ -34,30 +30,20 @@ const latencyMs = 40;
 export async function measureArchive(options: ArchiveOptions): Promise<void> {
   const { logs, rounds, folder, databaseUrl, paddedBytes, megabits } = options;
   let line: Line | undefined;
-  const { transactions, labels } = oneChainHistory(logs);
-  const count = transactions.reduce((sum, transaction) => sum + transaction.logs.length, 0);
-  const rpc = await serveHistory(transactions, firstBlock, { paddedBytes, line: () => line });
+  const served = await serveHistory({ logs, folder, paddedBytes, line: () => line });
   const databases = createDatabases(databaseUrl, folder);
   const archive = join(folder, "archive");
   const host = await serveFolder(archive, () => line);
-  const environment = {
-    NAMESPACE: "holesky",
-    PLUGINS: "subgraph",
-    SUBGRAPH_COMPAT: "true",
-    LABELS_URL: labelsFile(folder, labels),
-    RPC_URL_17000: rpc.url,
-    START_BLOCK: String(rpc.firstBlock),
-    END_BLOCK: String(rpc.lastBlock),
-  };
+  const environment = { ...served.environment, PLUGINS: "subgraph", SUBGRAPH_COMPAT: "true" };
   try {
-    await record(rpc, environment, archive);
-    if (megabits > 0) line = createLine({ megabits, latencyMs });
+    await record(served, environment, archive);
+    if (megabits > 0) line = createLine(megabits);
     // The default for URLs that are not of this machine.
     const asElsewhere = line ? { RPC_REQUESTS_PER_SECOND: "20" } : {};
     const ratios: number[] = [];
     for (let round = 0; round < rounds; round++) {
       const run = async (name: string, more: Record<string, string>) => {
-        const before = rpc.requests();
+        const before = served.requests();
         const { seconds, peakMegabytes } = await indexOnce({
           name,
           appRoot: realRoot,
@@ -66,8 +52,8 @@ export async function measureArchive(options: ArchiveOptions): Promise<void> {
           whenComplete: () => undefined,
         });
         console.log(
-          `  cold, ${name.padEnd(12)} ${format(count / seconds).padStart(8)} logs/s (${seconds.toFixed(1)} s), ` +
-            `${format(rpc.requests() - before)} requests, peak ${format(peakMegabytes)} MB`,
+          `  cold, ${name.padEnd(12)} ${format(served.chain.logs / seconds).padStart(8)} logs/s (${seconds.toFixed(1)} s), ` +
+            `${format(served.requests() - before)} requests, peak ${format(peakMegabytes)} MB`,
         );
         return seconds;
       };
@@ -78,10 +64,21 @@ export async function measureArchive(options: ArchiveOptions): Promise<void> {
       `archive against RPC, each round: ${ratios.map((ratio) => ratio.toFixed(2)).join(", ")} times`,
     );
   } finally {
-    rpc.close();
+    served.close();
     host.close();
     await databases.close();
   }
+}
+
+// All responses share what the line carries in a second; each takes the time of the way there and back too.
+function createLine(megabits: number): Line {
+  const bytesPerMs = (megabits * 1_000) / 8;
+  let freeAt = 0;
+  return async (bytes) => {
+    const now = performance.now();
+    freeAt = Math.max(now, freeAt) + bytes / bytesPerMs;
+    await new Promise((resolve) => setTimeout(resolve, freeAt + latencyMs - now));
+  };
 }
 
 // The files of a folder over HTTP, as any static file host has them.
@@ -98,7 +95,11 @@ async function serveFolder(folder: string, line: () => Line | undefined) {
   return { url: `http://127.0.0.1:${address.port}`, close: () => void server.close() };
 }
 
-async function record(rpc: RpcServer, environment: Record<string, string>, folder: string): Promise<void> {
+async function record(
+  { chain: served }: ServedHistory,
+  environment: Record<string, string>,
+  folder: string,
+): Promise<void> {
   const config = parseEnvironment(environment, () => "");
   const [chain] = config.chains;
   if (chain === undefined) throw new Error("no chain is configured");
@@ -107,7 +108,7 @@ async function record(rpc: RpcServer, environment: Record<string, string>, folde
   const { segments } = await recordChain({
     ...wantedOf(config, chain.name),
     ...{ folder, chainId: chain.id, withReceipts: false, ask, width },
-    range: { from: rpc.firstBlock, to: rpc.lastBlock },
+    range: { from: served.firstBlock, to: served.lastBlock },
     progress: () => {},
   });
   const sum = (of: "logs" | "bytes") => segments.reduce((all, one) => all + one[of], 0);

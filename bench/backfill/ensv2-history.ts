@@ -1,9 +1,9 @@
-import { type Hex, keccak256, namehash, stringToHex } from "viem";
+import { type Hex, keccak256, namehash, stringToHex, zeroAddress as zero } from "viem";
 import { labelStoreAbi, leaseAbi, proxyFactoryAbi, registryV2Abi, resolverV2Abi } from "../../abis/ensv2.ts";
 import { erc1155TransferAbi } from "../../abis/names.ts";
 import { type EmittedLog, logsOf } from "../../devnet/events.ts";
 import { createRandom } from "../../devnet/random.ts";
-import { accountOf, type History, subnodeOf, type Transaction, zero } from "./made-up.ts";
+import { accountOf, subnodeOf, type Transaction } from "./history.ts";
 
 // Contracts of a set of ENSv2 on the chain of the generated history.
 const contract = (place: number): Hex => `0x${"e2".repeat(18)}${String(place).padStart(4, "0")}`;
@@ -28,12 +28,10 @@ const contracts = Object.fromEntries(names.map((name, place) => [name, contract(
   Hex
 >;
 
-/** A datasources file that puts the set on a chain of a namespace. */
-export function ensv2Datasources(namespace: string, chainId: number, startBlock: number): string {
+/** A datasources file that puts the set on Holesky. */
+export function ensv2Datasources(startBlock: number): string {
   const sources = Object.entries(contracts).map(([name, address]) => [name, { address, startBlock }]);
-  return JSON.stringify({
-    [namespace]: { ensv2: { [chainId]: { contracts: Object.fromEntries(sources) } } },
-  });
+  return JSON.stringify({ holesky: { ensv2: { 17000: { contracts: Object.fromEntries(sources) } } } });
 }
 
 const emits = {
@@ -90,7 +88,7 @@ type State = {
  * names in registries of users, renewals, transfers, changed roles, pointers and records. One name in twenty has its owner's
  * resolver deployed, one in fifty a registry. Always the same.
  */
-export function ensv2History(count: number): History {
+export function ensv2History(count: number): { transactions: Transaction[]; labels: string[] } {
   const random = createRandom(2);
   const state: State = {
     random,
@@ -111,7 +109,7 @@ export function ensv2History(count: number): History {
     register(state, inTree ? random.pick(registries) : { address: contracts.ETHRegistry, node: eth });
     change(state, random.pick(all));
   }
-  return { transactions: state.transactions, labels: ["eth"], calls: new Map() };
+  return { transactions: state.transactions, labels: ["eth"] };
 }
 
 function add(state: State, from: Hex, logs: EmittedLog[]) {

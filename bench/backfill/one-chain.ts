@@ -1,24 +1,35 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { projectRoot } from "../../devnet/indexing-service.ts";
 import { freePort } from "../../devnet/ports.ts";
+import { startServiceProcess } from "../../devnet/service-process.ts";
+import { waitFor } from "../../devnet/wait.ts";
+import { type ServedHistory, serveHistory } from "./chain.ts";
+import { ensv2Datasources, ensv2History } from "./ensv2-history.ts";
 import { emptyRoot, type Indexed, indexOnce, realRoot } from "./indexing-process.ts";
-import { labelsFile, serveLabels } from "./labels-file.ts";
-import { oneChainHistory } from "./one-chain-history.ts";
-import { type RpcServer, serveHistory } from "./rpc.ts";
 
-const firstBlock = 10_000_000;
+type Mode = { appRoot?: string; settings: Readonly<Record<string, string>>; hasLabelsByHttp?: boolean };
+type Run = Indexed<number> & { logsPerSecond: number };
 
-type Mode = { appRoot: string; isCompatible: boolean; plugins: string; labels?: "http" };
-type Run = Omit<Indexed<number>, "result"> & { requests: number; eventsPerSecond: number };
+const all = "subgraph,protocol-acceleration,registrars,tokenscope";
+const inSubgraphMode = { PLUGINS: "subgraph", SUBGRAPH_COMPAT: "true" };
 
-const allPlugins = "subgraph,protocol-acceleration,registrars,tokenscope";
-const modes: Readonly<Record<string, Mode>> = {
-  "empty functions": { appRoot: emptyRoot, isCompatible: true, plugins: "subgraph" },
-  "subgraph mode": { appRoot: realRoot, isCompatible: true, plugins: "subgraph" },
-  "labels by HTTP": { appRoot: realRoot, isCompatible: true, plugins: "subgraph", labels: "http" },
-  "multichain mode": { appRoot: realRoot, isCompatible: false, plugins: "subgraph" },
-  "all plugins": { appRoot: realRoot, isCompatible: false, plugins: allPlugins },
-};
+/** By the line that is printed; the first has empty functions and every event of the others. */
+const modesOfNames = (ensv2: Record<string, string>): Readonly<Record<string, Mode>> => ({
+  "empty functions": { appRoot: emptyRoot, settings: inSubgraphMode },
+  "subgraph mode": { settings: inSubgraphMode },
+  "labels by HTTP": { settings: inSubgraphMode, hasLabelsByHttp: true },
+  "multichain mode": { settings: { PLUGINS: "subgraph" } },
+  "all plugins": { settings: { PLUGINS: all } },
+  "all and ensv2": { settings: { PLUGINS: `${all},ensv2`, ...ensv2 } },
+});
+const modesOfEnsv2 = (ensv2: Record<string, string>): Readonly<Record<string, Mode>> => ({
+  "empty functions": { appRoot: emptyRoot, settings: { PLUGINS: "ensv2", ...ensv2 } },
+  ensv2: { settings: { PLUGINS: "ensv2", ...ensv2 } },
+  "with resolvers": { settings: { PLUGINS: "subgraph,ensv2,protocol-acceleration", ...ensv2 } },
+});
 
 /** What is measured, and where it is stored. */
 export type OneChainOptions = {
@@ -30,35 +41,37 @@ export type OneChainOptions = {
   databaseUrl: string | undefined;
   /** Folder of another checkout, to compare with. */
   against: string | undefined;
+  /** Whether the chain has nothing but names of the second generation. */
+  isEnsv2: boolean;
 };
 
 type Subject = Pick<OneChainOptions, "folder" | "databaseUrl"> & {
-  rpc: RpcServer;
-  labelsUrl: string;
+  served: ServedHistory;
   labelService: string;
-  logs: number;
 };
 
 /** Indexes one generated chain in several modes and compares their speed with that of empty indexing functions. */
 export async function measureOneChain(options: OneChainOptions): Promise<void> {
-  const { rounds, folder, database, databaseUrl } = options;
-  const { transactions, labels } = oneChainHistory(options.logs);
-  const logs = transactions.reduce((sum, transaction) => sum + transaction.logs.length, 0);
-  const rpc = await serveHistory(transactions, firstBlock);
-  const labelsUrl = labelsFile(folder, labels);
-  const service = await serveLabels(labelsUrl);
-  const subject: Subject = { rpc, labelsUrl, labelService: service.url, logs, folder, databaseUrl };
-  console.log(`${format(logs)} logs in ${format(rpc.lastBlock - rpc.firstBlock + 1)} blocks, ${database}`);
+  const { logs, rounds, folder, databaseUrl, isEnsv2 } = options;
+  const served = await serveHistory(isEnsv2 ? { logs, folder, given: ensv2History(logs) } : { logs, folder });
+  const { chain, environment } = served;
+  const service = await serveLabels(environment.LABELS_URL);
+  const subject: Subject = { served, labelService: service.url, folder, databaseUrl };
+  const datasources = join(folder, "datasources.json");
+  writeFileSync(datasources, ensv2Datasources(chain.firstBlock));
+  const modes = (isEnsv2 ? modesOfEnsv2 : modesOfNames)({ DATASOURCES_FILE: datasources });
+  console.log(
+    `${format(chain.logs)} logs in ${format(chain.lastBlock - chain.firstBlock + 1)} blocks, ${options.database}`,
+  );
   try {
-    const cold = await backfill(subject, "cold", modes["empty functions"] as Mode);
-    console.log(
-      `cold RPC cache, empty functions: ${format(cold.eventsPerSecond)} logs/s (${cold.seconds.toFixed(1)} s, ${format(cold.requests)} requests)`,
-    );
-    // Other modes need more topics: their first run fetches those, and nothing twice.
-    const further = await backfill(subject, "further", modes["all plugins"] as Mode);
-    console.log(`all plugins of one chain after it: ${format(further.requests)} more requests`);
-
-    if (options.against !== undefined) return await compare(subject, options.against, rounds);
+    // Modes differ in the topics that they need: what one has fetched, the next does not fetch again.
+    for (const name of ["empty functions", Object.keys(modes).at(-1) ?? ""]) {
+      const { logsPerSecond, seconds, result } = await backfill(subject, `cold_${name}`, modes[name] as Mode);
+      console.log(
+        `cold RPC cache, ${name}: ${format(logsPerSecond)} logs/s (${seconds.toFixed(1)} s, ${format(result)} requests)`,
+      );
+    }
+    if (options.against !== undefined) return await compare(subject, modes, options.against, rounds);
     const runs = new Map(Object.keys(modes).map((name) => [name, [] as Run[]]));
     for (let round = 0; round < rounds; round++) {
       for (const [place, [name, mode]] of Object.entries(modes).entries()) {
@@ -67,8 +80,8 @@ export async function measureOneChain(options: OneChainOptions): Promise<void> {
     }
     printRuns(runs);
   } finally {
-    rpc.close();
-    await service.stop();
+    served.close();
+    await service.stop("SIGTERM");
   }
 }
 
@@ -76,29 +89,28 @@ export async function measureOneChain(options: OneChainOptions): Promise<void> {
  * Runs the functions of this checkout and of another at the same time, so that other work on the machine slows both. Which
  * one starts first changes every round.
  */
-async function compare(subject: Subject, other: string, rounds: number): Promise<void> {
+async function compare(
+  subject: Subject,
+  modes: Readonly<Record<string, Mode>>,
+  other: string,
+  rounds: number,
+): Promise<void> {
   console.log("this checkout | the other | ratio, geometric mean: by time, by processor time");
   for (const [place, [name, mode]] of Object.entries(modes).entries()) {
-    if (mode.appRoot !== realRoot) continue;
+    if (mode.appRoot === emptyRoot) continue;
     const pairs: { own: Run; others: Run }[] = [];
     for (let round = 0; round < rounds; round++) {
       const own = () => backfill(subject, `own${place}_${round}`, mode);
       const others = () => backfill(subject, `other${place}_${round}`, { ...mode, appRoot: other });
-      if (round % 2 === 0) {
-        const [first, second] = await Promise.all([own(), others()]);
-        pairs.push({ own: first, others: second });
-      } else {
-        const [first, second] = await Promise.all([others(), own()]);
-        pairs.push({ own: second, others: first });
-      }
+      const isFirst = round % 2 === 0;
+      const [first, second] = await Promise.all(isFirst ? [own(), others()] : [others(), own()]);
+      pairs.push(isFirst ? { own: first, others: second } : { own: second, others: first });
     }
-    const speeds = (of: "own" | "others") => pairs.map((pair) => format(pair[of].eventsPerSecond)).join(", ");
-    const byTime = meanRatio(pairs.map(({ own, others }) => others.seconds / own.seconds));
-    const byProcessor = meanRatio(
-      pairs.map(({ own, others }) => others.processorSeconds / own.processorSeconds),
-    );
+    const speeds = (of: "own" | "others") => pairs.map((pair) => format(pair[of].logsPerSecond)).join(", ");
+    const ratio = (of: "seconds" | "processorSeconds") =>
+      meanRatio(pairs.map(({ own, others }) => others[of] / own[of])).toFixed(3);
     console.log(
-      `  ${name.padEnd(16)} ${speeds("own")} | ${speeds("others")} | ${byTime.toFixed(3)}, ${byProcessor.toFixed(3)}`,
+      `  ${name.padEnd(16)} ${speeds("own")} | ${speeds("others")} | ${ratio("seconds")}, ${ratio("processorSeconds")}`,
     );
   }
 }
@@ -106,31 +118,28 @@ async function compare(subject: Subject, other: string, rounds: number): Promise
 const meanRatio = (ratios: number[]) =>
   Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
 
-/** Indexes the chain once into a new schema; settles when the backfill is complete. */
+/** Indexes the chain once into a new schema; settles when the backfill is complete. Its result is the number of requests. */
 async function backfill(
-  { rpc, labelsUrl, labelService, logs, folder, databaseUrl }: Subject,
+  { served, labelService, folder, databaseUrl }: Subject,
   name: string,
-  { appRoot, isCompatible, plugins, labels }: Mode,
+  { appRoot = realRoot, settings, hasLabelsByHttp = false }: Mode,
 ): Promise<Run> {
-  const requestsBefore = rpc.requests();
+  const schema = name.replaceAll(" ", "_");
+  const requestsBefore = served.requests();
   const run = await indexOnce({
-    name,
+    name: schema,
     appRoot,
     port: await freePort(),
     environment: {
-      NAMESPACE: "holesky",
-      PLUGINS: plugins,
-      SUBGRAPH_COMPAT: String(isCompatible),
-      LABELS_URL: labels === "http" ? labelService : labelsUrl,
-      RPC_URL_17000: rpc.url,
-      START_BLOCK: String(rpc.firstBlock),
-      END_BLOCK: String(rpc.lastBlock),
+      ...served.environment,
+      ...settings,
+      ...(hasLabelsByHttp ? { LABELS_URL: labelService } : {}),
       ...(databaseUrl ? { DATABASE_URL: databaseUrl } : { PGLITE_DIRECTORY: join(folder, "pglite") }),
     },
-    whenComplete: () => rpc.requests() - requestsBefore,
+    whenComplete: () => served.requests() - requestsBefore,
   });
-  if (databaseUrl) await dropSchema(databaseUrl, name);
-  return { ...run, requests: run.result, eventsPerSecond: logs / run.seconds };
+  if (databaseUrl) await dropSchema(databaseUrl, schema);
+  return { ...run, logsPerSecond: served.chain.logs / run.seconds };
 }
 
 /** Drops an index and flushes the rest, so that no run pays for cleaning up after the previous one. */
@@ -142,18 +151,37 @@ async function dropSchema(databaseUrl: string, name: string): Promise<void> {
   await client.end();
 }
 
+/** Serves a database of labels over HTTP, from its own process. */
+async function serveLabels(labelsUrl: string) {
+  const port = await freePort();
+  const service = startServiceProcess({
+    name: "label service",
+    args: [
+      join(projectRoot, "labels-service/cli.ts"),
+      ...["serve", "--host", "127.0.0.1", "--port", String(port), "--database", fileURLToPath(labelsUrl)],
+    ],
+    cwd: projectRoot,
+    env: { ...process.env },
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await waitFor("the label service", async () => {
+    const { ok } = await fetch(`${url}/ready`);
+    return ok ? { done: true } : { state: "not ready" };
+  });
+  return { url, stop: service.stop };
+}
+
 function printRuns(runs: ReadonlyMap<string, Run[]>): void {
-  const speedOf = (list: Run[] = []) => median(list.map(({ eventsPerSecond }) => eventsPerSecond));
+  const speedOf = (list: Run[] = []) => median(list.map(({ logsPerSecond }) => logsPerSecond));
   const ceiling = speedOf(runs.get("empty functions"));
   console.log(
     "warm RPC cache, medians in logs per second (a log counts once, however many plugins index it):",
   );
   for (const [name, list] of runs) {
     const peak = Math.max(...list.map(({ peakMegabytes }) => peakMegabytes));
-    const all = list.map(({ eventsPerSecond }) => format(eventsPerSecond)).join(", ");
-    const [{ requests } = { requests: 0 }] = list;
+    const each = list.map(({ logsPerSecond }) => format(logsPerSecond)).join(", ");
     console.log(
-      `  ${name.padEnd(16)} ${format(speedOf(list)).padStart(8)}   ${(speedOf(list) / ceiling).toFixed(2)} of the ceiling   peak ${format(peak)} MB   ${requests} requests   (${all})`,
+      `  ${name.padEnd(16)} ${format(speedOf(list)).padStart(8)}   ${(speedOf(list) / ceiling).toFixed(2)} of the ceiling   peak ${format(peak)} MB   ${list[0]?.result ?? 0} requests   (${each})`,
     );
   }
 }

@@ -1,12 +1,11 @@
+import type { Hex } from "viem";
 import { openManifest } from "../../src/archive/folder.ts";
 import { addSegment, archivedBlock, logsOfSegment } from "../../src/archive/record.ts";
 import { wantedOf } from "../../src/archive/wanted.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
 import type { RpcLog } from "../../src/rpc/log-answers.ts";
-import { accountOf, type Transaction } from "../backfill/made-up.ts";
-import { rootTransactions } from "../backfill/root-history.ts";
-import { serveChains } from "../backfill/rpc.ts";
-import { type ServedChain, serveChain } from "../backfill/served-chain.ts";
+import { generateChain, serveAnswers } from "../backfill/chain.ts";
+import { accountOf, namesHistory, type Transaction } from "../backfill/history.ts";
 
 const mainnet = 1;
 const firstBlock = 10_000_000;
@@ -35,6 +34,8 @@ export type Filled = {
   logs: number;
   bytes: number;
   lastBlock: number;
+  /** Header of each block by its number in hex. */
+  headers: Map<unknown, object>;
   /** Environment of an index of it, without labels, database and RPC. */
   environment: Record<string, string>;
 };
@@ -52,14 +53,21 @@ export async function fillArchive(folder: string, count: number): Promise<Filled
     "mainnet",
   ).filters;
   const manifest = await openManifest(folder, mainnet);
-  const { transactions, labels } = rootTransactions(count, { labelOf, ownerOf });
-  let [from, firstTransaction] = [firstBlock, 0];
+  const { transactions, labels } = namesHistory("mainnet", count, { labelOf, ownerOf });
+  const headers: Filled["headers"] = new Map();
+  let [from, firstTransaction, parent] = [firstBlock, 0, undefined as Hex | undefined];
   for (const part of parts(transactions)) {
-    const blocks = blocksOf(part, from, firstTransaction);
-    const to = from + blocks.length - 1;
-    await addSegment(folder, manifest, { from, to, filters, blocks });
+    const options = { id: mainnet, firstBlock: from, emptyBlocks: 0, firstTransaction, timestampOf, parent };
+    const chain = generateChain(part, options);
+    const blocks = chain.blocks.map(({ header, logs }) => {
+      headers.set(header.number, header);
+      const full = chain.answer("eth_getBlockByNumber", [header.number, true]);
+      return archivedBlock(full as Parameters<typeof archivedBlock>[0], logs as unknown as RpcLog[]);
+    });
+    await addSegment(folder, manifest, { from, to: chain.lastBlock, filters, blocks });
     firstTransaction += part.length;
-    from = to + 1;
+    from = chain.lastBlock + 1;
+    parent = chain.blocks.at(-1)?.header.hash;
   }
   const sum = (of: "logs" | "bytes") => manifest.segments.reduce((all, one) => all + one[of], 0);
   return {
@@ -67,6 +75,7 @@ export async function fillArchive(folder: string, count: number): Promise<Filled
     logs: sum("logs"),
     bytes: sum("bytes"),
     lastBlock: from - 1,
+    headers,
     environment: { ...environment, ARCHIVE: folder },
   };
 }
@@ -83,43 +92,19 @@ function* parts(transactions: Iterable<Transaction>): Generator<Transaction[]> {
   if (part.length > 0) yield part;
 }
 
-function blocksOf(transactions: Transaction[], from: number, firstTransaction: number) {
-  const chain = serveChain(transactions, {
-    id: mainnet,
-    firstBlock: from,
-    emptyBlocks: 0,
-    firstTransaction,
-    timestampOf: (place) => timestampOf(from + place),
+/** Serves the headers of an archive and the blocks behind it, all without logs, over JSON-RPC; `mine` adds a block and returns its number. */
+export async function serveHead({ lastBlock, headers }: Filled) {
+  let head = lastBlock + emptyBlocks;
+  const last = headers.get(hex(lastBlock)) as { hash: Hex };
+  const options = { id: mainnet, firstBlock: lastBlock + 1, emptyBlocks: 2 * emptyBlocks, timestampOf };
+  const { answer } = generateChain([], { ...options, parent: last.hash });
+  const { url, close } = await serveAnswers((method, [first, ...rest]) => {
+    if (method === "eth_blockNumber") return hex(head);
+    const asked = first === "latest" || first === "finalized" ? hex(head) : first;
+    const archived = headers.get(asked);
+    return archived ? { ...archived, transactions: [] } : answer(method, [asked, ...rest]);
   });
-  return chain.logs.map((logs, place) => {
-    const full = chain.answer("eth_getBlockByNumber", [`0x${(from + place).toString(16)}`, true]);
-    return archivedBlock(full as Parameters<typeof archivedBlock>[0], logs as unknown as RpcLog[]);
-  });
+  return { url, mine: () => ++head, close };
 }
 
-/** Serves the blocks behind an archive, all without logs, over JSON-RPC; `head` moves its newest block. */
-export async function serveHead(lastBlock: number) {
-  let head = lastBlock + emptyBlocks;
-  const chain = serveChain([], {
-    id: mainnet,
-    firstBlock: lastBlock + 1,
-    emptyBlocks: 1_000_000,
-    timestampOf: (place) => timestampOf(lastBlock + 1 + place),
-  });
-  const moving: ServedChain = {
-    ...chain,
-    answer(method, params) {
-      const newest = `0x${head.toString(16)}`;
-      if (method === "eth_blockNumber") return newest;
-      const [first, ...rest] = params;
-      return chain.answer(method, [first === "latest" || first === "finalized" ? newest : first, ...rest]);
-    },
-  };
-  const { urlOf, close } = await serveChains([moving]);
-  return {
-    url: urlOf(moving),
-    /** Adds a block; returns its number. */
-    mine: () => ++head,
-    close,
-  };
-}
+const hex = (value: number): Hex => `0x${value.toString(16)}`;
