@@ -1,5 +1,4 @@
-// Runs attacks in a separate process, so that a body of 600 MB does not delay the measurements. Takes one job at a
-// time.
+// Runs attacks in a process of its own, so that a body of 600 MB does not delay the measurements. Takes one job at a time.
 import { setMaxListeners } from "node:events";
 import { createRandom } from "../../devnet/random.ts";
 import type { Reply } from "./attack.ts";
@@ -8,16 +7,11 @@ import { attacks } from "./attacks.ts";
 /** What is sent to the process. */
 export type AttackJob = { name: string; port: number; from: string; seed: number };
 
-/** What the process sends back. */
-export type AttackResult = { replies: Reply[]; seconds: number };
-
 process.on("message", async ({ name, port, from, seed }: AttackJob) => {
   const attack = attacks.find((one) => one.name === name);
   if (attack === undefined) throw new Error(`Unknown attack ${name}.`);
-  const started = performance.now();
   const ends = AbortSignal.timeout(attack.seconds * 1000);
   setMaxListeners(0, ends);
-  const replies = await attack.run({ port, from, random: createRandom(seed), ends });
-  const result: AttackResult = { replies, seconds: (performance.now() - started) / 1000 };
-  process.send?.(result);
+  const replies: Reply[] = await attack.run({ port, from, random: createRandom(seed), ends });
+  process.send?.(replies);
 });

@@ -17,15 +17,11 @@ export type Reply = { status: string; ms: number; bytes: number };
 /** One row of the table: a way to harm other clients by requests alone. */
 export type Attack = {
   name: string;
-  /** Row of the threat table. */
-  threat: string;
   what: string;
   /** Seconds after which it is aborted. */
   seconds: number;
   /** The attacked service; the indexing service by default. */
   service?: "labels";
-  /** Settings of the indexing service that it needs. */
-  environment?: Readonly<Record<string, string>>;
   run(target: Target): Promise<Reply[]>;
 };
 

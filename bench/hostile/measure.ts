@@ -1,191 +1,205 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
+import pg from "pg";
 import { chainIds } from "../../devnet/recorded-chains.ts";
-import { clientQueries } from "../subgraph/queries.ts";
-import type { Attack } from "./attack.ts";
-import type { AttackJob, AttackResult } from "./attack-process.ts";
-import { type Gauged, startGauges } from "./gauges.ts";
+import { labelhashOf } from "../../src/ens/labels.ts";
+import { clientQueries, type KnownName } from "../subgraph/queries.ts";
+import type { Attack, Reply } from "./attack.ts";
+import type { AttackJob } from "./attack-process.ts";
 import type { Seen, Watched } from "./watch.ts";
 import type { World } from "./world.ts";
 
-/** What other clients observed of the services in one period. */
-export type Watch = Record<string, Seen>;
+/** What other clients saw in one period, and the most memory (MB) and lag (seconds) in it. */
+export type Period = { seen: Record<string, Seen>; rss: number; postgres: number; lag: number };
 
-/** All observed effects of one attack. */
-export type Measured = AttackResult & {
-  attack: Attack;
-  /** Without the attack, while it ran, and in the 10 seconds after it. */
-  without: Watch;
-  during: Watch;
-  after: Watch;
-  memory: { before: Gauged; worst: Gauged; after: Gauged };
-  /** How often the service's process exited or was replaced meanwhile. */
-  ended: number;
-  /** Whether the services were stopped because the machine was about to run out of memory. */
-  isRelieved: boolean;
-  log: { bytes: number; controls: number; errors: number };
-  calls: { during: number; after: number };
-};
-
-const programs = {
-  bare: fileURLToPath(new URL("bare-process.ts", import.meta.url)),
-  attack: fileURLToPath(new URL("attack-process.ts", import.meta.url)),
-  watch: fileURLToPath(new URL("watch-process.ts", import.meta.url)),
-};
-const warmUpMs = 6_000;
-const baselineMs = 5_000;
-const caughtUp = 8;
-const afterMs = 10_000;
+const program = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+const gaugedEveryMs = 250;
 // Beyond the time of the attack itself: a late response is recorded, a hanging process is not waited for.
 const graceMs = 15_000;
 
-/** Runs one attack after a restart of the services and measures them before, during and after it. */
-export async function measureAttack(world: World, attack: Attack, seed: number): Promise<Measured> {
-  await world.restart(attack.environment ?? {});
-  const isLabels = attack.service === "labels";
-  const gauges = startGauges({
-    pid: isLabels ? world.labels.pid : world.indexerPid,
-    databaseUrl: world.postgres.url,
-    schema: world.schema,
-    chainId: chainIds.root,
-    whenLow: world.relieve,
-  });
-  const watcher = await startWatcher(isLabels ? watchedLabels(world) : await watchedIndexer(world));
+/** Watches a service as its other clients do; `read` returns what was seen since the last call. */
+export async function startObserver(world: World, service: "index" | "labels") {
+  const child = fork(program("watch.ts"));
+  // What is seen of it is the wait for a processor, which attackers, their target and those who measure share.
+  const bare = createServer((_, response) => response.end()).listen(0, "127.0.0.1");
+  await once(bare, "listening");
+  const requests = [{ method: "GET", path: "/" }] as const;
+  const reference = { name: "bare server", port: (bare.address() as AddressInfo).port, requests };
+  const all = [...(await (service === "labels" ? watchedLabels : watchedIndex)(world)), reference];
+  // Each has an address of its own, none of an attacker: the services give each address its share.
+  child.send(
+    all.map((one, place) => ({ ...one, everyMs: 20, from: `127.0.2.${place + 1}` })) satisfies Watched[],
+  );
+  const client = new pg.Client(world.postgres.url);
+  await client.connect();
+  let worst = { rss: 0, postgres: 0, lag: 0 };
+  let isOn = true;
+  const gauging = (async () => {
+    while (isOn) {
+      const now = {
+        rss: residentMegabytes(await world.pidOf(service)),
+        ...(await databaseGauges(client, world)),
+      };
+      for (const key of ["rss", "postgres", "lag"] as const) worst[key] = Math.max(worst[key], now[key]);
+      await sleep(gaugedEveryMs);
+    }
+  })();
+  return {
+    async read(): Promise<Period> {
+      const answer = once(child, "message");
+      child.send("read");
+      const [seen] = (await answer) as [Period["seen"]];
+      const period = { seen, ...worst };
+      worst = { rss: 0, postgres: 0, lag: 0 };
+      return period;
+    },
+    async stop() {
+      isOn = false;
+      await gauging;
+      await client.end();
+      child.kill("SIGKILL");
+      bare.close();
+      bare.closeAllConnections();
+    },
+  };
+}
+
+async function databaseGauges(client: pg.Client, { schema }: World) {
+  const { rows } = await client.query<{ lag: number; pids: number[] | null }>(
+    `SELECT extract(epoch FROM clock_timestamp())::float8 - substr(latest_checkpoint, 1, 10)::float8 AS lag,
+       (SELECT array_agg(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()) AS pids
+     FROM ${schema}._ponder_checkpoint WHERE chain_id = $1`,
+    [chainIds.root],
+  );
+  // Without the shared buffers, which belong to all backends and have a fixed size.
+  const privates = (rows[0]?.pids ?? []).map((pid) =>
+    megabytes(`/proc/${pid}/smaps_rollup`, /Pss_Anon:\s+(\d+)/),
+  );
+  return { lag: rows[0]?.lag ?? 0, postgres: privates.reduce((sum, one) => sum + one, 0) };
+}
+
+const residentMegabytes = (pid: number | undefined) => megabytes(`/proc/${pid}/status`, /VmRSS:\s+(\d+)/);
+
+// 0 once the process has exited.
+function megabytes(path: string, pattern: RegExp): number {
   try {
-    await sleep(warmUpMs);
-    // A restart goes back to the last final block and catches up from there.
-    for (let left = 60; left > 0 && gauges.now().lag > caughtUp; left--) await sleep(1_000);
-    await watcher.read();
-    await sleep(baselineMs);
-    const without = await watcher.read();
-    gauges.worst();
-    gauges.processes();
-    const before = gauges.now();
-    const log = { ...world.log };
-    const calls = world.hostile.calls();
-    const port = isLabels ? world.labels.port : world.port;
-    const result = await runAttack(world, attack, { port, from: "127.0.0.1", seed });
-    const during = await watcher.read();
-    const callsDuring = world.hostile.calls() - calls;
-    await sleep(afterMs);
-    const after = await watcher.read();
-    return {
-      attack,
-      ...result,
-      without,
-      during,
-      after,
-      memory: { before, worst: gauges.worst(), after: gauges.now() },
-      ended: gauges.processes() - 1 + (gauges.now().rss === 0 ? 1 : 0),
-      isRelieved: gauges.isRelieved(),
-      log: {
-        bytes: world.log.bytes - log.bytes,
-        controls: world.log.controls - log.controls,
-        errors: world.log.errors - log.errors,
-      },
-      calls: { during: callsDuring, after: world.hostile.calls() - calls - callsDuring },
-    };
-  } finally {
-    watcher.stop();
-    await gauges.stop();
+    return Number(pattern.exec(readFileSync(path, "utf8"))?.[1] ?? 0) / 1024;
+  } catch {
+    return 0;
   }
 }
 
-/** Runs an attack in its own process, which is killed when it exceeds its time. */
-export async function runAttack(
-  { processors }: World,
-  attack: Attack,
-  { port, from, seed }: Omit<AttackJob, "name">,
-): Promise<AttackResult> {
-  const child = fork(programs.attack);
-  processors.put(child.pid, "attackers");
+/** Runs an attack in a process of its own, which is killed when it exceeds its time; then there are no replies. */
+export async function runAttack(attack: Attack, job: Omit<AttackJob, "name">): Promise<Reply[]> {
+  const child: ChildProcess = fork(program("attack-process.ts"));
   if (child.pid !== undefined) setPriority(child.pid, 19);
-  const started = performance.now();
   const timer = setTimeout(() => child.kill("SIGKILL"), attack.seconds * 1000 + graceMs);
   try {
-    child.send({ name: attack.name, port, from, seed } satisfies AttackJob);
-    const result = await Promise.race([messageOf<AttackResult>(child), once(child, "exit")]);
-    if (!Array.isArray(result)) return result;
-    return { replies: [], seconds: (performance.now() - started) / 1000 };
+    const ended = Promise.race([once(child, "message"), once(child, "exit")]);
+    child.send({ name: attack.name, ...job } satisfies AttackJob);
+    const [result] = await ended;
+    return Array.isArray(result) ? result : [];
   } finally {
     clearTimeout(timer);
     child.kill("SIGKILL");
   }
 }
 
-/**
- * Starts the process that watches, and beside the services a server that does nothing; `read` returns the observations since
- * the last call.
- */
-export async function startWatcher(watched: readonly Unsent[]) {
-  const bare = fork(programs.bare);
-  const child = fork(programs.watch);
-  const [port] = await once(bare, "message");
-  const requests = [{ method: "GET", path: "/" }] as const;
-  const reference: Unsent = { name: "bare server", port: Number(port), everyMs: 20, requests };
-  const all = [...watched, reference];
-  child.send(all.map((one, place) => ({ ...one, from: `127.0.2.${place + 1}` })) satisfies Watched[]);
-  return {
-    async read(): Promise<Watch> {
-      const answer = messageOf<Watch>(child);
-      child.send("read");
-      return answer;
-    },
-    stop() {
-      child.kill("SIGKILL");
-      bare.kill("SIGKILL");
-    },
-  };
-}
+type Requests = Pick<Watched, "name" | "port" | "requests">;
 
-/** A watch that has no address yet: each gets one of its own, none of an attacker. */
-type Unsent = Omit<Watched, "from">;
-
-/**
- * Two paths that must always respond, a small query, and four clients with the ten queries of wallets and explorers.
- */
-export async function watchedIndexer({ port }: World): Promise<Unsent[]> {
+/** Two paths that must always respond, a small query, and four clients with the ten queries of wallets and explorers. */
+async function watchedIndex({ port }: World): Promise<Requests[]> {
   const ask = (body: object) => ({ method: "POST", path: "/subgraph", body: JSON.stringify(body) }) as const;
-  const asked = await fetch(`http://127.0.0.1:${port}/subgraph`, {
+  const response = await fetch(`http://127.0.0.1:${port}/subgraph`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: '{"query":"{ domains(first: 300, where: { name_ends_with: \\".eth\\" }) { id name owner { id } } }"}',
   });
-  const { domains } = ((await asked.json()) as { data: { domains: Parameters<typeof clientQueries>[0] } })
-    .data;
+  const { domains } = ((await response.json()) as { data: { domains: KnownName[] } }).data;
   const queries = clientQueries(domains, domains[0]?.owner.id ?? "0x").flatMap(({ query, variables }) =>
     variables.slice(0, 20).map((one) => ask({ query, variables: one })),
   );
   const mixed = queries.map((_, place) => queries[(place * 7) % queries.length] ?? ask({}));
-  const poll = { port, everyMs: 20 };
   return [
-    { ...poll, name: "/health", requests: [{ method: "GET", path: "/health" }] },
-    { ...poll, name: "/amirealtime", requests: [{ method: "GET", path: "/amirealtime" }] },
-    { ...poll, name: "query", requests: [ask({ query: "{ domains(first: 3) { id name } }" })] },
-    ...[0, 1, 2, 3].map((place) => ({
-      ...poll,
-      name: `client ${place}`,
-      requests: [...mixed.slice(place * 11), ...mixed.slice(0, place * 11)],
-    })),
+    { port, name: "/health", requests: [{ method: "GET", path: "/health" }] },
+    { port, name: "/amirealtime", requests: [{ method: "GET", path: "/amirealtime" }] },
+    { port, name: "small query", requests: [ask({ query: "{ domains(first: 3) { id name } }" })] },
+    ...clients(port, (place) => [...mixed.slice(place * 11), ...mixed.slice(0, place * 11)]),
   ];
 }
 
 /** The label service's paths that must always respond, and four clients that heal. */
-function watchedLabels({ labels: { port } }: World): Unsent[] {
-  const poll = { port, everyMs: 20 };
-  const heal = { method: "GET", path: `/v1/heal/0x${"4f".repeat(32)}` } as const;
+async function watchedLabels({ labelsPort: port }: World): Promise<Requests[]> {
+  const get = (path: string) => [{ method: "GET", path } as const];
   return [
-    { ...poll, name: "/health", requests: [{ method: "GET", path: "/health" }] },
-    { ...poll, name: "query", requests: [{ method: "GET", path: "/v1/labels/count" }] },
-    ...[0, 1, 2, 3].map((place) => ({ ...poll, name: `client ${place}`, requests: [heal] })),
+    { port, name: "/health", requests: get("/health") },
+    { port, name: "small query", requests: get("/v1/labels/count") },
+    ...clients(port, () => get(`/v1/heal/${labelhashOf("eth")}`)),
   ];
 }
 
-async function messageOf<Message>(child: ChildProcess): Promise<Message> {
-  const [message] = await once(child, "message");
-  return message as Message;
+const clients = (port: number, requestsOf: (place: number) => Watched["requests"]): Requests[] =>
+  [0, 1, 2, 3].map((place) => ({ port, name: `client ${place}`, requests: requestsOf(place) }));
+
+const watchedNames = ["/health", "/amirealtime", "small query", "bare server"] as const;
+
+/** Head of the table of periods. */
+export const tableHead = [
+  `| | ${watchedNames.map((name) => `${name}, p99 / worst`).join(" | ")} | clients/s | RSS MB | Postgres MB | behind s |`,
+  `|${"---|".repeat(watchedNames.length + 5)}`,
+].join("\n");
+
+/** One period as a line of the table. */
+export function tableRow(name: string, { seen, rss, postgres, lag }: Period): string {
+  const perSecond = Object.entries(seen).reduce(
+    (sum, [watched, one]) => sum + (watched.startsWith("client") ? one.perSecond : 0),
+    0,
+  );
+  const cells = watchedNames.map((watched) => cellOf(seen[watched]));
+  return `| ${[name, ...cells, ...[perSecond, rss, postgres, lag].map((one) => one.toFixed(0))].join(" | ")} |`;
 }
 
-const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+function cellOf(seen: Seen | undefined): string {
+  if (seen === undefined) return "-";
+  const sorted = Float64Array.from(seen.latencies).sort();
+  const failed = Object.entries(seen.statuses).flatMap(([status, count]) =>
+    status === "200" ? [] : [`${count} x ${status}`],
+  );
+  const p99 = sorted[Math.floor((sorted.length - 1) * 0.99)] ?? 0;
+  return [`${p99.toFixed(0)} / ${(sorted.at(-1) ?? 0).toFixed(0)} ms`, ...failed].join(", ");
+}
+
+const bounds = [5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
+
+/** How many requests of each watched path were answered within the bounds. */
+export function histogram({ seen }: Period): string {
+  const rows = watchedNames.map((name) => {
+    const latencies = seen[name]?.latencies ?? [];
+    const within = bounds.map((bound) => latencies.filter((one) => one <= bound).length);
+    return `| ${[name, ...within.map((count, place) => count - (within[place - 1] ?? 0))].join(" | ")} |`;
+  });
+  return [
+    `| | ${bounds.map((bound) => `${bound} ms`).join(" | ")} |`,
+    `|${"---|".repeat(bounds.length + 1)}`,
+    ...rows,
+  ].join("\n");
+}
+
+/** Responses by status, with the slowest of each. */
+export function describeReplies(replies: readonly Reply[]): string {
+  if (replies.length === 0) return "no responses: broken off";
+  return [...Map.groupBy(replies, ({ status }) => status)]
+    .map(([status, some]) => {
+      const slowest = Math.max(...some.map(({ ms }) => ms));
+      return `${some.length} x ${status} in ${(slowest / 1000).toFixed(1)} s`;
+    })
+    .join(", ");
+}
+
+/** Settles after so many milliseconds. */
+export const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -1,3 +1,5 @@
+// Watches services from a process of its own, which neither attacks nor the bench delay. Takes the list of what to watch first, then
+// "read" for the observations since the last time.
 import { Agent, request } from "node:http";
 
 /** Requests that are repeated in turn, `everyMs` apart. */
@@ -21,17 +23,24 @@ export type Seen = {
 };
 
 const patienceMs = 30_000;
+
+process.on("disconnect", () => process.exit());
+let watches: { name: string; read: () => Seen }[] = [];
+process.on("message", (message: readonly Watched[] | "read") => {
+  if (message === "read") process.send?.(Object.fromEntries(watches.map(({ name, read }) => [name, read()])));
+  else watches = message.map((one) => ({ name: one.name, read: watch(one) }));
+});
+
 /**
- * Sends one request after the other until `stop`. `read` returns the observations since the last call and counts a
+ * Sends one request after the other. The result returns the observations since the last call and counts a
  * pending request by its waiting time so far. Latencies are corrected as HdrHistogram does: while a response is late,
  * the requests that would have been sent meanwhile are counted with the time they would have waited.
  */
-export function watch({ port, everyMs, from: localAddress, requests }: Watched) {
+function watch({ port, everyMs, from: localAddress, requests }: Watched) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   let seen = empty();
   let since = performance.now();
   let waiting: number | undefined;
-  let isOn = true;
 
   const note = (milliseconds: number) => {
     for (let late = milliseconds; late > 0; late -= everyMs) seen.latencies.push(late);
@@ -47,31 +56,24 @@ export function watch({ port, everyMs, from: localAddress, requests }: Watched) 
     seen.statuses[status] = (seen.statuses[status] ?? 0) + 1;
     return Math.max(0, everyMs - (ended - started));
   };
-  const done = (async () => {
-    for (let place = 0; isOn; place++) {
+  void (async () => {
+    for (let place = 0; ; place++) {
       const pause = await ask(place);
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
-    agent.destroy();
   })();
 
-  return {
-    read(): Seen {
-      const now = performance.now();
-      if (waiting !== undefined && now - waiting > everyMs) {
-        note(now - waiting);
-        waiting = now;
-      }
-      const { latencies, statuses } = seen;
-      const perSecond = ((statuses["200"] ?? 0) * 1000) / (now - since);
-      seen = empty();
-      since = now;
-      return { latencies, statuses, perSecond };
-    },
-    stop() {
-      isOn = false;
-      return done;
-    },
+  return (): Seen => {
+    const now = performance.now();
+    if (waiting !== undefined && now - waiting > everyMs) {
+      note(now - waiting);
+      waiting = now;
+    }
+    const { latencies, statuses } = seen;
+    const perSecond = ((statuses["200"] ?? 0) * 1000) / (now - since);
+    seen = empty();
+    since = now;
+    return { latencies, statuses, perSecond };
   };
 }
 

@@ -3,14 +3,14 @@ import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startHostileNode } from "../../bench/hostile/hostile-node.ts";
 import { resolvedRecords } from "../../src/api/endpoints/resolve.ts";
 import { createAdmission, resolutionLimits } from "../../src/api/resolution/admission.ts";
 import { createChainClients } from "../../src/api/resolution/chain-clients.ts";
 import { defaultGatewayLimits } from "../../src/api/resolution/gateway.ts";
 import { openEndpoints } from "../support/endpoints.ts";
+import { startHostileNode } from "./support/hostile-node.ts";
 
-// Names whose resolvers respond as an attacker wants (bench/hostile/hostile-node.ts), over HTTP.
+// Names whose resolvers respond as an attacker wants (support/hostile-node.ts), over HTTP.
 
 const registry: Hex = "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e";
 // A chain on which every other name has no resolver.

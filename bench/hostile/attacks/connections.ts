@@ -28,7 +28,6 @@ const large = `{ domains(first: 1000) { ${times(760, (i) => `f${i}: id`)} } }`;
 export const connectionAttacks: Attack[] = [
   {
     name: "given-up",
-    threat: "F3",
     what: "60 GETs of a deep page of the sales, given up together after 8 to 500 ms, in 21 rounds",
     seconds: 50,
     run: async (target) => {
@@ -47,7 +46,6 @@ export const connectionAttacks: Attack[] = [
   },
   {
     name: "deep-pages",
-    threat: "F7",
     what: "60 clients on deep pages of the sales",
     seconds: 20,
     run: async (target) =>
@@ -61,7 +59,6 @@ export const connectionAttacks: Attack[] = [
   },
   {
     name: "chunked-bodies",
-    threat: "F7",
     what: "two bodies of 600 MB at once, without Content-Length",
     seconds: 60,
     run: (target) =>
@@ -76,7 +73,6 @@ export const connectionAttacks: Attack[] = [
   },
   {
     name: "unread-pages",
-    threat: "F7",
     what: "150 pages of GraphiQL (8.9 MB each) that nobody reads, for 15 s",
     seconds: 30,
     run: (target) =>
@@ -86,14 +82,12 @@ export const connectionAttacks: Attack[] = [
   },
   {
     name: "unread-responses",
-    threat: "F7",
     what: "20 responses of 57 MB that nobody reads, for 15 s",
     seconds: 45,
     run: (target) => atOnce(20, () => query(target, large, undefined, { unreadForMs: 15_000 })),
   },
   {
     name: "slow-bodies",
-    threat: "F7",
     what: "500 POSTs whose bodies arrive a byte a second, and 2,000 sockets that send nothing",
     seconds: 40,
     run: async (target) => {
@@ -110,31 +104,13 @@ export const connectionAttacks: Attack[] = [
     },
   },
   {
-    name: "broken-off-posts",
-    threat: "F10",
-    what: "1,000 POSTs that end in the middle of their bodies",
-    seconds: 20,
-    run: (target) =>
-      inRounds(target, 20, () =>
-        atOnce(50, async () => {
-          const head =
-            'POST /subgraph HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"query":';
-          const one = await open(target, head);
-          await pause(target, 20);
-          return one.close("broken off");
-        }),
-      ),
-  },
-  {
     name: "pipelined-health",
-    threat: "F7",
     what: "GET /health 5,000 times over each of 20 connections, without waiting for responses",
     seconds: 60,
     run: (target) => atOnce(20, () => pipeline(target, "GET /health HTTP/1.1\r\nhost: x\r\n\r\n", 5_000)),
   },
   {
     name: "pipelined-queries",
-    threat: "F7",
     what: "2,000 small queries over each of 10 connections, without waiting for responses",
     seconds: 60,
     run: (target) => {
@@ -145,29 +121,9 @@ export const connectionAttacks: Attack[] = [
   },
   {
     name: "unfinished-bodies",
-    threat: "F7",
     what: "400 bodies of which 999,000 of 1,000,000 bytes arrive, and no more for 15 s",
     seconds: 30,
     run: (target) => unfinishedBodies(target, "/subgraph"),
-  },
-  {
-    name: "forged-paths",
-    threat: "F8",
-    what: "paths and parameters with escape codes, line feeds and backslashes",
-    seconds: 20,
-    run: (target) => {
-      const nasty = encodeURIComponent('\u001b[31m\u001b]0;title\u0007\r\n{"level":60,"msg":"forged"}');
-      const paths = [
-        "/",
-        "/api/name-tokens?name=",
-        "/api/resolve/records/",
-        "/subgraph?query=",
-        "/amirealtime?x=",
-      ];
-      return inRounds(target, 10, () =>
-        atOnce(paths.length, (place) => send(target, { path: `${paths[place]}${nasty}` })),
-      );
-    },
   },
 ];
 

@@ -1,9 +1,10 @@
 import { Readable } from "node:stream";
 import { labelhashOf } from "../../../src/ens/labels.ts";
 import { type Attack, atOnce, inRounds, type Reply, send, type Target } from "../attack.ts";
-import { longLabelLengths } from "../long-labels.ts";
 import { pipeline, unfinishedBodies } from "./connections.ts";
 
+/** Lengths of labels that are expensive in a batch; each consists of the letter x. */
+export const longLabelLengths = [100_000, 1_000_000, 15_000_000] as const;
 const [tenth, one, fifteen] = longLabelLengths;
 
 const heal = { method: "POST", path: "/v1/heal", headers: { "content-type": "application/json" } } as const;
@@ -19,33 +20,23 @@ function* blanks(megabytes: number): Generator<string> {
 }
 
 export const labelAttacks: Attack[] = [
-  {
-    name: "label-batch-100kB",
-    threat: "F8",
-    what: "a batch of one label of 100 kB, 10,000 times",
-    seconds: 60,
-    service: "labels",
-    run: async (target) => [await batch(target, tenth, 10_000)],
-  },
-  {
-    name: "label-batch-1MB",
-    threat: "F8",
-    what: "a batch of one label of 1 MB, 10,000 times",
-    seconds: 60,
-    service: "labels",
-    run: async (target) => [await batch(target, one, 10_000)],
-  },
-  {
-    name: "label-batch-15MB",
-    threat: "F8",
-    what: "a batch of one label of 15 MB, 1,000 times",
-    seconds: 60,
-    service: "labels",
-    run: async (target) => [await batch(target, fifteen, 1_000)],
-  },
+  ...(
+    [
+      ["100kB", tenth, 10_000],
+      ["1MB", one, 10_000],
+      ["15MB", fifteen, 1_000],
+    ] as const
+  ).map(
+    ([size, length, count]): Attack => ({
+      name: `label-batch-${size}`,
+      what: `a batch of one label of ${size}, ${count} times`,
+      seconds: 60,
+      service: "labels",
+      run: async (target) => [await batch(target, length, count)],
+    }),
+  ),
   {
     name: "label-unread",
-    threat: "F8",
     what: "20 responses with a label of 15 MB that nobody reads, for 10 s, and 20 batches of 1 MB x 20",
     seconds: 30,
     service: "labels",
@@ -60,7 +51,6 @@ export const labelAttacks: Attack[] = [
   },
   {
     name: "label-batch-unread",
-    threat: "F8",
     what: "100 batches of one label of 100 kB, 300 times, that nobody reads, for 10 s",
     seconds: 30,
     service: "labels",
@@ -68,7 +58,6 @@ export const labelAttacks: Attack[] = [
   },
   {
     name: "label-body",
-    threat: "F7",
     what: "4 bodies of 1 GB in chunks",
     seconds: 60,
     service: "labels",
@@ -76,7 +65,6 @@ export const labelAttacks: Attack[] = [
   },
   {
     name: "label-pipelined",
-    threat: "F7",
     what: "GET /health 5,000 times over each of 20 connections, without waiting for responses",
     seconds: 60,
     service: "labels",
@@ -84,7 +72,6 @@ export const labelAttacks: Attack[] = [
   },
   {
     name: "label-unfinished-bodies",
-    threat: "F7",
     what: "400 bodies of which 999,000 of 1,000,000 bytes arrive, and no more for 15 s",
     seconds: 30,
     service: "labels",

@@ -21,14 +21,12 @@ const hotInputs = Array.from({ length: 1_000 }, () => ({ address: hot, page_size
 export const lookupAttacks: Attack[] = [
   {
     name: "lookup-hot",
-    threat: "F7",
     what: "4 POSTs of 1,000 times the address with the most names, five times",
     seconds: 60,
     run: (target) => inRounds(target, 5, () => atOnce(4, () => lookUp(target, hotInputs))),
   },
   {
     name: "lookup-names",
-    threat: "F7",
     what: "8 POSTs of 1,000 names with 400 labels each, five times",
     seconds: 60,
     run: (target) =>
@@ -45,14 +43,12 @@ export const lookupAttacks: Attack[] = [
   },
   {
     name: "lookup-unread",
-    threat: "F7",
     what: "20 POSTs of 1,000 addresses whose responses are not read for 40 s",
     seconds: 60,
     run: (target) => atOnce(20, () => lookUp(target, hotInputs, 40_000)),
   },
   {
     name: "lookup-lists",
-    threat: "F7",
     what: "30 searches for what is in the middle of many names, and lists by every order, three times",
     seconds: 60,
     run: (target) =>

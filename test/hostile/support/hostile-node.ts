@@ -31,8 +31,8 @@ const lookup = (sender: Hex, urls: string[], data: Hex): Reply => ({
 
 const endlessQuery = encodeFunctionData({ abi: lookupAbi, functionName: "query", args: [[]] });
 
-/** A line that a revert reason forges in the log if its line feeds are not escaped. */
-export const forgedLine = '{"level":60,"msg":"forged"}';
+// A line that a revert reason forges in the log if its line feeds are not escaped.
+const forgedLine = '{"level":60,"msg":"forged"}';
 
 const kilobyteOfControls = `\u001b[31mred\u001b[0m\n${forgedLine}\r\n${"x".repeat(960)}`;
 
