@@ -2,18 +2,16 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { batchOf, createLabelDatabase } from "../labels-service/store/database.ts";
 import { namespaceIds } from "../src/deployments/deployment.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
 import { type Accepted, compareEntities, readEntities, readEntityDump } from "./entities.ts";
+import { startIndexingService, waitWhileRunning } from "./indexing-service.ts";
+import { writeLabelsFile } from "./labels-file.ts";
 import { type DevNode, startNode } from "./node.ts";
 import { freePort } from "./ports.ts";
 import { type Recording, readLabels, readRecording } from "./recording.ts";
-import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
-import { WaitError, waitFor } from "./wait.ts";
-
-const root = fileURLToPath(new URL("..", import.meta.url));
+import type { ServiceProcess } from "./service-process.ts";
+import { WaitError } from "./wait.ts";
 
 type Write = (line: string) => void;
 
@@ -61,14 +59,12 @@ async function indexRecording(
   const numbers = blocks.map((block) => Number(block["number"]));
   const [first, last] = [Math.min(...numbers), Math.max(...numbers)];
   const labels = join(temporary, "labels.sqlite");
-  const labelCount = writeLabels(labels, folder);
+  const labelCount = writeLabelsFile(labels, readLabels(folder));
   const port = environment["PORT"] ?? String(await freePort());
   write(`Chain ${chainId} (${namespace}): blocks ${first} to ${last} at ${node.url}, ${labelCount} labels`);
   const start = performance.now();
   let isOver = false;
-  const service = startServiceProcess({
-    name: "indexing service",
-    args: [join(root, "scripts/ponder.ts"), "start"],
+  const service = startIndexingService({
     cwd: temporary,
     env: {
       NAMESPACE: namespace,
@@ -143,27 +139,13 @@ function namespaceOf(chainId: number) {
   return found;
 }
 
-function writeLabels(path: string, folder: string): number {
-  const labels = readLabels(folder);
-  const writer = createLabelDatabase(path, "subgraph");
-  writer.add(batchOf(labels));
-  return writer.finish(new Date()).recordsCount;
-}
-
 async function untilReady(service: ServiceProcess, url: string, signal: AbortSignal) {
-  await waitFor(
-    "the index",
-    async () => {
-      const ending = service.ending();
-      if (ending !== undefined) {
-        throw new WaitError(`The ${service.name} ended with ${ending.signal ?? `exit code ${ending.code}`}.`);
-      }
-      if (signal.aborted) throw new WaitError("The rehearsal was stopped.");
-      const { status } = await fetch(`${url}/ready`);
-      return status === 200 ? { done: status } : { state: `/ready returns ${status}` };
-    },
-    { timeoutMs: longestRunMs, everyMs: 200 },
-  );
+  const look = async () => {
+    if (signal.aborted) throw new WaitError("The rehearsal was stopped.");
+    const { status } = await fetch(`${url}/ready`);
+    return status === 200 ? { done: status } : { state: `/ready returns ${status}` };
+  };
+  await waitWhileRunning([service], "the index", look, { timeoutMs: longestRunMs, everyMs: 200 });
 }
 
 // A day: long recordings take their time.
