@@ -1,4 +1,4 @@
-import { type Hex, keccak256, parseTransaction, recoverTransactionAddress, serializeTransaction } from "viem";
+import { keccak256, parseTransaction, recoverTransactionAddress, serializeTransaction } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { expect, test } from "vitest";
 import { headerHash } from "../../src/rpc/block-proofs.ts";
@@ -19,7 +19,6 @@ const planned = {
   from: sender,
   nonce: 3,
   to: log.address,
-  input: "0x5b0fc9c3" as Hex,
   value: 5n,
   logs: [log, log],
 };

@@ -1,4 +1,13 @@
-import { bytesToHex, concatHex, type Hex, hexToBytes, keccak256, numberToHex, parseTransaction } from "viem";
+import {
+  bytesToHex,
+  concatHex,
+  type Hex,
+  hexToBytes,
+  keccak256,
+  numberToHex,
+  parseTransaction,
+  stringToHex,
+} from "viem";
 import type { LocalAccount } from "viem/accounts";
 import { headerHash, receiptsRoot } from "../../src/rpc/block-proofs.ts";
 import type { EmittedLog } from "../events.ts";
@@ -6,12 +15,11 @@ import type { Answer } from "../recording.ts";
 import { type ServedBlock, serveBlock } from "./served-block.ts";
 import { emptyBloom, emptyTrieRoot } from "./stand-ins.ts";
 
-/** A transaction to be mined: who sends what where, and the logs its execution leaves in order. */
+/** A transaction to be mined: who sends how much where, and the logs its execution leaves in order. */
 export type PlannedTransaction = {
   from: LocalAccount;
   nonce: number;
   to: Hex;
-  input: Hex;
   /** Wei. */
   value: bigint;
   logs: EmittedLog[];
@@ -147,8 +155,10 @@ export function logsBloom(logs: readonly EmittedLog[]): Hex {
   return bytesToHex(bloom);
 }
 
-async function sign(chainId: number, { from, nonce, to, input, value, logs }: PlannedTransaction) {
-  const gas = 60_000n + BigInt(input.length) * 8n + BigInt(logs.length) * 30_000n;
+async function sign(chainId: number, { from, nonce, to, value, logs }: PlannedTransaction) {
+  // No index reads call data: it stands for the logs, so that no two transactions share a hash.
+  const input = keccak256(stringToHex(JSON.stringify(logs)));
+  const gas = 60_000n + BigInt(logs.length) * 30_000n;
   const fees = { maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n };
   const serialized = await from.signTransaction({
     type: "eip1559",

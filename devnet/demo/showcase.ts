@@ -1,9 +1,8 @@
-import { encodeFunctionData, type Hex, keccak256, namehash, parseAbi, stringToHex } from "viem";
+import { type Hex, namehash } from "viem";
 import { type LocalAccount, mnemonicToAccount } from "viem/accounts";
 import type { PlannedTransaction } from "../chain/block-builder.ts";
 import { emits } from "../events.ts";
-import { type Action, type Contracts, register } from "../life/actions.ts";
-import { registryFunctions } from "../life/contracts.ts";
+import { type Action, type Contracts, createSubname, register } from "../life/actions.ts";
 import type { RecordChange } from "../life/records.ts";
 import { withAddresses } from "../life/second-layer.ts";
 import { nameAccount, type SecondLayer, sell } from "../life/second-layer-actions.ts";
@@ -31,8 +30,6 @@ const demoRecords: RecordChange[] = [
   { type: "text", key: "avatar", value: "ipfs://bafybeidemo" },
   { type: "contenthash", hash: `0xe30101701220${"d3".repeat(32)}` },
 ];
-
-const setResolverAbi = parseAbi(["function setResolver(bytes32 node, address resolver)"]);
 
 /** Labels of reverse names of the other chains (ENSIP-19), whose text no event carries. */
 export const reverseLabels = [chainIds.base, chainIds.linea].map((id) =>
@@ -67,7 +64,7 @@ export function rootShowcase(
 export function secondShowcase(layer: SecondLayer, now: number): PlannedTransaction[] {
   const expires = BigInt(now) + year;
   const records = withAddresses(layer.chainId, owner, demoRecords);
-  const sale = { label: "demo", owner: demoAccount, duration: year, expires, cost: 10n ** 15n, records };
+  const sale = { label: "demo", owner: demoAccount, expires, cost: 10n ** 15n, records };
   const name = `demo.${layer.parent}`;
   return [sell(layer, sale), nameAccount(layer, { account: demoAccount, name })].map((action, nonce) => ({
     ...action,
@@ -81,7 +78,6 @@ function sold(contracts: Contracts, { label, owner: account, now, records }: Sol
   return register(contracts, {
     label,
     owner: account,
-    duration: year,
     expires: BigInt(now) + year,
     cost: 5n * 10n ** 16n,
     records,
@@ -90,33 +86,12 @@ function sold(contracts: Contracts, { label, owner: account, now, records }: Sol
 }
 
 function setResolver({ ENSv1Registry: to }: Contracts, name: string, resolver: Hex): Action {
-  const node = namehash(name);
-  const input = encodeFunctionData({
-    abi: setResolverAbi,
-    functionName: "setResolver",
-    args: [node, resolver],
-  });
-  return { from: deployer, to, input, value: 0n, logs: [emits.newResolver(to, node, resolver)] };
+  return { from: deployer, to, value: 0n, logs: [emits.newResolver(to, namehash(name), resolver)] };
 }
 
 function subname(
-  { ENSv1Registry: to }: Contracts,
-  { parent, label, resolver }: { parent: string; label: string; resolver: Hex },
-): Action {
-  const node = namehash(parent);
-  const labelhash = keccak256(stringToHex(label));
-  return {
-    from: deployer,
-    to,
-    input: encodeFunctionData({
-      abi: registryFunctions,
-      functionName: "setSubnodeRecord",
-      args: [node, labelhash, deployer.address, resolver, 0n],
-    }),
-    value: 0n,
-    logs: [
-      emits.newOwner(to, node, labelhash, deployer.address),
-      emits.newResolver(to, namehash(parent === "" ? label : `${label}.${parent}`), resolver),
-    ],
-  };
+  contracts: Contracts,
+  { resolver, ...name }: { parent: string; label: string; resolver: Hex },
+) {
+  return createSubname({ ...contracts, PublicResolverV5: resolver }, { ...name, owner: deployer });
 }

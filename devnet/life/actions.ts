@@ -1,9 +1,9 @@
 import {
   concatHex,
-  encodeFunctionData,
   type Hex,
   keccak256,
   namehash,
+  parseAbi,
   stringToHex,
   toHex,
   zeroAddress,
@@ -13,14 +13,7 @@ import type { LocalAccount } from "viem/accounts";
 import { packetToBytes } from "viem/ens";
 import type { PlannedTransaction } from "../chain/block-builder.ts";
 import { type EmittedLog, emits, logsOf } from "../events.ts";
-import {
-  controllerFunctions,
-  registrarFunctions,
-  registryFunctions,
-  reverseClaimAbi,
-  wrapperFunctions,
-} from "./contracts.ts";
-import { type RecordChange, recordLogs, recordsCall, recordsCalls } from "./records.ts";
+import { type RecordChange, recordLogs } from "./records.ts";
 
 /** Addresses of the contracts involved. */
 export type Contracts = Record<
@@ -37,11 +30,10 @@ export type Contracts = Record<
 /** A transaction without its nonce, which the sender's account counts. */
 export type Action = Omit<PlannedTransaction, "nonce">;
 
-/** A registration: `expires` in Unix seconds, `duration` in seconds, `cost` in wei. */
+/** A registration: `expires` in Unix seconds, `cost` in wei. */
 export type Registration = {
   label: string;
   owner: LocalAccount;
-  duration: bigint;
   expires: bigint;
   cost: bigint;
   /** Undefined: a name without a resolver. */
@@ -56,25 +48,13 @@ export type Registration = {
  * the controller holds the token until the records are set.
  */
 export function register(contracts: Contracts, registration: Registration): Action {
-  const { label, owner, duration, cost, records, reverse = "none", referrer = zeroHash } = registration;
-  const { UnwrappedEthRegistrarController: controller, PublicResolverV5 } = contracts;
-  const input = encodeFunctionData({
-    abi: controllerFunctions,
-    functionName: "register",
-    args: [
-      {
-        label,
-        owner: owner.address,
-        duration,
-        secret: keccak256(stringToHex(`secret of ${label}`)),
-        resolver: records === undefined ? zeroAddress : PublicResolverV5,
-        data: records === undefined ? [] : recordsCalls(secondLevel(label).node, records),
-        reverseRecord: reverse === "none" ? 0 : 3,
-        referrer,
-      },
-    ],
-  });
-  return { from: owner, to: controller, input, value: cost, logs: registrationLogs(contracts, registration) };
+  const { UnwrappedEthRegistrarController: to } = contracts;
+  return {
+    from: registration.owner,
+    to,
+    value: registration.cost,
+    logs: registrationLogs(contracts, registration),
+  };
 }
 
 function registrationLogs(
@@ -124,17 +104,12 @@ function claimLogs(
 /** Renewal of `label`.eth until `expires` (Unix seconds) through the newest controller, by anybody. */
 export function renew(
   { BaseRegistrar, UnwrappedEthRegistrarController: controller }: Contracts,
-  { label, payer, duration, expires, cost }: RenewOptions,
+  { label, payer, expires, cost }: RenewOptions,
 ): Action {
   const { labelhash, tokenId } = secondLevel(label);
   return {
     from: payer,
     to: controller,
-    input: encodeFunctionData({
-      abi: controllerFunctions,
-      functionName: "renew",
-      args: [label, duration, zeroHash],
-    }),
     value: cost,
     logs: [
       emits.renewed(BaseRegistrar, tokenId, expires),
@@ -143,19 +118,19 @@ export function renew(
   };
 }
 
-type RenewOptions = { label: string; payer: LocalAccount; duration: bigint; expires: bigint; cost: bigint };
+type RenewOptions = { label: string; payer: LocalAccount; expires: bigint; cost: bigint };
 
-/** Record changes of a name at the public resolver: one call for one record, else a multicall. */
+/** Record changes of a name at the public resolver. */
 export function setRecords(
   { PublicResolverV5: resolver }: Contracts,
   { name, owner, records }: { name: string; owner: LocalAccount; records: RecordChange[] },
 ): Action {
   const node = namehash(name);
   const logs = records.flatMap((change) => recordLogs(resolver, node, change));
-  return { from: owner, to: resolver, input: recordsCall(node, records), value: 0n, logs };
+  return { from: owner, to: resolver, value: 0n, logs };
 }
 
-/** Subname of an unwrapped name, created in the registry with the public resolver. */
+/** Subname of an unwrapped name or of the root (an empty `parent`), created in the registry with the public resolver. */
 export function createSubname(
   { ENSv1Registry, PublicResolverV5: resolver }: Contracts,
   { parent, label, owner }: { parent: string; label: string; owner: LocalAccount },
@@ -165,15 +140,10 @@ export function createSubname(
   return {
     from: owner,
     to: ENSv1Registry,
-    input: encodeFunctionData({
-      abi: registryFunctions,
-      functionName: "setSubnodeRecord",
-      args: [parentNode, labelhash, owner.address, resolver, 0n],
-    }),
     value: 0n,
     logs: [
       emits.newOwner(ENSv1Registry, parentNode, labelhash, owner.address),
-      emits.newResolver(ENSv1Registry, namehash(`${label}.${parent}`), resolver),
+      emits.newResolver(ENSv1Registry, namehash(parent === "" ? label : `${label}.${parent}`), resolver),
     ],
   };
 }
@@ -183,11 +153,6 @@ export function approveWrapper({ BaseRegistrar, NameWrapper }: Contracts, owner:
   return {
     from: owner,
     to: BaseRegistrar,
-    input: encodeFunctionData({
-      abi: registrarFunctions,
-      functionName: "setApprovalForAll",
-      args: [NameWrapper, true],
-    }),
     value: 0n,
     logs: [approvedForAll(BaseRegistrar, owner.address, NameWrapper, true)],
   };
@@ -205,11 +170,6 @@ export function wrap(
   return {
     from: owner,
     to: wrapper,
-    input: encodeFunctionData({
-      abi: wrapperFunctions,
-      functionName: "wrapETH2LD",
-      args: [label, from, 0, hadResolver ? zeroAddress : resolver],
-    }),
     value: 0n,
     logs: [
       emits.tokenTransfer(BaseRegistrar, from, wrapper, tokenId),
@@ -236,11 +196,6 @@ export function createWrappedSubname(
   return {
     from: account,
     to: wrapper,
-    input: encodeFunctionData({
-      abi: wrapperFunctions,
-      functionName: "setSubnodeRecord",
-      args: [parentNode, label, owner, resolver, 0n, 0, 0n],
-    }),
     value: 0n,
     logs: [
       emits.newOwner(ENSv1Registry, parentNode, keccak256(stringToHex(label)), wrapper),
@@ -260,11 +215,6 @@ export function transferToken(
   return {
     from: owner,
     to: BaseRegistrar,
-    input: encodeFunctionData({
-      abi: registrarFunctions,
-      functionName: "safeTransferFrom",
-      args: [owner.address, to, tokenId],
-    }),
     value: 0n,
     logs: [emits.tokenTransfer(BaseRegistrar, owner.address, to, tokenId)],
   };
@@ -279,8 +229,12 @@ function secondLevel(label: string) {
   };
 }
 
-const approvedForAll = logsOf(registrarFunctions, "ApprovalForAll");
-const reverseClaimed = logsOf(reverseClaimAbi, "ReverseClaimed");
+const otherEvents = parseAbi([
+  "event ApprovalForAll(address indexed owner, address indexed operator, bool approved)",
+  "event ReverseClaimed(address indexed addr, bytes32 indexed node)",
+]);
+const approvedForAll = logsOf(otherEvents, "ApprovalForAll");
+const reverseClaimed = logsOf(otherEvents, "ReverseClaimed");
 const ethNode: Hex = "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae";
 const addrReverseNode: Hex = "0x91d1777781884d03a6757a803996e38de2a42967fb37eeaca72729271025a9e2";
 /** Grace period in seconds, in which an expired `.eth` name can still be renewed; the wrapper adds it to expiries. */

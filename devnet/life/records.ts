@@ -1,6 +1,5 @@
-import { encodeFunctionData, type Hex } from "viem";
+import type { Hex } from "viem";
 import { type EmittedLog, emits } from "../events.ts";
-import { resolverFunctions as abi } from "./contracts.ts";
 
 /** One change of a name's records at a resolver. */
 export type RecordChange =
@@ -18,26 +17,4 @@ export function recordLogs(resolver: Hex, node: Hex, change: RecordChange): Emit
   const { coinType, address } = change;
   const changed = emits.addressChanged(resolver, node, coinType, address);
   return coinType === 60n ? [changed, emits.addrChanged(resolver, node, address)] : [changed];
-}
-
-/** Call data of each change. */
-export function recordsCalls(node: Hex, changes: readonly RecordChange[]): Hex[] {
-  return changes.map((change) => {
-    if (change.type === "text") {
-      return encodeFunctionData({ abi, functionName: "setText", args: [node, change.key, change.value] });
-    }
-    if (change.type === "contenthash") {
-      return encodeFunctionData({ abi, functionName: "setContenthash", args: [node, change.hash] });
-    }
-    const args = [node, change.coinType, change.address] as const;
-    return encodeFunctionData({ abi, functionName: "setAddr", args });
-  });
-}
-
-/** Call data of all changes in one transaction: the call itself for one change, else a multicall. */
-export function recordsCall(node: Hex, changes: readonly RecordChange[]): Hex {
-  const calls = recordsCalls(node, changes);
-  const [only] = calls;
-  if (calls.length === 1 && only !== undefined) return only;
-  return encodeFunctionData({ abi, functionName: "multicall", args: [calls] });
 }

@@ -1,4 +1,4 @@
-import { decodeEventLog, type Hex } from "viem";
+import { decodeEventLog, type Hex, parseAbi } from "viem";
 import { expect, test } from "vitest";
 import { nameWrapperAbi, registryAbi } from "../../abis/names.ts";
 import { baseRegistrarAbi, unwrappedControllerAbi } from "../../abis/registrars.ts";
@@ -6,14 +6,14 @@ import { resolverAbi } from "../../abis/resolver.ts";
 import type { PlannedTransaction } from "../chain/block-builder.ts";
 import { readAddresses } from "../recording.ts";
 import type { Contracts } from "./actions.ts";
-import { registrarFunctions } from "./contracts.ts";
 import { createScenario } from "./scenario.ts";
 
 const contracts = readAddresses(new URL("../recording/a", import.meta.url).pathname) as Contracts;
 const now = 1_800_000_000;
+const approvalForAll = "event ApprovalForAll(address indexed owner, address indexed operator, bool approved)";
 const abiOf = new Map<string, readonly unknown[]>([
   [contracts.ENSv1Registry, registryAbi],
-  [contracts.BaseRegistrar, [...baseRegistrarAbi, ...registrarFunctions]],
+  [contracts.BaseRegistrar, [...baseRegistrarAbi, ...parseAbi([approvalForAll])]],
   [contracts.UnwrappedEthRegistrarController, unwrappedControllerAbi],
   [contracts.PublicResolverV5, resolverAbi],
   [contracts.NameWrapper, nameWrapperAbi],

@@ -117,7 +117,6 @@ function registerName(state: State, now: number, given: GivenName = {}): Planned
   const action = register(contracts, {
     label,
     owner: account(state, owner),
-    duration,
     expires,
     cost: price(label, duration),
     records,
@@ -139,7 +138,7 @@ function renewName(state: State, now: number): PlannedTransaction[] {
   else own.expires = expires;
   const payer = random.below(accountCount);
   const cost = price(label, duration);
-  const action = renew(contracts, { label, payer: account(state, payer), duration, expires, cost });
+  const action = renew(contracts, { label, payer: account(state, payer), expires, cost });
   return [send(state, payer, action)];
 }
 

@@ -1,4 +1,4 @@
-import { encodeFunctionData, type Hex, keccak256, namehash, parseAbi, stringToHex, zeroAddress } from "viem";
+import { type Hex, keccak256, namehash, stringToHex, zeroAddress } from "viem";
 import type { LocalAccount } from "viem/accounts";
 import {
   basenamesBaseRegistrarAbi,
@@ -7,7 +7,7 @@ import {
 } from "../../abis/registrars.ts";
 import { type EmittedLog, emits, logsOf } from "../events.ts";
 import type { Action } from "./actions.ts";
-import { type RecordChange, recordLogs, recordsCall, recordsCalls } from "./records.ts";
+import { type RecordChange, recordLogs } from "./records.ts";
 
 /** Contracts that issue the names under a name, on another chain than the root one. */
 export type SecondLayer = {
@@ -21,25 +21,14 @@ export type SecondLayer = {
   reverseRegistrar: Hex;
 };
 
-/** A registration: `expires` in Unix seconds, `duration` in seconds, `cost` in wei. */
+/** A registration: `expires` in Unix seconds, `cost` in wei. */
 export type Sale = {
   label: string;
   owner: LocalAccount;
-  duration: bigint;
   expires: bigint;
   cost: bigint;
   records: RecordChange[];
 };
-
-const baseFunctions = parseAbi([
-  "struct RegisterRequest { string name; address owner; uint256 duration; address resolver; bytes[] data; bool reverseRecord; }",
-  "function register(RegisterRequest request) payable",
-  "function renew(string name, uint256 duration) payable",
-]);
-const lineaFunctions = parseAbi([
-  "function register(string name, address owner, uint256 duration, bytes32 secret, address resolver, bytes[] data, bool reverseRecord, uint16 ownerControlledFuses) payable",
-]);
-const reverseFunctions = parseAbi(["function setName(string name)"]);
 
 const registeredWithRecord = logsOf(basenamesBaseRegistrarAbi, "NameRegisteredWithRecord");
 const soldOnBase = logsOf(basenamesControllerAbi, "NameRegistered");
@@ -52,26 +41,7 @@ const hashOf = (label: string) => keccak256(stringToHex(label));
 
 /** Registration of a name with the deployment's resolver and records. */
 export function sell(layer: SecondLayer, sale: Sale): Action {
-  const { owner, cost } = sale;
-  return {
-    from: owner,
-    to: layer.controller,
-    input: saleCall(layer, sale),
-    value: cost,
-    logs: saleLogs(layer, sale),
-  };
-}
-
-function saleCall(layer: SecondLayer, { label, owner: { address: owner }, duration, records }: Sale): Hex {
-  const { resolver, parent } = layer;
-  const data = recordsCalls(nodeOf(layer, label), records);
-  if (parent === "base.eth") {
-    const request = { name: label, owner, duration, resolver, data, reverseRecord: false };
-    return encodeFunctionData({ abi: baseFunctions, functionName: "register", args: [request] });
-  }
-  const secret = keccak256(stringToHex(`secret of ${label}`));
-  const args = [label, owner, duration, secret, resolver, data, false, 0] as const;
-  return encodeFunctionData({ abi: lineaFunctions, functionName: "register", args });
+  return { from: sale.owner, to: layer.controller, value: sale.cost, logs: saleLogs(layer, sale) };
 }
 
 function saleLogs(layer: SecondLayer, { label, owner: { address: owner }, expires, cost, records }: Sale) {
@@ -100,10 +70,10 @@ function saleLogs(layer: SecondLayer, { label, owner: { address: owner }, expire
   return [...created, registered, set, ...changed, sold];
 }
 
-type Renewal = { label: string; payer: LocalAccount; duration: bigint; expires: bigint; cost: bigint };
+type Renewal = { label: string; payer: LocalAccount; expires: bigint; cost: bigint };
 
 /** Renewal of a name until `expires` (Unix seconds), by anybody. */
-export function prolong(layer: SecondLayer, { label, payer, duration, expires, cost }: Renewal): Action {
+export function prolong(layer: SecondLayer, { label, payer, expires, cost }: Renewal): Action {
   const { parent, registrar, controller } = layer;
   const labelhash = hashOf(label);
   const renewed =
@@ -113,7 +83,6 @@ export function prolong(layer: SecondLayer, { label, payer, duration, expires, c
   return {
     from: payer,
     to: controller,
-    input: encodeFunctionData({ abi: baseFunctions, functionName: "renew", args: [label, duration] }),
     value: cost,
     logs: [emits.renewed(registrar, BigInt(labelhash), expires), renewed],
   };
@@ -127,7 +96,7 @@ export function changeRecords(
   const { resolver } = layer;
   const node = nodeOf(layer, label);
   const logs = records.flatMap((change) => recordLogs(resolver, node, change));
-  return { from: owner, to: resolver, input: recordsCall(node, records), value: 0n, logs };
+  return { from: owner, to: resolver, value: 0n, logs };
 }
 
 /** The account's name on this chain (ENSIP-19). */
@@ -135,6 +104,5 @@ export function nameAccount(
   { reverseRegistrar: to }: SecondLayer,
   { account, name }: { account: LocalAccount; name: string },
 ): Action {
-  const input = encodeFunctionData({ abi: reverseFunctions, functionName: "setName", args: [name] });
-  return { from: account, to, input, value: 0n, logs: [emits.nameForAddr(to, account.address, name)] };
+  return { from: account, to, value: 0n, logs: [emits.nameForAddr(to, account.address, name)] };
 }

@@ -43,7 +43,6 @@ export function createSecondLayer(layer: SecondLayer, seed: number) {
       return sell(layer, {
         label,
         owner: account,
-        duration,
         expires,
         cost: weiPerSecond * duration,
         records,
@@ -60,11 +59,7 @@ export function createSecondLayer(layer: SecondLayer, seed: number) {
     name.expires += year;
     const { label, expires } = name;
     const cost = weiPerSecond * year;
-    return [
-      send(random.below(accountCount), (payer) =>
-        prolong(layer, { label, payer, duration: year, expires, cost }),
-      ),
-    ];
+    return [send(random.below(accountCount), (payer) => prolong(layer, { label, payer, expires, cost }))];
   }
 
   function change(now: number): PlannedTransaction[] {
