@@ -10,6 +10,7 @@ const compress = promisify(gzip);
 
 const contentTypes: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
+  ".cjs": "text/javascript; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
 };
 
@@ -50,11 +51,12 @@ export function createAssets(files: Readonly<Record<string, string>>) {
 
 const swagger = dirname(findPackageJSON("swagger-ui-dist", import.meta.url) ?? "");
 
+// ponder: it executes every .js and .mjs file below src, so that a script of browsers has another ending.
 /** The files of `docsPage` below `prefix`: Swagger UI, of the package `swagger-ui-dist`, and what starts it. */
 export const docsFiles = (prefix: string): Record<string, string> => ({
   [`${prefix}swagger-ui.css`]: join(swagger, "swagger-ui.css"),
   [`${prefix}swagger-ui-bundle.js`]: join(swagger, "swagger-ui-bundle.js"),
-  [`${prefix}docs.js`]: fileURLToPath(new URL("docs.js", import.meta.url)),
+  [`${prefix}docs.js`]: fileURLToPath(new URL("docs.cjs", import.meta.url)),
 });
 
 /** What a page may load: nothing from other hosts. Swagger UI sets styles of its elements. */
