@@ -29,21 +29,19 @@ export function writeDigest(text: string, target: Uint8Array, start = 0): boolea
  */
 export function readDigest(bytes: Uint8Array, at: number, target: Uint8Array, start = 0): boolean {
   if (bytes[at] !== zero || bytes[at + 1] !== x) return false;
-  let codes = 0;
   let values = 0;
-  for (let i = 0; i < digestLength; i++) {
-    const high = bytes[at + 2 * i + 2] ?? 0;
-    const low = bytes[at + 2 * i + 3] ?? 0;
-    const value = ((digitValues[high & 127] ?? 0) << 4) | (digitValues[low & 127] ?? 0);
+  for (let i = 0, digit = at + 2; i < digestLength; i++, digit += 2) {
+    const high = digitValues[bytes[digit] ?? 0] ?? 0;
+    const low = digitValues[bytes[digit + 1] ?? 0] ?? 0;
+    const value = (high << 4) | low;
     target[start + i] = value;
-    codes |= high | low;
     values |= value;
   }
-  return codes < 128 && values < 256;
+  return values < 256;
 }
 
 const [zero, x] = [0x30, 0x78];
-const digitValues = new Uint16Array(128).fill(256);
+const digitValues = new Uint16Array(256).fill(256);
 for (const [value, digit] of [..."0123456789abcdef"].entries()) digitValues[digit.charCodeAt(0)] = value;
 
 /**
