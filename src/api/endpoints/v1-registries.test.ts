@@ -1,8 +1,9 @@
-import { type Hex, keccak256, stringToHex } from "viem";
+import { type Hex, hexToBytes, keccak256, stringToHex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { v2Addresses, v2Environment } from "../../../devnet/recorded-chains.ts";
 import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
+import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { createScopes } from "../../../test/support/scope.ts";
 import { v2KnownContracts } from "../../deployments/namespaces.ts";
@@ -14,7 +15,9 @@ import {
   applySubregistryUpdated,
   applyTokens,
 } from "../../indexing/ensv2/entries.ts";
-import { v2Domain, v2NamingJob } from "../../schema/ensv2.ts";
+import { v2Domain, v2NamingJob, v2Place } from "../../schema/ensv2.ts";
+import { reachedJoin } from "../database/v2-domains.ts";
+import type { WalkContracts } from "../database/v2-walk.ts";
 import { createNamesSource } from "../lookup/names-query.ts";
 import { placesOf } from "../lookup/places.ts";
 import type { Row } from "../lookup/rows.ts";
@@ -43,12 +46,25 @@ beforeAll(async () => {
 });
 afterAll(() => stored.client.close());
 
+const chainId = v2ContractsOf(datasources)?.chainId ?? 0;
+
 async function createWorld() {
-  const { next, store } = createScopes({ chainId: v2ContractsOf(datasources)?.chainId ?? 0 });
+  const { next, store } = createScopes({ chainId });
+  const world = worldOf(store, { next, time: 1_700_000_000 });
+  await world.register(root, "eth");
+  await world.put(root, "eth", eth);
+  return world;
+}
+
+type Scopes = ReturnType<typeof createScopes>;
+
+/** What happens to registries over a store, each in a block of its own, from a time on. */
+function worldOf(store: Scopes["store"], { next, time }: Pick<Scopes, "next"> & { time: number }) {
   let block = 1_000;
   const at = (emitter: Hex) => {
     block += 1;
-    return next({ emitter, blockNumber: block, timestamp: 1_700_000_000n + BigInt(block) });
+    const timestamp = BigInt(time + block);
+    return next({ emitter, db: store.db, blockNumber: block, timestamp });
   };
   const world = {
     store,
@@ -68,27 +84,27 @@ async function createWorld() {
     renew: (registry: Hex, label: string, newExpiry: bigint) =>
       applyExpiryUpdated(at(registry), known, { tokenId: tokenOf(label), newExpiry }),
     /** A registry of a stranger, with so many names that lead to the victim's. */
-    async fill(count: number, name = "attacker") {
+    async fill(count: number, name = "attacker", victims: readonly Hex[] = [victim]) {
       const registry: Hex = `0x${keccak256(stringToHex(name)).slice(2, 42)}`;
       await world.deploy(registry);
       await world.register(eth, name, { holder: stranger });
       await world.put(eth, name, registry);
-      for (const i of times(count)) {
+      for (const [i, one] of victims.flatMap((one) => times(count).map(() => one)).entries()) {
         await world.register(registry, `f${i}`, { holder: stranger });
-        await world.put(registry, `f${i}`, victim);
+        await world.put(registry, `f${i}`, one);
       }
       return registry;
     },
     /** What /v1 says of the names at the present block. */
     async open() {
       await stored.store({ store });
-      const time = 1_700_000_000 + block;
+      const now = time + block;
       const places = placesOf(datasources, plugins);
       const context = {
         ...chainOf(),
         plugins,
-        status: { current: () => currentStatus("omnichain-following", time) },
-        clock: () => time * 1_000,
+        status: { current: () => currentStatus("omnichain-following", now) },
+        clock: () => now * 1_000,
         lookup: {
           ...createNamesSource({ database: stored.database, places, hasRecords: true }),
           hashOf: () => undefined,
@@ -114,12 +130,10 @@ async function createWorld() {
       };
     },
   };
-  await world.register(root, "eth");
-  await world.put(root, "eth", eth);
   return world;
 }
 
-type World = Awaited<ReturnType<typeof createWorld>>;
+type World = ReturnType<typeof worldOf>;
 
 async function attach({ register, put }: World, name: string) {
   await register(eth, name);
@@ -353,3 +367,78 @@ test("what was left out while a name above had expired is there again with it", 
   const { ask } = await world.open();
   expect((await ask("/v1/names/pay.deep.home.eth")).status).toBe(200);
 });
+
+// The recorded chain, with a stranger who puts each of its registries under 100 names.
+describe("on the recorded chain", () => {
+  const last = readTruth().at(-1) as Snapshot;
+  const contracts = v2ContractsOf(datasources) as WalkContracts;
+
+  // Names that lists reach at the last block, by the place of their registry's own claim or another.
+  async function listedOf(index: ReturnType<typeof createV2Index>) {
+    await stored.store(index);
+    const { rows } = await stored.client.query<{ name: string; registry: Hex }>(
+      `SELECT DISTINCT v.name, v.registry FROM v2_domains v ${reachedJoin("v", "m", contracts, String(last.timestamp))}
+       WHERE v.chain_id = ${chainId} AND m.is_reached AND v.expiry_date > ${last.timestamp}`,
+    );
+    return rows;
+  }
+
+  const registriesOf = ({ store }: ReturnType<typeof createV2Index>) =>
+    [...new Set(store.rows(v2Place).map((row) => row["registry"] as Hex))].sort();
+
+  // All in one second, in which no name expires. `finish`: further logs, until nothing waits to be named.
+  async function flood(index: ReturnType<typeof createV2Index>, victims: readonly Hex[], time: number) {
+    const { next } = createScopes({ chainId });
+    const timestamp = BigInt(time);
+    const world = worldOf(index.store, { next: (changes) => next({ ...changes, timestamp }), time });
+    await world.fill(100, "attacker", victims);
+    return async function finish() {
+      for (let i = 0; index.store.rows(v2NamingJob).length > 0; i++)
+        await world.register(eth, `later${i % 50}`, { holder: stranger });
+    };
+  }
+
+  test("each name stays in lists", async () => {
+    const index = createV2Index();
+    await index.playTo(last.block);
+    const before = (await listedOf(index)).map(({ name }) => name);
+    expect(before.length).toBeGreaterThan(400);
+    const victims = registriesOf(index);
+    const finish = await flood(index, victims, last.timestamp);
+    await finish();
+    const after = new Set((await listedOf(index)).map(({ name }) => name));
+    expect(after.size).toBeGreaterThan(before.length + victims.length);
+    expect(before.filter((name) => !after.has(name))).toEqual([]);
+  }, 300_000);
+
+  test("each name that its registry claims is listed, though the stranger came first", async () => {
+    const index = createV2Index();
+    await index.playTo(last.block);
+    const claimed = (await listedOf(index)).filter(({ name, registry }) => {
+      const canonical = last.registries[registry]?.canonicalName;
+      return (
+        registry !== eth &&
+        registry !== root &&
+        canonical &&
+        `${name.slice(name.indexOf(".") + 1)}` === textOfDns(canonical)
+      );
+    });
+    expect(claimed.length).toBeGreaterThan(4);
+    const other = createV2Index();
+    const early = readTruth()[0] as Snapshot;
+    await other.playTo(early.block);
+    const finish = await flood(other, registriesOf(index), early.timestamp);
+    await other.playTo(last.block);
+    await finish();
+    const after = new Set((await listedOf(other)).map(({ name }) => name));
+    expect(claimed.filter(({ name }) => !after.has(name))).toEqual([]);
+  }, 300_000);
+});
+
+function textOfDns(name: Hex): string {
+  const bytes = hexToBytes(name);
+  const labels: string[] = [];
+  for (let at = 0; bytes[at]; at += (bytes[at] ?? 0) + 1)
+    labels.push(Buffer.from(bytes.slice(at + 1, at + 1 + (bytes[at] ?? 0))).toString("utf8"));
+  return labels.join(".");
+}

@@ -140,6 +140,10 @@ test("a registry of many entries is not named at every place, and what is named 
   for (let entry = 0; entry < 700; entry++) await register(first, `e${entry}`);
   const rowsOf = (label: string) => store.rows(v2Domain).filter((row) => row["labelName"] === label);
   expect([rowsOf("early").length, rowsOf("e699").length]).toEqual([20, 8]);
+  // Nor where it is put again.
+  await put(eth, "p19", zeroAddress);
+  await put(eth, "p19", first);
+  expect([rowsOf("early").length, rowsOf("e699").length]).toEqual([20, 8]);
   const transfer = { ids: [tokenOf("early")], values: [1n], operator: owner, from: owner, to: stranger };
   await applyTokens(next({ emitter: first }), known, transfer);
   expect(new Set(rowsOf("early").map((row) => row["ownerId"]))).toEqual(new Set([stranger]));

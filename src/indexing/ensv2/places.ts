@@ -21,7 +21,7 @@ type Place = { node: Hex; name: string; registry: Hex; place: number; above?: Ed
 type Edge = { parent: Hex; storageId: Hex; parentPlace: number };
 
 // Bounds of what strangers can do to a registry by putting it under their names. The places that it claims are not bounded: they are
-// as many as its parent has. With many entries it has fewer, so that rows do not multiply.
+// as many as its parent has. With many entries it has fewer others, so that rows do not multiply.
 const mostPlaces = 64;
 const fewPlaces = 8;
 const mostRows = 1_024;
@@ -48,13 +48,9 @@ export async function nameEntry(
   known: V2KnownContracts,
   { entry, isBack }: { entry: Entry; isBack: boolean },
 ): Promise<void> {
-  const { places, entryCount } = await placesOf(scope, known, entry.registry);
-  const capacity = capacityOf(entryCount);
   const named: Place[] = [];
-  for (const [rank, place] of places.entries()) {
-    const isListed = rank < capacity || (await isClaimed(scope, known, place));
-    if (await nameAt(scope, place, { entry, isListed })) named.push(place);
-  }
+  for (const place of await placesOf(scope, known, entry.registry))
+    if (await nameAt(scope, place, entry)) named.push(place);
   await nameBelow(scope, known, { entry, places: named, isBack });
 }
 
@@ -66,7 +62,7 @@ export async function nameClaim(scope: Scope, known: V2KnownContracts, registry:
   const storageId = claimedId(row.parentLabel);
   const entry = await db.find(v2Entry, { chainId, registry: row.parent, storageId });
   if (entry === null || entry.subregistry !== registry) return;
-  const { places } = await placesOf(scope, known, row.parent);
+  const places = await placesOf(scope, known, row.parent);
   await nameBelow(scope, known, { entry, places, isBack: false });
 }
 
@@ -108,8 +104,9 @@ async function nameEntries(
 ): Promise<{ spent: number; rest: NamingJob[] }> {
   const { db, chainId } = scope;
   const { registry, node } = job;
-  const place = node === null ? await placeAt(scope, known, job) : undefined;
-  if (place === null) return { spent: 1, rest: [] };
+  const places = node === null ? await placesOf(scope, known, registry) : [];
+  const place = places.find((one) => one.place === job.place);
+  if (node === null && place === undefined) return { spent: 1, rest: [] };
   let { storageId, count } = job;
   const rest: NamingJob[] = [];
   for (let spent = 1; ; ) {
@@ -120,8 +117,7 @@ async function nameEntries(
     if (place === undefined) {
       const id = subnode(node as Hex, entry.labelhash);
       await db.delete(v2Domain, { chainId, id, registry, place: job.place });
-    } else {
-      await nameAt(scope, place, { entry, isListed: true });
+    } else if (await nameAt(scope, place, entry)) {
       const put = await putSubregistry(scope, known, { place, entry });
       spent += put.spent;
       rest.push(...put.jobs);
@@ -161,7 +157,7 @@ export async function nodeOfV2Token(
 ): Promise<Hex | undefined> {
   const { db, chainId } = scope;
   const storageId = storageIdOf(tokenId);
-  const { places } = await placesOf(scope, known, registry);
+  const places = await placesOf(scope, known, registry);
   const entry = places.length === 0 ? null : await db.find(v2Entry, { chainId, registry, storageId });
   if (entry === null || entry.tokenId !== tokenIdToHex(tokenId)) return undefined;
   let found: Place | undefined;
@@ -223,16 +219,20 @@ function isProven(
   return userImplementations.size === 0 || userImplementations.has(row.implementation);
 }
 
+// Where a registry is, the oldest place first. New entries are listed only at as many places as it may have.
 async function placesOf(
   scope: Scope,
   known: V2KnownContracts,
   registry: Hex,
-): Promise<{ places: Place[]; entryCount: number }> {
+): Promise<(Place & { isListed: boolean })[]> {
   const fixed = known.places.get(registry);
-  if (fixed !== undefined) return { places: [{ ...fixed, registry, place: 0 }], entryCount: 0 };
+  if (fixed !== undefined) return [{ ...fixed, registry, place: 0, isListed: true }];
   const row = await scope.db.find(v2Contract, { chainId: scope.chainId, address: registry });
-  const places = isProven(row, known) ? await presentPlaces(scope, registry) : [];
-  return { places, entryCount: row?.entryCount ?? 0 };
+  if (!isProven(row, known)) return [];
+  const places = await presentPlaces(scope, registry);
+  const capacity = capacityOf(row?.entryCount ?? 0);
+  const tooMany = (await rankedOthers(scope, known, { places, capacity })).slice(capacity);
+  return places.map((place) => ({ ...place, isListed: !tooMany.includes(place) }));
 }
 
 async function presentPlaces({ db, chainId }: Scope, registry: Hex): Promise<Place[]> {
@@ -286,7 +286,8 @@ async function putSubregistry(
   const names = { node: subnode(above.node, labelhash), name: childName(part, above.name) ?? part };
   const place = (row?.placeCount ?? 0) + 1;
   const all = [...present, { registry, place, ...names, above: edge }];
-  const outdone = await outdonePlace(scope, known, all, capacityOf(row?.entryCount ?? 0));
+  const capacity = capacityOf(row?.entryCount ?? 0);
+  const outdone = await outdonePlace(scope, known, { places: all, capacity });
   if (outdone?.place === place) return { spent, jobs: [] };
   await db.insert(v2Place).values({ chainId, registry, place, ...names, ...edge });
   const places = all.filter((one) => one !== outdone).map((one) => one.place);
@@ -297,21 +298,34 @@ async function putSubregistry(
   return { spent, jobs: [...left, ...jobs(place)] };
 }
 
-// The one of a registry's places, oldest first, that is too many: one that is not reached, else the newest of those with the longest name.
-// The oldest stays, for a registry that claims none.
+/** Places of a registry, the oldest first, and how many of those that it does not claim may be listed. */
+type Bounded = { places: readonly Place[]; capacity: number };
+
+// The place that is too many: one that is not reached, else the last by rank.
 async function outdonePlace(
   scope: Scope,
   known: V2KnownContracts,
-  places: readonly Place[],
-  capacity: number,
+  bounded: Bounded,
 ): Promise<Place | undefined> {
-  if (places.length <= capacity) return undefined;
+  const others = await rankedOthers(scope, known, bounded);
+  if (others.length <= bounded.capacity) return undefined;
+  for (const place of others) if (!(await isReached(scope, known, place))) return place;
+  return others.at(-1);
+}
+
+// Those that the registry does not claim: the older half of the capacity, which nobody can displace, then the shortest, of these the oldest.
+// None where all have room.
+async function rankedOthers(
+  scope: Scope,
+  known: V2KnownContracts,
+  { places, capacity }: Bounded,
+): Promise<Place[]> {
+  if (places.length <= capacity) return [];
   const others: Place[] = [];
   for (const place of places) if (!(await isClaimed(scope, known, place))) others.push(place);
-  if (others.length <= capacity) return undefined;
-  for (const place of others) if (!(await isReached(scope, known, place))) return place;
+  const older = others.splice(0, Math.ceil(capacity / 2));
   const lengthOf = ({ name }: Place) => name.split(".").length;
-  return others.slice(1).reduce((worst, place) => (lengthOf(place) >= lengthOf(worst) ? place : worst));
+  return [...older, ...others.sort((one, other) => lengthOf(one) - lengthOf(other))];
 }
 
 async function isOnWay(scope: Scope, known: V2KnownContracts, wanted: Hex, from: Place): Promise<boolean> {
@@ -328,8 +342,8 @@ async function isOnWay(scope: Scope, known: V2KnownContracts, wanted: Hex, from:
 // Whether the entry has a row there now. One that is not listed there has one if it was, before the registry had as many.
 async function nameAt(
   scope: Scope,
-  { node: parentId, name: parentName, place }: Place,
-  { entry, isListed }: { entry: Entry; isListed: boolean },
+  { node: parentId, name: parentName, place, isListed }: Place & { isListed: boolean },
+  entry: Entry,
 ): Promise<boolean> {
   const { db, chainId, naming, blockNumber: changeBlock } = scope;
   const { registry, labelhash, owner: ownerId, resolver: address, createdAt, subregistry } = entry;
