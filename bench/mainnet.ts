@@ -6,21 +6,16 @@
 // Prints logs/s (by time and by processor time) and memory by tenth of the way, disk by log and by name, the time from the end of the
 // backfill until all indexes are built, and p50, p95, p99 of the ten queries of bench/subgraph-service.ts and of some REST routes with
 // 16 connections, each picking from hundreds of requests. With --restart the service is killed in the middle of the backfill. Needs a Postgres server's programs.
-import { fork } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
 import { halfOfLabels } from "./backfill/chain.ts";
 import { indexOnce, type LogEntry, realRoot, type WatchedService } from "./backfill/indexing-process.ts";
-import type { LoadResult } from "./load/load.ts";
-import type { LoadJob } from "./load/load-process.ts";
+import { requestOf, shownLoad, startLoad, subgraphRequests } from "./load/service.ts";
 import { type Filled, fillArchive, hotAccount, serveHead } from "./mainnet/archive.ts";
 import { bytesOf, diskOf, startBenchPostgres } from "./postgres.ts";
-import { clientQueries, type KnownName } from "./subgraph/queries.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -32,13 +27,12 @@ const { values: options } = parseArgs({
 // The service gets Node's usual heap.
 delete process.env["NODE_OPTIONS"];
 const schema = "bench_mainnet";
-const post = { method: "POST", headers: { "content-type": "application/json" } };
 const whole = (value: number) => Math.round(value).toLocaleString("en-US");
 const secondsSince = (begun: number) => (performance.now() - begun) / 1_000;
 
 const folder = mkdtempSync(join(tmpdir(), "bench-mainnet-"));
 const postgres = await startBenchPostgres();
-const client = fork(fileURLToPath(new URL("load/load-process.ts", import.meta.url)), { execArgv: [] });
+const client = startLoad(Number(options.seconds));
 try {
   const begun = performance.now();
   const filled = await fillArchive(join(folder, "archive"), Number(options.logs));
@@ -48,7 +42,7 @@ try {
   );
   await rehearse(filled);
 } finally {
-  client.disconnect();
+  client.stop();
   await postgres.stop();
   rmSync(folder, { recursive: true, force: true });
 }
@@ -165,42 +159,18 @@ async function printDisk(logs: number): Promise<void> {
 }
 
 async function measureQueries(port: number): Promise<void> {
-  const text = JSON.stringify({
-    query:
-      '{ domains(first: 1000, where: { name_starts_with: "name1", labelName_not: null }) { id name owner { id } } }',
-  });
-  const response = await fetch(`http://127.0.0.1:${port}/subgraph`, { ...post, body: text });
-  const { data } = (await response.json()) as { data: { domains: KnownName[] } };
+  const { domains, queries } = await subgraphRequests(port, hotAccount);
+  const paths = ["/api/indexing-status", "/amirealtime", "/v1/status"];
+  const pages = domains.map(({ name }) => requestOf("GET", `/name/${encodeURIComponent(name)}`));
+  const all = [
+    ...queries,
+    ...paths.map((path) => ({ name: path, requests: [requestOf("GET", path)] })),
+    { name: "/name/{name}", requests: pages },
+  ];
   console.log("16 connections, different requests: requests/s, p50 / p95 / p99 in ms");
-  for (const { name, query, variables } of clientQueries(data.domains, hotAccount)) {
-    const bodies = variables.map((one) => JSON.stringify({ query, variables: one }));
-    await measure(
-      port,
-      name,
-      bodies.map((body) => requestOf("POST", "/subgraph", body)),
-    );
+  for (const { name, requests } of all) {
+    const result = await client.run(port, requests);
+    const failed = Object.keys(result.statuses).filter((status) => status !== "200");
+    console.log(`${name.padEnd(20)} ${shownLoad(result)} ${failed.join(" ")}`);
   }
-  for (const path of ["/api/indexing-status", "/amirealtime", "/v1/status"])
-    await measure(port, path, [requestOf("GET", path)]);
-  const pages = data.domains.map(({ name }) => requestOf("GET", `/name/${encodeURIComponent(name)}`));
-  await measure(port, "/name/{name}", pages);
-}
-
-function requestOf(method: string, path: string, body = ""): string {
-  const content = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`;
-  return `${method} ${path} HTTP/1.1\r\nhost: localhost\r\n${body && content}\r\n${body}`;
-}
-
-async function measure(port: number, name: string, requests: string[]): Promise<void> {
-  const send = async (seconds: number) => {
-    client.send({ port, connections: 16, seconds, requests } satisfies LoadJob);
-    const [result] = (await once(client, "message")) as [LoadResult];
-    return result;
-  };
-  await send(1);
-  const { perSecond, p50, p95, p99, statuses } = await send(Number(options.seconds));
-  const failed = Object.keys(statuses).filter((status) => status !== "200");
-  console.log(
-    `${name.padEnd(20)} ${whole(perSecond).padStart(7)}/s ${[p50, p95, p99].map((ms) => ms.toFixed(1)).join(" / ")} ${failed.join(" ")}`,
-  );
 }
