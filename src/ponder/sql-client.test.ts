@@ -16,7 +16,7 @@ test("finds the client behind drizzle's databases", async () => {
 
 test("reports what a database without a client lacks", () => {
   expect(() => sqlClientOf({})).toThrow(
-    /written for Ponder 0\.17\.7: db\.\$client: expected a node-postgres pool or PGlite/,
+    /Unsupported Ponder version: db\.\$client: expected a node-postgres pool or PGlite/,
   );
 });
 

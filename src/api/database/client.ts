@@ -38,14 +38,17 @@ export type ColumnReader = {
 const plannedOnce = new Map<string, string>();
 // Each connection keeps the plans, some hundred kilobytes each.
 const mostPlanned = 400;
+let planned = 0;
 
 /**
  * Has each connection to a server plan this statement once: planning a long one takes longer than it. For texts of a few forms
  * that have one good plan whatever their values, such as look-ups by key. Returns the text.
  */
 export function planOnce(sql: string): string {
-  if (!plannedOnce.has(sql) && plannedOnce.size < mostPlanned)
-    plannedOnce.set(sql, `once_${plannedOnce.size}`);
+  if (plannedOnce.has(sql)) return sql;
+  const [oldest] = plannedOnce.keys();
+  if (plannedOnce.size >= mostPlanned && oldest !== undefined) plannedOnce.delete(oldest);
+  plannedOnce.set(sql, `once_${planned++}`);
   return sql;
 }
 
