@@ -53,7 +53,13 @@ async function observed(world: World, service: "index" | "labels") {
   await sleep(baselineMs);
   for (let left = 30; left > 0 && (await observer.read()).lag > mostSecondsBehind; left--) await sleep(2_000);
   await sleep(baselineMs);
-  return { observer, without: await observer.read() };
+  const without = await observer.read();
+  const pid = await world.pidOf(service);
+  if (pid === undefined) {
+    await observer.stop();
+    throw new Error(`The service ended before any attack.\n${world.lastLines().join("\n")}`);
+  }
+  return { observer, without, pid };
 }
 
 const portOf = (world: World, { service }: Attack) => (service === "labels" ? world.labelsPort : world.port);
@@ -62,9 +68,8 @@ const portOf = (world: World, { service }: Attack) => (service === "labels" ? wo
 async function measureAttack(world: World, attack: Attack): Promise<void> {
   await world.restart();
   const service = attack.service ?? "index";
-  const { observer, without } = await observed(world, service);
+  const { observer, without, pid } = await observed(world, service);
   try {
-    const pid = await world.pidOf(service);
     const replies = await runAttack(attack, { port: portOf(world, attack), from: "127.0.0.1", seed });
     await sleep(afterMs);
     const during = await observer.read();
@@ -79,8 +84,7 @@ async function measureAttack(world: World, attack: Attack): Promise<void> {
 
 /** Lets several attackers repeat the attacks, each in its own order, for some minutes. Nothing is restarted in between. */
 async function repeatAttacks(world: World, minutes: number, attackers: number): Promise<void> {
-  const { observer, without } = await observed(world, "index");
-  const pid = await world.pidOf("index");
+  const { observer, without, pid } = await observed(world, "index");
   const until = performance.now() + minutes * 60_000;
   const runs = new Map<string, number>();
   const attackBy = async (place: number) => {

@@ -54,7 +54,7 @@ export async function startWorld(rows: AddedRows) {
     postgres,
     /** The process of a service; undefined while there is none. */
     pidOf,
-    lastLines: () => services.index.lastLines(12),
+    lastLines: () => services.index.lastLines(30),
     /** Restarts both services, as after an update; the index resumes where it was. */
     async restart() {
       await stop();
