@@ -29,11 +29,11 @@ async function expectDocumentedMetrics() {
   const text = await (await fetch(`${world.url}/metrics`)).text();
   const shown = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
   const [, section = ""] = readFileSync("docs/operations.md", "utf8").split("\n## Metrics\n");
-  const documented = [...section.matchAll(/`((?:names|ponder|process|nodejs)_[a-z0-9_]+)`/g)].map(
+  const documented = [...section.matchAll(/`((?:nsindex|ponder|process|nodejs)_[a-z0-9_]+)`/g)].map(
     ([, name]) => name,
   );
   expect(documented.filter((name) => !shown.has(name))).toEqual([]);
-  const own = [...shown].filter((name) => name?.startsWith("names_"));
+  const own = [...shown].filter((name) => name?.startsWith("nsindex_"));
   expect(own.filter((name) => !documented.includes(name))).toEqual([]);
 }
 
