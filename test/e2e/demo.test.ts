@@ -369,7 +369,7 @@ describe("examples", () => {
 
       await page.getByRole("textbox", { name: "Address" }).fill("0x12");
       await page.getByRole("textbox", { name: "Address" }).blur();
-      await page.getByText("address must be an address").waitFor();
+      await page.getByText("address must be a 0x-prefixed 20-byte hex string").waitFor();
     } finally {
       await browser.close();
     }
