@@ -150,6 +150,7 @@ export const rooms: readonly Room[] = [
     path: "scripts",
     imports: [
       "src/log",
+      "src/ens",
       "src/labels",
       "src/deployments",
       "src/config",

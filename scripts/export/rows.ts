@@ -3,7 +3,8 @@ import { entriesOfKindSql } from "../../src/api/lookup/history.ts";
 import type { StoredEntry } from "../../src/api/lookup/history-data.ts";
 import { entryOf } from "../../src/api/lookup/history-entries.ts";
 import { eventKinds } from "../../src/api/lookup/history-kinds.ts";
-import { nameJoins, registrationId, resolverOf, tokenId } from "../../src/api/lookup/name-rows.ts";
+import { registrationId, resolverOf, tokenId } from "../../src/api/lookup/name-rows.ts";
+import { namesJoins } from "../../src/api/lookup/names-sql.ts";
 import { type Place, placeOfRow } from "../../src/api/lookup/places.ts";
 import { listRow } from "../../src/api/lookup/rows.ts";
 import { type NameList, nameText, storedName } from "../../src/api/lookup/stored-name.ts";
@@ -91,7 +92,7 @@ const seconds = (text: string | null | undefined) => {
 type Stored = { row: NameList; label: string | null; cost: string | null };
 
 const stored = (from: string, cost: string, places: readonly Place[]) =>
-  `SELECT json_build_object('row', ${nameText(places)}::json, 'label', d.label_name, 'cost', ${cost}) AS found FROM ${from}${nameJoins(places)} WHERE d.name <> ''`;
+  `SELECT json_build_object('row', ${nameText}::json, 'label', d.label_name, 'cost', ${cost}) AS found FROM ${from}${namesJoins(places)} WHERE d.name <> ''`;
 
 function nameOf({ row: list, label }: Stored, places: readonly Place[]) {
   const row = storedName(list);

@@ -1,6 +1,7 @@
 import { type Hex, namehash, parseAbi, toHex } from "viem";
 import type { Config } from "../../src/config/environment.ts";
 import { deployedContracts, managedNameOf } from "../../src/deployments/namespaces.ts";
+import { isParentCannotControlBurned } from "../../src/ens/registrations.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
 import { randomOf } from "../cache.ts";
 
@@ -214,11 +215,11 @@ function ofWrapper(
       text(name).endsWith(`.${managedNameOf(config.datasources, datasourceId).name}`),
   );
   if (mayBeElsewhere) return [];
-  // NameWrapper: after the expiry no fuses, and no owner if the parent had given up control (65536).
+  // NameWrapper: after the expiry no fuses, and no owner if the parent had given up control.
   const asOurs = (theirs: string, now: number) => {
     if (Number(expiry) >= now) return theirs;
     const [theirOwner, , theirExpiry] = theirs.split(", ");
-    return theirOwner === ((fuses & 65_536) === 0 ? owner : zero) && theirExpiry === text(expiry)
+    return theirOwner === (isParentCannotControlBurned(fuses) ? zero : owner) && theirExpiry === text(expiry)
       ? ours
       : theirs;
   };

@@ -196,6 +196,11 @@ function stopServing(): void {
 
 function openApi(config: Config) {
   const v2 = v2ContractsOf(config.datasources);
+  const names = createNamesSource({
+    database,
+    places: placesOf(config.datasources, config.plugins),
+    hasRecords: config.plugins.includes("protocol-acceleration"),
+  });
   const common = {
     config: {
       ...config,
@@ -221,11 +226,7 @@ function openApi(config: Config) {
       names: namesContext(config.datasources, config.plugins),
       ensv2: v2,
       lookup: {
-        ...createNamesSource({
-          database,
-          places: placesOf(config.datasources, config.plugins),
-          hasRecords: config.plugins.includes("protocol-acceleration"),
-        }),
+        ...names,
         known: knownContracts(config.datasources),
         hashOf: createHeadHashes(hashOf),
       },
@@ -239,6 +240,7 @@ function openApi(config: Config) {
     subgraph: config.plugins.includes("subgraph") ? openSubgraph(config) : undefined,
     pages: {
       ...common,
+      lookup: names,
       registry,
       examples: sharedExamples(),
       fetchedLogs: sharedFetchedLogs(),

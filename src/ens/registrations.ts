@@ -4,6 +4,12 @@ import { zeroAddress } from "./ids.ts";
 /** Seconds after a registration's expiry in which only its holder may renew it: 90 days. */
 export const gracePeriod = 7_776_000n;
 
+/** Seconds after the expiry of a name under .eth in ENSv2 in which only its holder can renew it: 28 days. */
+export const gracePeriodOfV2 = 2_419_200;
+
+/** How many registries or names deep names are looked for. */
+export const mostLevels = 64;
+
 const padding = `0x${"0".repeat(24)}`;
 
 /**
@@ -15,8 +21,14 @@ export function decodedReferrer(encoded: Hex): Hex {
   return bytes.startsWith(padding) ? `0x${bytes.slice(padding.length)}` : zeroAddress;
 }
 
+/** Fuse "cannot unwrap" of the name wrapper. */
+export const cannotUnwrap = 1;
+
 /** Fuse "parent cannot control" of the name wrapper: the name's expiry binds (ENS name wrapper documents). */
-const parentCannotControl = 0x10000;
+export const parentCannotControl = 0x10000;
+
+/** Fuse "is .eth": a registrar leases the name, and its end is that of the lease. */
+export const isDotEth = 0x20000;
 
 /**
  * Whether a wrapped name's parent has given up control of it, so that its expiry holds.
@@ -27,7 +39,7 @@ export function isParentCannotControlBurned(fuses: number): boolean {
 }
 
 /** Fuses that tell a subname, which its parent cannot control, from a name of the registrar. */
-export const emancipation = { mask: parentCannotControl | 0x20000, value: parentCannotControl };
+export const emancipation = { mask: parentCannotControl | isDotEth, value: parentCannotControl };
 
 /**
  * Whether a wrapped name is a subname that its parent cannot control.

@@ -1,5 +1,6 @@
 import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
+import { mostLevels } from "../../ens/registrations.ts";
 import { quoted } from "../../ponder/sql-client.ts";
 import { domainWalkSql, type WalkContracts } from "./v2-walk.ts";
 
@@ -24,7 +25,6 @@ const ethNode = `'${subnode(rootNode, keccak256("eth"))}'`;
 const now = "(SELECT t FROM v2_at)";
 const isEthAttached = "(SELECT is_eth FROM v2_at)";
 const noText = 'NULL::text COLLATE "C"';
-const mostLevels = 64;
 
 /** Reads both generations with a set of contracts, at a time in SQL. */
 export function bothGenerations(contracts: WalkContracts, time: string): BothGenerations {

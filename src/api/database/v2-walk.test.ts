@@ -74,6 +74,31 @@ test("one that the factory deployed with unknown code proves nothing", async () 
   expect(await read(strangeCode, [userCode])).toEqual({ isProven: false, owner: null });
 });
 
+test.each([
+  ["has lapsed", null, { owner: null, resolver: null, expiry: "500", graceEnds: null }],
+  ["was renewed through the wrapper", 1_500, { owner, resolver: null, expiry: "1500", graceEnds: null }],
+])(
+  "of a subname left to the first generation counts the wrapper's entry, which %s",
+  async (_, renewed, effective) => {
+    const [wrapper, v1Resolver] = [address(12), address(9)];
+    const labels = ["sub", "bob", "eth"].map(labelhashOf);
+    const [ethNode, bob, sub] = pathOf(labels).nodes as [Hex, Hex, Hex];
+    await client.exec(`DELETE FROM v2_entries WHERE labelhash = '${labelhashOf("bob")}'; DELETE FROM domain; DELETE FROM registration; DELETE FROM wrapped_domain;
+    INSERT INTO domain (id, parent_id, subdomain_count, is_migrated, created_at, owner_id, registrant_id, wrapped_owner_id, change_block) VALUES
+      ('${bob}', '${ethNode}', 0, true, 1, '${owner}', '${owner}', NULL, 1), ('${sub}', '${bob}', 0, true, 1, '${wrapper}', NULL, '${owner}', 1);
+    INSERT INTO registration (id, domain_id, registration_date, expiry_date, registrant_id, change_block) VALUES ('${bob}', '${bob}', 1, 2000, '${owner}', 1);
+    INSERT INTO wrapped_domain (id, domain_id, expiry_date, renewed_expiry_date, fuses, owner_id, change_block) VALUES
+      ('${sub}', '${sub}', 500, ${renewed}, 65536, '${owner}', 1)`);
+    const [name] = await readV2Names(
+      createDatabase(client),
+      { ...contracts, v1Resolver, wrappers: [wrapper] },
+      { paths: [pathOf(labels)], time: 1000, hasV1: true },
+      new AbortController().signal,
+    );
+    expect(name).toMatchObject({ version: "v1", effective });
+  },
+);
+
 test("where no code is listed, all registries of the factory count", async () => {
   expect(await read(strangeCode, [])).toEqual({ isProven: true, owner });
 });

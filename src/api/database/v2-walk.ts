@@ -1,7 +1,8 @@
 import type { Hex } from "viem";
 import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
-import { emancipation } from "../../ens/registrations.ts";
+import { emancipation, gracePeriod, gracePeriodOfV2, mostLevels } from "../../ens/registrations.ts";
+import { firstGenerationJoins } from "./first-generation.ts";
 
 // Names of the second generation are read by walking from the root registry: one statement, or a part of one. An entry counts
 // while its expiry has not been reached; see docs/data-model.md.
@@ -27,11 +28,6 @@ export type WalkInputs = {
   hasV1: boolean;
 };
 
-const day = 86_400;
-const graceOfV1 = 90 * day;
-/** Seconds after the expiry of a name under .eth in ENSv2 in which only its holder can renew it. */
-export const graceOfV2 = 28 * day;
-const parentCannotControl = 1 << 16;
 const nobody = `'${zeroAddress}'`;
 // A burn, which ends a registration, raises the version in the token id; a reservation has no owner.
 const wasRegistered = `(e.owner <> ${nobody} OR right(e.token_id, 8) <> '00000000')`;
@@ -56,7 +52,7 @@ export function generationSql({ time, graveyard }: Pick<WalkInputs, "time" | "gr
 export const versionSql = "CASE g.generation WHEN 'v2' THEN 'v2' WHEN 'none' THEN NULL ELSE 'v1' END";
 
 function firstGenerationSql({ time, graveyard }: Pick<WalkInputs, "time" | "graveyard">): string {
-  return `CASE WHEN v1.expiry_date + ${graceOfV1} < ${time} OR v1.id IS NULL THEN 'none'
+  return `CASE WHEN v1.expiry_date + ${gracePeriod} < ${time} OR v1.id IS NULL THEN 'none'
     WHEN v1.registrant_id = ${graveyard} AND v1.expiry_date >= ${time} THEN 'none' ELSE 'v1' END`;
 }
 
@@ -70,7 +66,7 @@ WHERE e.storage_id IS NULL AND h.node IS NOT NULL AND d.owner_id <> ${nobody}
   AND d.id = CASE WHEN h.node = a.nodes->>(w.level - 1) THEN a.nodes->>w.level
     ELSE (SELECT c.id FROM domain c WHERE c.parent_id = h.node AND c.labelhash = a.labels->>w.level LIMIT 1) END
   AND (EXISTS (SELECT FROM wrapped_domain f
-      WHERE f.id = d.id AND ${isEmancipated("f.fuses")} AND f.expiry_date >= ${time})
+      WHERE f.id = d.id AND ${isEmancipated("f.fuses")} AND greatest(f.expiry_date, f.renewed_expiry_date) >= ${time})
     OR EXISTS (SELECT FROM v2_kept_fuses f
       WHERE f.node = d.id AND ${isEmancipated("f.fuses")} AND f.expiry_date >= ${time}))`;
 
@@ -130,15 +126,18 @@ ${effectiveColumns(inputs)}
 ${foundTables(inputs)}`;
 }
 
-// What the walk ended at (f, e), who proves it (h, r), and the first generation's rows of the name (d, own, w) and of its name
+// What the walk ended at (f, e), who proves it (h, r), what the first generation says of the name (d, of_v1), and its lease of the name
 // under .eth (v1).
 function foundTables(inputs: WalkInputs): string {
-  const { chainId, time, graveyard, v1Resolver, hasV1, registries, wrapperRegistries } = inputs;
+  const { chainId, time, graveyard, v1Resolver, hasV1, registries, wrappers, wrapperRegistries } = inputs;
   const ofV1 = `
-LEFT JOIN domain d ON d.id = a.nodes->>(a.depth - 1)
-LEFT JOIN registration own ON own.id = d.id
-LEFT JOIN wrapped_domain w ON w.id = d.id
-LEFT JOIN registration v1 ON v1.id = a.nodes->>1`;
+LEFT JOIN registration v1 ON v1.id = a.nodes->>1
+LEFT JOIN domain d ON d.id = a.nodes->>(a.depth - 1)${firstGenerationJoins({
+    now: time,
+    grace: String(gracePeriod),
+    isManaged: `coalesce(d.parent_id = '${ethNode}', false)`,
+    isWrapper: (address) => `${address} = ANY (${wrappers})`,
+  })}`;
   // Evaluated once where several columns need them.
   const fence = hasV1 ? " OFFSET 0" : "";
   const firstGeneration = `WHEN a.nodes->>0 = '${ethNode}' AND a.depth > 1 THEN ${firstGenerationSql({ time, graveyard })}`;
@@ -158,20 +157,18 @@ CROSS JOIN LATERAL (SELECT CASE WHEN f.is_in_v1 AND f.level = a.depth THEN 'v1' 
 }
 
 // Owner, resolver and expiry of the generation in force. Where neither is, the expiry that passed last.
-function effectiveColumns({ wrappers, graveyard, ethRegistry, hasV1 }: WalkInputs): string {
+function effectiveColumns({ graveyard, ethRegistry, hasV1 }: WalkInputs): string {
   if (!hasV1)
     return "  NULL AS effective_owner, NULL AS effective_resolver, NULL AS effective_expiry, NULL AS grace_ends, NULL AS is_entry";
-  const isWrapped = `w.id IS NOT NULL AND d.owner_id = ANY (${wrappers}) AND (own.id IS NULL OR own.registrant_id = ANY (${wrappers}))`;
-  const ownerInV1 = `CASE WHEN ${isWrapped} THEN w.owner_id WHEN own.id IS NOT NULL THEN own.registrant_id ELSE d.owner_id END`;
-  const expiryInV1 = `CASE WHEN own.id IS NOT NULL THEN CASE WHEN own.registrant_id IS DISTINCT FROM ${graveyard} THEN own.expiry_date END
-    WHEN ${isWrapped} AND w.fuses & ${parentCannotControl} <> 0 THEN w.expiry_date END`;
-  const isEntry = `(n.version = 'v2' OR n.version IS NULL AND (${wasRegistered} OR own.id IS NULL))`;
-  return `  CASE n.version WHEN 'v2' THEN nullif(o.owner, ${nobody}) WHEN 'v1' THEN nullif(${ownerInV1}, ${nobody}) END AS effective_owner,
+  const isEntry = `(n.version = 'v2' OR n.version IS NULL AND (${wasRegistered} OR NOT of_v1.is_lease))`;
+  // A lease of the Graveyard has no end, nor has a wrapped name that its parent controls.
+  const ends = `(of_v1.is_lease AND lease.registrant_id IS DISTINCT FROM ${graveyard})`;
+  return `  CASE n.version WHEN 'v2' THEN nullif(o.owner, ${nobody}) WHEN 'v1' THEN of_v1.owner END AS effective_owner,
   CASE n.version WHEN 'v2' THEN nullif(f.resolver, ${nobody})
     WHEN 'v1' THEN nullif(split_part(d.resolver_id, '-', 2), ${nobody}) END AS effective_resolver,
-  CASE WHEN ${isEntry} THEN e.expiry ELSE ${expiryInV1} END AS effective_expiry,
-  CASE WHEN ${isEntry} THEN CASE WHEN f.holder = ${ethRegistry} AND e.owner <> ${nobody} THEN e.expiry + ${graceOfV2} END
-    WHEN own.id IS NOT NULL THEN ${expiryInV1} + ${graceOfV1} END AS grace_ends,
+  CASE WHEN ${isEntry} THEN e.expiry WHEN ${ends} OR NOT of_v1.is_lease AND of_v1.is_emancipated THEN of_v1.expires END AS effective_expiry,
+  CASE WHEN ${isEntry} THEN CASE WHEN f.holder = ${ethRegistry} AND e.owner <> ${nobody} THEN e.expiry + ${gracePeriodOfV2} END
+    WHEN ${ends} THEN of_v1.grace_ends END AS grace_ends,
   ${isEntry} AS is_entry`;
 }
 
@@ -187,8 +184,6 @@ export type WalkContracts = {
   wrapperRegistries: readonly Hex[];
   userRegistries: readonly Hex[];
 };
-
-const mostLevels = 64;
 
 // A node's labelhash and parent, of the names of both generations: where both have it, they are the same.
 const pathStepSql = (chainId: number, node: string, level: string) => `

@@ -1,4 +1,4 @@
-import { type Hex, toEventSelector } from "viem";
+import { type Hex, keccak256, toEventSelector } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { v2Addresses, v2ChainId } from "../../../devnet/recorded-chains.ts";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
@@ -196,6 +196,50 @@ test("a name has the path of its registries, and what is in force for it", async
     expiry: "1810438385",
     graceEnds: String(1_810_438_385 + 90 * 86_400),
   });
+});
+
+test("a registry of forty levels has its path", async () => {
+  const { client } = stored;
+  const registryOf = (level: number) => `0x5f${String(level).padStart(38, "0")}`;
+  const above = [v2Addresses["RootRegistry"], v2Addresses["ETHRegistry"]];
+  const code = v2ContractsOf(index.config.datasources)?.userRegistries[0];
+  for (let level = 0; level < 40; level++) {
+    const label = `0x${Buffer.from(`deep${level}`).toString("hex")}`;
+    const hash = keccak256(label as Hex);
+    const parent = level === 0 ? above[1] : registryOf(level - 1);
+    await client.query(
+      `INSERT INTO v2_contracts (chain_id, address, implementation, deployer, is_upgraded, has_record_ids, parent, parent_label)
+       VALUES ($1, $2, $3, $2, false, false, $4, $5)`,
+      [v2ChainId, registryOf(level), code, parent, label],
+    );
+    await client.query(
+      `INSERT INTO v2_entries (chain_id, registry, storage_id, labelhash, label, token_id, resource, owner, expiry, resolver, subregistry, created_at)
+       VALUES ($1, $2, $3, $4, $5, $3, $3, $6, 99999999999, $6, $7, 1)`,
+      [
+        v2ChainId,
+        parent,
+        `${hash.slice(0, -8)}00000000`,
+        hash,
+        label,
+        `0x${"0".repeat(40)}`,
+        registryOf(level),
+      ],
+    );
+  }
+  await client.query("INSERT INTO v2_roles VALUES ($1, $2, $3, $4, $5)", [
+    v2ChainId,
+    registryOf(39),
+    `0x${"0".repeat(64)}`,
+    registryOf(0),
+    `0x${"1".padStart(64, "0")}`,
+  ]);
+  const [found] = (await everyPermission(`registry=${registryOf(39)}`)) as { registryPath?: string[] }[];
+  await client.exec(`DELETE FROM v2_roles WHERE address LIKE '0x5f000%'; DELETE FROM v2_contracts WHERE address LIKE '0x5f000%';
+    DELETE FROM v2_entries WHERE subregistry LIKE '0x5f000%'`);
+  expect(found?.registryPath).toEqual([
+    ...above,
+    ...Array.from({ length: 40 }, (_, level) => registryOf(level)),
+  ]);
 });
 
 test("an account has no roles by the word of contracts that the factory did not deploy", async () => {

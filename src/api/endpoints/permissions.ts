@@ -4,6 +4,7 @@ import { keccak256 } from "../../ens/keccak.ts";
 import { labelhashOf } from "../../ens/labels.ts";
 import { dnsLabels, nodeOfName } from "../../ens/names.ts";
 import { interpretedLabel } from "../../ens/normalization.ts";
+import { mostLevels } from "../../ens/registrations.ts";
 import { type RoleHolder, roleNames } from "../../ens/roles.ts";
 import type { Database } from "../database/client.ts";
 import { pathOf, readV2Names, storedLabel, type V2Contracts, type V2Name } from "../resolution/v2-names.ts";
@@ -40,7 +41,6 @@ export type PermissionsContext = {
 };
 
 const none: Hex = `0x${"0".repeat(64)}`;
-const mostLevels = 32;
 
 // The way up from a registry (p.address) to the root ($8), labels as they are stored; circles end at a depth.
 const placeSql = `

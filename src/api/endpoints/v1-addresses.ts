@@ -30,10 +30,10 @@ import {
 } from "../lookup/lists.ts";
 import { defaultCoin } from "../lookup/name-records.ts";
 import { opaque } from "../lookup/name-rows.ts";
+import { ownResolver } from "../lookup/names-sql.ts";
 import { anywhereIn, beginsWith } from "../lookup/names-with-text.ts";
-import { chainOfPlace, ownsNothing } from "../lookup/places.ts";
+import { ownsNothing } from "../lookup/places.ts";
 import { addressRow, type Row } from "../lookup/rows.ts";
-import { lastHolder, ownResolver, resolverSql } from "../lookup/stored-name.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorParameters } from "../rest/pages.ts";
 import { anyCaseAddress } from "../rest/values.ts";
@@ -41,7 +41,7 @@ import { anyCaseAddress } from "../rest/values.ts";
 const sorts = {
   name: byName,
   expires_at: byExpiry,
-  registered_at: byNumber("x.since"),
+  registered_at: byNumber("names.registered"),
   created_at: byNumber("d.created_at"),
 };
 
@@ -130,7 +130,7 @@ export const addressNames = endpoint({
             ...ofNamespace,
             ...(parent === undefined ? [] : [`d.parent_id = ${statement.bind(nameIn(parent).node)}`]),
             ...anywhere,
-            ...(status === undefined ? [] : ["x.status = 'active'"]),
+            ...(status === undefined ? [] : ["names.status = 'active'"]),
           ],
         };
       },
@@ -187,16 +187,13 @@ function branchesOf(relation: Relation, finding: Finding): Found {
     order: sort === "name" ? sortedByName(found) : sorts[sort],
   }));
   if (relation === "former_owner") {
-    const entry = secondGeneration(places)
-      ? `CASE WHEN g.is_v2 THEN v.holder ELSE ${lastHolder} END`
-      : lastHolder;
     return {
       branches: held.filter(({ by }) => by !== "owner_id"),
-      filters: ["x.status = 'released'", `${entry} = ${holder}`],
+      filters: ["names.status = 'released'", `names.last_holder = ${holder}`],
     };
   }
-  const owner = relation === "manager" ? [] : [`x.owner = ${holder}`];
-  const manager = relation === "owner" ? [] : [`x.manager = ${holder}`];
+  const owner = relation === "manager" ? [] : [`names.owner = ${holder}`];
+  const manager = relation === "owner" ? [] : [`names.manager = ${holder}`];
   return { branches: held, filters: [`(${[...owner, ...manager].join(" OR ")})`] };
 }
 
@@ -214,7 +211,7 @@ function resolving({ source, address, coinType, sort }: Finding, holder: string)
   const inForce = (resolver: string, chain: string | number) =>
     isSimple
       ? `${ownResolver} = ${resolver} AND ${chain} = ${root}`
-      : opaque(`${resolverSql(places)} = ${resolver} AND ${chainOfPlace(places)} = ${chain}`);
+      : opaque(`names.resolver = ${resolver} AND names.chain = ${chain}`);
   // A name may have several records of the address.
   const stored = (condition: string): Branch => ({
     from: `(SELECT DISTINCT a.chain_id, a.address, a.node FROM resolver_address_records a
@@ -253,7 +250,7 @@ function resolving({ source, address, coinType, sort }: Finding, holder: string)
           ]
         : []),
     ],
-    filters: ["x.status <> 'released'"],
+    filters: ["names.status <> 'released'"],
   };
 }
 
@@ -262,13 +259,13 @@ const isEvmCoin = `a.coin_type = 60 OR a.coin_type BETWEEN ${defaultCoin} AND ${
 
 /** SQL of the coin types asked for whose record, at the resolver in force, is the address, as a JSON list; the default one stands for others. */
 function matchedCoins(
-  { places, hasRecords }: LookupContext["lookup"],
+  { hasRecords }: LookupContext["lookup"],
   { holder, coinType }: { holder: string; coinType: string },
 ) {
   if (!hasRecords) return "'[60]'::json";
   const isAsked = coinType === "evm" ? isEvmCoin : `a.coin_type IN (${coinType}, ${defaultCoin})`;
   return `(SELECT coalesce(json_agg(a.coin_type ORDER BY a.coin_type), '[]') FROM (SELECT a.coin_type FROM resolver_address_records a
-    WHERE a.chain_id = ${chainOfPlace(places)} AND a.address = ${resolverSql(places)} AND a.node = d.id AND a.value = ${holder} AND (${isAsked})
+    WHERE a.chain_id = names.chain AND a.address = names.resolver AND a.node = d.id AND a.value = ${holder} AND (${isAsked})
     ORDER BY a.coin_type LIMIT ${mostResolutions + 1}) a)`;
 }
 
@@ -299,5 +296,5 @@ function resolutionsOf(coins: readonly number[], coinType: string): Pick<Row, "r
 function relationsOf(relation: Relation, holder: string): string {
   if (relation === "resolves_to" || relation === "former_owner") return `json_build_array('${relation}')`;
   const asked = (["owner", "manager"] as const).filter((one) => relation === "any" || relation === one);
-  return `array_to_json(array_remove(ARRAY[${asked.map((one) => `CASE WHEN x.${one} = ${holder} THEN '${one}' END`).join(", ")}], NULL))`;
+  return `array_to_json(array_remove(ARRAY[${asked.map((one) => `CASE WHEN names.${one} = ${holder} THEN '${one}' END`).join(", ")}], NULL))`;
 }

@@ -65,14 +65,17 @@ export const addressCalendar = endpoint({
           ...found,
           where: `${found.where}${ownsNothing(lookup.places, address) ? " AND false" : ""}`,
           // Anybody can give the address names that cost nothing and end soon: these come last.
-          order: [{ sql: "CASE WHEN x.is_lease THEN 0 ELSE 1 END", type: "int" }, ...byNumber("x.expires")],
+          order: [
+            { sql: "CASE WHEN names.is_lease THEN 0 ELSE 1 END", type: "int" },
+            ...byNumber("names.expires"),
+          ],
         })),
         filters: [
-          `x.${relation} = ${holder}`,
-          "x.status IN ('active', 'expired')",
-          `x.expires BETWEEN 1 AND ${lastDate}`,
+          `names.${relation} = ${holder}`,
+          "names.status IN ('active', 'expired')",
+          `names.expires BETWEEN 1 AND ${lastDate}`,
           // A wrapper entry's date has no effect unless its parent gave up control.
-          "(x.is_lease OR x.is_emancipated)",
+          "(names.is_lease OR names.is_emancipated)",
           ...inNamespace(lookup, namespace),
         ],
         after: undefined,

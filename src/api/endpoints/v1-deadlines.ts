@@ -1,8 +1,8 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
+import { gracePeriodOfV2, isDotEth } from "../../ens/registrations.ts";
 import { planOnce } from "../database/client.ts";
-import { graceOfV2 } from "../database/v2-walk.ts";
 import {
   asOf,
   closedQuery,
@@ -148,12 +148,12 @@ function branchesOf(
   const hasLeases = parent === undefined || place?.leases === undefined || place.leases === parent;
   // A reservation has no owner, nor has what was unregistered: it has no grace period.
   const ofRegistry = (registry: Hex, isLeased: boolean): Branch => {
-    const plus = isLeased && isGrace ? graceOfV2 : 0;
+    const plus = isLeased && isGrace ? gracePeriodOfV2 : 0;
     const hasGrace = `(o.registry = '${registry}' AND o.owner_id <> '${zeroAddress}')`;
     const { from = "", where } = entriesOf(places, "o") ?? {};
     return {
       from,
-      where: `${within(plus)} AND ${ends} AND ${where} AND ${isLeased ? hasGrace : `NOT ${hasGrace}`}${child("o")} AND ${opaque("g.is_v2 AND v.registry = o.registry")}`,
+      where: `${within(plus)} AND ${ends} AND ${where} AND ${isLeased ? hasGrace : `NOT ${hasGrace}`}${child("o")} AND ${opaque("names.is_v2 AND names.registry = o.registry")}`,
       order: sorted(plus, "o"),
       isLater: true,
     };
@@ -161,7 +161,7 @@ function branchesOf(
   return [
     {
       from: `registration o JOIN ${first} ON d.id = o.domain_id`,
-      where: `${within(grace)}${v2 ? ` AND ${notInSecond(v2, "o.domain_id")} AND ${opaque("x.expires = o.expiry_date AND NOT g.is_v2")}` : ""}${hasLeases ? "" : " AND false"}`,
+      where: `${within(grace)}${v2 ? ` AND ${notInSecond(v2, "o.domain_id")} AND ${opaque("names.expires = o.expiry_date AND NOT names.is_v2")}` : ""}${hasLeases ? "" : " AND false"}`,
       order: sorted(grace),
     },
     ...(place?.nameWrapper === undefined
@@ -174,12 +174,12 @@ function branchesOf(
 // The names of one parent often end together: they are sorted by name before anything is derived of them.
 function ofWrapper(names: string, within: string, isDescending: boolean): Branch {
   const ended = `SELECT o.id, o.expiry_date, left(d.name, 256) AS name FROM wrapped_domain o JOIN ${names} ON d.id = o.id
-    WHERE ${within} AND o.fuses & 131072 = 0 ORDER BY o.expiry_date${isDescending ? " DESC" : ""}, left(d.name, 256), o.id`;
+    WHERE ${within} AND o.fuses & ${isDotEth} = 0 ORDER BY o.expiry_date${isDescending ? " DESC" : ""}, left(d.name, 256), o.id`;
   const [first, ...ties] = sorted(0);
   const keys = ties.map((key, at) => ({ ...key, sql: at === 0 ? "o.name" : "o.id" }));
   return {
     from: `(${ended}) o JOIN ${names} ON d.id = o.id`,
-    where: "NOT x.is_lease AND x.is_wrapped",
+    where: "NOT names.is_lease AND names.is_wrapped",
     order: first === undefined ? [] : [first, ...keys],
     isLater: true,
   };
@@ -188,11 +188,11 @@ function ofWrapper(names: string, within: string, isDescending: boolean): Branch
 function ofAuthority(authority: Asked["authority"], places: readonly Place[]): string[] {
   if (authority === undefined) return [];
   const v2 = secondGeneration(places);
-  const ofFirst = v2 ? " AND NOT g.is_v2" : "";
+  const ofFirst = v2 ? " AND NOT names.is_v2" : "";
   const conditions = {
     ens_v0: [`NOT d.is_migrated${ofFirst}`],
     ens_v1: [`d.is_migrated${ofFirst}`],
-    ens_v2: v2 ? ["g.is_v2"] : [],
+    ens_v2: v2 ? ["names.is_v2"] : [],
   };
   const asked = authority.flatMap((one) => conditions[one]);
   return places.some(({ isRoot }) => isRoot) && asked.length > 0 ? [`(${asked.join(" OR ")})`] : ["false"];

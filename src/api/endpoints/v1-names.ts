@@ -140,7 +140,7 @@ export const subnames = endpoint({
     const sorted = {
       name: byName,
       expires_at: byExpiry,
-      registered_at: byNumber("x.since"),
+      registered_at: byNumber("names.registered"),
     };
     return listPage(context, call, {
       list: ["subnames", node, q, match, sort, order, include_expired],
@@ -155,7 +155,7 @@ export const subnames = endpoint({
               ? undefined
               : textOf(statement, q.toLowerCase(), { match, isFirst: sort === "name", isOfAll: false }),
         }),
-        filters: include_expired === "true" ? [] : ["x.status = 'active'"],
+        filters: include_expired === "true" ? [] : ["names.status = 'active'"],
       }),
       mostCounted,
       show: ({ row }) => subnameRow(lookup.places, row),
@@ -203,7 +203,7 @@ export const search = endpoint({
         filters: [
           ...ofNamespace,
           "octet_length(d.name) <= 2000",
-          ...(status === undefined ? [] : ["x.status = 'active'"]),
+          ...(status === undefined ? [] : ["names.status = 'active'"]),
         ],
       }),
       show: ({ row }) => searchRow(lookup.places, row),
@@ -221,7 +221,10 @@ async function relevant({ lookup }: LookupContext, { query: asked, current, requ
     {
       text,
       times: timesOf(lookup.places, current),
-      filters: [...inNamespace(lookup, namespace), ...(status === undefined ? [] : ["x.status = 'active'"])],
+      filters: [
+        ...inNamespace(lookup, namespace),
+        ...(status === undefined ? [] : ["names.status = 'active'"]),
+      ],
       after: opened.after,
       limit: opened.size + 1,
     },

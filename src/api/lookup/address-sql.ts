@@ -2,9 +2,10 @@ import type { Hex } from "viem";
 import { nodeOfName } from "../../ens/names.ts";
 import { allNames, columns, nameOfNode, namesHeldBy, secondGeneration } from "./generations.ts";
 import { hasName } from "./list-sql.ts";
-import { nameJoins, opaque } from "./name-rows.ts";
+import { opaque } from "./name-rows.ts";
+import { namesJoins, ownResolver } from "./names-sql.ts";
 import type { Place } from "./places.ts";
-import { jointText, nameText, ownResolver } from "./stored-name.ts";
+import { jointText, nameText } from "./stored-name.ts";
 
 // Who an address is: its names by relation, and the name that it claims.
 
@@ -55,13 +56,13 @@ const few = 100;
 const relations = (isOwner: string, isManager: string) =>
   `CASE WHEN (${isOwner}) AND (${isManager}) THEN '["owner","manager"]' WHEN ${isOwner} THEN '["owner"]' WHEN ${isManager} THEN '["manager"]' ELSE '[]' END`;
 
-const isAsked = "(q.places IS NULL OR p.place = ANY (q.places))";
-const isOwner = `q.owner AND x.owner = q.address AND ${isAsked}`;
-const isManager = `q.manager AND x.manager = q.address AND ${isAsked}`;
+const isAsked = "(q.places IS NULL OR names.place = ANY (q.places))";
+const isOwner = `q.owner AND names.owner = q.address AND ${isAsked}`;
+const isManager = `q.manager AND names.manager = q.address AND ${isAsked}`;
 const isMine = `((${isOwner}) OR (${isManager}))`;
 
 const foundSql = (claims: Claims, rank: string, name: string) =>
-  `concat('{"row":', ${nameText(claims.places)}, ',"after":["', ${rank}, '",', to_json(${name}), ',"', d.id, '"],"isPrimary":', CASE WHEN ${rank} = 0 THEN 'true' ELSE 'false' END,
+  `concat('{"row":', ${nameText}, ',"after":["', ${rank}, '",', to_json(${name}), ',"', d.id, '"],"isPrimary":', CASE WHEN ${rank} = 0 THEN 'true' ELSE 'false' END,
   ',"forward":', CASE WHEN ${rank} = 0 THEN ${forwardSql(claims, "q.address")}::text ELSE 'null' END,
   ',"relations":', ${relations(isOwner, isManager)}, '}')`;
 
@@ -75,7 +76,7 @@ function fewSql(claims: Claims): string {
   return `WITH held AS MATERIALIZED (${held})
 SELECT (SELECT count(*) FROM held) AS n, count(*) FILTER (WHERE ${isMine}) AS total,
   '[' || coalesce(array_to_string((${found})[1:q.size + 1], ','), '') || ']' AS rows
-FROM ${candidates}${nameJoins(places)}
+FROM ${candidates}${namesJoins(places)}
 CROSS JOIN LATERAL (SELECT left(d.name, 256) AS name, CASE WHEN d.name = c.claim THEN 0 WHEN ${isOwner} THEN 1 ELSE 2 END AS rank OFFSET 0) o
 WHERE ${hasName} AND (SELECT count(*) FROM held) <= ${few}`;
 }
@@ -106,7 +107,7 @@ function candidatesOf(places: readonly Place[]) {
 /** SQL of the names of an address with many. */
 function manySql(claims: Claims): string {
   const { places } = claims;
-  const joins = nameJoins(places);
+  const joins = namesJoins(places);
   const branch = (
     rank: number,
     {
@@ -165,7 +166,7 @@ function totalSql(places: readonly Place[]): string {
     ({ from, where }) => `WHEN EXISTS (SELECT FROM ${from} WHERE ${where} OFFSET ${most}) THEN ${most + 1}`,
   );
   return `CASE ${tooMany.join(" ")} WHEN ${counted("", "")} > ${most} THEN ${most + 1}
-  ELSE ${counted(nameJoins(places), ` AND ${isMine}`)} END`;
+  ELSE ${counted(namesJoins(places), ` AND ${isMine}`)} END`;
 }
 
 /** The statement that reads the names of addresses. */

@@ -1,6 +1,6 @@
 import { zeroAddress } from "../../ens/ids.ts";
 import { ethAttachedSql, reachedJoin } from "../database/v2-domains.ts";
-import { domainWalkSql, pathWalkSql, type WalkContracts } from "../database/v2-walk.ts";
+import { pathWalkSql, type WalkContracts } from "../database/v2-walk.ts";
 import type { Place } from "./places.ts";
 
 // Names of ENSv2 among those of the first generation: where rows of names come from, and what is in force (docs/names.md).
@@ -121,40 +121,3 @@ export function entriesOf(
 export const notInSecond = (v2: WalkContracts, node: string): string => `NOT EXISTS (SELECT FROM v2_domains n
     WHERE n.chain_id = ${v2.chainId} AND n.id = ${node} AND n.registry = '${v2.ethRegistry}' AND n.owner_id <> '${zeroAddress}'
       AND n.expiry_date > ${indexTime} AND ${ethAttachedSql(v2, indexTime)} OFFSET 0)`;
-
-/**
- * Joins what ENSv2 makes of each name: `v` is what the walk from the root found, `g.is_v2` whether its facts are those of the entry,
- * `g.is_gone` whether the first generation's lease is one of the Graveyard. Rows that no registry leads to are left out. `path`: SQL of
- * the path, where the rows are those of `nameOfPath`.
- */
-export function generationJoins(v2: WalkContracts, path?: string): string {
-  const walk = path === undefined ? domainWalkSql("wk", v2, indexTime) : pathWalkSql(path, v2, indexTime);
-  return `
-CROSS JOIN LATERAL (SELECT CASE WHEN p.place = 1 THEN d.id END AS id OFFSET 0) wk
-LEFT JOIN LATERAL (${walk} OFFSET 0) v ON true
-JOIN LATERAL (SELECT coalesce(v.version = 'v2' OR v.authority = 'none' AND v.is_entry AND v.storage_id IS NOT NULL, false) AS is_v2,
-  coalesce(v.authority = 'none' AND r.registrant_id = '${v2.graveyard}' AND NOT coalesce(v.is_entry, false), false) AS is_gone
-  WHERE d.registry IS NULL OR d.registry = v.registry OFFSET 0) g ON true`;
-}
-
-/** SQL of what is in force, from that of the first generation (`y1`) and of the walk. */
-export const generationFacts = `
-CROSS JOIN LATERAL (SELECT y1.is_wrapped AND NOT g.is_v2 AS is_wrapped, y1.is_lapsed AND NOT g.is_v2 AS is_lapsed,
-  y1.is_emancipated, CASE WHEN g.is_v2 THEN v.storage_id IS NOT NULL ELSE y1.is_lease END AS is_lease,
-  CASE WHEN g.is_v2 THEN v.effective_expiry_date WHEN NOT g.is_gone THEN y1.expires END AS expires,
-  CASE WHEN g.is_v2 THEN coalesce(v.grace_end_date, v.effective_expiry_date) WHEN NOT g.is_gone THEN y1.grace_ends END AS grace_ends,
-  CASE WHEN g.is_gone THEN 'released' WHEN NOT g.is_v2 THEN y1.status WHEN v.storage_id IS NULL THEN 'unregistered'
-    WHEN s.now < v.effective_expiry_date THEN 'active' WHEN s.now < v.grace_end_date THEN 'expired' ELSE 'released' END AS status,
-  CASE WHEN g.is_v2 THEN v.effective_owner WHEN NOT g.is_gone THEN y1.owner END AS owner,
-  CASE WHEN g.is_v2 THEN v.effective_owner WHEN NOT g.is_gone THEN y1.manager END AS manager,
-  CASE WHEN g.is_v2 THEN v.created_at ELSE r.registration_date END AS since OFFSET 0) x`;
-
-/** SQL of the members of a name's JSON that only ENSv2 has. */
-export const generationJson = `'v2', CASE WHEN p.place = 1 AND (v.version IS NOT NULL OR g.is_v2) THEN json_build_object('version', v.version, 'isReserved', v.reserved,
-  'migrated', v.migrated_at::text, 'path', v.registry_path, 'isInForce', g.is_v2, 'token', v.token_id,
-  'subregistry', nullif(v.subregistry, '${zeroAddress}'), 'holder', nullif(v.holder, '${zeroAddress}')) END`;
-
-/** SQL of what tells how the resolver of a name in ENSv2 is read, as JSON; null for other names. */
-export const resolverFacts = `CASE WHEN g.is_v2 THEN json_build_object('resolver', v.effective_resolver, 'isProven', v.is_proven,
-  'isOwn', v.is_own_resolver, 'implementation', v.implementation, 'hasRecordIds', v.has_record_ids, 'isUpgraded', v.is_upgraded,
-  'labels', v.label_path) END`;

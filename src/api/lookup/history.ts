@@ -11,8 +11,8 @@ import {
   reverseRegistrarEvent,
   wrapperEvents,
 } from "./history-kinds.ts";
+import { addressOfResolver } from "./names-sql.ts";
 import type { Place } from "./places.ts";
-import { addressOfResolver } from "./stored-name.ts";
 
 // What happened to a name or by an address, from the stored events, in one order of time over all chains. Ends of leases are no
 // events: they follow from the dates.

@@ -1,6 +1,7 @@
 import type { SortType } from "../rest/pages.ts";
 import { nameOfNode, partsOfNames, type SomeRows, secondGeneration, tablesOfNames } from "./generations.ts";
-import { nameJoins, noExpiry, opaque, present } from "./name-rows.ts";
+import { noExpiry, opaque, present } from "./name-rows.ts";
+import { namesJoins } from "./names-sql.ts";
 import { namesWithText, type TextAnywhere } from "./names-with-text.ts";
 import type { Place } from "./places.ts";
 import { jointText, nameText } from "./stored-name.ts";
@@ -62,7 +63,7 @@ export type Branch = {
 /** What a list is made of. */
 export type ListOptions = {
   branches: readonly Branch[];
-  /** Conditions of all branches, which may use all of `nameJoins`. */
+  /** Conditions of all branches, which may use `names`. */
   filters: readonly string[];
   /** Values of the row to go on after, bound; none: from the first. */
   after: readonly string[] | undefined;
@@ -77,8 +78,7 @@ export type ListOptions = {
   extra?: Readonly<Partial<Record<keyof Extra, string>>>;
 };
 
-// What `nameJoins` and the tables of ENSv2 add to a row.
-const isDerived = (sql: string) => /\b[xprwsvgyk]\./.test(sql);
+const isDerived = (sql: string) => sql.includes("names.");
 
 const listed = (members: Readonly<Record<string, string>>) =>
   `concat('{', ${Object.entries(members)
@@ -97,10 +97,10 @@ export function listSql(places: readonly Place[], options: ListOptions): string 
   );
   // Names that no registry of ENSv2 leads to are left out.
   const needsFacts = isNeeded || filters.some(isDerived) || secondGeneration(places) !== undefined;
-  const joins = nameJoins(places);
+  const joins = namesJoins(places);
   const found = (keys: readonly string[]) =>
     listed({
-      row: nameText(places),
+      row: nameText,
       after: `json_build_array(${keys.map((key) => `(${key})::text`).join(", ")})`,
       ...Object.fromEntries(Object.entries(extra).map(([name, sql]) => [name, `to_json(${sql})`])),
     });
@@ -242,7 +242,7 @@ export const byNumber = (sql: string): readonly SortKey[] => [
 ];
 
 /** Order by expiry; names that never end, or whose date was not set, have none. */
-export const byExpiry = byNumber(`nullif(nullif(x.expires, 0), ${noExpiry})`);
+export const byExpiry = byNumber(`nullif(nullif(names.expires, 0), ${noExpiry})`);
 
 /**
  * How many names the branches find: exact while they have at most `most` candidates before anything is derived or a text is looked for, else null. What is
@@ -264,7 +264,7 @@ export function countSql(
   );
   const candidates = counted(branches.map((branch) => part(branch)));
   const filters = [...(contains === undefined ? [] : [contains.text]), ...derived];
-  const joins = filters.some(isDerived) ? nameJoins(places) : "";
+  const joins = filters.some(isDerived) ? namesJoins(places) : "";
   const exact =
     filters.length === 0 ? "" : counted(branches.map((branch) => part(branch, joins, filters.map(opaque))));
   const total =

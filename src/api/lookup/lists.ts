@@ -109,7 +109,7 @@ export function placesIn({ places }: NamesSource, namespace: string | undefined)
 /** The condition that names are of a namespace. Refuses one that is not indexed. */
 export function inNamespace(source: NamesSource, namespace: string | undefined): string[] {
   const ofIt = placesIn(source, namespace).map((place) => source.places.indexOf(place) + 1);
-  return ofIt.length === 0 ? [] : [`p.place IN (${ofIt.join(", ")})`];
+  return ofIt.length === 0 ? [] : [`names.place IN (${ofIt.join(", ")})`];
 }
 
 /** A name that a path or parameter gives. Refuses one that cannot be normalised. */

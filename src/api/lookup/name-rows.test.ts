@@ -4,7 +4,7 @@ import { readFixture, recordedEntities } from "../../../test/support/recordings.
 
 const idOf = (value: unknown) => String((value as { id?: unknown } | null)?.id ?? value);
 
-// `nameJoins` looks no further where a name lacks them. The entities are those of the original mapping.
+// `firstGenerationJoins` looks no further where a name lacks them. The entities are those of the original mapping.
 test.each([
   ["root chain", recordedEntities()],
   ["layer-two chains", readFixture("l2-entities.json.gz") as Entities],

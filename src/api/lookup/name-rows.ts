@@ -1,71 +1,13 @@
 import { ens_beautify } from "@adraffy/ens-normalize";
 import { rootNode, zeroAddress } from "../../ens/ids.ts";
-import { generationFacts, generationJoins, secondGeneration } from "./generations.ts";
+import { cannotUnwrap, isDotEth, parentCannotControl } from "../../ens/registrations.ts";
 import type { Place } from "./places.ts";
 import type { StoredName } from "./stored-name.ts";
 
-// What holds of a name now, by the rules of docs/names.md. All of it is derived in the statement, so that lists can filter and
-// sort by it; `$1` is the time at each place.
+// Members of rows of names, by the rules of docs/names.md.
 
-const cannotUnwrap = 1;
-const parentCannotControl = 65_536;
 /** The date of what never ends: the greatest that contracts store. */
 export const noExpiry = "18446744073709551615";
-
-const text = (value: string | undefined) => (value === undefined ? "NULL" : `'${value}'`);
-const list = (values: readonly (string | undefined)[], type: string) =>
-  `(ARRAY[${values.map((value) => (value === undefined ? "NULL" : `'${value}'`)).join(", ")}]::${type}[])`;
-
-// The number (from 1) of where a name lives. Names of ENSv2 alone have no row that says so: they are on the root chain.
-const placeSql = (places: readonly Place[]) =>
-  `CASE ${places
-    .map(
-      ({ namespace, chainId }, at) =>
-        `WHEN d.chain_id = ${chainId} AND d.namespace = '${namespace}' THEN ${at + 1}`,
-    )
-    .join(" ")} ELSE 1 END`;
-
-/**
- * Joins to `domain d` what holds of each name: `p.place` (from 1), `s.now`, and `x` with status, owner, manager, expires, grace_ends,
- * is_lease, is_wrapped and is_lapsed. Each step is computed once for a row: `OFFSET 0` keeps the planner from writing it out at each
- * of its uses. A name without a registrant has no registration, one without a wrapped owner no entry of the wrapper: nothing is looked up.
- * `path`: as in `generationJoins`.
- */
-export function nameJoins(places: readonly Place[], path?: string): string {
-  const v2 = secondGeneration(places);
-  const managed = places.flatMap(({ leases }) => (leases === undefined ? [] : [text(leases)]));
-  return `
-LEFT JOIN LATERAL (SELECT registration_date, expiry_date, registrant_id FROM registration WHERE domain_id = d.id AND d.registrant_id IS NOT NULL LIMIT 1) r ON true
-LEFT JOIN LATERAL (SELECT id, fuses, owner_id, greatest(expiry_date, renewed_expiry_date) AS expiry_date
-  FROM wrapped_domain WHERE id = d.id AND d.wrapped_owner_id IS NOT NULL LIMIT 1) w ON true
-CROSS JOIN LATERAL (SELECT ${placeSql(places)} AS place OFFSET 0) p
-CROSS JOIN LATERAL (SELECT ($1::bigint[])[p.place] AS now,
-  ${list(
-    places.map(({ nameWrapper }) => nameWrapper),
-    "text",
-  )}[p.place] AS wrapper,
-  ${list(
-    places.map(({ grace }) => String(grace)),
-    "bigint",
-  )}[p.place] AS grace,
-  d.parent_id IN (${[...managed, "'none'"].join(", ")}) AS is_managed OFFSET 0) s
-CROSS JOIN LATERAL (SELECT r.expiry_date IS NOT NULL AS is_lease,
-  coalesce(w.id IS NOT NULL AND d.owner_id = s.wrapper AND (NOT s.is_managed OR d.registrant_id = s.wrapper), false) AS is_wrapped,
-  coalesce((w.fuses & ${parentCannotControl}) <> 0, false) AS is_emancipated OFFSET 0) k
-CROSS JOIN LATERAL (SELECT k.is_wrapped AND k.is_emancipated AND w.expiry_date < s.now AS is_lapsed,
-  CASE WHEN k.is_lease THEN r.expiry_date WHEN k.is_wrapped THEN w.expiry_date END AS expires,
-  CASE WHEN k.is_lease THEN r.expiry_date + s.grace WHEN k.is_wrapped THEN w.expiry_date END AS grace_ends,
-  CASE WHEN k.is_lease THEN CASE WHEN s.now < r.expiry_date THEN 'active'
-      WHEN s.grace > 0 AND s.now <= r.expiry_date + s.grace THEN 'expired' ELSE 'released' END
-    WHEN k.is_wrapped THEN CASE WHEN k.is_emancipated AND s.now > w.expiry_date THEN 'released' ELSE 'active' END
-    WHEN d.owner_id <> '${zeroAddress}' THEN 'active' ELSE 'unregistered' END AS status OFFSET 0) y
-CROSS JOIN LATERAL (SELECT y.*, k.*, r.registration_date AS since,
-  CASE WHEN y.status = 'released' OR y.is_lapsed THEN NULL WHEN k.is_wrapped THEN w.owner_id
-    WHEN k.is_lease AND s.is_managed THEN CASE WHEN d.registrant_id = s.wrapper THEN NULL ELSE nullif(d.registrant_id, '${zeroAddress}') END
-    ELSE nullif(d.owner_id, '${zeroAddress}') END AS owner,
-  CASE WHEN y.status = 'released' OR y.is_lapsed OR (k.is_wrapped AND k.is_lease AND y.status = 'expired') THEN NULL
-    WHEN k.is_wrapped THEN w.owner_id ELSE nullif(d.owner_id, '${zeroAddress}') END AS manager OFFSET 0) ${v2 ? `y1${generationJoins(v2, path)}${generationFacts}` : "x"}`;
-}
 
 /**
  * SQL of a condition on what is derived: the planner takes it for rare, and would read and sort all rows where the first ones of an
@@ -141,7 +83,7 @@ function wrapperFacts(row: StoredName) {
         boolean
       >),
       parent_cannot_control: has(parentCannotControl),
-      is_dot_eth: has(1 << 17),
+      is_dot_eth: has(isDotEth),
       can_extend_expiry: has(1 << 18),
     },
     ...dates,

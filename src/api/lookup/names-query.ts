@@ -6,11 +6,11 @@ import { askedPath, pathOf } from "../resolution/v2-names.ts";
 import { letOthersWork } from "../rest/turns.ts";
 import { addressSql } from "./address-sql.ts";
 import { type GivenName, isNode, readName } from "./contract.ts";
-import { nameOfNode, nameOfPath, resolverFacts, secondGeneration } from "./generations.ts";
+import { nameOfNode, nameOfPath, secondGeneration } from "./generations.ts";
 import { type Extra, hasName, type NamesQuery } from "./list-sql.ts";
-import { nameJoins } from "./name-rows.ts";
-import { chainOfPlace, type Place } from "./places.ts";
-import { type NameList, nameText, resolverRowId, type StoredName, storedName } from "./stored-name.ts";
+import { namesJoins } from "./names-sql.ts";
+import type { Place } from "./places.ts";
+import { type NameList, nameText, type StoredName, storedName } from "./stored-name.ts";
 import { readV2Records, recordsJson, type StoredRecords, type V2Resolver } from "./stored-records.ts";
 
 /** What statements about names are made for. */
@@ -103,7 +103,7 @@ type Reading = { hasRecords: boolean; withRecords: boolean };
 const namesSql = (places: readonly Place[], reading: Reading) =>
   readingSql(
     "unnest($2::text[]) WITH ORDINALITY q (node, at)",
-    `(SELECT q.node COLLATE "C" AS id) a ${nameOfNode(places, "a.id")}${nameJoins(places)}`,
+    `(SELECT q.node COLLATE "C" AS id) a ${nameOfNode(places, "a.id")}${namesJoins(places)}`,
     { places, ...reading },
   );
 
@@ -112,7 +112,7 @@ function pathsSql(places: readonly Place[], reading: Reading): string {
   const v2 = secondGeneration(places);
   if (v2 === undefined) return "";
   const from = "jsonb_array_elements($2::jsonb) WITH ORDINALITY q (path, at)";
-  const rows = `(SELECT q.path) a ${nameOfPath(v2, "a.path")}${nameJoins(places, "a.path")}`;
+  const rows = `(SELECT q.path) a ${nameOfPath(v2, "a.path")}${namesJoins(places, "a.path")}`;
   return readingSql(from, rows, { places, ...reading });
 }
 
@@ -121,16 +121,15 @@ function readingSql(
   rows: string,
   { places, hasRecords, withRecords }: Reading & { places: readonly Place[] },
 ): string {
-  const ofNode = { chain: "c.chain", node: "d.id", hasRecords };
+  const ofNode = { chain: "names.chain", node: "d.id", hasRecords };
   const inV2 =
-    secondGeneration(places) === undefined ? "" : `, ',"inV2":', coalesce((${resolverFacts})::text, 'null')`;
+    secondGeneration(places) === undefined ? "" : `, ',"inV2":', coalesce(names.reading::text, 'null')`;
   const records = withRecords
-    ? `, ',"records":', coalesce((SELECT ${recordsJson(ofNode)} FROM resolver s2 WHERE s2.id = ${resolverRowId(places)})::text, 'null')${inV2}`
+    ? `, ',"records":', coalesce((SELECT ${recordsJson(ofNode)} FROM resolver s2 WHERE s2.id = names.resolver_row)::text, 'null')${inV2}`
     : "";
   return `SELECT concat(q.at - 1, ' ', coalesce(n.found, 'null')) FROM ${asked}
-LEFT JOIN LATERAL (SELECT concat('{"row":', ${nameText(places)}${records}, '}') AS found
-FROM ${rows}
-CROSS JOIN LATERAL (SELECT ${chainOfPlace(places)} AS chain) c WHERE ${hasName}) n ON true`;
+LEFT JOIN LATERAL (SELECT concat('{"row":', ${nameText}${records}, '}') AS found
+FROM ${rows} WHERE ${hasName}) n ON true`;
 }
 
 /** What statements about names are made for. */

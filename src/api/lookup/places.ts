@@ -4,6 +4,7 @@ import { deployments, namePlugins } from "../../deployments/deployments.ts";
 import { rootDatasource } from "../../deployments/ens.ts";
 import { deployedContracts, managedNameOf, namespaceOfPlugin } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";
+import { gracePeriod } from "../../ens/registrations.ts";
 import { type V2Contracts, v2ContractsOf } from "../resolution/v2-names.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
@@ -36,8 +37,6 @@ export type Place = {
 export const namespacesText: string = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(
   namePlugins.map((plugin) => `\`${namespaceOfPlugin(plugin)}\``),
 );
-
-const gracePeriod = 90 * 86_400;
 
 const networks: Readonly<Record<number, string>> = {
   1: "ethereum",
@@ -88,7 +87,7 @@ function placeOf({ namespace, plugins }: Indexed, deployment: Deployment, id: st
     registry,
     oldRegistry: addressOf((one) => one.role === "registry" && one.generation === "old"),
     linker: plugins.includes("protocol-acceleration") ? linker : undefined,
-    grace: managed === undefined ? 0 : gracePeriod,
+    grace: managed === undefined ? 0 : Number(gracePeriod),
     isRoot,
     reverseRegistrars: new Map(isRoot ? reverseRegistrarsOf(namespace) : []),
     v2: isRoot && plugins.includes("ensv2") ? v2ContractsOf(namespace) : undefined,
@@ -118,10 +117,6 @@ export function placeOfRow(places: readonly Place[], { place }: { place: number 
   if (found === undefined) throw new Error(`There is no place ${place}.`);
   return found;
 }
-
-/** SQL of the chain of the place `p.place`. */
-export const chainOfPlace = (places: readonly Place[]) =>
-  `(ARRAY[${places.map(({ chainId }) => chainId).join(", ")}])[p.place]`;
 
 /** The time (Unix seconds) of the last indexed block of each place's chain. */
 export function timesOf(places: readonly Place[], { snapshot }: CurrentStatus): number[] {

@@ -2,8 +2,8 @@ import { nodeOfName } from "../../ens/names.ts";
 import { planOnce } from "../database/client.ts";
 import type { SortType } from "../rest/pages.ts";
 import { nameOfNode, partsOfNames } from "./generations.ts";
-import { nameJoins } from "./name-rows.ts";
 import { type Listed, type NamesSource, readListed } from "./names-query.ts";
+import { namesJoins } from "./names-sql.ts";
 import type { Place } from "./places.ts";
 import { jointText, nameText } from "./stored-name.ts";
 
@@ -72,7 +72,7 @@ type SearchForm = { filters: readonly string[]; isComplete: boolean };
 
 // `$6` are the labels of typing errors, `$7` to `$11` the row to go on after, `$12` how many rows, `$13` what follows the label.
 function searchSql({ places, hasRecords }: NamesSource, { filters, isComplete }: SearchForm): string {
-  const joins = filters.length === 0 ? "" : nameJoins(places);
+  const joins = filters.length === 0 ? "" : namesJoins(places);
   const where = ["d.name <> ''", ...filters].join(" AND ");
   const { isClaimed, lists } = claims(places);
   const parts = partsOfNames(places);
@@ -105,7 +105,7 @@ function searchSql({ places, hasRecords }: NamesSource, { filters, isComplete }:
   const claim = hasRecords ? isClaimed("h.name") : "false";
   return `WITH held AS MATERIALIZED (${[...exact, ...ofPrefix].join("\nUNION\n")})
 SELECT ${jointText("found")} FROM (
-SELECT concat('{"row":', ${nameText(places)}, ',"after":', json_build_array(${order
+SELECT concat('{"row":', ${nameText}, ',"after":', json_build_array(${order
     .split(", ")
     .map((key) => `${key}::text`)
     .join(", ")}), '}') AS found
@@ -113,7 +113,7 @@ FROM (SELECT * FROM (SELECT h.id, h.kind, h.created_at, CASE WHEN h.kind = 0 THE
       CASE WHEN h.kind = 0 THEN c.rank ELSE char_length(h.name) END AS second
     FROM (SELECT * FROM held UNION ${similar.join(" UNION ")}) h CROSS JOIN LATERAL (SELECT CASE WHEN ${claim} THEN 0 ELSE 1 END AS rank OFFSET 0) c) f
   WHERE ($7::text = '' OR (${order}) > (nullif($7::text, '')::int, $8::int, $9::int, $10::numeric, $11::text COLLATE "C")) AND $3::text IS NOT NULL
-  ORDER BY ${order} LIMIT $12::int) f ${nameOfNode(places, "f.id")}${nameJoins(places)} ORDER BY ${order}) listed`;
+  ORDER BY ${order} LIMIT $12::int) f ${nameOfNode(places, "f.id")}${namesJoins(places)} ORDER BY ${order}) listed`;
 }
 
 type Search = {

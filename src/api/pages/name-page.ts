@@ -6,13 +6,15 @@ import { nodeOfInterpretedName, nodeOfName } from "../../ens/names.ts";
 import { normalizedName } from "../../ens/normalization.ts";
 import { escapeControls } from "../../log/json-log.ts";
 import type { Database } from "../database/client.ts";
-import type { NamesSource } from "../lookup/names-query.ts";
+import { type NamesSource, readNames } from "../lookup/names-query.ts";
+import { timesOf } from "../lookup/places.ts";
 import type { StoredName } from "../lookup/stored-name.ts";
 import { createGate, type GateContext } from "../rest/gate.ts";
 import { addressParameter } from "../rest/values.ts";
+import type { CurrentStatus } from "../status/status-source.ts";
 import { type Frame, type Html, page, policy, section, table } from "./layout.ts";
 import { addressSql, most, nameSql } from "./name-sql.ts";
-import { inForceOf, ownershipFacts, type Row } from "./ownership.ts";
+import { ownershipFacts, type Row } from "./ownership.ts";
 import { addressLink, count, date, hash, nameLink, shown } from "./text.ts";
 
 /** What the pages of names and addresses are made of. `clock` gives milliseconds. */
@@ -20,8 +22,8 @@ export type NameSources = GateContext & {
   config: { isSubgraphCompatible: boolean };
   database: Database;
   clock: () => number;
-  /** How `/v1` reads names: says what is in force where ENSv2 is indexed. */
-  lookup?: NamesSource;
+  /** How `/v1` reads names. */
+  lookup: NamesSource;
 };
 
 const formats: Readonly<Record<string, (value: string) => Html>> = {
@@ -169,11 +171,8 @@ const ownershipQuery = `domain(id: "$id") {
     name owner { id } registrant { id } wrappedOwner { id } resolvedAddress { id }
     expiryDate registration { registrationDate expiryDate } wrappedDomain { expiryDate fuses } }`;
 
-const ownership = (found: Found, about: About, inForce: StoredName | undefined) =>
-  section(
-    "Ownership",
-    html`${ownershipFacts(found as never, about, inForce)}${asked(ownershipQuery, about)}`,
-  );
+const ownership = (found: Found, about: About, name: StoredName | undefined) =>
+  section("Ownership", html`${ownershipFacts(found as never, about, name)}${asked(ownershipQuery, about)}`);
 
 /** The node that a path names: a name, or the node itself; or why it names none. */
 function nodeIn(name: string, isSubgraphCompatible: boolean): { id: Hex } | { fault: string } {
@@ -199,7 +198,7 @@ const note = (text: string) => html`<p class="note">${shown(text, 1_500)}</p>`;
 
 /** GET /name/…, /address/… and /name?name=, which leads to one of them. */
 export function nameRoutes(sources: NameSources, frame: Frame): Hono {
-  const { database, clock, config, status } = sources;
+  const { database, clock, config, status, lookup } = sources;
   const hasSubgraph = frame.links.some(([path]) => path === "/subgraph");
   const refusalOf = createGate({ index: "complete" }, sources);
   const send = (c: Context, code: ContentfulStatusCode, title: string, content: Html) => {
@@ -210,12 +209,13 @@ export function nameRoutes(sources: NameSources, frame: Frame): Hono {
     c: Context,
     sql: string,
     about: About,
-    show: (found: Found) => Html | undefined | Promise<Html | undefined>,
+    show: (found: Found, current: CurrentStatus | undefined) => Html | undefined | Promise<Html | undefined>,
   ) => {
-    const refusal = refusalOf(status.current());
+    const current = status.current();
+    const refusal = refusalOf(current);
     if (refusal) return send(c, 503, about.name, note(`${refusal.message} ${refusal.details}`));
     const [json] = await database.row(sql, [about.id], c.req.raw.signal);
-    const content = await show(JSON.parse(json ?? "{}"));
+    const content = await show(JSON.parse(json ?? "{}"), current);
     if (content !== undefined) return send(c, 200, about.name, content);
     return send(c, 404, about.name, note(`The index does not have this name. Its node is ${about.id}.`));
   };
@@ -233,10 +233,11 @@ export function nameRoutes(sources: NameSources, frame: Frame): Hono {
       const node = nodeIn(name, config.isSubgraphCompatible);
       if ("fault" in node) return send(c, 400, name, note(`This is not a name. ${node.fault}`));
       const asked = { ...about(), ...node, name };
-      return read(c, nameSql, asked, async (found) => {
-        if (!isKnown(found)) return undefined;
-        const inForce = await inForceOf(sources, node.id, c.req.raw.signal);
-        return html`${ownership(found, asked, inForce)}${lists(nameBlocks, found, asked)}`;
+      return read(c, nameSql, asked, async (found, current) => {
+        if (!isKnown(found) || current === undefined) return undefined;
+        const one = { names: [{ node: node.id }], times: timesOf(lookup.places, current) };
+        const [name] = await readNames(lookup, { ...one, withRecords: false }, c.req.raw.signal);
+        return html`${ownership(found, asked, name?.row)}${lists(nameBlocks, found, asked)}`;
       });
     })
     .get("/address/:address", (c) => {

@@ -83,6 +83,7 @@ export async function createWholeApi() {
     subgraph: createEndpoint(client).app,
     pages: {
       ...common,
+      lookup: createNamesSource({ database, places: placesOf(namespace, plugins), hasRecords: true }),
       registry: undefined,
       examples: new Map(),
       fetchedLogs: new Map(),
