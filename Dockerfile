@@ -22,10 +22,10 @@ COPY package.json tsconfig.json ponder.config.ts ponder.schema.ts ./
 COPY abis abis
 COPY src src
 COPY labels-service labels-service
-COPY scripts scripts
+COPY cli cli
 VOLUME /data
 EXPOSE 42069 3223
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 42069}/health`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning"]
-CMD ["scripts/ponder.ts", "start"]
+CMD ["cli/ponder.ts", "start"]

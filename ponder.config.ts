@@ -4,7 +4,7 @@ import { archivedResults } from "./src/archive/results.ts";
 import { entriesForRate, type IndexedChain } from "./src/config/chains.ts";
 import { readConfig } from "./src/config/environment.ts";
 import { type ContractSources, contractSources } from "./src/config/sources.ts";
-import { sharedDoubts } from "./src/ponder/cache.ts";
+import { unverifiedRanges } from "./src/ponder/cache.ts";
 import { rewriteLog } from "./src/ponder/log-entries.ts";
 import {
   addFetchedLogs,
@@ -40,7 +40,7 @@ const urlsOf = ({ id, name, isLocal, rpc }: IndexedChain) => {
     count,
     believe,
     keepHead: retriedHeads(id),
-    doubt: (ranges) => void sharedDoubts().set(id, ranges),
+    doubt: (ranges) => void unverifiedRanges().set(id, ranges),
     fetched: (range, logs) => addFetchedLogs(sharedFetchedLogs(), id, range, logs),
     random: Math.random,
     now: Date.now,

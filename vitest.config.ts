@@ -91,7 +91,7 @@ export default defineConfig({
             "deploy/**/*.test.ts",
             "devnet/**/*.test.ts",
             "examples/**/*.test.ts",
-            "scripts/**/*.test.ts",
+            "cli/**/*.test.ts",
             inProcess,
           ],
         },

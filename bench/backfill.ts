@@ -1,10 +1,10 @@
 // Backfill speed: events per second of the real indexing functions compared with empty ones, over one generated chain.
 //
-//   node scripts/with-node.mjs bench/backfill.ts [--logs 500000] [--rounds 3] [--pglite]
-//   node scripts/with-node.mjs bench/backfill.ts --against CHECKOUT [--logs 500000] [--rounds 3]
-//   node scripts/with-node.mjs bench/backfill.ts --archive [--pad 100] [--line 100] [--logs 200000] [--rounds 3] [--pglite]
+//   node cli/with-node.mjs bench/backfill.ts [--logs 500000] [--rounds 3] [--pglite]
+//   node cli/with-node.mjs bench/backfill.ts --against CHECKOUT [--logs 500000] [--rounds 3]
+//   node cli/with-node.mjs bench/backfill.ts --archive [--pad 100] [--line 100] [--logs 200000] [--rounds 3] [--pglite]
 //
-//   node scripts/with-node.mjs bench/backfill.ts --ensv2 [--logs 200000] [--rounds 3]
+//   node cli/with-node.mjs bench/backfill.ts --ensv2 [--logs 200000] [--rounds 3]
 //
 // Needs a Postgres server's programs (it starts one for the run), or DATABASE_URL. The RPC cache is filled by a first
 // run, whose time is printed too; the figures that count come from runs over the warm cache.

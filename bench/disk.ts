@@ -1,8 +1,8 @@
 // What an index takes on disk: bytes a log and a name in Postgres with all indexes, by set of plugins, and the largest tables and
 // indexes.
 //
-//   node scripts/with-node.mjs bench/disk.ts [--logs 100000] [--relations 12] [--against CHECKOUT]
-//   node scripts/with-node.mjs bench/disk.ts --database postgres://... --schema names --logs 23456789     of an index that is there
+//   node cli/with-node.mjs bench/disk.ts [--logs 100000] [--relations 12] [--against CHECKOUT]
+//   node cli/with-node.mjs bench/disk.ts --database postgres://... --schema names --logs 23456789     of an index that is there
 //
 // --against also indexes with another checkout of this project (with its packages installed), and prints the ratio. Needs a Postgres
 // server's programs, unless --database is given.

@@ -1,7 +1,7 @@
 // Faults: what an index does while nodes lie, processes are killed and chains are reorganised. Every run ends equal to an index
 // that saw none of it, or says what is wrong and is equal after the command that it names; else the exit code is 1.
 //
-//   node scripts/with-node.mjs bench/faults.ts [--changes 5] [--lies all|none|<name>] [--seeds 3] [--kills 12] [--reorgs 64] [--jobs 2]
+//   node cli/with-node.mjs bench/faults.ts [--changes 5] [--lies all|none|<name>] [--seeds 3] [--kills 12] [--reorgs 64] [--jobs 2]
 //
 // FAULTS_LOGS names a folder for the log of each index, FAULTS_PATIENCE multiplies how long is waited. Needs a Postgres server's
 // programs (it starts one for the run), or DATABASE_URL. --kills 60 --seeds 3 is the whole campaign.

@@ -2,8 +2,8 @@
 // small query (p99, worst, statuses other than 200), memory of the service and of Postgres, how far the index falls behind, and requests
 // per second of normal clients, without the attack and during it.
 //
-//   node scripts/with-node.mjs bench/hostile.ts [--attack NAME,NAME] [--names 50000] [--sales 100000] [--seed 1]
-//   node scripts/with-node.mjs bench/hostile.ts --minutes 10 [--attackers 8]     all of them at once, repeatedly
+//   node cli/with-node.mjs bench/hostile.ts [--attack NAME,NAME] [--names 50000] [--sales 100000] [--seed 1]
+//   node cli/with-node.mjs bench/hostile.ts --minutes 10 [--attackers 8]     all of them at once, repeatedly
 //
 // Needs a Postgres server's programs and takes up to 10 GB of memory. All traffic stays on the loopback interface. Without --minutes each
 // attack starts with freshly restarted services. Each is bounded in count and time.
@@ -113,7 +113,7 @@ async function repeatAttacks(world: World, minutes: number, attackers: number): 
 console.log(`load ${loadavg()[0]?.toFixed(1)} on ${cpus().length} processors; seed ${seed}`);
 const world = await startWorld({ names: Number(values.names), sales: Number(values.sales) });
 let isStopping = false;
-// The signal may come twice: from the terminal, and from scripts/with-node.mjs.
+// The signal may come twice: from the terminal, and from cli/with-node.mjs.
 process.on("SIGINT", () => {
   if (!isStopping) void world.close().finally(() => process.exit(130));
   isStopping = true;

@@ -1,7 +1,7 @@
 // Measures the label service on generated labels: ingest, disk, validation, start, heals, memory.
 //
-//   node scripts/with-node.mjs bench/labels.ts [--labels 5000000] [--seconds 6] [--port 21900] [--folder DIR]
-//   node scripts/with-node.mjs bench/labels.ts --against CHECKOUT [--rounds 60]
+//   node cli/with-node.mjs bench/labels.ts [--labels 5000000] [--seconds 6] [--port 21900] [--folder DIR]
+//   node cli/with-node.mjs bench/labels.ts --against CHECKOUT [--rounds 60]
 //
 // With --against, this checkout alternates with another one of this project (with its packages installed): both ingest the
 // same dump, and both serve the same database in short turns. Ratios above 1: this one costs less processor time.

@@ -16,7 +16,7 @@ import { startBenchPostgres } from "./postgres.ts";
 
 // The endpoints under /v1 over generated names on Postgres, without a socket: the mix of a wallet's look-ups at a fixed rate, and
 // each other route with 16 requests at a time, beside the limits of the release gate that ENS Labs' index must pass.
-//   node scripts/with-node.mjs bench/lookup.ts [--names 1000000] [--seconds 10] [--rate 200] [--explain] [--only relevance]
+//   node cli/with-node.mjs bench/lookup.ts [--names 1000000] [--seconds 10] [--rate 200] [--explain] [--only relevance]
 //     [--database postgres://...]
 // Postgres keeps tables in as much memory as in compose.yaml. `--only`: the routes whose line begins with it, or `lookup`. `--database`: one that is filled if it is empty, and kept.
 

@@ -1,7 +1,7 @@
 // Mainnet's size, rehearsed: a generated history in mainnet's proportions goes through an archive into Postgres; then the service is
 // asked at that size.
 //
-//   NODE_OPTIONS=--max-old-space-size=6000 node scripts/with-node.mjs bench/mainnet.ts [--logs 5000000] [--seconds 3] [--restart]
+//   NODE_OPTIONS=--max-old-space-size=6000 node cli/with-node.mjs bench/mainnet.ts [--logs 5000000] [--seconds 3] [--restart]
 //
 // Prints logs/s (by time and by processor time) and memory by tenth of the way, disk by log and by name, the time from the end of the
 // backfill until all indexes are built, and p50, p95, p99 of the ten queries of bench/subgraph-service.ts and of some REST routes with

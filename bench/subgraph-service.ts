@@ -2,7 +2,7 @@
 // queries that were also measured on the public reference implementation (ENSNode 1.5) on a similar machine with 4,325
 // names.
 //
-//   node scripts/with-node.mjs bench/subgraph-service.ts [--logs 60000] [--seconds 3]
+//   node cli/with-node.mjs bench/subgraph-service.ts [--logs 60000] [--seconds 3]
 //
 // Indexes a generated chain on Postgres first; needs the server's programs. "one query" repeats the same text,
 // as that measurement did; "many" picks from hundreds of different ones.

@@ -117,9 +117,7 @@ describe("containers", () => {
   });
 
   test("containers listen on addresses that published ports reach, whatever .env.local says", () => {
-    const scripts = Object.values(compose.services).filter(
-      ({ command }) => command?.[0] === "scripts/ponder.ts",
-    );
+    const scripts = Object.values(compose.services).filter(({ command }) => command?.[0] === "cli/ponder.ts");
     expect(scripts).toHaveLength(4);
     // An empty variable counts as unset: all addresses.
     for (const { environment } of scripts) expect(environment).toMatchObject({ API_HOST: "", PORT: "42069" });

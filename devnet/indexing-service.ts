@@ -25,7 +25,7 @@ export function startIndexingService({
   options = [],
   onLine,
 }: IndexingServiceOptions) {
-  const args = [join(projectRoot, "scripts/ponder.ts"), command, ...options];
+  const args = [join(projectRoot, "cli/ponder.ts"), command, ...options];
   return startServiceProcess({ name: "indexing service", args, cwd, env, onLine });
 }
 

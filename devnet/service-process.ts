@@ -24,7 +24,7 @@ export type ServiceOptions = {
 export function startServiceProcess({ name, args, cwd, env, onLine }: ServiceOptions) {
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", ...args], {
     cwd,
-    // Compiled code is shared by everything that is started (scripts/with-node.mjs).
+    // Compiled code is shared by everything that is started (cli/with-node.mjs).
     env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], ...env },
     // The channel ends with this process: services then end too.
     stdio: ["ignore", "pipe", "pipe", "ipc"],

@@ -12,7 +12,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   });
 }
 
-// scripts/with-node.mjs was killed.
+// cli/with-node.mjs was killed.
 process.on("disconnect", () => stop.abort());
 process.channel?.unref();
 

@@ -6,7 +6,7 @@ enableCompileCache();
 const { main } = await import("./main.ts");
 
 if (existsSync(".env.local")) process.loadEnvFile(".env.local");
-// scripts/with-node.mjs was killed.
+// cli/with-node.mjs was killed.
 process.on("disconnect", () => process.kill(process.pid, "SIGTERM"));
 process.channel?.unref();
 process.exitCode = await main(process.argv.slice(2), {

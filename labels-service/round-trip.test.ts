@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { labelhashOf } from "../src/ens/labels.ts";
+import { labelhash } from "../src/ens/labels.ts";
 import { openLabelFile } from "../src/labels/label-file.ts";
 import { digestsOf } from "../test/support/digests.ts";
 import { validate } from "./commands/validate.ts";
@@ -24,7 +24,7 @@ const labelsIn = fc.uniqueArray(fc.string({ unit: "binary", maxLength: 40 }), { 
 
 const copyEscapes: Record<string, string> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 const inDump = (label: string) =>
-  `${labelhashOf(label)}\t${label.replace(/[\\\t\n\r]/g, (character) => copyEscapes[character]!)}\n`;
+  `${labelhash(label)}\t${label.replace(/[\\\t\n\r]/g, (character) => copyEscapes[character]!)}\n`;
 const dumpOf = (labels: string[]) =>
   `COPY public.ens_names (hash, name) FROM stdin;\n${labels.map(inDump).join("")}\\.\n`;
 const csvOf = (labels: string[]) => labels.map((label) => `"${label.replaceAll('"', '""')}"\n`).join("");

@@ -1,15 +1,15 @@
 import { readConfig } from "./config/environment.ts";
 import type { PluginId } from "./config/plugins.ts";
 import { contractSources } from "./config/sources.ts";
+import type { Namespace } from "./deployments/deployment.ts";
+import { isContractOf } from "./deployments/namespaces.ts";
 import {
   createSettings,
   type EventsOf,
   type LogsOf,
   registerHandlers,
   registerStrictHandlers,
-} from "./contracts/on.ts";
-import type { Namespace } from "./deployments/deployment.ts";
-import { isContractOf } from "./deployments/namespaces.ts";
+} from "./handlers/on.ts";
 import { createAnomalyLog } from "./indexing/anomalies.ts";
 import { createNodes } from "./indexing/node-reads.ts";
 import { labelhashesOf } from "./indexing/prefetch-labels.ts";

@@ -62,8 +62,8 @@ export async function indexOnce<Result>({
   const args = ["start", "--root", appRoot, "--schema", name, "--log-format", "json", "--port", String(port)];
   // Another checkout runs on its own packages.
   const home = existsSync(join(appRoot, ponder)) ? appRoot : root;
-  // As scripts/ponder.ts starts it.
-  const preload = ["--import", pathToFileURL(join(home, "scripts/preload.mjs")).href];
+  // As cli/ponder.ts starts it.
+  const preload = ["--import", pathToFileURL(join(home, "cli/preload.mjs")).href];
   const child = spawn(process.execPath, [...flags, ...preload, join(home, ponder), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
     env: {

@@ -126,7 +126,7 @@ async function killProcess(service: ServiceProcess) {
 
 function runCache(args: readonly string[], cwd: string, env: Record<string, string | undefined>) {
   return new Promise<{ code: number; output: string }>((resolve) => {
-    const program = join(projectRoot, "scripts/cache.ts");
+    const program = join(projectRoot, "cli/cache.ts");
     execFile(process.execPath, [program, ...args], { cwd, env }, (error, stdout, stderr) =>
       resolve({ code: typeof error?.code === "number" ? error.code : 0, output: stdout + stderr }),
     );

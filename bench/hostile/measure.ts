@@ -7,7 +7,7 @@ import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { chainIds } from "../../devnet/recorded-chains.ts";
-import { labelhashOf } from "../../src/ens/labels.ts";
+import { labelhash } from "../../src/ens/labels.ts";
 import { clientQueries, type KnownName } from "../subgraph/queries.ts";
 import type { Attack, Reply } from "./attack.ts";
 import type { AttackJob } from "./attack-process.ts";
@@ -139,7 +139,7 @@ async function watchedLabels({ labelsPort: port }: World): Promise<Requests[]> {
   return [
     { port, name: "/health", requests: get("/health") },
     { port, name: "small query", requests: get("/v1/labels/count") },
-    ...clients(port, () => get(`/v1/heal/${labelhashOf("eth")}`)),
+    ...clients(port, () => get(`/v1/heal/${labelhash("eth")}`)),
   ];
 }
 

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { labelhashOf } from "../../src/ens/labels.ts";
+import { labelhash } from "../../src/ens/labels.ts";
 import { load } from "../load/load.ts";
 import { generatedLabels } from "./data.ts";
 
@@ -38,7 +38,7 @@ export async function startServer(
   const cli = join(checkout, "labels-service/cli.ts");
   const options = ["--port", String(port), "--host", "127.0.0.1", "--database", database];
   const child = spawn(process.execPath, [cli, "serve", ...options], { stdio: "ignore" });
-  const url = `http://127.0.0.1:${port}/v1/heal/${labelhashOf("x".repeat(120_000))}`;
+  const url = `http://127.0.0.1:${port}/v1/heal/${labelhash("x".repeat(120_000))}`;
   while ((await fetch(url).catch(() => undefined))?.status !== 200)
     await new Promise((done) => setTimeout(done, 5));
   const stop = async () => {
@@ -60,8 +60,8 @@ export function requests(labelCount: number) {
   const step = Math.max(1, Math.floor(labelCount / 100_000));
   let i = 0;
   for (const label of generatedLabels(labelCount))
-    if (i++ % step === 1 % step && label.length < 1000) known.push(labelhashOf(label));
-  const unknown = known.map((_, i) => labelhashOf(`unknown label ${i}`));
+    if (i++ % step === 1 % step && label.length < 1000) known.push(labelhash(label));
+  const unknown = known.map((_, i) => labelhash(`unknown label ${i}`));
   const pin = "?label_set_id=subgraph&label_set_version=0";
   const get = (labelhash: string, query: string) =>
     `GET /v1/heal/${labelhash}${query} HTTP/1.1\r\nhost: localhost\r\n\r\n`;

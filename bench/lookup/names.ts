@@ -1,8 +1,8 @@
 import type { Pool } from "pg";
 import type { Hex } from "viem";
 import { createSearchIndexes } from "../../src/api/database/indexes.ts";
-import { labelhashOf } from "../../src/ens/labels.ts";
-import { nodeOfName } from "../../src/ens/names.ts";
+import { labelhash } from "../../src/ens/labels.ts";
+import { namehash } from "../../src/ens/names.ts";
 import { indexStatements, tableStatements } from "../../test/support/create-tables.ts";
 
 // Names that follow from their number, their owners and events.
@@ -17,7 +17,7 @@ const hotShare = 0.1;
 const address = (place: number): Hex => `0x${place.toString(16).padStart(40, "0")}`;
 /** An address with a tenth of the names. */
 export const hot = address(7);
-const [eth, big] = [nodeOfName("eth"), nodeOfName("big.eth")];
+const [eth, big] = [namehash("eth"), namehash("big.eth")];
 // The first part of the names is leased under .eth, the rest are subnames of one name.
 const isLease = (i: number, count: number) => i < count * registrarShare;
 /** The name with a number, of so many. */
@@ -74,7 +74,7 @@ export async function fill(pool: Pool, count: number): Promise<void> {
     SELECT id, id, expiry, CASE WHEN lease IS NULL THEN 65536 ELSE 196608 END, wrapped, name, 1
     FROM json_to_recordset($1) AS r (id text, expiry bigint, lease bigint, wrapped text, name text)`;
   const parents = ["eth", "big.eth"].map((name) => ({
-    id: nodeOfName(name),
+    id: namehash(name),
     name,
     parent: null,
     owner: address(1),
@@ -88,10 +88,10 @@ export async function fill(pool: Pool, count: number): Promise<void> {
       const lease = isLease(i, count) ? expiryOf(i) : undefined;
       const owner = ownerOf(i, count);
       return {
-        id: nodeOfName(name),
+        id: namehash(name),
         name,
         label,
-        hash: labelhashOf(label),
+        hash: labelhash(label),
         parent: isLease(i, count) ? eth : big,
         owner: isWrapped(i) ? wrapper : owner,
         registrant: lease === undefined ? null : isWrapped(i) ? wrapper : owner,

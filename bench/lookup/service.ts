@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import type { Database, RowsReader } from "../../src/api/database/client.ts";
-import type { LookupContext } from "../../src/api/lookup/lists.ts";
-import { createNamesSource } from "../../src/api/lookup/names-query.ts";
-import { placesOf } from "../../src/api/lookup/places.ts";
+import type { LookupContext } from "../../src/api/names/lists.ts";
+import { createNamesSource } from "../../src/api/names/names-query.ts";
+import { placesOf } from "../../src/api/names/places.ts";
 import { knownContracts } from "../../src/api/resolution/known-contracts.ts";
 import { type Endpoint, mount } from "../../src/api/rest/endpoint.ts";
 import type { CurrentStatus } from "../../src/api/status/status-source.ts";

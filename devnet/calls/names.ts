@@ -11,13 +11,13 @@ export function suffixesOf(dnsName: Hex): { node: Hex; offset: number }[] {
   const suffixes = [{ node: zeroHash as Hex, offset: end }];
   for (const { label, offset } of labels.toReversed()) {
     const [above = { node: zeroHash }] = suffixes;
-    suffixes.unshift({ node: keccak256(concatHex([above.node, labelhashOf(label)])), offset });
+    suffixes.unshift({ node: keccak256(concatHex([above.node, labelhashOfBytes(label)])), offset });
   }
   return suffixes;
 }
 
 // ENSIP-10's resolvers read `[<64 hex digits>]` as the hash of a label that is too long for the DNS form.
-function labelhashOf(label: Uint8Array): Hex {
+function labelhashOfBytes(label: Uint8Array): Hex {
   const [, digits] = /^\[([0-9a-f]{64})\]$/.exec(Buffer.from(label).toString("latin1")) ?? [];
   return digits === undefined ? keccak256(label) : `0x${digits}`;
 }

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { labelhashOf } from "../../src/ens/labels.ts";
+import { labelhash } from "../../src/ens/labels.ts";
 import { openLabels } from "../../src/labels/open-labels.ts";
 import { start } from "../test-support/command-line.ts";
 import { ingestBytes } from "../test-support/ingest-text.ts";
@@ -52,7 +52,7 @@ const statusOf = (url: string) =>
 describe("serve", () => {
   test("binds its port at once, waits for a database, picks up the next one, and exits on SIGTERM", async () => {
     const { base, child, ended } = await serve();
-    const heal = async (label: string) => statusOf(`${base}/v1/heal/${labelhashOf(label)}`);
+    const heal = async (label: string) => statusOf(`${base}/v1/heal/${labelhash(label)}`);
     expect([await statusOf(`${base}/ready`), await heal("eth")]).toEqual([503, 503]);
 
     await ingestBytes("eth\n", { databasePath });
@@ -87,7 +87,7 @@ describe("serve", () => {
     await expect.poll(() => statusOf(`${base}/ready`)).toBe(200);
     const answers = async (url: string, labelSetVersion: number) => {
       const source = await openLabels({ url, labelSetVersion, ...pinned });
-      const healed = await Promise.all(labels.map((label) => source.heal(labelhashOf(label))));
+      const healed = await Promise.all(labels.map((label) => source.heal(labelhash(label))));
       await source.close();
       return healed;
     };
@@ -101,7 +101,7 @@ describe("serve", () => {
     copyFileSync(databasePath, next);
     await ingestBytes("new\neth\n", { databasePath: next, labelSetVersion: 1 });
     renameSync(next, databasePath);
-    await expect.poll(() => statusOf(`${base}/v1/heal/${labelhashOf("new")}`)).toBe(200);
+    await expect.poll(() => statusOf(`${base}/v1/heal/${labelhash("new")}`)).toBe(200);
     expect([await answers(base, 0), await answers(`file:${databasePath}`, 0)]).toEqual([old, old]);
     const all = ["eth", "", "a.b", "new", undefined];
     expect([await answers(base, 1), await answers(`file:${databasePath}`, 1)]).toEqual([all, all]);
@@ -117,10 +117,10 @@ describe("serve", () => {
       labelSetVersion: 0,
       log: (level, message) => void lines.push(`${level} ${message}`),
     });
-    expect(await source.heal(labelhashOf("eth"))).toBe("eth");
+    expect(await source.heal(labelhash("eth"))).toBe("eth");
     child.kill("SIGKILL");
     await ended;
-    const healing = source.heal(labelhashOf("xyz"));
+    const healing = source.heal(labelhash("xyz"));
     await expect.poll(() => lines.length).toBe(1);
     running = start(
       ["serve", "--port", String(port), "--host", "127.0.0.1", "--database", databasePath],
@@ -151,7 +151,7 @@ describe("serve", () => {
     await expect.poll(() => statusOf(`${base}/health`)).toBe(200);
     await ingestBytes("eth\n", { databasePath });
     signals.emit("SIGHUP");
-    expect(await (await fetch(`${base}/v1/heal/${labelhashOf("eth")}`)).json()).toEqual({
+    expect(await (await fetch(`${base}/v1/heal/${labelhash("eth")}`)).json()).toEqual({
       status: "success",
       label: "eth",
     });
@@ -169,7 +169,7 @@ describe("serve", () => {
     ]);
     expect(lines.at(-1)).toMatchObject({ level: "info", signal: "SIGINT" });
     expect(lines.filter(({ path }) => path?.startsWith("/v1/heal/"))).toMatchObject([
-      { message: "request", method: "GET", path: `/v1/heal/${labelhashOf("eth")}`, status: 200 },
+      { message: "request", method: "GET", path: `/v1/heal/${labelhash("eth")}`, status: 200 },
     ]);
     expect(signals.listenerCount("SIGHUP")).toBe(0);
   });

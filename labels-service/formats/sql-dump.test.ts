@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { labelhashOf } from "../../src/ens/labels.ts";
+import { labelhash } from "../../src/ens/labels.ts";
 import { collect } from "../test-support/collect.ts";
 import { InputError, startOfInput } from "./parser.ts";
 import { sqlDump, unescapeCopyText } from "./sql-dump.ts";
@@ -8,7 +8,7 @@ const preamble = "--\n-- PostgreSQL database dump\n--\n\nSET client_encoding = '
 const copy = "COPY public.ens_names (hash, name) FROM stdin;\n";
 const end = "\\.\n\n--\n-- PostgreSQL database dump complete\n--\n";
 const ethHash = "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0";
-const row = (label: string) => `${labelhashOf(label)}\t${label}\n`;
+const row = (label: string) => `${labelhash(label)}\t${label}\n`;
 
 const parse = (...pieces: string[]) => collect(sqlDump.createParser, pieces);
 

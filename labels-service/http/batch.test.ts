@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { bytesToHex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { labelhashOf } from "../../src/ens/labels.ts";
+import { labelhash } from "../../src/ens/labels.ts";
 import { type LabelFile, openLabelFile } from "../../src/labels/label-file.ts";
 import { digestsOf } from "../../test/support/digests.ts";
 import { batchOf, createLabelDatabase } from "../store/database.ts";
@@ -175,7 +175,7 @@ afterAll(() => server.stop());
 
 describe("batch heal", () => {
   test("heals a list in order, within the pinned version", async () => {
-    const labelhashes = [labelhashOf("new"), `[${ethHash.slice(2)}]`, zeros, emptyHash];
+    const labelhashes = [labelhash("new"), `[${ethHash.slice(2)}]`, zeros, emptyHash];
     expect(await server.post({ labelhashes })).toEqual(
       jsonReply({ status: "success", labels: ["new", "eth", null, ""] }),
     );
@@ -189,7 +189,7 @@ describe("batch heal", () => {
     const response = await fetch(`${server.base}/v1/heal`, {
       method: "POST",
       headers: { accept: "application/x-ndjson" },
-      body: JSON.stringify({ labelhashes: [ethHash, zeros, labelhashOf("cr\rhere")] }),
+      body: JSON.stringify({ labelhashes: [ethHash, zeros, labelhash("cr\rhere")] }),
     });
     expect(response.headers.get("content-type")).toBe("application/x-ndjson");
     expect(await response.text()).toBe('"eth"\nnull\n"cr\\rhere"\n');
@@ -205,7 +205,7 @@ describe("batch heal", () => {
   });
 
   test("sends many long labels as fast as the client reads", async () => {
-    const labelhashes = Array.from({ length: 200 }, () => labelhashOf("x".repeat(120_000)));
+    const labelhashes = Array.from({ length: 200 }, () => labelhash("x".repeat(120_000)));
     const response = await fetch(`${server.base}/v1/heal`, {
       method: "POST",
       body: JSON.stringify({ labelhashes }),

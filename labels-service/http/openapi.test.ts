@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod/v4";
-import { labelhashOf, normalizeLabelhash } from "../../src/ens/labels.ts";
+import { labelhash, normalizeLabelhash } from "../../src/ens/labels.ts";
 import { startServer } from "../test-support/running-server.ts";
 import { endpoints, labelhashSchema, labelsDocument } from "./openapi.ts";
 
@@ -85,7 +85,7 @@ async function expectDocumented(
   expect(schema && z.parse(schema, asked.body)).toEqual(asked.body);
 }
 
-const eth = labelhashOf("eth");
+const eth = labelhash("eth");
 const heal = "/v1/heal/{labelhash}";
 const information = ["/v1/labels/count", "/v1/config", "/v1/version", "/ready"];
 const list = (labelhashes: unknown[], more = {}) => ({ body: JSON.stringify({ labelhashes, ...more }) });
@@ -103,14 +103,14 @@ describe("responses are as documented", () => {
     for (const path of [...information, "/health", "/metrics"])
       await expectDocumented("get", path, 200, path);
     await expectDocumented("get", heal, 200, `/v1/heal/${eth}?label_set_id=ens-test-env&label_set_version=0`);
-    await expectDocumented("get", heal, 404, `/v1/heal/${labelhashOf("unknown")}`);
+    await expectDocumented("get", heal, 404, `/v1/heal/${labelhash("unknown")}`);
     await expectDocumented("get", heal, 400, "/v1/heal/nonsense");
     await expectDocumented("get", heal, 400, `/v1/heal/${eth}?label_set_version=0`);
     await expectDocumented("get", heal, 400, `/v1/heal/${eth}?label_set_id=subgraph`);
   });
 
   test("to lists", async () => {
-    const unknown = labelhashOf("unknown");
+    const unknown = labelhash("unknown");
     await expectDocumented("post", "/v1/heal", 200, "/v1/heal", list([eth, unknown]));
     await expectDocumented("post", "/v1/heal", 200, "/v1/heal", {
       ...list([eth, unknown]),
@@ -119,7 +119,7 @@ describe("responses are as documented", () => {
     await expectDocumented("post", "/v1/heal", 400, "/v1/heal", list(["nonsense"]));
     await expectDocumented("post", "/v1/heal", 400, "/v1/heal", list([eth], { label_set_id: 1 }));
     await expectDocumented("post", "/v1/heal", 413, "/v1/heal", { body: " ".repeat(1024 * 1024 + 1) });
-    const long = labelhashOf("x".repeat(120_000));
+    const long = labelhash("x".repeat(120_000));
     await expectDocumented("post", "/v1/heal", 413, "/v1/heal", list(new Array(300).fill(long)));
   });
 });

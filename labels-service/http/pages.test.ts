@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { labelhashOf } from "../../src/ens/labels.ts";
+import { labelhash } from "../../src/ens/labels.ts";
 import { startServer } from "../test-support/running-server.ts";
 
 const ethHash = "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0";
@@ -50,11 +50,11 @@ test("shows browsers set, versions and count; other clients find nothing there",
 test.each([
   ["a labelhash", ethHash, "<bdi>eth</bdi>"],
   ["one without prefix, in capitals", ethHash.slice(2).toUpperCase(), "<bdi>eth</bdi>"],
-  ["an unknown one", labelhashOf("unknown"), "No label of this set has the labelhash"],
+  ["an unknown one", labelhash("unknown"), "No label of this set has the labelhash"],
   ["no labelhash", "<script>alert(1)</script>", "This is not a labelhash"],
-  ["quotes", labelhashOf('"quoted"'), "<bdi>&quot;quoted&quot;</bdi>"],
-  ["controls", labelhashOf("\u007f\u0085\u202e"), "<bdi>\\u007f\\u0085\\u202e</bdi>"],
-  ["a long label", labelhashOf("x".repeat(120_000)), "and 119,000 more characters"],
+  ["quotes", labelhash('"quoted"'), "<bdi>&quot;quoted&quot;</bdi>"],
+  ["controls", labelhash("\u007f\u0085\u202e"), "<bdi>\\u007f\\u0085\\u202e</bdi>"],
+  ["a long label", labelhash("x".repeat(120_000)), "and 119,000 more characters"],
 ])("heals %s in its box", async (_, labelhash, expected) => {
   const { status, text } = await page(`/?labelhash=${encodeURIComponent(labelhash)}`);
   expect(status).toBe(200);

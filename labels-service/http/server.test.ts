@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { labelhashOf } from "../../src/ens/labels.ts";
+import { labelhash } from "../../src/ens/labels.ts";
 import { errorReply, jsonReply, startServer, unusualLabels } from "../test-support/running-server.ts";
 
 const ethHash = "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0";
@@ -65,10 +65,10 @@ describe("with a database", () => {
     "heals %s byte for byte, alone and in a list",
     async (_, label) => {
       const healed = await server.ask(
-        `/v1/heal/${labelhashOf(label)}?label_set_id=ens-test-env&label_set_version=0`,
+        `/v1/heal/${labelhash(label)}?label_set_id=ens-test-env&label_set_version=0`,
       );
       expect(healed).toEqual(jsonReply({ status: "success", label }));
-      expect(await server.post({ labelhashes: [labelhashOf(label)] })).toEqual(
+      expect(await server.post({ labelhashes: [labelhash(label)] })).toEqual(
         jsonReply({ status: "success", labels: [label] }),
       );
     },
@@ -116,7 +116,7 @@ describe("with a database", () => {
     ["?other=1", 200],
     ["?label_set_id=ens-test-env&label_set_id=other&label_set_version=0&label_set_version=7", 404],
   ])("a heal of a label of version 1 with query %j returns %i", async (query, status) => {
-    expect((await server.ask(`/v1/heal/${labelhashOf("new")}${query}`)).status).toBe(status);
+    expect((await server.ask(`/v1/heal/${labelhash("new")}${query}`)).status).toBe(status);
   });
 
   const versionFault = "label_set_version must be a non-negative integer";
@@ -205,7 +205,7 @@ describe("with a database", () => {
   test("survives clients that leave in the middle, and bytes that are no HTTP", async () => {
     const { port } = server;
     const body = JSON.stringify({
-      labelhashes: Array.from({ length: 200 }, () => labelhashOf("x".repeat(120_000))),
+      labelhashes: Array.from({ length: 200 }, () => labelhash("x".repeat(120_000))),
     });
     for (const bytes of [
       "POST /v1/heal HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n{",
@@ -265,7 +265,7 @@ describe("with a database", () => {
   });
 
   test("picks up another database, while a list is still being sent from the old one", async () => {
-    const labelhashes = Array.from({ length: 200 }, () => labelhashOf("x".repeat(120_000)));
+    const labelhashes = Array.from({ length: 200 }, () => labelhash("x".repeat(120_000)));
     const sending = fetch(`${server.base}/v1/heal`, {
       method: "POST",
       body: JSON.stringify({ labelhashes }),
@@ -278,6 +278,6 @@ describe("with a database", () => {
       highestLabelSetVersion: 0,
     });
     expect((await response.text()).length).toBeGreaterThan(24_000_000);
-    expect((await server.ask(`/v1/heal/${labelhashOf("new")}`)).status).toBe(404);
+    expect((await server.ask(`/v1/heal/${labelhash("new")}`)).status).toBe(404);
   });
 });

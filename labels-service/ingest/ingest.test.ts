@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { labelhashOf } from "../../src/ens/labels.ts";
+import { labelhash } from "../../src/ens/labels.ts";
 import { openLabelFile } from "../../src/labels/label-file.ts";
 import { digestsOf } from "../../test/support/digests.ts";
 import { validate } from "../commands/validate.ts";
@@ -28,7 +28,7 @@ function heal(labels: string[], version = 0) {
   return healed;
 }
 
-const row = (label: string, text = label) => `${labelhashOf(label)}\t${text}\n`;
+const row = (label: string, text = label) => `${labelhash(label)}\t${text}\n`;
 const dump = (...rows: string[]) => `COPY public.ens_names (hash, name) FROM stdin;\n${rows.join("")}\\.\n`;
 
 /** An input that poses as a file, so that reading can resume, and fails after some bytes. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { digestOfText } from "../../src/ens/keccak.ts";
-import { labelhashOf } from "../../src/ens/labels.ts";
+import { labelhash } from "../../src/ens/labels.ts";
 import { type LabelSorter, openLabelSorter } from "./label-sorter.ts";
 
 let folder: string;
@@ -29,7 +29,7 @@ describe("label sorter", () => {
     const sorter = openLabelSorter(path);
     for (const label of ["eth", "xyz", "", "eth", "test"]) add(sorter, label);
     const labels = read(sorter).map(({ label }) => label);
-    const hashes = labels.map(labelhashOf);
+    const hashes = labels.map(labelhash);
     expect(labels.toSorted()).toEqual(["", "eth", "eth", "test", "xyz"]);
     expect(hashes).toEqual(hashes.toSorted());
     sorter.close();

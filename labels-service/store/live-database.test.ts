@@ -2,7 +2,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { labelhashOf } from "../../src/ens/labels.ts";
+import { labelhash } from "../../src/ens/labels.ts";
 import { ingestBytes } from "../test-support/ingest-text.ts";
 import { createLiveDatabase } from "./live-database.ts";
 
@@ -29,7 +29,7 @@ describe("live database", () => {
     expect(database.borrow()).toBeUndefined();
     await ingest("eth\n");
     database.reload({ isForced: false });
-    expect(database.current()?.heal(labelhashOf("eth"), 0)).toBe("eth");
+    expect(database.current()?.heal(labelhash("eth"), 0)).toBe("eth");
     expect(lines).toEqual(["info waiting for the label database", "info label database attached"]);
     database.close();
   });
@@ -65,10 +65,10 @@ describe("live database", () => {
     writeFileSync(join(folder, "bad"), "this is no database");
     renameSync(join(folder, "bad"), path);
     for (let i = 0; i < 3; i++) database.reload({ isForced: false });
-    expect(database.current()?.heal(labelhashOf("eth"), 0)).toBe("eth");
+    expect(database.current()?.heal(labelhash("eth"), 0)).toBe("eth");
     rmSync(path);
     database.reload({ isForced: false });
-    expect(database.current()?.heal(labelhashOf("eth"), 0)).toBe("eth");
+    expect(database.current()?.heal(labelhash("eth"), 0)).toBe("eth");
     expect(database.counts).toEqual({ attached: 1, failed: 1 });
     expect(lines).toEqual([
       "info label database attached",
@@ -84,9 +84,9 @@ describe("live database", () => {
     database.reload({ isForced: false });
     const borrowed = database.borrow();
     database.reload({ isForced: true });
-    expect(borrowed?.file.heal(labelhashOf("eth"), 0)).toBe("eth");
+    expect(borrowed?.file.heal(labelhash("eth"), 0)).toBe("eth");
     borrowed?.release();
-    expect(() => borrowed?.file.heal(labelhashOf("eth"), 0)).toThrow("not open");
+    expect(() => borrowed?.file.heal(labelhash("eth"), 0)).toThrow("not open");
     database.close();
   });
 });

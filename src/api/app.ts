@@ -7,7 +7,7 @@ import type { Log } from "../log/json-log.ts";
 import { clientOf } from "./client-address.ts";
 import type { QueuedDatabase } from "./database/client.ts";
 import { type ApiContext, endpoints } from "./endpoints/endpoints.ts";
-import { unknownPath } from "./lookup/contract.ts";
+import { unknownPath } from "./names/contract.ts";
 import { type NameSources, nameRoutes } from "./pages/name-page.ts";
 import { type StatusSources, statusRoutes } from "./pages/status-page.ts";
 import { addAssets, docsRoutes, documentOf } from "./rest/docs.ts";

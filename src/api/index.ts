@@ -8,7 +8,7 @@ import { indexedSubregistries } from "../deployments/namespaces.ts";
 import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
 import { seeOperations } from "../log/json-log.ts";
-import { createDoubtWatch, sharedDoubts } from "../ponder/cache.ts";
+import { createDoubtWatch, unverifiedRanges } from "../ponder/cache.ts";
 import { isBackfillComplete, restoreHeads } from "../ponder/checkpoints.ts";
 import { installChecksums, keepChecksums } from "../ponder/checksums.ts";
 import { createChainWatch } from "../ponder/finalized-blocks.ts";
@@ -35,9 +35,9 @@ import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/index
 import { reachedFunction } from "./database/v2-domains.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
 import { returnIdleMemory } from "./idle-memory.ts";
-import { lookupEnvelope } from "./lookup/contract.ts";
-import { createNamesSource } from "./lookup/names-query.ts";
-import { createHeadHashes, placesOf } from "./lookup/places.ts";
+import { lookupEnvelope } from "./names/contract.ts";
+import { createNamesSource } from "./names/names-query.ts";
+import { createHeadHashes, placesOf } from "./names/places.ts";
 import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
 import { createChainClients } from "./resolution/chain-clients.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
@@ -84,7 +84,7 @@ if (chainWatch !== undefined) {
 const doubtWatch = createDoubtWatch({
   run: ponder.write,
   log,
-  doubts: sharedDoubts(),
+  doubts: unverifiedRanges(),
   owner: ponder.schema,
 });
 if (ponder.isIndexer) {

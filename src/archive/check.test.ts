@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { randomOf } from "../../scripts/cache.ts";
+import { randomOf } from "../../cli/cache.ts";
 import { recordedBlocks, writeArchive } from "../../test/support/archive/recorded.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import { headerHash, receiptsRoot } from "../rpc/block-proofs.ts";

@@ -7,7 +7,7 @@
 //
 // Everything else follows from the list: contract entries, required datasources, chains, what DATASOURCES_FILE may add, the
 // plugins `registrars`, `tokenscope` and `protocol-acceleration`, name tokens and resolution by the API. A new kind of
-// contract is a new role: here, in src/config/plugins.ts (which plugins read it, by which ABI) and in src/contracts (its
+// contract is a new role: here, in src/config/plugins.ts (which plugins read it, by which ABI) and in src/handlers (its
 // handlers). src/plugins/made-up-deployment.test.ts does all this for a deployment that does not exist.
 
 import type { Abi, AbiEvent, GetEventArgs, Hex } from "viem";

@@ -12,7 +12,7 @@ export const zeroAddress: Hex = `0x${"0".repeat(40)}`;
 
 /**
  * Node of the subname whose label hashes to `labelhash`, directly under `parentNode` (ENSIP-1).
- * @example subnode(rootNode, labelhashOf("eth")) // "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae"
+ * @example subnode(rootNode, labelhash("eth")) // "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae"
  */
 export function subnode(parentNode: Hex, labelhash: Hex): Hex {
   return keccak256(Buffer.from(parentNode.slice(2) + labelhash.slice(2), "hex"));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { encodedLabel, isUsableLabel, labelhashOf, normalizeLabelhash } from "./labels.ts";
+import { encodedLabel, isUsableLabel, labelhash, normalizeLabelhash } from "./labels.ts";
 
 const ethHash = "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0";
 
@@ -8,11 +8,11 @@ test.each([
   ["", "0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"],
   ["vitalik", "0xaf2caa1c2ca1d027f1ac823b529d0a67cd144264b2789fa2ea4d63a67c7103cc"],
 ])("hashes the literal bytes of %j", (label, hash) => {
-  expect(labelhashOf(label)).toBe(hash);
+  expect(labelhash(label)).toBe(hash);
 });
 
 test("hashes a label that looks encoded as plain text", () => {
-  expect(labelhashOf(encodedLabel(ethHash))).not.toBe(ethHash);
+  expect(labelhash(encodedLabel(ethHash))).not.toBe(ethHash);
 });
 
 test("writes an unknown label in brackets", () => {

@@ -3,11 +3,14 @@ import { keccak256 } from "./keccak.ts";
 
 /**
  * keccak-256 of the label's UTF-8 bytes, whatever the label is (viem's `labelhash` treats "" and `[…]` differently).
- * @example labelhashOf("eth") // "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0"
+ * @example labelhash("eth") // "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0"
  */
-export function labelhashOf(label: string): Hex {
+export function labelhash(label: string): Hex {
   return keccak256(label);
 }
+
+/** Whether a labelhash is that of a label. */
+export const isLabelOf = (label: string, hash: Hex): boolean => labelhash(label) === hash;
 
 /**
  * The form in which names carry a label that is unknown or unusable: `[` + 64 hex digits + `]`.

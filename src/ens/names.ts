@@ -1,14 +1,14 @@
 import type { Hex } from "viem";
 import { rootNode, subnode } from "./ids.ts";
 import { keccak256 } from "./keccak.ts";
-import { labelhashOf } from "./labels.ts";
+import { labelhash } from "./labels.ts";
 import { isEncodedLabel, isNormalizedLabel } from "./normalization.ts";
 
 /**
  * Node of a name whose labels are taken literally, except that encoded labels stand for their labelhash (ENSIP-1).
- * @example nodeOfName("vitalik.eth") // "0xee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a53475835"
+ * @example namehash("vitalik.eth") // "0xee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a53475835"
  */
-export function nodeOfName(name: string): Hex {
+export function namehash(name: string): Hex {
   if (name === "") return rootNode;
   return name.split(".").reduceRight<Hex>((parent, label) => subnode(parent, labelhashIn(label)), rootNode);
 }
@@ -22,7 +22,7 @@ export function nodeOfName(name: string): Hex {
 export function nodeOfInterpretedName(name: string): Hex | undefined {
   const labels = name === "" ? [] : name.split(".");
   return labels.every((label) => isEncodedLabel(label) || isNormalizedLabel(label))
-    ? nodeOfName(name)
+    ? namehash(name)
     : undefined;
 }
 
@@ -45,7 +45,7 @@ export function parentName(name: string): string {
 }
 
 function labelhashIn(label: string): Hex {
-  return isEncodedLabel(label) ? `0x${label.slice(1, -1)}` : labelhashOf(label);
+  return isEncodedLabel(label) ? `0x${label.slice(1, -1)}` : labelhash(label);
 }
 
 /**

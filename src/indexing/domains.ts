@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { rootNode, zeroAddress } from "../ens/ids.ts";
-import { labelhashOf } from "../ens/labels.ts";
+import { isLabelOf } from "../ens/labels.ts";
 import { unlessMissing } from "../ponder/store.ts";
 import { v2Label } from "../schema/ensv2.ts";
 import { domain } from "../schema/subgraph.ts";
@@ -136,5 +136,5 @@ export async function healedLabel(scope: Scope, labelhash: Hex): Promise<string 
   if (announced === null) return undefined;
   const text = Buffer.from(announced.label.slice(2), "hex").toString("utf8");
   // Not if the bytes are no UTF-8.
-  return labelhashOf(text) === labelhash ? text : undefined;
+  return isLabelOf(text, labelhash) ? text : undefined;
 }

@@ -2,7 +2,7 @@ import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
 import { createRulesHarness } from "../../test/support/rules-harness.ts";
 import { addrReverseNode, rootNode, subnode } from "../ens/ids.ts";
-import { labelhashOf } from "../ens/labels.ts";
+import { labelhash } from "../ens/labels.ts";
 import { multichainNaming } from "./naming.ts";
 import { addressesIn } from "./transaction-labels.ts";
 
@@ -15,7 +15,7 @@ const harnessOf = (labels: string[]) => createRulesHarness({ labels, naming: mul
 const newOwner = (parent: Hex, label: string, to: Hex = owner, logIndex = 1) => ({
   contract: "ENSv1Registry",
   event: "NewOwner",
-  args: { node: parent, label: labelhashOf(label), owner: to },
+  args: { node: parent, label: labelhash(label), owner: to },
   block: 7,
   logIndex,
 });
@@ -38,7 +38,7 @@ test("ids carry the chain, a registration is known by its node", async () => {
   await play({
     contract: "BaseRegistrar",
     event: "NameRegistered",
-    args: { id: BigInt(labelhashOf("alice")), owner, expires: "9" },
+    args: { id: BigInt(labelhash("alice")), owner, expires: "9" },
     block: 7,
     logIndex: 3,
   });
@@ -63,8 +63,8 @@ test.each([
   const { play, entities } = harnessOf(["eth", label]);
   await play(newOwner(rootNode, "eth"));
   await play(newOwner(eth, label, owner, 2));
-  const encoded = `[${labelhashOf(label).slice(2)}]`;
-  const domain = entities()["Domain"]?.[subnode(eth, labelhashOf(label))];
+  const encoded = `[${labelhash(label).slice(2)}]`;
+  const domain = entities()["Domain"]?.[subnode(eth, labelhash(label))];
   expect(domain).toMatchObject({ labelName: encoded, name: `${encoded}.eth` });
 });
 
@@ -75,10 +75,10 @@ test("a controller cannot name a domain with another label's text", async () => 
   await play({
     contract: "LegacyEthRegistrarController",
     event: "NameRenewed",
-    args: { name: "liar", label: labelhashOf("real"), cost: "1", expires: "2" },
+    args: { name: "liar", label: labelhash("real"), cost: "1", expires: "2" },
   });
   expect(entities()["Domain"]?.[namehash("real.eth")]).toMatchObject({
-    name: `[${labelhashOf("real").slice(2)}].eth`,
+    name: `[${labelhash("real").slice(2)}].eth`,
   });
 });
 
@@ -87,7 +87,7 @@ test("a name that a controller revealed survives a registration with an unknown 
   const registered = {
     contract: "BaseRegistrar",
     event: "NameRegistered",
-    args: { id: BigInt(labelhashOf("late")), owner, expires: "9" },
+    args: { id: BigInt(labelhash("late")), owner, expires: "9" },
   };
   await play(newOwner(rootNode, "eth"));
   await play(newOwner(eth, "late", owner, 2));
@@ -95,7 +95,7 @@ test("a name that a controller revealed survives a registration with an unknown 
   await play({
     contract: "LegacyEthRegistrarController",
     event: "NameRegistered",
-    args: { name: "late", label: labelhashOf("late"), owner, cost: "1", expires: "9" },
+    args: { name: "late", label: labelhash("late"), owner, cost: "1", expires: "9" },
   });
   await play({ ...registered, block: 8, logIndex: 3 });
   const { Domain, Registration } = entities();
@@ -120,7 +120,7 @@ test("the wrapper's name heals a domain with an encoded label", async () => {
 
 test("a wrapped name with a label that no name can use keeps that label as its hash", async () => {
   const { play, entities } = harnessOf(["eth"]);
-  const node = subnode(eth, labelhashOf("A B"));
+  const node = subnode(eth, labelhash("A B"));
   await play(newOwner(rootNode, "eth"));
   await play(newOwner(eth, "A B", owner, 2));
   await play({
@@ -130,7 +130,7 @@ test("a wrapped name with a label that no name can use keeps that label as its h
     block: 7,
     logIndex: 3,
   });
-  expect(entities()["WrappedDomain"]?.[node]?.["name"]).toBe(`[${labelhashOf("A B").slice(2)}].eth`);
+  expect(entities()["WrappedDomain"]?.[node]?.["name"]).toBe(`[${labelhash("A B").slice(2)}].eth`);
 });
 
 test("a text value of NULs only is unset, and a key with a NUL is kept once", async () => {
@@ -153,7 +153,7 @@ test("a text value of NULs only is unset, and a key with a NUL is kept once", as
 
 const claimed: Hex = `0x${"5c".repeat(20)}`;
 const relay: Hex = `0x${"0d".repeat(20)}`;
-const reverseNode = subnode(addrReverseNode, labelhashOf(claimed.slice(2)));
+const reverseNode = subnode(addrReverseNode, labelhash(claimed.slice(2)));
 
 async function claim(change: { sender?: Hex; to?: Hex; trace?: unknown }) {
   const harness = harnessOf(["reverse", "addr"]);
@@ -184,7 +184,7 @@ test.each([
 test("leaves a reverse node encoded if no address matches, or the node returns no traces, and reports it", async () => {
   for (const trace of [{ from: relay }, undefined]) {
     const { domain, anomalies } = await claim({ trace });
-    expect(domain?.["name"]).toBe(`[${labelhashOf(claimed.slice(2)).slice(2)}].addr.reverse`);
+    expect(domain?.["name"]).toBe(`[${labelhash(claimed.slice(2)).slice(2)}].addr.reverse`);
     expect(anomalies).toEqual(["unhealed-reverse-label"]);
   }
 });

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { encodedLabel, isUsableLabel, labelhashOf } from "../ens/labels.ts";
+import { encodedLabel, isLabelOf, isUsableLabel } from "../ens/labels.ts";
 import { interpretedLabel } from "../ens/normalization.ts";
 
 /** A label as it is stored: `labelName` in its column, `part` in names. */
@@ -41,7 +41,7 @@ export const multichainNaming: Naming = {
   registrationId: (node) => node,
   // Only the preimage may replace the hash: an event can carry any text.
   known: (labelhash, label) =>
-    label === undefined || labelhashOf(label) !== labelhash ? undefined : interpreted(labelhash, label),
+    label === undefined || !isLabelOf(label, labelhash) ? undefined : interpreted(labelhash, label),
   proven: (labelhash, label) => (label === undefined ? undefined : interpreted(labelhash, label)),
   unknown(labelhash) {
     const part = encodedLabel(labelhash);

@@ -7,7 +7,7 @@ import { applyDatasourcesFile } from "../config/datasources-file.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { namespaces } from "../deployments/namespaces.ts";
 import { addrReverseNode, rootNode, subnode } from "../ens/ids.ts";
-import { labelhashOf } from "../ens/labels.ts";
+import { labelhash } from "../ens/labels.ts";
 import { keyOfRequest } from "../ponder/saved-results.ts";
 import { createReadsOf } from "./reads-of-logs.ts";
 
@@ -103,10 +103,10 @@ function logOf(address: Hex, { topics, data }: { topics: unknown; data: Hex }): 
   };
 }
 
-const node = labelhashOf("node");
+const node = labelhash("node");
 const textLog = (address: Hex, key: string, data = encodeAbiParameters([{ type: "string" }], [key])) =>
   logOf(address, {
-    topics: [keccak256(toHex("TextChanged(bytes32,string,string)")), node, labelhashOf(key)],
+    topics: [keccak256(toHex("TextChanged(bytes32,string,string)")), node, labelhash(key)],
     data,
   });
 const newOwnerLog = (address: Hex, [parent, label]: [Hex, Hex], owner: Hex = addressOf("b")) =>
@@ -127,7 +127,7 @@ const textData = (key: string) =>
     ],
     args: [node, key],
   });
-const accountLabel = (place: number) => labelhashOf(place.toString(16).padStart(40, "c"));
+const accountLabel = (place: number) => labelhash(place.toString(16).padStart(40, "c"));
 const count = (reads: readonly { keys: string[] }[]) => reads.reduce((sum, { keys }) => sum + keys.length, 0);
 
 describe("texts", () => {
@@ -183,10 +183,10 @@ describe("names of accounts", () => {
     const readsOf = createReads();
     const owner = addressOf("d");
     expect(count(readsOf(at(1n, [claim(accountLabel(1)), claim(accountLabel(1))])))).toBe(1);
-    expect(count(readsOf(at(2n, [claim(accountLabel(1)), claim(labelhashOf("a".repeat(40)))])))).toBe(0);
-    expect(count(readsOf(at(3n, [claim(labelhashOf("d".repeat(40)), owner)])))).toBe(0);
+    expect(count(readsOf(at(2n, [claim(accountLabel(1)), claim(labelhash("a".repeat(40)))])))).toBe(0);
+    expect(count(readsOf(at(3n, [claim(labelhash("d".repeat(40)), owner)])))).toBe(0);
     // Known from now on, by whomever it is claimed.
-    expect(count(readsOf(at(4n, [claim(labelhashOf("d".repeat(40)))])))).toBe(0);
+    expect(count(readsOf(at(4n, [claim(labelhash("d".repeat(40)))])))).toBe(0);
     expect(count(readsOf(at(5n, [newOwnerLog(registry, [node, accountLabel(2)])])))).toBe(0);
     expect(count(readsOf(at(6n, [newOwnerLog(stranger, [addrReverseNode, accountLabel(2)])])))).toBe(0);
     expect(count(createReads(2)(at(1n, [claim(accountLabel(1))])))).toBe(0);
@@ -206,7 +206,7 @@ describe("names of accounts", () => {
   test("come from the receipt, and only what it lacks from the trace", async () => {
     const [first, second] = ["1".repeat(40), "2".repeat(40)];
     const hash = `0x${"78".repeat(32)}`;
-    const logs = [first, second].map((account) => ({ ...claim(labelhashOf(account)), hash }));
+    const logs = [first, second].map((account) => ({ ...claim(labelhash(account)), hash }));
     const ask = async (answers: Record<string, unknown>) => {
       const asked: string[] = [];
       const [read] = createReads()(at(1n, logs));
@@ -220,7 +220,7 @@ describe("names of accounts", () => {
     const both = await ask({ eth_getTransactionReceipt: { to: `0x${first}`, from: `0x${second}` } });
     expect(both.asked).toEqual(["eth_getTransactionReceipt"]);
     const keyOf = (account: string) =>
-      keyOfRequest({ method: "label_in_transaction", params: [hash, labelhashOf(account)] });
+      keyOfRequest({ method: "label_in_transaction", params: [hash, labelhash(account)] });
     expect(both.found).toEqual(
       new Map([
         [keyOf(first), first],
@@ -235,20 +235,20 @@ describe("names of accounts", () => {
 
 test("metadata of a 3DNS token are asked for until its node has a name", () => {
   const readsOf = createReads();
-  const tld = subnode(rootNode, labelhashOf("box"));
+  const tld = subnode(rootNode, labelhash("box"));
   const registered = (label: string, fqdn: Hex) =>
     logOf(token, {
       topics: encodeEventTopics({
         abi: threednsTokenAbi,
         eventName: "RegistrationCreated",
-        args: { node: subnode(tld, labelhashOf(label)), tld },
+        args: { node: subnode(tld, labelhash(label)), tld },
       }),
       data: encodeAbiParameters(
         [{ type: "bytes" }, { type: "address" }, { type: "uint32" }, { type: "uint64" }],
         [fqdn, addressOf("b"), 0, 9n],
       ),
     });
-  const created = (label: string) => newOwnerLog(token, [tld, labelhashOf(label)]);
+  const created = (label: string) => newOwnerLog(token, [tld, labelhash(label)]);
   const reads = (...logs: Log[]) => readsOf({ number: 1, timestamp: 1n, logs }).length;
   const wire = toHex("\u0003abc\u0003box\u0000");
   expect(reads(registered("abc", wire), created("abc"))).toBe(0);
@@ -256,6 +256,6 @@ test("metadata of a 3DNS token are asked for until its node has a name", () => {
   expect(reads(registered("abd", wire), created("abd"))).toBe(1);
   // Below a name that is unknown, a name stays unknown.
   expect(reads(created("abd"))).toBe(1);
-  expect(reads(newOwnerLog(token, [rootNode, labelhashOf("box")]))).toBe(1);
+  expect(reads(newOwnerLog(token, [rootNode, labelhash("box")]))).toBe(1);
   expect([reads(created("abd")), reads(created("abd"))]).toEqual([1, 0]);
 });

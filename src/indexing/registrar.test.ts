@@ -2,7 +2,7 @@ import { type Hex, namehash } from "viem";
 import { describe, expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
 import { rootNode, zeroAddress } from "../ens/ids.ts";
-import { labelhashOf } from "../ens/labels.ts";
+import { labelhash } from "../ens/labels.ts";
 import { account, domain, registration, registrationEvent, wrappedDomain } from "../schema/subgraph.ts";
 import { applyWrappedTransfer } from "./name-wrapper.ts";
 import { multichainNaming, type Naming, subgraphNaming } from "./naming.ts";
@@ -21,19 +21,19 @@ const owner: Hex = `0x${"a1".repeat(20)}`;
 const other: Hex = `0x${"b2".repeat(20)}`;
 const managed = { node: namehash("eth"), name: "eth" };
 const alice = namehash("alice.eth");
-const labelhash = labelhashOf("alice");
+const hash = labelhash("alice");
 const gracePeriod = 7_776_000n;
 
 async function createRegistrar(labels: string[] = ["eth"]) {
   const { next, store, anomalies } = createScopes();
-  const known = new Map(labels.map((label) => [labelhashOf(label), label]));
+  const known = new Map(labels.map((label) => [labelhash(label), label]));
   const scope = ({ naming = subgraphNaming } = {}) => next({ naming, heal: (hash) => known.get(hash) });
   const own = (parentNode: Hex, label: string) =>
-    applyNewOwner(scope(), { parentNode, labelhash: labelhashOf(label), owner, isOldRegistry: false });
+    applyNewOwner(scope(), { parentNode, labelhash: labelhash(label), owner, isOldRegistry: false });
   await own(rootNode, "eth");
   await own(managed.node, "alice");
   const register = (expires: bigint, to = owner) =>
-    applyNameRegistered(scope(), { managed, labelhash, owner: to, expires });
+    applyNameRegistered(scope(), { managed, labelhash: hash, owner: to, expires });
   const domainOf = (node: Hex) => store.rows(domain).find(({ id }) => id === node);
   return { scope, register, domainOf, rows: store.rows, anomalies };
 }
@@ -44,7 +44,7 @@ describe("NameRegistered", () => {
     await register(1_800_000_000n);
     expect(rows(registration)).toMatchObject([
       {
-        id: labelhash,
+        id: hash,
         domainId: alice,
         registrationDate: 1_700_000_003n,
         expiryDate: 1_800_000_000n,
@@ -59,7 +59,7 @@ describe("NameRegistered", () => {
       expiryDate: 1_800_000_000n + gracePeriod,
     });
     expect(rows(registrationEvent)).toMatchObject([
-      { type: "NameRegistered", registrationId: labelhash, registrantId: owner, expiryDate: 1_800_000_000n },
+      { type: "NameRegistered", registrationId: hash, registrantId: owner, expiryDate: 1_800_000_000n },
     ]);
   });
 
@@ -67,7 +67,7 @@ describe("NameRegistered", () => {
     const { scope, register, rows } = await createRegistrar();
     await register(1_800_000_000n);
     const price = { baseCost: 5n, premium: 7n };
-    await applyControllerLabel(scope(), managed, { label: "alice", labelhash, price });
+    await applyControllerLabel(scope(), managed, { label: "alice", labelhash: hash, price });
     await register(1_900_000_000n, other);
     expect(rows(registration)).toMatchObject([
       { cost: 12n, labelName: "alice", registrantId: other, expiryDate: 1_900_000_000n },
@@ -89,7 +89,7 @@ describe("NameRegistered of a name that lapsed while it was wrapped", () => {
     });
     await applyNameRegistered(scope({ naming }), {
       managed,
-      labelhash,
+      labelhash: hash,
       owner: other,
       expires: 1_800_000_000n,
     });
@@ -110,7 +110,7 @@ describe("NameRegistered of a name that lapsed while it was wrapped", () => {
 test("NameRenewed moves both expiries", async () => {
   const { scope, register, domainOf, rows } = await createRegistrar();
   await register(1_800_000_000n);
-  await applyNameRenewed(scope(), { managed, labelhash, expires: 1_850_000_000n });
+  await applyNameRenewed(scope(), { managed, labelhash: hash, expires: 1_850_000_000n });
   expect(rows(registration)).toMatchObject([{ expiryDate: 1_850_000_000n }]);
   expect(domainOf(alice)?.["expiryDate"]).toBe(1_850_000_000n + gracePeriod);
   expect(rows(registrationEvent).at(-1)).toMatchObject({ type: "NameRenewed", expiryDate: 1_850_000_000n });
@@ -119,7 +119,7 @@ test("NameRenewed moves both expiries", async () => {
 describe("Transfer", () => {
   test("before the registration only creates the account", async () => {
     const { scope, domainOf, rows } = await createRegistrar();
-    await applyNameTransferred(scope(), { managed, labelhash, from: owner, to: other });
+    await applyNameTransferred(scope(), { managed, labelhash: hash, from: owner, to: other });
     expect(rows(account).map(({ id }) => id)).toContain(other);
     expect(domainOf(alice)?.["registrantId"]).toBeNull();
     expect(rows(registrationEvent)).toEqual([]);
@@ -128,7 +128,7 @@ describe("Transfer", () => {
   test("moves the registrant of registration and domain", async () => {
     const { scope, register, domainOf, rows } = await createRegistrar();
     await register(1_800_000_000n);
-    await applyNameTransferred(scope(), { managed, labelhash, from: owner, to: other });
+    await applyNameTransferred(scope(), { managed, labelhash: hash, from: owner, to: other });
     expect(rows(registration)).toMatchObject([{ registrantId: other }]);
     expect(domainOf(alice)).toMatchObject({ registrantId: other, ownerId: owner });
     expect(rows(registrationEvent).at(-1)).toMatchObject({ type: "NameTransferred", newOwnerId: other });
@@ -140,7 +140,7 @@ describe("a controller's event", () => {
     const { scope, register, domainOf, rows } = await createRegistrar();
     await register(1_800_000_000n);
     const price = { baseCost: 5n, premium: 0n };
-    await applyControllerLabel(scope(), managed, { label: "alice", labelhash, price });
+    await applyControllerLabel(scope(), managed, { label: "alice", labelhash: hash, price });
     expect(domainOf(alice)).toMatchObject({ labelName: "alice", name: "alice.eth" });
     expect(rows(registration)).toMatchObject([{ cost: 5n, labelName: "alice", expiryDate: 1_800_000_000n }]);
     expect(rows(registrationEvent)).toHaveLength(1);
@@ -149,7 +149,7 @@ describe("a controller's event", () => {
   test("without a price costs nothing", async () => {
     const { scope, register, rows } = await createRegistrar();
     await register(1_800_000_000n);
-    await applyControllerLabel(scope(), managed, { label: "alice", labelhash });
+    await applyControllerLabel(scope(), managed, { label: "alice", labelhash: hash });
     expect(rows(registration)).toMatchObject([{ cost: 0n }]);
   });
 
@@ -157,8 +157,8 @@ describe("a controller's event", () => {
     const { scope, register, domainOf, rows } = await createRegistrar();
     await register(1_800_000_000n);
     const price = { baseCost: 5n, premium: 7n };
-    await applyControllerLabel(scope(), managed, { label, labelhash: labelhashOf(label), price });
-    await applyControllerLabel(scope(), managed, { label, labelhash, price });
+    await applyControllerLabel(scope(), managed, { label, labelhash: labelhash(label), price });
+    await applyControllerLabel(scope(), managed, { label, labelhash: hash, price });
     expect(rows(registration)).toMatchObject([{ cost: null, labelName: null }]);
     expect(domainOf(alice)?.["labelName"]).toBeNull();
   });
@@ -168,14 +168,14 @@ describe("a label proven elsewhere", () => {
   test("names a domain that had no name", async () => {
     const { scope, register, domainOf } = await createRegistrar();
     await register(1_800_000_000n);
-    await applyProvenLabel(scope({ naming: multichainNaming }), managed, { label: "alice", labelhash });
+    await applyProvenLabel(scope({ naming: multichainNaming }), managed, { label: "alice", labelhash: hash });
     expect(domainOf(alice)).toMatchObject({ labelName: "alice", name: "alice.eth" });
   });
 
   test("of another name changes nothing", async () => {
     const { scope, register, domainOf } = await createRegistrar();
     await register(1_800_000_000n);
-    await applyProvenLabel(scope({ naming: multichainNaming }), managed, { label: "alicf", labelhash });
+    await applyProvenLabel(scope({ naming: multichainNaming }), managed, { label: "alicf", labelhash: hash });
     expect(domainOf(alice)?.["labelName"]).toBeNull();
   });
 });

@@ -2,7 +2,7 @@ import { type Hex, namehash } from "viem";
 import { describe, expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
 import { rootNode, zeroAddress } from "../ens/ids.ts";
-import { labelhashOf } from "../ens/labels.ts";
+import { labelhash } from "../ens/labels.ts";
 import { account, domain, domainEvent, resolver } from "../schema/subgraph.ts";
 import { subgraphNaming } from "./naming.ts";
 import { applyNewOwner, applyNewResolver, applyNewTtl, applyRegistryTransfer } from "./registry.ts";
@@ -18,10 +18,10 @@ const isOldRegistry = false;
 
 function createRegistry(labels: string[] = ["eth", "alice"]) {
   const { next, store, anomalies } = createScopes();
-  const known = new Map(labels.map((label) => [labelhashOf(label), label]));
+  const known = new Map(labels.map((label) => [labelhash(label), label]));
   const scope = () => next({ naming: subgraphNaming, heal: (labelhash) => known.get(labelhash) });
   const own = (parentNode: Hex, label: string, more: { owner?: Hex; isOldRegistry?: boolean } = {}) =>
-    applyNewOwner(scope(), { parentNode, labelhash: labelhashOf(label), owner, isOldRegistry, ...more });
+    applyNewOwner(scope(), { parentNode, labelhash: labelhash(label), owner, isOldRegistry, ...more });
   const domainOf = (node: Hex) => store.rows(domain).find(({ id }) => id === node);
   return { scope, own, domainOf, rows: store.rows, anomalies };
 }
@@ -55,8 +55,8 @@ describe("NewOwner", () => {
     const { own, domainOf } = createRegistry(["alice"]);
     await own(rootNode, "eth");
     await own(eth, "alice");
-    expect(domainOf(eth)).toMatchObject({ labelName: null, name: `[${labelhashOf("eth").slice(2)}]` });
-    expect(domainOf(alice)?.["name"]).toBe(`alice.[${labelhashOf("eth").slice(2)}]`);
+    expect(domainOf(eth)).toMatchObject({ labelName: null, name: `[${labelhash("eth").slice(2)}]` });
+    expect(domainOf(alice)?.["name"]).toBe(`alice.[${labelhash("eth").slice(2)}]`);
   });
 
   test("a second NewOwner neither counts nor names again", async () => {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createRulesHarness } from "../../test/support/rules-harness.ts";
 import { createScopes } from "../../test/support/scope.ts";
 import { addrReverseNode, rootNode, zeroAddress } from "../ens/ids.ts";
-import { labelhashOf } from "../ens/labels.ts";
+import { labelhash } from "../ens/labels.ts";
 import { account, domain, resolverEvent } from "../schema/subgraph.ts";
 import { applyNewOwner, applyNewResolver } from "./registry.ts";
 import { applyNameChanged } from "./resolver.ts";
@@ -20,7 +20,7 @@ async function withLinkedDomain() {
   await harness.play({
     contract: "ENSv1Registry",
     event: "NewOwner",
-    args: { node: rootNode, label: labelhashOf("eth"), owner },
+    args: { node: rootNode, label: labelhash("eth"), owner },
   });
   await harness.play({
     contract: "ENSv1Registry",
@@ -63,7 +63,7 @@ test("NameChanged of the resolver that an account's reverse name has sets its pr
   const own = (parentNode: Hex, label: string) =>
     applyNewOwner(next({ sender: owner }), {
       parentNode,
-      labelhash: labelhashOf(label),
+      labelhash: labelhash(label),
       owner,
       isOldRegistry,
     });

@@ -2,11 +2,11 @@ import type { Hex } from "viem";
 import { expect, test } from "vitest";
 import { createScopes, savedInMemory } from "../../test/support/scope.ts";
 import { addrReverseNode } from "../ens/ids.ts";
-import { labelhashOf } from "../ens/labels.ts";
+import { labelhash } from "../ens/labels.ts";
 import { reverseLabel } from "./reverse-labels.ts";
 
 const account = "5c".repeat(20);
-const labelhash = labelhashOf(account);
+const hash = labelhash(account);
 const owner: Hex = `0x${"0d".repeat(20)}`;
 
 /** Reads the label in a transaction whose trace has the account, with what was saved before. */
@@ -17,8 +17,8 @@ function createReads(saved = savedInMemory()) {
     asked.push(method);
     return method === "debug_traceTransaction" ? { to: `0x${account}` } : undefined;
   };
-  const read = (hash = labelhash) =>
-    reverseLabel(next({ nodes, saved }), { parentNode: addrReverseNode, labelhash: hash, owner });
+  const read = (of = hash) =>
+    reverseLabel(next({ nodes, saved }), { parentNode: addrReverseNode, labelhash: of, owner });
   return { read, asked, anomalies };
 }
 
@@ -41,7 +41,7 @@ test("what an archive says is a label, and is not, is not used", async () => {
 test("nothing is kept of a transaction without the account", async () => {
   const saved = savedInMemory();
   for (const { read, asked } of [createReads(saved), createReads(saved)]) {
-    expect(await read(labelhashOf("5e".repeat(20)))).toBeUndefined();
+    expect(await read(labelhash("5e".repeat(20)))).toBeUndefined();
     expect(asked).toHaveLength(2);
   }
 });

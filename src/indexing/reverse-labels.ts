@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { labelhashOf } from "../ens/labels.ts";
+import { isLabelOf } from "../ens/labels.ts";
 import { isReadGranted } from "./node-reads.ts";
 import type { AskNodes, Scope } from "./scope.ts";
 import { accountRequests, isOfAccount, labelInEvent, labelsIn, savedLabel } from "./transaction-labels.ts";
@@ -21,7 +21,7 @@ export async function reverseLabel(
     const { saved, chainId, blockNumber, transactionHash } = scope;
     const request = { ...savedLabel(transactionHash, labelhash), blockNumber };
     const known = await saved?.find(chainId, request);
-    if (known !== undefined && labelhashOf(known) === labelhash) return known;
+    if (known !== undefined && isLabelOf(known, labelhash)) return known;
     const label = await labelInTransaction(scope, labelhash);
     if (label !== undefined) {
       saved?.keep(chainId, request, label);

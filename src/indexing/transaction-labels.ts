@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { addrReverseNode } from "../ens/ids.ts";
-import { labelhashOf } from "../ens/labels.ts";
+import { isLabelOf, labelhash } from "../ens/labels.ts";
 import type { NodeRequest } from "./scope.ts";
 
 // Where the account of a subname of addr.reverse is searched. Pure: a recording of an archive searches in the same places.
@@ -16,7 +16,7 @@ export const isOfAccount = ({ parentNode }: { parentNode: Hex }, isRootChain: bo
 export function labelInEvent({ labelhash, owner, sender }: NewOwner): string | undefined {
   return [sender, owner]
     .map((address) => address.slice(2).toLowerCase())
-    .find((label) => labelhashOf(label) === labelhash);
+    .find((label) => isLabelOf(label, labelhash));
 }
 
 /**
@@ -50,7 +50,7 @@ export const accountRequests = (transactionHash: Hex, blockNumber: number): Node
 
 /** The labels of all accounts in an answer, by labelhash. */
 export const labelsIn = (answer: unknown): ReadonlyMap<Hex, string> =>
-  new Map(Array.from(addressesIn(answer), (label) => [labelhashOf(label), label] as const));
+  new Map(Array.from(addressesIn(answer), (label) => [labelhash(label), label] as const));
 
 const mostAddresses = 25_000;
 

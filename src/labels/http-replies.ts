@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { z } from "zod";
-import { labelhashOf } from "../ens/labels.ts";
+import { isLabelOf } from "../ens/labels.ts";
 import { escapeControls } from "../log/json-log.ts";
 import type { Reply } from "./http-client.ts";
 import { LabelSourceError, type LabelSourceFacts } from "./source.ts";
@@ -52,7 +52,7 @@ const versionReply = z.object({
  */
 export function labelOf(reply: Reply, labelhash: Hex): string | undefined {
   const label = contentOf(reply, healReply)?.label;
-  if (label === undefined || labelhashOf(label) === labelhash) return label;
+  if (label === undefined || isLabelOf(label, labelhash)) return label;
   throw new LabelServiceOutage(`it returned a label of another hash for ${labelhash}`);
 }
 
@@ -65,7 +65,7 @@ export function labelsOf(reply: Reply | undefined, labelhashes: readonly Hex[]):
   if (list?.length !== labelhashes.length) return [];
   return labelhashes.flatMap((labelhash, place): [Hex, string | undefined][] => {
     const label = list[place] ?? undefined;
-    return label === undefined || labelhashOf(label) === labelhash ? [[labelhash, label]] : [];
+    return label === undefined || isLabelOf(label, labelhash) ? [[labelhash, label]] : [];
   });
 }
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Hex } from "viem";
 import { afterEach, describe, expect, test } from "vitest";
-import { labelhashOf } from "../ens/labels.ts";
+import { labelhash } from "../ens/labels.ts";
 import type { Reply } from "./http-client.ts";
 import { askFacts } from "./http-replies.ts";
 import { openHttpSource } from "./http-source.ts";
@@ -67,7 +67,7 @@ describe("facts of a label service", () => {
 
 const limits = { timeoutMs: 100_000, firstRetryMs: 5, longestRetryMs: 20, cacheSize: 10_000 };
 const labelSet = { labelSetId: "subgraph", highestLabelSetVersion: 3 };
-const eth = labelhashOf("eth");
+const eth = labelhash("eth");
 
 const success = (label: string) => ({ status: 200, body: { status: "success", label } });
 const failure = (status: number, error = "x") => ({
@@ -164,15 +164,15 @@ describe("label service client", () => {
   test("treats 404 as unknown and an empty label as a label", async () => {
     const source = await open(await serve([failure(404, "Label not found"), success("")]));
     expect(await source.heal(eth)).toBeUndefined();
-    expect(await source.heal(labelhashOf(""))).toBe("");
+    expect(await source.heal(labelhash(""))).toBe("");
   });
 
   test("returns cached labels at once, without a promise", async () => {
     const source = await open(await serve([success("eth"), failure(404)]));
     await source.heal(eth);
-    await source.heal(labelhashOf("unknown"));
+    await source.heal(labelhash("unknown"));
     expect(source.heal(eth)).toBe("eth");
-    expect(source.heal(labelhashOf("unknown"))).toBeUndefined();
+    expect(source.heal(labelhash("unknown"))).toBeUndefined();
     expect(asked.length).toBe(2);
   });
 
@@ -188,8 +188,8 @@ describe("label service client", () => {
 
   test("evicts old labels when the cache is full", async () => {
     const source = await open(await serve([failure(404)]));
-    for (let i = 0; i < 100; i++) await source.heal(labelhashOf(`unknown${i}`));
-    const answer = source.heal(labelhashOf("unknown0"));
+    for (let i = 0; i < 100; i++) await source.heal(labelhash(`unknown${i}`));
+    const answer = source.heal(labelhash("unknown0"));
     expect(answer).toBeInstanceOf(Promise);
     expect(await answer).toBeUndefined();
   });
@@ -260,8 +260,8 @@ describe("label service client", () => {
   });
 
   const pin = '{"label_set_id":"subgraph","label_set_version":2}';
-  const known = new Map(["eth", "", "vitalik"].map((label) => [labelhashOf(label), label]));
-  const hashes = [...known.keys(), labelhashOf("unknown")];
+  const known = new Map(["eth", "", "vitalik"].map((label) => [labelhash(label), label]));
+  const hashes = [...known.keys(), labelhash("unknown")];
   const healList = (list: Hex[]): Answer => ({
     status: 200,
     body: { status: "success", labels: list.map((one) => known.get(one) ?? null) },
@@ -277,9 +277,9 @@ describe("label service client", () => {
 
   test("asks for long lists in parts", async () => {
     const source = await open(await serve([], 0, healList));
-    await source.expect?.(Array.from({ length: 19 }, (_, place) => labelhashOf(`unknown${place}`)));
+    await source.expect?.(Array.from({ length: 19 }, (_, place) => labelhash(`unknown${place}`)));
     asked.length = 0;
-    await source.expect?.(Array.from({ length: 2_500 }, (_, place) => labelhashOf(`other${place}`)));
+    await source.expect?.(Array.from({ length: 2_500 }, (_, place) => labelhash(`other${place}`)));
     expect(asked).toEqual([1_000, 1_000, 500].map((count) => `list of ${count} ${pin}`));
   });
 
@@ -295,7 +295,7 @@ describe("label service client", () => {
     ["that never comes", () => "say nothing"],
   ])("takes nothing from a list %s: the labels are asked for one by one", async (_, answerList) => {
     const source = await open(await serve([success("eth")], 0, answerList), limitsFor(answerList([])));
-    await source.expect?.([eth, labelhashOf("vitalik")]);
+    await source.expect?.([eth, labelhash("vitalik")]);
     expect(await source.heal(eth)).toBe("eth");
     expect(asked).toEqual([`list of 2 ${pin}`, expect.stringContaining(`/v1/heal/${eth}`)]);
   });

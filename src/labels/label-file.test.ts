@@ -6,7 +6,7 @@ import { type Hex, hexToBytes } from "viem";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { batchOf, createLabelDatabase, extendLabelDatabase } from "../../labels-service/store/database.ts";
 import { digestsOf } from "../../test/support/digests.ts";
-import { labelhashOf } from "../ens/labels.ts";
+import { labelhash } from "../ens/labels.ts";
 import { labelKey } from "./digests.ts";
 import { openLabelFile } from "./label-file.ts";
 
@@ -59,7 +59,7 @@ describe("label file", () => {
     const facts = create(unusual);
     expect(facts).toEqual({ labelSetId: "ens-test-env", highestLabelSetVersion: 0, recordsCount: 11 });
     const file = openLabelFile(path);
-    expect(unusual.map((label) => file.heal(labelhashOf(label), 0))).toEqual(unusual);
+    expect(unusual.map((label) => file.heal(labelhash(label), 0))).toEqual(unusual);
     expect(file.healAll(digestsOf(unusual), 0)).toEqual(unusual);
     file.close();
   });
@@ -67,7 +67,7 @@ describe("label file", () => {
   test("knows nothing of other labelhashes", () => {
     create(["eth", "xyz"]);
     const file = openLabelFile(path);
-    expect(file.heal(labelhashOf("unknown"), 0)).toBeUndefined();
+    expect(file.heal(labelhash("unknown"), 0)).toBeUndefined();
     expect(file.healAll(digestsOf(["eth", "unknown", "xyz"]), 0)).toEqual(["eth", undefined, "xyz"]);
     expect(file.healAll(digestsOf([]), 0)).toEqual([]);
     file.close();
@@ -76,7 +76,7 @@ describe("label file", () => {
   test("knows nothing of a labelhash that only shares the key", () => {
     create(["eth"]);
     const file = openLabelFile(path);
-    const nearly: Hex = `0x${labelhashOf("eth").slice(2, -1)}1`;
+    const nearly: Hex = `0x${labelhash("eth").slice(2, -1)}1`;
     expect(labelKey(hexToBytes(nearly))).toBe(labelKey(digestsOf(["eth"])));
     expect(file.heal(nearly, 0)).toBeUndefined();
     expect(file.healAll(hexToBytes(nearly), 0)).toEqual([undefined]);
@@ -88,7 +88,7 @@ describe("label file", () => {
     expect(create([one, other, one, other]).recordsCount).toBe(2);
     const file = openLabelFile(path);
     expect(file.healAll(digestsOf([one, other]), 0)).toEqual([one, other]);
-    expect([one, other].map((label) => file.heal(labelhashOf(label), 0))).toEqual([one, other]);
+    expect([one, other].map((label) => file.heal(labelhash(label), 0))).toEqual([one, other]);
     file.close();
   });
 
@@ -125,7 +125,7 @@ describe("label file", () => {
     database.exec("UPDATE labels SET label = 'evil'");
     database.close();
     const file = openLabelFile(path);
-    expect(file.heal(labelhashOf("eth"), 0)).toBeUndefined();
+    expect(file.heal(labelhash("eth"), 0)).toBeUndefined();
     file.close();
   });
 
@@ -137,8 +137,8 @@ describe("label file", () => {
     database.close();
     const file = openLabelFile(path);
     for (let time = 0; time < 3; time++) {
-      expect(file.heal(labelhashOf(right), 0)).toBe(right);
-      expect(file.heal(labelhashOf(wrong), 0)).toBeUndefined();
+      expect(file.heal(labelhash(right), 0)).toBe(right);
+      expect(file.heal(labelhash(wrong), 0)).toBeUndefined();
       expect(file.healAll(digestsOf([wrong, right]), 0)).toEqual([undefined, right]);
     }
     file.close();

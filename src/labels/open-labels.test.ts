@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { batchOf, createLabelDatabase, extendLabelDatabase } from "../../labels-service/store/database.ts";
-import { labelhashOf } from "../ens/labels.ts";
+import { labelhash } from "../ens/labels.ts";
 import { openLabels } from "./open-labels.ts";
 import { LabelSourceError } from "./source.ts";
 
@@ -32,7 +32,7 @@ const open = (changes: object) =>
 describe("label source of a file", () => {
   test("heals at once, within the pinned version", async () => {
     const source = await open({ labelSetVersion: 0 });
-    expect(["eth", "xyz", "test"].map((label) => source.heal(labelhashOf(label)))).toEqual([
+    expect(["eth", "xyz", "test"].map((label) => source.heal(labelhash(label)))).toEqual([
       "eth",
       "xyz",
       undefined,
@@ -54,13 +54,13 @@ describe("label source of a file", () => {
 
   test("accepts the URL with one slash too", async () => {
     const source = await open({ url: `file:${join(folder, "1.sqlite")}` });
-    expect(source.heal(labelhashOf("test"))).toBe("test");
+    expect(source.heal(labelhash("test"))).toBe("test");
     await source.close();
   });
 
   test("accepts canonical labelhashes only", async () => {
     const source = await open({});
-    const upperCase = `0x${labelhashOf("eth").slice(2).toUpperCase()}` as const;
+    const upperCase = `0x${labelhash("eth").slice(2).toUpperCase()}` as const;
     expect(() => source.heal(upperCase)).toThrow(TypeError);
     expect(() => source.heal("0x12")).toThrow('"0x12" is not a canonical labelhash.');
     await source.close();

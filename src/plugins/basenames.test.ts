@@ -2,19 +2,19 @@ import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
 import { createChainsHarness } from "../../test/support/chains-harness.ts";
 import { addrReverseNode, rootNode, subnode, zeroAddress } from "../ens/ids.ts";
-import { labelhashOf } from "../ens/labels.ts";
+import { labelhash } from "../ens/labels.ts";
 import { domain, domainEvent, registration, registrationEvent, resolver } from "../schema/subgraph.ts";
 
 const owner: Hex = `0x${"a1".repeat(20)}`;
 const resolverAddress: Hex = `0x${"d1".repeat(20)}`;
 const base = namehash("base.eth");
 const alice = namehash("alice.base.eth");
-const id = BigInt(labelhashOf("alice"));
+const id = BigInt(labelhash("alice"));
 
 async function withBaseEth(labels: string[] = ["eth", "base", "alice"]) {
   const harness = createChainsHarness({ labels });
   const newOwner = (node: Hex, label: string) =>
-    harness.play("basenames/Registry:NewOwner", { node, label: labelhashOf(label), owner });
+    harness.play("basenames/Registry:NewOwner", { node, label: labelhash(label), owner });
   await newOwner(rootNode, "eth");
   await newOwner(namehash("eth"), "base");
   const domainOf = (node: Hex) => harness.rows(domain).find((row) => row["id"] === node);
@@ -44,17 +44,17 @@ test("is where the names live that its registry names first, and those that its 
       harness.rows(domain).map(({ name, namespace, chainId }) => [name, [namespace, chainId]]),
     );
   for (const [node, label] of names)
-    await harness.play("subgraph/ENSv1Registry:NewOwner", { node, label: labelhashOf(label), owner });
+    await harness.play("subgraph/ENSv1Registry:NewOwner", { node, label: labelhash(label), owner });
   expect(homes()["alice.base.eth"]).toEqual(["ens", 1]);
   for (const [node, label] of [...names, [base, "bob"] as const])
-    await harness.play("basenames/Registry:NewOwner", { node, label: labelhashOf(label), owner });
+    await harness.play("basenames/Registry:NewOwner", { node, label: labelhash(label), owner });
   await harness.play("basenames/BaseRegistrar:NameRegistered", { id, owner, expires: 1_800_000_000n });
   expect(homes()).toEqual({
     "": ["ens", 1],
     eth: ["ens", 1],
     "base.eth": ["ens", 1],
     "alice.base.eth": ["basenames", 8453],
-    [`[${labelhashOf("bob").slice(2)}].base.eth`]: ["basenames", 8453],
+    [`[${labelhash("bob").slice(2)}].base.eth`]: ["basenames", 8453],
   });
 });
 
@@ -89,7 +89,7 @@ test.each([
 
 test("the same on the root chain is an anomaly", async () => {
   const { play, anomalies } = createChainsHarness({ labels: ["eth"] });
-  await play("subgraph/ENSv1Registry:NewOwner", { node: rootNode, label: labelhashOf("eth"), owner });
+  await play("subgraph/ENSv1Registry:NewOwner", { node: rootNode, label: labelhash("eth"), owner });
   await play("subgraph/BaseRegistrar:NameRegistered", { id, owner, expires: 9n });
   expect(anomalies).toEqual(["unknown-node"]);
 });
@@ -109,7 +109,7 @@ test.each([
   );
   await play(`basenames/${controller}:${event}`, {
     name: "alice",
-    label: labelhashOf("alice"),
+    label: labelhash("alice"),
     owner,
     expires: 9n,
   });
@@ -129,7 +129,7 @@ test("a known label stays when the label source does not know it", async () => {
   await play("basenames/BaseRegistrar:NameRegistered", { id, owner, expires: 9n });
   await play("basenames/RegistrarController:NameRegistered", {
     name: "alice",
-    label: labelhashOf("alice"),
+    label: labelhash("alice"),
     owner,
     expires: 9n,
   });
@@ -160,7 +160,7 @@ test("removing the owner uncounts a name, and setting a resolver does not uncoun
 
 test("names under addr.reverse are not looked up in traces on this chain", async () => {
   const { play, anomalies, domainOf } = await withBaseEth(["eth", "base", "reverse", "addr"]);
-  const label = labelhashOf("5e".repeat(20));
+  const label = labelhash("5e".repeat(20));
   await play("basenames/Registry:NewOwner", { node: addrReverseNode, label, owner });
   expect(domainOf(subnode(addrReverseNode, label))?.["labelName"]).toBe(`[${label.slice(2)}]`);
   expect(anomalies).toEqual(["unknown-node"]);

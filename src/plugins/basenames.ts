@@ -1,9 +1,9 @@
-import type { EventsOf } from "../contracts/on.ts";
-import { registerBaseRegistrars, registerControllers } from "../contracts/registrar.ts";
-import { registerRegistries } from "../contracts/registry.ts";
-import { registerResolvers } from "../contracts/resolver.ts";
 import { basenames } from "../deployments/basenames.ts";
 import type { Namespace } from "../deployments/deployment.ts";
+import type { EventsOf } from "../handlers/on.ts";
+import { registerBaseRegistrars, registerControllers } from "../handlers/registrar.ts";
+import { registerRegistries } from "../handlers/registry.ts";
+import { registerResolvers } from "../handlers/resolver.ts";
 
 /** Registers the indexing functions of the plugin `basenames`: the deployment on Base. */
 export function registerBasenames(events: EventsOf, namespace: Namespace): void {

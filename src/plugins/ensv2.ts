@@ -1,6 +1,5 @@
 import { labelStoreAbi, leaseAbi, proxyFactoryAbi, registryV2Abi, resolverV2Abi } from "../../abis/ensv2.ts";
 import { erc1155TransferAbi } from "../../abis/names.ts";
-import type { LogsOf } from "../contracts/on.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { ensv2, ensv2Datasources } from "../deployments/ensv2.ts";
 import {
@@ -9,6 +8,7 @@ import {
   type V2KnownContracts,
   v2KnownContracts,
 } from "../deployments/namespaces.ts";
+import type { LogsOf } from "../handlers/on.ts";
 import * as entries from "../indexing/ensv2/entries.ts";
 import { applyRolesChanged } from "../indexing/ensv2/events.ts";
 import * as records from "../indexing/ensv2/records.ts";

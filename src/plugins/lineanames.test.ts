@@ -2,7 +2,7 @@ import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
 import { createChainsHarness } from "../../test/support/chains-harness.ts";
 import { rootNode } from "../ens/ids.ts";
-import { labelhashOf } from "../ens/labels.ts";
+import { labelhash } from "../ens/labels.ts";
 import { domain, registration, wrappedDomain } from "../schema/subgraph.ts";
 
 const owner: Hex = `0x${"a1".repeat(20)}`;
@@ -10,7 +10,7 @@ const wrapper: Hex = `0x${"f0".repeat(20)}`;
 const linea = namehash("linea.eth");
 const alice = namehash("alice.linea.eth");
 const pay = namehash("pay.alice.linea.eth");
-const id = BigInt(labelhashOf("alice"));
+const id = BigInt(labelhash("alice"));
 // alice.linea.eth and pay.alice.linea.eth in DNS wire format.
 const aliceWire: Hex = "0x05616c696365056c696e65610365746800";
 const payWire: Hex = "0x0370617905616c696365056c696e65610365746800";
@@ -18,7 +18,7 @@ const payWire: Hex = "0x0370617905616c696365056c696e65610365746800";
 async function withAlice() {
   const harness = createChainsHarness({ labels: ["eth", "linea", "alice", "pay"] });
   const newOwner = (node: Hex, label: string) =>
-    harness.play("lineanames/Registry:NewOwner", { node, label: labelhashOf(label), owner });
+    harness.play("lineanames/Registry:NewOwner", { node, label: labelhash(label), owner });
   await newOwner(rootNode, "eth");
   await newOwner(namehash("eth"), "linea");
   await newOwner(linea, "alice");
@@ -34,7 +34,7 @@ test.each([
   ["PohNameRegistered", {}, 0n],
 ])("the controller's %s carries the price", async (event, more, cost) => {
   const { play, rows } = await withAlice();
-  const args = { name: "alice", label: labelhashOf("alice"), owner, expires: 1n, ...more };
+  const args = { name: "alice", label: labelhash("alice"), owner, expires: 1n, ...more };
   await play(`lineanames/EthRegistrarController:${event}`, args);
   expect(rows(registration)).toMatchObject([{ id: alice, cost, labelName: "alice" }]);
 });

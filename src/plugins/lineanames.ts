@@ -1,9 +1,9 @@
-import type { EventsOf } from "../contracts/on.ts";
-import { registerBaseRegistrars, registerControllers } from "../contracts/registrar.ts";
-import { registerNameWrappers, registerRegistries } from "../contracts/registry.ts";
-import { registerResolvers } from "../contracts/resolver.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { lineanames } from "../deployments/lineanames.ts";
+import type { EventsOf } from "../handlers/on.ts";
+import { registerBaseRegistrars, registerControllers } from "../handlers/registrar.ts";
+import { registerNameWrappers, registerRegistries } from "../handlers/registry.ts";
+import { registerResolvers } from "../handlers/resolver.ts";
 
 /** Registers the indexing functions of the plugin `lineanames`: the deployment on Linea. */
 export function registerLineanames(events: EventsOf, namespace: Namespace): void {

@@ -17,13 +17,13 @@ import { createMemoryStore } from "../../test/support/memory-store.ts";
 import { handlers } from "../../test/support/registry.ts";
 import { parseEnvironment } from "../config/environment.ts";
 import { contractSources } from "../config/sources.ts";
-import { createSettings, registerHandlers, registerStrictHandlers } from "../contracts/on.ts";
-import { registerBaseRegistrars, registerControllers } from "../contracts/registrar.ts";
-import { registerNameWrappers, registerRegistries } from "../contracts/registry.ts";
-import { registerResolvers } from "../contracts/resolver.ts";
 import { indexedSubregistries, tokenIssuers } from "../deployments/namespaces.ts";
 import { rootNode } from "../ens/ids.ts";
-import { labelhashOf } from "../ens/labels.ts";
+import { labelhash } from "../ens/labels.ts";
+import { createSettings, registerHandlers, registerStrictHandlers } from "../handlers/on.ts";
+import { registerBaseRegistrars, registerControllers } from "../handlers/registrar.ts";
+import { registerNameWrappers, registerRegistries } from "../handlers/registry.ts";
+import { registerResolvers } from "../handlers/resolver.ts";
 import { domainResolverRelation, resolverTextRecord } from "../schema/protocol-acceleration.ts";
 import { registrarAction } from "../schema/registrars.ts";
 import { domain, registration, wrappedDomain } from "../schema/subgraph.ts";
@@ -43,7 +43,7 @@ const owner: Hex = `0x${"a1".repeat(20)}`;
 const buyer: Hex = `0x${"b2".repeat(20)}`;
 const resolver: Hex = `0x${"d1".repeat(20)}`;
 const nobody: Hex = `0x${"00".repeat(20)}`;
-const label = labelhashOf("alice");
+const label = labelhash("alice");
 const tokenId = BigInt(label);
 const parent = namehash("madeup.eth");
 const alice = namehash("alice.madeup.eth");
@@ -71,7 +71,7 @@ function createIndex() {
   const sources = contractSources(config);
   const store = createMemoryStore();
   const anomalies: string[] = [];
-  const known = new Map(["eth", "madeup"].map((text) => [labelhashOf(text), text]));
+  const known = new Map(["eth", "madeup"].map((text) => [labelhash(text), text]));
   const settings = createSettings(
     { heal: (labelhash) => known.get(labelhash) },
     {
@@ -172,10 +172,10 @@ test("the API knows its registrar and its tokens", () => {
 test("a registration becomes a name, an action with price and referrer, and a token", async () => {
   const { emit, rows, anomalies } = createIndex();
   const referrer: Hex = "0x0000000000000000000000005a1de0c3b7f24e86d9310ab27c4f5e6d7a8b9c01";
-  await emit(registry, registryAbi, "NewOwner", { node: rootNode, label: labelhashOf("eth"), owner });
+  await emit(registry, registryAbi, "NewOwner", { node: rootNode, label: labelhash("eth"), owner });
   await emit(registry, registryAbi, "NewOwner", {
     node: namehash("eth"),
-    label: labelhashOf("madeup"),
+    label: labelhash("madeup"),
     owner,
   });
   await emit(registrar, registrarAbi, "Transfer", { from: nobody, to: owner, tokenId });

@@ -18,8 +18,8 @@ import {
   type TextPlace,
 } from "../../test/support/recorded-resolvers.ts";
 import { handlers } from "../../test/support/registry.ts";
-import { registerHandlers } from "../contracts/on.ts";
 import { namespaces } from "../deployments/namespaces.ts";
+import { registerHandlers } from "../handlers/on.ts";
 import { multichainNaming } from "../indexing/naming.ts";
 import type { Settings } from "../indexing/scope.ts";
 import { registerProtocolAcceleration } from "./protocol-acceleration.ts";

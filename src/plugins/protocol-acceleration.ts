@@ -1,14 +1,14 @@
 import { registryResolverAbi, threednsNamesAbi } from "../../abis/names.ts";
 import { reverseRegistrarAbi } from "../../abis/registrars.ts";
 import { resolverRecordsAbi, textChanged } from "../../abis/resolver.ts";
-import type { EventsOf, On } from "../contracts/on.ts";
-import { dnsRecordEvents, textChangedWithValue } from "../contracts/resolver.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { rootDatasource, rootRegistry } from "../deployments/ens.ts";
 import { deployedContracts } from "../deployments/namespaces.ts";
 import { dnsTextRecord } from "../ens/dns-records.ts";
 import { subnode, zeroAddress } from "../ens/ids.ts";
 import { coinTypeOfChain, defaultEvmCoinType } from "../ens/reverse-names.ts";
+import type { EventsOf, On } from "../handlers/on.ts";
+import { dnsRecordEvents, textChangedWithValue } from "../handlers/resolver.ts";
 import { readText } from "../indexing/node-reads.ts";
 import {
   addAbiContentType,

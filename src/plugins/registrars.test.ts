@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
 import { createChainsHarness, eventId, type Place } from "../../test/support/chains-harness.ts";
-import { labelhashOf } from "../ens/labels.ts";
+import { labelhash } from "../ens/labels.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
 
 const owner: Hex = `0x${"a1".repeat(20)}`;
@@ -10,8 +10,8 @@ const registrant: Hex = `0x${"b0".repeat(20)}`;
 const registrar: Hex = "0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85";
 const transactionHash: Hex = `0x${"7a".repeat(32)}`;
 const referrer: Hex = "0x0000000000000000000000005a1de0c3b7f24e86d9310ab27c4f5e6d7a8b9c01";
-const id = BigInt(labelhashOf("alice"));
-const label = labelhashOf("alice");
+const id = BigInt(labelhash("alice"));
+const label = labelhash("alice");
 const now = 1_700_000_000;
 const expires = 1_731_536_000n;
 
@@ -166,7 +166,7 @@ test("NameRegisteredWithRecord registers as NameRegistered does", async () => {
 
 test("several names in one transaction keep their events separate, in any order", async () => {
   const { play, register, actions } = createHarness();
-  const bob = labelhashOf("bob");
+  const bob = labelhash("bob");
   await register(at(1));
   await register(at(2), { id: BigInt(bob) });
   const controller = "registrars/ensroot/LegacyEthRegistrarController:NameRegistered";
@@ -263,7 +263,7 @@ test("no sequence of events stops the index, or leaves an action that contradict
       const ordered = events.toSorted((a, b) => a.transaction - b.transaction);
       for (const [place, event] of ordered.entries()) {
         const where = at(place, { transactionHash: `0x${String(event.transaction).repeat(64)}` });
-        const hash = labelhashOf(event.name);
+        const hash = labelhash(event.name);
         const facts = { label: hash, name: event.name, owner, expires: event.expires };
         const root = "registrars/ensroot";
         const plays: Record<string, () => Promise<void>> = {

@@ -1,7 +1,5 @@
 import { leaseAbi } from "../../abis/ensv2.ts";
 import { referralRenewalsAbi } from "../../abis/registrars.ts";
-import type { EventsOf, LogsOf } from "../contracts/on.ts";
-import { onController, registrarAbi } from "../contracts/registrar.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import {
   deployedContracts,
@@ -10,6 +8,8 @@ import {
   v2Subregistries,
 } from "../deployments/namespaces.ts";
 import { tokenIdToHex } from "../ens/ids.ts";
+import type { EventsOf, LogsOf } from "../handlers/on.ts";
+import { onController, registrarAbi } from "../handlers/registrar.ts";
 import * as leases from "../indexing/ensv2/records.ts";
 import {
   applyControllerFacts,

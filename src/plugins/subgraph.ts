@@ -1,9 +1,9 @@
-import type { EventsOf } from "../contracts/on.ts";
-import { registerBaseRegistrars, registerControllers } from "../contracts/registrar.ts";
-import { registerNameWrappers, registerRegistries } from "../contracts/registry.ts";
-import { registerResolvers } from "../contracts/resolver.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { ens } from "../deployments/ens.ts";
+import type { EventsOf } from "../handlers/on.ts";
+import { registerBaseRegistrars, registerControllers } from "../handlers/registrar.ts";
+import { registerNameWrappers, registerRegistries } from "../handlers/registry.ts";
+import { registerResolvers } from "../handlers/resolver.ts";
 
 /** Registers the indexing functions of the plugin `subgraph`: the ENS contracts of the root chain. */
 export function registerSubgraph(events: EventsOf, namespace: Namespace): void {

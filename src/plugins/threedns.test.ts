@@ -2,7 +2,7 @@ import { ContractFunctionZeroDataError, encodeAbiParameters, type Hex, namehash 
 import { expect, test } from "vitest";
 import { createChainsHarness, threednsResolver } from "../../test/support/chains-harness.ts";
 import { rootNode, zeroAddress } from "../ens/ids.ts";
-import { labelhashOf } from "../ens/labels.ts";
+import { labelhash } from "../ens/labels.ts";
 import type { AskNodes, NodeRequest } from "../indexing/scope.ts";
 import {
   domain,
@@ -34,7 +34,7 @@ type Options = Parameters<typeof createChainsHarness>[0];
 async function withBox(options: Options = {}) {
   const harness = createChainsHarness({ labels: ["box"], readContract: empty, ...options });
   const newOwner = (node: Hex, label: string, to = owner, deployment = optimism) =>
-    harness.play(`${deployment}/ThreeDNSToken:NewOwner`, { node, label: labelhashOf(label), owner: to });
+    harness.play(`${deployment}/ThreeDNSToken:NewOwner`, { node, label: labelhash(label), owner: to });
   const register = (more: Record<string, unknown> = {}, place = {}, deployment = optimism) =>
     harness.play(
       `${deployment}/ThreeDNSToken:RegistrationCreated`,
@@ -62,7 +62,7 @@ test("a registration creates the domain before NewOwner does, and has no grace p
   expect(domainOf(delv)).toMatchObject({
     name: "delv.box",
     labelName: "delv",
-    labelhash: labelhashOf("delv"),
+    labelhash: labelhash("delv"),
     parentId: box,
     ownerId: owner,
     registrantId: owner,
@@ -145,8 +145,8 @@ test("a label that is not normalised is represented by its hash", async () => {
   await register({ node, fqdn: "0x0444454c5603626f7800" });
   expect(rows(domain).at(-1)).toMatchObject({
     id: node,
-    name: `[${labelhashOf("DELV").slice(2)}].box`,
-    labelhash: labelhashOf("DELV"),
+    name: `[${labelhash("DELV").slice(2)}].box`,
+    labelhash: labelhash("DELV"),
   });
 });
 
@@ -196,7 +196,7 @@ test("an unknown subname is represented by its hash", async () => {
   const { newOwner, register, domainOf } = await withBox();
   await register();
   await newOwner(delv, "jr");
-  expect(domainOf(jr)?.["name"]).toBe(`[${labelhashOf("jr").slice(2)}].delv.box`);
+  expect(domainOf(jr)?.["name"]).toBe(`[${labelhash("jr").slice(2)}].delv.box`);
 });
 
 test("what the client fails on is read from the nodes, and no longer from the client", async () => {
@@ -234,7 +234,7 @@ test.each([
   });
   await register();
   await newOwner(delv, "jr");
-  expect(domainOf(jr)?.["name"]).toBe(`[${labelhashOf("jr").slice(2)}].delv.box`);
+  expect(domainOf(jr)?.["name"]).toBe(`[${labelhash("jr").slice(2)}].delv.box`);
   expect(new Set(anomalies)).toEqual(new Set(["unreadable-contract"]));
 });
 

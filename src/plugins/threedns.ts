@@ -1,11 +1,11 @@
 import { threednsDnsResolverAbi, threednsTokenAbi } from "../../abis/names.ts";
 import { resolverAbi } from "../../abis/resolver.ts";
-import type { EventsOf } from "../contracts/on.ts";
-import { registerRecords } from "../contracts/resolver.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { deployedContracts, namesKey } from "../deployments/namespaces.ts";
 import { threedns } from "../deployments/threedns.ts";
 import { dnsTextRecord } from "../ens/dns-records.ts";
+import type { EventsOf } from "../handlers/on.ts";
+import { registerRecords } from "../handlers/resolver.ts";
 import { applyRegistryTransfer } from "../indexing/registry.ts";
 import { applyDnsTextRecord } from "../indexing/resolver.ts";
 import {

@@ -1,6 +1,5 @@
 import type { Hex } from "viem";
 import { erc721TransferAbi, erc1155TransferAbi, seaportAbi } from "../../abis/names.ts";
-import type { EventsOf } from "../contracts/on.ts";
 import { currencies } from "../deployments/currencies.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import {
@@ -9,6 +8,7 @@ import {
   tokenIssuers,
   v2KnownContracts,
 } from "../deployments/namespaces.ts";
+import type { EventsOf } from "../handlers/on.ts";
 import {
   applyOrderFulfilled,
   applyTokenTransfer,

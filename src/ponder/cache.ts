@@ -152,7 +152,7 @@ export type Doubts = Map<number, readonly { from: number; to: number }[]>;
 const doubtsKey = Symbol.for("nsindex.doubtful-ranges");
 
 /** The ranges in doubt of this process: the checks of RPC answers write them, the API reads them. */
-export function sharedDoubts(scope: object = globalThis): Doubts {
+export function unverifiedRanges(scope: object = globalThis): Doubts {
   // ponder: loads the configuration and the API apart, so that they share no module.
   const shared = scope as { [doubtsKey]?: Doubts };
   shared[doubtsKey] ??= new Map();

@@ -2,7 +2,7 @@ import { z } from "zod/v4";
 import { expectOfPonder, moduleOfPonder } from "./expected.ts";
 import { fetchAheadOf } from "./fetch-ahead.ts";
 
-// In place of Ponder's fetching of blocks (scripts/preload.mjs), which it does not change: it begins when there is room.
+// In place of Ponder's fetching of blocks (cli/preload.mjs), which it does not change: it begins when there is room.
 
 type Blocks = { interval: [number, number]; logs: readonly unknown[] };
 type Transaction = (...given: unknown[]) => Promise<unknown>;

@@ -50,7 +50,7 @@ const rewriteBy =
     return [level, entry];
   };
 
-// sysexits.h: EX_CONFIG, as of other starts that are refused (scripts/ponder.ts).
+// sysexits.h: EX_CONFIG, as of other starts that are refused (cli/ponder.ts).
 const refused = 78;
 
 // Ponder advises to drop the schema, which may be the one that readers are served from.

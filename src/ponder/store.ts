@@ -1,7 +1,7 @@
 import { z } from "zod/v4";
 import { expectOfPonder, moduleOfPonder } from "./expected.ts";
 
-// What events of src/contracts/on.ts have besides the log.
+// What events of src/handlers/on.ts have besides the log.
 const used = ["block.number", "block.timestamp", "transaction.hash", "transaction.from"];
 const filters = z.object({
   // The list itself, which is changed.
@@ -24,7 +24,7 @@ export function readNeededColumns(): void {
   read.splice(0, read.length, ...needed);
 }
 
-// What scripts/preload.mjs replaces; with PONDER_STORES=stock only the last.
+// What cli/preload.mjs replaces; with PONDER_STORES=stock only the last.
 const ownStores = [
   "../indexing-store/cache.js",
   "../indexing-store/index.js",

@@ -8,7 +8,7 @@ import { endingOnTypeErrors } from "./rows/errors.ts";
 import { shapeOf } from "./rows/table-shape.ts";
 import { type ResultStore, withOtherResults } from "./saved-results.ts";
 
-// In place of Ponder's access to its cache (scripts/preload.mjs), for what a cold backfill writes: Ponder has a statement for each
+// In place of Ponder's access to its cache (cli/preload.mjs), for what a cold backfill writes: Ponder has a statement for each
 // block, and binds each column of each row by itself. Here a statement takes all blocks that wait, and each column is one array.
 
 type Row = Record<string, unknown>;

@@ -5,10 +5,10 @@ import { differingLogs, type Header, type LogsQuery, matches, queryOf, type RpcL
 import {
   askHeader,
   type BlockRange,
+  fetchValidatedLogs,
   type LogsRequest,
   logsByReceipts,
   type Nodes,
-  soundLogs,
   toHex,
 } from "./nodes.ts";
 
@@ -207,7 +207,7 @@ function requestsOf({ from, to }: BlockRange, filters: readonly CachedFilter[]):
 async function askTwice(nodes: Nodes, request: LogsRequest): Promise<RpcLog[]> {
   const [node] = nodes.all;
   if (node === undefined) throw new Error("There is no RPC URL.");
-  const logs = await soundLogs(nodes, node, request);
+  const logs = await fetchValidatedLogs(nodes, node, request);
   return (await crossChecked(nodes, { node, logs }, request)).logs;
 }
 

@@ -4,10 +4,10 @@ import { type Header, headerIn, headerProblem, WrongAnswerError } from "./log-an
 import {
   anotherThan,
   askHeader,
-  askMore,
   hashProblem,
   type Node,
   type Nodes,
+  probe,
   type RpcRequest,
   refusal,
 } from "./nodes.ts";
@@ -92,7 +92,7 @@ async function checkedBlock(
   const witness = anotherThan(nodes, node) ?? node;
   // ponder: fetches the whole range again for a block that is given up.
   for (let i = 0; i < tries && contradictsLogs(answered, block); i++) {
-    const again = await askMore(nodes, witness, body);
+    const again = await probe(nodes, witness, body);
     const other = provenHeader(nodes, witness, again);
     if (other === undefined || contradictsLogs(answered, other)) continue;
     nodes.count({ chain: nodes.chain, host: node.host, kind: "refused" });

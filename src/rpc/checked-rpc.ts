@@ -25,6 +25,7 @@ import {
   anotherThan,
   askHeader,
   type BlockRange,
+  fetchValidatedLogs,
   inPlaceOf,
   type LogsRequest,
   logsByReceipts,
@@ -37,12 +38,11 @@ import {
   receiptsOf,
   refusal,
   sayUnverified,
-  soundLogs,
   startingWith,
   toHex,
 } from "./nodes.ts";
 import { watchOutages } from "./outage.ts";
-import { proveSoon, requireOwnAnswer, requireSameChain } from "./same-chain.ts";
+import { requireOwnAnswer, requireSameChain, scheduleChainCheck } from "./same-chain.ts";
 import { hasNoWitness, recheckSuspects } from "./suspects.ts";
 
 /** What Ponder creates from an entry of its list of RPC URLs. */
@@ -124,7 +124,7 @@ async function requestLogs(chain: CheckedChain, node: Node, request: LogsRequest
   const { nodes, answered } = chain;
   const { blockHash } = request.query;
   if (blockHash !== undefined) return requestLiveLogs(chain, node, { ...request, blockHash });
-  const logs = await soundLogs(nodes, node, request);
+  const logs = await fetchValidatedLogs(nodes, node, request);
   const isDue = isCheckDue(nodes, node, logs);
   const answer = isDue ? await crossChecked(nodes, { node, logs }, request) : { node, logs };
   addCredit(nodes, answered);
@@ -136,7 +136,7 @@ async function requestLogs(chain: CheckedChain, node: Node, request: LogsRequest
     nodes.doubt(answered.doubtful);
   }
   nodes.fetched?.(request.query, answer.logs);
-  proveSoon(nodes, answer.node, () => recheckSuspects(chain));
+  scheduleChainCheck(nodes, answer.node, () => recheckSuspects(chain));
   return answer.logs;
 }
 
@@ -183,7 +183,10 @@ async function requestLiveLogs(
     const another = await otherBlock(chain, node, blockHash);
     throw another ?? (receipts instanceof Error ? receipts : refusal(nodes, node, problem));
   }
-  const logs = await soundLogs(nodes, node, { filter: { blockHash }, query: { ...query, ...everything } });
+  const logs = await fetchValidatedLogs(nodes, node, {
+    filter: { blockHash },
+    query: { ...query, ...everything },
+  });
   const isOfBlock = logs.every(
     (log, index) => Number(log.logIndex) === index && Number(log.blockNumber) === Number(header.number),
   );

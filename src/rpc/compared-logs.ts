@@ -15,6 +15,7 @@ import {
 import {
   anotherThan,
   askHeader,
+  fetchValidatedLogs,
   type LogsRequest,
   logsByReceipts,
   missingLogs,
@@ -25,7 +26,6 @@ import {
   receiptsOf,
   refusal,
   sayUnverified,
-  soundLogs,
   startingWith,
   toHex,
 } from "./nodes.ts";
@@ -50,7 +50,7 @@ export async function crossChecked(
   const another = anotherThan(nodes, node) ?? node;
   nodes.count({ chain: nodes.chain, host: another.host, kind: "extra-request" });
   // An outage of the second URL says nothing about the first.
-  const others = await soundLogs(nodes, another, request).catch(() => undefined);
+  const others = await fetchValidatedLogs(nodes, another, request).catch(() => undefined);
   if (others === undefined) return answer;
   return decide(nodes, request, [answer, { node: another, logs: others }]);
 }

@@ -244,7 +244,7 @@ export function putAside(nodes: Nodes, node: Node, reason: string, { isProven }:
 }
 
 /** Asks a node for something that Ponder did not ask for; undefined if it fails or knows nothing. */
-export async function askMore(nodes: Nodes, node: Node, body: RpcRequest): Promise<unknown> {
+export async function probe(nodes: Nodes, node: Node, body: RpcRequest): Promise<unknown> {
   nodes.count({ chain: nodes.chain, host: node.host, kind: "extra-request" });
   try {
     return (await node.request(body)) ?? undefined;
@@ -275,7 +275,7 @@ export function hashProblem(nodes: Nodes, node: Node, response: unknown): string
 export async function askHeader(nodes: Nodes, node: Node, block: string): Promise<Header | undefined> {
   const isHash = block.length === 66;
   const method = isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber";
-  const response = await askMore(nodes, node, { method, params: [block, false] });
+  const response = await probe(nodes, node, { method, params: [block, false] });
   const header = headerIn(response);
   if (header === undefined || hashProblem(nodes, node, response) !== undefined) return undefined;
   return (isHash ? header.hash === block : Number(header.number) === Number(block)) ? header : undefined;
@@ -300,12 +300,12 @@ export async function logsByReceipts(
   if (header.receiptsRoot === emptyRoot && asked[0] !== undefined) return { logs: [], node: asked[0] };
   for (const node of asked) {
     const body = { method: "eth_getBlockReceipts", params: [header.hash] };
-    let receipts = node === known?.node ? known.receipts : await askMore(nodes, node, body);
+    let receipts = node === known?.node ? known.receipts : await probe(nodes, node, body);
     if (!Array.isArray(receipts) && header.transactions.length <= mostSingle) {
       // Not every node knows the receipts of a whole block.
       receipts = await Promise.all(
         header.transactions.map((hash) =>
-          askMore(nodes, node, { method: "eth_getTransactionReceipt", params: [hash] }),
+          probe(nodes, node, { method: "eth_getTransactionReceipt", params: [hash] }),
         ),
       );
     }
@@ -346,7 +346,11 @@ export const mostSingleReceipts = 300;
 export type LogsRequest = { filter: LogsFilter; query: LogsQuery };
 
 /** The logs of one node, in order and as asked for; an answer that may be cut off is asked for again in halves. */
-export async function soundLogs(nodes: Nodes, node: Node, { filter, query }: LogsRequest): Promise<RpcLog[]> {
+export async function fetchValidatedLogs(
+  nodes: Nodes,
+  node: Node,
+  { filter, query }: LogsRequest,
+): Promise<RpcLog[]> {
   const logs = await node.request({ method: "eth_getLogs", params: [filter] });
   const problem = logsProblem(logs, query);
   if (problem !== undefined) throw refusal(nodes, node, problem);
@@ -357,7 +361,7 @@ export async function soundLogs(nodes: Nodes, node: Node, { filter, query }: Log
   nodes.count({ chain: nodes.chain, host: node.host, kind: "cut-off" });
   const middle = Math.floor((from + to) / 2);
   const half = (first: number, last: number) =>
-    soundLogs(nodes, node, {
+    fetchValidatedLogs(nodes, node, {
       filter: { ...filter, fromBlock: toHex(first), toBlock: toHex(last) },
       query: { ...query, from: first, to: last },
     });

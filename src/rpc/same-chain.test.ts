@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { isAside, type Node, type Nodes, newNode, newNodes, type RpcRequest, refusal } from "./nodes.ts";
-import { isForeign, proveSoon, requireOwnBlock, requireSameChain } from "./same-chain.ts";
+import { isForeign, requireOwnBlock, requireSameChain, scheduleChainCheck } from "./same-chain.ts";
 
 const mainnet = 1;
 const holesky = 17_000;
@@ -128,7 +128,7 @@ test("a URL that serves another chain for a moment is found within a second of a
   const whenForeign = vi.fn();
   served = holesky;
   // Many answers, one request.
-  for (let answer = 0; answer < 5; answer++) proveSoon(nodes, node, whenForeign);
+  for (let answer = 0; answer < 5; answer++) scheduleChainCheck(nodes, node, whenForeign);
   now += 1_000;
   await vi.advanceTimersByTimeAsync(1_000);
   expect(asked).toHaveLength(2);
@@ -140,7 +140,7 @@ test("no request is sent where a block shows the chain meanwhile, and beyond ten
   vi.useFakeTimers();
   const answer = async (blocks: unknown[]) => {
     now += 1;
-    proveSoon(nodes, node, () => {});
+    scheduleChainCheck(nodes, node, () => {});
     now += 1;
     for (const block of blocks) await blockWith([block]);
     await vi.advanceTimersByTimeAsync(1_000);

@@ -1,6 +1,6 @@
 import { seeOperations } from "../log/json-log.ts";
 import { type Header, WrongAnswerError } from "./log-answers.ts";
-import { askMore, type Node, type Nodes, putAside } from "./nodes.ts";
+import { type Node, type Nodes, probe, putAside } from "./nodes.ts";
 
 // Whether a URL still serves the chain: its provider may come to serve another one, for good or for a moment.
 
@@ -26,7 +26,7 @@ export async function requireSameChain(nodes: Nodes, node: Node): Promise<void> 
  * Plans to ask for the chain id after an answer that shows no chain, such as a range without logs, unless another answer shows it
  * within a second. `whenForeign` is called if it is another one.
  */
-export function proveSoon(nodes: Nodes, node: Node, whenForeign: () => void): void {
+export function scheduleChainCheck(nodes: Nodes, node: Node, whenForeign: () => void): void {
   const { trust } = node;
   if (nodes.chainId === 0 || trust.isPlanned) return;
   trust.isPlanned = true;
@@ -65,7 +65,7 @@ export async function requireOwnBlock(
 }
 
 async function askChain(nodes: Nodes, node: Node): Promise<void> {
-  const answer = await askMore(nodes, node, { method: "eth_chainId" });
+  const answer = await probe(nodes, node, { method: "eth_chainId" });
   if (typeof answer !== "string") return;
   if (Number(answer) !== nodes.chainId) throw wrongChain(nodes, node, Number(answer));
   showsChain(nodes, node);

@@ -1,6 +1,6 @@
 import { type AnsweredLogs, crossChecked, type ServedRange } from "./compared-logs.ts";
 import { digestOfLogs, type LogsFilter, queryOf } from "./log-answers.ts";
-import { anotherThan, inPlaceOf, type Node, type Nodes, soundLogs, toHex } from "./nodes.ts";
+import { anotherThan, fetchValidatedLogs, inPlaceOf, type Node, type Nodes, toHex } from "./nodes.ts";
 import { isForeign, provesChain } from "./same-chain.ts";
 
 // What a URL returned before it was found wrong: it may be stored, so it is in doubt until it was asked for again.
@@ -105,7 +105,7 @@ async function isConfirmed(nodes: Nodes, range: ServedRange): Promise<boolean | 
     try {
       const another = nodes.all.find((one) => one !== range.node && !one.hasLied && !isForeign(one));
       const node = another ?? inPlaceOf(nodes, range.node);
-      const logs = await soundLogs(nodes, node, { filter, query });
+      const logs = await fetchValidatedLogs(nodes, node, { filter, query });
       const answer = await crossChecked(nodes, { node, logs }, { filter, query });
       return digestOfLogs(answer.logs) === digest;
     } catch {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Entities, readEntities } from "../../devnet/entities.ts";
 import { chainIds, recordingFolder } from "../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../devnet/recording.ts";
-import { nodeOfName } from "../../src/ens/names.ts";
+import { namehash } from "../../src/ens/names.ts";
 import {
   datasourcesFile,
   lastBlocks,
@@ -220,7 +220,7 @@ test("returns ENSNode's tokens for every name of three chains, except for decide
       status === (tokens ? 200 : 404) &&
       answer?.expiresAt === expiresAt &&
       JSON.stringify(found?.sort()) === JSON.stringify(expected) &&
-      (answer === undefined || nodeOfName(answer.name) === domainId);
+      (answer === undefined || namehash(answer.name) === domainId);
     if (!isSame) differences.push([name, status, found, expected]);
   }
   expect(differences).toEqual([]);

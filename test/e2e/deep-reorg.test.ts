@@ -96,7 +96,7 @@ describe.runIf(hasAnvil() && inject("postgresUrl") !== "")(
 
       const { stdout } = await promisify(execFile)(
         process.execPath,
-        ["scripts/cache.ts", ...(command?.[1] ?? "").split(" ")],
+        ["cli/cache.ts", ...(command?.[1] ?? "").split(" ")],
         {
           cwd: root,
           env: {

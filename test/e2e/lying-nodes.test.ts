@@ -113,7 +113,7 @@ async function startCached(head: number) {
       const env = { ...world.environment, ...rpc(urls) };
       execFile(
         process.execPath,
-        [join(projectRoot, "scripts/cache.ts"), ...args.split(" ")],
+        [join(projectRoot, "cli/cache.ts"), ...args.split(" ")],
         { cwd: world.folder, env },
         (error, stdout) => resolve({ code: error?.code ?? 0, stdout }),
       );

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { encodeAbiParameters, type Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { nodeOfName } from "../../src/ens/names.ts";
+import { namehash } from "../../src/ens/names.ts";
 import { type Anvil, startAnvil } from "../support/anvil.ts";
 import { createNameChain } from "../support/name-chain.ts";
 import { startWorld, type World } from "../support/world.ts";
@@ -32,12 +32,12 @@ let world: World;
 let gateway: Server;
 let gatewayCalls = 0;
 
-const text = (name: string, key: string) => ({ functionName: "text", args: [nodeOfName(name), key] });
+const text = (name: string, key: string) => ({ functionName: "text", args: [namehash(name), key] });
 const addr = (name: string, coinType: bigint) => ({
   functionName: "addr",
-  args: [nodeOfName(name), coinType],
+  args: [namehash(name), coinType],
 });
-const named = (name: string) => ({ functionName: "name", args: [nodeOfName(name)] });
+const named = (name: string) => ({ functionName: "name", args: [namehash(name)] });
 
 beforeAll(async () => {
   // Each transaction is mined into its own block, a second after the one before: a chain of the last minutes.
@@ -74,7 +74,7 @@ afterAll(async () => {
 
 async function buildChain(): Promise<number> {
   const chain = createNameChain(anvil);
-  const node = nodeOfName;
+  const node = namehash;
   for (const resolver of [publicResolver4, publicResolver5]) {
     await chain.answers(resolver, [[extended, false]]);
   }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chainIds } from "../../devnet/recorded-chains.ts";
 import { batchOf, createLabelDatabase } from "../../labels-service/store/database.ts";
 import { startServer } from "../../labels-service/test-support/running-server.ts";
-import { labelhashOf } from "../../src/ens/labels.ts";
+import { labelhash } from "../../src/ens/labels.ts";
 import { chromiumPath, overflowOf, startBrowser } from "../support/browser/browser.ts";
 import { watchStatus } from "../support/watch-status.ts";
 import { startWorld, type World } from "../support/world.ts";
@@ -226,7 +226,7 @@ describe.skipIf(chromiumPath === undefined)(
       await labels.database.reload({ isForced: true });
       const { page, complaints } = await browser.open(labels.base, { viewport: { width: 360, height: 800 } });
       expect(await page.getByRole("heading", { level: 1 }).allTextContents()).toEqual(["Label service"]);
-      await page.getByRole("textbox", { name: "Labelhash" }).fill(labelhashOf("eth"));
+      await page.getByRole("textbox", { name: "Labelhash" }).fill(labelhash("eth"));
       await page.keyboard.press("Enter");
       await page.waitForURL(/labelhash=/);
       expect(await page.getByRole("definition").allTextContents()).toContain("eth");

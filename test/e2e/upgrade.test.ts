@@ -61,7 +61,7 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
   });
 
   async function db(...args: string[]) {
-    const run = promisify(execFile)(process.execPath, [join(projectRoot, "scripts/db.ts"), ...args], {
+    const run = promisify(execFile)(process.execPath, [join(projectRoot, "cli/db.ts"), ...args], {
       cwd: world.folder,
       env: world.environment as NodeJS.ProcessEnv,
     });

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Hex, namehash, numberToHex, parseAbi } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openDatabase } from "../../cli/preflight.ts";
 import { chainIds } from "../../devnet/recorded-chains.ts";
-import { openDatabase } from "../../scripts/preflight.ts";
 import {
   deployEns,
   type EmittingChain,
@@ -145,7 +145,7 @@ describe.runIf(hasAnvil())("npm run verify", () => {
   });
 });
 
-const scriptOf = (name: string) => fileURLToPath(new URL(`../../scripts/${name}.ts`, import.meta.url));
+const scriptOf = (name: string) => fileURLToPath(new URL(`../../cli/${name}.ts`, import.meta.url));
 const none = { address: null };
 
 type Addresses = Awaited<ReturnType<typeof deployEns>>["addresses"];

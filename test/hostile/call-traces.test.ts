@@ -6,7 +6,7 @@ import type { Contracts } from "../../devnet/life/actions.ts";
 import { createScenario } from "../../devnet/life/scenario.ts";
 import { readAddresses } from "../../devnet/recording.ts";
 import { addrReverseNode, subnode } from "../../src/ens/ids.ts";
-import { labelhashOf } from "../../src/ens/labels.ts";
+import { labelhash } from "../../src/ens/labels.ts";
 import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
 import { startWorld, type World } from "../support/world.ts";
 import { type ProxiedRequest, respondError, startRpcProxy } from "./support/rpc-proxy.ts";
@@ -83,7 +83,7 @@ describe.runIf(hasAnvil())("a transaction that names an account", () => {
     topics: [
       toEventSelector("NewOwner(bytes32,bytes32,address)"),
       addrReverseNode,
-      labelhashOf(address.slice(2)),
+      labelhash(address.slice(2)),
     ],
     data: encodeAbiParameters([{ type: "address" }], [account("owner")]),
   });
@@ -96,19 +96,19 @@ describe.runIf(hasAnvil())("a transaction that names an account", () => {
   }
 
   async function labelOf(address: Hex): Promise<string | null | undefined> {
-    const id = subnode(addrReverseNode, labelhashOf(address.slice(2)));
+    const id = subnode(addrReverseNode, labelhash(address.slice(2)));
     const { domain } = await world.query<{ domain: { labelName: string | null } | null }>(
       `{ domain(id: "${id}") { labelName } }`,
     );
     return domain?.labelName;
   }
 
-  const unhealed = (address: Hex) => `[${labelhashOf(address.slice(2)).slice(2)}]`;
+  const unhealed = (address: Hex) => `[${labelhash(address.slice(2)).slice(2)}]`;
 
   test("is healed by the event of the reverse registrar, without a trace", async () => {
     trace = (response, request) => respondError(response, request, "no trace is needed here");
     const claimed = account("claimed");
-    const reverseNode = subnode(addrReverseNode, labelhashOf(claimed.slice(2)));
+    const reverseNode = subnode(addrReverseNode, labelhash(claimed.slice(2)));
     const claim: EmittedLog = {
       address: registrar,
       topics: [

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createRandom, type Random } from "../../devnet/random.ts";
 import { startServer, unusualLabels } from "../../labels-service/test-support/running-server.ts";
-import { labelhashOf } from "../../src/ens/labels.ts";
+import { labelhash } from "../../src/ens/labels.ts";
 import { describeRequest, wrongWith } from "./support/oracle.ts";
 import { type ApiDocument, batchRequest, describedRequest, type FuzzRequest } from "./support/requests.ts";
 import { sendOverSocket } from "./support/sockets.ts";
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-const known = ["eth", "xyz", "new", ...unusualLabels].map(labelhashOf);
+const known = ["eth", "xyz", "new", ...unusualLabels].map(labelhash);
 
 async function expectSound(make: (random: Random) => FuzzRequest, seed: number, count: number) {
   const random = createRandom(seed);

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import type { ServerLimits } from "../../labels-service/http/server.ts";
 import { errorReply, startServer } from "../../labels-service/test-support/running-server.ts";
-import { labelhashOf } from "../../src/ens/labels.ts";
+import { labelhash } from "../../src/ens/labels.ts";
 
 // Batches that ask for far more than they contain: one long label again and again.
 
@@ -16,7 +16,7 @@ async function start(limits: Partial<ServerLimits> = {}) {
 }
 
 const long = "x".repeat(120_000);
-const batchOf = (count: number) => ({ labelhashes: new Array(count).fill(labelhashOf(long)) });
+const batchOf = (count: number) => ({ labelhashes: new Array(count).fill(labelhash(long)) });
 const busy = errorReply(503, "The service is busy with other large requests, ask again later");
 
 /** The most memory in bytes that the process gained while `work` ran. */
@@ -85,7 +85,7 @@ test("batches that nobody reads hold a piece each, and end when their time is ov
 
 test("bodies that are arriving may hold so much together; after a second the oldest ends", async () => {
   await start({ arrivingBytes: 1_000_000, stalledMs: 60_000 });
-  const body = JSON.stringify({ labelhashes: new Array(10_000).fill(labelhashOf("eth")) });
+  const body = JSON.stringify({ labelhashes: new Array(10_000).fill(labelhash("eth")) });
   const socket = connect(server.port, "127.0.0.1").setEncoding("latin1");
   // All but the end of a body of 690 kB.
   socket.write(
@@ -100,14 +100,14 @@ test("bodies that are arriving may hold so much together; after a second the old
 test("a body that does not fit into the shared memory is refused", async () => {
   await start({ memory: 100_000 });
   expect(await server.post(batchOf(6_000))).toEqual(busy);
-  const response = await fetch(`${server.base}/v1/heal/${labelhashOf("eth")}`);
+  const response = await fetch(`${server.base}/v1/heal/${labelhash("eth")}`);
   expect(await response.json()).toEqual({ status: "success", label: "eth" });
 });
 
 test("a label that does not fit into the shared memory is refused, with when to ask again", async () => {
   // The label has 120 kB, which all responses share.
   await start({ memory: 100_000 });
-  const response = await fetch(`${server.base}/v1/heal/${labelhashOf(long)}`);
+  const response = await fetch(`${server.base}/v1/heal/${labelhash(long)}`);
   expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
   expect(await response.json()).toEqual(busy.body);
 });

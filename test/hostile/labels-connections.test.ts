@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import type { ServerLimits } from "../../labels-service/http/server.ts";
 import { startServer } from "../../labels-service/test-support/running-server.ts";
-import { labelhashOf } from "../../src/ens/labels.ts";
+import { labelhash } from "../../src/ens/labels.ts";
 
 // Clients that send slowly, without end, or not at all, and such that do not read.
 
@@ -98,7 +98,7 @@ test("more connections than allowed are closed at once, and accepted again when 
 
 test("a client that takes a response drop by drop is dropped", async () => {
   await start({ responseMs: 500 });
-  const body = JSON.stringify({ labelhashes: new Array(270).fill(labelhashOf("x".repeat(120_000))) });
+  const body = JSON.stringify({ labelhashes: new Array(270).fill(labelhash("x".repeat(120_000))) });
   const { socket, ended } = open(`${head}content-length: ${body.length}\r\n\r\n${body}`);
   socket.pause();
   await expect.poll(() => server.connections()).toBe(1);

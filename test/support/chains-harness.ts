@@ -2,10 +2,10 @@ import { type AbiEvent, decodeFunctionData, encodeFunctionResult, type Hex } fro
 import { threednsMetadataAbi } from "../../abis/names.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
 import { contractSources } from "../../src/config/sources.ts";
-import { registerHandlers, registerStrictHandlers } from "../../src/contracts/on.ts";
 import type { Namespace } from "../../src/deployments/deployment.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
-import { labelhashOf } from "../../src/ens/labels.ts";
+import { labelhash } from "../../src/ens/labels.ts";
+import { registerHandlers, registerStrictHandlers } from "../../src/handlers/on.ts";
 import type { Anomaly } from "../../src/indexing/anomalies.ts";
 import { multichainNaming } from "../../src/indexing/naming.ts";
 import type { AskNodes } from "../../src/indexing/scope.ts";
@@ -94,7 +94,7 @@ export function createChainsHarness({
 } = {}) {
   const store = createMemoryStore();
   const anomalies: Anomaly[] = [];
-  const known = new Map(labels.map((label) => [labelhashOf(label), label]));
+  const known = new Map(labels.map((label) => [labelhash(label), label]));
   const settings = {
     naming: multichainNaming,
     rootChainId: 1,

@@ -13,8 +13,8 @@ import { packetToBytes } from "viem/ens";
 import { registryResolverAbi } from "../../abis/names.ts";
 import { reverseRegistrarAbi } from "../../abis/registrars.ts";
 import { registryReadAbi, resolverReadAbi, resolverRecordsAbi } from "../../abis/resolver.ts";
-import { labelhashOf } from "../../src/ens/labels.ts";
-import { nodeOfName, parentName } from "../../src/ens/names.ts";
+import { labelhash } from "../../src/ens/labels.ts";
+import { namehash, parentName } from "../../src/ens/names.ts";
 import type { Anvil } from "./anvil.ts";
 import { emitCall, type TableEntry, tableContract } from "./subgraph/table-contract.ts";
 
@@ -100,20 +100,20 @@ export function createNameChain(anvil: Anvil) {
 
     /** The registry sets another resolver for the name. */
     async setResolver(registry: Hex, name: string, resolver: Hex) {
-      const node = nodeOfName(name);
+      const node = namehash(name);
       await install(registry, [registryEntry(node, resolver)]);
       return emit(registry, registryResolverAbi, "NewResolver", { node, resolver });
     },
 
     /** The registry returns a resolver without having emitted it, like one that falls back to an older registry. */
     fallsBack: (registry: Hex, name: string, resolver: Hex) =>
-      install(registry, [registryEntry(nodeOfName(name), resolver)]),
+      install(registry, [registryEntry(namehash(name), resolver)]),
 
     /** The registry creates a name. */
     newOwner: (registry: Hex, name: string, owner: Hex) =>
       emit(registry, registryResolverAbi, "NewOwner", {
-        node: nodeOfName(parentName(name)),
-        label: labelhashOf(name.split(".")[0] ?? ""),
+        node: namehash(parentName(name)),
+        label: labelhash(name.split(".")[0] ?? ""),
         owner,
       }),
 

@@ -8,9 +8,9 @@ import {
 } from "../../abis/registrars.ts";
 import { resolverAbi } from "../../abis/resolver.ts";
 import { entityTypes } from "../../src/api/subgraph/schema/entities.ts";
-import { registerHandlers } from "../../src/contracts/on.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
-import { labelhashOf } from "../../src/ens/labels.ts";
+import { labelhash } from "../../src/ens/labels.ts";
+import { registerHandlers } from "../../src/handlers/on.ts";
 import type { Anomaly } from "../../src/indexing/anomalies.ts";
 import { type Naming, subgraphNaming } from "../../src/indexing/naming.ts";
 import type { Settings } from "../../src/indexing/scope.ts";
@@ -61,7 +61,7 @@ export function createRulesHarness({
   const store = createMemoryStore();
   const anomalies: Anomaly[] = [];
   let trace: unknown;
-  const known = new Map(labels.map((label) => [labelhashOf(label), label]));
+  const known = new Map(labels.map((label) => [labelhash(label), label]));
   handlers.clear();
   const settings: Settings = {
     naming,

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { labelhashOf } from "../../../src/ens/labels.ts";
+import { labelhash } from "../../../src/ens/labels.ts";
 import { type Attack, atOnce, inRounds, type Reply, send, type Target } from "../attack.ts";
 import { pipeline, unfinishedBodies } from "./connections.ts";
 
@@ -10,8 +10,8 @@ const [tenth, one, fifteen] = longLabelLengths;
 const heal = { method: "POST", path: "/v1/heal", headers: { "content-type": "application/json" } } as const;
 
 const batch = (target: Target, length: number, count: number, unreadForMs?: number): Promise<Reply> => {
-  const labelhash = labelhashOf("x".repeat(length));
-  const body = JSON.stringify({ labelhashes: Array.from({ length: count }, () => labelhash) });
+  const hash = labelhash("x".repeat(length));
+  const body = JSON.stringify({ labelhashes: Array.from({ length: count }, () => hash) });
   return send(target, { ...heal, body, ...(unreadForMs === undefined ? {} : { unreadForMs }) });
 };
 
@@ -41,7 +41,7 @@ export const labelAttacks: Attack[] = [
     seconds: 30,
     service: "labels",
     run: async (target) => {
-      const path = `/v1/heal/${labelhashOf("x".repeat(fifteen))}`;
+      const path = `/v1/heal/${labelhash("x".repeat(fifteen))}`;
       const [unread, batches] = await Promise.all([
         atOnce(20, () => send(target, { path, unreadForMs: 10_000 })),
         inRounds(target, 20, async () => [await batch(target, one, 20)]),

@@ -9,7 +9,7 @@ const shortRow = 16_384;
 const headerBytes = 5;
 const dataRow = "D".charCodeAt(0);
 const nothing: Buffer = Buffer.alloc(0);
-// Large enough for the memory to go back to the system afterwards (MALLOC_MMAP_THRESHOLD_ in scripts/ponder.ts).
+// Large enough for the memory to go back to the system afterwards (MALLOC_MMAP_THRESHOLD_ in cli/ponder.ts).
 const mostOfPiece = 1_048_576;
 
 /** A row of so many bytes that is arriving, in pieces of a megabyte. */

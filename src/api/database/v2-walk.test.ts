@@ -1,7 +1,7 @@
 import { type Hex, keccak256, stringToHex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEmbedded } from "../../../test/support/embedded/database.ts";
-import { labelhashOf } from "../../ens/labels.ts";
+import { labelhash } from "../../ens/labels.ts";
 import { pathOf, readV2Names, type V2Contracts } from "../resolution/v2-names.ts";
 import { createDatabase } from "./client.ts";
 
@@ -55,7 +55,7 @@ async function read(implementation: Hex, userRegistries: Hex[]) {
     "INSERT INTO v2_contracts (chain_id, address, implementation, is_upgraded, has_record_ids) VALUES (1, $1, $2, false, false)",
     [registry, implementation],
   );
-  const paths = [pathOf(["sub", "alice", "eth"].map(labelhashOf))];
+  const paths = [pathOf(["sub", "alice", "eth"].map(labelhash))];
   const [name] = await readV2Names(
     createDatabase(client),
     { ...contracts, userRegistries },
@@ -81,9 +81,9 @@ test.each([
   "of a subname left to the first generation counts the wrapper's entry, which %s",
   async (_, renewed, effective) => {
     const [wrapper, v1Resolver] = [address(12), address(9)];
-    const labels = ["sub", "bob", "eth"].map(labelhashOf);
+    const labels = ["sub", "bob", "eth"].map(labelhash);
     const [ethNode, bob, sub] = pathOf(labels).nodes as [Hex, Hex, Hex];
-    await client.exec(`DELETE FROM v2_entries WHERE labelhash = '${labelhashOf("bob")}'; DELETE FROM domain; DELETE FROM registration; DELETE FROM wrapped_domain;
+    await client.exec(`DELETE FROM v2_entries WHERE labelhash = '${labelhash("bob")}'; DELETE FROM domain; DELETE FROM registration; DELETE FROM wrapped_domain;
     INSERT INTO domain (id, parent_id, subdomain_count, is_migrated, created_at, owner_id, registrant_id, wrapped_owner_id, change_block) VALUES
       ('${bob}', '${ethNode}', 0, true, 1, '${owner}', '${owner}', NULL, 1), ('${sub}', '${bob}', 0, true, 1, '${wrapper}', NULL, '${owner}', 1);
     INSERT INTO registration (id, domain_id, registration_date, expiry_date, registrant_id, change_block) VALUES ('${bob}', '${bob}', 1, 2000, '${owner}', 1);

@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
-import { nodeOfName } from "../../ens/names.ts";
+import { namehash } from "../../ens/names.ts";
 import type { Database } from "../database/client.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../rest/pages.ts";
@@ -84,7 +84,7 @@ export const nameSales = endpoint({
     ({ database }: { database: Database }) =>
     async ({ query, current, request }) => {
       const paging = pagingOf(query);
-      const node = query.name === undefined ? query.domainId : nodeOfName(query.name);
+      const node = query.name === undefined ? query.domainId : namehash(query.name);
       const { total, sales } = await readSales(database, node, paging, request.raw.signal);
       const { pageContext, headers } = pageOf(request.url, paging, total);
       const accurateAsOf = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { tokenIdToHex } from "../../ens/ids.ts";
-import { labelhashOf } from "../../ens/labels.ts";
+import { labelhash } from "../../ens/labels.ts";
 import { type Database, planOnce } from "../database/client.ts";
 import { generationSql, versionSql } from "../database/v2-walk.ts";
 import {
@@ -98,7 +98,7 @@ type PathOfV2 = { name: string; labelhashes: readonly Hex[] };
 
 /** The path of a name given as text. */
 export function pathOfName(name: string): PathOfV2 {
-  return { name, labelhashes: name.split(".").map(labelhashOf) };
+  return { name, labelhashes: name.split(".").map(labelhash) };
 }
 
 const pathSql = `

@@ -5,7 +5,7 @@ import { deployments } from "../../deployments/deployments.ts";
 import { rootDatasource } from "../../deployments/ens.ts";
 import { tokenIssuers } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";
-import { nodeOfName, parentName } from "../../ens/names.ts";
+import { namehash, parentName } from "../../ens/names.ts";
 import type { Database } from "../database/client.ts";
 import type { V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
@@ -147,7 +147,7 @@ export const nameTokens = endpoint({
       const time = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
       const v2 = ensv2 && plugins.includes("ensv2") ? { contracts: ensv2, time } : undefined;
       const outside = name === undefined ? undefined : outsideScope(name, names);
-      const node = domainId ?? nodeOfName(name ?? "");
+      const node = domainId ?? namehash(name ?? "");
       const ofRegistrars = outside === undefined ? await readTokens(database, node, signal, v2) : undefined;
       const path =
         ofRegistrars === undefined && v2

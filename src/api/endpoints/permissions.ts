@@ -1,8 +1,8 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { keccak256 } from "../../ens/keccak.ts";
-import { labelhashOf } from "../../ens/labels.ts";
-import { dnsLabels, nodeOfName } from "../../ens/names.ts";
+import { labelhash } from "../../ens/labels.ts";
+import { dnsLabels, namehash } from "../../ens/names.ts";
 import { interpretedLabel } from "../../ens/normalization.ts";
 import { mostLevels } from "../../ens/registrations.ts";
 import { type RoleHolder, roleNames } from "../../ens/roles.ts";
@@ -298,7 +298,7 @@ function subjectOf(
   if (name === undefined) return { by: "registry", values: [registry ?? none] };
   const { entry, resolver } = name;
   const resource = entry && entry.status !== "available" ? entry.resource : none;
-  return { by: "name", values: [name.registry ?? none, resource, resolver, nodeOfName(given ?? "")] };
+  return { by: "name", values: [name.registry ?? none, resource, resolver, namehash(given ?? "")] };
 }
 
 function reader(
@@ -311,7 +311,7 @@ function reader(
   const list = (addresses: readonly Hex[]) => `{${addresses.join(",")}}`;
   return {
     async name(name: string, hasV1: boolean): Promise<V2Name | undefined> {
-      const path = pathOf(name === "" ? [] : name.split(".").map(labelhashOf));
+      const path = pathOf(name === "" ? [] : name.split(".").map(labelhash));
       const [found] = await readV2Names(database, ensv2, { paths: [path], time, hasV1 }, signal);
       return found;
     },
@@ -343,7 +343,7 @@ function describe(name: string, { entry, ...found }: V2Name): z.output<typeof na
   const { authority, version, registry, owner, resolver, subregistry, isCanonical, isProven } = found;
   return {
     name,
-    node: nodeOfName(name),
+    node: namehash(name),
     version,
     reserved: authority === "reserved",
     ...(entry?.migratedAt ? { migratedAt: Number(entry.migratedAt) } : {}),

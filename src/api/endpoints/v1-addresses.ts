@@ -8,10 +8,10 @@ import {
   forwardSql,
   mostCountedOfAddress,
   reverseNode,
-} from "../lookup/address-sql.ts";
-import { closedQuery, lookupEnvelope, refuse } from "../lookup/contract.ts";
-import { namesHeldBy, partsOfNames, secondGeneration } from "../lookup/generations.ts";
-import { type Binder, type Branch, byExpiry, byName, byNumber, sortedByName } from "../lookup/list-sql.ts";
+} from "../names/address-sql.ts";
+import { closedQuery, lookupEnvelope, refuse } from "../names/contract.ts";
+import { namesHeldBy, partsOfNames, secondGeneration } from "../names/generations.ts";
+import { type Binder, type Branch, byExpiry, byName, byNumber, sortedByName } from "../names/list-sql.ts";
 import {
   choice,
   includeParameter,
@@ -27,13 +27,13 @@ import {
   relationText,
   textParameter,
   unsupportedAnswer,
-} from "../lookup/lists.ts";
-import { defaultCoin } from "../lookup/name-records.ts";
-import { opaque } from "../lookup/name-rows.ts";
-import { ownResolver } from "../lookup/names-sql.ts";
-import { anywhereIn, beginsWith } from "../lookup/names-with-text.ts";
-import { ownsNothing } from "../lookup/places.ts";
-import { addressRow, type Row } from "../lookup/rows.ts";
+} from "../names/lists.ts";
+import { defaultCoin } from "../names/name-records.ts";
+import { hideFromPlanner } from "../names/name-rows.ts";
+import { ownResolver } from "../names/names-sql.ts";
+import { anywhereIn, beginsWith } from "../names/names-with-text.ts";
+import { isCustodian } from "../names/places.ts";
+import { addressRow, type Row } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorParameters } from "../rest/pages.ts";
 import { anyCaseAddress } from "../rest/values.ts";
@@ -180,7 +180,7 @@ function branchesOf(relation: Relation, finding: Finding): Found {
   const { places } = source;
   const holder = statement.bind(address);
   if (relation === "resolves_to") return resolving(finding, holder);
-  const isNobody = ownsNothing(places, address) ? " AND false" : "";
+  const isNobody = isCustodian(places, address) ? " AND false" : "";
   const held = namesHeldBy(places, holder).map((found) => ({
     ...found,
     where: `${found.where}${isNobody}`,
@@ -211,7 +211,7 @@ function resolving({ source, address, coinType, sort }: Finding, holder: string)
   const inForce = (resolver: string, chain: string | number) =>
     isSimple
       ? `${ownResolver} = ${resolver} AND ${chain} = ${root}`
-      : opaque(`names.resolver = ${resolver} AND names.chain = ${chain}`);
+      : hideFromPlanner(`names.resolver = ${resolver} AND names.chain = ${chain}`);
   // A name may have several records of the address.
   const stored = (condition: string): Branch => ({
     from: `(SELECT DISTINCT a.chain_id, a.address, a.node FROM resolver_address_records a

@@ -2,9 +2,9 @@ import { ICalAlarmType, ICalCalendar } from "ical-generator";
 import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { isNormalizedName } from "../../ens/normalization.ts";
-import { closedQuery, lookupEnvelope } from "../lookup/contract.ts";
-import { namesHeldBy } from "../lookup/generations.ts";
-import { binder, byNumber, listSql } from "../lookup/list-sql.ts";
+import { closedQuery, lookupEnvelope } from "../names/contract.ts";
+import { namesHeldBy } from "../names/generations.ts";
+import { binder, byNumber, listSql } from "../names/list-sql.ts";
 import {
   choice,
   inNamespace,
@@ -13,10 +13,10 @@ import {
   needsNames,
   notFoundAnswer,
   textParameter,
-} from "../lookup/lists.ts";
-import { readList } from "../lookup/names-query.ts";
-import { ownsNothing, type Place, placeOfRow, timesOf } from "../lookup/places.ts";
-import { listRow, type Row } from "../lookup/rows.ts";
+} from "../names/lists.ts";
+import { readList } from "../names/names-query.ts";
+import { isCustodian, type Place, placeOfRow, timesOf } from "../names/places.ts";
+import { listRow, type Row } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { anyCaseAddress } from "../rest/values.ts";
 
@@ -63,7 +63,7 @@ export const addressCalendar = endpoint({
       const sql = listSql(lookup.places, {
         branches: namesHeldBy(lookup.places, holder).map((found) => ({
           ...found,
-          where: `${found.where}${ownsNothing(lookup.places, address) ? " AND false" : ""}`,
+          where: `${found.where}${isCustodian(lookup.places, address) ? " AND false" : ""}`,
           // Anybody can give the address names that cost nothing and end soon: these come last.
           order: [
             { sql: "CASE WHEN names.is_lease THEN 0 ELSE 1 END", type: "int" },

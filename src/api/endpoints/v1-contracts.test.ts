@@ -14,9 +14,9 @@ import {
 } from "../../../test/support/name-truth/truth.ts";
 import { registerProtocolAcceleration } from "../../plugins/protocol-acceleration.ts";
 import { registerSubgraph } from "../../plugins/subgraph.ts";
-import { createNamesSource } from "../lookup/names-query.ts";
-import { placesOf } from "../lookup/places.ts";
-import type { Row } from "../lookup/rows.ts";
+import { createNamesSource } from "../names/names-query.ts";
+import { placesOf } from "../names/places.ts";
+import type { Row } from "../names/rows.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
 import { addressNames } from "./v1-addresses.ts";
 import { addressCalendar } from "./v1-calendar.ts";

@@ -11,9 +11,9 @@ import {
   readTime,
   refuse,
   timeParameter,
-} from "../lookup/contract.ts";
-import { entriesOf, notInSecond, partsOfNames, secondGeneration } from "../lookup/generations.ts";
-import { type Binder, type Branch, binder, listSql, type SortKey } from "../lookup/list-sql.ts";
+} from "../names/contract.ts";
+import { entriesOf, notInSecond, partsOfNames, secondGeneration } from "../names/generations.ts";
+import { type Binder, type Branch, binder, listSql, type SortKey } from "../names/list-sql.ts";
 import {
   choice,
   inNamespace,
@@ -24,11 +24,11 @@ import {
   notFoundAnswer,
   textParameter,
   wordsParameter,
-} from "../lookup/lists.ts";
-import { noExpiry, opaque } from "../lookup/name-rows.ts";
-import { type Listed, readList } from "../lookup/names-query.ts";
-import { namespacesText, type Place, timesOf } from "../lookup/places.ts";
-import { listRow } from "../lookup/rows.ts";
+} from "../names/lists.ts";
+import { hideFromPlanner, noExpiry } from "../names/name-rows.ts";
+import { type Listed, readList } from "../names/names-query.ts";
+import { namespacesText, type Place, timesOf } from "../names/places.ts";
+import { listRow } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorParameters, limitOf } from "../rest/pages.ts";
 
@@ -153,7 +153,7 @@ function branchesOf(
     const { from = "", where } = entriesOf(places, "o") ?? {};
     return {
       from,
-      where: `${within(plus)} AND ${ends} AND ${where} AND ${isLeased ? hasGrace : `NOT ${hasGrace}`}${child("o")} AND ${opaque("names.is_v2 AND names.registry = o.registry")}`,
+      where: `${within(plus)} AND ${ends} AND ${where} AND ${isLeased ? hasGrace : `NOT ${hasGrace}`}${child("o")} AND ${hideFromPlanner("names.is_v2 AND names.registry = o.registry")}`,
       order: sorted(plus, "o"),
       isLater: true,
     };
@@ -161,7 +161,7 @@ function branchesOf(
   return [
     {
       from: `registration o JOIN ${first} ON d.id = o.domain_id`,
-      where: `${within(grace)}${v2 ? ` AND ${notInSecond(v2, "o.domain_id")} AND ${opaque("names.expires = o.expiry_date AND NOT names.is_v2")}` : ""}${hasLeases ? "" : " AND false"}`,
+      where: `${within(grace)}${v2 ? ` AND ${notInSecond(v2, "o.domain_id")} AND ${hideFromPlanner("names.expires = o.expiry_date AND NOT names.is_v2")}` : ""}${hasLeases ? "" : " AND false"}`,
       order: sorted(grace),
     },
     ...(place?.nameWrapper === undefined

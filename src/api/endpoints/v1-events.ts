@@ -1,5 +1,5 @@
 import type { z } from "zod/v4";
-import { closedQuery, lookupEnvelope, refuse } from "../lookup/contract.ts";
+import { closedQuery, lookupEnvelope, refuse } from "../names/contract.ts";
 import {
   literal,
   ofRegistrationSince,
@@ -9,7 +9,7 @@ import {
   partsOfName,
   partsOfRegistry,
   partsOfResolver,
-} from "../lookup/history.ts";
+} from "../names/history.ts";
 import {
   emittedByRegistriesOfV2,
   emittedByResolvers,
@@ -17,8 +17,8 @@ import {
   registryEvents,
   reverseRegistrarEvent,
   wrapperEvents,
-} from "../lookup/history-kinds.ts";
-import type { Binder } from "../lookup/list-sql.ts";
+} from "../names/history-kinds.ts";
+import type { Binder } from "../names/list-sql.ts";
 import {
   type LookupContext,
   nameIn,
@@ -27,8 +27,8 @@ import {
   notFoundAnswer,
   placesIn,
   textParameter,
-} from "../lookup/lists.ts";
-import { isSubregistry, type Place } from "../lookup/places.ts";
+} from "../names/lists.ts";
+import { isSubregistry, type Place } from "../names/places.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { anyCaseAddress } from "../rest/values.ts";
 import { historyAnswer, historyPage, historyParameters, inByteOrder, type Subject } from "./v1-history.ts";

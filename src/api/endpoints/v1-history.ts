@@ -8,7 +8,7 @@ import {
   openPage,
   refuse,
   timeParameter,
-} from "../lookup/contract.ts";
+} from "../names/contract.ts";
 import {
   type HistoryQuery,
   historyCountSql,
@@ -17,11 +17,11 @@ import {
   ofRecord,
   partsOfAddress,
   partsOfName,
-} from "../lookup/history.ts";
-import type { StoredEntry } from "../lookup/history-data.ts";
-import { entryOf, entrySchema } from "../lookup/history-entries.ts";
-import { entryType, eventKinds, historyTypes } from "../lookup/history-kinds.ts";
-import { type Binder, binder } from "../lookup/list-sql.ts";
+} from "../names/history.ts";
+import type { StoredEntry } from "../names/history-data.ts";
+import { entryOf, entrySchema } from "../names/history-entries.ts";
+import { entryType, eventKinds, historyTypes } from "../names/history-kinds.ts";
+import { type Binder, binder } from "../names/list-sql.ts";
 import {
   choice,
   includeParameter,
@@ -31,8 +31,8 @@ import {
   readNameOfPath,
   textParameter,
   wordsParameter,
-} from "../lookup/lists.ts";
-import { timesOf } from "../lookup/places.ts";
+} from "../names/lists.ts";
+import { timesOf } from "../names/places.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorPageSchema, cursorParameters } from "../rest/pages.ts";
 import { anyCaseAddress } from "../rest/values.ts";

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
-import { type FoundAddress, readAddresses } from "../lookup/address-query.ts";
-import { mostCountedOfAddress } from "../lookup/address-sql.ts";
+import { type FoundAddress, readAddresses } from "../names/address-query.ts";
+import { mostCountedOfAddress } from "../names/address-sql.ts";
 import {
   asOfWithToken,
   closedQuery,
@@ -10,16 +10,16 @@ import {
   metaSchema,
   openPage,
   refuse,
-} from "../lookup/contract.ts";
-import { type LookupContext, needsNames, placesIn, relationText } from "../lookup/lists.ts";
-import { present } from "../lookup/name-rows.ts";
-import { type FoundName, type NamesSource, readGivenNames } from "../lookup/names-query.ts";
-import { namespacesText, type Place, placeOfRow, timesOf } from "../lookup/places.ts";
-import { detailRow, feedRow, primaryFacts, profileRow, rowSchema } from "../lookup/rows.ts";
-import type { StoredName } from "../lookup/stored-name.ts";
+} from "../names/contract.ts";
+import { type LookupContext, needsNames, placesIn, relationText } from "../names/lists.ts";
+import { omitUndefined } from "../names/name-rows.ts";
+import { type FoundName, type NamesSource, readGivenNames } from "../names/names-query.ts";
+import { namespacesText, type Place, placeOfRow, timesOf } from "../names/places.ts";
+import { detailRow, feedRow, primaryFacts, profileRow, rowSchema } from "../names/rows.ts";
+import type { StoredName } from "../names/stored-name.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorMembers, cursorPageSchema, pageSizeOf } from "../rest/pages.ts";
-import { letOthersWork } from "../rest/turns.ts";
+import { yieldToEventLoop } from "../rest/turns.ts";
 import { anyCaseAddress } from "../rest/values.ts";
 
 const mostInputs = 1_000;
@@ -191,7 +191,7 @@ async function ofNames(source: Source, asked: Asked<NameInput>[], options: Optio
     written += text.length;
     if (written < charactersWritten) continue;
     written = 0;
-    await letOthersWork();
+    await yieldToEventLoop();
   }
 }
 
@@ -202,7 +202,7 @@ function nameResult(
   { given, name, found }: ReadName,
   { isFeed, namespace }: Options,
 ): Result {
-  const start = { input: present(given), kind: "name" as const };
+  const start = { input: omitUndefined(given), kind: "name" as const };
   const normalization = { changed: false, input_name: given.name };
   const isFound = found !== null && isOf(source, found.row, namespace);
   if ("fault" in name && !isFound) {
@@ -259,7 +259,7 @@ async function ofAddresses(source: Source, given: Asked<AddressInput>[], options
 
 // What was given, the coin type, and relations in the order that rows have them in.
 const echoOf = (given: AddressInput) =>
-  present({ ...given, relation: given.relation === "any" ? "owner,manager" : given.relation });
+  omitUndefined({ ...given, relation: given.relation === "any" ? "owner,manager" : given.relation });
 
 function addressResult(
   source: Source,
@@ -271,7 +271,7 @@ function addressResult(
   const records = shown.map((one) => ({
     ...(isFeed ? feedRow : profileRow)(source.places, one.row),
     ...primaryFacts(source.places, one, source.known),
-    ...present({ relations: one.relations }),
+    ...omitUndefined({ relations: one.relations }),
   }));
   return { kind: "address", status: "ok", records, page };
 }

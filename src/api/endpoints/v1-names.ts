@@ -8,7 +8,7 @@ import {
   metaSchema,
   openPage,
   refuse,
-} from "../lookup/contract.ts";
+} from "../names/contract.ts";
 import {
   type Binder,
   type Branch,
@@ -18,7 +18,7 @@ import {
   byName,
   byNumber,
   countSql,
-} from "../lookup/list-sql.ts";
+} from "../names/list-sql.ts";
 import {
   choice,
   includeParameter,
@@ -32,12 +32,12 @@ import {
   notFoundAnswer,
   readNameOfPath,
   textParameter,
-} from "../lookup/lists.ts";
-import { readCount } from "../lookup/names-query.ts";
-import { anywhereIn, beginsWith, type TextAnywhere } from "../lookup/names-with-text.ts";
-import { type Place, placeOfRow, timesOf } from "../lookup/places.ts";
-import { detailRow, type Row, rowSchema, searchRow, subnameRow } from "../lookup/rows.ts";
-import { readRelevant, relevanceTypes } from "../lookup/search.ts";
+} from "../names/lists.ts";
+import { readCount } from "../names/names-query.ts";
+import { anywhereIn, beginsWith, type TextAnywhere } from "../names/names-with-text.ts";
+import { type Place, placeOfRow, timesOf } from "../names/places.ts";
+import { detailRow, type Row, rowSchema, searchRow, subnameRow } from "../names/rows.ts";
+import { readRelevant, relevanceTypes } from "../names/search.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorParameters } from "../rest/pages.ts";
 import type { CurrentStatus } from "../status/status-source.ts";

@@ -2,8 +2,8 @@ import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import { coinTypeOfChain, isEvmCoinType } from "../../ens/reverse-names.ts";
-import { claimOfCoin, claimSql, defaultCoin, reverseNode } from "../lookup/address-sql.ts";
-import { asOfWithToken, closedQuery, lookupEnvelope, metaSchema, refuse } from "../lookup/contract.ts";
+import { claimOfCoin, claimSql, defaultCoin, reverseNode } from "../names/address-sql.ts";
+import { asOfWithToken, closedQuery, lookupEnvelope, metaSchema, refuse } from "../names/contract.ts";
 import {
   choice,
   type LookupContext,
@@ -14,7 +14,7 @@ import {
   readNameOfPath,
   textParameter,
   unsupportedAnswer,
-} from "../lookup/lists.ts";
+} from "../names/lists.ts";
 import {
   defaultAddressOf,
   isAddressKey,
@@ -24,8 +24,8 @@ import {
   recordOf,
   recordSchema,
   textKeyOf,
-} from "../lookup/name-records.ts";
-import { detailRow, type Row } from "../lookup/rows.ts";
+} from "../names/name-records.ts";
+import { detailRow, type Row } from "../names/rows.ts";
 import { primaryName, resolveRecords } from "../resolution/resolve.ts";
 import { emptySelection, type Records } from "../resolution/selection.ts";
 import { endpoint } from "../rest/endpoint.ts";

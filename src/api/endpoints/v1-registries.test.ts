@@ -18,9 +18,9 @@ import {
 import { v2Domain, v2NamingJob, v2Place } from "../../schema/ensv2.ts";
 import { reachedJoin } from "../database/v2-domains.ts";
 import type { WalkContracts } from "../database/v2-walk.ts";
-import { createNamesSource } from "../lookup/names-query.ts";
-import { placesOf } from "../lookup/places.ts";
-import type { Row } from "../lookup/rows.ts";
+import { createNamesSource } from "../names/names-query.ts";
+import { placesOf } from "../names/places.ts";
+import type { Row } from "../names/rows.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
 import { v2ContractsOf } from "../resolution/v2-names.ts";
 import { addressNames } from "./v1-addresses.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod/v4";
-import { closedQuery, errorSchema, lookupEnvelope, refuse } from "../lookup/contract.ts";
-import type { LookupContext } from "../lookup/lists.ts";
+import { closedQuery, errorSchema, lookupEnvelope, refuse } from "../names/contract.ts";
+import type { LookupContext } from "../names/lists.ts";
 import { endpoint } from "../rest/endpoint.ts";
 
 const number = z.int().nullable();

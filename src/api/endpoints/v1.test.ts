@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createTables } from "../../../test/support/subgraph/endpoint.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
-import { labelhashOf } from "../../ens/labels.ts";
-import { nodeOfName } from "../../ens/names.ts";
+import { labelhash } from "../../ens/labels.ts";
+import { namehash } from "../../ens/names.ts";
 import { createDatabase } from "../database/client.ts";
-import { createNamesSource } from "../lookup/names-query.ts";
-import { placesOf } from "../lookup/places.ts";
-import type { Row } from "../lookup/rows.ts";
+import { createNamesSource } from "../names/names-query.ts";
+import { placesOf } from "../names/places.ts";
+import type { Row } from "../names/rows.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
 import { addressNames } from "./v1-addresses.ts";
 import { addressCalendar } from "./v1-calendar.ts";
@@ -60,14 +60,14 @@ async function store(
   name: string,
   { owner = alice, lease, wrapped, isMigrated = true, resolver, home = ["ens", 1] }: Given,
 ) {
-  const node = nodeOfName(name);
+  const node = namehash(name);
   const [label = "", ...above] = name.split(".");
   await insert("domain", {
     id: node,
     name,
     label_name: label,
-    labelhash: labelhashOf(label),
-    parent_id: nodeOfName(above.join(".")),
+    labelhash: labelhash(label),
+    parent_id: namehash(above.join(".")),
     subdomain_count: 0,
     is_migrated: isMigrated,
     namespace: home[0],
@@ -161,7 +161,7 @@ beforeAll(async () => {
     lease: { holder: bob, expires: later },
     resolver: publicResolver,
   });
-  const node = nodeOfName("records.eth");
+  const node = namehash("records.eth");
   await insert("resolver", {
     id: `1-${publicResolver}-${node}`,
     domain_id: node,
@@ -187,7 +187,7 @@ beforeAll(async () => {
   });
   // As events of empty values leave it.
   await store("cleared.eth", { owner: frank, resolver: publicResolver });
-  const cleared = nodeOfName("cleared.eth");
+  const cleared = namehash("cleared.eth");
   await insert("resolver", {
     id: `1-${publicResolver}-${cleared}`,
     domain_id: cleared,
@@ -205,7 +205,7 @@ beforeAll(async () => {
     node: cleared,
   });
   const past2 = { block_number: 100, timestamp: 1_700_000_000, transaction_id: `0x${"7".repeat(64)}` };
-  const gone = nodeOfName("gone.eth");
+  const gone = namehash("gone.eth");
   await insert("domain_event", {
     id: "1-100-3",
     type: "NewOwner",
@@ -269,7 +269,7 @@ beforeAll(async () => {
   });
   // Two short names of nobody else, and a claim on the root chain.
   for (const name of ["rec.eth", "pl.eth"]) await store(name, { owner: dave });
-  const reverse = nodeOfName(`${dave.slice(2)}.addr.reverse`);
+  const reverse = namehash(`${dave.slice(2)}.addr.reverse`);
   await store(`${dave.slice(2)}.addr.reverse`, { owner: dave, resolver: publicResolver });
   await insert("domain_resolver_relations", {
     chain_id: 1,
@@ -523,7 +523,7 @@ test("the names of an address by relation", async () => {
 
 test("the index does not tell whether a claimed name of another chain resolves back: a gateway answers for it", async () => {
   const l2Resolver = "0xc6d566a56a1aff6508b41f6c90ff131615583bcd";
-  const claimed = nodeOfName("me.base.eth");
+  const claimed = namehash("me.base.eth");
   await insert("reverse_name_records", { address: alice, coin_type: 2_147_483_648, value: "me.base.eth" });
   await insert("domain_resolver_relations", {
     chain_id: 8453,
@@ -542,7 +542,7 @@ describe("names of other chains resolve by what their own registry has", () => {
   const registry = "0xb94704422c2a1e396835a571837aa5ae53285a95";
   const l2Resolver = "0xc6d566a56a1aff6508b41f6c90ff131615583bcd";
   const holder = `0x${"7a".repeat(20)}`;
-  const node = nodeOfName("far.base.eth");
+  const node = namehash("far.base.eth");
   const at = { chain_id: 8453, address: l2Resolver, node };
 
   beforeAll(async () => {
@@ -613,7 +613,7 @@ describe("names of other chains resolve by what their own registry has", () => {
 
 describe("the default address (ENSIP-19)", () => {
   const general = `0x${"7b".repeat(20)}`;
-  const node = nodeOfName("records.eth");
+  const node = namehash("records.eth");
   const coin = 2_147_483_648;
   beforeAll(() =>
     insert("resolver_address_records", {
@@ -710,7 +710,7 @@ test("deadlines below a parent that leases no names", async () => {
 });
 
 test("dates of more than 63 bits are cut", async () => {
-  const node = nodeOfName("plain.eth");
+  const node = namehash("plain.eth");
   const set = (date: string | number) =>
     client.query("UPDATE registration SET expiry_date = $1 WHERE domain_id = $2", [date, node]);
   await set("18446744073701775615");
@@ -724,7 +724,7 @@ test("dates of more than 63 bits are cut", async () => {
 });
 
 test("a cursor with text that no database takes is refused", async () => {
-  const list = JSON.stringify(["subnames", nodeOfName("eth"), null, "prefix", "name", "asc", "true"]);
+  const list = JSON.stringify(["subnames", namehash("eth"), null, "prefix", "name", "asc", "true"]);
   for (const text of ["a\0b", "\ud800"]) {
     const cursor = Buffer.from(JSON.stringify([1, list, [text, "0x"]])).toString("base64url");
     const { status, error } = await get(`/v1/names/eth/subnames?cursor=${cursor}`);
@@ -925,7 +925,7 @@ describe("the calendar of an address", () => {
     const at = lines.indexOf("SUMMARY:plain.eth expires");
     const event = lines.slice(lines.lastIndexOf("BEGIN:VEVENT", at), lines.indexOf("END:VEVENT", at));
     expect(event).toContain(`DTSTART:${compact(later)}`);
-    expect(event).toContain(`UID:1-${nodeOfName("plain.eth")}-expires`);
+    expect(event).toContain(`UID:1-${namehash("plain.eth")}-expires`);
     expect(event.filter((line) => line.startsWith("TRIGGER"))).toEqual([
       "TRIGGER:-P30D",
       "TRIGGER:-P7D",
@@ -942,7 +942,7 @@ describe("the calendar of an address", () => {
     const node = (place: string) => `'0x5e' || lpad(${place}::text, 62, '0')`;
     await client.exec(`
       INSERT INTO domain (id, name, label_name, parent_id, subdomain_count, is_migrated, created_at, owner_id, wrapped_owner_id, change_block)
-        SELECT ${node("n")}, 's' || n || '.spam.eth', 's' || n, '${nodeOfName("spam.eth")}', 0, true, 1, '${wrapper}', '${eve}', 1 FROM generate_series(1, 500) n;
+        SELECT ${node("n")}, 's' || n || '.spam.eth', 's' || n, '${namehash("spam.eth")}', 0, true, 1, '${wrapper}', '${eve}', 1 FROM generate_series(1, 500) n;
       INSERT INTO wrapped_domain (id, domain_id, expiry_date, fuses, owner_id, change_block)
         SELECT ${node("n")}, ${node("n")}, ${now + day}, 65536, '${eve}', 1 FROM generate_series(1, 500) n`);
     const { text } = await read(eve);
@@ -955,7 +955,7 @@ describe("the calendar of an address", () => {
     for (const table of ["domain", "wrapped_domain"])
       await client.exec(`DELETE FROM ${table} WHERE id LIKE '0x5e%'`);
     await client.exec(
-      `DELETE FROM domain WHERE name = 'kept.eth'; DELETE FROM registration WHERE id = '${nodeOfName("kept.eth")}'`,
+      `DELETE FROM domain WHERE name = 'kept.eth'; DELETE FROM registration WHERE id = '${namehash("kept.eth")}'`,
     );
   });
 
@@ -1184,7 +1184,7 @@ test("the history of a name, its release included, in pages", async () => {
     ["registration", 1_700_000_000, String(past)],
     ["authority", 1_700_000_000, undefined],
   ]);
-  const written = { resolver: { chain_id: 1, address: publicResolver }, node: nodeOfName("gone.eth") };
+  const written = { resolver: { chain_id: 1, address: publicResolver }, node: namehash("gone.eth") };
   expect(entries.map(({ data }) => data)).toEqual([
     { action: "registration_released", expires_at: String(past) },
     { action: "record_changed", key: "text:url", value: "x", ...written },
@@ -1251,7 +1251,7 @@ describe("what happened to all names", () => {
       "NewOwner",
     ]);
     expect(entries[0]).toMatchObject({ namespace: "ens", chain_id: 1, registration_id: null });
-    expect(entries[2]?.registration_id).toBe(`1-${nodeOfName("gone.eth")}-1700000000`);
+    expect(entries[2]?.registration_id).toBe(`1-${namehash("gone.eth")}-1700000000`);
     expect(entries[0]).toMatchObject({ contract_address: publicResolver });
     for (const order of ["asc", "desc"]) {
       const found: string[] = [];
@@ -1268,7 +1268,7 @@ describe("what happened to all names", () => {
     expect((data as unknown as Entry[]).map(({ id }) => id)).toEqual(entries.map(({ id }) => id));
   });
 
-  const registration = `1-${nodeOfName("gone.eth")}-1700000000`;
+  const registration = `1-${namehash("gone.eth")}-1700000000`;
   const cases: [string, string[]][] = [
     ["?type=record", ["TextChanged", "MulticoinAddrChanged"]],
     ["?exclude_type=record,authority", ["NameRegistered"]],
@@ -1294,9 +1294,9 @@ describe("what happened to all names", () => {
     ["?contract_address=0x03c4738ee98ae44591e1a4a4f3cab6641d95dd9a", []],
     [`?resolver=1:${alice}`, []],
     [`?registration_id=${registration}&exclude_type=record`, ["Release", "NameRegistered", "NewOwner"]],
-    [`?registration_id=1-${nodeOfName("gone.eth")}-1700000001&type=registration`, []],
-    [`?registration_id=8453-${nodeOfName("gone.eth")}-1700000000`, []],
-    [`?registration_id=1-${nodeOfName("gone.eth")}-wrapper`, []],
+    [`?registration_id=1-${namehash("gone.eth")}-1700000001&type=registration`, []],
+    [`?registration_id=8453-${namehash("gone.eth")}-1700000000`, []],
+    [`?registration_id=1-${namehash("gone.eth")}-wrapper`, []],
     ["?namespace=ens&from_block=100&to_block=100&type=authority", ["NewOwner"]],
     ["?namespace=ens&from_block=101&type=authority", []],
     ["?namespace=basenames", []],
@@ -1337,7 +1337,7 @@ describe("what happened to all names", () => {
 });
 
 describe("what changed the primary name of an account, and which registry emitted", () => {
-  const reverseNode = nodeOfName(`${dave.slice(2)}.addr.reverse`);
+  const reverseNode = namehash(`${dave.slice(2)}.addr.reverse`);
   const time = 1_600_000_000;
   const linked = `1-${publicResolver}-${reverseNode}`;
   // Mainnet's: the resolver, the two registries, the reverse registrars of the default and of layer-two chains.
@@ -1371,7 +1371,7 @@ describe("what changed the primary name of an account, and which registry emitte
     });
     await insert("resolver_event", { id: "1-14-1", ...named, ...at(14, 1), name: "", primary_name_of: dave });
     // The record of a name that is nobody's reverse name.
-    const other = `1-${publicResolver}-${nodeOfName("records.eth")}`;
+    const other = `1-${publicResolver}-${namehash("records.eth")}`;
     await insert("resolver_event", {
       id: "1-15-1",
       ...named,
@@ -1391,7 +1391,7 @@ describe("what changed the primary name of an account, and which registry emitte
     await onReverse("1-11-2", 2_147_483_648, 11, "pl.eth");
     await onReverse("8453-12-2", 2_147_492_101, 12, "dave.base.eth");
     await onReverse("10-13-2", 2_147_483_658, 13, null);
-    const owned = { type: "NewOwner", domain_id: nodeOfName("old.eth"), transaction_id: transaction };
+    const owned = { type: "NewOwner", domain_id: namehash("old.eth"), transaction_id: transaction };
     await insert("domain_event", {
       id: "1-16-0",
       ...owned,
@@ -1438,7 +1438,7 @@ describe("what changed the primary name of an account, and which registry emitte
     ).toEqual(
       expected.map(([parent, chain, namespace, contract, data]) => {
         const name = `${digits}.${parent}.reverse`;
-        return ["primary_name", name, nodeOfName(name), dave, chain, namespace, contract, data];
+        return ["primary_name", name, namehash(name), dave, chain, namespace, contract, data];
       }),
     );
     expect(found.map(({ kind }) => kind)).toEqual([
@@ -1662,7 +1662,7 @@ test("status and namespaces", async () => {
 
 describe("what requests may look like", () => {
   test("addresses of any case, whatever their checksum", async () => {
-    const node = nodeOfName("plain.eth");
+    const node = namehash("plain.eth");
     await client.query("UPDATE domain SET owner_id = $1 WHERE id = $2", [mixed.toLowerCase(), node]);
     for (const address of [mixed, mixed.toUpperCase(), mixed.toLowerCase()]) {
       const { data } = await get(`/v1/addresses/${address}/names`);
@@ -1772,15 +1772,15 @@ describe("names that were registered without being normalised, where the index k
     for (const name of strange) await store(name, { owner: frank });
   });
   afterAll(async () => {
-    for (const name of strange) await client.query("DELETE FROM domain WHERE id = $1", [nodeOfName(name)]);
+    for (const name of strange) await client.query("DELETE FROM domain WHERE id = $1", [namehash(name)]);
   });
 
   test.each(strange)("%s is read by its node, and as it is written", async (name) => {
-    for (const given of [nodeOfName(name), name]) {
+    for (const given of [namehash(name), name]) {
       for (const rest of ["", "/records", "/subnames", "/history"]) {
         const { status, data } = await get(`/v1/names/${encodeURIComponent(given)}${rest}`);
         expect([given, rest, status]).toEqual([given, rest, 200]);
-        if (rest === "") expect(data).toMatchObject({ name, namehash: nodeOfName(name) });
+        if (rest === "") expect(data).toMatchObject({ name, namehash: namehash(name) });
       }
       const [found] = (await post({ inputs: [{ name: given }] })).data;
       expect(found).toMatchObject({ status: "ok", record: { name } });
@@ -1791,7 +1791,7 @@ describe("names that were registered without being normalised, where the index k
   test("the normalised name comes first", async () => {
     await store("nan.eth", { owner: alice });
     const { data } = await get("/v1/names/NaN.eth");
-    await client.query("DELETE FROM domain WHERE id = $1", [nodeOfName("nan.eth")]);
+    await client.query("DELETE FROM domain WHERE id = $1", [namehash("nan.eth")]);
     expect(data).toMatchObject({ name: "nan.eth", owner: alice });
   });
 
@@ -1803,7 +1803,7 @@ describe("names that were registered without being normalised, where the index k
 
 describe("what a name that ended, or never ends, has", () => {
   test("released: no resolver and no records, which are the former holder's", async () => {
-    const node = nodeOfName("gone.eth");
+    const node = namehash("gone.eth");
     await client.query("UPDATE domain SET resolver_id = $1, resolved_address_id = $2 WHERE id = $3", [
       `1-${publicResolver}-${node}`,
       eve,
@@ -1835,7 +1835,7 @@ describe("what a name that ended, or never ends, has", () => {
       owner: wrapper,
       wrapped: { owner: patient, fuses: 0, expires: 0 },
     });
-    const node = nodeOfName("forever.wrapped.eth");
+    const node = namehash("forever.wrapped.eth");
     await client.query("UPDATE wrapped_domain SET expiry_date = $1 WHERE id = $2", [noExpiry, node]);
     await store("dated.wrapped.eth", {
       owner: wrapper,
@@ -1855,14 +1855,14 @@ describe("what a name that ended, or never ends, has", () => {
     expect(await sorted("asc")).toEqual(["forever.wrapped.eth", "dated.wrapped.eth"]);
     for (const name of ["forever.wrapped.eth", "dated.wrapped.eth"])
       for (const table of ["domain", "wrapped_domain"])
-        await client.query(`DELETE FROM ${table} WHERE id = $1`, [nodeOfName(name)]);
+        await client.query(`DELETE FROM ${table} WHERE id = $1`, [namehash(name)]);
   });
 });
 
 describe("primary names by chain, and names that resolve to an address on any", () => {
   const [base, linea, standard] = [2_147_492_101, 2_147_542_792, 2_147_483_648];
   const holder = `0x${"7c".repeat(20)}`;
-  const node = nodeOfName("records.eth");
+  const node = namehash("records.eth");
   const at = { chain_id: 1, address: publicResolver, node };
   beforeAll(async () => {
     await insert("reverse_name_records", { address: holder, coin_type: base, value: "me.base.eth" });
@@ -1946,7 +1946,7 @@ test("the subgraph's tables tell which name an address claims", async () => {
   const claimer = `0x${"7d".repeat(20)}`;
   for (const owned of ["one.eth", "two.eth"]) await store(owned, { owner: claimer });
   await store(`${claimer.slice(2)}.addr.reverse`, { owner: claimer, resolver: publicResolver });
-  const node = nodeOfName(`${claimer.slice(2)}.addr.reverse`);
+  const node = namehash(`${claimer.slice(2)}.addr.reverse`);
   const resolver = `1-${publicResolver}-${node}`;
   await insert("resolver", { id: resolver, domain_id: node, address: publicResolver, change_block: 1 });
   const name = (id: string, value: string | null, type = "NameChanged") =>

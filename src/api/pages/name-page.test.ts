@@ -5,8 +5,8 @@ import { currentStatus } from "../../../test/support/endpoints.ts";
 import { createTables } from "../../../test/support/subgraph/endpoint.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { createDatabase } from "../database/client.ts";
-import { createNamesSource } from "../lookup/names-query.ts";
-import { placesOf } from "../lookup/places.ts";
+import { createNamesSource } from "../names/names-query.ts";
+import { placesOf } from "../names/places.ts";
 import { nameRoutes } from "./name-page.ts";
 
 // Nodes and labelhashes are those of ENSIP-1, computed with ensjs.

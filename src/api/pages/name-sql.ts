@@ -1,5 +1,5 @@
-import { nodeOfName } from "../../ens/names.ts";
-import { needsNames } from "../lookup/lists.ts";
+import { namehash } from "../../ens/names.ts";
+import { needsNames } from "../names/lists.ts";
 
 /** The most rows of a list. */
 export const most = 30;
@@ -70,7 +70,7 @@ const registrationsSql = `SELECT r.domain_id AS id, left(d.name, 300) AS name, r
 // Of ENSv2 those that were paid for: strangers can have any number of others.
 const soldSql = `SELECT v.id, left(v.name, 300) AS name, l.timestamp::text AS since, v.expiry_date::text AS expiry, l.owner AS registrant
   FROM (SELECT * FROM v2_leases WHERE type = 'registration' ORDER BY id DESC LIMIT 10) l
-  CROSS JOIN LATERAL (SELECT * FROM v2_domains o WHERE o.chain_id = l.chain_id AND o.labelhash = l.labelhash AND o.parent_id = '${nodeOfName("eth")}'
+  CROSS JOIN LATERAL (SELECT * FROM v2_domains o WHERE o.chain_id = l.chain_id AND o.labelhash = l.labelhash AND o.parent_id = '${namehash("eth")}'
     ORDER BY o.registration_date DESC LIMIT 1) v`;
 const actionsSql = `SELECT a.node AS id, NULL AS name, a.timestamp::text AS since, NULL AS expiry, a.registrant
   FROM registrar_actions a ORDER BY a.id DESC LIMIT 10`;

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { nodeOfName } from "../../ens/names.ts";
+import { namehash } from "../../ens/names.ts";
 import { escapeControls } from "../../log/json-log.ts";
 import type { Html } from "./layout.ts";
 
@@ -30,7 +30,7 @@ const longestLink = 255;
 /** A name that leads to its page, under its node where its text does not lead there. */
 export function nameLink({ id, name }: { id: string; name: string | null }): Html {
   if (name === null || name === "") return html`<a href="/name/${id}">${hash(id)}</a>`;
-  const isPlain = name.length <= longestLink && !/[\p{C}\p{Z}]/u.test(name) && nodeOfName(name) === id;
+  const isPlain = name.length <= longestLink && !/[\p{C}\p{Z}]/u.test(name) && namehash(name) === id;
   return html`<a href="/name/${isPlain ? encodeURIComponent(name) : id}">${shown(name)}</a>`;
 }
 

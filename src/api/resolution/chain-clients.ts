@@ -1,6 +1,6 @@
 import { type Client, createClient, type EIP1193RequestOptions, http } from "viem";
 import { isContractRefusal } from "../../ens/contract-refusals.ts";
-import { letOthersWork } from "../rest/turns.ts";
+import { yieldToEventLoop } from "../rest/turns.ts";
 import { createTurns, resolutionLimits } from "./admission.ts";
 
 const timeoutMs = 5_000;
@@ -67,7 +67,7 @@ async function fetchWithShortReasons(...given: Parameters<typeof fetch>): Promis
   const { status, headers } = response;
   const type = { "content-type": headers.get("content-type") ?? "" };
   if (text.length <= longFrom) return new Response(text, { status, headers: type });
-  await letOthersWork();
+  await yieldToEventLoop();
   return new Response(withShortReason(text), { status, headers: type });
 }
 

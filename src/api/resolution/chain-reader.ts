@@ -13,7 +13,7 @@ import { packetToBytes } from "viem/ens";
 import { registryReadAbi, resolverReadAbi, universalResolverAbi } from "../../../abis/resolver.ts";
 import { isContractRefusal } from "../../ens/contract-refusals.ts";
 import { zeroAddress } from "../../ens/ids.ts";
-import { namesAbove, nodeOfName } from "../../ens/names.ts";
+import { namehash, namesAbove } from "../../ens/names.ts";
 import { addressValue, bytesValue, nameValue, pubkeyValue, textValue } from "../../ens/record-values.ts";
 import { createTurns, resolutionLimits } from "./admission.ts";
 import { GatewayError } from "./gateway.ts";
@@ -111,7 +111,7 @@ async function askRegistry(read: ChainReader["read"], { chainId, address }: Regi
       read(chainId, address, {
         abi: registryReadAbi,
         functionName: "resolver",
-        args: [nodeOfName(above)],
+        args: [namehash(above)],
       }),
     ),
   );
@@ -184,7 +184,7 @@ export async function liveRecords(
   // ENSIP-10: only an extended resolver resolves names below the one that it is set for.
   if (target.isWildcard && !isExtended) return unsetRecords(selection);
 
-  const node = nodeOfName(name);
+  const node = namehash(name);
   const ask = (functionName: string, ...args: unknown[]) =>
     isExtended
       ? readExtended(reader, target, { functionName, args: [node, ...args] })

@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
-import { nodeOfName } from "../../ens/names.ts";
+import { namehash } from "../../ens/names.ts";
 import { type ChainReader, UnavailableError } from "./chain-reader.ts";
 import type { Resolution } from "./resolve.ts";
 import { primaryName } from "./resolve.ts";
@@ -17,7 +17,7 @@ type Names = { [name: string]: { name?: string; addresses?: Record<string, Hex> 
 
 /** Contracts that have the names' records and nothing else; `asked` collects the names whose resolver is looked up. */
 function resolutionOf(names: Names, asked: string[] = []): Resolution {
-  const byNode = new Map(Object.entries(names).map(([name, records]) => [nodeOfName(name), records]));
+  const byNode = new Map(Object.entries(names).map(([name, records]) => [namehash(name), records]));
   const reader: ChainReader = {
     findResolver: async (name) => {
       asked.push(name);

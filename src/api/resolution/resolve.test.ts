@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTables } from "../../../test/support/subgraph/endpoint.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { keccak256 } from "../../ens/keccak.ts";
-import { nodeOfName } from "../../ens/names.ts";
+import { namehash } from "../../ens/names.ts";
 import { createDatabase } from "../database/client.ts";
 import { type ChainReader, UnavailableError } from "./chain-reader.ts";
 import { knownContracts } from "./known-contracts.ts";
@@ -61,14 +61,14 @@ beforeAll(async () => {
     client.query("INSERT INTO domain_resolver_relations VALUES ($1, $2, $3, $4)", [
       chainId,
       at,
-      nodeOfName(name),
+      namehash(name),
       resolver,
     ]);
   const address = (chainId: number, resolver: string, name: string, coinType: bigint, value: string) =>
     client.query("INSERT INTO resolver_address_records VALUES ($1, $2, $3, $4, $5)", [
       chainId,
       resolver,
-      nodeOfName(name),
+      namehash(name),
       String(coinType),
       value,
     ]);
@@ -76,7 +76,7 @@ beforeAll(async () => {
     client.query("INSERT INTO resolver_text_records VALUES ($1, $2, $3, $4, $5, $6)", [
       chainId,
       resolver,
-      nodeOfName(name),
+      namehash(name),
       keccak256(key),
       key,
       value,
@@ -89,7 +89,7 @@ beforeAll(async () => {
   await text(1, resolver5, "alice.eth", "o'clock {},\"", "12");
   await client.query(
     "INSERT INTO resolver_records (id, chain_id, address, node, name, contenthash) VALUES ($1, 1, $2, $3, 'alice.eth', '0xe301')",
-    [`eip155:1:${resolver5}/${nodeOfName("alice.eth")}`, resolver5, nodeOfName("alice.eth")],
+    [`eip155:1:${resolver5}/${namehash("alice.eth")}`, resolver5, namehash("alice.eth")],
   );
   await text(1, resolver5, "sub.alice.eth", "avatar", "unreachable");
 

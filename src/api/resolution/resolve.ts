@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { rootNode } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
-import { namesAbove, nodeOfName } from "../../ens/names.ts";
+import { namehash, namesAbove } from "../../ens/names.ts";
 import { nameValue } from "../../ens/record-values.ts";
 import {
   coinTypeOfChain,
@@ -139,7 +139,7 @@ async function resolveFrom(
   const { database, known, reader, signal } = resolution;
   const { name, selection } = request;
   const found = await tracer.span(forwardProtocol, "find-resolver", { name, ...registry }, async (within) => {
-    const [node, ...above] = namesAbove(name).map(nodeOfName);
+    const [node, ...above] = namesAbove(name).map(namehash);
     if (node === undefined) return undefined;
     const { addresses, texts: textKeys } = selection;
     // The default address is for resolvers that fall back to it.

@@ -8,7 +8,7 @@ import type { CurrentStatus } from "../status/status-source.ts";
 import { ApiError, type Envelope, errorResponse, invalidInputSchema, plainEnvelope } from "./errors.ts";
 import { createGate, type GateContext, type Needs } from "./gate.ts";
 import { createSender } from "./send.ts";
-import { letOthersWork } from "./turns.ts";
+import { yieldToEventLoop } from "./turns.ts";
 
 /** One kind of response; `type` is its media type if that is not JSON, and `schema` then that of its text. */
 type Answer = { description: string; schema: z.ZodType; type?: string };
@@ -144,7 +144,7 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       if (refusal !== undefined && !needs.isCheckedAfterInput) return c.json(envelope.body(refusal), 503);
       const input = parseUrl(c, endpoint);
       // Many that read the index may arrive together.
-      if (needs.index === "complete") await letOthersWork();
+      if (needs.index === "complete") await yieldToEventLoop();
       const given = bodySchema && parse(bodySchema, await readJson(c, envelope), envelope);
       if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
       const client = String(c.get("client") ?? "");
@@ -267,7 +267,7 @@ async function writeList(values: readonly unknown[], parts: string[]): Promise<v
     if (slice.length < sliceLength) continue;
     parts.push(slice);
     slice = "";
-    await letOthersWork();
+    await yieldToEventLoop();
   }
   parts.push(`${slice}]`);
 }

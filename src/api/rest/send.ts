@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { createGzip, gzip } from "node:zlib";
 import type { Context } from "hono";
 import { BusyError } from "../database/queue.ts";
-import { letOthersWork } from "./turns.ts";
+import { yieldToEventLoop } from "./turns.ts";
 
 /** A response in parts: texts, and pieces of UTF-8. */
 export type Parts = readonly (string | Uint8Array)[];
@@ -120,7 +120,7 @@ function readInTime(
         // A response to HEAD is never read.
         if (state === "waiting") onStart();
         // A socket takes megabytes at once: in between others have their turn.
-        else await letOthersWork();
+        else await yieldToEventLoop();
         if (state === "ended") return;
         state = "reading";
         const { done, value } = await iterator.next();

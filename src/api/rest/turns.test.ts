@@ -1,13 +1,13 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createQueue } from "../database/queue.ts";
-import { createTurns, letOthersWork } from "./turns.ts";
+import { createTurns, yieldToEventLoop } from "./turns.ts";
 
 test("slices of eight requests never run in the same turn of the event loop", async () => {
   let resumed = 0;
   const request = async () => {
     for (let slice = 0; slice < 3; slice++) {
-      await letOthersWork();
+      await yieldToEventLoop();
       resumed += 1;
     }
   };
@@ -35,12 +35,12 @@ const limits = {
 test("turns go to the client whose slices took the least time", async () => {
   const { forClient } = createQueue(limits);
   let now = 0;
-  const letOthersWork = createTurns(() => now);
+  const yieldToEventLoop = createTurns(() => now);
   const order: string[] = [];
   const slices = (client: string, { count, milliseconds }: { count: number; milliseconds: number }) =>
     forClient(client, () =>
       Array.from({ length: count }, async () => {
-        await letOthersWork();
+        await yieldToEventLoop();
         order.push(client);
         now += milliseconds;
       }),
@@ -56,11 +56,11 @@ test("turns go to the client whose slices took the least time", async () => {
 test("a client that comes later has no credit for the time before", async () => {
   const { forClient } = createQueue(limits);
   let now = 0;
-  const letOthersWork = createTurns(() => now);
+  const yieldToEventLoop = createTurns(() => now);
   const order: string[] = [];
   const slice = (client: string) =>
     forClient(client, async () => {
-      await letOthersWork();
+      await yieldToEventLoop();
       order.push(client);
       now += 10;
     });
@@ -75,11 +75,11 @@ test("a client that comes later has no credit for the time before", async () => 
 test("a client whose slice was interrupted for long waits for ten milliseconds of others, not for as long", async () => {
   const { forClient } = createQueue(limits);
   let now = 0;
-  const letOthersWork = createTurns(() => now);
+  const yieldToEventLoop = createTurns(() => now);
   const order: string[] = [];
   const slice = (client: string, milliseconds: number) =>
     forClient(client, async () => {
-      await letOthersWork();
+      await yieldToEventLoop();
       order.push(client);
       now += milliseconds;
     });

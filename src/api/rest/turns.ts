@@ -62,4 +62,4 @@ export function createTurns(clock = performance.now.bind(performance)) {
 }
 
 /** Lets other requests have their turn. */
-export const letOthersWork = createTurns();
+export const yieldToEventLoop = createTurns();

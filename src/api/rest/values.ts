@@ -1,6 +1,6 @@
 import { type Hex, isAddress } from "viem";
 import { z } from "zod/v4";
-import { nodeOfName } from "../../ens/names.ts";
+import { namehash } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
 
 // Schemas of the values that requests carry and responses hold, and fields that are read from the database.
@@ -60,7 +60,7 @@ function problemOf(field: string, name: string): string | undefined {
     return `${field} must be normalized (ENSIP-15): write ${JSON.stringify(result.name)} instead`;
   }
   if (name.split(".").some(isEncodedLabel)) {
-    return `${field} must not hold labels in the form [labelhash]; the node of this name is ${nodeOfName(name)}`;
+    return `${field} must not hold labels in the form [labelhash]; the node of this name is ${namehash(name)}`;
   }
   return `${field} cannot be normalized (ENSIP-15): ${result.fault}`;
 }

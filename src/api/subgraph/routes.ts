@@ -7,7 +7,7 @@ import { BusyError, shareRows } from "../database/queue.ts";
 import { bothGenerations } from "../database/v2-domains.ts";
 import type { WalkContracts } from "../database/v2-walk.ts";
 import { acceptsGzip, compress, createSender, type Send } from "../rest/send.ts";
-import { letOthersWork } from "../rest/turns.ts";
+import { yieldToEventLoop } from "../rest/turns.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile-request.ts";
 import { graphiqlOfToday, sendPage } from "./graphiql.ts";
 import type { BlockHashes } from "./request/block-constraint.ts";
@@ -136,7 +136,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
       if (c.req.header("Content-Type") === undefined)
         throw new RequestError("Content-Type header is required");
       const text = await readText(c, subgraph.limits.bodyBytes);
-      await letOthersWork();
+      await yieldToEventLoop();
       const request = readBody(text);
       return respond(c, subgraph, request, { send });
     })
@@ -148,7 +148,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
         return sendPage(c, await graphiqlOfToday(path, isRun), send);
       if (url.search.length > subgraph.limits.bodyBytes)
         throw new RequestError("The query string is too long");
-      await letOthersWork();
+      await yieldToEventLoop();
       const request = readParameters(url.searchParams);
       if (/^\s*mutation\b/.test(request.query)) throw new RequestError("Mutations are not supported");
       return respondToGet(c, subgraph, request, { search: url.search, send });

@@ -22,7 +22,7 @@ import {
 import type { Connection } from "./row-statements.ts";
 import type { Row } from "./table-shape.ts";
 
-// In place of Ponder's store and its cache (scripts/preload.mjs). Ponder's takes a lock, four promises and a proxy for each access,
+// In place of Ponder's store and its cache (cli/preload.mjs). Ponder's takes a lock, four promises and a proxy for each access,
 // copies rows deeply, writes a row that was inserted and changed in a batch twice, and drops whole tables when its memory is
 // full. Rules must not change the rows that they get.
 

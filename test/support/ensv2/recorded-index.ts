@@ -3,14 +3,14 @@ import { type Abi, type AbiEvent, decodeEventLog, type Hex, isAddress, toEventSe
 import type { Recording } from "../../../devnet/recording.ts";
 import { type Config, parseEnvironment } from "../../../src/config/environment.ts";
 import { type ContractEntry, contractSources } from "../../../src/config/sources.ts";
+import { labelhash } from "../../../src/ens/labels.ts";
 import {
   createSettings,
   type EventsOf,
   type LogsOf,
   registerHandlers,
   registerStrictHandlers,
-} from "../../../src/contracts/on.ts";
-import { labelhashOf } from "../../../src/ens/labels.ts";
+} from "../../../src/handlers/on.ts";
 import type { Anomaly } from "../../../src/indexing/anomalies.ts";
 import { eventId } from "../chains-harness.ts";
 import { createMemoryStore } from "../memory-store.ts";
@@ -54,7 +54,7 @@ export function createRecordedIndex(
   const sources = contractSources(config);
   const store = createMemoryStore();
   const anomalies = new Map<Anomaly, number>();
-  const known = new Map(labels.map((label) => [labelhashOf(label), label]));
+  const known = new Map(labels.map((label) => [labelhash(label), label]));
   const settings = createSettings(
     { heal: (labelhash) => known.get(labelhash) },
     {

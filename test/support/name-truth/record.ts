@@ -8,7 +8,7 @@ import type { Claim, Moment, NameCalls, Truth } from "./truth.ts";
 
 // Records what ENS' contracts emit and return through the histories: test/fixtures/name-truth.json.gz. The deployments are those in
 // the repository ensdomains/ens-contracts.
-//   node scripts/with-node.mjs test/support/name-truth/record.ts <ens-contracts>/deployments/mainnet
+//   node cli/with-node.mjs test/support/name-truth/record.ts <ens-contracts>/deployments/mainnet
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error("Give the folder of the deployments.");

@@ -1,5 +1,5 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
-import { letOthersWork } from "../../rest/turns.ts";
+import { yieldToEventLoop } from "../../rest/turns.ts";
 import { type BlockConstraint, blockConstraint } from "../request/block-constraint.ts";
 import { Budget, type Priced, workAtOnce } from "../request/budget.ts";
 import {
@@ -69,9 +69,9 @@ export type Compiler = {
 export async function compileRequest(request: QueryRequest, compiler: Compiler): Promise<CompiledRequest> {
   const { limits } = compiler;
   const isLong = request.query.length > longDocument;
-  if (isLong) await letOthersWork();
+  if (isLong) await yieldToEventLoop();
   const operation = compiler.readDocument(request.query, request.operationName);
-  if (isLong) await letOthersWork();
+  if (isLong) await yieldToEventLoop();
   const context: CompileContext = {
     fragments: operation.fragments,
     variables: readVariables(operation, request.variables, limits),
@@ -97,7 +97,7 @@ export async function compileRequest(request: QueryRequest, compiler: Compiler):
   let work = 0;
   for (const selected of selections) {
     if (context.budget.work > work + workAtOnce) {
-      await letOthersWork();
+      await yieldToEventLoop();
       work = context.budget.work;
     }
     add(selected);

@@ -22,7 +22,7 @@ import {
   TypeNameMetaFieldDef,
 } from "graphql";
 import { LRUCache } from "lru-cache";
-import { letOthersWork } from "../../rest/turns.ts";
+import { yieldToEventLoop } from "../../rest/turns.ts";
 import { QueryError } from "../schema/errors.ts";
 import { createSchema } from "../schema/schema.ts";
 import type { Budget } from "./budget.ts";
@@ -111,7 +111,7 @@ async function run(reading: Reading, fields: Selected[]): Promise<Record<string,
       );
       let step = steps.next();
       while (step.done !== true) {
-        await letOthersWork();
+        await yieldToEventLoop();
         step = steps.next();
       }
       texts[key] = step.value;

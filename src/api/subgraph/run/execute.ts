@@ -3,7 +3,7 @@ import { type Head, headUpTo, parseHead } from "../../../ponder/checkpoints.ts";
 import { type ColumnReader, RowTooLongError } from "../../database/client.ts";
 import type { Column } from "../../database/long-rows.ts";
 import type { Parts } from "../../rest/send.ts";
-import { letOthersWork } from "../../rest/turns.ts";
+import { yieldToEventLoop } from "../../rest/turns.ts";
 import { danglingMark } from "../compile/compile.ts";
 import type { CompiledRequest, RootField } from "../compile/compile-request.ts";
 import type { BlockHashes } from "../request/block-constraint.ts";
@@ -145,7 +145,7 @@ async function textFromMark(pieces: readonly Uint8Array[]): Promise<string> {
   for (const [place, piece] of pieces.entries()) {
     if (piece.includes(danglingMark.charCodeAt(0)))
       return Buffer.concat(pieces.slice(place, place + 2)).toString();
-    if (place % piecesOfSlice === piecesOfSlice - 1) await letOthersWork();
+    if (place % piecesOfSlice === piecesOfSlice - 1) await yieldToEventLoop();
   }
   return "";
 }

@@ -95,7 +95,7 @@ test("type imports, re-exports and dynamic imports count", () => {
 
 test("a folder without a room is rejected, and so is one with too many files", () => {
   expect(structureProblems([{ path: "elsewhere/a.ts", text: "" }])).toEqual([
-    "elsewhere/a.ts: no room in scripts/check-structure.ts holds this folder",
+    "elsewhere/a.ts: no room in cli/check-structure.ts holds this folder",
   ]);
   const many = (count: number) =>
     Array.from({ length: count }, (_, i) => ({ path: `src/ens/file${i}.ts`, text: "" }));

@@ -5,7 +5,7 @@ import { rename, rm, writeFile as writeText } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { placesOf } from "../src/api/lookup/places.ts";
+import { placesOf } from "../src/api/names/places.ts";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod/v4";
-import { nodeOfName } from "../../ens/names.ts";
+import { namehash } from "../../ens/names.ts";
 import { reverseName } from "../../ens/reverse-names.ts";
 import { addressSchema, hashSchema } from "../rest/values.ts";
 import { dataOf, dataSchema, type StoredEntry } from "./history-data.ts";
@@ -73,7 +73,7 @@ export function entryOf(
 function subjectOf({ node, name, holder, coin }: StoredEntry) {
   if (node !== null || holder === null || coin === null) return { node, name };
   const reverse = reverseName({ address: holder, coinType: BigInt(coin) });
-  return { node: nodeOfName(reverse), name: reverse };
+  return { node: namehash(reverse), name: reverse };
 }
 
 // An id begins with its chain, except in subgraph mode, which has the root chain alone.

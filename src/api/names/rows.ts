@@ -9,7 +9,7 @@ import {
   generation,
   identity,
   lapsedRegistration,
-  present,
+  omitUndefined,
   registrationId,
   resolverOf,
   tokenId,
@@ -111,7 +111,7 @@ const lifecycle = (row: StoredName) => ({
 });
 
 const holders = (row: StoredName) =>
-  present({
+  omitUndefined({
     owner: row.owner ?? undefined,
     manager: row.manager ?? undefined,
     registered_at: row.since ?? undefined,
@@ -139,14 +139,14 @@ export function searchRow(places: Places, row: StoredName): Row {
 
 /** The row of a subname. */
 export function subnameRow(places: Places, row: StoredName): Row {
-  return { ...searchRow(places, row), ...present({ labelhash: row.labelhash ?? undefined }) };
+  return { ...searchRow(places, row), ...omitUndefined({ labelhash: row.labelhash ?? undefined }) };
 }
 
 /** The row of one of an address's names. */
 export function addressRow(places: Places, listed: Omit<Listed, "after">, known: KnownContracts): Row {
   const { row, relations } = listed;
   const handle = registrationId(row, placeOfRow(places, row));
-  const more = present({ permission_resource_id: handle, relations });
+  const more = omitUndefined({ permission_resource_id: handle, relations });
   return { ...listRow(places, row), ...more, ...primaryFacts(places, listed, known) };
 }
 
@@ -156,7 +156,7 @@ export function primaryFacts(
   { row, isPrimary, forward }: Omit<Listed, "after">,
   known: KnownContracts,
 ): Pick<Row, "is_primary" | "is_primary_verified"> {
-  if (!isPrimary || row.v2?.isInForce) return present({ is_primary: isPrimary });
+  if (!isPrimary || row.v2?.isInForce) return omitUndefined({ is_primary: isPrimary });
   const place = placeOfRow(places, row);
   const resolver = resolverOf(row, place);
   const fixed = resolver && known.staticResolverOf(resolver.chain_id, resolver.address);
@@ -175,7 +175,7 @@ export function feedRow(places: Places, row: StoredName): Row {
     read_status: "ok",
     ...lifecycle(row),
     ...lapsedRegistration(row),
-    ...present({ ens_v1, wrapper }),
+    ...omitUndefined({ ens_v1, wrapper }),
     ...generation(row),
     chain_id: place.chainId,
     network: place.network,
@@ -191,7 +191,7 @@ export function profileRow(places: Places, row: StoredName): Row {
   return {
     ...listRow(places, row),
     read_status: "ok",
-    ...present({
+    ...omitUndefined({
       registration_id: registrationId(row, place),
       token_id: tokenId(row),
       resolver: isReleased(row) ? undefined : resolverOf(row, place),

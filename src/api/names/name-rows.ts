@@ -13,10 +13,10 @@ export const noExpiry = "18446744073709551615";
  * SQL of a condition on what is derived: the planner takes it for rare, and would read and sort all rows where the first ones of an
  * index are enough.
  */
-export const opaque = (filter: string) => `CASE WHEN ${filter} THEN true ELSE false END`;
+export const hideFromPlanner = (filter: string) => `CASE WHEN ${filter} THEN true ELSE false END`;
 
 /** The members of a row that are known; the others are left out. */
-export function present<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+export function omitUndefined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const known: Partial<T> = {};
   for (const name in members) if (members[name] !== undefined) known[name] = members[name];
   return known as never;
@@ -92,7 +92,7 @@ function wrapperFacts(row: StoredName) {
 
 /** Generation of the registry and what the wrapper holds: under `ens_v1` on the root chain, under `wrapper` on others that have one. */
 export function authority(row: StoredName, place: Place) {
-  if (!place.isRoot) return place.nameWrapper === undefined ? {} : present({ wrapper: wrapperOf(row) });
+  if (!place.isRoot) return place.nameWrapper === undefined ? {} : omitUndefined({ wrapper: wrapperOf(row) });
   if (row.v2?.isInForce) return { authority: "ens_v2" as const };
   if (!row.isOwned && row.status === "unregistered") return {};
   const { expires_at = null } = deadlines(row);
@@ -118,7 +118,7 @@ export function lapsedRegistration(row: StoredName) {
   // A lease without a grace period ends at its expiry; grace periods and entries of the wrapper hold in their last second.
   const isOverAtEnd = row.isLease && row.graceEnds === row.expires;
   return {
-    lapsed_registration: present({
+    lapsed_registration: omitUndefined({
       owner: row.holder ?? undefined,
       held_through: isOfWrapper ? ("wrapper" as const) : ("registrar" as const),
       released_at: String(BigInt(row.graceEnds) + (isOverAtEnd ? 0n : 1n)),
@@ -132,7 +132,7 @@ function lapsedEntry({ status, graceEnds }: StoredName, { holder }: NonNullable<
   const isReleased = status === "released";
   if (holder === null || !(isReleased || status === "expired")) return {};
   return {
-    lapsed_registration: present({
+    lapsed_registration: omitUndefined({
       owner: holder,
       held_through: "registry" as const,
       released_at: isReleased ? (graceEnds ?? undefined) : undefined,
@@ -144,7 +144,7 @@ function lapsedEntry({ status, graceEnds }: StoredName, { holder }: NonNullable<
 /** What only ENSv2 tells of a name: the generation in force, a reservation, when the name was brought over. */
 export const generation = ({ v2 }: StoredName) =>
   v2
-    ? present({
+    ? omitUndefined({
         version: v2.version ?? undefined,
         reserved: v2.isReserved || undefined,
         migrated_at: v2.migrated ?? undefined,

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { reverseNode } from "./address-sql.ts";
 import { eachRow, type Listed, type ListedText, type NamesSource, readListed } from "./names-query.ts";
-import { ownsNothing } from "./places.ts";
+import { isCustodian } from "./places.ts";
 
 /** An address whose names are asked for. `after`: the rank, name and node of the last row of the page before. */
 export type AskedAddress = {
@@ -30,7 +30,7 @@ export async function readAddresses(
   // What is asked for several times is read once.
   const groups = new Map<string, number[]>();
   for (const [place, one] of asked.entries()) {
-    if (ownsNothing(all, one.address)) {
+    if (isCustodian(all, one.address)) {
       use([place], { rows: [], total: 0 });
       continue;
     }

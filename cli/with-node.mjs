@@ -1,6 +1,6 @@
 // Runs a script with Node >= 22.18, also where the system's Node is older (this file itself runs on Node 18).
 //
-//   node scripts/with-node.mjs <script> [arguments]
+//   node cli/with-node.mjs <script> [arguments]
 //
 // A system Node that is new enough is used; else the one that npm installed as an optional dependency.
 // Signals are passed on. Services end when this process ends for any reason, and when the npm that started it does.
@@ -33,7 +33,7 @@ if (node === undefined) {
 }
 
 const [script = ""] = process.argv.slice(2);
-const services = ["scripts/ponder.ts", "labels-service/cli.ts", "devnet/start.ts"];
+const services = ["cli/ponder.ts", "labels-service/cli.ts", "devnet/start.ts"];
 const isService = services.includes(relative(root, resolve(script)).split(sep).join("/"));
 
 const child = spawn(node, ["--disable-warning=ExperimentalWarning", ...process.argv.slice(2)], {

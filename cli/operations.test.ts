@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const operations = read("docs/operations.md");
 const headings = [...operations.matchAll(/^## (.+)$/gm)].map(([, heading = ""]) => heading);
-const paths = globSync("{src,scripts}/**/*.ts", { cwd: root }).filter((path) => !path.endsWith(".test.ts"));
+const paths = globSync("{src,cli}/**/*.ts", { cwd: root }).filter((path) => !path.endsWith(".test.ts"));
 const sources = paths.map((path) => ({ path, text: read(path) }));
 
 /** Warnings and errors that ask nobody to act: each says itself why. */
@@ -26,7 +26,7 @@ const asksNothing = [
 
 type Call = { path: string; text: string };
 
-/** Calls of a log: in `src` its warnings and errors, in `scripts`, whose log has no levels, all. */
+/** Calls of a log: in `src` its warnings and errors, in `cli`, whose log has no levels, all. */
 function logCalls({ path, text }: { path: string; text: string }): Call[] {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const found: Call[] = [];
@@ -38,7 +38,7 @@ function logCalls({ path, text }: { path: string; text: string }): Call[] {
     ) {
       const [first] = node.arguments;
       const level = first !== undefined && ts.isStringLiteral(first) ? first.text : undefined;
-      if (level === "warn" || level === "error" || (path.startsWith("scripts/") && level === undefined))
+      if (level === "warn" || level === "error" || (path.startsWith("cli/") && level === undefined))
         found.push({ path, text: node.getText() });
     }
     ts.forEachChild(node, visit);

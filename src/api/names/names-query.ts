@@ -1,9 +1,9 @@
 import { rootNode } from "../../ens/ids.ts";
-import { labelhashOf } from "../../ens/labels.ts";
-import { nodeOfName } from "../../ens/names.ts";
+import { labelhash } from "../../ens/labels.ts";
+import { namehash } from "../../ens/names.ts";
 import { type Database, planOnce, type RowsReader } from "../database/client.ts";
 import { askedPath, pathOf } from "../resolution/v2-names.ts";
-import { letOthersWork } from "../rest/turns.ts";
+import { yieldToEventLoop } from "../rest/turns.ts";
 import { addressSql } from "./address-sql.ts";
 import { type GivenName, isNode, readName } from "./contract.ts";
 import { nameOfNode, nameOfPath, secondGeneration } from "./generations.ts";
@@ -46,7 +46,7 @@ export async function eachRow(
   const useAll = async () => {
     for (let left = 0; waiting.length > 0; left -= waiting[0]?.length ?? 0) {
       if (left <= 0) {
-        await letOthersWork();
+        await yieldToEventLoop();
         left = sliceCharacters;
       }
       const row = waiting.shift() ?? "";
@@ -184,7 +184,7 @@ export async function readNames(
     const paths: object[] = [];
     for (const at of missing) {
       paths.push(pathOfText(names[at]?.name ?? ""));
-      if (paths.length % pathsOfSlice === 0) await letOthersWork();
+      if (paths.length % pathsOfSlice === 0) await yieldToEventLoop();
     }
     const sql = withRecords ? statements.pathsWithRecords : statements.paths;
     await read(sql, JSON.stringify(paths), (at) => missing[at] ?? 0);
@@ -205,7 +205,7 @@ const pathsOfSlice = 32;
 
 // As `nameOfPath` reads it.
 function pathOfText(name: string) {
-  const path = askedPath(pathOf(name.split(".").map(labelhashOf)));
+  const path = askedPath(pathOf(name.split(".").map(labelhash)));
   return {
     ...path,
     name,
@@ -239,11 +239,11 @@ export async function readGivenNames(
     if (!("fault" in name))
       asked.push({ at, isAsGiven: false, ...(isNode(text) ? { node: name.node } : name) });
     if (("fault" in name || name.name !== text) && isHashable(text))
-      asked.push({ at, node: nodeOfName(text), isAsGiven: true });
+      asked.push({ at, node: namehash(text), isAsGiven: true });
     characters += text.length;
     if (characters < charactersOfSlice) continue;
     characters = 0;
-    await letOthersWork();
+    await yieldToEventLoop();
   }
   const read = await readNames(source, { names: asked, times, withRecords }, signal);
   const found: (FoundName | undefined)[] = [];

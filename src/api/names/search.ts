@@ -1,4 +1,4 @@
-import { nodeOfName } from "../../ens/names.ts";
+import { namehash } from "../../ens/names.ts";
 import { planOnce } from "../database/client.ts";
 import type { SortType } from "../rest/pages.ts";
 import { nameOfNode, partsOfNames } from "./generations.ts";
@@ -41,7 +41,7 @@ function typosOf(label: string): string[] {
   return [...found].filter((one) => !one.startsWith(label));
 }
 
-const reverseParent = nodeOfName("addr.reverse");
+const reverseParent = namehash("addr.reverse");
 
 // The sizes come in their order, and the limit ends the loop: no order of all that matches is computed.
 const bySize = (from: string) =>

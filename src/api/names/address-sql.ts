@@ -1,8 +1,8 @@
 import type { Hex } from "viem";
-import { nodeOfName } from "../../ens/names.ts";
+import { namehash } from "../../ens/names.ts";
 import { allNames, columns, nameOfNode, namesHeldBy, secondGeneration } from "./generations.ts";
 import { hasName } from "./list-sql.ts";
-import { opaque } from "./name-rows.ts";
+import { hideFromPlanner } from "./name-rows.ts";
 import { namesJoins, ownResolver } from "./names-sql.ts";
 import type { Place } from "./places.ts";
 import { jointText, nameText } from "./stored-name.ts";
@@ -10,7 +10,7 @@ import { jointText, nameText } from "./stored-name.ts";
 // Who an address is: its names by relation, and the name that it claims.
 
 /** Node of an address's reverse name on the root chain. */
-export const reverseNode = (address: Hex): Hex => nodeOfName(`${address.slice(2)}.addr.reverse`);
+export const reverseNode = (address: Hex): Hex => namehash(`${address.slice(2)}.addr.reverse`);
 
 /** The coin type of the default name and address (ENSIP-19), which stand for every EVM chain without one of its own. */
 export const defaultCoin = 2_147_483_648;
@@ -123,7 +123,7 @@ ORDER BY left(${name}, 256), ${id} LIMIT ${limit})`;
   const held = namesHeldBy(places, "q.address");
   const claimed = "d.name IS DISTINCT FROM c.claim";
   const owned = held.map(({ where, ...found }) =>
-    branch(1, { ...found, where: `${where} AND ${opaque(isOwner)} AND ${claimed}` }),
+    branch(1, { ...found, where: `${where} AND ${hideFromPlanner(isOwner)} AND ${claimed}` }),
   );
   const room = "CASE WHEN (SELECT count(*) FROM held) > q.size THEN 0 ELSE q.size + 1 END";
   const managed = held
@@ -133,7 +133,7 @@ ORDER BY left(${name}, 256), ${id} LIMIT ${limit})`;
         2,
         {
           ...found,
-          where: `${where} AND ${opaque(`${isManager} AND (${isOwner}) IS NOT TRUE`)} AND ${claimed}`,
+          where: `${where} AND ${hideFromPlanner(`${isManager} AND (${isOwner}) IS NOT TRUE`)} AND ${claimed}`,
         },
         room,
       ),

@@ -4,7 +4,7 @@ import { escapeControls } from "../src/log/json-log.ts";
 
 // Ponder puts what contracts, nodes and clients say into its log: nothing of it may pass for an entry or control a terminal.
 
-/** `isLog`: each line is an entry, as a JSON string (scripts/preload.mjs) or an object (`--log-format json`). */
+/** `isLog`: each line is an entry, as a JSON string (cli/preload.mjs) or an object (`--log-format json`). */
 export type LogStyle = { isLog: boolean; isTerminal: boolean };
 
 const mostCharacters = 4_000;

@@ -50,8 +50,8 @@ export const rooms: readonly Room[] = [
     imports: [...facts, "src/log", "src/schema", "src/labels", "src/ponder"],
     packages: ["ponder:registry"],
   },
-  { path: "src/contracts", imports: [...facts, "src/labels", "src/indexing"], packages: ["ponder:registry"] },
-  { path: "src/plugins", imports: [...facts, "src/indexing", "src/contracts"], isApart: true },
+  { path: "src/handlers", imports: [...facts, "src/labels", "src/indexing"], packages: ["ponder:registry"] },
+  { path: "src/plugins", imports: [...facts, "src/indexing", "src/handlers"], isApart: true },
   {
     path: "src/api/database",
     imports: ["src/log", "src/ens", "src/schema", "src/config", "src/ponder"],
@@ -69,7 +69,7 @@ export const rooms: readonly Room[] = [
   },
   { path: "src/api/resolution", imports: [...facts, "src/rpc", "src/api/database", "src/api/rest"] },
   {
-    path: "src/api/lookup",
+    path: "src/api/names",
     imports: [...facts, "src/config", ...apiRooms, "src/api/resolution"],
   },
   {
@@ -86,12 +86,12 @@ export const rooms: readonly Room[] = [
       "src/ponder",
       ...apiRooms,
       "src/api/resolution",
-      "src/api/lookup",
+      "src/api/names",
     ],
   },
   {
     path: "src/api/pages",
-    imports: ["src/log", "src/ens", "src/ponder", ...apiRooms, "src/api/lookup", "src/api/endpoints"],
+    imports: ["src/log", "src/ens", "src/ponder", ...apiRooms, "src/api/names", "src/api/endpoints"],
     packages: ["hono"],
   },
   {
@@ -104,7 +104,7 @@ export const rooms: readonly Room[] = [
       "src/ponder",
       ...apiRooms,
       "src/api/resolution",
-      "src/api/lookup",
+      "src/api/names",
       "src/api/subgraph",
       "src/api/endpoints",
       "src/api/pages",
@@ -120,7 +120,7 @@ export const rooms: readonly Room[] = [
       "src/config",
       "src/ponder",
       "src/indexing",
-      "src/contracts",
+      "src/handlers",
       "src/plugins",
     ],
   },
@@ -147,7 +147,7 @@ export const rooms: readonly Room[] = [
   },
   { path: "labels-service", imports: [...forLabels, "labels-service/formats", "labels-service/commands"] },
   {
-    path: "scripts",
+    path: "cli",
     imports: [
       "src/log",
       "src/ens",
@@ -158,7 +158,7 @@ export const rooms: readonly Room[] = [
       "src/rpc",
       "src/archive",
       "src/indexing",
-      "src/api/lookup",
+      "src/api/names",
     ],
     packages: ["pg"],
   },
@@ -201,7 +201,7 @@ const nameOf = ({ path }: Room) => path || "the project's own folder";
 
 function importProblems({ path, text }: SourceFile): string[] {
   const room = roomOf(path);
-  if (room === undefined) return [`${path}: no room in scripts/check-structure.ts holds this folder`];
+  if (room === undefined) return [`${path}: no room in cli/check-structure.ts holds this folder`];
   return ts.preProcessFile(text, true, true).importedFiles.flatMap(({ fileName, pos }) => {
     const reason = fileName.startsWith(".")
       ? refusedFile(room, posix.join(posix.dirname(path), fileName))

@@ -3,7 +3,7 @@ import { zeroAddress } from "../../ens/ids.ts";
 import { bytesValue } from "../../ens/record-values.ts";
 import { isEvmCoinType } from "../../ens/reverse-names.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
-import { present, resolverOf } from "./name-rows.ts";
+import { omitUndefined, resolverOf } from "./name-rows.ts";
 import type { FoundName } from "./names-query.ts";
 import { type Place, placeOfRow } from "./places.ts";
 import type { StoredRecords } from "./stored-records.ts";
@@ -102,7 +102,7 @@ export function groupedRecords(records: StoredRecords | null): GroupedRecords {
     abis: {},
     seen_singletons: singletons,
     contenthash,
-    ...present({ name }),
+    ...omitUndefined({ name }),
   };
 }
 

@@ -7,7 +7,7 @@ import { format } from "node:util";
 process.on("disconnect", () => process.kill(process.pid, "SIGINT"));
 
 // Ponder logs with console.log. Each call becomes one line, a JSON string, so that the launcher knows where an entry ends
-// whatever is written in it (scripts/log-lines.ts).
+// whatever is written in it (cli/log-lines.ts).
 const { log } = console;
 console.log = (...values) => log(JSON.stringify(format(...values)));
 

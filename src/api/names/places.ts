@@ -106,7 +106,7 @@ const reverseRegistrarsOf = (namespace: Namespace) =>
 export const isSubregistry = ({ isRoot, leases }: Place): boolean => !isRoot && leases !== undefined;
 
 /** Whether an address holds names for others, or for nobody: zero, name wrappers, the Graveyard of ENSv2. It owns none, and manages none. */
-export function ownsNothing(places: readonly Place[], address: Hex): boolean {
+export function isCustodian(places: readonly Place[], address: Hex): boolean {
   if (address === zeroAddress) return true;
   return places.some(({ nameWrapper, v2 }) => nameWrapper === address || v2?.graveyard === address);
 }

@@ -31,7 +31,7 @@ export function examineNode(): Finding[] {
   const remedy = "Provide 4 GB: a backfill with all plugins took 2.4 GB (docs/performance.md).";
   const { ok, warning } = about("memory");
   const found = inGigabytes(memory);
-  // scripts/with-node.mjs has refused older versions.
+  // cli/with-node.mjs has refused older versions.
   return [about("Node").ok(process.version), memory < 3.5e9 ? warning(found, remedy) : ok(found)];
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod/v4";
 import { nearestOf } from "../../config/nearest.ts";
-import { nodeOfName } from "../../ens/names.ts";
+import { namehash } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
 import { bodyOfRest } from "../rest/endpoint.ts";
 import { ApiError, type CodedError, type Envelope, envelope } from "../rest/errors.ts";
@@ -174,5 +174,5 @@ export function readName(given: string): GivenName {
     labels.push(result.name);
   }
   const name = labels.join(".");
-  return { name, node: nodeOfName(name) };
+  return { name, node: namehash(name) };
 }

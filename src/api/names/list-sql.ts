@@ -1,6 +1,6 @@
 import type { SortType } from "../rest/pages.ts";
 import { nameOfNode, partsOfNames, type SomeRows, secondGeneration, tablesOfNames } from "./generations.ts";
-import { noExpiry, opaque, present } from "./name-rows.ts";
+import { hideFromPlanner, noExpiry, omitUndefined } from "./name-rows.ts";
 import { namesJoins } from "./names-sql.ts";
 import { namesWithText, type TextAnywhere } from "./names-with-text.ts";
 import type { Place } from "./places.ts";
@@ -118,9 +118,19 @@ export function listSql(places: readonly Place[], options: ListOptions): string 
     const select = (source: string, conditions: readonly string[], by: string, most = String(limit)) =>
       `(SELECT ${columns.join(", ")} FROM ${source}${needsFacts ? joins : ""} WHERE ${conditions.join(" AND ")}\n${by} LIMIT ${most})`;
     const ordered = orderSql(order, isDescending);
-    const derived = filters.map(opaque);
+    const derived = filters.map(hideFromPlanner);
     if (contains === undefined || fromSome === undefined) return select(from, [...own, ...derived], ordered);
-    const given = { at, own, order, isDescending, limit, contains, filters, fromSome, ...present({ table }) };
+    const given = {
+      at,
+      own,
+      order,
+      isDescending,
+      limit,
+      contains,
+      filters,
+      fromSome,
+      ...omitUndefined({ table }),
+    };
     const { tables, part } = partWithText(given, select);
     near.push(...tables);
     return part;
@@ -152,7 +162,7 @@ function partWithText(
   const byColumns = orderSql(order, isDescending, "d.o");
   const rowsOf = (one: string, conditions: readonly string[], end: string) =>
     `(SELECT d.*, ${sorted.join(", ")} FROM ${one} d WHERE ${conditions.join(" AND ")} ${end})`;
-  const conditions = ["true", ...filters.map(opaque)];
+  const conditions = ["true", ...filters.map(hideFromPlanner)];
   const isOfRow = (filter: string) => !isDerived(filter);
   const most = filters.every(isOfRow) ? limit : pagesAhead * limit;
   const ahead =
@@ -162,7 +172,7 @@ function partWithText(
   const first = `${orderSql(order, isDescending)} LIMIT ${ahead ? firstOfAll : firstNames}`;
   const tried = fromSome({
     of: (one) =>
-      `(SELECT * FROM ${rowsOf(one, own, first)} d WHERE ${opaque(contains.text)} ${byColumns} OFFSET 0)`,
+      `(SELECT * FROM ${rowsOf(one, own, first)} d WHERE ${hideFromPlanner(contains.text)} ${byColumns} OFFSET 0)`,
     columns,
   });
   const near = { name: `near${at}`, rows: select(tried, conditions, byColumns) };
@@ -223,7 +233,7 @@ export const branchesFrom = (places: readonly Place[], where: string, order: Bra
     where,
     order,
     fromSome: (rows) => partsOfNames(places, rows)[at] ?? from,
-    ...present({ table: tablesOfNames[at] }),
+    ...omitUndefined({ table: tablesOfNames[at] }),
   }));
 
 /** Order by name, as the indexes have it: of a long one the first 256 characters. Of the SQL of a name and its node. */
@@ -266,7 +276,9 @@ export function countSql(
   const filters = [...(contains === undefined ? [] : [contains.text]), ...derived];
   const joins = filters.some(isDerived) ? namesJoins(places) : "";
   const exact =
-    filters.length === 0 ? "" : counted(branches.map((branch) => part(branch, joins, filters.map(opaque))));
+    filters.length === 0
+      ? ""
+      : counted(branches.map((branch) => part(branch, joins, filters.map(hideFromPlanner))));
   const total =
     exact === ""
       ? candidates

@@ -58,7 +58,7 @@ function stop(): void {
 }
 process.on("SIGINT", stop);
 process.on("SIGTERM", stop);
-// scripts/with-node.mjs was killed.
+// cli/with-node.mjs was killed.
 process.on("disconnect", stop);
 process.channel?.unref();
 

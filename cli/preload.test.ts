@@ -47,7 +47,7 @@ process.exit(0);
 `;
 
 test("a range of blocks that fails is fetched again, and those after it once", async () => {
-  const preload = pathToFileURL(join(root, "scripts/preload.mjs")).href;
+  const preload = pathToFileURL(join(root, "cli/preload.mjs")).href;
   const args = ["--import", preload, "--input-type=module", "--eval", program];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });
   const starts = (JSON.parse(stdout) as [number, number][]).map(([from]) => from);
