@@ -37,7 +37,6 @@ describe("a check never claims more than was looked at", () => {
     ...{
       proof: { bloom: 0, header: 1_000, receipts: 0 },
       compared: 0,
-      comparedResults: 0,
       comparedSuspects: 0,
     },
   };

@@ -5,26 +5,22 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { openNodes } from "../src/archive/ask.ts";
-import { missingIn, unaskedPieces } from "../src/archive/asked.ts";
 import { exportCache } from "../src/archive/cache-export.ts";
 import { type ArchiveCheck, checkArchive, compareWithNode } from "../src/archive/check.ts";
-import { estimateRecording } from "../src/archive/estimate.ts";
 import { fetchArchive, nameOfPlace, openManifest, readManifest } from "../src/archive/folder.ts";
 import { ArchiveError, levels, type Manifest } from "../src/archive/manifest.ts";
-import { type CallOptions, compareResults, expectedRequests } from "../src/archive/reads.ts";
-import { gapsByRange, recordChain } from "../src/archive/record.ts";
+import { estimateRecording, gapsByRange, recordChain } from "../src/archive/record.ts";
 import { wantedOf } from "../src/archive/wanted.ts";
 import type { IndexedChain } from "../src/config/chains.ts";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
-import { createReadsOf } from "../src/indexing/reads-of-logs.ts";
-import { counted, escapeControls } from "../src/log/json-log.ts";
+import { counted } from "../src/log/json-log.ts";
 import { unionOf } from "../src/ponder/cache.ts";
 import { mostWrong, randomOf } from "./cache.ts";
 import { holdEmbeddedDatabase, openDatabase, PreflightError } from "./preflight.ts";
 
-const usage = `Usage: npm run archive -- record [--chain <id>] [--to <block>] [--receipts] [--no-calls]
+const usage = `Usage: npm run archive -- record [--chain <id>] [--to <block>] [--receipts]
        npm run archive -- export [--chain <id>]
-       npm run archive -- extend [--chain <id>] [--to <block>] [--receipts] [--no-calls]
+       npm run archive -- extend [--chain <id>] [--to <block>] [--receipts]
        npm run archive -- info
        npm run archive -- fetch <URL> [--chain <id>]
        npm run archive -- check [--rpc <url> --chain <id>] [--samples <n>] [--seed <n>]
@@ -33,12 +29,12 @@ The archive is in --folder <folder>, else in ARCHIVE if that is a folder, else i
 configuration.
 
 record fetches what the archive lacks from the RPC URLs: logs of the contracts that any plugin reads, their blocks' headers, the
-senders of their transactions, then the results of what rules ask of nodes because of them: calls of contracts at old blocks,
-receipts and traces (debug_traceTransaction); --no-calls leaves these out. It stops at the finalized block, or earlier at --to, and
-resumes. --receipts records whole blocks, so that no log can be missing unseen; many times as large. export writes what the RPC cache of the configured database has, with the
-results of calls that rules asked for. extend is record for the chains that the archive has. fetch downloads an archive, and
-resumes. check recomputes all that an archive says of itself; with --rpc it also compares the last block of each segment with a node,
-and random blocks and results of calls (300 of each unless --samples is given). It exits with code 1 if anything is wrong.`;
+senders of their transactions. It stops at the finalized block, or earlier at --to, and resumes. --receipts records whole blocks, so
+that no log can be missing unseen; many times as large. export writes what the RPC cache of the configured database has and the archive
+lacks, with the results of what handlers asked of nodes beyond logs: calls of contracts at old blocks, receipts and traces. extend is
+record for the chains that the archive has. fetch downloads an archive, and resumes. check recomputes all that an archive says of
+itself; with --rpc it also compares the last block of each segment with a node, and random blocks (300 unless --samples is given). It
+exits with code 1 if anything is wrong.`;
 
 const commands = ["record", "export", "extend", "info", "fetch", "check"] as const;
 type Command = (typeof commands)[number];
@@ -49,8 +45,7 @@ export function parseCommand(args: string[]) {
   const flag = { type: "boolean" } as const;
   const options = { folder: text, chain: text, to: text, rpc: text, samples: text, seed: text } as const;
   let parsed: ReturnType<typeof parseAll>;
-  const parseAll = () =>
-    parseArgs({ args, options: { ...options, receipts: flag, "no-calls": flag }, allowPositionals: true });
+  const parseAll = () => parseArgs({ args, options: { ...options, receipts: flag }, allowPositionals: true });
   try {
     parsed = parseAll();
   } catch (error) {
@@ -106,7 +101,7 @@ async function main(args: string[]): Promise<string> {
   const lines: string[] = [];
   for (const chain of chains) {
     if (asked.command === "fetch") lines.push(await fetchOne(asked, folder, chain));
-    else if (asked.command === "check") lines.push(await checkOne(asked, config, { place, chain }));
+    else if (asked.command === "check") lines.push(await checkOne(asked, { place, chain }));
     else lines.push(await recordOne(asked, config, { folder, chain }));
   }
   return lines.filter((line) => line !== "").join("\n");
@@ -129,8 +124,6 @@ function summary(manifest: Manifest): string {
     (level) => `${level} ${format(sum((one) => one.proof[level as "bloom"]))}`,
   );
   const calls = results.reduce((all, { count }) => all + count, 0);
-  const missing = missingIn(manifest);
-  const lacking = missing > 0 ? ` (${format(missing)} could not be recorded)` : "";
   const deployed = Object.values(children).reduce((all, { length }) => all + length, 0);
   return [
     `blocks ${ranges.join(", ") || "none"}; ${counted(logs, "log")} in ${counted(
@@ -138,7 +131,7 @@ function summary(manifest: Manifest): string {
       "block",
     )} and ` +
       `${counted(segments.length, "segment")}; ${format(bytes)} bytes, ${(bytes / Math.max(1, logs)).toFixed(1)} a log`,
-    `  blocks by what proves them: ${proof.join(", ")}${deployed > 0 ? `; contracts of factories: ${format(deployed)}` : ""}${calls + missing > 0 ? `; results of calls: ${format(calls)}${lacking}` : ""}`,
+    `  blocks by what proves them: ${proof.join(", ")}${deployed > 0 ? `; contracts of factories: ${format(deployed)}` : ""}${calls > 0 ? `; results of calls: ${format(calls)}` : ""}`,
   ].join("\n");
 }
 
@@ -176,7 +169,6 @@ async function fetchOne({ url }: Asked, folder: string, { id, name }: IndexedCha
 
 async function checkOne(
   { rpc, samples = 300, seed = Date.now() % 1_000_000 }: Asked,
-  config: Config,
   { place, chain }: { place: string; chain: IndexedChain },
 ) {
   const manifest = await readManifest(place, chain.id);
@@ -189,13 +181,6 @@ async function checkOne(
     const { ask } = openNodes({ ...chain, rpc: { http: [rpc] } }, { perSecond: 20, log: say });
     const random = randomOf(seed);
     await compareWithNode({ place, manifest, found, samples, random, ask });
-    const { createReads } = callsOf(config, chain);
-    const results = await compareResults({
-      ...{ folder: place, chainId: chain.id, manifest },
-      ...{ createReads, samples, random, ask },
-    });
-    found.comparedResults = results.compared;
-    found.problems.push(...results.problems);
   }
   if (found.problems.length > 0) process.exitCode = 1;
   return `${chain.name} (${chain.id}): ${reportOf(found, rpc === undefined ? undefined : seed)}`;
@@ -221,7 +206,7 @@ export function reportOf(
     ...(seed === undefined
       ? []
       : [
-          `  compared with the node (seed ${seed}): last blocks of ${counted(found.segments, "segment")}, ${counted(found.compared, "block")} with their logs, results of calls ${found.comparedResults}`,
+          `  compared with the node (seed ${seed}): last blocks of ${counted(found.segments, "segment")}, ${counted(found.compared, "block")} with their logs`,
         ]),
     ...problems.slice(0, shownProblems).map((problem) => `  WRONG: ${problem}`),
     ...(problems.length > shownProblems ? [`  and ${problems.length - shownProblems} more`] : []),
@@ -262,42 +247,24 @@ async function recordOne(
     say(`${chain.name}: block ${format(asked.to)} is not final; recording up to block ${format(finalized)}`);
   const range = { from: wanted.first, to: Math.min(asked.to ?? finalized, finalized) };
   const gaps = gapsByRange(manifest, { ...wanted, range });
-  const calls = asked["no-calls"] ? undefined : callsOf(config, chain);
-  const isAsked = missingIn(manifest) === 0 && unaskedPieces(manifest, range).length === 0;
-  if ((gaps.length === 0 && (isAsked || calls === undefined)) || range.to < range.from)
+  if (gaps.length === 0 || range.to < range.from)
     return `${chain.name} (${chain.id}): nothing is missing up to block ${format(range.to)}`;
   const withReceipts = asked.receipts ?? false;
-  const expected = await estimateRecording(nodes.ask, gaps, {
-    withReceipts,
-    createReads: calls?.createReads,
-  });
-  const ofArchived = calls && (await expectedRequests({ folder, chainId: chain.id, manifest, range }, calls));
-  const requests = expected.requests + (ofArchived ?? 0);
+  const { requests, bytes } = await estimateRecording({ ask: nodes.ask, withReceipts }, gaps);
   say(
     `${chain.name}: blocks ${format(range.from)} to ${format(range.to)}: expected ${format(requests)} requests, ` +
-      `${format(expected.bytes)} bytes, ${durationOf(requests / nodes.perSecond)} at ${format(nodes.perSecond)} requests a second`,
+      `${format(bytes)} bytes, ${durationOf(requests / nodes.perSecond)} at ${format(nodes.perSecond)} requests a second`,
   );
   const recorded = await recordChain({
     ...wanted,
     ...{ folder, range, chainId: chain.id, withReceipts },
-    ...{ ask: nodes.ask, urls: nodes.urls, width: nodes.width, calls },
+    ...{ ask: nodes.ask, width: nodes.width },
     progress: ({ at, logs, bytes, requests }) =>
       say(
         `${chain.name}: block ${format(at)}, ${format(logs)} logs, ${format(bytes)} bytes, ${format(requests)} requests`,
       ),
   });
   return `${chain.name} (${chain.id}): ${summary(recorded)}`;
-}
-
-/** The reads of the rules of all plugins: an archive for some of them would have to be recorded again for the others. */
-function callsOf({ datasources, rootChainId }: Config, { id: chainId, name }: IndexedChain): CallOptions {
-  return {
-    createReads: () => createReadsOf({ chainId, rootChainId, datasources }),
-    report: (missing, reason) =>
-      say(
-        `${name}: ${format(missing)} results of calls could not be recorded: ${escapeControls(reason)}. Later recordings ask again`,
-      ),
-  };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,7 +1,6 @@
-import { checkArchive, compareWithNode } from "../src/archive/check.ts";
+import { checkArchive, compareWithNode, shuffled } from "../src/archive/check.ts";
 import { readManifest } from "../src/archive/folder.ts";
 import { believedOfArchive, levelOf } from "../src/archive/manifest.ts";
-import { shuffled } from "../src/archive/reads.ts";
 import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
 import { counted, seeOperations } from "../src/log/json-log.ts";

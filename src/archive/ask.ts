@@ -1,8 +1,7 @@
 import type { IndexedChain } from "../config/chains.ts";
-import { mostResponseBytes, requestRpc } from "../ponder/rpc-request.ts";
+import { requestRpc } from "../ponder/rpc-request.ts";
 import { checkedUrls } from "../rpc/checked-rpc.ts";
 import type { RpcRequest } from "../rpc/nodes.ts";
-import { type BoundedRequest, NodeError, tooLong } from "./answers.ts";
 import { ArchiveError } from "./manifest.ts";
 import { createPaces } from "./pace.ts";
 
@@ -27,12 +26,10 @@ export function openNodes(chain: IndexedChain, { perSecond, log }: NodeOptions) 
   const isLocal = urls.every((url) => /^(localhost|127\.|\[::1\])/.test(new URL(url).hostname));
   const ofUrl = perSecond ?? (isLocal ? loopbackRate : publicRate);
   const paced = createPaces(backends, { now: Date.now, perSecond: ofUrl });
-  const ask = (body: BoundedRequest): Promise<unknown> =>
-    paced((backend) => backend.request(body), body.tried);
+  const ask = (body: RpcRequest): Promise<unknown> => paced((backend) => backend.request(body));
   const rate = ofUrl * urls.length;
   return {
     ask,
-    urls: urls.length,
     /** Requests a second of all URLs. */
     perSecond: rate,
     /** Requests at once: as many as are sent in half a second. */
@@ -45,31 +42,21 @@ function backendOf(url: string) {
   const { hostname } = new URL(url);
   return {
     hostname,
-    async request(request: BoundedRequest): Promise<unknown> {
-      try {
-        return await resultFrom(url, request);
-      } catch (error) {
-        if (error instanceof NodeError) throw error;
-        const { message, code } = error as { message: string; code?: unknown };
-        const failure = new ArchiveError(`${request.method} of ${hostname} failed: ${message}`, {
-          cause: error,
-        });
-        throw Object.assign(failure, { code });
-      }
+    async request({ method, params }: RpcRequest): Promise<unknown> {
+      const failure = (message: string, code?: unknown) =>
+        Object.assign(new ArchiveError(`${method} of ${hostname} failed: ${message}`), { code });
+      const { status, result, error, isTooLong } = await requestRpc(url, {
+        ...{ method, params, timeoutMs: 30_000 },
+      }).catch((thrown: Error) => {
+        throw failure(thrown.message);
+      });
+      if (status === 429) throw failure("too many requests", 429);
+      if (result !== undefined) return result;
+      const reason = error === undefined ? `status ${status}` : String(error.message).slice(0, 10_000);
+      throw failure(isTooLong ? "the response is too long" : reason, error?.code);
     },
   };
 }
-
-async function resultFrom(url: string, request: BoundedRequest): Promise<unknown> {
-  const { status, result, error, isTooLong } = await requestRpc(url, { timeoutMs: 30_000, ...request });
-  if (status === 429) throw Object.assign(new Error("too many requests"), { code: 429 });
-  if (isTooLong) throw new NodeError(`more than ${request.maxBytes ?? mostResponseBytes} bytes`, tooLong);
-  if (result !== undefined) return result;
-  if (error === undefined) throw new Error(`status ${status}`);
-  throw new NodeError(String(error.message).slice(0, mostCharacters), error.code);
-}
-
-const mostCharacters = 10_000;
 
 async function finalizedBlock(ask: (body: RpcRequest) => Promise<unknown>, chainId: number): Promise<number> {
   for (const tag of ["finalized", "latest"]) {

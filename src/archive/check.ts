@@ -19,9 +19,8 @@ export type ArchiveCheck = {
   suspects: number[];
   /** Results of calls, which nothing proves. */
   results: number;
-  /** Blocks at random that were compared with a node, results of calls, and blocks that may lack a log. */
+  /** Blocks at random that were compared with a node, and blocks that may lack a log. */
   compared: number;
-  comparedResults: number;
   comparedSuspects: number;
   problems: string[];
 };
@@ -38,7 +37,7 @@ export async function checkArchive({ place, manifest, progress }: CheckOptions):
   const proof = { bloom: 0, header: 0, receipts: 0 };
   const found: ArchiveCheck = {
     ...{ segments: segments.length, blocks: 0, logs: 0, proof, links: 0 },
-    ...{ suspects: [], results: 0, compared: 0, comparedResults: 0, comparedSuspects: 0, problems: [] },
+    ...{ suspects: [], results: 0, compared: 0, comparedSuspects: 0, problems: [] },
   };
   const hashes = new Map<number, string>();
   for (const [done, segment] of segments.entries()) {
@@ -233,4 +232,10 @@ function batches(addresses: ReadonlySet<string> | undefined): (string[] | undefi
   return Array.from({ length: Math.ceil(all.length / mostAddresses) }, (_, i) =>
     all.slice(i * mostAddresses, (i + 1) * mostAddresses),
   );
+}
+
+/** The items in random order. */
+export function shuffled<Item>(items: readonly Item[]): Item[] {
+  const drawn = items.map((item) => ({ item, order: Math.random() }));
+  return drawn.sort((a, b) => a.order - b.order).map(({ item }) => item);
 }

@@ -241,7 +241,7 @@ const bytesOf = (blocks: Blocks) =>
   }, 0);
 
 /** The blocks of a segment by number, which stay in memory for a while. Throws an ArchiveError if they are not proven as far as the manifest says. */
-export async function readBlocks(
+async function readBlocks(
   { place, chainId }: Pick<FrontOptions, "place" | "chainId">,
   segment: Segment,
 ): Promise<Blocks> {

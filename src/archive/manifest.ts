@@ -54,13 +54,6 @@ const segmentSchema = z.strictObject({
 
 const resultsSchema = z.strictObject({ ...fileFields, count: count.min(1) });
 
-const askedSchema = z.strictObject({
-  from: count,
-  to: count,
-  /** How many results the nodes could not give. */
-  missing: count,
-});
-
 const manifestSchema = z
   .strictObject({
     format: z.literal("names-archive"),
@@ -71,10 +64,10 @@ const manifestSchema = z
     /** Contracts that factories deployed, by "<factory> <event>". */
     children: z.record(z.string(), z.array(address)),
     segments: z.array(segmentSchema).max(1_000_000),
-    /** Results of what rules asked of nodes beyond logs. */
+    /** Results of what handlers asked of nodes beyond logs. */
     results: z.array(resultsSchema).max(1_000_000).optional(),
-    /** Blocks of whose logs the results were asked for, ascending; of all others they were not. */
-    asked: z.array(askedSchema).max(1_000_000).optional(),
+    /** Not read: some archives have it. */
+    asked: z.unknown().optional(),
   })
   .refine(({ segments }) => segments.every(({ from, to }) => from <= to), "a segment ends before it begins")
   .refine(
@@ -88,11 +81,6 @@ const manifestSchema = z
     ({ segments, filters }) =>
       segments.every((segment) => segment.filters.every((place) => place < filters.length)),
     "a segment names a filter that is not there",
-  )
-  .refine(
-    ({ asked = [] }) =>
-      asked.every(({ from, to }, place) => from <= to && from > (asked[place - 1]?.to ?? -1)),
-    { message: "ranges are out of order", path: ["asked"] },
   );
 
 /** What an archive of a chain holds; the file `manifest.json`. */

@@ -40,21 +40,16 @@ export function createPace({ now, perSecond = 20 }: { now: () => number; perSeco
   return { delay, run };
 }
 
-/** Sends a request at the first of several paces that is free, each in turn while several are. `tried` are to be left out, while there are others. */
+/** Sends a request at the first of several paces that is free, each in turn while several are. */
 export function createPaces<Sender>(senders: readonly Sender[], options: Parameters<typeof createPace>[0]) {
   const all = senders.map((sender) => ({ sender, pace: createPace(options) }));
   let turn = 0;
-  return <Result>(
-    request: (sender: Sender) => Promise<Result>,
-    tried: Set<unknown> = new Set(),
-  ): Promise<Result> => {
+  return <Result>(request: (sender: Sender) => Promise<Result>): Promise<Result> => {
     turn += 1;
-    if (all.every(({ sender }) => tried.has(sender))) tried.clear();
     const order = all.map((_, i) => all[(i + turn) % all.length]).flatMap((one) => one ?? []);
-    const [first, ...others] = order.filter(({ sender }) => !tried.has(sender));
+    const [first, ...others] = order;
     if (first === undefined) throw new Error("There is no RPC URL.");
     const chosen = others.reduce((best, one) => (one.pace.delay() < best.pace.delay() ? one : best), first);
-    tried.add(chosen.sender);
     return chosen.pace.run(() => request(chosen.sender));
   };
 }

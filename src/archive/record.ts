@@ -1,12 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
+import pRetry from "p-retry";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, type RpcRequest, toHex } from "../rpc/nodes.ts";
-import { forgetAsked } from "./asked.ts";
 import { openManifest, writeFileOf, writeManifest } from "./folder.ts";
 import { ArchiveError, type ArchiveFilter, factoryKey, lacksOf, limits, type Manifest } from "./manifest.ts";
-import { inParallel, pauseMs, retried } from "./parallel.ts";
 import { proofOf } from "./proofs.ts";
-import { type CallOptions, openReader, type Progress } from "./reads.ts";
 import { type ArchivedBlock, type ArchivedReceipt, encodeSegment, keptHeader } from "./segment.ts";
 
 /** A contract that deploys others: how to read a contract's address from its log. */
@@ -22,14 +20,13 @@ export type RecordOptions = {
   /** Whether the whole content of blocks is recorded, so that their receipts root can be recomputed. */
   withReceipts: boolean;
   ask: (body: RpcRequest) => Promise<unknown>;
-  /** How many nodes it has. */
-  urls?: number;
   /** How many requests run at once. */
   width: number;
   progress: (state: Progress) => void;
-  /** What rules ask of nodes beyond logs; without it the results are left out. */
-  calls?: CallOptions | undefined;
 };
+
+/** How far a recording is; the counts are of this one. */
+type Progress = { at: number; logs: number; bytes: number; requests: number };
 
 /** Logs of a segment unless it is a range's last: enough for words to repeat, few enough to be read at once. */
 export const logsOfSegment = 10_000;
@@ -37,6 +34,10 @@ export const logsOfSegment = 10_000;
 const logsOfWholeBlocks = 500;
 const logsOfRequest = 2_000;
 const [firstRange, mostBlocks] = [500, 2_000_000];
+const refusedRangeMs = 250;
+
+const retried = <Result>(request: () => Promise<Result>): Promise<Result> =>
+  pRetry(request, { retries: 4, minTimeout: 500 });
 
 /**
  * Records what a chain's archive lacks of a range, in segments from the first block on. Each is in the folder before the next
@@ -45,23 +46,16 @@ const [firstRange, mostBlocks] = [500, 2_000_000];
 export async function recordChain(options: RecordOptions): Promise<Manifest> {
   const manifest = await openManifest(options.folder, options.chainId);
   const gaps = gapsByRange(manifest, options);
-  const state = { at: options.range.from, to: options.range.to, logs: 0, bytes: 0, requests: 0 };
-  const { calls } = options;
-  const reader = calls && openReader({ ...options, calls }, manifest, state);
-  const lacking = (manifest.asked ?? []).filter(({ missing }) => missing > 0);
-  // What an interrupted recording left, or one that left out calls.
-  await reader?.read(options.range);
+  const state = { at: options.range.from, logs: 0, bytes: 0, requests: 0 };
   for (const { from, to, filters } of gaps) {
     for (let at = from; at <= to; ) {
       const { blocks, end } = await recordBlocks(options, manifest, { from: at, to, filters }, state);
       state.bytes += await addSegment(options.folder, manifest, { from: at, to: end, filters, blocks });
       state.at = end;
       options.progress(state);
-      await reader?.read({ from: at, to: end });
       at = end + 1;
     }
   }
-  await reader?.readAgain(lacking);
   return manifest;
 }
 
@@ -105,7 +99,6 @@ export async function addSegment(
     if ("problem" in found) throw new ArchiveError(`Not recorded: ${found.problem}.`);
     proof[found.proof] += 1;
   }
-  forgetAsked(manifest, { from, to });
   await writeFileOf(folder, manifest.chainId, { hash, bytes });
   manifest.segments.push({
     hash,
@@ -149,7 +142,7 @@ async function recordBlocks(
     } catch (error) {
       // Most likely too many logs or blocks for this node.
       if (range.from === range.to) throw error;
-      await wait(pauseMs);
+      await wait(refusedRangeMs);
       growth = 1.05;
       size = Math.max(1, Math.floor((range.to - range.from + 1) / 2));
       continue;
@@ -225,7 +218,7 @@ type FullBlock = {
 type Receipt = { logs: RpcLog[] } & Record<string, string>;
 
 /** A block with the given logs as it is archived, from a node. */
-export async function blockOf(
+async function blockOf(
   { ask, withReceipts }: Pick<RecordOptions, "ask" | "withReceipts">,
   number: number,
   logs: readonly RpcLog[],
@@ -284,4 +277,86 @@ export function archivedBlock(
         return [Number(logIndex), place, address, topics, data];
       }),
   };
+}
+
+/** Runs a function for all items, `width` at once; its results in the order of the items. After a failure no further one begins. */
+async function inParallel<In, Out>(
+  items: readonly In[],
+  width: number,
+  run: (item: In) => Promise<Out>,
+): Promise<Out[]> {
+  const results: Out[] = [];
+  let next = 0;
+  const worker = async () => {
+    try {
+      for (let i = next++; i < items.length; i = next++) results[i] = await run(items[i] as In);
+    } finally {
+      next = items.length;
+    }
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+  return results;
+}
+
+// --- What a recording takes ---
+
+const samples = 10;
+const blocksOfSample = 200;
+// Bytes of a log with all that belongs to it, as recordings were measured.
+const bytesOfLog = 90;
+
+/**
+ * How many logs, bytes and requests a recording of these ranges takes, by a few short ranges of each: without the logs of contracts that
+ * factories deploy.
+ */
+export async function estimateRecording(
+  { ask, withReceipts }: Pick<RecordOptions, "ask" | "withReceipts">,
+  gaps: readonly Part[],
+): Promise<{ logs: number; bytes: number; requests: number }> {
+  const sum = { logs: 0, bytes: 0, requests: 0 };
+  for (const gap of gaps) {
+    const found = { logs: 0, blocks: 0, sampled: 0 };
+    const whole: ArchivedBlock[] = [];
+    for (const range of samplesOf(gap)) {
+      const logs = await sampledLogs(ask, gap.filters, range);
+      const blocks = Map.groupBy(logs, ({ blockNumber }) => Number(blockNumber));
+      found.logs += logs.length;
+      found.blocks += blocks.size;
+      found.sampled += range.to - range.from + 1;
+      const [first] = blocks;
+      if (withReceipts && first !== undefined) whole.push(await blockOf({ ask, withReceipts }, ...first));
+    }
+    const scale = (gap.to - gap.from + 1) / found.sampled;
+    const ofBlock = encodeSegment(whole).bytes.length / Math.max(1, whole.length);
+    sum.logs += found.logs * scale;
+    sum.bytes += scale * (withReceipts ? found.blocks * ofBlock : found.logs * bytesOfLog);
+    sum.requests += scale * found.blocks * (withReceipts ? 2 : 1);
+    sum.requests += gap.filters.length * Math.max(20, (found.logs * scale) / 2_000);
+  }
+  return sum;
+}
+
+function samplesOf({ from, to }: BlockRange): BlockRange[] {
+  return Array.from({ length: samples }, (_, i) => {
+    const start = from + Math.floor(((to - from) * i) / samples);
+    return { from: start, to: Math.min(to, start + blocksOfSample - 1) };
+  });
+}
+
+async function sampledLogs(
+  ask: RecordOptions["ask"],
+  filters: readonly ArchiveFilter[],
+  { from, to }: BlockRange,
+) {
+  const found: RpcLog[] = [];
+  for (const { addresses, topics } of filters) {
+    if (addresses !== null && !Array.isArray(addresses)) continue;
+    const filter = {
+      ...{ fromBlock: toHex(from), toBlock: toHex(to) },
+      ...(addresses && { address: addresses }),
+      ...(topics && { topics: [topics] }),
+    };
+    for (const log of (await ask({ method: "eth_getLogs", params: [filter] })) as RpcLog[]) found.push(log);
+  }
+  return found;
 }

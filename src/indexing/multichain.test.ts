@@ -4,7 +4,7 @@ import { createRulesHarness } from "../../test/support/rules-harness.ts";
 import { addrReverseNode, rootNode, subnode } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
 import { multichainNaming } from "./naming.ts";
-import { addressesIn } from "./transaction-labels.ts";
+import { addressesIn } from "./reverse-labels.ts";
 
 // Outside subgraph mode: ids prefixed with the chain, interpreted names, reverse labels healed.
 

@@ -1,18 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { decodeFunctionResult, getAddress, type Hex } from "viem";
+import { type Abi, decodeFunctionResult, encodeFunctionData, getAddress, type Hex, toHex } from "viem";
+import { threednsMetadataAbi } from "../../abis/names.ts";
 import { textRecordAbi } from "../../abis/resolver.ts";
 import { isContractRefusal, isRefusal } from "../ens/contract-refusals.ts";
 import { type RpcCall, requestRpc } from "../ponder/rpc-request.ts";
 import { readAllowance } from "../schema/protocol-acceleration.ts";
-import { type ReadKind, spend } from "./read-allowance.ts";
-import {
-  boundedRequest,
-  type Call,
-  clientRequest,
-  isReadByClient,
-  textCall,
-  tokenUriCall,
-} from "./read-requests.ts";
 import type { AskNodes, NodeRequest, Scope } from "./scope.ts";
 
 type Timing = { firstWaitMs: number; longestWaitMs: number; repeatMs: number; probeMs: number };
@@ -164,6 +156,30 @@ async function post(url: string, request: RpcCall): Promise<Reply> {
   }
 }
 
+// --- Calls ---
+
+/** A call of a contract's one function. */
+type Call = { abi: Abi; args: readonly unknown[] };
+
+const longestPlainKey = 256;
+
+/**
+ * Whether a text is read through Ponder's client: of a contract of the configuration. Ponder would take a key that equals an
+ * address for the address of its next reads, and has no bound for long ones.
+ */
+const isReadByClient = (isConfigured: boolean, { key }: { key: string }): boolean =>
+  isConfigured && key.length <= longestPlainKey && !key.startsWith("0x");
+
+// Below the gas that a transaction may have (EIP-7825): some nodes apply that limit to calls too.
+const gas = toHex(10_000_000);
+
+/** A call of the event's emitter at its block, which anybody may have deployed. */
+const boundedRequest = ({ emitter: to, blockNumber }: Scope, call: Call): NodeRequest => ({
+  method: "eth_call",
+  params: [{ to, data: encodeFunctionData(call), gas }, toHex(blockNumber)],
+  ...{ blockNumber, maxBytes: 512 * 1024, timeoutMs: 2_500 },
+});
+
 // Contracts that indexing functions read. Those of the configuration are read through Ponder's client, which keeps the
 // results for later indexes. Any other is an event's emitter that anybody may have deployed: it gets a bounded
 // eth_call.
@@ -173,7 +189,7 @@ async function post(url: string, request: RpcCall): Promise<Reply> {
  * chain's read allowance is spent. Waits out outages.
  */
 export async function readText(scope: Scope, text: { node: Hex; key: string }): Promise<string | undefined> {
-  const call = textCall(text);
+  const call: Call = { abi: textRecordAbi, args: [text.node, text.key] };
   if (isReadByClient(scope.isConfigured(scope.chainId, scope.emitter), text)) {
     const read = () =>
       scope.client.readContract({
@@ -195,9 +211,9 @@ export async function readText(scope: Scope, text: { node: Hex; key: string }): 
  * none. Waits out outages.
  */
 export async function readTokenUri(scope: Scope, node: Hex): Promise<string | undefined> {
-  const call = tokenUriCall(node);
-  const { method, params } = clientRequest(scope, call);
-  const read = async () => decode(call, await scope.client.request({ method, params } as never));
+  const call: Call = { abi: threednsMetadataAbi, args: [BigInt(node)] };
+  const params = [{ to: scope.emitter, data: encodeFunctionData(call) }, toHex(scope.blockNumber)];
+  const read = async () => decode(call, await scope.client.request({ method: "eth_call", params } as never));
   return reported(scope, await readThroughPonder(scope, call, read));
 }
 
@@ -257,6 +273,38 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
     clearTimeout(timer);
     work.catch(() => undefined); // It may fail later, when nobody waits for it.
   }
+}
+
+// --- Allowances ---
+
+// How much of the chain's time a read costs, and how much may be spent ahead. Events that cause reads cost a few
+// thousand gas: without this, one full block of them would stall the index for minutes.
+const prices = {
+  // Text records of unconfigured contracts: 100 at once, then one a second. Transactions with accounts: 30, then one in ten seconds.
+  text: { costMs: 1_000n, aheadMs: 100_000n },
+  transaction: { costMs: 10_000n, aheadMs: 300_000n },
+};
+
+/** Reads that anybody can cause. */
+type ReadKind = keyof typeof prices;
+
+/** The time of the chain, in milliseconds, at which all reads are paid for, and the transaction of the latest. */
+type Allowance = { paidAt: bigint; transactionHash: `0x${string}` };
+
+/**
+ * What is left after a read for an event, whose time is in seconds; undefined if the read is not granted. Of one transaction, a
+ * read of its addresses counts once: then the allowance is `before` itself.
+ */
+function spend<A extends Allowance>(
+  kind: ReadKind,
+  before: A | null | undefined,
+  { timestamp, transactionHash }: { timestamp: bigint; transactionHash: `0x${string}` },
+): A | Allowance | undefined {
+  const { costMs, aheadMs } = prices[kind];
+  if (kind === "transaction" && before?.transactionHash === transactionHash) return before;
+  const now = timestamp * 1_000n;
+  const paidAt = (before && before.paidAt > now ? before.paidAt : now) + costMs;
+  return paidAt > now + aheadMs ? undefined : { paidAt, transactionHash };
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Hex } from "viem";
-import { isLabelOf } from "../ens/labels.ts";
+import { addrReverseNode } from "../ens/ids.ts";
+import { isLabelOf, labelhash } from "../ens/labels.ts";
 import { isReadGranted } from "./node-reads.ts";
-import type { AskNodes, Scope } from "./scope.ts";
-import { accountRequests, isOfAccount, labelInEvent, labelsIn, savedLabel } from "./transaction-labels.ts";
+import type { AskNodes, NodeRequest, Scope } from "./scope.ts";
 
 /**
  * Label of a subname of `addr.reverse`: the hex digits of an account's address. The registry's event has only its hash;
@@ -11,18 +11,21 @@ import { accountRequests, isOfAccount, labelInEvent, labelsIn, savedLabel } from
  */
 export async function reverseLabel(
   scope: Scope,
-  { parentNode, labelhash, owner }: { parentNode: Hex; labelhash: Hex; owner: Hex },
+  { parentNode, labelhash: hash, owner }: { parentNode: Hex; labelhash: Hex; owner: Hex },
 ): Promise<string | undefined> {
   if (scope.naming.isSubgraphCompatible) return undefined;
-  if (!isOfAccount({ parentNode }, scope.chainId === scope.rootChainId)) return undefined;
-  const own = labelInEvent({ labelhash, owner, sender: scope.sender });
+  // ENSIP-19: only the root chain's registry contains names of accounts.
+  if (scope.chainId !== scope.rootChainId || parentNode !== addrReverseNode) return undefined;
+  const own = [scope.sender, owner]
+    .map((address) => address.slice(2).toLowerCase())
+    .find((label) => isLabelOf(label, hash));
   if (own !== undefined) return own;
   if (await isReadGranted(scope, "transaction")) {
     const { saved, chainId, blockNumber, transactionHash } = scope;
-    const request = { ...savedLabel(transactionHash, labelhash), blockNumber };
+    const request = { ...savedLabel(transactionHash, hash), blockNumber };
     const known = await saved?.find(chainId, request);
-    if (known !== undefined && isLabelOf(known, labelhash)) return known;
-    const label = await labelInTransaction(scope, labelhash);
+    if (known !== undefined && isLabelOf(known, hash)) return known;
+    const label = await labelInTransaction(scope, hash);
     if (label !== undefined) {
       saved?.keep(chainId, request, label);
       return label;
@@ -37,7 +40,7 @@ type Transaction = { id: string; labels: Map<string, ReadonlyMap<Hex, string>> }
 // The latest transaction of each reader: one transaction may name any number of accounts.
 const latest = new WeakMap<AskNodes, Transaction>();
 
-async function labelInTransaction(scope: Scope, labelhash: Hex): Promise<string | undefined> {
+async function labelInTransaction(scope: Scope, hash: Hex): Promise<string | undefined> {
   const { nodes, chainId, blockNumber, transactionHash } = scope;
   const id = `${chainId} ${blockNumber} ${transactionHash}`;
   const known = latest.get(nodes);
@@ -46,8 +49,76 @@ async function labelInTransaction(scope: Scope, labelhash: Hex): Promise<string 
   for (const request of accountRequests(transactionHash, blockNumber)) {
     const labels = transaction.labels.get(request.method) ?? labelsIn(await nodes(chainId, request));
     transaction.labels.set(request.method, labels);
-    const label = labels.get(labelhash);
+    const label = labels.get(hash);
     if (label !== undefined) return label;
   }
   return undefined;
+}
+
+/**
+ * The name by which a label is kept that was found in a transaction. Not a request of JSON-RPC: a label takes less space than the
+ * trace that it was found in, and proves itself.
+ */
+const savedLabel = (transactionHash: Hex, hash: Hex) => ({
+  method: "label_in_transaction",
+  params: [transactionHash, hash],
+});
+
+// The receipt first: the newer reverse registrars emit ReverseClaimed with the address, and contracts name themselves when
+// they are created. A trace costs the node the execution of the transaction. Real ones stay far below these limits.
+const sources = [
+  { method: "eth_getTransactionReceipt", options: [], maxBytes: 8_000_000, timeoutMs: 4_000 },
+  {
+    method: "debug_traceTransaction",
+    options: [{ tracer: "callTracer" }],
+    maxBytes: 8_000_000,
+    timeoutMs: 4_000,
+  },
+];
+
+/** The requests whose answers may have the account, to be sent in turn. */
+const accountRequests = (transactionHash: Hex, blockNumber: number): NodeRequest[] =>
+  sources.map(({ options, ...source }) => ({
+    ...source,
+    params: [transactionHash, ...options],
+    blockNumber,
+  }));
+
+/** The labels of all accounts in an answer, by labelhash. */
+const labelsIn = (answer: unknown): ReadonlyMap<Hex, string> =>
+  new Map(Array.from(addressesIn(answer), (label) => [labelhash(label), label] as const));
+
+const mostAddresses = 25_000;
+
+/**
+ * The first 25,000 addresses in a receipt or call trace, as 40 lower-case digits: plain ones, and 32-byte words that can be
+ * one. Takes any depth and any number of calls.
+ */
+export function addressesIn(trace: unknown): Set<string> {
+  const found = new Set<string>();
+  const pending: unknown[] = [trace];
+  while (pending.length > 0 && found.size < mostAddresses) {
+    const value = pending.pop();
+    if (typeof value === "string") addAddresses(value, found);
+    else if (typeof value === "object" && value !== null) {
+      for (const part of Object.values(value)) pending.push(part);
+    }
+  }
+  return found;
+}
+
+const selectorDigits = 8;
+const wordDigits = 64;
+const paddingDigits = "0".repeat(24);
+
+function addAddresses(text: string, found: Set<string>): void {
+  if (!/^0x[0-9a-fA-F]*$/.test(text)) return;
+  const digits = text.slice(2).toLowerCase();
+  if (digits.length === 40) found.add(digits);
+  // Call data has a selector before its words, return data does not.
+  const start = digits.length % wordDigits === selectorDigits ? selectorDigits : 0;
+  for (let i = start; i + wordDigits <= digits.length && found.size < mostAddresses; i += wordDigits) {
+    if (digits.startsWith(paddingDigits, i))
+      found.add(digits.slice(i + paddingDigits.length, i + wordDigits));
+  }
 }

@@ -38,7 +38,7 @@ export function backendWithCredentials(text: string) {
 }
 
 /** The most bytes of a response where a request does not say. */
-export const mostResponseBytes = 512 * 1024 * 1024;
+const mostResponseBytes = 512 * 1024 * 1024;
 
 function decoded(part: string): string {
   try {

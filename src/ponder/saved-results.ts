@@ -58,7 +58,7 @@ export function keyOfRequest({ method, params }: Body): string {
 const longest = 64 * 1024;
 
 /** Whether a result is short enough to be kept: up to 64 KiB. */
-export const isKept = (result: string): boolean => result.length <= longest;
+const isKept = (result: string): boolean => result.length <= longest;
 
 /** Results in Ponder's database and from elsewhere; new ones of up to 64 KiB are kept there if they outlive the chain's node. */
 export function openSavedResults({ areKept }: { areKept: boolean }, shared = sharedResults()): SavedResults {

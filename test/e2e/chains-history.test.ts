@@ -9,13 +9,12 @@ import {
   listedActions,
   readFixture,
   recordedActions,
-  recordingOf,
 } from "../support/recordings.ts";
 import { watchStatus } from "../support/watch-status.ts";
 import { type ChainsWorld, startChainsWorld } from "../support/world.ts";
 
 // The three recordings, each indexed to its end with all plugins: the root chain from 2017 on, Base and Linea from
-// December 2023 on. Logs, blocks and results of calls come from a recorded archive, so that all that is compared here holds for it too.
+// December 2023 on. Logs and blocks come from a recorded archive, so that all that is compared here holds for it too.
 
 type Token = [
   namespace: string,
@@ -117,12 +116,6 @@ test("the nodes are asked for the last blocks alone, which are followed live: th
   const live = 30;
   for (const chain of ["root", "base", "linea"] as const) {
     expect(world.requestsTo(chain, "eth_getLogs")).toBeLessThanOrEqual(live);
-    // Refusals of contracts are no results.
-    const refused = recordingOf(chain).calls.filter(({ result }) => result === undefined);
-    expect(world.requestsTo(chain, "eth_call")).toBeLessThanOrEqual(refused.length);
-    // Labels of accounts are in the archive, and found there.
-    expect(world.requestsTo(chain, "debug_traceTransaction")).toBe(0);
-    expect(world.requestsTo(chain, "eth_getTransactionReceipt")).toBe(0);
     // And for the newest, the finalized and the first block, at the start and for its checks.
     expect(world.requestsTo(chain, "eth_getBlockByNumber")).toBeLessThan(live + 30);
   }

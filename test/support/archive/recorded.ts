@@ -8,12 +8,10 @@ import { addSegment, archivedBlock, recordChain } from "../../../src/archive/rec
 import type { ArchivedBlock, ArchivedReceipt } from "../../../src/archive/segment.ts";
 import { wantedOf } from "../../../src/archive/wanted.ts";
 import { parseEnvironment } from "../../../src/config/environment.ts";
-import { createReadsOf } from "../../../src/indexing/reads-of-logs.ts";
 import type { RpcLog } from "../../../src/rpc/log-answers.ts";
 
 /**
- * Records an archive of the chains that an environment configures, whole blocks from the first to the given one, and what the
- * rules ask of nodes because of them.
+ * Records an archive of the chains that an environment configures, whole blocks from the first to the given one.
  */
 export async function recordArchives(
   folder: string,
@@ -33,12 +31,6 @@ export async function recordArchives(
       ask,
       width,
       progress: () => {},
-      calls: {
-        createReads: () => createReadsOf({ ...config, chainId: chain.id }),
-        report: (missing, reason) => {
-          throw new Error(`${missing} results of calls could not be recorded: ${reason}`);
-        },
-      },
     });
   }
 }
