@@ -229,4 +229,23 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
     expect(await served()).toBe("names_v1");
     await reader.stop();
   });
+
+  test("to other code in the same schema is refused, and changes nothing", async () => {
+    await world.stop();
+    const environment: Record<string, string | undefined> = world.environment;
+    const pool = createPool(environment["DATABASE_URL"] ?? "", 1);
+    const state = "SELECT value FROM names_v1._ponder_meta WHERE key = 'app'";
+    // The framework compares this hash of the code.
+    await pool.query(`UPDATE names_v1._ponder_meta SET value = jsonb_set(value::jsonb, '{build_id}', '"other"')
+      WHERE key = 'app'`);
+    const before = await pool.query(state);
+    const service = world.start();
+    expect(await service.ended).toEqual({ code: 78, signal: undefined });
+    const output = service.lastLines(30).join("\n");
+    expect(output).toContain("was built by other code or another release, and cannot be continued");
+    expect(output).toContain("Set a new DATABASE_SCHEMA");
+    expect(output).not.toMatch(/drop the schema|MigrationError/i);
+    expect((await pool.query(state)).rows).toEqual(before.rows);
+    await pool.end();
+  });
 });

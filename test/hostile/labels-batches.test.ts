@@ -66,7 +66,7 @@ async function askUnread(body: string) {
 
 test("batches that nobody reads hold a piece each, and end when their time is over", async () => {
   // The bodies of the requests, 19 kB each, have to arrive within it too.
-  await start({ stalledMs: 2_000 });
+  await start({ stalledMs: 5_000 });
   const asked = async () => {
     const sockets = await Promise.all(
       Array.from({ length: 20 }, () => askUnread(JSON.stringify(batchOf(279)))),

@@ -1,6 +1,7 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createEmbedded } from "../../../test/support/embedded/database.ts";
+import type { Statement } from "../../ponder/sql-client.ts";
 import { tableIndexes } from "../../schema/indexes.ts";
 import {
   areIndexesBuilt,
@@ -106,6 +107,30 @@ describe("over an index", () => {
     expect(statements).toHaveLength(1);
     expect(lines).toHaveLength(4);
     third.stop();
+  });
+
+  test("is complete only when searches have their indexes too", async () => {
+    const first = start();
+    await expect.poll(first.isComplete).toBe(true);
+    const held = Promise.withResolvers<void>();
+    const run: Statement = async (text, values) => {
+      if (text.includes("gin")) await held.promise;
+      // The embedded database cannot build online, and has no extensions.
+      const { rows } = /gin|EXTENSION/.test(text) ? { rows: [] } : await client.query(text, values);
+      return { rows: rows as Record<string, unknown>[] };
+    };
+    const second = buildIndexes({
+      isBackfilled: async () => true,
+      run,
+      schema: "public",
+      isEmbedded: false,
+      log: (level, line) => lines.push(`${level} ${line}`),
+    });
+    expect(areIndexesBuilt(await built())).toBe(true);
+    expect(second.isComplete()).toBe(false);
+    held.resolve();
+    await expect.poll(second.isComplete).toBe(true);
+    expect(lines.at(-1)).toBe("info Names can be searched by index.");
   });
 
   test("goes on after an error", async () => {

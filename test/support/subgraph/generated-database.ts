@@ -41,8 +41,8 @@ async function open(): Promise<{
     return { run, client, database: createDatabase(client), isServer: false, analyze, close };
   }
   const { url, drop } = await createEmptyDatabase(server);
-  // As Ponder's pool for reading.
-  const pool = createPool(url, 12, { options: "-c lock_timeout=500" });
+  // The wait for locks is that of Ponder's pool for reading; a deadlock can be made before it is looked for.
+  const pool = createPool(url, 12, { options: "-c lock_timeout=500 -c deadlock_timeout=5s" });
   // The driver's types leave out what the product uses of its connections.
   const client = pool as unknown as SqlClient;
   return {
