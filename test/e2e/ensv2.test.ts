@@ -1,9 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { getTableColumns, getTableName, type Table } from "drizzle-orm";
-import type { Hex } from "viem";
+import { encodeAbiParameters, encodeEventTopics, type Hex, labelhash, parseAbiParameters } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { registryV2Abi } from "../../abis/ensv2.ts";
 import { serveRecording } from "../../devnet/chain/served-block.ts";
 import type { EmittedLog } from "../../devnet/events.ts";
 import { type DevNode, startNode } from "../../devnet/node.ts";
@@ -94,12 +95,46 @@ const logsFrom = (block: number): EmittedLog[] =>
 const from = privateKeyToAccount(`0x${"11".repeat(32)}`);
 let nonce = 0;
 
-async function branchOff(depth: number) {
+// A stranger who puts registries of the chain under 130 names each, more than one keeps.
+function floodLogs(): EmittedLog[] {
+  const address = v2Addresses["ETHRegistry"] ?? "0x";
+  const sender = from.address;
+  const victims = Object.entries(last?.registries ?? {}).filter(([, { canonicalName }]) => canonicalName);
+  return victims.slice(0, 6).flatMap(([subregistry], victim) =>
+    Array.from({ length: 130 }, (_, number) => {
+      const label = `flood${victim}n${number}`;
+      const tokenId = BigInt(labelhash(label)) & ~0xffff_ffffn;
+      const registered = { tokenId, labelHash: labelhash(label), sender };
+      const put = { tokenId, subregistry: subregistry as Hex, sender };
+      return [
+        {
+          address,
+          topics: encodeEventTopics({ abi: registryV2Abi, eventName: "LabelRegistered", args: registered }),
+          data: encodeAbiParameters(parseAbiParameters("string, address, uint64"), [
+            label,
+            sender,
+            2n ** 63n,
+          ]),
+        },
+        {
+          address,
+          topics: encodeEventTopics({ abi: registryV2Abi, eventName: "SubregistryUpdated", args: put }),
+          data: "0x" as Hex,
+        },
+      ] as EmittedLog[];
+    }).flat(),
+  );
+}
+
+const futureLogs = (height: number) =>
+  [0, 40, 80, 120].map((ahead) => logsFrom(((height + ahead) % 760) + 90));
+
+/** Leaves the newest blocks for another branch, one longer, with the logs that `logsOf` gives for each of its transactions. */
+async function branchOff(depth: number, logsOf: (height: number) => EmittedLog[][] = futureLogs) {
   const fork = node.chain.head() - depth;
   node.chain.setHead(fork);
   for (let position = 1; position <= depth + 1; position++) {
-    const transactions = [0, 40, 80, 120].map((ahead) => {
-      const logs = logsFrom(((fork + ahead + position) % 760) + 90);
+    const transactions = logsOf(fork + position).map((logs) => {
       return { from, nonce: nonce++, to: from.address, input: "0x" as Hex, value: 0n, logs };
     });
     const { timestamp = 0 } = node.chain.block(node.chain.head()) ?? {};
@@ -191,6 +226,18 @@ describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", (
     const fork = await branchOff(depth);
     await waitForHead();
     expect(await differences(block, true)).not.toEqual([]);
+    follow(fork, block);
+    await waitForHead();
+    expect(await differences(block)).toEqual([]);
+  });
+
+  test("after a branch in which registries were put under more names than it keeps", async () => {
+    const [block, flood] = [879, floodLogs()];
+    expect(flood.length).toBeGreaterThan(1_000);
+    const fork = await branchOff(2, (height) => (height === 878 ? [flood] : []));
+    await waitForHead();
+    const { rows } = await pool.query("SELECT count(*)::int AS names FROM v2_domains WHERE name ~ '^flood'");
+    expect(rows[0].names).toBe(flood.length / 2);
     follow(fork, block);
     await waitForHead();
     expect(await differences(block)).toEqual([]);
