@@ -9,7 +9,6 @@ import { rewriteLog } from "./src/ponder/log-entries.ts";
 import {
   addFetchedLogs,
   processLog,
-  retriedHeads,
   sharedArchives,
   sharedBelieved,
   sharedFetchedLogs,
@@ -39,7 +38,6 @@ const urlsOf = ({ id, name, isLocal, rpc }: IndexedChain) => {
     log,
     count,
     believe,
-    keepHead: retriedHeads(id),
     doubt: (ranges) => void unverifiedRanges().set(id, ranges),
     fetched: (range, logs) => addFetchedLogs(sharedFetchedLogs(), id, range, logs),
     random: Math.random,

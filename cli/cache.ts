@@ -132,7 +132,6 @@ async function check(run: Statement, chains: readonly IndexedChain[], asked: Ret
     log: (_level, message, fields) => console.error(`${message} ${JSON.stringify(fields)}`),
     count: () => {},
     doubt: () => {},
-    keepHead: () => {},
     believe: () => {},
     random: randomOf(asked.seed),
     now: Date.now,

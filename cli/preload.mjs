@@ -21,7 +21,27 @@ const storesOfPonder = {
   "../sync-historical/index.js": "../src/ponder/historical-sync.ts",
 };
 
-registerHooks({ ...(isStock ? {} : { resolve: resolveStore }), load: loadFetching });
+// Faults of Ponder: what is changed in its text, once each. docs/ponder.md describes them.
+const patches = [
+  {
+    // When a range of blocks fails it is fetched again, and each time the range after it is begun once more. They
+    // fetch the same blocks, and wait for each other's rows until no connection is left: the backfill stands still.
+    name: "beginning of the next range",
+    file: /\/node_modules\/ponder\/dist\/esm\/runtime\/historical\.js$/,
+    text: /if \(isSyncComplete === false\) \{(?=\s*\/\/ Queue the next interval\s*intervalCallback\(\{[^}]*promise: pwr\.promise,)/g,
+    patched: "if (isSyncComplete === false && pwr.isNextBegun !== true) { pwr.isNextBegun = true;",
+  },
+  {
+    // A newest block that could not be fetched counts as fetched: it would be taken for a duplicate until the next one, which on a
+    // quiet chain may take hours.
+    name: "newest block that failed",
+    file: /\/node_modules\/ponder\/dist\/esm\/sync-realtime\/index\.js$/,
+    text: /catch \(_error\) \{(?=\s*blockCallback\?\.\(false\);\s*onError\(_error, block\);)/g,
+    patched: "catch (_error) { if (latestFetchedBlock === block) latestFetchedBlock = undefined;",
+  },
+];
+
+registerHooks({ ...(isStock ? {} : { resolve: resolveStore }), load: loadPatched });
 
 function resolveStore(specifier, context, next) {
   const own = indexingOfPonder.test(context.parentURL ?? "") ? storesOfPonder[specifier] : undefined;
@@ -37,21 +57,12 @@ function markReplaced(what) {
   );
 }
 
-// ponder: when a range of blocks fails it is fetched again, and each time the range after it is begun once more. They
-// fetch the same blocks, and wait for each other's rows until no connection is left: the backfill stands still.
-const fetchingOfPonder = /\/node_modules\/ponder\/dist\/esm\/runtime\/historical\.js$/;
-const beginsNextRange =
-  /if \(isSyncComplete === false\) \{(?=\s*\/\/ Queue the next interval\s*intervalCallback\(\{[^}]*promise: pwr\.promise,)/g;
-
-function loadFetching(url, context, next) {
+function loadPatched(url, context, next) {
   const loaded = next(url, context);
-  if (!fetchingOfPonder.test(url)) return loaded;
-  const text = String(loaded.source);
-  if ([...text.matchAll(beginsNextRange)].length !== 1) return loaded;
-  markReplaced("beginning of the next range");
-  const source = text.replace(
-    beginsNextRange,
-    "if (isSyncComplete === false && pwr.isNextBegun !== true) { pwr.isNextBegun = true;",
-  );
-  return { ...loaded, source };
+  const patch = patches.find(({ file }) => file.test(url));
+  if (patch === undefined) return loaded;
+  const source = String(loaded.source);
+  if ([...source.matchAll(patch.text)].length !== 1) return loaded;
+  markReplaced(patch.name);
+  return { ...loaded, source: source.replace(patch.text, patch.patched) };
 }

@@ -7,11 +7,21 @@ import { expect, test } from "vitest";
 const root = join(import.meta.dirname, "..");
 const module = (path: string) => JSON.stringify(pathToFileURL(join(root, path)).href);
 
+const anything =
+  "const anything = new Proxy(() => anything, { get: (_, name) => name === Symbol.toPrimitive ? () => 0 : anything });";
+
+async function outputOf(program: string): Promise<unknown> {
+  const preload = pathToFileURL(join(root, "cli/preload.mjs")).href;
+  const args = ["--import", preload, "--input-type=module", "--eval", program];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });
+  return JSON.parse(stdout);
+}
+
 // Ponder's own generator of ranges, over a chain without logs whose transaction for blocks 26 to 51 fails three times when it is
 // complete, as for a block that is given up. Prints the ranges whose logs were asked for.
-const program = `
+const backfill = `
 import { getLocalSyncGenerator } from ${module("node_modules/ponder/dist/esm/runtime/historical.js")};
-const anything = new Proxy(() => anything, { get: (_, name) => name === Symbol.toPrimitive ? () => 0 : anything });
+${anything}
 const asked = [];
 const rpc = {
   request: async ({ method, params: [{ fromBlock, toBlock }] }) => {
@@ -47,13 +57,46 @@ process.exit(0);
 `;
 
 test("a range of blocks that fails is fetched again, and those after it once", async () => {
-  const preload = pathToFileURL(join(root, "cli/preload.mjs")).href;
-  const args = ["--import", preload, "--input-type=module", "--eval", program];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });
-  const starts = (JSON.parse(stdout) as [number, number][]).map(([from]) => from);
+  const starts = ((await outputOf(backfill)) as [number, number][]).map(([from]) => from);
   const of = (start: number) => starts.filter((one) => one === start).length;
   expect(of(26)).toBe(4);
   const others = [...new Set(starts)].filter((start) => start !== 26);
   expect(others.length).toBeGreaterThan(2);
   expect(others.map((start) => [start, of(start)])).toEqual(others.map((start) => [start, 1]));
+});
+
+// Ponder's own following of a chain, whose newest block is named twice, and whose logs cannot be fetched the first time. Prints what it
+// yields each time, and how often it was asked for logs.
+const live = `
+import { createRealtimeSync } from ${module("node_modules/ponder/dist/esm/sync-realtime/index.js")};
+${anything}
+let asked = 0;
+const rpc = {
+  request: async ({ method }) => {
+    if (method !== "eth_getLogs" || asked++ === 0) throw new Error(method);
+    return [];
+  },
+};
+const block = (number, hash, parentHash) => ({ number, hash, parentHash, timestamp: "0x1", logsBloom: "0x" + "0".repeat(512),
+  transactionsRoot: "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421", transactions: [] });
+const filter = { type: "log", chainId: 1, sourceId: "one", address: "0x" + "1".repeat(40), topic0: "0x" + "2".repeat(64),
+  topic1: null, topic2: null, topic3: null, hasTransactionReceipt: false, include: [] };
+const sync = createRealtimeSync({
+  common: { logger: anything, metrics: anything, shutdown: { isKilled: false }, options: {} },
+  rpc, chain: { id: 1, name: "mainnet", finalityBlockCount: 65, pollingInterval: 1 },
+  eventCallbacks: [{ filter }], childAddresses: new Map(),
+  syncProgress: { finalized: block("0x1", "0xa", "0x0"), end: undefined },
+});
+const yielded = [];
+for (let i = 0; i < 3; i++) {
+  const events = [];
+  for await (const { type } of sync.sync(block("0x2", "0xb", "0xa"))) events.push(type);
+  yielded.push(events);
+}
+process.stdout.write(JSON.stringify({ yielded, asked }));
+process.exit(0);
+`;
+
+test("a newest block that could not be fetched is fetched when it is named again", async () => {
+  expect(await outputOf(live)).toEqual({ yielded: [[], ["block"], []], asked: 2 });
 });

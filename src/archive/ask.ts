@@ -17,7 +17,6 @@ export function openNodes(chain: IndexedChain, { perSecond, log }: NodeOptions) 
     ...{
       isPublic: chain.isLocal !== true,
       count: () => {},
-      keepHead: () => {},
       doubt: () => {},
       believe: () => {},
     },

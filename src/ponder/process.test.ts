@@ -5,7 +5,6 @@ import {
   metricsRegistry,
   ponderLogger,
   ponderProcess,
-  retriedHeads,
   shareMetricsText,
 } from "./process.ts";
 
@@ -159,21 +158,4 @@ test("leaves Node's own stacks as they are", () => {
   const errors: Parameters<typeof mapOwnStacksOnly>[0] = {};
   mapOwnStacksOnly(errors);
   expect(errors?.prepareStackTrace).toBeUndefined();
-});
-
-test("a head that Ponder gave up is no longer taken for a duplicate of the same block", () => {
-  const { scope } = globalsOf();
-  const lines: unknown[] = [];
-  scope.PONDER_COMMON.logger.warn = (line?: unknown) => void lines.push(line);
-  const keep = retriedHeads(8453, scope);
-  const [failed, sameBlock, other] = [{ hash: "0xa" }, { hash: "0xa" }, { hash: "0xb" }];
-  for (const head of [failed, sameBlock, other]) keep(head);
-  const warn: (line: object) => void = scope.PONDER_COMMON.logger.warn;
-  const hashes = () => [failed, sameBlock, other].map(({ hash }) => hash);
-  warn({ msg: "Failed to fetch latest block", chain_id: 1, hash: "0xa" });
-  warn({ msg: "Received JSON-RPC error", chain_id: 8453, hash: "0xa" });
-  expect(hashes()).toEqual(["0xa", "0xa", "0xb"]);
-  warn({ msg: "Failed to fetch latest block", chain_id: 8453, hash: "0xa" });
-  expect(hashes()).toEqual(["", "", "0xb"]);
-  expect(lines).toHaveLength(3);
 });

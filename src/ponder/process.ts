@@ -122,33 +122,6 @@ export function ponderLogger(scope: object = globalThis) {
   return commonOf(scope)?.logger;
 }
 
-const givenUp = "Failed to fetch latest block";
-
-/**
- * Takes the answers for the newest block of a chain, so that Ponder tries a block again that it gave up.
- * ponder: takes the same block for a duplicate of the one that failed, and would wait for the next, which on a quiet chain may
- * take hours. Its log line is the only sign that the try is over.
- */
-export function retriedHeads(chainId: number, scope: object = globalThis): (head: { hash: string }) => void {
-  const logger = commonOf(scope)?.logger;
-  // Held by Ponder for as long as they matter.
-  let heads: WeakRef<{ hash: string }>[] = [];
-  if (logger === undefined) return () => {};
-  const { warn } = logger;
-  logger.warn = (line: { msg: string; chain_id?: number; hash?: string }, ...more: []) => {
-    warn.call(logger, line, ...more);
-    if (line.msg !== givenUp || line.chain_id !== chainId) return;
-    for (const head of heads.map((held) => held.deref())) {
-      if (head !== undefined && head.hash === line.hash) head.hash = "";
-    }
-  };
-  return (head) => {
-    heads = [...heads.filter((held) => held.deref() !== undefined), new WeakRef(head)].slice(-mostHeads);
-  };
-}
-
-const mostHeads = 200;
-
 /** The metrics that Ponder shows at /metrics; undefined outside of Ponder. Throws PonderDiffersError. */
 export function metricsRegistry(scope: object = globalThis): Registry | undefined {
   return commonOf(scope)?.metrics.registry;

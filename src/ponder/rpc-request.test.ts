@@ -63,7 +63,6 @@ test("and the framework, whose own client cannot reach it", async () => {
     log: () => {},
     count: () => {},
     doubt: () => {},
-    keepHead: () => {},
     believe: () => {},
     random: () => 0.5,
     now: () => 0,

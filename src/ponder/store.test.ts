@@ -42,6 +42,7 @@ test("a Ponder whose stores were not replaced does not start, and the message na
     "../sync-store/index.js",
     "../sync-historical/index.js",
     "beginning of the next range",
+    "newest block that failed",
   ];
   const checkWith =
     (found: string[] | undefined, stores: "own" | "stock" = "own") =>
@@ -55,11 +56,13 @@ test("a Ponder whose stores were not replaced does not start, and the message na
     };
   expect(checkWith(of)).not.toThrow();
   expect(checkWith(of.slice(0, 2))).toThrow(
-    "expected ../indexing-store/cache.js, ../indexing-store/index.js, ../sync-store/index.js, ../sync-historical/index.js, beginning of the next range",
+    "expected ../indexing-store/cache.js, ../indexing-store/index.js, ../sync-store/index.js, ../sync-historical/index.js, beginning of the next range, newest block that failed",
   );
   expect(checkWith(undefined)).toThrow("Unsupported Ponder version");
   expect(checkWith(of.slice(4), "stock")).not.toThrow();
-  expect(checkWith(of.slice(0, 4), "stock")).toThrow("expected beginning of the next range");
+  expect(checkWith(of.slice(0, 4), "stock")).toThrow(
+    "expected beginning of the next range, newest block that failed",
+  );
 });
 
 test("another release than the expected one is refused by its version", () => {

@@ -24,22 +24,22 @@ export function readNeededColumns(): void {
   read.splice(0, read.length, ...needed);
 }
 
-// What cli/preload.mjs replaces; with PONDER_STORES=stock only the last.
+// What cli/preload.mjs replaces; with PONDER_STORES=stock only the faults.
 const ownStores = [
   "../indexing-store/cache.js",
   "../indexing-store/index.js",
   "../sync-store/index.js",
   "../sync-historical/index.js",
 ];
-const replaced = ["beginning of the next range"];
+const faults = ["beginning of the next range", "newest block that failed"];
 
 /**
- * Throws PonderDiffersError unless Ponder begins each range of blocks once, and uses our stores for rows (`rows/row-store.ts`) and for what
+ * Throws PonderDiffersError unless the faults of Ponder are patched, and it uses our stores for rows (`rows/row-store.ts`) and for what
  * nodes returned (`sync-store.ts`), or `stores` is `stock`.
  */
 export function expectReplaced(stores: "own" | "stock"): void {
   const found: unknown = Reflect.get(globalThis, Symbol.for("nsindex.stores"));
-  const expected = stores === "stock" ? replaced : [...ownStores, ...replaced];
+  const expected = stores === "stock" ? faults : [...ownStores, ...faults];
   const own = z
     .instanceof(Set)
     .refine((names) => expected.every((one) => names.has(one)), `expected ${expected.join(", ")}`);

@@ -61,7 +61,6 @@ export async function requestBlock(chain: CheckedChain, node: Node, body: RpcReq
   if (problem !== undefined) throw refusal(nodes, node, problem);
   await requireOwnBlock(nodes, node, { response, block, isNewest: wanted === "latest" });
   node.refused = 0;
-  if (wanted === "latest") nodes.keepHead(response as Header);
   if (isNumber && isFull === true) return checkedBlock(chain, node, { body, response, block });
   keepHeader(chain, block.hash, Promise.resolve(block));
   return response;

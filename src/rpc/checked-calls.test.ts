@@ -23,7 +23,6 @@ function callsOf(...results: (string | ((block: unknown) => Promise<string>))[])
         log: vi.fn(),
         count,
         doubt,
-        keepHead: vi.fn(),
         believe: vi.fn(),
         random: () => 0.5,
         now: () => 1_000,

@@ -37,7 +37,6 @@ function checked(byHost: Record<string, Request>, crossCheckShare = 0, chainId =
   const log = vi.fn();
   const count = vi.fn();
   const doubt = vi.fn();
-  const keepHead = vi.fn();
   const believe = vi.fn();
   const urls = checkedUrls(
     Object.keys(byHost).map((host) => `http://${host}/secret`),
@@ -49,7 +48,6 @@ function checked(byHost: Record<string, Request>, crossCheckShare = 0, chainId =
       log,
       count,
       doubt,
-      keepHead,
       believe,
       random: () => 0.5,
       now: () => clock.time,
@@ -65,7 +63,6 @@ function checked(byHost: Record<string, Request>, crossCheckShare = 0, chainId =
     clock,
     log,
     doubt,
-    keepHead,
     believe,
     kinds,
     hosts: backends.map(({ hostname }) => hostname),
@@ -559,9 +556,8 @@ test("a block that a node named, but replaced, is given up at once: JSON-RPC's i
     }
     return honest(body);
   };
-  const { request, keepHead } = checked({ one });
+  const { request } = checked({ one });
   expect(await request(head)).toEqual(named);
-  expect(keepHead.mock.calls).toEqual([[named]]);
   const expected = {
     message: `Gave up a block of one: block ${Number(height)} is ${block["hash"]} there, no longer ${named["hash"]}.`,
     code: -32_700,

@@ -74,8 +74,6 @@ export type NodesOptions = {
   doubt: (ranges: readonly BlockRange[]) => void;
   /** Is told what is believed without proof. */
   believe: Believe;
-  /** Takes each answer to a request for the newest block. */
-  keepHead: (block: { hash: string }) => void;
   /** Takes the logs of a range of the backfill, as Ponder gets them. */
   fetched?: (range: BlockRange, logs: readonly RpcLog[]) => void;
   random: () => number;

@@ -30,7 +30,6 @@ beforeEach(() => {
       log: vi.fn(),
       count: vi.fn(),
       doubt: vi.fn(),
-      keepHead: vi.fn(),
       believe: vi.fn(),
       random: () => 0.5,
       now: () => now,

@@ -29,7 +29,7 @@ function createChain() {
   const nodes = newNodes(
     {
       ...{ chain: "mainnet", chainId: 1, isPublic: true, crossCheckShare: 0 },
-      ...{ log: vi.fn(), count: vi.fn(), keepHead: vi.fn(), believe: vi.fn(), doubt },
+      ...{ log: vi.fn(), count: vi.fn(), believe: vi.fn(), doubt },
       ...{ random: () => 0.5, now: () => state.now },
     },
     [node],

@@ -52,7 +52,7 @@ export async function openChangedChain() {
     const believe = (what: readonly string[]) => void believed.push(...what);
     const checked = checkedUrls(urls, {
       ...{ chain: "root", chainId: 0, isPublic: true, crossCheckShare: 0.01 },
-      ...{ log: () => {}, count: () => {}, keepHead: () => {}, believe },
+      ...{ log: () => {}, count: () => {}, believe },
       random: createRandom(seed).fraction,
       now: Date.now,
       doubt: (ranges) => {
