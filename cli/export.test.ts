@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "../src/api/database/client.ts";
 import { events } from "../src/api/endpoints/v1-events.ts";
 import { lookup } from "../src/api/endpoints/v1-lookup.ts";
-import { createNamesSource } from "../src/api/names/names-query.ts";
+import { createNamesSource } from "../src/api/names/lookups.ts";
 import { placesOf } from "../src/api/names/places.ts";
 import { knownContracts } from "../src/api/resolution/known-contracts.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import type { Database, RowsReader } from "../../src/api/database/client.ts";
 import type { LookupContext } from "../../src/api/names/lists.ts";
-import { createNamesSource } from "../../src/api/names/names-query.ts";
+import { createNamesSource } from "../../src/api/names/lookups.ts";
 import { placesOf } from "../../src/api/names/places.ts";
 import { knownContracts } from "../../src/api/resolution/known-contracts.ts";
 import { type Endpoint, mount } from "../../src/api/rest/endpoint.ts";

@@ -1,13 +1,15 @@
-import { allNames, partsOfNames } from "../../src/api/names/generations.ts";
-import { entriesOfKindSql } from "../../src/api/names/history.ts";
-import type { StoredEntry } from "../../src/api/names/history-data.ts";
-import { entryOf } from "../../src/api/names/history-entries.ts";
-import { eventKinds } from "../../src/api/names/history-kinds.ts";
-import { registrationId, resolverOf, tokenId } from "../../src/api/names/name-rows.ts";
-import { namesJoins } from "../../src/api/names/names-sql.ts";
+import { entriesOfKindSql, entryOf, eventKinds, type StoredEntry } from "../../src/api/names/history.ts";
+import {
+  allNames,
+  type NameList,
+  namesJoins,
+  nameText,
+  partsOfNames,
+  resolverOf,
+  storedName,
+} from "../../src/api/names/names.ts";
 import { type Place, placeOfRow } from "../../src/api/names/places.ts";
-import { listRow } from "../../src/api/names/rows.ts";
-import { type NameList, nameText, storedName } from "../../src/api/names/stored-name.ts";
+import { listRow, registrationId, tokenId } from "../../src/api/names/rows.ts";
 
 /** What can be exported. */
 export const subjects = ["names", "registrations", "events"] as const;

@@ -36,7 +36,7 @@ import { reachedFunction } from "./database/v2-domains.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
 import { returnIdleMemory } from "./idle-memory.ts";
 import { lookupEnvelope } from "./names/contract.ts";
-import { createNamesSource } from "./names/names-query.ts";
+import { createNamesSource } from "./names/lookups.ts";
 import { createHeadHashes, placesOf } from "./names/places.ts";
 import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
 import { createChainClients } from "./resolution/chain-clients.ts";

@@ -11,7 +11,7 @@ import { addressHistory, nameHistory } from "../../src/api/endpoints/v1-history.
 import { lookup } from "../../src/api/endpoints/v1-lookup.ts";
 import { nameDetail, search, subnames } from "../../src/api/endpoints/v1-names.ts";
 import { nameRecords } from "../../src/api/endpoints/v1-records.ts";
-import { createNamesSource } from "../../src/api/names/names-query.ts";
+import { createNamesSource } from "../../src/api/names/lookups.ts";
 import { placesOf } from "../../src/api/names/places.ts";
 import { knownContracts } from "../../src/api/resolution/known-contracts.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";

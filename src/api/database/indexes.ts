@@ -188,7 +188,7 @@ export async function createSearchIndexes(run: Statement, schema: string): Promi
   const [extension] = extensionRows.parse((await run(findExtension)).rows);
   const operators = `${quoted(extension?.schema ?? "public")}.gin_trgm_ops`;
   for (const column of ["name", "label_name"]) await build(column, `(${column} ${operators})`);
-  // For names in order: src/api/names/names-with-text.ts.
+  // For names in order: src/api/names/lists.ts.
   const reasonOfGroups = await create("btree_gin");
   if (reasonOfGroups !== undefined) return { state: "unavailable", reason: reasonOfGroups };
   await build("name_groups", `((left(name, 2)), (substr(name, 2)) ${operators})`);

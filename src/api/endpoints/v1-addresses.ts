@@ -2,17 +2,15 @@ import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { isEvmCoinType } from "../../ens/reverse-names.ts";
-import {
-  claimOfCoin,
-  claimSql,
-  forwardSql,
-  mostCountedOfAddress,
-  reverseNode,
-} from "../names/address-sql.ts";
 import { closedQuery, lookupEnvelope, refuse } from "../names/contract.ts";
-import { namesHeldBy, partsOfNames, secondGeneration } from "../names/generations.ts";
-import { type Binder, type Branch, byExpiry, byName, byNumber, sortedByName } from "../names/list-sql.ts";
 import {
+  anywhereIn,
+  type Binder,
+  type Branch,
+  beginsWith,
+  byExpiry,
+  byName,
+  byNumber,
   choice,
   includeParameter,
   inNamespace,
@@ -25,14 +23,14 @@ import {
   notFoundAnswer,
   type Relation,
   relationText,
+  sortedByName,
   textParameter,
   unsupportedAnswer,
 } from "../names/lists.ts";
-import { defaultCoin } from "../names/name-records.ts";
-import { hideFromPlanner } from "../names/name-rows.ts";
-import { ownResolver } from "../names/names-sql.ts";
-import { anywhereIn, beginsWith } from "../names/names-with-text.ts";
+import { claimOfCoin, claimSql, forwardSql, mostCountedOfAddress, reverseNode } from "../names/lookups.ts";
+import { hideFromPlanner, namesHeldBy, ownResolver, partsOfNames, secondGeneration } from "../names/names.ts";
 import { isCustodian } from "../names/places.ts";
+import { defaultCoin } from "../names/records.ts";
 import { addressRow, type Row } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorParameters } from "../rest/pages.ts";

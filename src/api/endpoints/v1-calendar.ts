@@ -3,18 +3,20 @@ import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import { closedQuery, lookupEnvelope } from "../names/contract.ts";
-import { namesHeldBy } from "../names/generations.ts";
-import { binder, byNumber, listSql } from "../names/list-sql.ts";
 import {
+  binder,
+  byNumber,
   choice,
   inNamespace,
   type LookupContext,
+  listSql,
   namespaceParameter,
   needsNames,
   notFoundAnswer,
   textParameter,
 } from "../names/lists.ts";
-import { readList } from "../names/names-query.ts";
+import { readList } from "../names/lookups.ts";
+import { namesHeldBy } from "../names/names.ts";
 import { isCustodian, type Place, placeOfRow, timesOf } from "../names/places.ts";
 import { listRow, type Row } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";

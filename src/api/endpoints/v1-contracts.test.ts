@@ -14,7 +14,7 @@ import {
 } from "../../../test/support/name-truth/truth.ts";
 import { registerProtocolAcceleration } from "../../plugins/protocol-acceleration.ts";
 import { registerSubgraph } from "../../plugins/subgraph.ts";
-import { createNamesSource } from "../names/names-query.ts";
+import { createNamesSource } from "../names/lookups.ts";
 import { placesOf } from "../names/places.ts";
 import type { Row } from "../names/rows.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";

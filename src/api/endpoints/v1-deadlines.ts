@@ -12,21 +12,31 @@ import {
   refuse,
   timeParameter,
 } from "../names/contract.ts";
-import { entriesOf, notInSecond, partsOfNames, secondGeneration } from "../names/generations.ts";
-import { type Binder, type Branch, binder, listSql, type SortKey } from "../names/list-sql.ts";
 import {
+  type Binder,
+  type Branch,
+  binder,
   choice,
   inNamespace,
   type LookupContext,
   listAnswer,
+  listSql,
   nameIn,
   needsNames,
   notFoundAnswer,
+  type SortKey,
   textParameter,
   wordsParameter,
 } from "../names/lists.ts";
-import { hideFromPlanner, noExpiry } from "../names/name-rows.ts";
-import { type Listed, readList } from "../names/names-query.ts";
+import { type Listed, readList } from "../names/lookups.ts";
+import {
+  entriesOf,
+  hideFromPlanner,
+  noExpiry,
+  notInSecond,
+  partsOfNames,
+  secondGeneration,
+} from "../names/names.ts";
 import { namespacesText, type Place, timesOf } from "../names/places.ts";
 import { listRow } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";

@@ -12,7 +12,7 @@ import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";
 import { textValue } from "../../ens/record-values.ts";
-import { createNamesSource } from "../names/names-query.ts";
+import { createNamesSource } from "../names/lookups.ts";
 import { placesOf } from "../names/places.ts";
 import type { Row } from "../names/rows.ts";
 import { nameRoutes } from "../pages/name-page.ts";

@@ -1,6 +1,8 @@
 import type { z } from "zod/v4";
 import { closedQuery, lookupEnvelope, refuse } from "../names/contract.ts";
 import {
+  emittedByRegistriesOfV2,
+  emittedByResolvers,
   literal,
   ofRegistrationSince,
   partsOfAddress,
@@ -9,17 +11,13 @@ import {
   partsOfName,
   partsOfRegistry,
   partsOfResolver,
-} from "../names/history.ts";
-import {
-  emittedByRegistriesOfV2,
-  emittedByResolvers,
   registrarEvents,
   registryEvents,
   reverseRegistrarEvent,
   wrapperEvents,
-} from "../names/history-kinds.ts";
-import type { Binder } from "../names/list-sql.ts";
+} from "../names/history.ts";
 import {
+  type Binder,
   type LookupContext,
   nameIn,
   namespaceParameter,

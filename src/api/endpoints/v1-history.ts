@@ -10,19 +10,23 @@ import {
   timeParameter,
 } from "../names/contract.ts";
 import {
+  entryOf,
+  entrySchema,
+  entryType,
+  eventKinds,
   type HistoryQuery,
   historyCountSql,
   historyOrderTypes,
   historySql,
+  historyTypes,
   ofRecord,
   partsOfAddress,
   partsOfName,
+  type StoredEntry,
 } from "../names/history.ts";
-import type { StoredEntry } from "../names/history-data.ts";
-import { entryOf, entrySchema } from "../names/history-entries.ts";
-import { entryType, eventKinds, historyTypes } from "../names/history-kinds.ts";
-import { type Binder, binder } from "../names/list-sql.ts";
 import {
+  type Binder,
+  binder,
   choice,
   includeParameter,
   type LookupContext,

@@ -1,22 +1,27 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
-import { type FoundAddress, readAddresses } from "../names/address-query.ts";
-import { mostCountedOfAddress } from "../names/address-sql.ts";
 import {
   asOfWithToken,
   closedQuery,
   type GivenName,
   lookupEnvelope,
   metaSchema,
+  omitUndefined,
   openPage,
   refuse,
 } from "../names/contract.ts";
 import { type LookupContext, needsNames, placesIn, relationText } from "../names/lists.ts";
-import { omitUndefined } from "../names/name-rows.ts";
-import { type FoundName, type NamesSource, readGivenNames } from "../names/names-query.ts";
+import {
+  type FoundAddress,
+  mostCountedOfAddress,
+  type NamesSource,
+  readAddresses,
+  readGivenNames,
+} from "../names/lookups.ts";
+import type { StoredName } from "../names/names.ts";
 import { namespacesText, type Place, placeOfRow, timesOf } from "../names/places.ts";
+import type { FoundName } from "../names/records.ts";
 import { detailRow, feedRow, primaryFacts, profileRow, rowSchema } from "../names/rows.ts";
-import type { StoredName } from "../names/stored-name.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorMembers, cursorPageSchema, pageSizeOf } from "../rest/pages.ts";
 import { yieldToEventLoop } from "../rest/turns.ts";

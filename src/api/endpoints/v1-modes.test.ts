@@ -9,7 +9,7 @@ import { namePlugins } from "../../deployments/deployments.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { createDatabase } from "../database/client.ts";
 import { lookupEnvelope } from "../names/contract.ts";
-import { createNamesSource } from "../names/names-query.ts";
+import { createNamesSource } from "../names/lookups.ts";
 import { placesOf } from "../names/places.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
 import { endpoint } from "../rest/endpoint.ts";

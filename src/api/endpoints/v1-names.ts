@@ -10,17 +10,17 @@ import {
   refuse,
 } from "../names/contract.ts";
 import {
+  anywhereIn,
   type Binder,
   type Branch,
+  beginsWith,
   binder,
   branchesFrom,
   byExpiry,
   byName,
   byNumber,
-  countSql,
-} from "../names/list-sql.ts";
-import {
   choice,
+  countSql,
   includeParameter,
   inNamespace,
   type LookupContext,
@@ -31,10 +31,10 @@ import {
   needsNames,
   notFoundAnswer,
   readNameOfPath,
+  type TextAnywhere,
   textParameter,
 } from "../names/lists.ts";
-import { readCount } from "../names/names-query.ts";
-import { anywhereIn, beginsWith, type TextAnywhere } from "../names/names-with-text.ts";
+import { readCount } from "../names/lookups.ts";
 import { type Place, placeOfRow, timesOf } from "../names/places.ts";
 import { detailRow, type Row, rowSchema, searchRow, subnameRow } from "../names/rows.ts";
 import { readRelevant, relevanceTypes } from "../names/search.ts";

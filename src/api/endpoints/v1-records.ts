@@ -2,7 +2,6 @@ import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import { coinTypeOfChain, isEvmCoinType } from "../../ens/reverse-names.ts";
-import { claimOfCoin, claimSql, defaultCoin, reverseNode } from "../names/address-sql.ts";
 import { asOfWithToken, closedQuery, lookupEnvelope, metaSchema, refuse } from "../names/contract.ts";
 import {
   choice,
@@ -15,6 +14,7 @@ import {
   textParameter,
   unsupportedAnswer,
 } from "../names/lists.ts";
+import { claimOfCoin, claimSql, defaultCoin, reverseNode } from "../names/lookups.ts";
 import {
   defaultAddressOf,
   isAddressKey,
@@ -24,7 +24,7 @@ import {
   recordOf,
   recordSchema,
   textKeyOf,
-} from "../names/name-records.ts";
+} from "../names/records.ts";
 import { detailRow, type Row } from "../names/rows.ts";
 import { primaryName, resolveRecords } from "../resolution/resolve.ts";
 import { emptySelection, type Records } from "../resolution/selection.ts";

@@ -18,7 +18,7 @@ import {
 import { v2Domain, v2NamingJob, v2Place } from "../../schema/ensv2.ts";
 import { reachedJoin } from "../database/v2-domains.ts";
 import type { WalkContracts } from "../database/v2-walk.ts";
-import { createNamesSource } from "../names/names-query.ts";
+import { createNamesSource } from "../names/lookups.ts";
 import { placesOf } from "../names/places.ts";
 import type { Row } from "../names/rows.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";

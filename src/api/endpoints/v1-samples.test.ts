@@ -6,7 +6,7 @@ import { readRecording } from "../../../devnet/recording.ts";
 import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
-import { createNamesSource } from "../names/names-query.ts";
+import { createNamesSource } from "../names/lookups.ts";
 import { placesOf } from "../names/places.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
 import { documentOf } from "../rest/docs.ts";

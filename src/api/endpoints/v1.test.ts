@@ -6,7 +6,7 @@ import { namespaces } from "../../deployments/namespaces.ts";
 import { labelhash } from "../../ens/labels.ts";
 import { namehash } from "../../ens/names.ts";
 import { createDatabase } from "../database/client.ts";
-import { createNamesSource } from "../names/names-query.ts";
+import { createNamesSource } from "../names/lookups.ts";
 import { placesOf } from "../names/places.ts";
 import type { Row } from "../names/rows.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";

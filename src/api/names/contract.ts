@@ -176,3 +176,10 @@ export function readName(given: string): GivenName {
   const name = labels.join(".");
   return { name, node: namehash(name) };
 }
+
+/** The members of a row that are known; the others are left out. */
+export function omitUndefined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const known: Partial<T> = {};
+  for (const name in members) if (members[name] !== undefined) known[name] = members[name];
+  return known as never;
+}

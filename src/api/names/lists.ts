@@ -2,7 +2,7 @@ import { z } from "zod/v4";
 import { namePlugins } from "../../deployments/deployments.ts";
 import { planOnce } from "../database/client.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
-import { type CursorQuery, cursorPageSchema } from "../rest/pages.ts";
+import { type CursorQuery, cursorPageSchema, type SortType } from "../rest/pages.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 import {
   asOf,
@@ -10,14 +10,374 @@ import {
   type HashOf,
   isNode,
   metaSchema,
+  omitUndefined,
   openPage,
   readName,
   refuse,
 } from "./contract.ts";
-import { type Binder, binder, countSql, type ListOptions, listSql } from "./list-sql.ts";
-import { type Listed, type NamesSource, readCount, readGivenNames, readList } from "./names-query.ts";
-import { namespacesText, timesOf } from "./places.ts";
+import { type Extra, type Listed, type NamesSource, readCount, readGivenNames, readList } from "./lookups.ts";
+import {
+  hasName,
+  hideFromPlanner,
+  jointText,
+  nameOfNode,
+  namesJoins,
+  nameText,
+  noExpiry,
+  partsOfNames,
+  type SomeRows,
+  secondGeneration,
+  tablesOfNames,
+} from "./names.ts";
+import { namespacesText, type Place, timesOf } from "./places.ts";
 import { type Row, rowSchema } from "./rows.ts";
+
+// SQL of lists of names: pages of several branches together, each read in the order of an index, and counts.
+
+/** Collects the values of a statement. */
+export function binder(times: readonly number[]) {
+  const values = [`{${times.join(",")}}`];
+  return {
+    values,
+    /** Adds a value; returns its place in the SQL. */
+    bind: (value: string | number) => `$${values.push(String(value))}`,
+  };
+}
+
+export type Binder = ReturnType<typeof binder>;
+
+/**
+ * What rows are sorted by: SQL of a value that is never null, and its type. `plus` is added where branches are compared, so that each
+ * can be read in the order of its index. `isAscending`: whatever the order of the list; only keys after the first.
+ */
+export type SortKey = { sql: string; type: SortType; plus?: number; isAscending?: boolean };
+
+// Of how many names in order a text is tried before it is looked up: where names with it are not looked up in order, and where they are.
+const [firstNames, firstOfAll] = [5_000, 200];
+// How many names with a text are looked for in order, in pages: some are left out by filters.
+const pagesAhead = 2;
+/**
+ * One way to find names: what to join the names from, by which condition, and by which SQL they are sorted. `isLater`: its rows are
+ * read only up to the last one of the first branch, if that fills the page. `fromSome`: the same of some rows of its table only.
+ */
+export type Branch = {
+  from: string;
+  where: string;
+  order: readonly SortKey[];
+  isLater?: boolean;
+  fromSome?: (rows: SomeRows) => string;
+  /** The table whose rows those are. */
+  table?: string;
+};
+
+/** What a list is made of. */
+export type ListOptions = {
+  branches: readonly Branch[];
+  /** Conditions of all branches, which may use `names`. */
+  filters: readonly string[];
+  /** Values of the row to go on after, bound; none: from the first. */
+  after: readonly string[] | undefined;
+  isDescending: boolean;
+  limit: number;
+  /**
+   * A condition that many names or few may meet: it is tried on the first names in order, and looked up in its own index where
+   * those do not fill the page. Needs `fromSome` of each branch.
+   */
+  contains?: TextAnywhere;
+  /** SQL of further members of each row. */
+  extra?: Readonly<Partial<Record<keyof Extra, string>>>;
+};
+
+const isDerived = (sql: string) => sql.includes("names.");
+
+const listed = (members: Readonly<Record<string, string>>) =>
+  `concat('{', ${Object.entries(members)
+    .map(([name, sql]) => `'"${name}":', ${sql}`)
+    .join(", ',', ")}, '}')`;
+
+/**
+ * SQL of the first names of several branches together. Each branch is read in its own order and only as far as the page needs;
+ * a name that several find is there once. What is derived of a name is joined to the names of the page only, unless a filter or the
+ * order needs it.
+ */
+export function listSql(places: readonly Place[], options: ListOptions): string {
+  const { branches, filters, after, isDescending, limit, contains, extra = {} } = options;
+  const isNeeded = branches.some(({ where, order }) =>
+    [where, ...order.map(({ sql }) => sql)].some(isDerived),
+  );
+  // Names that no registry of ENSv2 leads to are left out.
+  const needsFacts = isNeeded || filters.some(isDerived) || secondGeneration(places) !== undefined;
+  const joins = namesJoins(places);
+  const found = (keys: readonly string[]) =>
+    listed({
+      row: nameText,
+      after: `json_build_array(${keys.map((key) => `(${key})::text`).join(", ")})`,
+      ...Object.fromEntries(Object.entries(extra).map(([name, sql]) => [name, `to_json(${sql})`])),
+    });
+  const near: string[] = [];
+  const parts = branches.map(({ from, where, order, isLater, fromSome, table }, at) => {
+    const beyond = after && beyondSql(order, after, isDescending);
+    const upTo = isLater && order[0] ? [upToSql(order[0], limit, isDescending)] : [];
+    const own = [where, hasName, ...(beyond ? [beyond] : []), ...upTo];
+    const keys = order.map(({ sql, plus }) => `${sql}${plus ? ` + ${plus}` : ""}`);
+    const columns = [
+      "d.id",
+      ...keys.map((key, at) => `${key} AS k${at}`),
+      ...(needsFacts ? [`${found(keys)} AS found`] : []),
+    ];
+    const select = (source: string, conditions: readonly string[], by: string, most = String(limit)) =>
+      `(SELECT ${columns.join(", ")} FROM ${source}${needsFacts ? joins : ""} WHERE ${conditions.join(" AND ")}\n${by} LIMIT ${most})`;
+    const ordered = orderSql(order, isDescending);
+    const derived = filters.map(hideFromPlanner);
+    if (contains === undefined || fromSome === undefined) return select(from, [...own, ...derived], ordered);
+    const given = {
+      at,
+      own,
+      order,
+      isDescending,
+      limit,
+      contains,
+      filters,
+      fromSome,
+      ...omitUndefined({ table }),
+    };
+    const { tables, part } = partWithText(given, select);
+    near.push(...tables);
+    return part;
+  });
+  const [first = "", ...others] = parts;
+  if (branches.some(({ isLater }) => isLater)) near.push(`first AS MATERIALIZED ${first}`);
+  const all = near.some((one) => one.startsWith("first ")) ? ["SELECT * FROM first", ...others] : parts;
+  const [{ order: keys } = { order: [] }] = branches;
+  const order = `${orderSql(keys, isDescending, "f.k")} LIMIT ${limit}`;
+  const page = `(${all.join("\nUNION\n")}) f`;
+  const rows = needsFacts
+    ? `SELECT f.found FROM ${page} ${order}`
+    : `SELECT ${found(keys.map((_, at) => `f.k${at}`))} AS found FROM (SELECT * FROM ${page} ${order}) f ${nameOfNode(places, "f.id")}${joins} ${order}`;
+  return `${near.length > 0 ? `WITH RECURSIVE ${near.join(",\n")} ` : ""}SELECT ${jointText("found")} FROM (${rows}) listed`;
+}
+
+type TextPart = Required<Pick<ListOptions, "isDescending" | "limit" | "contains" | "filters">> &
+  Required<Pick<Branch, "order" | "fromSome">> &
+  Pick<Branch, "table"> & { at: number; own: readonly string[] };
+
+// The planner follows an order through a column, not through what is computed of one. The text is looked for in the rows of
+// the table, before anything is joined to them; where it is looked up, no order may tempt the planner to read all names.
+function partWithText(
+  { at, own, order, isDescending, limit, contains, filters, fromSome, table }: TextPart,
+  select: (source: string, conditions: readonly string[], by: string, most?: string) => string,
+): { tables: string[]; part: string } {
+  const sorted = order.map(({ sql }, place) => `${sql} AS o${place}`);
+  const columns = order.map((_, place) => `o${place}`);
+  const byColumns = orderSql(order, isDescending, "d.o");
+  const rowsOf = (one: string, conditions: readonly string[], end: string) =>
+    `(SELECT d.*, ${sorted.join(", ")} FROM ${one} d WHERE ${conditions.join(" AND ")} ${end})`;
+  const conditions = ["true", ...filters.map(hideFromPlanner)];
+  const isOfRow = (filter: string) => !isDerived(filter);
+  const most = filters.every(isOfRow) ? limit : pagesAhead * limit;
+  const ahead =
+    contains.ofAll === undefined || table === undefined
+      ? undefined
+      : namesWithText(contains.ofAll, { table, own: [...own, ...filters.filter(isOfRow)], most });
+  const first = `${orderSql(order, isDescending)} LIMIT ${ahead ? firstOfAll : firstNames}`;
+  const tried = fromSome({
+    of: (one) =>
+      `(SELECT * FROM ${rowsOf(one, own, first)} d WHERE ${hideFromPlanner(contains.text)} ${byColumns} OFFSET 0)`,
+    columns,
+  });
+  const near = { name: `near${at}`, rows: select(tried, conditions, byColumns) };
+  const isFull = (name: string) => `WHEN (SELECT count(*) FROM ${name}) >= ${limit} THEN 0`;
+  const unless = (cases: readonly string[]) => `CASE ${cases.join(" ")} ELSE ${limit} END`;
+  const inOrder = fromSome({
+    of: (one) => `(SELECT * FROM with_text_${one} d ${byColumns} OFFSET 0)`,
+    columns,
+  });
+  const next = {
+    name: `next${at}`,
+    rows: select(inOrder, conditions, byColumns, unless([isFull(near.name)])),
+  };
+  const found = ahead ? [near, next] : [near];
+  const lookedUp = fromSome({ of: (one) => rowsOf(one, [...own, contains.text], "OFFSET 0"), columns });
+  const isKnown = [
+    ...found.map(({ name }) => isFull(name)),
+    ...(ahead ? [`WHEN ${ahead.isAll} THEN 0`] : []),
+  ];
+  const rest = select(lookedUp, conditions, byColumns, unless(isKnown));
+  return {
+    tables: [...(ahead?.tables ?? []), ...found.map(({ name, rows }) => `${name} AS MATERIALIZED ${rows}`)],
+    part: [...found.map(({ name }) => `(SELECT * FROM ${name})`), rest].join(" UNION "),
+  };
+}
+
+// No row after the first branch's last one is shown, if that branch alone fills the page.
+function upToSql({ sql, plus = 0 }: SortKey, limit: number, isDescending: boolean): string {
+  const [extreme, none] = isDescending ? ["min", "-1"] : ["max", noExpiry];
+  return `${sql} ${isDescending ? ">=" : "<="} (SELECT CASE WHEN count(*) < ${limit} THEN ${none} ELSE ${extreme}(k0) - ${plus} END FROM first)`;
+}
+
+// By the keys themselves, or by columns that have them.
+const orderSql = (order: readonly SortKey[], isDescending: boolean, column?: string) =>
+  `ORDER BY ${order
+    .map(
+      ({ sql, isAscending }, at) =>
+        `${column === undefined ? sql : `${column}${at}`}${isDescending && !isAscending ? " DESC" : ""}`,
+    )
+    .join(", ")}`;
+
+// Rows after the given values, in a form of which the first key's index reads only those.
+function beyondSql(order: readonly SortKey[], after: readonly string[], isDescending: boolean): string {
+  const start = after.map(
+    (place, at) => `${place}::${order[at]?.type}${order[at]?.plus ? ` - ${order[at].plus}` : ""}`,
+  );
+  const [first = "", ...others] = order.map(({ sql }) => sql);
+  if (!isDescending || !order[1]?.isAscending)
+    return `(${[first, ...others].join(", ")}) ${isDescending ? "<" : ">"} (${start.join(", ")})`;
+  const ties = `(${others.join(", ")}) > (${start.slice(1).join(", ")})`;
+  return `${first} <= ${start[0]} AND (${first} < ${start[0]} OR ${ties})`;
+}
+
+/** Branches of all names under a condition, in an order. */
+export const branchesFrom = (places: readonly Place[], where: string, order: Branch["order"]): Branch[] =>
+  partsOfNames(places).map((from, at) => ({
+    from,
+    where,
+    order,
+    fromSome: (rows) => partsOfNames(places, rows)[at] ?? from,
+    ...omitUndefined({ table: tablesOfNames[at] }),
+  }));
+
+/** Order by name, as the indexes have it: of a long one the first 256 characters. Of the SQL of a name and its node. */
+export const sortedByName = ({ name, id }: { name: string; id: string }): readonly SortKey[] => [
+  { sql: `left(${name}, 256)`, type: "text" },
+  { sql: id, type: "text" },
+];
+
+/** Order by the name of the row. */
+export const byName = sortedByName({ name: "d.name", id: "d.id" });
+
+/** Order by a number of the row, missing ones first, then by name. */
+export const byNumber = (sql: string): readonly SortKey[] => [
+  { sql: `coalesce(${sql}, -1)`, type: "numeric" },
+  ...byName,
+];
+
+/** Order by expiry; names that never end, or whose date was not set, have none. */
+export const byExpiry = byNumber(`nullif(nullif(names.expires, 0), ${noExpiry})`);
+
+/**
+ * How many names the branches find: exact while they have at most `most` candidates before anything is derived or a text is looked for, else null. What is
+ * derived is joined only where a filter reads it.
+ */
+export function countSql(
+  places: readonly Place[],
+  { branches, filters: derived, contains }: Pick<ListOptions, "branches" | "filters" | "contains">,
+  most: number,
+): string {
+  const part = ({ from, where }: Branch, joins = "", more: readonly string[] = []) =>
+    `SELECT d.id FROM ${from}${joins} WHERE ${[where, hasName, ...more].join(" AND ")}`;
+  const counted = (parts: readonly string[]) =>
+    `(SELECT count(*) FROM (${parts.map((one) => `(${one} LIMIT ${most + 1})`).join(" UNION ")}) c)`;
+  // One after the other: most lists with too many have them in one branch.
+  // Without a look at the names, of which only the root has none: from an index alone.
+  const tooMany = branches.map(
+    ({ from, where }) => `WHEN EXISTS (SELECT FROM ${from} WHERE ${where} OFFSET ${most}) THEN ${most + 1}`,
+  );
+  const candidates = counted(branches.map((branch) => part(branch)));
+  const filters = [...(contains === undefined ? [] : [contains.text]), ...derived];
+  const joins = filters.some(isDerived) ? namesJoins(places) : "";
+  const exact =
+    filters.length === 0
+      ? ""
+      : counted(branches.map((branch) => part(branch, joins, filters.map(hideFromPlanner))));
+  const total =
+    exact === ""
+      ? candidates
+      : `(SELECT CASE WHEN c.n > ${most} THEN ${most + 1} ELSE ${exact} END FROM (SELECT ${candidates} AS n) c)`;
+  return `SELECT (CASE ${tooMany.join(" ")} ELSE ${total} END)::text WHERE $1::bigint[] IS NOT NULL`;
+}
+
+// Names that have a text, byte by byte.
+
+// Of those that have it anywhere, the first in order: an index of trigrams finds all that have it, in no order: thousands are read for a
+// page. Names that begin with it are in the index of names, side by side; the others are looked up group by group, a group being the
+// names with the same first two characters, until the page is full. Both at once would read thousands again: those that begin with a word
+// are all in its own group.
+
+/** Conditions of `d.name`: a text is anywhere in it. */
+export type TextAnywhere = {
+  text: string;
+  /** Where all names are listed in their order, and it has a trigram: that a name begins with it, and that it has it later on. */
+  ofAll?: { begins: string; later: string };
+};
+
+/** Adds a value to a statement; returns its place in the SQL. */
+type Bind = (value: string) => string;
+
+// What trigrams are made of whatever the database's locale.
+const trigram = /[a-z0-9]{3}/i;
+// With at most as many names all of them are read at once.
+const few = 100;
+// Of a text that is in many names, but in none of so many groups, all names with it are read.
+const mostGroups = 1_500;
+// Behind each text that begins with what it is added to.
+const last = "\u{10ffff}";
+
+/** Condition that a name begins with a text; of the SQL of a name. */
+export function beginsWith(bind: Bind, text: string): (name?: string) => string {
+  const first = [...text].slice(0, 256).join("");
+  const [start, end] = [bind(first), bind(`${first}${last}`)];
+  const like = first === text ? undefined : bind(`${escaped(text)}%`);
+  return (name = "d.name") => {
+    const range = `left(${name}, 256) >= ${start} AND left(${name}, 256) < ${end}`;
+    return like === undefined ? range : `${range} AND ${name} LIKE ${like}`;
+  };
+}
+
+/** Conditions that a name has a text anywhere. `isOfAll`: among all names, which are listed in their order. */
+export function anywhereIn(bind: Bind, text: string, { isOfAll }: { isOfAll: boolean }): TextAnywhere {
+  const like = bind(`%${escaped(text)}%`);
+  const has = { text: `d.name LIKE ${like}` };
+  if (!isOfAll || !trigram.test(text)) return has;
+  return { ...has, ofAll: { begins: beginsWith(bind, text)(), later: `substr(d.name, 2) LIKE ${like}` } };
+}
+
+const escaped = (text: string) => text.replaceAll(/[\\%_]/g, "\\$&");
+
+/**
+ * SQL of the first `most` names of a table that have a text, by `o0` and `o1`: the tables to be named, of which `with_text_<table>` is the
+ * last, and the condition that those are all. `own`: further conditions of `d`, with the row to begin after.
+ */
+function namesWithText(
+  { begins, later }: NonNullable<TextAnywhere["ofAll"]>,
+  { table, own, most }: { table: string; own: readonly string[]; most: number },
+): { tables: string[]; isAll: string } {
+  const keys = `SELECT d.id, d.name FROM ${table} d WHERE`;
+  const conditions = own.join(" AND ");
+  const order = "ORDER BY left(d.name, 256), d.id";
+  const areMany = `(SELECT count(*) FROM few_${table}) > ${few}`;
+  const end = `(CASE WHEN char_length(g.start) = 2 THEN g.start || '${last}' ELSE g.start END COLLATE "C")`;
+  // Groups without a trigram index, as on the embedded database, are read from the index of names.
+  const ofGroup = `left(d.name, 2) = g.start AND left(d.name, 256) >= g.start COLLATE "C" AND left(d.name, 256) <= ${end}`;
+  // Groups come in their order, and the limit ends the search.
+  const ofGroups = `SELECT n.* FROM groups_${table} g CROSS JOIN LATERAL (
+    ${keys} ${ofGroup} AND ${later} AND NOT (${begins}) AND ${conditions} ${order} LIMIT ${most}) n LIMIT ${most}`;
+  return {
+    tables: [
+      `few_${table} AS MATERIALIZED (${keys} ${later} LIMIT ${few + 1})`,
+      `groups_${table} (start, place) AS (
+  (SELECT left(d.name, 2), 1 FROM ${table} d WHERE ${conditions} AND ${areMany} ${order} LIMIT 1)
+  UNION ALL SELECT (SELECT left(d.name, 2) FROM ${table} d WHERE left(d.name, 256) > ${end} ${order} LIMIT 1), g.place + 1
+    FROM groups_${table} g WHERE g.start IS NOT NULL AND g.place <= ${mostGroups})`,
+      `keys_${table} AS MATERIALIZED (SELECT d.id, left(d.name, 256) AS o0 FROM (
+  (${keys} ${conditions} AND ${begins} ${order} LIMIT ${most})
+  UNION ALL (SELECT d.id, d.name FROM few_${table} d WHERE ${conditions} AND NOT (${begins}) AND NOT ${areMany})
+  UNION ALL (${ofGroups})) d ${order} LIMIT ${most})`,
+      `with_text_${table} AS MATERIALIZED (
+  SELECT d.*, k.o0, k.id AS o1 FROM keys_${table} k JOIN ${table} d ON d.id = k.id)`,
+    ],
+    isAll: `(SELECT count(*) FROM keys_${table}) < ${most} AND (SELECT count(*) FROM groups_${table}) <= ${mostGroups}`,
+  };
+}
 
 /** What the endpoints under `/v1` respond from. */
 export type LookupContext = { lookup: NamesSource & { hashOf: HashOf; known: KnownContracts } };

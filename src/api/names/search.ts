@@ -1,11 +1,9 @@
 import { namehash } from "../../ens/names.ts";
 import { planOnce } from "../database/client.ts";
 import type { SortType } from "../rest/pages.ts";
-import { nameOfNode, partsOfNames } from "./generations.ts";
-import { type Listed, type NamesSource, readListed } from "./names-query.ts";
-import { namesJoins } from "./names-sql.ts";
+import { type Listed, type NamesSource, readListed } from "./lookups.ts";
+import { jointText, nameOfNode, namesJoins, nameText, partsOfNames } from "./names.ts";
 import type { Place } from "./places.ts";
-import { jointText, nameText } from "./stored-name.ts";
 
 // Names as a person looks for them: those whose label is the text, then those whose label begins with it, then those whose label is
 // one typing error away. Each kind is read from an index up to a number of candidates, the shortest first, so that any text takes

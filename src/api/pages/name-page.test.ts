@@ -5,7 +5,7 @@ import { currentStatus } from "../../../test/support/endpoints.ts";
 import { createTables } from "../../../test/support/subgraph/endpoint.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { createDatabase } from "../database/client.ts";
-import { createNamesSource } from "../names/names-query.ts";
+import { createNamesSource } from "../names/lookups.ts";
 import { placesOf } from "../names/places.ts";
 import { nameRoutes } from "./name-page.ts";
 

@@ -1,7 +1,6 @@
 import { html } from "hono/html";
 import type { Hex } from "viem";
-import { noExpiry } from "../names/name-rows.ts";
-import type { StoredName } from "../names/stored-name.ts";
+import { noExpiry, type StoredName } from "../names/names.ts";
 import { facts, type Html } from "./layout.ts";
 import { addressLink, date, hash, span } from "./text.ts";
 

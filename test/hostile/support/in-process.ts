@@ -3,7 +3,7 @@ import { createPublicClient, custom } from "viem";
 import { createApi } from "../../../src/api/app.ts";
 import { createDatabase } from "../../../src/api/database/client.ts";
 import { namesContext } from "../../../src/api/endpoints/name-tokens.ts";
-import { createNamesSource } from "../../../src/api/names/names-query.ts";
+import { createNamesSource } from "../../../src/api/names/lookups.ts";
 import { placesOf } from "../../../src/api/names/places.ts";
 import { createAdmission, resolutionLimits } from "../../../src/api/resolution/admission.ts";
 import { defaultGatewayLimits } from "../../../src/api/resolution/gateway.ts";

@@ -4,8 +4,7 @@ import { createRandom } from "../../../devnet/random.ts";
 import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";
-import { binder, branchesFrom, byName, listSql } from "./list-sql.ts";
-import { anywhereIn } from "./names-with-text.ts";
+import { anywhereIn, binder, branchesFrom, byName, listSql } from "./lists.ts";
 import { placesOf } from "./places.ts";
 
 const places = placesOf(namespaces.mainnet, ["subgraph"]);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { dataOf, dataSchema, type StoredEntry } from "./history-data.ts";
+import { dataOf, dataSchema, type StoredEntry } from "./history.ts";
 
 const [account, contract]: [`0x${string}`, `0x${string}`] = [`0x${"a".repeat(40)}`, `0x${"c".repeat(40)}`];
 const node: `0x${string}` = `0x${"d".repeat(64)}`;

@@ -1,10 +1,16 @@
 import { type Hex, hexToBytes } from "viem";
-import { rootNode, subnode } from "../../ens/ids.ts";
+import { z } from "zod/v4";
+import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
-import { textValue } from "../../ens/record-values.ts";
+import { bytesValue, textValue } from "../../ens/record-values.ts";
+import { isEvmCoinType } from "../../ens/reverse-names.ts";
 import { type Database, planOnce } from "../database/client.ts";
 import { mostAliases, suffixHashes, withSuffix } from "../resolution/indexed-records.ts";
+import type { KnownContracts } from "../resolution/known-contracts.ts";
 import { kindOf, type ResolverFacts, type V2Contracts } from "../resolution/v2-names.ts";
+import { omitUndefined } from "./contract.ts";
+import { resolverOf, type StoredName } from "./names.ts";
+import { type Place, placeOfRow } from "./places.ts";
 
 // Records of names as the index has them: which keys were ever seen, and their values. Those of ENSv2 are under record ids, or in
 // resolvers keyed by nodes, where aliases lead to other names.
@@ -23,6 +29,9 @@ export type StoredRecords = {
     texts: Record<string, string> | null;
   } | null;
 };
+
+/** A name with its records, where they were asked for: null where only the chain knows them. */
+export type FoundName = { row: StoredName; records: StoredRecords | null };
 
 /** SQL of `StoredRecords` as JSON, of the row `s2` of `resolver`. */
 export const recordsJson = ({
@@ -236,4 +245,161 @@ function recordsOfId(records: readonly StoredRecord[]): StoredRecords {
       texts: keep(texts.map(([, key, value]) => [textOf(key), text(value)])),
     },
   };
+}
+
+// What a name's resolver returns, as far as its events tell.
+
+/** The schema of a name's records. */
+export const recordsSchema = z.strictObject({
+  seen_addresses: z.array(z.string()),
+  addresses: z.record(z.string(), z.string().nullable()),
+  seen_texts: z.array(z.string()),
+  texts: z.record(z.string(), z.string().nullable()),
+  seen_abis: z.array(z.string()),
+  abis: z.record(z.string(), z.string()),
+  seen_singletons: z.array(z.enum(["contenthash", "name"])),
+  contenthash: z.string().nullable().optional(),
+  name: z.string().nullable().optional(),
+});
+
+/** A name's records as rows have them. */
+type GroupedRecords = z.output<typeof recordsSchema>;
+
+/** The schema of what is known of one record. */
+export const recordSchema = z.strictObject({
+  status: z.enum(["ok", "not_found", "unsupported", "failed"]),
+  value: z.string().optional(),
+  meta: z
+    .strictObject({
+      basis: z.literal("derived"),
+      rule: z.literal("ensip19_default_address"),
+      source_record_key: z.string(),
+    })
+    .optional(),
+  unsupported_reason: z.string().optional(),
+  failure_reason: z.string().optional(),
+});
+
+/** What is known of one record. */
+export type RecordAnswer = z.output<typeof recordSchema>;
+
+/** The key of the address record that others fall back to (ENSIP-19). */
+export const defaultCoin = "2147483648";
+
+/** The address that a name's resolver returns for EVM coin types without a record of their own (ENSIP-19), if it does. */
+export function defaultAddressOf(
+  places: readonly Place[],
+  { row, records }: FoundName,
+  known: KnownContracts,
+) {
+  const resolver = resolverOf(row, placeOfRow(places, row));
+  // All resolvers of ENSv2 fall back to it.
+  const hasDefault =
+    row.v2?.isInForce ||
+    (resolver && known.staticResolverOf(resolver.chain_id, resolver.address)?.hasDefaultAddress);
+  return hasDefault ? ownValue(records?.set?.addresses, defaultCoin) : undefined;
+}
+
+/** The address of an EVM coin type that a name's resolver returns: its own record, else the default one, which one of zero bytes hides. */
+export function addressRecordOf({ records }: FoundName, coin: string, fallback: string | undefined) {
+  const own = ownValue(records?.set?.addresses, coin) ?? (coin === "60" ? records?.addr : undefined);
+  return own ?? fallback;
+}
+
+// Keys are anybody's: `constructor` too.
+const ownValue = (values: Readonly<Record<string, string>> | null | undefined, key: string) =>
+  values && Object.hasOwn(values, key) ? values[key] : undefined;
+
+const byNumber = (a: string, b: string) => a.length - b.length || (a < b ? -1 : 1);
+
+/** A name's records as rows have them. A key that was seen and has no value was cleared; where values are not indexed, it is left out of the map. */
+export function groupedRecords(records: StoredRecords | null): GroupedRecords {
+  const { seenCoins, seenTexts, addr, hash, set } = records ?? {};
+  const isKnown = records !== null && set !== undefined;
+  const addresses: Record<string, string> = isKnown ? { ...set?.addresses } : addr ? { 60: addr } : {};
+  const texts: Record<string, string> = isKnown ? { ...set?.texts } : {};
+  const coins = [...new Set([...(seenCoins ?? []), ...Object.keys(addresses)])].sort(byNumber);
+  const keys = [...new Set([...(seenTexts ?? []), ...Object.keys(texts)])].sort();
+  const valued = (all: string[], values: Readonly<Record<string, string>>) =>
+    Object.fromEntries(
+      (isKnown ? all : Object.keys(values)).map((key) => [key, heldValue(ownValue(values, key))]),
+    );
+  const contenthash = set ? set.contenthash : ((hash && bytesValue(hash)) ?? null);
+  // Where values are not indexed, nobody knows it.
+  const name = isKnown || records === null ? (set?.name ?? null) : undefined;
+  const singletons = [
+    // The event of a cleared one leaves empty bytes.
+    ...(contenthash === null && !hash ? [] : ["contenthash" as const]),
+    ...(name ? ["name" as const] : []),
+  ];
+  return {
+    seen_addresses: coins,
+    addresses: valued(coins, addresses),
+    seen_texts: keys,
+    texts: valued(keys, texts),
+    seen_abis: [],
+    abis: {},
+    seen_singletons: singletons,
+    contenthash,
+    ...omitUndefined({ name }),
+  };
+}
+
+// Twenty zero bytes count as cleared.
+const heldValue = (value: string | undefined) =>
+  value === undefined || value === zeroAddress ? null : value;
+
+/** Whether a key is of an address record. */
+export const isAddressKey = (key: string) => key.startsWith("addr:");
+/** Whether a key is of a text record: `avatar` is one too. */
+export const isTextKey = (key: string) => key === "avatar" || key.startsWith("text:");
+/** The key of a text record by that of its answer. */
+export const textKeyOf = (key: string) => key.replace(/^text:/, "");
+
+/** Whether what a name's resolver returns follows from its events. A name without one may have that of a name above (ENSIP-10). */
+export function isReadFromEvents(
+  { places, known }: { places: readonly Place[]; known: KnownContracts },
+  { row, records }: FoundName,
+): boolean {
+  if (row.v2?.isInForce) return records !== null;
+  const resolver = resolverOf(row, placeOfRow(places, row));
+  return resolver !== undefined && known.staticResolverOf(resolver.chain_id, resolver.address) !== undefined;
+}
+
+/** What is known of a record by its key (`addr:60`, `text:url`, `avatar`, `contenthash`, `name`), from a name's row. */
+export function recordOf(
+  { records, status }: { records?: GroupedRecords | undefined; status?: string | undefined },
+  key: string,
+  { found, fallback }: { found: FoundName; fallback: string | undefined },
+): RecordAnswer {
+  // Of a name that nobody holds, or of a resolver in ENSv2 that only the chain knows.
+  if (records === undefined)
+    return {
+      status: "unsupported",
+      unsupported_reason:
+        status === "released" ? "inventory_not_available" : "indexed_record_inventory_not_authoritative",
+    };
+  if (key === "name" && records.name === undefined)
+    return { status: "unsupported", unsupported_reason: "record_family_not_supported" };
+  const isAddress = isAddressKey(key);
+  const name = isAddress ? key.slice(5) : textKeyOf(key);
+  const [values, seen]: [Readonly<Record<string, string | null | undefined>>, readonly string[]] = isAddress
+    ? [records.addresses, records.seen_addresses]
+    : isTextKey(key)
+      ? [records.texts, records.seen_texts]
+      : [{ contenthash: records.contenthash, name: records.name }, []];
+  const value = new Map(Object.entries(values)).get(name);
+  if (value) return { status: "ok", value };
+  if (value === undefined && seen.includes(name))
+    return { status: "unsupported", unsupported_reason: "value_not_retained" };
+  const derived =
+    isAddress && isEvmCoinType(BigInt(name)) ? addressRecordOf(found, name, fallback) : undefined;
+  if (fallback === undefined || fallback === zeroAddress || derived !== fallback)
+    return { status: "not_found" };
+  const meta = {
+    basis: "derived",
+    rule: "ensip19_default_address",
+    source_record_key: `addr:${defaultCoin}`,
+  } as const;
+  return { status: "ok", value: fallback, meta };
 }

@@ -1,0 +1,511 @@
+import type { Hex } from "viem";
+import { rootNode } from "../../ens/ids.ts";
+import { labelhash } from "../../ens/labels.ts";
+import { namehash } from "../../ens/names.ts";
+import { type Database, planOnce, type RowsReader } from "../database/client.ts";
+import { askedPath, pathOf } from "../resolution/v2-names.ts";
+import { yieldToEventLoop } from "../rest/turns.ts";
+import { type GivenName, isNode, readName } from "./contract.ts";
+import {
+  allNames,
+  columns,
+  hasName,
+  hideFromPlanner,
+  jointText,
+  type NameList,
+  nameOfNode,
+  nameOfPath,
+  namesHeldBy,
+  namesJoins,
+  nameText,
+  ownResolver,
+  type StoredName,
+  secondGeneration,
+  storedName,
+} from "./names.ts";
+import { isCustodian, type Place } from "./places.ts";
+import { type FoundName, readV2Records, recordsJson, type V2Resolver } from "./records.ts";
+
+/** SQL of a list: its values follow `$1`, the times of the places. */
+export type NamesQuery = { sql: string; values: string[] };
+
+/** Further members of a row of a list. */
+export type Extra = {
+  relations: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+  isPrimary: boolean;
+  /** Of a claimed name: `forwardSql`. */
+  forward: (boolean | null)[] | null;
+  /** Coin types whose record is the address. */
+  coins: number[];
+};
+
+/** What statements about names are made for. */
+export type NamesSource = {
+  database: Database & RowsReader;
+  places: readonly Place[];
+  /** Whether records of resolvers are indexed with their values. */
+  hasRecords: boolean;
+  /** Look-ups by key: long texts, which each connection plans once. */
+  statements: Readonly<
+    Record<"names" | "namesWithRecords" | "paths" | "pathsWithRecords" | "addresses", string>
+  >;
+};
+
+/** A row and what it is sorted by, as texts: where the next page begins. */
+export type Listed = { row: StoredName; after: string[] } & { [K in keyof Extra]?: Extra[K] | undefined };
+
+// Others have their turn after each so many characters of rows, a millisecond's work.
+const sliceCharacters = 32_768;
+
+/**
+ * Runs a statement each of whose rows is a place, a space and a text, and uses the rows while the next ones are read. A row may come
+ * twice.
+ */
+async function eachRow(
+  database: RowsReader,
+  { sql, values }: NamesQuery,
+  signal: AbortSignal,
+  use: (place: number, text: string) => void,
+): Promise<void> {
+  const waiting: string[] = [];
+  let work: Promise<void> | undefined;
+  const useAll = async () => {
+    for (let left = 0; waiting.length > 0; left -= waiting[0]?.length ?? 0) {
+      if (left <= 0) {
+        await yieldToEventLoop();
+        left = sliceCharacters;
+      }
+      const row = waiting.shift() ?? "";
+      const space = row.indexOf(" ");
+      use(Number(row.slice(0, space)), row.slice(space + 1));
+    }
+    work = undefined;
+  };
+  await database.rows(sql, values, signal, (row) => {
+    waiting.push(row);
+    work ??= useAll();
+    // It is awaited below.
+    work.catch(() => undefined);
+  });
+  await work;
+}
+
+/** Runs the SQL of a list. */
+export async function readList(
+  { database }: NamesSource,
+  { sql, values }: NamesQuery,
+  signal: AbortSignal,
+): Promise<Listed[]> {
+  const [json] = await database.row(sql, values, signal);
+  return readListed(JSON.parse(json ?? "[]"));
+}
+
+/** A row of a list as the statement gives it. */
+export type ListedText = Omit<Listed, "row"> & { row: NameList };
+
+/** Rows of a list from what the statement gives, parsed. */
+export const readListed = (found: readonly ListedText[]): Listed[] =>
+  found.map((one) => ({ ...one, row: storedName(one.row) }));
+
+/** Runs the SQL of `countSql`. */
+export async function readCount(
+  { database }: NamesSource,
+  { sql, values }: NamesQuery,
+  most: number,
+  signal: AbortSignal,
+) {
+  const [count] = await database.row(sql, values, signal);
+  return Number(count) > most ? null : Number(count);
+}
+
+type ReadName = Omit<FoundName, "row"> & { row: NameList; inV2?: V2Resolver | null };
+
+type Reading = { hasRecords: boolean; withRecords: boolean };
+
+/** The statement that reads names by nodes. */
+const namesSql = (places: readonly Place[], reading: Reading) =>
+  readingSql(
+    "unnest($2::text[]) WITH ORDINALITY q (node, at)",
+    `(SELECT q.node COLLATE "C" AS id) a ${nameOfNode(places, "a.id")}${namesJoins(places)}`,
+    { places, ...reading },
+  );
+
+/** The statement that reads names by paths, in ENSv2 alone. */
+function pathsSql(places: readonly Place[], reading: Reading): string {
+  const v2 = secondGeneration(places);
+  if (v2 === undefined) return "";
+  const from = "jsonb_array_elements($2::jsonb) WITH ORDINALITY q (path, at)";
+  const rows = `(SELECT q.path) a ${nameOfPath(v2, "a.path")}${namesJoins(places, "a.path")}`;
+  return readingSql(from, rows, { places, ...reading });
+}
+
+function readingSql(
+  asked: string,
+  rows: string,
+  { places, hasRecords, withRecords }: Reading & { places: readonly Place[] },
+): string {
+  const ofNode = { chain: "names.chain", node: "d.id", hasRecords };
+  const inV2 =
+    secondGeneration(places) === undefined ? "" : `, ',"inV2":', coalesce(names.reading::text, 'null')`;
+  const records = withRecords
+    ? `, ',"records":', coalesce((SELECT ${recordsJson(ofNode)} FROM resolver s2 WHERE s2.id = names.resolver_row)::text, 'null')${inV2}`
+    : "";
+  return `SELECT concat(q.at - 1, ' ', coalesce(n.found, 'null')) FROM ${asked}
+LEFT JOIN LATERAL (SELECT concat('{"row":', ${nameText}${records}, '}') AS found
+FROM ${rows} WHERE ${hasName}) n ON true`;
+}
+
+/** What statements about names are made for. */
+export function createNamesSource(
+  given: Pick<NamesSource, "database" | "places" | "hasRecords">,
+): NamesSource {
+  const { places, hasRecords } = given;
+  const [bare, full] = [
+    { hasRecords, withRecords: false },
+    { hasRecords, withRecords: true },
+  ];
+  const statements = {
+    names: planOnce(namesSql(places, bare)),
+    namesWithRecords: planOnce(namesSql(places, full)),
+    paths: planOnce(pathsSql(places, bare)),
+    pathsWithRecords: planOnce(pathsSql(places, full)),
+    addresses: planOnce(addressSql(given)),
+  };
+  return { ...given, statements };
+}
+
+/** A name that is asked for, by its text where that is known. */
+export type AskedName = { node: string; name?: string };
+
+/**
+ * Reads names, in order, with one statement; null for those that the index does not have. Names of ENSv2 that lists have no row of take
+ * another, if their text is known, records in ENSv2 too, and one for each alias on the way.
+ */
+export async function readNames(
+  source: NamesSource,
+  {
+    names,
+    times,
+    withRecords,
+  }: { names: readonly AskedName[]; times: readonly number[]; withRecords: boolean },
+  signal: AbortSignal,
+): Promise<(FoundName | null)[]> {
+  if (names.length === 0) return [];
+  const { database, statements, hasRecords } = source;
+  const found: ((FoundName & Pick<ReadName, "inV2">) | null)[] = names.map(() => null);
+  const read = (sql: string, values: string, placeOf: (at: number) => number) =>
+    eachRow(database, { sql, values: [`{${times.join(",")}}`, values] }, signal, (at, json) => {
+      const one: ReadName | null = JSON.parse(json);
+      found[placeOf(at)] = one && { ...one, row: storedName(one.row) };
+    });
+  const nodes = `{${names.map(({ node }) => node).join(",")}}`;
+  await read(withRecords ? statements.namesWithRecords : statements.names, nodes, (at) => at);
+  const contracts = secondGeneration(source.places);
+  if (contracts === undefined) return found;
+  const missing = found.flatMap((one, at) => (one === null && isWalked(names[at]) ? [at] : []));
+  if (missing.length > 0) {
+    const paths: object[] = [];
+    for (const at of missing) {
+      paths.push(pathOfText(names[at]?.name ?? ""));
+      if (paths.length % pathsOfSlice === 0) await yieldToEventLoop();
+    }
+    const sql = withRecords ? statements.pathsWithRecords : statements.paths;
+    await read(sql, JSON.stringify(paths), (at) => missing[at] ?? 0);
+  }
+  const inV2 = found.flatMap((one) => (one?.inV2 ? [{ one, inV2: one.inV2 }] : []));
+  if (inV2.length === 0) return found;
+  const records = await readV2Records(database, { contracts, hasRecords, asked: inV2 }, signal);
+  for (const [at, { one }] of inV2.entries()) one.records = records[at] ?? null;
+  return found;
+}
+
+// Lists have every name of the registries in fixed places, and no longer name can be resolved (DNS).
+const isWalked = ({ name }: Partial<AskedName> = {}) =>
+  name !== undefined && name.split(".").length > 2 && Buffer.byteLength(name) < 255;
+
+// Others have their turn while many are hashed.
+const pathsOfSlice = 32;
+
+// As `nameOfPath` reads it.
+function pathOfText(name: string) {
+  const path = askedPath(pathOf(name.split(".").map(labelhash)));
+  return {
+    ...path,
+    name,
+    node: path.nodes.at(-1),
+    labelhash: path.labels.at(-1),
+    parent: path.nodes.at(-2) ?? rootNode,
+  };
+}
+
+// Others have their turn while many or long names are hashed.
+const charactersOfSlice = 2_000;
+
+const isHashable = (text: string) =>
+  Buffer.byteLength(text) <= 2_000 && text.split(".").every((one) => one !== "");
+
+/**
+ * Reads names as requests give them, in order: under the node of the normalised form, else under that of the text itself if the index
+ * has the name in this form. Such are names that were registered without being normalised, where the index keeps names as they are.
+ */
+export async function readGivenNames(
+  source: NamesSource,
+  { given, times, withRecords }: { given: readonly string[]; times: readonly number[]; withRecords: boolean },
+  signal: AbortSignal,
+): Promise<{ name: GivenName; found: FoundName | null }[]> {
+  const asked: (AskedName & { at: number; isAsGiven: boolean })[] = [];
+  const names: GivenName[] = [];
+  let characters = 0;
+  for (const [at, text] of given.entries()) {
+    const name = readName(text);
+    names.push(name);
+    if (!("fault" in name))
+      asked.push({ at, isAsGiven: false, ...(isNode(text) ? { node: name.node } : name) });
+    if (("fault" in name || name.name !== text) && isHashable(text))
+      asked.push({ at, node: namehash(text), isAsGiven: true });
+    characters += text.length;
+    if (characters < charactersOfSlice) continue;
+    characters = 0;
+    await yieldToEventLoop();
+  }
+  const read = await readNames(source, { names: asked, times, withRecords }, signal);
+  const found: (FoundName | undefined)[] = [];
+  for (const [place, { at, isAsGiven }] of asked.entries()) {
+    const one = read[place];
+    if (one && (!isAsGiven || one.row.name === given[at])) found[at] ??= one;
+  }
+  return names.map((name, at) => ({ name, found: found[at] ?? null }));
+}
+
+/** An address whose names are asked for. `after`: the rank, name and node of the last row of the page before. */
+export type AskedAddress = {
+  address: Hex;
+  isOwner: boolean;
+  isManager: boolean;
+  size: number;
+  after: readonly string[] | undefined;
+  /** Numbers of places (from 1) of which names are asked for; undefined: all. */
+  places: readonly number[] | undefined;
+};
+
+/** The names of an address, its primary name first, one more than asked for if there are more; the total up to 1,000. */
+export type FoundAddress = { rows: Listed[]; total: number };
+
+/**
+ * Reads the names of many addresses with one statement. `use` gets what is found of each, in any order, perhaps twice, and the places
+ * of those that ask for it.
+ */
+export async function readAddresses(
+  { database, statements, places: all }: NamesSource,
+  { asked, times }: { asked: readonly AskedAddress[]; times: readonly number[] },
+  signal: AbortSignal,
+  use: (places: readonly number[], found: FoundAddress) => void,
+): Promise<void> {
+  // What is asked for several times is read once.
+  const groups = new Map<string, number[]>();
+  for (const [place, one] of asked.entries()) {
+    if (isCustodian(all, one.address)) {
+      use([place], { rows: [], total: 0 });
+      continue;
+    }
+    const key = JSON.stringify(one);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [place]);
+    else group.push(place);
+  }
+  if (groups.size === 0) return;
+  const places = [...groups.values()];
+  const inputs = [...groups.keys()].map((key, at) => {
+    const { address, isOwner, isManager, size, after = [], places: ofPlaces }: AskedAddress = JSON.parse(key);
+    return {
+      at,
+      address,
+      owner: isOwner,
+      manager: isManager,
+      size,
+      reverse: reverseNode(address),
+      after_rank: after[0] === undefined ? null : Number(after[0]),
+      after_name: after[1] ?? null,
+      after_id: after[2] ?? null,
+      places: ofPlaces ?? null,
+    };
+  });
+  const values = [`{${times.join(",")}}`, JSON.stringify(inputs)];
+  await eachRow(database, { sql: statements.addresses, values }, signal, (at, json) => {
+    const { rows, total }: { rows: ListedText[]; total: number } = JSON.parse(json);
+    use(places[at] ?? [], { rows: readListed(rows), total });
+  });
+}
+
+// Who an address is: its names by relation, and the name that it claims.
+
+/** Node of an address's reverse name on the root chain. */
+export const reverseNode = (address: Hex): Hex => namehash(`${address.slice(2)}.addr.reverse`);
+
+/** The coin type of the default name and address (ENSIP-19), which stand for every EVM chain without one of its own. */
+export const defaultCoin = 2_147_483_648;
+
+type Claims = { places: readonly Place[]; hasRecords: boolean };
+
+/**
+ * SQL of the name that an address claims for coin type 60: its reverse name on the root chain, else the default one (ENSIP-19). The
+ * claim is not checked forward. Where records are not indexed, the last event of the reverse name's resolver tells it.
+ */
+export function claimSql({ places, hasRecords }: Claims, address: string, reverse: string): string {
+  const stored = `SELECT v.name FROM domain_resolver_relations l
+    JOIN resolver_records v ON v.id = 'eip155:' || l.chain_id || ':' || l.resolver || '/' || l.domain_id
+    WHERE l.domain_id = ${reverse} AND l.chain_id = ${places[0]?.chainId ?? 0} AND v.name <> '' LIMIT 1`;
+  const emitted = `SELECT nullif(e.name, '') FROM domain r JOIN resolver_event e ON e.resolver_id = r.resolver_id
+    WHERE r.id = ${reverse} AND e.type IN ('NameChanged', 'VersionChanged') ORDER BY e.block_number DESC, e.log_index DESC LIMIT 1`;
+  return `coalesce((${hasRecords ? stored : emitted}), ${claimOfCoin(address, String(defaultCoin))})`;
+}
+
+/** SQL of the name that an address claims for the coin type of an EVM chain: that of its reverse registrar, else the default one (ENSIP-19). */
+export const claimOfCoin = (address: string, coin: string) => `(SELECT value FROM reverse_name_records
+  WHERE address = ${address} AND coin_type IN (${coin}, ${defaultCoin}) AND value <> '' ORDER BY coin_type <> ${coin} LIMIT 1)`;
+
+/**
+ * SQL of whether the address records of coin type 60 and of the default (ENSIP-19) that the resolver of `domain d` holds for it are an address, as
+ * a JSON list; null for none.
+ */
+export function forwardSql({ places, hasRecords }: Claims, address: string): string {
+  if (!hasRecords) return "'null'::json";
+  const isAddress = (
+    coin: number,
+  ) => `(SELECT o.value = ${address} FROM resolver_address_records o WHERE o.chain_id = ${places[0]?.chainId ?? 0}
+    AND o.address = ${ownResolver} AND o.node = d.id AND o.coin_type = ${coin})`;
+  return `json_build_array(${isAddress(60)}, ${isAddress(defaultCoin)})`;
+}
+
+/** Up to which number the names of an address are counted, those included that it does not own any more. */
+export const mostCountedOfAddress = 1_000;
+
+// With at most as many candidates all of them are read at once; a name that an address holds in two ways is two of them.
+const few = 100;
+
+const relations = (isOwner: string, isManager: string) =>
+  `CASE WHEN (${isOwner}) AND (${isManager}) THEN '["owner","manager"]' WHEN ${isOwner} THEN '["owner"]' WHEN ${isManager} THEN '["manager"]' ELSE '[]' END`;
+
+const isAsked = "(q.places IS NULL OR names.place = ANY (q.places))";
+const isOwner = `q.owner AND names.owner = q.address AND ${isAsked}`;
+const isManager = `q.manager AND names.manager = q.address AND ${isAsked}`;
+const isMine = `((${isOwner}) OR (${isManager}))`;
+
+const foundSql = (claims: Claims, rank: string, name: string) =>
+  `concat('{"row":', ${nameText}, ',"after":["', ${rank}, '",', to_json(${name}), ',"', d.id, '"],"isPrimary":', CASE WHEN ${rank} = 0 THEN 'true' ELSE 'false' END,
+  ',"forward":', CASE WHEN ${rank} = 0 THEN ${forwardSql(claims, "q.address")}::text ELSE 'null' END,
+  ',"relations":', ${relations(isOwner, isManager)}, '}')`;
+
+/** SQL of the names of an address with few: `n` candidates, and how many of them are its own. With more, nothing but `n` is computed. */
+function fewSql(claims: Claims): string {
+  const { places } = claims;
+  const { held, candidates } = candidatesOf(places);
+  const beyond =
+    "(q.after_rank IS NULL OR (o.rank, o.name, d.id) > (q.after_rank, q.after_name, q.after_id))";
+  const found = `array_agg(${foundSql(claims, "o.rank", "o.name")} ORDER BY o.rank, o.name, d.id) FILTER (WHERE ${isMine} AND ${beyond})`;
+  return `WITH held AS MATERIALIZED (${held})
+SELECT (SELECT count(*) FROM held) AS n, count(*) FILTER (WHERE ${isMine}) AS total,
+  '[' || coalesce(array_to_string((${found})[1:q.size + 1], ','), '') || ']' AS rows
+FROM ${candidates}${namesJoins(places)}
+CROSS JOIN LATERAL (SELECT left(d.name, 256) AS name, CASE WHEN d.name = c.claim THEN 0 WHEN ${isOwner} THEN 1 ELSE 2 END AS rank OFFSET 0) o
+WHERE ${hasName} AND (SELECT count(*) FROM held) <= ${few}`;
+}
+
+// SQL of what an address holds in any way, each way up to one more than few, and of the names of these as rows of `domain d`.
+function candidatesOf(places: readonly Place[]) {
+  const ways = namesHeldBy(places, "q.address");
+  const most = few + 1;
+  if (secondGeneration(places) !== undefined) {
+    const ids = ways.map(({ from, where }) => `(SELECT d.id FROM ${from} WHERE ${where} LIMIT ${most})`);
+    return {
+      held: ids.join(" UNION ALL "),
+      candidates: `(SELECT DISTINCT id FROM held) f ${nameOfNode(places, "f.id")}`,
+    };
+  }
+  // Each row is read through the index that finds it. Those that a way before has found are left out after its limit, so that no
+  // more are read than that, whatever they are.
+  const rows = ways.map(({ by }, at) => {
+    const isNew = ways.slice(0, at).map((one) => `d.${one.by} IS DISTINCT FROM q.address`);
+    const where = isNew.length === 0 ? "" : ` WHERE ${isNew.join(" AND ")}`;
+    return `SELECT * FROM (SELECT ${columns} FROM domain d WHERE d.${by} = q.address LIMIT ${most}) d${where}`;
+  });
+  return { held: rows.join(" UNION ALL "), candidates: "held d" };
+}
+
+// Names are read in their order from the indexes by holder, each as far as a page needs. Names that are only managed come last, and
+// are looked for only where the page has room for them.
+/** SQL of the names of an address with many. */
+function manySql(claims: Claims): string {
+  const { places } = claims;
+  const joins = namesJoins(places);
+  const branch = (
+    rank: number,
+    {
+      from,
+      where,
+      name = "d.name",
+      id = "d.id",
+    }: { from: string; where: string; name?: string; id?: string },
+    limit = "q.size + 1",
+  ) => `(SELECT ${id}, n.rank, left(${name}, 256) AS name FROM ${from}${joins} CROSS JOIN (SELECT ${rank} AS rank) n
+WHERE d.name <> '' AND ${where} AND (q.after_rank IS NULL OR (n.rank, left(${name}, 256), ${id}) > (q.after_rank, q.after_name, q.after_id))
+ORDER BY left(${name}, 256), ${id} LIMIT ${limit})`;
+  const held = namesHeldBy(places, "q.address");
+  const claimed = "d.name IS DISTINCT FROM c.claim";
+  const owned = held.map(({ where, ...found }) =>
+    branch(1, { ...found, where: `${where} AND ${hideFromPlanner(isOwner)} AND ${claimed}` }),
+  );
+  const room = "CASE WHEN (SELECT count(*) FROM held) > q.size THEN 0 ELSE q.size + 1 END";
+  const managed = held
+    .filter(({ by }) => by !== "registrant_id")
+    .map(({ where, ...found }) =>
+      branch(
+        2,
+        {
+          ...found,
+          where: `${where} AND ${hideFromPlanner(`${isManager} AND (${isOwner}) IS NOT TRUE`)} AND ${claimed}`,
+        },
+        room,
+      ),
+    );
+  const primary = {
+    from: allNames(places),
+    where: `left(d.name, 256) = left(c.claim, 256) AND d.name = c.claim AND ${isMine}`,
+  };
+  return `SELECT ${totalSql(places)} AS total, r.rows FROM (WITH held AS MATERIALIZED (
+    ${branch(0, primary)}
+    UNION ${owned.join("\nUNION ")})
+  SELECT ${jointText("found")} AS rows FROM (
+    SELECT ${foundSql(claims, "f.rank", "f.name")} AS found
+    FROM (SELECT * FROM held UNION ${managed.join("\nUNION ")}) f ${nameOfNode(places, "f.id")}${joins}
+    ORDER BY f.rank, f.name, f.id LIMIT q.size + 1) listed) r`;
+}
+
+function totalSql(places: readonly Place[]): string {
+  const held = namesHeldBy(places, "q.address");
+  const most = mostCountedOfAddress;
+  const counted = (joined: string, more: string) => {
+    const parts = held.map(
+      ({ from, where }) =>
+        `(SELECT d.id FROM ${from}${joined} WHERE ${where} AND d.name <> ''${more} LIMIT ${most + 1})`,
+    );
+    return `(SELECT count(*) FROM (${parts.join(" UNION ")}) counted)`;
+  };
+  // One after the other, from an index alone: most addresses with too many have them in one of them.
+  const tooMany = held.map(
+    ({ from, where }) => `WHEN EXISTS (SELECT FROM ${from} WHERE ${where} OFFSET ${most}) THEN ${most + 1}`,
+  );
+  return `CASE ${tooMany.join(" ")} WHEN ${counted("", "")} > ${most} THEN ${most + 1}
+  ELSE ${counted(namesJoins(places), ` AND ${isMine}`)} END`;
+}
+
+/** The statement that reads the names of addresses. */
+function addressSql(claims: Claims): string {
+  const claim = claimSql(claims, "q.address", "q.reverse");
+  return `SELECT concat(q.at, ' {"rows":', n.rows, ',"total":', n.total, '}')
+FROM json_to_recordset($2::json) AS q (at int, address text, owner boolean, manager boolean, size int, reverse text, after_rank int, after_name text, after_id text, places int[])
+CROSS JOIN LATERAL (SELECT ${claim} AS claim OFFSET 0) c
+CROSS JOIN LATERAL (${fewSql(claims)}) few
+CROSS JOIN LATERAL (SELECT few.total, few.rows WHERE few.n <= ${few}
+  UNION ALL SELECT m.total, m.rows FROM (${manySql(claims)}) m WHERE few.n > ${few}) n`;
+}
