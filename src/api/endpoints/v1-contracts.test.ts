@@ -1,8 +1,8 @@
 import { type Hex, toEventSelector } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createRecordedIndex } from "../../../test/support/ensv2/recorded-index.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
+import { type Entry, openLookups } from "../../../test/support/lookups/lookups.ts";
 import { createTally, listedTally } from "../../../test/support/name-truth/tally.ts";
 import {
   chainId,
@@ -14,18 +14,7 @@ import {
 } from "../../../test/support/name-truth/truth.ts";
 import { registerProtocolAcceleration } from "../../plugins/protocol-acceleration.ts";
 import { registerSubgraph } from "../../plugins/subgraph.ts";
-import { createNamesSource } from "../names/lookups.ts";
-import { placesOf } from "../names/places.ts";
 import type { Row } from "../names/rows.ts";
-import { knownContracts } from "../resolution/known-contracts.ts";
-import { addressNames } from "./v1-addresses.ts";
-import { addressCalendar } from "./v1-calendar.ts";
-import { deadlineNames } from "./v1-deadlines.ts";
-import { events } from "./v1-events.ts";
-import { addressHistory, nameHistory } from "./v1-history.ts";
-import { lookup } from "./v1-lookup.ts";
-import { nameDetail, subnames } from "./v1-names.ts";
-import { addressPrimaryName, nameRecords } from "./v1-records.ts";
 
 // Histories of names on ENS' own contracts (test/support/name-truth): what the endpoints say of each name at each moment against
 // what the contracts returned at the same block.
@@ -201,16 +190,6 @@ function ofRegistries(signature: string): [keyof typeof contracts, string][] {
   ];
 }
 
-type Answer<T> = { data: T; page: { next_cursor: string | null } };
-
-type Entry = {
-  kind: string;
-  block_number: number;
-  log_index: number;
-  contract_address: string;
-  data: Record<string, string>;
-};
-
 // Kind, place and emitter of each entry, as the contracts emitted them.
 function emittedUntil(block: number): string[] {
   return Object.entries(signatures).flatMap(([kind, emitters]) =>
@@ -274,43 +253,21 @@ describe.each([
   });
   afterAll(() => stored.client.close());
 
-  function open({ time }: Moment) {
-    const context = {
-      ...chainOf(),
+  const open = ({ time }: Moment) =>
+    openLookups({
+      database: stored.database,
+      datasources: index.config.datasources,
       plugins: plugins.split(","),
-      status: { current: () => currentStatus("omnichain-following", time) },
-      clock: () => time * 1_000,
-      lookup: {
-        ...createNamesSource({
-          database: stored.database,
-          places: placesOf(index.config.datasources, plugins.split(",")),
-          hasRecords: !isCompatible,
-        }),
-        hashOf: () => undefined,
-        known: knownContracts(index.config.datasources),
-      },
-    };
-    const { ask, fetch } = openEndpoints(
-      [
-        ...[lookup, nameDetail, nameRecords, subnames, nameHistory, deadlineNames, events],
-        ...[addressNames, addressPrimaryName, addressHistory, addressCalendar],
-      ],
-      context,
-    );
-    return {
-      ask: async <T>(path: string, init?: RequestInit) => (await ask(path, init)).body as Answer<T>,
-      text: async (path: string) => (await fetch(path)).text(),
-    };
-  }
+      time,
+      hasRecords: !isCompatible,
+    });
 
   test.each(truth.moments.map((moment) => [moment.title, moment] as const))("%s", async (_, moment) => {
     await index.playTo(moment.block);
     await stored.store(index);
-    const { ask, text } = open(moment);
+    const { get, post, text, all } = open(moment);
     for (const name of names) if (moment.names[name]?.registry.owner !== zero) seen.add(name);
-    const post = <T>(inputs: object[]) =>
-      ask<T[]>("/v1/lookup", { method: "POST", body: JSON.stringify({ inputs }) });
-    const found = await post<{ input: { name: string }; record: Row }>([...seen].map((name) => ({ name })));
+    const found = await post({ inputs: [...seen].map((name) => ({ name })) });
     const expected = new Map([...seen].map((name) => [name, expectedOf(moment.names[name] as NameCalls)]));
     const differences = found.data.flatMap(({ input: { name }, record }) => [
       ...differencesOf(name, factsOf(record), expected.get(name) ?? {}),
@@ -319,7 +276,7 @@ describe.each([
     expect(differences).toEqual([]);
     tally.add("POST /v1/lookup", found.data.length);
     for (const { input, record } of found.data)
-      expect((await ask<Row>(`/v1/names/${input.name}`)).data).toEqual(record);
+      expect((await get<Row>(`/v1/names/${input.name}`)).data).toEqual(record);
     tally.add("GET /v1/names/{name}", found.data.length);
 
     for (const name of isCompatible ? [] : seen) {
@@ -329,7 +286,7 @@ describe.each([
         url: "text:url",
         contenthash: "contenthash",
       };
-      const { data } = await ask<{ records: Record<string, unknown> }>(
+      const { data } = await get<{ records: Record<string, unknown> }>(
         `/v1/names/${name}/records?keys=${Object.values(keys).join(",")}`,
       );
       const values = expectedRecords(moment, name, true);
@@ -354,14 +311,14 @@ describe.each([
         const primary = expectedClaim(moment, [person, name], !isCompatible);
         return relations.length === 0 ? [] : [{ name, relations, ...primary }];
       });
-      const listed = await ask<Row[]>(`/v1/addresses/${person}/names?page_size=200`);
+      const listed = await get<Row[]>(`/v1/addresses/${person}/names?page_size=200`);
       expect(ownedOf(listed.data)).toEqual(own.sort(byName));
-      const [lookedUp] = (await post<{ records: Row[] }>([{ address: person, page_size: 200 }])).data;
+      const [lookedUp] = (await post({ inputs: [{ address: person, page_size: 200 }] })).data;
       expect(ownedOf(lookedUp?.records ?? []).sort(byName)).toEqual(own);
       const former = [...expected].flatMap(([name, { lapsed_registration }]) =>
         (lapsed_registration as Facts | undefined)?.["owner"] === person ? [name] : [],
       );
-      const lost = await ask<Row[]>(`/v1/addresses/${person}/names?relation=former_owner&page_size=200`);
+      const lost = await get<Row[]>(`/v1/addresses/${person}/names?relation=former_owner&page_size=200`);
       expect(lost.data.map(({ name }) => name)).toEqual(former.sort());
       tally.add("POST /v1/lookup");
       tally.add("GET /v1/addresses/{address}/names", 2);
@@ -373,12 +330,12 @@ describe.each([
       );
       tally.add("GET /v1/addresses/{address}/calendar.ics");
 
-      const changes = await ask<Entry[]>(
+      const changes = await get<Entry[]>(
         `/v1/addresses/${person}/history?type=primary_name&include=raw,data&page_size=200`,
       );
       expect(changes.data[0]?.data["name"] ?? "", person).toBe(claim.name);
       tally.add("GET /v1/addresses/{address}/history");
-      const claimed = await ask<{ answers: { name?: string }[] }>(
+      const claimed = await get<{ answers: { name?: string }[] }>(
         `/v1/addresses/${person}/primary-name?source=indexed`,
       );
       expect(claimed.data.answers[0]?.name ?? "").toBe(claim.name);
@@ -386,7 +343,7 @@ describe.each([
     }
 
     for (const parent of ["plain.eth", "locked.eth"]) {
-      const children = await ask<Row[]>(`/v1/names/${parent}/subnames?include_expired=false`);
+      const children = await get<Row[]>(`/v1/names/${parent}/subnames?include_expired=false`);
       const active = [...seen].filter(
         (name) => name.replace(/^[^.]+\./, "") === parent && expected.get(name)?.["status"] === "active",
       );
@@ -394,23 +351,20 @@ describe.each([
       tally.add("GET /v1/names/{name}/subnames");
     }
     const dated = [...expected].flatMap(([name, { expires_at }]) => (expires_at ? [name] : []));
-    const window = await ask<Row[]>("/v1/names?namespace=ens&expires_after=1&page_size=200");
+    const window = await get<Row[]>("/v1/names?namespace=ens&expires_after=1&page_size=200");
     expect(window.data.map(({ name }) => name).sort()).toEqual(dated.sort());
     tally.add("GET /v1/names?namespace=&expires_after=");
 
     const emitted = emittedUntil(moment.block);
-    const all: Entry[] = [];
-    for (let next: string | null = ""; next !== null; ) {
-      const found: Answer<Entry[]> = await ask(`/v1/events?include=raw,data&page_size=200${next}`);
-      all.push(...found.data);
-      next = found.page.next_cursor && `&cursor=${found.page.next_cursor}`;
-    }
-    expect(all.map(shownEntry).sort()).toEqual(emitted.sort());
-    for (const entry of all.filter(({ kind }) => kind === "NameTransferred" || kind === "WrappedTransfer"))
+    const entries = await all<Entry>("/v1/events?include=raw,data");
+    expect(entries.map(shownEntry).sort()).toEqual(emitted.sort());
+    for (const entry of entries.filter(
+      ({ kind }) => kind === "NameTransferred" || kind === "WrappedTransfer",
+    ))
       expect(entry.data).toEqual({ action: "token_transferred", ...partiesOf(entry) });
-    tally.add("GET /v1/events", all.length);
+    tally.add("GET /v1/events", entries.length);
     for (const contract of ["oldRegistry", "registry", "resolver"] as const) {
-      const own = await ask<Entry[]>(
+      const own = await get<Entry[]>(
         `/v1/events?contract_address=${contracts[contract]}&include=raw,data&page_size=200`,
       );
       const ofContract = emitted.filter((entry) => entry.endsWith(contracts[contract])).sort();
@@ -418,7 +372,7 @@ describe.each([
     }
     const ofNames: string[] = [];
     for (const name of seen) {
-      const { data } = await ask<Entry[]>(
+      const { data } = await get<Entry[]>(
         `/v1/names/${name}/history?exclude_type=release&include=raw,data&page_size=200`,
       );
       ofNames.push(...data.map(shownEntry));

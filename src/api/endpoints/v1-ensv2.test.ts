@@ -3,29 +3,18 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { leaseAbi, registryV2Abi } from "../../../abis/ensv2.ts";
 import { erc1155TransferAbi } from "../../../abis/names.ts";
 import { v2Addresses, v2ChainId, v2Environment } from "../../../devnet/recorded-chains.ts";
-import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
 import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
+import { type Entry, openLookups } from "../../../test/support/lookups/lookups.ts";
 import { createTally, listedTally } from "../../../test/support/name-truth/tally.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";
 import { textValue } from "../../ens/record-values.ts";
-import { createNamesSource } from "../names/lookups.ts";
-import { placesOf } from "../names/places.ts";
 import type { Row } from "../names/rows.ts";
 import { nameRoutes } from "../pages/name-page.ts";
 import { newestSql } from "../pages/name-sql.ts";
-import { knownContracts } from "../resolution/known-contracts.ts";
-import { addressNames } from "./v1-addresses.ts";
-import { addressCalendar } from "./v1-calendar.ts";
-import { deadlineNames } from "./v1-deadlines.ts";
-import { events } from "./v1-events.ts";
-import { addressHistory, nameHistory } from "./v1-history.ts";
-import { lookup } from "./v1-lookup.ts";
-import { nameDetail, search, subnames } from "./v1-names.ts";
-import { nameRecords } from "./v1-records.ts";
 
 // What /v1 says of names of both generations against what calls returned of the recorded chain.
 const index = createV2Index();
@@ -46,54 +35,8 @@ beforeAll(async () => {
 });
 afterAll(() => stored.client.close());
 
-function contextOf(time: number) {
-  const places = placesOf(index.config.datasources, plugins);
-  return {
-    ...chainOf(),
-    plugins,
-    status: { current: () => currentStatus("omnichain-following", time) },
-    clock: () => time * 1_000,
-    lookup: {
-      ...createNamesSource({ database: stored.database, places, hasRecords: true }),
-      hashOf: () => undefined,
-      known: knownContracts(index.config.datasources),
-    },
-  };
-}
-
-function open(time: number) {
-  const context = contextOf(time);
-  const { ask, fetch } = openEndpoints(
-    [
-      lookup,
-      nameDetail,
-      nameRecords,
-      nameHistory,
-      addressHistory,
-      events,
-      addressNames,
-      addressCalendar,
-      subnames,
-      deadlineNames,
-      search,
-    ],
-    context,
-  );
-  const json = async <T>(path: string, init?: RequestInit) =>
-    (await ask(path, init)).body as { data: T; page: { next_cursor: string | null } };
-  return Object.assign(json, {
-    text: async (path: string) => (await fetch(path)).text(),
-    async all(path: string): Promise<Row[]> {
-      const found: Row[] = [];
-      for (let next = ""; ; ) {
-        const { data, page } = await json<Row[]>(`${path}&page_size=200${next}`);
-        found.push(...data);
-        if (page.next_cursor === null) return found;
-        next = `&cursor=${page.next_cursor}`;
-      }
-    },
-  });
-}
+const open = (time: number) =>
+  openLookups({ database: stored.database, datasources: index.config.datasources, plugins, time });
 
 const tally = createTally();
 
@@ -190,18 +133,6 @@ function answersOf({ records }: Row) {
     contenthash: records?.contenthash ?? null,
   };
 }
-
-type Entry = {
-  id: string;
-  type: string;
-  kind: string;
-  name: string;
-  timestamp: string;
-  transaction_hash: string;
-  log_index: number;
-  contract_address: string;
-  data: Record<string, unknown>;
-};
 
 // How names came over, by who moved which token in the transaction: the wrapper's to a controller and then to the Graveyard (locked), or
 // given back by the wrapper (unlocked); of subnames the same, by the registry of their parent.
@@ -334,7 +265,7 @@ function paidFor({ transaction_hash, log_index, data }: Entry): Facts {
 
 describe.each(readTruth())("at block $block", (snapshot) => {
   const rows = new Map<string, Row>();
-  let ask: ReturnType<typeof open>;
+  let v1: ReturnType<typeof open>;
   const names = () => [
     ...new Set([
       ...snapshot.authority.map(({ raw }) => nameOf([raw, "0x657468"])),
@@ -344,14 +275,11 @@ describe.each(readTruth())("at block $block", (snapshot) => {
   beforeAll(async () => {
     await index.playTo(snapshot.block);
     await stored.store(index);
-    ask = open(snapshot.timestamp);
+    v1 = open(snapshot.timestamp);
     const all = names().filter((name) => Buffer.byteLength(name) <= 2_000);
     for (let start = 0; start < all.length; start += 1_000) {
       const inputs = all.slice(start, start + 1_000).map((name) => ({ name }));
-      const { data } = await ask<{ input: { name: string }; record?: Row }[]>("/v1/lookup", {
-        method: "POST",
-        body: JSON.stringify({ inputs }),
-      });
+      const { data } = await v1.post({ inputs });
       for (const { input, record } of data) if (record) rows.set(input.name, record);
     }
   });
@@ -425,9 +353,8 @@ describe.each(readTruth())("at block $block", (snapshot) => {
   if (snapshot.block === 879)
     test("the page of a name shows what is in force", async () => {
       const frame = { title: "t", links: [] } as never;
-      const context = contextOf(snapshot.timestamp);
       const pages = nameRoutes(
-        { ...context, database: stored.database, config: { isSubgraphCompatible: false } },
+        { ...v1.context, database: stored.database, config: { isSubgraphCompatible: false } },
         frame,
       );
       const textOf = async (name: string) => {
@@ -441,7 +368,7 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       expect(page).toContain(`Owner ${row?.owner}`);
       expect(page).toContain("Brought over");
       const recordsOf = async (name: string) =>
-        (await ask<{ records: object }>(`/v1/names/${name}/records?keys=text:url`)).data.records;
+        (await v1.get<{ records: object }>(`/v1/names/${name}/records?keys=text:url`)).data.records;
       expect(await recordsOf("migrateme.eth")).toEqual({ "text:url": { status: "not_found" } });
       const unsupported = {
         status: "unsupported",
@@ -486,7 +413,7 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       for (const { labels, registry } of listed.filter((_, place) => place % 7 === 0)) {
         const name = nameOf(labels);
         if (rows.get(name)?.registry_path?.at(-1) !== registry || Buffer.byteLength(name) > 500) continue;
-        const { data } = await ask<Entry[]>(
+        const { data } = await v1.get<Entry[]>(
           `/v1/names/${encodeURIComponent(name)}/history?include=raw,data&page_size=200`,
         );
         const own = data.filter(({ kind }) => kind in topicOf || kind === "Migration");
@@ -522,18 +449,9 @@ describe.each(readTruth())("at block $block", (snapshot) => {
         [...Map.groupBy(listed, ({ registry }) => registry ?? "0x")].sort(
           (a, b) => b[1].length - a[1].length,
         )[0] ?? [];
-      const emitted = new Set<string>();
-      for (let cursor: string | null | undefined = ""; typeof cursor === "string"; ) {
-        const more: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-        const { data, page } = await ask<Entry[]>(
-          `/v1/events?contract_address=${busiest}&include=raw,data&page_size=200${more}`,
-        );
-        for (const { transaction_hash, log_index, contract_address } of data) {
-          expect(contract_address).toBe(busiest);
-          emitted.add(`${transaction_hash} ${log_index}`);
-        }
-        cursor = page?.next_cursor;
-      }
+      const events = await v1.all<Entry>(`/v1/events?contract_address=${busiest}&include=raw,data`);
+      expect(new Set(events.map(({ contract_address }) => contract_address))).toEqual(new Set([busiest]));
+      const emitted = events.map(({ transaction_hash, log_index }) => `${transaction_hash} ${log_index}`);
       const own = names.filter(({ labels }) => shown.has(nameOf(labels)));
       expect(own.length).toBeGreaterThan(0);
       for (const { labels } of own)
@@ -542,7 +460,9 @@ describe.each(readTruth())("at block $block", (snapshot) => {
           tally.add("GET /v1/events");
         }
       // All events, and those of whom they went to.
-      const { data: latest } = await ask<Entry[]>("/v1/events?type=migration&include=raw,data&page_size=200");
+      const { data: latest } = await v1.get<Entry[]>(
+        "/v1/events?type=migration&include=raw,data&page_size=200",
+      );
       for (const { name, timestamp, data } of latest) {
         expect(rows.get(name)?.migrated_at ?? timestamp, name).toBe(timestamp);
         paths.set(name, String(data["migration_path"]));
@@ -551,7 +471,7 @@ describe.each(readTruth())("at block $block", (snapshot) => {
         for (const [name, path] of migrated) expect(paths.get(name), name).toBe(path);
       const [one] = latest;
       if (one === undefined) return;
-      const of = await ask<Entry[]>(
+      const of = await v1.get<Entry[]>(
         `/v1/addresses/${one.data["registrant"]}/history?type=migration&include=raw&page_size=200`,
       );
       expect(of.data.map(({ id }) => id)).toContain(one.id);
@@ -574,17 +494,16 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       const namesOf = (listed: readonly Row[]) =>
         listed.map(({ name }) => name).filter((name) => rows.has(name));
       for (const [owner, own] of busiest) {
-        const listed = await ask<Row[]>(`/v1/addresses/${owner}/names?relation=owner&page_size=200`);
+        const listed = await v1.get<Row[]>(`/v1/addresses/${owner}/names?relation=owner&page_size=200`);
         expect(namesOf(listed.data).slice(0, 150)).toEqual(namesOf(own).sort().slice(0, 150));
-        const body = JSON.stringify({ inputs: [{ address: owner, page_size: 200, relation: "owner" }] });
-        const found = await ask<{ records: Row[] }[]>("/v1/lookup", { method: "POST", body });
+        const found = await v1.post({ inputs: [{ address: owner, page_size: 200, relation: "owner" }] });
         // Its primary name is the first.
         expect(namesOf(found.data[0]?.records ?? []).sort()).toEqual(namesOf(listed.data));
         tally.add("GET /v1/addresses/{address}/names");
         tally.add("POST /v1/lookup");
       }
       const known = new Map(listedRows.map((row) => [row.name, row]));
-      const pages = async (path: string) => (await ask.all(path)).filter(({ name }) => known.has(name));
+      const pages = async (path: string) => (await v1.all(path)).filter(({ name }) => known.has(name));
       const statesOf = (found: readonly Row[]) =>
         found.map(({ name, status, expires_at }) => `${name} ${status} ${expires_at}`).sort();
       const underEth = [...known.values()].filter(({ name }) => /^[^.]+\.eth$/.test(name));
@@ -612,7 +531,7 @@ describe.each(readTruth())("at block $block", (snapshot) => {
           return isPlain && typeof facts["grace_ends_at"] === "string" ? [[name, facts]] : [];
         }),
       );
-      const due = await ask.all("/v1/names?namespace=ens&parent=eth&grace_ends_after=1");
+      const due = await v1.all("/v1/names?namespace=ens&parent=eth&grace_ends_after=1");
       expect(due.map(({ grace_ends_at }) => Number(grace_ends_at))).toEqual(
         due.map(({ grace_ends_at }) => Number(grace_ends_at)).sort((a, b) => a - b),
       );
@@ -626,7 +545,7 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       const living = [...expected].filter(([, { owner, status }]) => owner && status !== "released");
       const byOwner = [...Map.groupBy(living, ([, { owner }]) => String(owner))];
       for (const [owner, own] of byOwner.sort((a, b) => b[1].length - a[1].length).slice(0, 5)) {
-        const calendar = await ask.text(`/v1/addresses/${owner}/calendar.ics`);
+        const calendar = await v1.text(`/v1/addresses/${owner}/calendar.ics`);
         const summaries = calendar.replaceAll("\r\n ", "").matchAll(/^SUMMARY:(.*)\r$/gm);
         // Whom the wrapper holds a name for is not recorded.
         const shown = Array.from(summaries, ([, summary = ""]) => summary).filter((summary) => {
@@ -654,7 +573,7 @@ describe.each(readTruth())("at block $block", (snapshot) => {
         if (v1 === null || !rows.has(name) || Buffer.byteLength(name) > 500) continue;
         const end = BigInt(v1.expires) + graceOfV1;
         if (end >= BigInt(time)) continue;
-        const { data } = await later<Entry[]>(
+        const { data } = await later.get<Entry[]>(
           `/v1/names/${encodeURIComponent(name)}/history?type=release&include=raw&page_size=200`,
         );
         const released = data.filter(({ kind }) => kind === "Release").map(({ timestamp }) => timestamp);

@@ -1,7 +1,8 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod/v4";
-import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
+import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
+import { lookups, openLookups } from "../../../test/support/lookups/lookups.ts";
 import { recordedEntities } from "../../../test/support/recordings.ts";
 import { createLoadedDatabase } from "../../../test/support/subgraph/endpoint.ts";
 import type { Namespace } from "../../deployments/deployment.ts";
@@ -9,16 +10,11 @@ import { namePlugins } from "../../deployments/deployments.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { createDatabase } from "../database/client.ts";
 import { lookupEnvelope } from "../names/contract.ts";
-import { createNamesSource } from "../names/lookups.ts";
-import { placesOf } from "../names/places.ts";
-import { knownContracts } from "../resolution/known-contracts.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { endpoints } from "./endpoints.ts";
 
 // Every route under /v1, with every parameter, in every mode and with every set of plugins that the README names: no error of our own
 // statements (500), and nothing that an outage looks like (503) but where a plugin is missing, which the route documents.
 
-const routes = endpoints.filter(({ path }) => path.startsWith("/v1/"));
 const address = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
 const contract = "0xf29100983e058b709f3d539b0c765937b804ac15";
 const node = `0x${"ab".repeat(32)}`;
@@ -111,7 +107,7 @@ const queries: Record<string, readonly string[]> = {
   "/v1/status": [],
   "/v1/namespaces/{namespace}": [],
 };
-const lookups = ["feed", "detail"].flatMap((profile) =>
+const bodies = ["feed", "detail"].flatMap((profile) =>
   [{}, { namespace: "ens" }].map((more) => ({
     inputs: [
       { name: "eth" },
@@ -135,23 +131,17 @@ beforeAll(async () => {
 });
 afterAll(() => client.close());
 
-function open(namespace: Namespace, plugins: readonly string[]) {
-  const time = 1_768_400_395;
-  const known = knownContracts(namespace);
-  const hasRecords = plugins.includes("protocol-acceleration");
-  const places = placesOf(namespace, plugins);
-  const lookup = createNamesSource({ database: createDatabase(client), places, hasRecords });
-  return openEndpoints(routes as never, {
-    ...chainOf(),
+const open = (datasources: Namespace, plugins: readonly string[]) =>
+  openLookups({
+    database: client,
+    datasources,
     plugins,
-    status: { current: () => currentStatus("omnichain-following", time) },
-    clock: () => time * 1_000,
-    lookup: { ...lookup, known, hashOf: () => undefined },
+    time: 1_768_400_395,
+    hasRecords: plugins.includes("protocol-acceleration"),
   });
-}
 
 test("every parameter of every route is among the queries", () => {
-  for (const { path, method, query } of routes) {
+  for (const { path, method, query } of lookups) {
     if (method === "post") continue;
     expect(queries[path], path).toBeDefined();
     const given = new Set(queries[path]?.flatMap((text) => [...new URLSearchParams(text).keys()]));
@@ -193,7 +183,7 @@ test.each(cases)("$mode", { timeout: 120_000 }, async ({ name, plugins }) => {
     const isDocumented = !hasNames && needsNames;
     if (isDocumented ? status !== 503 : status >= 500) faults.push([url, status, body]);
   };
-  for (const { path, method, needs } of routes) {
+  for (const { path, method, needs } of lookups) {
     if (method === "post") continue;
     const concrete = path
       .replace("{name}", "eth")
@@ -215,7 +205,7 @@ test.each(cases)("$mode", { timeout: 120_000 }, async ({ name, plugins }) => {
       expect(page.status, following).toBe(200);
     }
   }
-  for (const given of lookups) {
+  for (const given of bodies) {
     const { status, body } = await ask("/v1/lookup", { method: "POST", body: JSON.stringify(given) });
     check(`/v1/lookup ${JSON.stringify(given)}`, status, body, true);
   }

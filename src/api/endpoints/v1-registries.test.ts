@@ -1,10 +1,10 @@
 import { type Hex, hexToBytes, keccak256, stringToHex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { v2Addresses, v2Environment } from "../../../devnet/recorded-chains.ts";
-import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
 import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
+import { namesOf, openLookups } from "../../../test/support/lookups/lookups.ts";
 import { createScopes } from "../../../test/support/scope.ts";
 import { v2KnownContracts } from "../../deployments/namespaces.ts";
 import {
@@ -18,14 +18,8 @@ import {
 import { v2Domain, v2NamingJob, v2Place } from "../../schema/ensv2.ts";
 import { reachedJoin } from "../database/v2-domains.ts";
 import type { WalkContracts } from "../database/v2-walk.ts";
-import { createNamesSource } from "../names/lookups.ts";
-import { placesOf } from "../names/places.ts";
 import type { Row } from "../names/rows.ts";
-import { knownContracts } from "../resolution/known-contracts.ts";
 import { v2ContractsOf } from "../resolution/v2-names.ts";
-import { addressNames } from "./v1-addresses.ts";
-import { lookup } from "./v1-lookup.ts";
-import { nameDetail, search, subnames } from "./v1-names.ts";
 
 // Which names /v1 has of registries that strangers put under their own names, as many as they like.
 const { datasources } = createV2Index().config;
@@ -99,34 +93,13 @@ function worldOf(store: Scopes["store"], { next, time }: Pick<Scopes, "next"> & 
     async open() {
       await stored.store({ store });
       const now = time + block;
-      const places = placesOf(datasources, plugins);
-      const context = {
-        ...chainOf(),
-        plugins,
-        status: { current: () => currentStatus("omnichain-following", now) },
-        clock: () => now * 1_000,
-        lookup: {
-          ...createNamesSource({ database: stored.database, places, hasRecords: true }),
-          hashOf: () => undefined,
-          known: knownContracts(datasources),
-        },
-      };
-      const { ask } = openEndpoints([lookup, nameDetail, addressNames, subnames, search], context);
-      const all = async (path: string) => {
-        const found: string[] = [];
-        for (let next = ""; ; ) {
-          const { body } = await ask(`${path}page_size=200${next}`);
-          const { data, page } = body as { data: Row[]; page: { next_cursor: string | null } };
-          found.push(...data.map(({ name }) => name));
-          if (page.next_cursor === null) return found.sort();
-          next = `&cursor=${page.next_cursor}`;
-        }
-      };
+      const { ask, all } = openLookups({ database: stored.database, datasources, plugins, time: now });
+      const names = async (path: string) => namesOf(await all(path)).sort();
       return {
         ask,
-        owned: (of: Hex = owner) => all(`/v1/addresses/${of}/names?relation=owner&`),
-        below: (name: string) => all(`/v1/names/${name}/subnames?`),
-        found: (text: string) => all(`/v1/search?q=${text}&match=contains&`),
+        owned: (of: Hex = owner) => names(`/v1/addresses/${of}/names?relation=owner`),
+        below: (name: string) => names(`/v1/names/${name}/subnames`),
+        found: (text: string) => names(`/v1/search?q=${text}&match=contains`),
       };
     },
   };

@@ -1,0 +1,65 @@
+import { afterAll, expect, test } from "vitest";
+import { namesOf } from "../../../test/support/lookups/lookups.ts";
+import {
+  createStoredNames,
+  grace,
+  inGrace,
+  later,
+  now,
+  past,
+} from "../../../test/support/lookups/stored-names.ts";
+
+const { client, get, all } = await createStoredNames();
+afterAll(() => client.close());
+
+const expiringLater = ["anew.eth", "locked.wrapped.eth", "plain.eth", "records.eth", "wrapped.eth"];
+const ended = ["grace.eth", "wrappedgrace.eth"];
+const time = new Date(later * 1_000).toISOString().replace(".000", "");
+const windows = `expires_window=${later}..${later + 1}&expires_window=${inGrace}..${inGrace + 1}`;
+const byGrace = `grace_ends_after=${past + grace}`;
+
+// In the order of the deadline and then of names: equal deadlines stay in the order of names, whatever that of deadlines.
+test.each<[string, string[]]>([
+  [`expires_after=${inGrace}&expires_before=${now}`, [...ended, "lapsed.wrapped.eth"]],
+  [windows, [...ended, ...expiringLater]],
+  [`${windows}&order=desc`, [...expiringLater, ...ended]],
+  [
+    `grace_ends_window=${later + grace}..${later + grace + 1}&sort=grace_ends_at`,
+    expiringLater.filter((name) => name !== "locked.wrapped.eth"),
+  ],
+  [`grace_ends_after=${now - 1}&grace_ends_before=${now + 1}&parent=wrapped.eth`, ["lapsed.wrapped.eth"]],
+  [`${byGrace}&page_size=2`, ["gone.eth", "wrappedgone.eth"]],
+  // A parent that leases no names.
+  [
+    `expires_after=0&expires_before=${later + 1}&parent=wrapped.eth`,
+    ["lapsed.wrapped.eth", "locked.wrapped.eth"],
+  ],
+  [`expires_after=0&expires_before=${later + 1}&parent=plain.eth`, []],
+  // Times of RFC 3339, and authorities.
+  [`expires_after=${time}&parent=wrapped.eth`, ["locked.wrapped.eth"]],
+  [`expires_after=${time}&parent=eth`, expiringLater.filter((name) => name !== "locked.wrapped.eth")],
+  [`expires_after=${time}&authority=ens_v1`, expiringLater],
+  [`expires_after=${time}&authority=ens_v0`, []],
+])("%s", async (query, expected) => {
+  expect(namesOf((await get(`/v1/names?namespace=ens&${query}`)).data)).toEqual(expected);
+});
+
+test("each row has the number of its window", async () => {
+  const { data } = await get(`/v1/names?namespace=ens&${windows}`);
+  expect(data.map((row) => row.expires_window_index)).toEqual([1, 1, 0, 0, 0, 0, 0]);
+  const ends = await get(`/v1/names?namespace=ens&grace_ends_window=${later + grace}..${later + grace + 1}`);
+  expect(ends.data[0]?.grace_ends_window_index).toBe(0);
+});
+
+test("pages join without gaps", async () => {
+  for (const order of ["asc", "desc"]) {
+    const path = `/v1/names?namespace=ens&${windows}&order=${order}`;
+    expect(namesOf(await all(path, 2))).toEqual(namesOf((await get(path)).data));
+  }
+  expect(await all(`/v1/names?namespace=ens&${byGrace}`, 2)).toHaveLength(10);
+});
+
+test("other namespaces have no authority of ENS", async () => {
+  const { data } = await get(`/v1/names?namespace=basenames&expires_before=${now}&authority=ens_v1`);
+  expect(data).toEqual([]);
+});

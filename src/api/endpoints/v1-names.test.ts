@@ -1,0 +1,338 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { namesOf } from "../../../test/support/lookups/lookups.ts";
+import {
+  addressOf,
+  alice,
+  bob,
+  carol,
+  createStoredNames,
+  dave,
+  fuse,
+  grace,
+  home,
+  inGrace,
+  later,
+  now,
+  past,
+  publicResolver,
+  wrapper,
+  zero,
+} from "../../../test/support/lookups/stored-names.ts";
+import { namehash } from "../../ens/names.ts";
+import type { Row } from "../names/rows.ts";
+
+// Rows of names, subnames and search. The rules are those of docs/names.md.
+const { client, insert, store, setRecords, claim, open, get, post, all } = await createStoredNames();
+afterAll(() => client.close());
+
+const ends = (expires: number, graceEnds = expires + grace) => ({
+  expires_at: String(expires),
+  grace_ends_at: String(graceEnds),
+});
+const nobody = { owner: undefined, manager: undefined };
+const managedBy = (address: string) => ({ owner: address, manager: address });
+
+test.each<[string, Record<string, unknown>]>([
+  ["plain.eth", { status: "active", owner: alice, manager: bob, authority: "ens_v1", ...ends(later) }],
+  ["grace.eth", { status: "expired", in_grace: true, ...managedBy(alice), ...ends(inGrace) }],
+  [
+    "gone.eth",
+    {
+      status: "released",
+      ...nobody,
+      ...ends(past),
+      lapsed_registration: {
+        owner: alice,
+        held_through: "registrar",
+        released_at: String(past + grace + 1),
+        release_kind: "expired",
+      },
+    },
+  ],
+  ["wrapped.eth", { status: "active", ...managedBy(alice), ...ends(later) }],
+  ["wrappedgrace.eth", { status: "expired", owner: alice, manager: undefined }],
+  ["wrappedgone.eth", { status: "released", ...nobody }],
+  ["anew.eth", { status: "active", ...managedBy(bob), ...ends(later) }],
+  [
+    "sub.wrapped.eth",
+    { status: "active", ...managedBy(bob), expires_at: null, expires_at_reason: "not_set" },
+  ],
+  ["locked.wrapped.eth", { status: "active", ...managedBy(bob), ...ends(later, later) }],
+  ["lapsed.wrapped.eth", { status: "released", ...nobody }],
+  ["moved.wrapped.eth", { status: "active", ...managedBy(carol), expires_at: undefined }],
+  ["child.plain.eth", { status: "active", ...managedBy(carol), expires_at: undefined }],
+  ["ownerless.plain.eth", { status: "unregistered", owner: undefined, authority: undefined }],
+  ["old.eth", { status: "active", owner: bob, authority: "ens_v0" }],
+  [
+    "me.base.eth",
+    {
+      ...{ status: "expired", owner: alice, manager: bob },
+      ...{ namespace: "basenames", chain_id: 8453, authority: undefined },
+    },
+  ],
+  ["me.linea.eth", { status: "active", ...managedBy(carol), namespace: "lineanames", network: "linea" }],
+  [
+    "me.box",
+    {
+      ...{ status: "released", owner: undefined },
+      ...{ namespace: "threedns", chain_id: 10, grace_ends_at: String(now) },
+    },
+  ],
+])("what holds of %s, by its authority", async (name, expected) => {
+  const { status, data } = await get(`/v1/names/${name}`);
+  expect(status).toBe(200);
+  expect(Object.fromEntries(Object.keys(expected).map((key) => [key, data[key as keyof Row]]))).toEqual(
+    expected,
+  );
+});
+
+test.each<[string, string | undefined, number | undefined]>([
+  ["plain.eth", undefined, undefined],
+  ["wrapped.eth", "emancipated", fuse.parentCannotControl | fuse.isDotEth],
+  ["sub.wrapped.eth", "wrapped", 0],
+  ["locked.wrapped.eth", "locked", fuse.parentCannotControl | fuse.cannotUnwrap],
+  ["lapsed.wrapped.eth", "lapsed", undefined],
+  ["wrappedgone.eth", "lapsed", undefined],
+  ["moved.wrapped.eth", "unwrapped", undefined],
+  ["anew.eth", "unwrapped", undefined],
+])("wrapper state of %s: %s", async (name, state, fuses) => {
+  const { data } = await get(`/v1/names/${name}`);
+  expect([data.ens_v1?.wrapper_state, data.ens_v1?.wrapper_fuses?.fuses]).toEqual([state, fuses]);
+});
+
+test("a name with its records", async () => {
+  const { data, meta } = await get("/v1/names/records.eth");
+  expect(data).toMatchObject({
+    resolver: { chain_id: 1, address: publicResolver },
+    records: {
+      seen_addresses: ["0", "60"],
+      addresses: { 0: null, 60: alice },
+      seen_texts: ["avatar", "url"],
+      texts: { avatar: null, url: "https://ens.domains" },
+      seen_singletons: ["contenthash"],
+      contenthash: "0xe301",
+    },
+    primary_address: alice,
+    read_status: "ok",
+  });
+  expect(meta.source).toBe("indexed");
+});
+
+// ENSIP-7 and the resolver's profiles: the setters take empty bytes and empty text, and the getters return them where nothing was set.
+describe("a record of empty bytes, of empty text or of the zero address is none", async () => {
+  await store("cleared.eth", { owner: dave, resolver: publicResolver });
+  await setRecords("cleared.eth", { seen: { coins: [60, 0], texts: ["url"] } });
+  const node = namehash("cleared.eth");
+  await client.query("UPDATE resolver SET addr_id = $1, content_hash = '0x' WHERE domain_id = $2", [
+    zero,
+    node,
+  ]);
+  const unset = { status: "not_found" };
+  test.each([
+    {
+      mode: "where values are indexed",
+      hasRecords: true,
+      values: { addresses: { 0: null, 60: null }, texts: { url: null }, name: null },
+      byKey: { "addr:0": unset, "addr:60": unset, contenthash: unset, "text:url": unset },
+    },
+    {
+      mode: "where the subgraph's tables are all",
+      hasRecords: false,
+      values: { addresses: { 60: null }, texts: {} },
+      byKey: { "addr:60": unset, contenthash: unset },
+    },
+  ])("$mode", async ({ hasRecords, values, byKey }) => {
+    const { get, post } = open({ hasRecords });
+    const records = {
+      ...{ seen_addresses: ["0", "60"], seen_texts: ["url"], seen_singletons: ["contenthash"] },
+      ...{ seen_abis: [], abis: {}, contenthash: null },
+      ...values,
+    };
+    const { data } = await get("/v1/names/cleared.eth");
+    expect([data.records, data.primary_address]).toEqual([records, undefined]);
+    const lookedUp = await post({ inputs: [{ name: "cleared.eth" }] });
+    expect(lookedUp.data[0]?.record.records).toEqual(records);
+    const listed = await get("/v1/names/cleared.eth/records");
+    expect(listed.data.records).toMatchObject(byKey);
+  });
+});
+
+test("a name of another chain resolves by what its own registry has", async () => {
+  const resolver = "0xc6d566a56a1aff6508b41f6c90ff131615583bcd";
+  const holder = addressOf("7a");
+  await store("far.base.eth", { owner: holder, lease: { holder, expires: later }, home: home.base });
+  const relation = {
+    chain_id: 8453,
+    address: "0xb94704422c2a1e396835a571837aa5ae53285a95",
+    domain_id: namehash("far.base.eth"),
+  };
+  await insert("domain_resolver_relations", { ...relation, resolver });
+  const records = { addresses: { 60: holder }, seen: { coins: [60], texts: ["toString"] } };
+  await setRecords("far.base.eth", { chainId: 8453, resolver, ...records });
+  const located = { chain_id: 8453, address: resolver };
+  const { data } = await get("/v1/names/far.base.eth");
+  expect(data).toMatchObject({
+    namespace: "basenames",
+    resolver: located,
+    primary_address: holder,
+    records: {
+      seen_addresses: ["60"],
+      addresses: { "60": holder },
+      seen_texts: ["toString"],
+      texts: { toString: null },
+      // Nothing was ever set.
+      seen_singletons: [],
+      contenthash: null,
+    },
+  });
+  const looked = await post({ inputs: [{ name: "far.base.eth" }, { address: holder }] });
+  expect(looked.data[0]?.record).toMatchObject({ resolver: located, primary_address: holder });
+  expect(looked.data[1]?.records).toMatchObject([
+    { name: "far.base.eth", resolver: located, network: "base" },
+  ]);
+  const path = `/v1/addresses/${holder}/names?relation=resolves_to`;
+  expect(namesOf((await get(path)).data)).toEqual(["far.base.eth"]);
+  await client.query("UPDATE domain_resolver_relations SET resolver = $1 WHERE chain_id = 8453", [bob]);
+  expect((await get(path)).data).toEqual([]);
+});
+
+test("dates of more than 63 bits are cut", async () => {
+  const holder = addressOf("7b");
+  await store("distant.eth", { owner: holder, lease: { holder, expires: "18446744073701775615" } });
+  expect((await get("/v1/names/distant.eth")).data).toMatchObject({
+    expires_at: "9223372036854775807",
+    grace_ends_at: "9223372036854775807",
+    status: "active",
+  });
+});
+
+test("a wrapper entry without a date says why", async () => {
+  const patient = addressOf("7e");
+  const wrapped = { owner: patient, fuses: 0 };
+  await store("forever.plain.eth", {
+    owner: wrapper,
+    wrapped: { ...wrapped, expires: "18446744073709551615" },
+  });
+  await store("dated.plain.eth", { owner: wrapper, wrapped: { ...wrapped, expires: later } });
+  const none = async (name: string) => {
+    const { ens_v1 } = (await get(`/v1/names/${name}`)).data;
+    return [ens_v1?.wrapper_expires_at, ens_v1?.wrapper_expires_at_reason];
+  };
+  expect(await none("sub.wrapped.eth")).toEqual([null, "not_set"]);
+  expect(await none("forever.plain.eth")).toEqual([null, "no_expiry"]);
+  expect(await none("dated.plain.eth")).toEqual([String(later), undefined]);
+  // What has no date is the smallest, in either order.
+  const path = `/v1/addresses/${patient}/names?sort=expires_at`;
+  const sorted = ["forever.plain.eth", "dated.plain.eth"];
+  expect(namesOf((await get(`${path}&order=asc`)).data)).toEqual(sorted);
+  expect(namesOf((await get(`${path}&order=desc`)).data)).toEqual(sorted.toReversed());
+});
+
+test("a released name has no resolver and no records, which are the former holder's", async () => {
+  const node = namehash("gone.eth");
+  const other = addressOf("55");
+  await client.query("UPDATE domain SET resolver_id = $1, resolved_address_id = $2 WHERE id = $3", [
+    `1-${publicResolver}-${node}`,
+    other,
+    node,
+  ]);
+  await insert("resolver", {
+    id: `1-${publicResolver}-${node}`,
+    domain_id: node,
+    address: publicResolver,
+    change_block: 1,
+  });
+  const { data } = await get("/v1/names/gone.eth?include=counts");
+  // The registry still has it.
+  const registry = { resolver: { chain_id: 1, address: publicResolver } };
+  expect(data).toMatchObject({ status: "released", ens_v1: registry });
+  for (const member of ["resolver", "records", "primary_address", "record_count"])
+    expect(data).not.toHaveProperty(member);
+  const records = await get("/v1/names/gone.eth/records?keys=addr:60");
+  expect(records.data).toMatchObject({
+    resolver: null,
+    records: { "addr:60": { status: "unsupported", unsupported_reason: "inventory_not_available" } },
+  });
+  expect((await get(`/v1/addresses/${other}/names?relation=resolves_to`)).data).toEqual([]);
+});
+
+describe("names that were registered without being normalised, where the index keeps them as they are", async () => {
+  const strange = ["NaN.eth", "a b.eth"];
+  for (const name of strange) await store(name, { owner: dave });
+
+  test.each(strange)("%s is read by its node, and as it is written", async (name) => {
+    for (const given of [namehash(name), name]) {
+      for (const rest of ["", "/records", "/subnames", "/history"]) {
+        const { status, data } = await get(`/v1/names/${encodeURIComponent(given)}${rest}`);
+        expect([given, rest, status]).toEqual([given, rest, 200]);
+        if (rest === "") expect(data).toMatchObject({ name, namehash: namehash(name) });
+      }
+      const [found] = (await post({ inputs: [{ name: given }] })).data;
+      expect(found).toMatchObject({ status: "ok", record: { name } });
+      expect(found).not.toHaveProperty("normalization");
+    }
+  });
+
+  test("the normalised name comes first, and names that nobody registered are still faulty", async () => {
+    await store("nan.eth", { owner: alice });
+    expect((await get("/v1/names/NaN.eth")).data).toMatchObject({ name: "nan.eth", owner: alice });
+    expect((await get("/v1/names/a%20c.eth")).status).toBe(400);
+    expect((await get("/v1/names/Missing.eth")).status).toBe(404);
+  });
+});
+
+test.each<[string, string[]]>([
+  [
+    "names/wrapped.eth/subnames?include_expired=false",
+    ["locked.wrapped.eth", "moved.wrapped.eth", "sub.wrapped.eth"],
+  ],
+  ["search?q=wrapped", ["wrapped.eth", "wrappedgone.eth", "wrappedgrace.eth"]],
+  ["search?q=wrapped.", ["wrapped.eth"]],
+  ["search?q=.linea&match=contains", ["me.linea.eth"]],
+  ["search?q=%20wrapped.%20", ["wrapped.eth"]],
+])("/v1/%s", async (path, expected) => {
+  const { data, page } = await get(`/v1/${path}`);
+  expect(namesOf(data)).toEqual(expected);
+  if (path.startsWith("names")) expect(page.total_count).toBe(expected.length);
+});
+
+describe("names as a person looks for them", async () => {
+  // Two short names of nobody else.
+  for (const name of ["rec.eth", "pl.eth"]) await store(name, { owner: dave });
+  await claim(dave, "plain.eth");
+  const wrappedOnes = ["wrapped.eth", "wrappedgone.eth", "wrappedgrace.eth"];
+
+  test.each<[string, string[]]>([
+    ["q=wrapped", wrappedOnes],
+    ["q=WRAPPED", wrappedOnes],
+    ["q=wrapped&status=active", ["wrapped.eth"]],
+    ["q=wrapped.", ["wrapped.eth"]],
+    ["q=locked.wr", ["locked.wrapped.eth"]],
+    // The shortest of those whose label it is first, on all chains.
+    ["q=me", ["me.box", "me.base.eth", "me.linea.eth"]],
+    ["q=me&namespace=lineanames", ["me.linea.eth"]],
+    // Names that somebody claims are before shorter ones, not before the exact one.
+    ["q=r", ["records.eth", "rec.eth"]],
+    ["q=rec", ["rec.eth", "records.eth"]],
+    ["q=p", ["plain.eth", "pl.eth"]],
+    // A letter left out, added, replaced, swapped.
+    ["q=plan", ["plain.eth"]],
+    ["q=plaiin", ["plain.eth"]],
+    ["q=plein", ["plain.eth"]],
+    ["q=palin", ["plain.eth"]],
+    ["q=palin.et", ["plain.eth"]],
+    ["q=palin.base", []],
+    ["q=palni", []],
+    ["q=nothing", []],
+  ])("%s", async (query, expected) => {
+    expect(namesOf((await get(`/v1/search?sort=relevance&${query}`)).data)).toEqual(expected);
+  });
+
+  test("in pages without gaps", async () => {
+    const path = "/v1/search?sort=relevance&q=wrapped";
+    expect(namesOf(await all(path, 1))).toEqual(wrappedOnes);
+    const { page } = await get(`${path}&page_size=1`);
+    const other = await get(`/v1/search?sort=relevance&q=me&cursor=${page.next_cursor}`);
+    expect(other.error.message).toMatch(/^cursor belongs to another list/);
+  });
+});

@@ -1,0 +1,121 @@
+import { expect } from "vitest";
+import { createDatabase } from "../../../src/api/database/client.ts";
+import { type ApiContext, endpoints } from "../../../src/api/endpoints/endpoints.ts";
+import { createNamesSource, type NamesSource } from "../../../src/api/names/lookups.ts";
+import { placesOf } from "../../../src/api/names/places.ts";
+import type { Row } from "../../../src/api/names/rows.ts";
+import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
+import type { Namespace } from "../../../src/deployments/deployment.ts";
+import type { SqlClient } from "../../../src/ponder/sql-client.ts";
+import { chainOf, currentStatus, openEndpoints } from "../endpoints.ts";
+
+/** The routes under /v1. */
+export const lookups = endpoints.filter(({ path }) => path.startsWith("/v1/"));
+
+/** A page of a list. */
+type Page = {
+  has_more: boolean;
+  next_cursor: string | null;
+  page_size: number;
+  total_count: number | null;
+};
+
+/** The body of an answer: what was asked for, or what was wrong. */
+type Body<Data> = {
+  data: Data;
+  page: Page;
+  meta: { source?: string };
+  error: { code: string; message: string };
+};
+
+/** What a look-up says of one input. */
+export type Result = {
+  input: Record<string, unknown> & { name: string };
+  kind: string;
+  status: string;
+  record: Row;
+  records: Row[];
+  page: Page;
+};
+
+/** An entry of a history. */
+export type Entry = Record<
+  "id" | "type" | "kind" | "namespace" | "name" | "namehash" | "timestamp" | "contract_address",
+  string
+> & {
+  transaction_hash: string;
+  registration_id: string | null;
+  block_number: number;
+  log_index: number;
+  chain_id: number;
+  data: Record<string, unknown>;
+};
+
+/** Names of rows, in their order. */
+export const namesOf = (rows: readonly { name: string }[] = []): string[] => rows.map(({ name }) => name);
+
+type Options = {
+  /** A database, or a client of one. */
+  database: SqlClient | NamesSource["database"];
+  datasources: Namespace;
+  plugins: readonly string[];
+  /** Time of the newest block, in seconds; the clock is at `clock` or there too. */
+  time: number;
+  clock?: number;
+  hasRecords?: boolean;
+  /** The chain that answers, as `chainOf` makes it. */
+  chain?: ReturnType<typeof chainOf>;
+};
+
+/** The routes under /v1 over a database: `get` and `post` read an answer and fail if anything was logged. */
+export function openLookups({
+  database,
+  datasources,
+  plugins,
+  time,
+  clock = time,
+  hasRecords = true,
+  chain = chainOf(),
+}: Options) {
+  const source = createNamesSource({
+    database: "row" in database ? database : createDatabase(database),
+    places: placesOf(datasources, plugins),
+    hasRecords,
+  });
+  const context = {
+    ...chain,
+    plugins,
+    status: { current: () => currentStatus("omnichain-following", time) },
+    clock: () => clock * 1_000,
+    lookup: { ...source, hashOf: () => undefined, known: knownContracts(datasources) },
+  };
+  const { ask, fetch, logged } = openEndpoints(lookups, context as unknown as ApiContext);
+
+  async function get<Data = Row & Row[]>(path: string, init?: RequestInit) {
+    const { status, body } = await ask(path, init);
+    expect(logged).toEqual([]);
+    return { status, ...(body as Body<Data>) };
+  }
+  return {
+    context,
+    ask,
+    fetch,
+    logged,
+    get,
+    post: (body: unknown) => get<Result[]>("/v1/lookup", { method: "POST", body: JSON.stringify(body) }),
+    text: async (path: string) => (await fetch(path)).text(),
+
+    /** What all pages of a list have, of so many rows each. */
+    async all<One = Row>(path: string, pageSize = 200): Promise<One[]> {
+      const found: One[] = [];
+      for (let next = ""; ; ) {
+        const { data, page } = await get<One[]>(
+          `${path}${path.includes("?") ? "&" : "?"}page_size=${pageSize}${next}`,
+        );
+        found.push(...data);
+        if (!page.has_more) return found;
+        next = `&cursor=${page.next_cursor}`;
+      }
+    },
+  };
+}
