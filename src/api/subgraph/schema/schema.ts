@@ -1,189 +1,92 @@
 import {
-  DirectiveLocation,
-  GraphQLBoolean,
-  GraphQLDirective,
-  GraphQLEnumType,
-  type GraphQLFieldConfig,
-  type GraphQLFieldConfigArgumentMap,
-  GraphQLID,
+  buildSchema,
   GraphQLIncludeDirective,
-  GraphQLInputObjectType,
-  type GraphQLInputType,
-  GraphQLInt,
-  GraphQLInterfaceType,
-  GraphQLList,
-  type GraphQLNamedType,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  type GraphQLOutputType,
-  GraphQLScalarType,
   GraphQLSchema,
   GraphQLSkipDirective,
-  GraphQLString,
+  isSpecifiedDirective,
 } from "graphql";
 import { type EntityType, entityTypes, type Field } from "./entities.ts";
 import { filterKeys, sortKeys } from "./inputs.ts";
 
 /** The GraphQL schema that introspection shows, `hasV2`: with the fields of ENSv2. It resolves nothing: responses are built by SQL. */
 export function createSchema({ hasV2 }: { hasV2: boolean } = { hasV2: false }): GraphQLSchema {
-  const named = namedTypes(hasV2);
-  const query = new GraphQLObjectType({ name: "Query", fields: () => rootFields(named) });
-  return new GraphQLSchema({ query, types: [...named.values()], directives: directives() });
-}
-
-type Named = Map<string, GraphQLNamedType>;
-
-function namedTypes(hasV2: boolean): Named {
-  const named: Named = new Map();
-  const add = (...types: GraphQLNamedType[]) => {
-    for (const type of types) named.set(type.name, type);
-  };
-  add(GraphQLID, GraphQLString, GraphQLInt, GraphQLBoolean);
-  for (const name of ["BigInt", "Bytes", "BigDecimal", "Int8", "Timestamp"]) {
-    add(new GraphQLScalarType({ name, description: describe(name) }));
-  }
-  add(enumeration("OrderDirection", ["asc", "desc"]));
-  add(enumeration("_SubgraphErrorPolicy_", ["allow", "deny"]));
-  add(enumeration("Aggregation_interval", ["hour", "day"]));
-  add(inputs(named, "Block_height", { hash: "Bytes", number: "Int", number_gte: "Int" }));
-  add(inputs(named, "BlockChangedFilter", { number_gte: "Int!" }));
-  add(outputs(named, "_Block_", { hash: "Bytes", number: "Int!", timestamp: "Int", parentHash: "Bytes" }));
-  add(outputs(named, "_Meta_", { block: "_Block_!", deployment: "String!", hasIndexingErrors: "Boolean!" }));
-  for (const type of entityTypes.values()) {
-    add(entity(named, type, hasV2));
-    add(inputs(named, `${type.name}_filter`, () => filterInputs(type)));
-    add(enumeration(`${type.name}_orderBy`, [...sortKeys(type).keys()]));
-  }
-  return named;
-}
-
-function filterInputs(type: EntityType): Record<string, string> {
-  return Object.fromEntries([...filterKeys(type)].map(([key, { input }]) => [key, input]));
-}
-
-function entity(named: Named, type: EntityType, hasV2: boolean): GraphQLNamedType {
-  const config = {
-    name: type.name,
-    description: describe(type.name),
-    fields: () =>
-      Object.fromEntries(
-        [...type.fields.values()]
-          .filter((field) => hasV2 || field.kind !== "scalar" || !field.isWalked)
-          .map((field) => [field.name, entityField(named, type, field)]),
-      ),
-  };
-  if (type.kind === "interface") return new GraphQLInterfaceType({ ...config, resolveType: () => undefined });
-  return new GraphQLObjectType({
+  const types = [...entityTypes.values()];
+  const definitions = [...common(), ...types.flatMap((type) => ofEntity(type, hasV2)), queryOf(types)];
+  const { directives, ...config } = buildSchema(definitions.join("\n"), {
+    assumeValidSDL: true,
+    noLocation: true,
+  }).toConfig();
+  // The original has neither @deprecated nor @specifiedBy.
+  const own = directives.filter((directive) => !isSpecifiedDirective(directive));
+  return new GraphQLSchema({
     ...config,
-    interfaces: () =>
-      type.interface === undefined ? [] : [get(named, type.interface) as GraphQLInterfaceType],
+    directives: [GraphQLSkipDirective, GraphQLIncludeDirective, ...own],
   });
 }
 
-function entityField(named: Named, type: EntityType, field: Field): GraphQLFieldConfig<unknown, unknown> {
-  const isList = field.kind === "derived" && field.many;
-  return {
-    type: outputType(named, typeText(field)),
-    description: describe(`${type.name}.${field.name}`),
-    ...(isList ? { args: listArguments(named, field.target) } : {}),
-  };
-}
+const common = () => [
+  ...["ID", "String", "Int", "Boolean", "BigInt", "Bytes", "BigDecimal", "Int8", "Timestamp"].map((name) =>
+    described(name, `scalar ${name}`),
+  ),
+  define("enum", "OrderDirection", ["asc", "desc"]),
+  define("enum", "_SubgraphErrorPolicy_", ["allow", "deny"]),
+  define("enum", "Aggregation_interval", ["hour", "day"]),
+  define("input", "Block_height", ["hash: Bytes", "number: Int", "number_gte: Int"]),
+  define("input", "BlockChangedFilter", ["number_gte: Int!"]),
+  define("type", "_Block_", ["hash: Bytes", "number: Int!", "timestamp: Int", "parentHash: Bytes"]),
+  define("type", "_Meta_", ["block: _Block_!", "deployment: String!", "hasIndexingErrors: Boolean!"]),
+  "directive @entity on OBJECT",
+  "directive @subgraphId(id: String!) on OBJECT",
+  "directive @derivedFrom(field: String!) on FIELD_DEFINITION",
+];
 
-function typeText(field: Field): string {
-  const mark = field.nullable ? "" : "!";
-  if (field.kind === "scalar") return field.list ? `[${field.scalar}!]${mark}` : `${field.scalar}${mark}`;
-  return field.kind === "derived" && field.many ? `[${field.target}!]${mark}` : `${field.target}${mark}`;
-}
-
-function rootFields(named: Named): Record<string, GraphQLFieldConfig<unknown, unknown>> {
-  const fields: Record<string, GraphQLFieldConfig<unknown, unknown>> = {};
-  const state: GraphQLFieldConfigArgumentMap = {
-    block: { type: inputType(named, "Block_height"), description: describe("block") },
-    subgraphError: {
-      type: inputType(named, "_SubgraphErrorPolicy_!"),
-      defaultValue: "deny",
-      description: describe("subgraphError"),
-    },
-  };
-  for (const type of entityTypes.values()) {
-    const id = { type: inputType(named, "ID!"), description: describe("id") };
-    fields[type.singular] = { type: outputType(named, type.name), args: { id, ...state } };
-    fields[type.plural] = {
-      type: outputType(named, `[${type.name}!]!`),
-      args: { ...listArguments(named, type.name), ...state },
-    };
-  }
-  const block = { type: inputType(named, "Block_height") };
-  fields["_meta"] = { type: outputType(named, "_Meta_"), args: { block }, description: describe("_meta") };
-  return fields;
-}
-
-function listArguments(named: Named, target: string): GraphQLFieldConfigArgumentMap {
-  return {
-    skip: { type: GraphQLInt, defaultValue: 0 },
-    first: { type: GraphQLInt, defaultValue: 100 },
-    orderBy: { type: inputType(named, `${target}_orderBy`) },
-    orderDirection: { type: inputType(named, "OrderDirection") },
-    where: { type: inputType(named, `${target}_filter`) },
-  };
-}
-
-function enumeration(name: string, values: string[]): GraphQLEnumType {
-  const entries = values.map((value) => [value, { value }]);
-  return new GraphQLEnumType({ name, description: describe(name), values: Object.fromEntries(entries) });
-}
-
-function inputs(named: Named, name: string, given: Record<string, string> | (() => Record<string, string>)) {
-  const fields = () =>
-    typed(name, typeof given === "function" ? given() : given, (text) => inputType(named, text));
-  return new GraphQLInputObjectType({ name, description: describe(name), fields });
-}
-
-function outputs(named: Named, name: string, all: Record<string, string>) {
-  const fields = () => typed(name, all, (text) => outputType(named, text));
-  return new GraphQLObjectType({ name, description: describe(name), fields });
-}
-
-function typed<T>(name: string, fields: Record<string, string>, typeOf: (text: string) => T) {
-  const entries = Object.entries(fields).map(([key, text]) => {
-    return [key, { type: typeOf(text), description: describe(`${name}.${key}`) }] as const;
-  });
-  return Object.fromEntries(entries);
-}
-
-const inputType = (named: Named, text: string) => wrap(named, text) as GraphQLInputType;
-const outputType = (named: Named, text: string) => wrap(named, text) as GraphQLOutputType;
-
-/** The type that a text like `[Domain!]!` names. */
-function wrap(named: Named, text: string): unknown {
-  if (text.endsWith("!")) return new GraphQLNonNull(wrap(named, text.slice(0, -1)) as GraphQLInputType);
-  if (text.startsWith("[")) return new GraphQLList(wrap(named, text.slice(1, -1)) as GraphQLInputType);
-  return get(named, text);
-}
-
-function get(named: Named, name: string): GraphQLNamedType {
-  const type = named.get(name);
-  if (type === undefined) throw new Error(`There is no GraphQL type "${name}".`);
-  return type;
-}
-
-function directives(): GraphQLDirective[] {
-  const required = new GraphQLNonNull(GraphQLString);
+function ofEntity(type: EntityType, hasV2: boolean): string[] {
+  const { name, kind, interface: ofInterface } = type;
+  const fields = [...type.fields.values()].filter(
+    (field) => hasV2 || field.kind !== "scalar" || !field.isWalked,
+  );
   return [
-    GraphQLSkipDirective,
-    GraphQLIncludeDirective,
-    new GraphQLDirective({ name: "entity", locations: [DirectiveLocation.OBJECT] }),
-    new GraphQLDirective({
-      name: "subgraphId",
-      locations: [DirectiveLocation.OBJECT],
-      args: { id: { type: required } },
-    }),
-    new GraphQLDirective({
-      name: "derivedFrom",
-      locations: [DirectiveLocation.FIELD_DEFINITION],
-      args: { field: { type: required } },
-    }),
+    kind === "interface"
+      ? define("interface", name, fields.map(fieldText))
+      : define("type", name, fields.map(fieldText), ofInterface && ` implements ${ofInterface}`),
+    define(
+      "input",
+      `${name}_filter`,
+      [...filterKeys(type)].map(([key, { input }]) => `${key}: ${input}`),
+    ),
+    define("enum", `${name}_orderBy`, [...sortKeys(type).keys()]),
   ];
+}
+
+function fieldText(field: Field): string {
+  const mark = field.nullable ? "" : "!";
+  if (field.kind === "derived" && field.many)
+    return `${field.name}(${listArguments(field.target)}): [${field.target}!]${mark}`;
+  const type = field.kind === "scalar" ? field.scalar : field.target;
+  return `${field.name}: ${field.kind === "scalar" && field.list ? `[${type}!]` : type}${mark}`;
+}
+
+function queryOf(types: readonly EntityType[]): string {
+  const state = `${described("block", "block: Block_height")} ${described("subgraphError", "subgraphError: _SubgraphErrorPolicy_! = deny")}`;
+  const fields = types.flatMap(({ name, singular, plural }) => [
+    `${singular}(${described("id", "id: ID!")} ${state}): ${name}`,
+    `${plural}(${listArguments(name)} ${state}): [${name}!]!`,
+  ]);
+  return define("type", "Query", [...fields, "_meta(block: Block_height): _Meta_"]);
+}
+
+const listArguments = (target: string) =>
+  `skip: Int = 0 first: Int = 100 orderBy: ${target}_orderBy orderDirection: OrderDirection where: ${target}_filter`;
+
+function define(kind: string, name: string, members: readonly string[], suffix = ""): string {
+  const all = members.map((member) => described(`${name}.${member.match(/^\w+/)}`, member));
+  return described(name, `${kind} ${name}${suffix} {\n${all.join("\n")}\n}`);
+}
+
+/** With the description of a type (`Domain`), a field (`Domain.name`) or an argument, if it has one. */
+function described(name: string, text: string): string {
+  const description = descriptions[name];
+  return description === undefined ? text : `${JSON.stringify(description)} ${text}`;
 }
 
 const descriptions: { [name: string]: string } = {
@@ -198,7 +101,7 @@ const descriptions: { [name: string]: string } = {
   subgraphError:
     "Accepted as in the original, but without effect: data is served whether or not the index is stale.",
   id: "The id of the entity, compared as text.",
-  _meta: "The block that this response reflects.",
+  "Query._meta": "The block that this response reflects.",
   "_Meta_.block": "The latest indexed block of the chain that holds the root of the name service.",
   "_Meta_.deployment": "Version of this indexer.",
   "_Meta_.hasIndexingErrors": "True while the index is stale: it may lack what happened since.",
@@ -289,8 +192,3 @@ const descriptions: { [name: string]: string } = {
   AuthorisationChanged: "A permission to change records changed.",
   VersionChanged: "All records were cleared.",
 };
-
-/** Description in the schema of a type (`Domain`), a field (`Domain.name`) or an argument. */
-function describe(name: string): string | undefined {
-  return descriptions[name];
-}
