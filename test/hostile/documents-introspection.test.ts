@@ -21,7 +21,6 @@ test.each([
     "through interfaces",
     `{ __schema { types { possibleTypes { ${nested(5, "interfaces { possibleTypes { .. } }")} } } } }`,
   ],
-  ["through the types of fields", `{ __schema { types { ${nested(5, "fields { type { .. } }")} } } }`],
   [
     "through interfaces of one type",
     `{ __type(name: "DomainEvent") { ${nested(8, "possibleTypes { interfaces { .. } }")} } }`,
@@ -45,11 +44,14 @@ test.each([
   );
 });
 
-test("refuses fields under thousands of aliases, and fragments within fragments", async () => {
+test("refuses fields under thousands of aliases", async () => {
   const wide = `{ __schema { types { fields { ${times(4_500, (i) => `a${i}: name`)} } } } }`;
   expectRefusal(await createEndpoint(client).ask(wide), /^characters of introspection$/);
-  const bomb = `{ __schema { types { ...F0 } } } ${times(40, (i) => `fragment F${i} on __Type { ...F${i + 1} ...F${i + 1} }`)} fragment F40 on __Type { name }`;
-  expectRefusal(await createEndpoint(client).ask(bomb), /^characters of introspection$/);
+});
+
+test("reads a fragment once that others repeat", async () => {
+  const bomb = `{ __type(name: "Int") { ...F0 } } ${times(40, (i) => `fragment F${i} on __Type { ...F${i + 1} ...F${i + 1} }`)} fragment F40 on __Type { name }`;
+  expect(await createEndpoint(client).ask(bomb)).toEqual({ data: { __type: { name: "Int" } } });
 });
 
 test("answers what client tools ask", async () => {
