@@ -1,13 +1,12 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { yieldToEventLoop } from "../../rest/turns.ts";
 import { type BlockConstraint, blockConstraint } from "../request/block-constraint.ts";
-import { Budget, type Priced, workAtOnce } from "../request/budget.ts";
+import { Budget, workAtOnce } from "../request/budget.ts";
 import {
   collectFields,
   type createDocumentReader,
   readVariables,
   type Selected,
-  textOf,
 } from "../request/document.ts";
 import type { createIntrospection } from "../request/introspection.ts";
 import { type EntityType, entityTypes } from "../schema/entities.ts";
@@ -112,7 +111,6 @@ function createFields(
   introspected: Record<string, string>,
 ): (selected: Selected) => void {
   const { context, fields } = compiled;
-  const known: KnownLists = new Map();
   let last: string | undefined;
   let group = -1;
   return (selected) => {
@@ -124,7 +122,7 @@ function createFields(
     if (text !== last) group += 1;
     last = text;
     const base = { selected, group, constraint };
-    if (root !== undefined) addEntityField(compiled, { ...base, ...root, extensions }, known);
+    if (root !== undefined) addEntityField(compiled, { ...base, ...root, extensions });
     else if (isMeta) fields.push({ ...base, kind: "meta" });
     else if (selected.name === "__typename") fields.push({ ...base, kind: "text", text: '"Query"' });
     else fields.push({ ...base, kind: "text", text: introspected[selected.key] });
@@ -148,56 +146,28 @@ type EntityField = {
   extensions: QueryRequest["extensions"];
 };
 
-type RootSql = { sql: string; totals?: ReturnType<typeof totalsSql> } | undefined;
-/** SQL of root fields with an alias, by their text in the document. */
-type KnownLists = Map<string, Priced<RootSql>>;
-
-function addEntityField(compiled: CompiledRequest, field: EntityField, known: KnownLists): void {
-  const { selected, group, constraint, extensions } = field;
+function addEntityField(
+  { context, fields, failed, extensions: hints }: CompiledRequest,
+  { selected, group, constraint, type, many, extensions }: EntityField,
+): void {
+  const { key } = selected;
   try {
-    const found = rootSql(compiled.context, field, known);
-    if (found === undefined) return;
-    compiled.fields.push({ selected, group, constraint, kind: "sql", sql: found.sql });
-    if (found.totals === undefined) return;
-    const { count, truncated } = found.totals;
-    if (extensions.counts) compiled.extensions.push({ member: "counts", key: selected.key, sql: count });
-    if (extensions.truncated)
-      compiled.extensions.push({ member: "truncated", key: selected.key, sql: truncated });
+    const sql = many ? listSql(context, type, selected) : singleSql(context, type, selected);
+    if (sql === undefined) return;
+    payForSql(context, sql);
+    fields.push({ selected, group, constraint, kind: "sql", sql });
+    if (!many || !(extensions.counts || extensions.truncated)) return;
+    const { count, truncated } = totalsSql(context, type, selected);
+    payForSql(context, count + truncated);
+    if (extensions.counts) hints.push({ member: "counts", key, sql: count });
+    if (extensions.truncated) hints.push({ member: "truncated", key, sql: truncated });
   } catch (error) {
     if (!(error instanceof QueryError) || error.scope === "document") throw error;
-    if (!compiled.failed.has(group)) compiled.failed.set(group, error);
+    if (!failed.has(group)) failed.set(group, error);
   }
 }
 
-// Equal fields under several aliases are compiled once, and have the same SQL text.
-function rootSql(context: CompileContext, field: EntityField, known: KnownLists): RootSql {
-  const { selected } = field;
-  if (selected.key === selected.name) {
-    const root = compileRoot(context, field);
-    payForSql(context, root);
-    return root;
-  }
-  const text = textOf(selected);
-  const before = known.get(text);
-  if (before === undefined) {
-    const priced = context.budget.priced(() => compileRoot(context, field));
-    known.set(text, priced);
-    payForSql(context, priced.result);
-    return priced.result;
-  }
-  context.budget.payAgain(before);
-  return before.result;
-}
-
-function compileRoot(context: CompileContext, { selected, type, many, extensions }: EntityField): RootSql {
-  const sql = many ? listSql(context, type, selected) : singleSql(context, type, selected);
-  if (sql === undefined) return undefined;
-  if (!many || !(extensions.counts || extensions.truncated)) return { sql };
-  return { sql, totals: totalsSql(context, type, selected) };
-}
-
-function payForSql({ budget, statement }: CompileContext, root: RootSql): void {
-  const { count = "", truncated = "" } = root?.totals ?? {};
-  budget.spend("sqlLength", (root?.sql.length ?? 0) + count.length + truncated.length);
+function payForSql({ budget, statement }: CompileContext, sql: string): void {
+  budget.spend("sqlLength", sql.length);
   budget.spend("parameters", statement.size - budget.spent.parameters);
 }

@@ -1,5 +1,4 @@
 import type { FieldNode, SelectionSetNode } from "graphql";
-import type { Priced } from "../request/budget.ts";
 import {
   argument,
   collectFields,
@@ -7,7 +6,6 @@ import {
   range,
   type Selected,
   type SelectionContext,
-  textOf,
 } from "../request/document.ts";
 import { type DerivedField, type EntityType, entityType, type RelationField } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
@@ -16,12 +14,10 @@ import {
   bytesOf,
   columnOf,
   columnOfField,
-  joinOnce,
   joinPieces,
   objectOfId,
   type Piece,
   type Scope,
-  type SqlPiece,
   scalarPieces,
   typenamePieces,
   walkJoin,
@@ -175,46 +171,16 @@ function idOf(ids: Map<FieldNode, number>, node: FieldNode): number {
 
 function entitySql(context: CompileContext, scope: Scope, fields: Selected[]): string {
   const pieces: Piece[] = [];
-  let known: KnownFields | undefined;
   for (const selected of fields) {
-    const { key, name, nodes } = selected;
+    const { key, name } = selected;
     context.budget.spend("estimatedBytes", scope.rows * bytesOf(scope.type.fields.get(name), key));
-    const isAliased = key !== name && nodes[0].selectionSet !== undefined;
-    if (isAliased) known ??= { fields: new Map(), repeated: new Set() };
-    const value =
-      known !== undefined && isAliased
-        ? knownPieces(context, scope, selected, known)
-        : fieldPieces(context, scope, selected);
+    const value = fieldPieces(context, scope, selected);
     if (value === undefined) continue;
     pieces.push({ text: `${pieces.length === 0 ? "{" : ","}"${key}":` }, ...value);
   }
   if (pieces.length === 0) return "'{}'";
   pieces.push({ text: "}" });
-  if (known !== undefined && known.repeated.size > 0) {
-    return joinOnce(context.statement, pieces, known.repeated);
-  }
   return joinPieces(context.statement, pieces);
-}
-
-/** Related rows that an object shows under aliases, by their text in the document, and those that it shows again. */
-type KnownFields = { fields: Map<string, Priced<Piece[] | undefined>>; repeated: Set<SqlPiece> };
-
-function knownPieces(
-  context: CompileContext,
-  scope: Scope,
-  selected: Selected,
-  { fields, repeated }: KnownFields,
-): Piece[] | undefined {
-  const text = textOf(selected);
-  const known = fields.get(text);
-  if (known === undefined) {
-    const priced = context.budget.priced(() => fieldPieces(context, scope, selected));
-    fields.set(text, priced);
-    return priced.result;
-  }
-  context.budget.payAgain(known);
-  for (const piece of known.result ?? []) if ("sql" in piece) repeated.add(piece);
-  return known.result;
 }
 
 function fieldPieces(context: CompileContext, scope: Scope, selected: Selected): Piece[] | undefined {

@@ -8,10 +8,7 @@ type ListType = "text[]" | "numeric[]" | "integer[]";
 export type Statement = {
   /** Placeholder of a value, cast to an SQL type. */
   bind(value: string, type?: "text" | "numeric" | ListType): string;
-  /**
-   * Placeholder of a list's distinct values, each changed by `change`, without those that contain NUL, which nothing stored
-   * does. A list that is bound again is not read again.
-   */
+  /** Placeholder of a list's distinct values, each changed by `change`, without those that contain NUL, which nothing stored does. */
   bindList(values: readonly string[], type: ListType, change?: (value: string) => string): string;
   /** Number of values that were bound. */
   readonly size: number;
@@ -26,39 +23,21 @@ export function createStatement(): Statement {
   const values: string[] = [];
   // Lists are parameters of their own type, so that the planner sees their values; the other types share a placeholder
   // of type text.
-  const texts = new Map<string, number>();
-  let lists: Map<string, Map<string, number>> | undefined;
-  let bound: Map<readonly string[], { type: ListType; change: unknown; placeholder: string }[]> | undefined;
+  const places = new Map<string, Map<string, number>>();
   let aliases = 0;
-  function place(value: string, known: Map<string, number>): number {
-    let found = known.get(value);
-    if (found === undefined) {
-      found = values.push(value);
-      known.set(value, found);
-    }
-    return found;
-  }
   function bind(value: string, type: "text" | "numeric" | ListType = "text"): string {
-    if (type === "text") return `$${place(value, texts)}::text`;
-    if (type === "numeric") return `$${place(value, texts)}::text::numeric`;
-    lists ??= new Map();
-    const known = lists.get(type) ?? new Map<string, number>();
-    lists.set(type, known);
-    return `$${place(value, known)}::${type}`;
+    const bound = type === "numeric" ? "text" : type;
+    const known = places.get(bound) ?? new Map<string, number>();
+    places.set(bound, known);
+    const place = known.get(value) ?? values.push(value);
+    known.set(value, place);
+    return `$${place}::${bound}${type === "numeric" ? "::numeric" : ""}`;
   }
   return {
     bind,
-    bindList(given, type, change) {
-      bound ??= new Map();
-      const known = bound.get(given) ?? [];
-      bound.set(given, known);
-      const before = known.find((one) => one.type === type && one.change === change);
-      if (before !== undefined) return before.placeholder;
-      const kept = given.filter((value) => !value.includes("\0"));
-      const distinct = new Set(change === undefined ? kept : kept.map(change));
-      const placeholder = bind(arrayLiteral([...distinct]), type);
-      known.push({ type, change, placeholder });
-      return placeholder;
+    bindList(given, type, change = (value) => value) {
+      const stored = given.filter((value) => !value.includes("\0")).map(change);
+      return bind(arrayLiteral([...new Set(stored)]), type);
     },
     get size() {
       return values.length;
@@ -66,7 +45,6 @@ export function createStatement(): Statement {
     alias: () => `t${aliases++}`,
     // Postgres refuses parameters that the text does not use.
     finish(sql) {
-      if (usesAll(sql, values.length)) return { sql, values };
       const used = new Map<string, number>();
       const text = sql.replace(/\$(\d+)/g, (_, place: string) => {
         const next = used.get(place) ?? used.size + 1;
@@ -76,18 +54,6 @@ export function createStatement(): Statement {
       return { sql: text, values: [...used.keys()].map((place) => values[Number(place) - 1] ?? "") };
     },
   };
-}
-
-// Whether the SQL text has a placeholder for each of so many values. Texts of requests are never part of it.
-function usesAll(sql: string, count: number): boolean {
-  const seen = new Uint8Array(count + 1);
-  let missing = count;
-  for (let start = sql.indexOf("$"); start >= 0 && missing > 0; start = sql.indexOf("$", start + 1)) {
-    const place = Number.parseInt(sql.slice(start + 1, start + 7), 10);
-    if (seen[place] === 0) missing -= 1;
-    seen[place] = 1;
-  }
-  return missing === 0;
 }
 
 /** The text form of a Postgres array. Elements contain no NUL. */
@@ -135,10 +101,8 @@ export function walkJoin(v2: BothGenerations | undefined, { alias, isWalked }: S
   return isWalked && v2 ? ` LEFT JOIN LATERAL (${v2.walkOf(alias)}) ${alias}v ON TRUE` : "";
 }
 
-/** An SQL expression of type text. */
-export type SqlPiece = { sql: string };
-/** A part of a JSON text: fixed text, or an SQL expression. */
-export type Piece = { text: string } | SqlPiece;
+/** A part of a JSON text: fixed text, or an SQL expression of type text. */
+export type Piece = { text: string } | { sql: string };
 
 /**
  * Pieces of a value in JSON. Ids and bytes contain no character that JSON escapes; everything that users
@@ -201,8 +165,6 @@ export function bytesOf(field: Field | undefined, key: string): number {
 
 // A function takes up to 100 arguments.
 const mostArguments = 100;
-// A row has up to 1,664 columns.
-const mostOnce = 1_000;
 
 /** One SQL expression of type text that joins the pieces. */
 export function joinPieces(statement: Statement, pieces: readonly Piece[]): string {
@@ -221,26 +183,6 @@ export function joinPieces(statement: Statement, pieces: readonly Piece[]): stri
   }
   flush();
   return concat(parts);
-}
-
-/** Like `joinPieces`, where the database evaluates each of the `repeated` pieces once a row. */
-export function joinOnce(
-  statement: Statement,
-  pieces: readonly Piece[],
-  repeated: ReadonlySet<SqlPiece>,
-): string {
-  const alias = statement.alias();
-  const columns = new Map<Piece, SqlPiece>();
-  const once = [...repeated].slice(0, mostOnce).map((piece, place) => {
-    columns.set(piece, { sql: `${alias}.c${place}` });
-    return `${piece.sql} AS c${place}`;
-  });
-  const joined = joinPieces(
-    statement,
-    pieces.map((piece) => columns.get(piece) ?? piece),
-  );
-  // OFFSET keeps the database from putting the expressions back in each place.
-  return `(SELECT ${joined} FROM (SELECT ${once.join(", ")} OFFSET 0) ${alias})`;
 }
 
 function concat(parts: string[]): string {

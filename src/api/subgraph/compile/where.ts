@@ -6,7 +6,6 @@ import {
   coerce,
   type FilterKey,
   filterKeys,
-  type InputObject,
   isObject,
   type Operator,
   show,
@@ -20,14 +19,7 @@ import type { Statement } from "./statement.ts";
 export type WhereContext = RowContext & {
   limits: Pick<SubgraphLimits, "depth" | "listValues">;
   budget: Budget;
-  /** Filters that were compiled before: requests use a variable many times. */
-  filters?: Map<InputObject, CompiledFilter>;
-  /** Lists that were read before, as the type that they were read as last. */
-  lists?: Map<Value[], { scalar: Scalar; texts: string[]; values: number }>;
 };
-
-/** Conditions on rows of `type` under `alias`. */
-type CompiledFilter = { type: EntityType; alias: string; conditions: string[]; keys: number; values: number };
 
 const narrowing = new Set([
   "id",
@@ -48,23 +40,7 @@ type Filtered = { type: EntityType; alias: string; depth: number; isNarrow: bool
 
 /** Conditions of a `where` object on rows of `type` under `alias`, all of which must hold. */
 export function whereSql(context: WhereContext, type: EntityType, alias: string, filter: Value): string[] {
-  const known = isObject(filter) ? context.filters?.get(filter) : undefined;
-  if (known?.type === type) {
-    context.budget.spend("filterKeys", known.keys);
-    context.budget.spend("filterValues", known.values);
-    // Only the alias of the rows themselves differs: aliases of related rows are known within EXISTS alone.
-    return known.conditions.map((sql) => sql.replaceAll(`${known.alias}.`, `${alias}.`));
-  }
-  const { spent } = context.budget;
-  const { filterKeys: keys, filterValues: values } = spent;
-  const filtered = { type, alias, depth: context.limits.depth, isNarrow: false };
-  const found = conditions(context, filtered, filter);
-  if (isObject(filter)) {
-    const cost = { keys: spent.filterKeys - keys, values: spent.filterValues - values };
-    context.filters ??= new Map();
-    context.filters.set(filter, { type, alias, conditions: found, ...cost });
-  }
-  return found;
+  return conditions(context, { type, alias, depth: context.limits.depth, isNarrow: false }, filter);
 }
 
 function conditions(context: WhereContext, filtered: Filtered, filter: Value): string[] {
@@ -75,7 +51,7 @@ function conditions(context: WhereContext, filtered: Filtered, filter: Value): s
   if (depth < 0) throw invalid("it is nested too deeply");
   const keys = filterKeys(type);
   const names = Object.keys(filter);
-  context.budget.spend("filterKeys", names.length);
+  context.budget.spend("filterKeys", Math.max(1, names.length));
   const isNarrow = names.some((name) => narrowing.has(name) && filter[name] !== null);
   const inner = { type, alias, depth: depth - 1, isNarrow };
   return names.flatMap((name) => {
@@ -192,18 +168,8 @@ const symbols: { [operator: string]: string } = { gt: ">", lt: "<", gte: ">=", l
 // A single value in place of a list is taken as a list of one.
 function readList(context: WhereContext, name: string, scalar: Scalar, value: Value): string[] {
   if (!Array.isArray(value)) return [read(context, name, scalar, value)];
-  const { budget } = context;
-  const known = context.lists?.get(value);
-  if (known?.scalar === scalar) {
-    budget.spend("filterValues", known.values);
-    return known.texts;
-  }
   checkLength(context, name, value);
-  const before = budget.spent.filterValues;
-  const texts = value.map((item) => read(context, name, scalar, item));
-  context.lists ??= new Map();
-  context.lists.set(value, { scalar, texts, values: budget.spent.filterValues - before });
-  return texts;
+  return value.map((item) => read(context, name, scalar, item));
 }
 
 function read({ budget }: WhereContext, name: string, scalar: Scalar, value: Value): string {

@@ -35,8 +35,6 @@ const units = {
 /** What a request pays with. Each price has a limit of the same name (src/config/limits.ts). */
 export type Price = keyof typeof units;
 
-const prices = Object.keys(units) as Price[];
-
 /** The price so far, the limit, and how to ask for less. */
 function costText(price: Price, spent: number, limit: number): string {
   const [unit, hint] = units[price];
@@ -44,13 +42,10 @@ function costText(price: Price, spent: number, limit: number): string {
 }
 
 /** The price of a request so far. */
-export type Spent = Record<Price, number>;
+type Spent = Record<Price, number>;
 
 /** Units of a budget's work between two turns of others. */
 export const workAtOnce = 4_000;
-
-/** A result, and the price of the request before and after it. */
-export type Priced<T> = { result: T; before: Spent; after: Spent };
 
 /** Adds up what a request costs. Throws QueryError as soon as a limit is passed, with the price, the limit and a way out. */
 export class Budget {
@@ -85,17 +80,5 @@ export class Budget {
   /** Work so far of reading and compiling: about as many units in 8 ms as `workAtOnce`. */
   get work(): number {
     return this.spent.fields + this.spent.filterKeys + (this.spent.filterValues >> 2);
-  }
-
-  /** Runs `task` and finds out what it cost. */
-  priced<T>(task: () => T): Priced<T> {
-    const before = { ...this.spent };
-    const result = task();
-    return { result, before, after: { ...this.spent } };
-  }
-
-  /** Pays for something that was compiled before. */
-  payAgain({ before, after }: Priced<unknown>): void {
-    for (const price of prices) this.spend(price, after[price] - before[price]);
   }
 }

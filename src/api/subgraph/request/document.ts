@@ -210,18 +210,6 @@ function addField(scope: string, node: FieldNode, found: Map<string, Selected>):
   else same.nodes.push(node);
 }
 
-/**
- * What the document asks for under a field's key: name, arguments and selections, without the alias. Fields with the same text
- * have the same value.
- */
-export function textOf({ nodes }: Selected): string {
-  const texts = nodes.map(({ name, loc }) => {
-    if (loc === undefined || name.loc === undefined) throw new Error("The document has no locations.");
-    return loc.source.body.slice(name.loc.start, loc.end);
-  });
-  return texts.join("\n");
-}
-
 function appliesTo(condition: string, type: string): boolean {
   return condition === type || entityTypes.get(condition)?.implementers.includes(type) === true;
 }

@@ -41,16 +41,14 @@ export async function executeRequest(
   const { fields, statement, extensions } = request;
   const failed = new Map(request.failed);
   const texts = fields.filter((field) => field.kind === "sql").filter(({ group }) => !failed.has(group));
-  // Equal fields under several keys are read once.
-  const places = new Map([...new Set(texts.map(({ sql }) => sql))].map((sql, place) => [sql, place + 1]));
-  const columns = [options.headSql, ...places.keys(), ...extensions.map(({ sql }) => sql)];
+  const columns = [options.headSql, ...texts.map(({ sql }) => sql), ...extensions.map(({ sql }) => sql)];
   const sql = withShared(request, `SELECT ${columns.join(", ")}`);
   const row = await readRow(options, statement.finish(sql), signal);
   const head = headUpTo(options.endBlock(), parseHead(shortText(row[0])));
   const unserved = await findUnservedBlock(fields, { ...options, head });
   if (unserved !== undefined) return { body: JSON.stringify({ errors: [unserved.entry] }), head };
   const values = new Map<RootField, NonNullable<Column>>(
-    texts.map((field) => [field, row[places.get(field.sql) ?? 0] ?? "null"]),
+    texts.map((field, index) => [field, row[index + 1] ?? "null"]),
   );
   for (const [field, text] of values) {
     const dangling = await findDangling(text);
@@ -67,7 +65,7 @@ export async function executeRequest(
   }
   const hints = extensions.map((extension, place) => ({
     ...extension,
-    text: shortText(row[places.size + 1 + place]) ?? "null",
+    text: shortText(row[texts.length + 1 + place]) ?? "null",
   }));
   return { body: bodyOf(data, [...failed.values()], hints, options.limits), head };
 }
