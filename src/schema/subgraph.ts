@@ -7,7 +7,7 @@ import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 //
 // Indexes serve the sorts and filters that clients of the subgraph use. Those that sort end with the id, which
 // breaks ties. Names and labels may be longer than an index entry can be (spam of 120 kB is on chain), so their
-// indexes hold the first 256 characters: src/api/subgraph/compile/conditions.ts compares and sorts by these first.
+// indexes hold the first 256 characters: src/api/subgraph/compile/rows.ts compares and sorts by these first.
 
 /**
  * One row per node that a registry ever named, and the root; rows never disappear.

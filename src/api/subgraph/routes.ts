@@ -8,14 +8,13 @@ import { bothGenerations } from "../database/v2-domains.ts";
 import type { WalkContracts } from "../database/v2-walk.ts";
 import { acceptsGzip, compress, createSender, type Send } from "../rest/send.ts";
 import { yieldToEventLoop } from "../rest/turns.ts";
-import { compileRequest, type QueryRequest } from "./compile/compile-request.ts";
+import { compileRequest, type QueryRequest } from "./compile/compile.ts";
 import { graphiqlOfToday, sendPage } from "./graphiql.ts";
-import type { BlockHashes } from "./request/block-constraint.ts";
+import type { BlockHashes } from "./request/block.ts";
+import { createBlockHashes, type RpcBlock } from "./request/block.ts";
 import { createDocumentReader } from "./request/document.ts";
 import { createIntrospection } from "./request/introspection.ts";
-import { RequestError, readBody, readParameters } from "./request.ts";
 import { type Answer, executeRequest } from "./run/execute.ts";
-import { createBlockHashes, type RpcBlock } from "./run/meta.ts";
 import { QueryError } from "./schema/errors.ts";
 
 /** What a subgraph reads from and how it presents itself. */
@@ -231,4 +230,59 @@ async function respond(
   if (isPacked) headers["Content-Encoding"] = "gzip";
   if (typeof body !== "string" && !(body instanceof Uint8Array)) return send(c, body, { headers, isPacked });
   return c.body(isPacked ? await compress(body) : body, 200, headers);
+}
+
+/** Not a GraphQL request; the response is HTTP 400. */
+class RequestError extends Error {
+  override name = "RequestError";
+}
+
+/** Reads the body of a POST. */
+function readBody(text: string): QueryRequest {
+  if (text === "") throw new RequestError("Body is required");
+  const body = parseJson(text, "the body");
+  if (!isRecord(body)) throw new RequestError("The body is not a JSON object");
+  return readMembers(body);
+}
+
+/** Reads the parameters of a GET: `query`, and `variables` and `extensions` as JSON. */
+function readParameters(parameters: URLSearchParams): QueryRequest {
+  const json = (name: string) => {
+    const text = parameters.get(name);
+    return text === null || text === "" ? undefined : parseJson(text, `the parameter ${name}`);
+  };
+  return readMembers({
+    query: parameters.get("query") ?? undefined,
+    operationName: parameters.get("operationName") ?? undefined,
+    variables: json("variables"),
+    extensions: json("extensions"),
+  });
+}
+
+function readMembers({ query, variables, operationName, extensions }: Record<string, unknown>): QueryRequest {
+  if (query === undefined) throw new RequestError('The "query" field is missing in request data');
+  if (typeof query !== "string") throw new RequestError('The "query" field is not a string');
+  if (variables !== undefined && variables !== null && !isRecord(variables)) {
+    throw new RequestError('The "variables" field is not an object');
+  }
+  const asked = isRecord(extensions) ? extensions : {};
+  return {
+    query,
+    // A variable may have any JSON value; each is checked against the column or argument it is used for.
+    variables: (variables ?? {}) as QueryRequest["variables"],
+    operationName: typeof operationName === "string" && operationName !== "" ? operationName : undefined,
+    extensions: { counts: asked["counts"] === true, truncated: asked["truncated"] === true },
+  };
+}
+
+function parseJson(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new RequestError(`${what} is not JSON: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,5 @@
 import { type DocumentNode, Lexer, parse, type SelectionSetNode, Source, TokenKind } from "graphql";
-import { compileRequest } from "../../../src/api/subgraph/compile/compile-request.ts";
+import { compileRequest } from "../../../src/api/subgraph/compile/compile.ts";
 import { createDocumentReader } from "../../../src/api/subgraph/request/document.ts";
 import { createIntrospection } from "../../../src/api/subgraph/request/introspection.ts";
 import type { Value } from "../../../src/api/subgraph/schema/inputs.ts";

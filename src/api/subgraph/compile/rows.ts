@@ -2,7 +2,6 @@ import type { BothGenerations } from "../../database/v2-domains.ts";
 import { type EntityType, entityType } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
 import { isSortable, nameOf, show, sortKeys, type Value } from "../schema/inputs.ts";
-import { sortColumns } from "./conditions.ts";
 import type { Statement } from "./statement.ts";
 
 /** What rows are read with: `v2` where names of ENSv2 are indexed. */
@@ -127,4 +126,33 @@ function readDirection(value: Value): "" | " DESC" {
   throw new QueryError(
     `Invalid value provided for argument \`orderDirection\`: \`OrderDirection\` has no value ${show(value)}`,
   );
+}
+
+/** A column in a statement: its SQL, and its table and name for what depends on the indexes. */
+export type ColumnOfRows = { statement: Statement; column: string; table: string; name: string };
+
+// Text that may be longer than an index entry. Their btree indexes contain the first 256 characters, so that a
+// comparison also holds for these (src/schema/subgraph.ts).
+const prefixIndexed = new Set([
+  "domain.name",
+  "domain.label_name",
+  "registration.label_name",
+  "wrapped_domain.name",
+  "resolver_event.name",
+]);
+
+/** Characters that indexes contain of such a text. */
+export const prefixLength = 256;
+
+/** Length-limited form of a column as the indexes contain it; undefined for columns that are indexed whole. */
+export function indexedPrefix({ column, table, name }: Omit<ColumnOfRows, "statement">): string | undefined {
+  return prefixIndexed.has(`${table}.${name}`) ? `left(${column}, ${prefixLength})` : undefined;
+}
+
+// The index of a long text contains its first characters: sorted by these first, the order is the same and the
+// database sorts only ties.
+function sortColumns(table: string, alias: string, name: string): string[] {
+  const column = `${alias}.${name}`;
+  const prefix = indexedPrefix({ column, table, name });
+  return prefix === undefined ? [column] : [prefix, column];
 }

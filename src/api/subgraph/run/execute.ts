@@ -4,11 +4,11 @@ import { type ColumnReader, RowTooLongError } from "../../database/client.ts";
 import type { Column } from "../../database/long-rows.ts";
 import type { Parts } from "../../rest/send.ts";
 import { yieldToEventLoop } from "../../rest/turns.ts";
+import type { CompiledRequest, RootField } from "../compile/compile.ts";
 import { danglingMark } from "../compile/compile.ts";
-import type { CompiledRequest, RootField } from "../compile/compile-request.ts";
-import type { BlockHashes } from "../request/block-constraint.ts";
+import type { BlockHashes } from "../request/block.ts";
+import { metaJson, unservedBlock } from "../request/block.ts";
 import { type ErrorEntry, QueryError } from "../schema/errors.ts";
-import { metaJson, unservedBlock } from "./meta.ts";
 
 /** Response to one request: the body, one text or UTF-8 unless it is long, and the block that it was read at. */
 export type Answer = { body: string | Uint8Array<ArrayBuffer> | Parts; head: Head | undefined };

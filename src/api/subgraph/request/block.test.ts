@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createBlockHashes } from "./meta.ts";
+import { createBlockHashes } from "../request/block.ts";
 
 const head = { number: 5, timestamp: 100 };
 const block = { hash: "0x05", parentHash: "0x04", timestamp: 100 };

@@ -1,9 +1,49 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { SelectionSetNode } from "graphql";
 import { LRUCache } from "lru-cache";
 import type { Head } from "../../../ponder/checkpoints.ts";
-import type { BlockConstraint, BlockHashes } from "../request/block-constraint.ts";
-import { collectFields, type Selected, type SelectionContext } from "../request/document.ts";
 import { QueryError } from "../schema/errors.ts";
+import { coerce, isObject, show, type Value } from "../schema/inputs.ts";
+import { argument, collectFields, type Selected, type SelectionContext } from "./document.ts";
+
+/** Hashes of a block, which only a node knows. */
+export type BlockHashes = { hash: string; parentHash: string };
+
+/** The block that a root field must be read at. */
+export type BlockConstraint =
+  | { kind: "latest" }
+  | { kind: "hash"; hash: string }
+  | { kind: "number"; number: number }
+  | { kind: "atLeast"; number: number };
+
+/** Constraint of a root field's `block` argument. Of several keys hash wins, then number, then number_gte. */
+export function blockConstraint(context: SelectionContext, { nodes }: Selected): BlockConstraint {
+  const value = argument(context, nodes[0], "block");
+  if (value === null) return { kind: "latest" };
+  if (!isObject(value)) throw invalid(value);
+  const hash = value["hash"] ?? null;
+  if (hash !== null) {
+    const bytes = coerce("Bytes", hash);
+    if (bytes === undefined) throw invalid(value);
+    context.budget.spendValue(bytes);
+    return { kind: "hash", hash: bytes };
+  }
+  const number = value["number"] ?? null;
+  if (number !== null) return { kind: "number", number: blockNumber(number, value) };
+  const least = value["number_gte"] ?? null;
+  if (least !== null) return { kind: "atLeast", number: blockNumber(least, value) };
+  throw invalid(value);
+}
+
+function blockNumber(value: Value, whole: Value): number {
+  const number = coerce("Int", value);
+  if (number === undefined || number.startsWith("-")) throw invalid(whole);
+  return Number(number);
+}
+
+function invalid(value: Value): QueryError {
+  return new QueryError(`Invalid value provided for argument \`block\`: ${show(value)}`);
+}
 
 type MetaSource = {
   head: Head | undefined;
@@ -115,19 +155,9 @@ export function createBlockHashes(blockOf: (number: number) => Promise<RpcBlock 
   };
 }
 
+// Without a response the hash is unknown, which `_meta` may show as null.
 async function withPatience(answer: Promise<RpcBlock | undefined>): Promise<RpcBlock | undefined> {
-  let timer: number | NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, patienceMs);
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } catch {
-    // Without a response the hash is unknown, which `_meta` may show as null.
-    return undefined;
-  } finally {
-    clearTimeout(timer);
-  }
+  return Promise.race([answer, pause(patienceMs, undefined, { ref: false })]).catch(() => undefined);
 }
 
 /**
