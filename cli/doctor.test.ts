@@ -23,7 +23,7 @@ let node: DevNode;
 const servers: Server[] = [];
 beforeAll(async () => {
   node = await startNode({ recording: readRecording(path) });
-  await node.mineBlock({ transactions: [] });
+  node.mineBlock({ transactions: [] });
   writeLabelsFile(join(folder, "labels.sqlite"), ["eth", "test"]);
 });
 afterAll(async () => {

@@ -135,7 +135,7 @@ describe("requests", () => {
 describe("mining", () => {
   test("blocks follow the recorded head and carry the clock's time", async () => {
     const before = Number(await result("eth_blockNumber"));
-    await node.mineUpToNow({ count: 3, seconds: 2 });
+    node.mineUpToNow({ count: 3, seconds: 2 });
     const blocks: Answer[] = [];
     for (let number = before; number <= before + 3; number++) {
       blocks.push((await result("eth_getBlockByNumber", hex(number), false)) as Answer);
@@ -147,36 +147,30 @@ describe("mining", () => {
   });
 
   test("each block is later than the one before", async () => {
-    const first = await node.mineBlock({ timestamp: now });
-    const second = await node.mineBlock({ timestamp: now });
+    const first = node.mineBlock({ timestamp: now });
+    const second = node.mineBlock({ timestamp: now });
     expect(second.timestamp).toBe(first.timestamp + 1);
-  });
-
-  test("blocks requested at the same time are mined one after the other", async () => {
-    const blocks = await Promise.all([node.mineBlock(), node.mineBlock(), node.mineBlock()]);
-    const [first] = blocks;
-    expect(blocks.map(({ number }) => number)).toEqual([0, 1, 2].map((more) => first!.number + more));
   });
 
   test("a reorganisation replaces blocks and keeps their transactions, one block later", async () => {
     const planned = node.scenario!.registerName(now, { label: "reorganised", owner: 1 });
-    const doomed = await node.mineBlock({ transactions: planned });
+    const doomed = node.mineBlock({ transactions: planned });
     const head = node.chain.head();
-    await node.reorganise({ depth: 1 });
+    node.reorganise({ depth: 1 });
     expect(node.chain.head()).toBe(head + 1);
     expect(node.chain.block(head)?.hash).not.toBe(doomed.hash);
     expect(node.chain.block(head)?.logs).toEqual([]);
     expect(node.chain.block(head + 1)?.logs.length).toBe(doomed.logs.length);
-    expect(await result("eth_getTransactionReceipt", doomed.transactions[0]!.hash)).toMatchObject({
+    expect(await result("eth_getTransactionReceipt", doomed.transactions[0]!["hash"])).toMatchObject({
       blockNumber: hex(head + 1),
     });
   });
 
   test("a reorganisation can contain other transactions", async () => {
-    await node.mineBlock({ transactions: [] });
+    node.mineBlock({ transactions: [] });
     const head = node.chain.head();
     const transactions = node.scenario!.registerName(now, { label: "branch", owner: 1, plain: true });
-    await node.reorganise({ depth: 1, transactions: (position) => (position === 0 ? transactions : []) });
+    node.reorganise({ depth: 1, transactions: (position) => (position === 0 ? transactions : []) });
     expect(node.chain.range(head, head + 1).map(({ logs }) => logs.length)).toEqual([4, 0]);
   });
 });

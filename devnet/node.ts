@@ -1,11 +1,9 @@
 import type { Hex } from "viem";
 import type { ContractCalls } from "./calls/contracts.ts";
-import type { PlannedTransaction } from "./chain/block-builder.ts";
+import { recordedBlocks } from "./chain/block.ts";
 import { type Chain, createChain } from "./chain/chain.ts";
 import { createMiner } from "./chain/miner.ts";
-import { serveRecording } from "./chain/served-block.ts";
-import type { Contracts } from "./life/actions.ts";
-import { recordedNames } from "./life/recorded-names.ts";
+import type { Contracts, SecondLayer } from "./life/actions.ts";
 import { createScenario } from "./life/scenario.ts";
 import type { Recording } from "./recording.ts";
 import { createFaults } from "./rpc/faults.ts";
@@ -19,19 +17,17 @@ export type DevNode = Awaited<ReturnType<typeof startNode>>;
 export type NodeOptions = {
   recording: Recording;
   /** Contracts of the recording; without them the node mines empty blocks. */
-  contracts?: Record<string, Hex> | undefined;
+  contracts?: Record<string, Hex> | SecondLayer | undefined;
   /** TCP port on the loopback interface; 0 (the default) takes a free one. */
   port?: number | undefined;
   /** Blocks from `finalized` to the head, 64 unless set. */
   finality?: number | undefined;
-  /** Empty blocks before the recording, and that many after it; see createStandIns. */
+  /** Empty blocks before the recording, and that many after it; see createChain. */
   standIns?: number | undefined;
   /** Determines names, owners and records of mined transactions. */
   seed?: number | undefined;
   /** Unix seconds. */
   clock?: (() => number) | undefined;
-  /** What happens in a mined block at a time (Unix seconds), instead of the scenario of `contracts`. */
-  plan?: ((time: number) => PlannedTransaction[]) | undefined;
   /** What contracts of the chain return for calls that were not recorded. */
   calls?: ((chain: Chain) => ContractCalls) | undefined;
 };
@@ -45,22 +41,20 @@ export async function startNode({
   standIns,
   seed = 1,
   clock = () => Math.floor(Date.now() / 1000),
-  plan,
   calls,
 }: NodeOptions) {
   const { chainId } = recording;
-  const chain = createChain({ chainId, blocks: serveRecording(recording), finality, standIns });
+  const chain = createChain({ chainId, blocks: recordedBlocks(recording), finality, standIns });
   const faults = createFaults();
-  const scenario = contracts && scenarioOf(recording, contracts as Contracts, seed);
-  const happens = plan ?? ((time: number) => scenario?.next(time) ?? []);
-  const miner = createMiner({ chain, plan: happens, seed, clock });
+  const scenario = contracts && createScenario({ contracts: contracts as Contracts | SecondLayer, seed });
+  const miner = createMiner({ chain, plan: (time) => scenario?.next(time) ?? [], seed, clock });
   const rpc = await serveRpc({
     methods: createMethods(chain, recording, calls?.(chain)),
     faults,
     port,
     control({ head, mine = 0 }) {
       if (head !== undefined) chain.setHead(head);
-      for (let block = 0; block < mine; block++) void miner.mineBlock();
+      for (let block = 0; block < mine; block++) miner.mineBlock();
       return { chainId, head: chain.head(), tip: chain.tip() };
     },
   });
@@ -74,12 +68,8 @@ export async function startNode({
     counts: rpc.counts,
     faults,
     async close() {
-      await miner.stopMining();
+      miner.stopMining();
       await rpc.close();
     },
   };
-}
-
-function scenarioOf(recording: Recording, contracts: Contracts, seed: number) {
-  return createScenario({ contracts, seed, recorded: recordedNames(recording, contracts) });
 }

@@ -49,10 +49,10 @@ async function faultOfReorg(node: DevNode, subject: Subject, depth: number): Pro
   for (let block = 0; block < depth; block++) {
     const isNamed = block === 0 || block === depth - 1;
     const name = { label: `dropped${depth}b${block}`, owner: 1 };
-    await node.mineBlock({ transactions: isNamed ? scenario.registerName(now(), name) : [] });
+    node.mineBlock({ transactions: isNamed ? scenario.registerName(now(), name) : [] });
   }
   if (!(await subject.reaches(node.chain.head(), 30_000))) return "late before it";
-  await node.reorganise({
+  node.reorganise({
     depth,
     transactions: (position) =>
       position === 0 || position === depth - 1
@@ -79,7 +79,7 @@ async function registered(subject: Subject, labels: readonly string[]): Promise<
 async function refusesDeepReorg(node: DevNode, subject: Subject): Promise<number> {
   await subject.stop();
   // Finalized blocks are those that Ponder stored: the next start compares their hashes.
-  await node.reorganise({ depth: 150 });
+  node.reorganise({ depth: 150 });
   subject.start(node.url);
   await subject.waitForExit();
   const lines = subject.lines().join("\n");

@@ -33,7 +33,7 @@ export async function startWorld(rows: AddedRows) {
   const environment = { DATABASE_URL: postgres.url, DATABASE_SCHEMA: schema, ...Object.fromEntries(urls) };
   const start = () => startServices({ folder, port, labelsPort, inputs, environment });
 
-  await goLive(chains);
+  goLive(chains);
   let services = await start();
   await addRows({ url: postgres.url, schema }, rows);
   const pidOf = async (service: "index" | "labels") => {

@@ -2,8 +2,8 @@ import { decodeFunctionResult, encodeFunctionData, type Hex, namehash, toHex, ze
 import { packetToBytes } from "viem/ens";
 import { expect, test } from "vitest";
 import { registryReadAbi, resolverReadAbi, universalResolverAbi } from "../../abis/resolver.ts";
+import { recordedBlocks } from "../chain/block.ts";
 import { createChain } from "../chain/chain.ts";
-import { serveRecording } from "../chain/served-block.ts";
 import { ownCalls } from "../demo/calls.ts";
 import { type Entity, readEntityDump } from "../entities.ts";
 import { recordingFolder } from "../recorded-chains.ts";
@@ -13,7 +13,7 @@ import { registryCall, universalResolverCall } from "./contracts.ts";
 // Expected values are what the original mapping made of the recorded chain.
 const recording = readRecording(recordingFolder("root"));
 const addresses = readAddresses(recordingFolder("root"));
-const chain = createChain({ chainId: recording.chainId, blocks: serveRecording(recording) });
+const chain = createChain({ chainId: recording.chainId, blocks: recordedBlocks(recording) });
 const calls = ownCalls({ recording, addresses }, chain);
 const {
   Domain = [],

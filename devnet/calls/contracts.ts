@@ -100,8 +100,8 @@ function nameOfAccount({ chain, address }: Registrar, account: string): string {
   const topic = `0x${account.slice(2).padStart(64, "0")}`;
   const found = newestLog({ chain, address, block: chain.head() }, ({ topics }) => topics[1] === topic);
   if (found === undefined) return "";
-  const { data, topics } = JSON.parse(found.log.json) as { data: Hex; topics: [Hex, ...Hex[]] };
-  return decodeEventLog({ abi: reverseRegistrarAbi, data, topics }).args.name;
+  const { data, topics } = found.log;
+  return decodeEventLog({ abi: reverseRegistrarAbi, data, topics: topics as [Hex, ...Hex[]] }).args.name;
 }
 
 /**

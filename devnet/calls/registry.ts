@@ -8,19 +8,19 @@ import {
   zeroHash,
 } from "viem";
 import { registryAbi } from "../../abis/names.ts";
+import type { BlockLog } from "../chain/block.ts";
 import type { Chain } from "../chain/chain.ts";
-import type { ServedLog } from "../chain/served-block.ts";
 
 /** A contract that is asked at a block: what it returns follows from what it has emitted so far. */
 export type Asked = { chain: Chain; address: string; block: number };
 
 /** A log and the block that holds it. */
-type Placed = { log: ServedLog; block: number };
+type Placed = { log: BlockLog; block: number };
 
 /** The newest log of the contract that `isWanted`, up to the block. */
 export function newestLog(
   { chain, address, block }: Asked,
-  isWanted: (log: ServedLog) => boolean,
+  isWanted: (log: BlockLog) => boolean,
 ): Placed | undefined {
   for (const served of chain.range(0, block).toReversed()) {
     for (const log of served.logs.toReversed()) {
@@ -54,15 +54,14 @@ function ownerOf(registry: Asked, node: Hex): Hex {
 }
 
 // The node of each NewOwner, hashed once.
-const nodes = new WeakMap<ServedLog, Hex>();
+const nodes = new WeakMap<BlockLog, Hex>();
 
-function createdNode(log: ServedLog): Hex {
-  const node = nodes.get(log) ?? keccak256(concatHex(log.topics.slice(1, 3) as Hex[]));
+function createdNode(log: BlockLog): Hex {
+  const node = nodes.get(log) ?? keccak256(concatHex(log.topics.slice(1, 3)));
   nodes.set(log, node);
   return node;
 }
 
-function addressIn({ json }: ServedLog): Hex {
-  const { data } = JSON.parse(json) as { data: Hex };
+function addressIn({ data }: BlockLog): Hex {
   return decodeAbiParameters([{ type: "address" }], data)[0].toLowerCase() as Hex;
 }

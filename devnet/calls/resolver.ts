@@ -104,11 +104,10 @@ function newest(
   const placed = newestLog(resolver, (log) => {
     const event = log.topics[1] === node ? events.get(`${log.topics[0]} ${log.topics.length}`) : undefined;
     if (event === undefined || !(names.includes(event.name) || event.name === "VersionChanged")) return false;
-    const { data } = JSON.parse(log.json) as { data: Hex };
     const { args } = decodeEventLog({
       abi: [event] as Abi,
       topics: log.topics as [Hex, ...Hex[]],
-      data,
+      data: log.data,
       strict: false,
     });
     if (event.name !== "VersionChanged" && !isWanted(args as unknown as Args)) return false;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { headerHash } from "../../src/rpc/block-proofs.ts";
+import { type Block, blockOf } from "./block.ts";
 import { createChain } from "./chain.ts";
-import { type ServedBlock, serveBlock } from "./served-block.ts";
 
 const hash = (digits: string) => `0x${digits.padStart(64, "0")}` as const;
 
@@ -16,7 +16,7 @@ const otherFields = {
   ...{ gasUsed: "0x0", extraData: "0x", mixHash: hash("6"), nonce: "0x0000000000000000" },
 };
 
-function block(number: number, branch = "a", transactions: string[] = []): ServedBlock {
+function block(number: number, branch = "a", transactions: string[] = []): Block {
   const own = hash(`${branch}${number.toString(16)}`);
   const all = transactions.map((digits) => ({ hash: hash(digits), blockHash: own }));
   const fields = {
@@ -25,7 +25,7 @@ function block(number: number, branch = "a", transactions: string[] = []): Serve
     hash: own,
     parentHash: hash(`a${(number - 1).toString(16)}`),
   };
-  return serveBlock({ ...fields, timestamp: `0x${(number * 10).toString(16)}` }, all, []);
+  return blockOf({ ...fields, timestamp: `0x${(number * 10).toString(16)}` }, all, []);
 }
 
 const chain = (standIns?: number) =>

@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
-import type { ServedBlock, ServedTransaction } from "./served-block.ts";
-import { createStandIns } from "./stand-ins.ts";
+import type { Answer } from "../recording.ts";
+import { type Block, emptyBlock } from "./block.ts";
 
 /** A chain in memory whose head can move: forwards, backwards, and onto another branch. */
 export type Chain = ReturnType<typeof createChain>;
@@ -8,22 +8,23 @@ export type Chain = ReturnType<typeof createChain>;
 type ChainOptions = {
   chainId: number;
   /** Ascending, at least one. */
-  blocks: readonly ServedBlock[];
+  blocks: readonly Block[];
   /** Blocks from `safe` and `finalized` to the head. */
   finality?: number | undefined;
   /** Serves every missing block as an empty one, and that many after the last. */
   standIns?: number | undefined;
 };
 
+/** A transaction, its receipt and its block. */
+type PlacedTransaction = { block: Block; transaction: Answer; receipt: Answer | undefined };
+
 /** A chain that starts with the given blocks. */
 export function createChain({ chainId, blocks, finality = 64, standIns }: ChainOptions) {
   const store = createBlockStore(blocks, standIns);
-  const { lowest } = store;
+  const { lowest, withNumber } = store;
   let tip = store.highest;
   let head = tip;
-
-  // Blocks of a reorganised branch never count as above the head: they are still known by hash, as to any node.
-  const isHidden = (block: ServedBlock) => block.number > head && store.isCanonical(block);
+  const isCanonical = ({ number, hash }: Block) => withNumber(number)?.hash === hash;
 
   return {
     chainId,
@@ -32,20 +33,21 @@ export function createChain({ chainId, blocks, finality = 64, standIns }: ChainO
     tip: () => tip,
 
     /** The canonical block with that number; undefined above the head and in gaps of the recording. */
-    block: (number: number): ServedBlock | undefined =>
-      number >= lowest && number <= head ? store.withNumber(number) : undefined,
+    block: (number: number): Block | undefined =>
+      number >= lowest && number <= head ? withNumber(number) : undefined,
 
     /** Block with that hash, of the canonical chain or of a dropped branch. */
-    blockWithHash(hash: string): ServedBlock | undefined {
+    blockWithHash(hash: string): Block | undefined {
       const known = store.withHash(hash.toLowerCase() as Hex);
-      return known === undefined || isHidden(known) ? undefined : known;
+      const isAboveHead = known !== undefined && known.number > head && isCanonical(known);
+      return isAboveHead ? undefined : known;
     },
 
-    /** A transaction of the canonical chain and the block that holds it. */
+    /** A transaction of the canonical chain. */
     transaction(hash: string): PlacedTransaction | undefined {
-      const place = store.transaction(hash.toLowerCase() as Hex);
-      if (place === undefined || place.block.number > head) return undefined;
-      return store.isCanonical(place.block) ? place : undefined;
+      const found = store.transaction(hash.toLowerCase());
+      const isThere = found !== undefined && found.block.number <= head && isCanonical(found.block);
+      return isThere ? found : undefined;
     },
 
     /** Number that a block tag stands for; undefined if it is neither a tag nor a number. */
@@ -58,7 +60,7 @@ export function createChain({ chainId, blocks, finality = 64, standIns }: ChainO
     },
 
     /** Recorded and mined blocks from `from` to `to`, both included, up to the head. */
-    range: (from: number, to: number): ServedBlock[] => store.range(from, Math.min(to, head)),
+    range: (from: number, to: number): Block[] => store.range(from, Math.min(to, head)),
 
     /** Moves the head to a block of the chain, or as near to it as the chain reaches. */
     setHead(number: number) {
@@ -66,68 +68,71 @@ export function createChain({ chainId, blocks, finality = 64, standIns }: ChainO
     },
 
     /** Puts a block on the head. Blocks above the head are no longer part of the chain: that is a reorganisation. */
-    append(block: ServedBlock) {
+    append(block: Block) {
       if (block.number !== head + 1)
         throw new Error(`Block ${block.number} does not follow the head ${head}.`);
-      store.replaceFrom(block);
+      store.replace(block, tip);
       tip = head = block.number;
     },
   };
 }
 
-type PlacedTransaction = { block: ServedBlock; transaction: ServedTransaction };
-
 /** Blocks by number, hash and transaction. Dropped blocks keep their hash. */
-function createBlockStore(blocks: readonly ServedBlock[], standIns: number | undefined) {
+function createBlockStore(blocks: readonly Block[], standIns: number | undefined) {
   const [first, last] = [blocks[0], blocks.at(-1)];
   if (first === undefined || last === undefined) throw new Error("A chain needs at least one block.");
-  const canonical = [...blocks];
-  const byNumber = new Map(blocks.map((block) => [block.number, block]));
-  const byHash = new Map<Hex, ServedBlock>();
-  const places = new Map<Hex, PlacedTransaction>();
-  for (const block of blocks) index(block);
-  const empty =
-    standIns === undefined ? undefined : createStandIns({ first, last, byNumber, after: standIns });
+  const highest = last.number + (standIns ?? 0);
+  const canonical = new Map<number, Block>();
+  const byHash = new Map<Hex, Block>();
+  const placed = new Map<unknown, PlacedTransaction>();
+  const empty = new Map<number, Block>();
+  for (const block of blocks) add(block);
 
-  function index(block: ServedBlock) {
+  function add(block: Block) {
+    canonical.set(block.number, block);
     byHash.set(block.hash, block);
-    for (const transaction of block.transactions) places.set(transaction.hash, { block, transaction });
+    for (const [index, transaction] of block.transactions.entries())
+      placed.set(transaction["hash"], { block, transaction, receipt: block.receipts[index] });
   }
 
-  const withNumber = (number: number) => byNumber.get(number) ?? empty?.withNumber(number);
+  /**
+   * An empty block for a number that a recording lacks: an indexer requests the finalized block and the start blocks of contracts.
+   * Its header hashes to its hash and names its parent, recorded or not; only a recorded block that follows one names another.
+   */
+  function standIn(number: number): Block | undefined {
+    if (standIns === undefined || !(number >= 0 && number <= highest)) return undefined;
+    const [from, to] = [first as Block, last as Block];
+    const known = empty.get(number);
+    if (known !== undefined) return known;
+    // Those after the recording are linked from its last block on.
+    const parent = canonical.get(number - 1) ?? (number > to.number ? standIn(number - 1) : undefined);
+    const block = emptyBlock(number, parent?.hash, number < from.number ? from : to);
+    empty.set(number, block);
+    byHash.set(block.hash, block);
+    return block;
+  }
 
   return {
-    lowest: empty === undefined ? first.number : 0,
-    highest: last.number + (standIns ?? 0),
-    withNumber,
-    withHash: (hash: Hex) => byHash.get(hash) ?? empty?.withHash(hash),
-    transaction: (hash: Hex) => places.get(hash),
-    isCanonical: ({ number, hash }: ServedBlock) => withNumber(number)?.hash === hash,
+    lowest: standIns === undefined ? first.number : 0,
+    highest,
+    withNumber: (number: number) => canonical.get(number) ?? standIn(number),
+    withHash: (hash: Hex) => byHash.get(hash),
+    transaction: (hash: string) => placed.get(hash),
 
     /** Without stand-ins: they have no logs. */
-    range(from: number, to: number): ServedBlock[] {
-      const start = firstAtOrAbove(canonical, from);
-      return canonical.slice(start, Math.max(start, firstAtOrAbove(canonical, to + 1)));
+    range(from: number, to: number): Block[] {
+      const found: Block[] = [];
+      for (let number = Math.max(from, first.number); number <= to; number++) {
+        const block = canonical.get(number);
+        if (block !== undefined) found.push(block);
+      }
+      return found;
     },
 
-    /** Puts the block at the end of the canonical chain, replacing all blocks from its number on. */
-    replaceFrom(block: ServedBlock) {
-      const dropped = canonical.splice(firstAtOrAbove(canonical, block.number));
-      for (const { number } of dropped) byNumber.delete(number);
-      canonical.push(block);
-      byNumber.set(block.number, block);
-      index(block);
+    /** Puts the block in place of those from its number to `tip`. */
+    replace(block: Block, tip: number) {
+      for (let number = block.number; number <= tip; number++) canonical.delete(number);
+      add(block);
     },
   };
-}
-
-function firstAtOrAbove(blocks: readonly ServedBlock[], number: number): number {
-  let low = 0;
-  let high = blocks.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((blocks[middle] as ServedBlock).number < number) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -1,13 +1,11 @@
 import type { Hex } from "viem";
-import type { PlannedTransaction } from "../chain/block-builder.ts";
-import type { Contracts } from "../life/actions.ts";
-import { createSecondLayer } from "../life/second-layer.ts";
-import type { SecondLayer } from "../life/second-layer-actions.ts";
+import type { PlannedTransaction } from "../chain/block.ts";
+import type { Contracts, SecondLayer } from "../life/actions.ts";
 import { type DevNode, startNode } from "../node.ts";
 import { type ChainName, chainIds, recordingFolder, v2Folder } from "../recorded-chains.ts";
 import { readAddresses, readRecording } from "../recording.ts";
 import { type DemoChain, ownCalls, rootCalls } from "./calls.ts";
-import { deployerAddress, rootShowcase, secondShowcase } from "./showcase.ts";
+import { rootShowcase, secondShowcase } from "./showcase.ts";
 
 // Ponder considers the last 30 blocks of these chains not final: with 31 new blocks all recorded ones are final.
 const recentBlocks = 31;
@@ -52,8 +50,7 @@ async function openThreeChains(): Promise<DemoChains> {
     seed: randomSeed(),
     calls: (own) => rootCalls(chain, own, { base, linea }),
   });
-  const nonce = recording.transactions.filter(({ from }) => from === deployerAddress).length;
-  const begin = (now: number) => rootShowcase(addresses as Contracts, { now, nonce });
+  const begin = (now: number) => rootShowcase(addresses as Contracts, now);
   return [
     { node, begin },
     { node: base.node, begin: (now) => secondShowcase(base.layer, now) },
@@ -62,24 +59,22 @@ async function openThreeChains(): Promise<DemoChains> {
 }
 
 /** Mines the blocks of the last minute on each chain, then one every two seconds. */
-export async function goLive(chains: DemoChains): Promise<void> {
-  await Promise.all(
-    chains.map(async ({ node, begin }) => {
-      const timestamp = Math.floor(Date.now() / 1000) - recentBlocks * secondsPerBlock;
-      await node.mineBlock({ timestamp, transactions: begin(timestamp) });
-      await node.mineUpToNow({ count: recentBlocks, seconds: secondsPerBlock, busy: busyBlocks });
-      node.startMining(secondsPerBlock);
-    }),
-  );
+export function goLive(chains: DemoChains): void {
+  for (const { node, begin } of chains) {
+    const timestamp = Math.floor(Date.now() / 1000) - recentBlocks * secondsPerBlock;
+    node.mineBlock({ timestamp, transactions: begin(timestamp) });
+    node.mineUpToNow({ count: recentBlocks, seconds: secondsPerBlock, busy: busyBlocks });
+    node.startMining(secondsPerBlock);
+  }
 }
 
 async function openSecondChain(name: "base" | "linea") {
   const { recording, addresses } = readChain(name);
   const layer = layerOf(name, addresses);
-  const { next: plan } = createSecondLayer(layer, randomSeed());
   const node = await startNode({
     recording,
-    plan,
+    contracts: layer,
+    seed: randomSeed(),
     calls: (chain) => ownCalls({ recording, addresses }, chain),
   });
   const contracts = ownCalls({ recording, addresses }, node.chain);

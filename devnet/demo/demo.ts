@@ -77,7 +77,7 @@ async function runServices(options: DemoOptions & DemoServices, { chains, servic
   const [url, labelsUrl] = [`http://localhost:${port}`, `http://localhost:${labelsPort}`];
   // The index takes seconds until it looks at the chains: they go live in the meantime.
   services.push(startLabelService(options), startIndex(options, { chains, world }));
-  await goLive(chains);
+  goLive(chains);
   for (const { node } of chains) {
     write(`${seconds()}  chain ${node.chain.chainId} is live at ${node.url}, head ${node.chain.head()}`);
   }

@@ -67,7 +67,7 @@ const newest =
 
 // Names of the recording: kagam.eth has two texts, deldel.eth is wrapped.
 function allCommands(url: string): Group[] {
-  const account = demoAccount.address.toLowerCase();
+  const account = demoAccount;
   const api = (path: string) => `curl -s '${url}/api/${path}'`;
   const owned = `{ domains(where: { owner: "${account}", name_ends_with: ".eth" }, orderBy: name) { name owner { id } expiryDate } }`;
   const onBase = `{ domains(first: 3, where: { name_ends_with: ".base.eth" }, orderBy: createdAt, orderDirection: desc) { name createdAt owner { id } } }`;

@@ -1,21 +1,19 @@
 import { decodeFunctionData, type Hex, keccak256, namehash, numberToHex, parseAbi, stringToHex } from "viem";
-import type { LocalAccount } from "viem/accounts";
 import { describe, expect, test } from "vitest";
 import type { EmittedLog } from "../events.ts";
-import { type Answer, readAddresses, readRecording } from "../recording.ts";
+import { type Answer, readAddresses, readLabels, readRecording } from "../recording.ts";
 import {
   approveWrapper,
   type Contracts,
   createSubname,
   createWrappedSubname,
+  type RecordChange,
   register,
   renew,
   setRecords,
   transferToken,
   wrap,
 } from "./actions.ts";
-import { recordedNames } from "./recorded-names.ts";
-import type { RecordChange } from "./records.ts";
 
 // Function of the ENS registry that creates a subname with all of its fields.
 const registryFunctions = parseAbi([
@@ -69,7 +67,11 @@ const recorded = recording.transactions
 
 const sentTo = (contract: keyof Contracts, selector: string) =>
   recorded.filter(({ to, input }) => to === contracts[contract] && input.startsWith(selector));
-const account = (address: Hex) => ({ address }) as LocalAccount;
+const registered = sentTo("UnwrappedEthRegistrarController", "0xef9c8805").flatMap(({ input }) => {
+  const { args, functionName } = decodeFunctionData({ abi: controllerFunctions, data: input });
+  return functionName === "register" ? [args[0].label] : [];
+});
+const labels = [...readLabels(folder), ...registered].filter((label) => /^[a-z0-9-]+$/.test(label));
 const word = (log: EmittedLog | undefined, index: number) =>
   BigInt(`0x${log?.data.slice(2 + 64 * index, 66 + 64 * index)}`);
 const zeroTopic = `0x${"0".repeat(64)}`;
@@ -127,7 +129,7 @@ describe("register", () => {
       const last = logs.at(-1);
       const action = register(contracts, {
         label,
-        owner: account(owner),
+        owner,
         expires: word(last, 3),
         cost: word(last, 1),
         records,
@@ -143,7 +145,7 @@ describe("register", () => {
     const { label, owner, referrer } = first!.registration;
     const action = register(contracts, {
       label,
-      owner: account(owner),
+      owner,
       expires: 1n,
       cost: 7n,
       referrer,
@@ -165,7 +167,7 @@ test("renew repeats the transactions of the real controller", () => {
     ];
     const cost = word(logs[1], 1);
     const expires = word(logs[0], 0);
-    const action = renew(contracts, { label, payer: account(from), expires, cost });
+    const action = renew(contracts, { label, payer: from, expires, cost });
     expect({ logs: action.logs, value: action.value }).toEqual({ logs, value: cost });
   }
 });
@@ -183,7 +185,7 @@ test("wrap repeats the transactions of the real wrapper, with and without a new 
     const expires = word(logs[3], 3) - 7_776_000n;
     const action = wrap(
       { ...contracts, PublicResolverV5: resolver },
-      { label, owner: account(from), expires, hadResolver },
+      { label, owner: from, expires, hadResolver },
     );
     expect(action.logs).toEqual(logs);
   }
@@ -196,7 +198,7 @@ test.each([
   const { from, input, logs } = recorded.find((transaction) => transaction.hash.startsWith(hash))!;
   const { args } = decodeFunctionData({ abi: registryFunctions, data: input });
   const at = { ...contracts, PublicResolverV5: args[3] as Hex };
-  const action = createSubname(at, { parent, label, owner: account(from) });
+  const action = createSubname(at, { parent, label, owner: from });
   expect(action.logs).toEqual(logs);
 });
 
@@ -215,15 +217,13 @@ test("createWrappedSubname repeats the logs of the real wrapper", () => {
   expect(subnames.length).toBeGreaterThan(0);
   for (const { label, parent, from, resolver, logs } of subnames) {
     const at = { ...contracts, PublicResolverV5: resolver };
-    const action = createWrappedSubname(at, { parent, label, owner: account(from) });
+    const action = createWrappedSubname(at, { parent, label, owner: from });
     expect(action.logs).toEqual(logs);
   }
 });
 
 test("setRecords repeats single calls and multicalls of the real resolver", () => {
-  const names = new Map(
-    recordedNames(recording, contracts).map(({ label }) => [namehash(`${label}.eth`), `${label}.eth`]),
-  );
+  const names = new Map(labels.map((label) => [namehash(`${label}.eth`), `${label}.eth`]));
   const seen = new Set<string>();
   const calls = recorded.flatMap(({ from, to, input, logs }) => {
     if (to !== contracts.PublicResolverV5) return [];
@@ -242,27 +242,25 @@ test("setRecords repeats single calls and multicalls of the real resolver", () =
     expect.arrayContaining(["call contenthash", "multicall addr", "multicall contenthash", "multicall text"]),
   );
   for (const { name, from, logs, records } of calls) {
-    const action = setRecords(contracts, { name, owner: account(from), records });
+    const action = setRecords(contracts.PublicResolverV5, { name, owner: from, records });
     expect(action.logs).toEqual(logs);
   }
 });
 
 test("transferToken and approveWrapper repeat the transactions of the real registrar", () => {
-  const labels = new Map(
-    recordedNames(recording, contracts).map(({ label }) => [keccak256(stringToHex(label)), label]),
-  );
+  const labelOf = new Map(labels.map((label) => [keccak256(stringToHex(label)), label]));
   const transfers = sentTo("BaseRegistrar", "0x42842e0e").flatMap(({ from, input, logs }) => {
     const [holder, to, tokenId] = decodeFunctionData({ abi: registrarFunctions, data: input }).args as [
       Hex,
       Hex,
       bigint,
     ];
-    const label = labels.get(numberToHex(tokenId, { size: 32 }));
+    const label = labelOf.get(numberToHex(tokenId, { size: 32 }));
     return label === undefined || holder.toLowerCase() !== from ? [] : [{ label, from, to, logs }];
   });
   expect(transfers.length).toBeGreaterThan(0);
   for (const { label, from, to, logs } of transfers) {
-    const action = transferToken(contracts, { label, owner: account(from), to });
+    const action = transferToken(contracts, { label, owner: from, to });
     expect(action.logs).toEqual(logs);
   }
   const approvals = sentTo("BaseRegistrar", "0xa22cb465").filter(
@@ -270,7 +268,7 @@ test("transferToken and approveWrapper repeat the transactions of the real regis
   );
   expect(approvals.length).toBeGreaterThan(0);
   for (const { from, logs } of approvals) {
-    const action = approveWrapper(contracts, account(from));
+    const action = approveWrapper(contracts, from);
     expect(action.logs).toEqual(logs);
   }
 });

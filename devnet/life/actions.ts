@@ -9,13 +9,34 @@ import {
   zeroAddress,
   zeroHash,
 } from "viem";
-import type { LocalAccount } from "viem/accounts";
 import { packetToBytes } from "viem/ens";
-import type { PlannedTransaction } from "../chain/block-builder.ts";
+import {
+  basenamesBaseRegistrarAbi,
+  basenamesControllerAbi,
+  lineaControllerAbi,
+} from "../../abis/registrars.ts";
+import type { PlannedTransaction } from "../chain/block.ts";
 import { type EmittedLog, emits, logsOf } from "../events.ts";
-import { type RecordChange, recordLogs } from "./records.ts";
 
-/** Addresses of the contracts involved. */
+/** One change of a name's records at a resolver. */
+export type RecordChange =
+  | { type: "addr"; coinType: bigint; address: Hex }
+  | { type: "text"; key: string; value: string }
+  | { type: "contenthash"; hash: Hex };
+
+/** Logs of one record change. The Ethereum address (coin type 60) is emitted twice, in the new form and the old. */
+function recordLogs(resolver: Hex, node: Hex, change: RecordChange): EmittedLog[] {
+  if (change.type === "text") {
+    const { key, value } = change;
+    return [emits.textChanged(resolver, node, key, key, value)];
+  }
+  if (change.type === "contenthash") return [emits.contenthashChanged(resolver, node, change.hash)];
+  const { coinType, address } = change;
+  const changed = emits.addressChanged(resolver, node, coinType, address);
+  return coinType === 60n ? [changed, emits.addrChanged(resolver, node, address)] : [changed];
+}
+
+/** Addresses of the contracts of `.eth` names. */
 export type Contracts = Record<
   | "ENSv1Registry"
   | "BaseRegistrar"
@@ -27,13 +48,21 @@ export type Contracts = Record<
   Hex
 >;
 
-/** A transaction without its nonce, which the sender's account counts. */
-export type Action = Omit<PlannedTransaction, "nonce">;
+/** Contracts that issue the names under a name, on another chain than the root one. */
+export type SecondLayer = {
+  parent: "base.eth" | "linea.eth";
+  chainId: number;
+  registry: Hex;
+  registrar: Hex;
+  controller: Hex;
+  resolver: Hex;
+  reverseRegistrar: Hex;
+};
 
 /** A registration: `expires` in Unix seconds, `cost` in wei. */
 export type Registration = {
   label: string;
-  owner: LocalAccount;
+  owner: Hex;
   expires: bigint;
   cost: bigint;
   /** Undefined: a name without a resolver. */
@@ -47,7 +76,7 @@ export type Registration = {
  * Registration of `label`.eth through the newest controller. With `records` the name gets the public resolver:
  * the controller holds the token until the records are set.
  */
-export function register(contracts: Contracts, registration: Registration): Action {
+export function register(contracts: Contracts, registration: Registration): PlannedTransaction {
   const { UnwrappedEthRegistrarController: to } = contracts;
   return {
     from: registration.owner,
@@ -59,7 +88,7 @@ export function register(contracts: Contracts, registration: Registration): Acti
 
 function registrationLogs(
   contracts: Contracts,
-  { label, owner: { address: owner }, expires, cost, records, reverse, referrer = zeroHash }: Registration,
+  { label, owner, expires, cost, records, reverse, referrer = zeroHash }: Registration,
 ): EmittedLog[] {
   const { ENSv1Registry, BaseRegistrar, UnwrappedEthRegistrarController: controller } = contracts;
   const { labelhash, node, tokenId } = secondLevel(label);
@@ -104,8 +133,8 @@ function claimLogs(
 /** Renewal of `label`.eth until `expires` (Unix seconds) through the newest controller, by anybody. */
 export function renew(
   { BaseRegistrar, UnwrappedEthRegistrarController: controller }: Contracts,
-  { label, payer, expires, cost }: RenewOptions,
-): Action {
+  { label, payer, expires, cost }: Renewal,
+): PlannedTransaction {
   const { labelhash, tokenId } = secondLevel(label);
   return {
     from: payer,
@@ -118,13 +147,13 @@ export function renew(
   };
 }
 
-type RenewOptions = { label: string; payer: LocalAccount; expires: bigint; cost: bigint };
+type Renewal = { label: string; payer: Hex; expires: bigint; cost: bigint };
 
-/** Record changes of a name at the public resolver. */
+/** Record changes of a name at a resolver. */
 export function setRecords(
-  { PublicResolverV5: resolver }: Contracts,
-  { name, owner, records }: { name: string; owner: LocalAccount; records: RecordChange[] },
-): Action {
+  resolver: Hex,
+  { name, owner, records }: { name: string; owner: Hex; records: RecordChange[] },
+): PlannedTransaction {
   const node = namehash(name);
   const logs = records.flatMap((change) => recordLogs(resolver, node, change));
   return { from: owner, to: resolver, value: 0n, logs };
@@ -133,8 +162,8 @@ export function setRecords(
 /** Subname of an unwrapped name or of the root (an empty `parent`), created in the registry with the public resolver. */
 export function createSubname(
   { ENSv1Registry, PublicResolverV5: resolver }: Contracts,
-  { parent, label, owner }: { parent: string; label: string; owner: LocalAccount },
-): Action {
+  { parent, label, owner }: { parent: string; label: string; owner: Hex },
+): PlannedTransaction {
   const parentNode = namehash(parent);
   const labelhash = keccak256(stringToHex(label));
   return {
@@ -142,19 +171,19 @@ export function createSubname(
     to: ENSv1Registry,
     value: 0n,
     logs: [
-      emits.newOwner(ENSv1Registry, parentNode, labelhash, owner.address),
+      emits.newOwner(ENSv1Registry, parentNode, labelhash, owner),
       emits.newResolver(ENSv1Registry, namehash(parent === "" ? label : `${label}.${parent}`), resolver),
     ],
   };
 }
 
 /** Approval for the name wrapper to take the owner's `.eth` tokens: comes before the first wrap of an account. */
-export function approveWrapper({ BaseRegistrar, NameWrapper }: Contracts, owner: LocalAccount): Action {
+export function approveWrapper({ BaseRegistrar, NameWrapper }: Contracts, owner: Hex): PlannedTransaction {
   return {
     from: owner,
     to: BaseRegistrar,
     value: 0n,
-    logs: [approvedForAll(BaseRegistrar, owner.address, NameWrapper, true)],
+    logs: [approvedForAll(BaseRegistrar, owner, NameWrapper, true)],
   };
 }
 
@@ -162,9 +191,8 @@ export function approveWrapper({ BaseRegistrar, NameWrapper }: Contracts, owner:
 export function wrap(
   { ENSv1Registry, BaseRegistrar, NameWrapper: wrapper, PublicResolverV5: resolver }: Contracts,
   { label, owner, expires, hadResolver }: WrapOptions,
-): Action {
+): PlannedTransaction {
   const { labelhash, node, tokenId } = secondLevel(label);
-  const from = owner.address;
   const name = toHex(packetToBytes(`${label}.eth`));
   const fuses = parentCannotControl | isDotEth;
   return {
@@ -172,29 +200,28 @@ export function wrap(
     to: wrapper,
     value: 0n,
     logs: [
-      emits.tokenTransfer(BaseRegistrar, from, wrapper, tokenId),
+      emits.tokenTransfer(BaseRegistrar, owner, wrapper, tokenId),
       emits.newOwner(ENSv1Registry, ethNode, labelhash, wrapper),
-      emits.wrappedTransfer(wrapper, from, zeroAddress, from, BigInt(node), 1n),
-      emits.wrapped(wrapper, node, name, from, fuses, expires + gracePeriod),
+      emits.wrappedTransfer(wrapper, owner, zeroAddress, owner, BigInt(node), 1n),
+      emits.wrapped(wrapper, node, name, owner, fuses, expires + gracePeriod),
       // A name that has a resolver keeps it: the call then passes the zero address.
       ...(hadResolver ? [] : [emits.newResolver(ENSv1Registry, node, resolver)]),
     ],
   };
 }
 
-type WrapOptions = { label: string; owner: LocalAccount; expires: bigint; hadResolver: boolean };
+type WrapOptions = { label: string; owner: Hex; expires: bigint; hadResolver: boolean };
 
 /** Subname of a wrapped name, wrapped on creation, with the public resolver and no fuses. */
 export function createWrappedSubname(
   { ENSv1Registry, NameWrapper: wrapper, PublicResolverV5: resolver }: Contracts,
-  { parent, label, owner: account }: { parent: string; label: string; owner: LocalAccount },
-): Action {
+  { parent, label, owner }: { parent: string; label: string; owner: Hex },
+): PlannedTransaction {
   const parentNode = namehash(parent);
   const node = namehash(`${label}.${parent}`);
-  const owner = account.address;
   const name = toHex(packetToBytes(`${label}.${parent}`));
   return {
-    from: account,
+    from: owner,
     to: wrapper,
     value: 0n,
     logs: [
@@ -209,15 +236,65 @@ export function createWrappedSubname(
 /** Sale or gift of an unwrapped `.eth` token; the registry's owner stays as it is. */
 export function transferToken(
   { BaseRegistrar }: Contracts,
-  { label, owner, to }: { label: string; owner: LocalAccount; to: Hex },
-): Action {
+  { label, owner, to }: { label: string; owner: Hex; to: Hex },
+): PlannedTransaction {
   const { tokenId } = secondLevel(label);
   return {
     from: owner,
     to: BaseRegistrar,
     value: 0n,
-    logs: [emits.tokenTransfer(BaseRegistrar, owner.address, to, tokenId)],
+    logs: [emits.tokenTransfer(BaseRegistrar, owner, to, tokenId)],
   };
+}
+
+/** Registration of a name of another chain with the deployment's resolver and records. */
+export function registerOn(
+  layer: SecondLayer,
+  { label, owner, expires, cost, records = [] }: Registration,
+): PlannedTransaction {
+  const { parent, registry, registrar, controller: to, resolver } = layer;
+  const labelhash = keccak256(stringToHex(label));
+  const node = namehash(`${label}.${parent}`);
+  const tokenId = BigInt(labelhash);
+  const created = [
+    emits.tokenTransfer(registrar, zeroAddress, owner, tokenId),
+    emits.newOwner(registry, namehash(parent), labelhash, owner),
+  ];
+  const set = emits.newResolver(registry, node, resolver);
+  const changed = records.flatMap((change) => recordLogs(resolver, node, change));
+  const logs =
+    parent === "base.eth"
+      ? [
+          ...[...created, set, registeredWithRecord(registrar, tokenId, owner, expires, resolver, 0n)],
+          ...[...changed, soldOnBase(to, label, labelhash, owner, expires)],
+        ]
+      : [
+          ...[...created, emits.registered(registrar, tokenId, owner, expires), set],
+          ...[...changed, soldOnLinea(to, label, labelhash, owner, cost, 0n, expires)],
+        ];
+  return { from: owner, to, value: cost, logs };
+}
+
+/** Renewal of a name of another chain until `expires` (Unix seconds), by anybody. */
+export function renewOn(
+  { parent, registrar, controller: to }: SecondLayer,
+  { label, payer, expires, cost }: Renewal,
+): PlannedTransaction {
+  const labelhash = keccak256(stringToHex(label));
+  const renewed =
+    parent === "base.eth"
+      ? renewedOnBase(to, label, labelhash, expires)
+      : renewedOnLinea(to, label, labelhash, cost, expires);
+  const logs = [emits.renewed(registrar, BigInt(labelhash), expires), renewed];
+  return { from: payer, to, value: cost, logs };
+}
+
+/** The account's name on another chain (ENSIP-19). */
+export function setPrimaryName(
+  { reverseRegistrar: to }: SecondLayer,
+  { account, name }: { account: Hex; name: string },
+): PlannedTransaction {
+  return { from: account, to, value: 0n, logs: [emits.nameForAddr(to, account, name)] };
 }
 
 function secondLevel(label: string) {
@@ -235,6 +312,11 @@ const otherEvents = parseAbi([
 ]);
 const approvedForAll = logsOf(otherEvents, "ApprovalForAll");
 const reverseClaimed = logsOf(otherEvents, "ReverseClaimed");
+const registeredWithRecord = logsOf(basenamesBaseRegistrarAbi, "NameRegisteredWithRecord");
+const soldOnBase = logsOf(basenamesControllerAbi, "NameRegistered");
+const renewedOnBase = logsOf(basenamesControllerAbi, "NameRenewed");
+const soldOnLinea = logsOf(lineaControllerAbi, "NameRegistered");
+const renewedOnLinea = logsOf(lineaControllerAbi, "NameRenewed");
 const ethNode: Hex = "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae";
 const addrReverseNode: Hex = "0x91d1777781884d03a6757a803996e38de2a42967fb37eeaca72729271025a9e2";
 /** Grace period in seconds, in which an expired `.eth` name can still be renewed; the wrapper adds it to expiries. */

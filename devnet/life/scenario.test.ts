@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { nameWrapperAbi, registryAbi } from "../../abis/names.ts";
 import { baseRegistrarAbi, unwrappedControllerAbi } from "../../abis/registrars.ts";
 import { resolverAbi } from "../../abis/resolver.ts";
-import type { PlannedTransaction } from "../chain/block-builder.ts";
+import type { PlannedTransaction } from "../chain/block.ts";
 import { readAddresses } from "../recording.ts";
 import type { Contracts } from "./actions.ts";
 import { createScenario } from "./scenario.ts";
@@ -20,11 +20,9 @@ const abiOf = new Map<string, readonly unknown[]>([
 ]);
 
 const run = (seed: number, blocks: number) => {
-  const scenario = createScenario({ contracts, seed, recorded: [{ label: "known", expires: BigInt(now) }] });
+  const scenario = createScenario({ contracts, seed });
   return Array.from({ length: blocks }, (_, block) => scenario.next(now + 2 * block)).flat();
 };
-const content = (transactions: PlannedTransaction[]) =>
-  transactions.map(({ from, ...rest }) => ({ ...rest, from: from.address }));
 const events = ({ logs }: PlannedTransaction) =>
   logs.map(({ address, topics, data }) => {
     const abi = abiOf.get(address);
@@ -33,8 +31,8 @@ const events = ({ logs }: PlannedTransaction) =>
   });
 
 test("equal seeds give equal transactions, different seeds different ones", () => {
-  expect(content(run(1, 30))).toEqual(content(run(1, 30)));
-  expect(content(run(2, 30))).not.toEqual(content(run(1, 30)));
+  expect(run(1, 30)).toEqual(run(1, 30));
+  expect(run(2, 30)).not.toEqual(run(1, 30));
 });
 
 test("within ten minutes of blocks every kind of sequence occurs", () => {
@@ -59,12 +57,6 @@ test("within ten minutes of blocks every kind of sequence occurs", () => {
       "Transfer",
     ]),
   );
-});
-
-test("each account counts its nonces from 0 without a gap", () => {
-  const nonces = Map.groupBy(run(1, 150), ({ from }) => from.address);
-  for (const [, sent] of nonces)
-    expect(sent.map(({ nonce }) => nonce)).toEqual(sent.map((_, index) => index));
 });
 
 test.each([1, 2, 3])("no name is registered twice and none is used before it exists (seed %i)", (seed) => {
@@ -96,5 +88,5 @@ test("a name can be registered with a given label and owner", () => {
     eventName: "NameRegistered",
     args: { label: "alice" },
   });
-  expect(transaction!.from.address.toLowerCase()).toBe(scenario.addresses[2]);
+  expect(transaction!.from).toBe(scenario.addresses[2]);
 });

@@ -1,34 +1,32 @@
 import { type Hex, keccak256, stringToHex } from "viem";
-import { type LocalAccount, privateKeyToAccount } from "viem/accounts";
-import type { PlannedTransaction } from "../chain/block-builder.ts";
+import type { PlannedTransaction } from "../chain/block.ts";
 import { createRandom, type Random } from "../random.ts";
 import {
-  type Action,
   approveWrapper,
   type Contracts,
   createSubname,
   createWrappedSubname,
+  type RecordChange,
   register,
+  registerOn,
   renew,
+  renewOn,
+  type SecondLayer,
+  setPrimaryName,
   setRecords,
   transferToken,
   wrap,
 } from "./actions.ts";
-import { newLabel, someRecords } from "./made-up.ts";
-import type { RecordedName } from "./recorded-names.ts";
 
 /** The accounts and names of a live chain: everything that the next step depends on. */
 type State = {
-  contracts: Contracts;
+  contracts: Contracts | SecondLayer;
   random: Random;
-  accounts: readonly LocalAccount[];
-  nonces: number[];
+  accounts: readonly Hex[];
   /** Accounts that let the name wrapper take their tokens. */
-  approved: Set<number>;
+  approved: Set<Hex>;
   /** Accounts with a primary name. */
-  claimed: Set<number>;
-  /** End of the term of each recorded name, Unix seconds. */
-  renewable: Map<string, bigint>;
+  claimed: Set<Hex>;
   /** Names registered by this scenario that an account of it still holds. */
   names: Name[];
   taken: Set<string>;
@@ -36,7 +34,7 @@ type State = {
 
 type Name = {
   label: string;
-  owner: number;
+  owner: Hex;
   expires: bigint;
   hasResolver: boolean;
   wrapped: boolean;
@@ -44,157 +42,173 @@ type Name = {
 };
 
 /**
- * What happens on a live chain: registrations, renewals, records, subnames, wraps, transfers, over the contracts of a
- * recording. The seed determines everything except time: equal seeds give equal names, owners and records. `recorded`
- * are names that may be renewed.
+ * What happens on a live chain: registrations, renewals, records, primary names, on the root chain also subnames, wraps and transfers,
+ * over the contracts of a recording. The seed determines everything except time: equal seeds give equal names, owners and records.
  */
-export function createScenario({
-  contracts,
-  seed,
-  recorded = [],
-}: {
-  contracts: Contracts;
-  seed: number;
-  recorded?: RecordedName[] | undefined;
-}) {
-  const accounts = Array.from({ length: accountCount }, (_, index) =>
-    privateKeyToAccount(keccak256(stringToHex(`devnet account ${seed}-${index}`))),
+export function createScenario({ contracts, seed }: { contracts: Contracts | SecondLayer; seed: number }) {
+  const accounts = Array.from(
+    { length: 12 },
+    (_, index): Hex => `0x${keccak256(stringToHex(`devnet account ${seed}-${index}`)).slice(26)}`,
   );
-  const renewable = new Map(recorded.map(({ label, expires }) => [label, expires]));
   const state: State = {
     contracts,
     random: createRandom(seed),
     accounts,
-    nonces: accounts.map(() => 0),
     approved: new Set(),
     claimed: new Set(),
-    renewable,
     names: [],
-    taken: new Set(renewable.keys()),
+    taken: new Set(),
   };
   return {
     /** Transactions of the next block; about half of the blocks stay empty. `now` in Unix seconds. */
     next(now: number): PlannedTransaction[] {
-      const count = state.random.pick([0, 0, 1, 1, 2]);
-      return Array.from({ length: count }).flatMap(() => state.random.pick(steps)(state, now));
+      const { random } = state;
+      const steps = "parent" in contracts ? commonSteps : [...commonSteps, ...rootSteps];
+      return Array.from({ length: random.pick([0, 0, 1, 1, 2]) }).flatMap(() =>
+        random.pick(steps)(state, now),
+      );
     },
     /** Registers a label (a new one unless given) for an account, with or without resolver and primary name. */
     registerName: (now: number, given: GivenName = {}) => registerName(state, now, given),
     /** Addresses of the accounts that act, lower case. */
-    addresses: accounts.map(({ address }) => address.toLowerCase() as Hex),
+    addresses: accounts,
   };
 }
 
 type GivenName = { label?: string; owner?: number; plain?: boolean };
 type Step = (state: State, now: number) => PlannedTransaction[];
 
-function account({ accounts }: State, index: number): LocalAccount {
-  const found = accounts[index];
-  if (found === undefined) throw new Error(`There is no account ${index}.`);
-  return found;
-}
-
-const addressOf = (state: State, index: number) => account(state, index).address.toLowerCase() as Hex;
-
-function send({ nonces }: State, sender: number, action: Action): PlannedTransaction {
-  const nonce = nonces[sender] ?? 0;
-  nonces[sender] = nonce + 1;
-  return { ...action, nonce };
-}
-
 function registerName(state: State, now: number, given: GivenName = {}): PlannedTransaction[] {
-  const { contracts, random, claimed, names, taken } = state;
+  const { contracts, random, accounts, claimed, names, taken } = state;
   const label = given.label ?? newLabel(random, taken);
-  const owner = given.owner ?? random.below(accountCount);
+  const owner = accounts[given.owner ?? random.below(accounts.length)] as Hex;
   const plain = given.plain ?? random.below(4) === 0;
   const duration = BigInt(1 + random.below(3)) * year;
-  const expires = BigInt(now) + duration;
-  const records = plain ? undefined : someRecords(random, addressOf(state, owner));
-  const reverse = plain || random.below(2) === 0 ? "none" : claimed.has(owner) ? "again" : "first";
-  if (reverse !== "none") claimed.add(owner);
+  const hasResolver = !plain || "parent" in contracts;
+  const name = { label, owner, expires: BigInt(now) + duration, cost: price(label, duration) };
+  const records = someRecords(random, owner);
+  const isClaimed = !plain && random.below(2) === 0;
   taken.add(label);
-  names.push({ label, owner, expires, hasResolver: !plain, wrapped: false, subnames: 0 });
-  const action = register(contracts, {
-    label,
-    owner: account(state, owner),
-    expires,
-    cost: price(label, duration),
-    records,
-    reverse,
-    referrer: random.below(3) === 0 ? `0x${"0".repeat(24)}${random.hexDigits(20)}` : undefined,
-  });
-  return [send(state, owner, action)];
-}
-
-function renewName(state: State, now: number): PlannedTransaction[] {
-  const { contracts, random, names, renewable } = state;
-  const own = names.length > 0 && random.below(2) === 0 ? random.pick(names) : undefined;
-  const open = [...renewable].filter(([, expires]) => expires + gracePeriod > BigInt(now));
-  const [label, current] = own === undefined ? (random.pick(open) ?? []) : [own.label, own.expires];
-  if (label === undefined || current === undefined) return registerName(state, now);
-  const duration = BigInt(1 + random.below(2)) * year;
-  const expires = current + duration;
-  if (own === undefined) renewable.set(label, expires);
-  else own.expires = expires;
-  const payer = random.below(accountCount);
-  const cost = price(label, duration);
-  const action = renew(contracts, { label, payer: account(state, payer), expires, cost });
-  return [send(state, payer, action)];
-}
-
-function changeRecords(state: State, now: number): PlannedTransaction[] {
-  const name = state.random.pick(state.names.filter(({ hasResolver }) => hasResolver));
-  if (name === undefined) return registerName(state, now);
-  const records = someRecords(state.random, addressOf(state, name.owner));
-  if (records.length === 0) records.push({ type: "text", key: "status", value: `block time ${now}` });
-  const target = { name: `${name.label}.eth`, owner: account(state, name.owner), records };
-  return [send(state, name.owner, setRecords(state.contracts, target))];
-}
-
-function makeSubname(state: State, now: number): PlannedTransaction[] {
-  const parent = state.random.pick(state.names.filter(({ subnames }) => subnames < subnameLabels.length));
-  if (parent === undefined) return registerName(state, now);
-  const label = subnameLabels[parent.subnames++] as string;
-  const owner = account(state, parent.owner);
-  const create = parent.wrapped ? createWrappedSubname : createSubname;
+  names.push({ ...name, hasResolver, wrapped: false, subnames: 0 });
+  if ("parent" in contracts) {
+    const sale = registerOn(contracts, {
+      ...name,
+      records: withAddresses(contracts.chainId, owner, records),
+    });
+    const primary = { account: owner, name: `${label}.${contracts.parent}` };
+    return isClaimed ? [sale, setPrimaryName(contracts, primary)] : [sale];
+  }
+  const reverse = !isClaimed ? "none" : claimed.has(owner) ? "again" : "first";
+  if (isClaimed) claimed.add(owner);
+  const referrer: Hex = `0x${"0".repeat(24)}${random.hexDigits(20)}`;
   return [
-    send(state, parent.owner, create(state.contracts, { parent: `${parent.label}.eth`, label, owner })),
+    register(contracts, {
+      ...name,
+      records: plain ? undefined : records,
+      reverse,
+      referrer: random.below(3) === 0 ? referrer : undefined,
+    }),
   ];
 }
 
-function wrapName(state: State, now: number): PlannedTransaction[] {
-  const { contracts, random, names, approved } = state;
-  const name = random.pick(names.filter(({ wrapped }) => !wrapped));
+function renewName(state: State, now: number): PlannedTransaction[] {
+  const { contracts, random, names, accounts } = state;
+  const name = random.pick(names);
   if (name === undefined) return registerName(state, now);
-  const owner = account(state, name.owner);
-  const before = approved.has(name.owner) ? [] : [send(state, name.owner, approveWrapper(contracts, owner))];
-  approved.add(name.owner);
-  const { label, expires, hasResolver: hadResolver } = name;
+  const duration = BigInt(1 + random.below(2)) * year;
+  name.expires += duration;
+  const { label, expires } = name;
+  const renewal = { label, payer: random.pick(accounts), expires, cost: price(label, duration) };
+  return ["parent" in contracts ? renewOn(contracts, renewal) : renew(contracts, renewal)];
+}
+
+function changeRecords(state: State, now: number): PlannedTransaction[] {
+  const { contracts, random, names } = state;
+  const found = random.pick(names.filter(({ hasResolver }) => hasResolver));
+  if (found === undefined) return registerName(state, now);
+  const { label, owner } = found;
+  const records: RecordChange[] = [
+    ...someRecords(random, owner),
+    { type: "text", key: "status", value: `block time ${now}` },
+  ];
+  const [resolver, parent] =
+    "parent" in contracts ? [contracts.resolver, contracts.parent] : [contracts.PublicResolverV5, "eth"];
+  return [setRecords(resolver, { name: `${label}.${parent}`, owner, records })];
+}
+
+/** A step that only the contracts of the root chain know. */
+const onRoot =
+  (step: (state: State, contracts: Contracts) => PlannedTransaction[] | undefined): Step =>
+  (state, now) =>
+    ("parent" in state.contracts ? undefined : step(state, state.contracts)) ?? registerName(state, now);
+
+const makeSubname = onRoot(({ random, names }, contracts) => {
+  const parent = random.pick(names.filter(({ subnames }) => subnames < subnameLabels.length));
+  if (parent === undefined) return undefined;
+  const label = subnameLabels[parent.subnames++] as string;
+  const create = parent.wrapped ? createWrappedSubname : createSubname;
+  return [create(contracts, { parent: `${parent.label}.eth`, label, owner: parent.owner })];
+});
+
+const wrapName = onRoot(({ random, names, approved }, contracts) => {
+  const name = random.pick(names.filter(({ wrapped }) => !wrapped));
+  if (name === undefined) return undefined;
+  const { label, owner, expires, hasResolver: hadResolver } = name;
+  const before = approved.has(owner) ? [] : [approveWrapper(contracts, owner)];
+  approved.add(owner);
   name.wrapped = true;
   name.hasResolver = true;
-  return [...before, send(state, name.owner, wrap(contracts, { label, owner, expires, hadResolver }))];
-}
+  return [...before, wrap(contracts, { label, owner, expires, hadResolver })];
+});
 
-function transferName(state: State, now: number): PlannedTransaction[] {
-  const { contracts, random, names } = state;
+const transferName = onRoot(({ random, names, accounts }, contracts) => {
   const name = random.pick(names.filter(({ wrapped, subnames }) => !wrapped && subnames === 0));
-  if (name === undefined) return registerName(state, now);
+  if (name === undefined) return undefined;
   const { label, owner } = name;
-  const to = account(state, (owner + 1) % accountCount).address;
+  const to = accounts[(accounts.indexOf(owner) + 1) % accounts.length] as Hex;
   // The registry still has the former owner, who alone could change records: nothing more happens to this name.
   names.splice(names.indexOf(name), 1);
-  return [send(state, owner, transferToken(contracts, { label, owner: account(state, owner), to }))];
-}
+  return [transferToken(contracts, { label, owner, to })];
+});
 
 // Registrations, renewals and record changes happen most often.
-const steps: readonly Step[] = [
+const commonSteps: readonly Step[] = [
   ...Array<Step>(5).fill((state, now) => registerName(state, now)),
   ...Array<Step>(3).fill(renewName),
   ...Array<Step>(3).fill(changeRecords),
-  ...Array<Step>(2).fill(makeSubname),
-  wrapName,
-  transferName,
 ];
+const rootSteps: readonly Step[] = [makeSubname, makeSubname, wrapName, transferName];
+
+/** The records, and the account's address on Ethereum and on the chain: what a primary name on it needs (ENSIP-19). */
+export function withAddresses(chainId: number, address: Hex, records: RecordChange[]): RecordChange[] {
+  const coinTypes = [60n, evmCoinTypes | BigInt(chainId)];
+  return [
+    ...coinTypes.map((coinType): RecordChange => ({ type: "addr", coinType, address })),
+    ...records.filter((change) => change.type !== "addr" || !coinTypes.includes(change.coinType)),
+  ];
+}
+
+/** A label of two to four syllables, sometimes with a number, that is not among those taken. */
+function newLabel(random: Random, taken: ReadonlySet<string>): string {
+  for (;;) {
+    const parts = Array.from({ length: 2 + random.below(3) }, () => random.pick(syllables));
+    const label = random.below(4) === 0 ? `${parts.join("")}${random.below(1000)}` : parts.join("");
+    if (!taken.has(label) && label.length >= 5) return label;
+  }
+}
+
+/** About half of the records that a name may have; its Ethereum address is the owner's. */
+function someRecords(random: Random, owner: Hex): RecordChange[] {
+  const all: RecordChange[] = [
+    { type: "addr", coinType: 60n, address: owner },
+    { type: "addr", coinType: 0n, address: `0x0014${random.hexDigits(20)}` },
+    { type: "text", key: "url", value: `https://example.org/${random.hexDigits(3)}` },
+    { type: "text", key: "description", value: random.pick(descriptions) },
+    { type: "text", key: "avatar", value: `ipfs://bafybei${random.hexDigits(8)}` },
+    { type: "contenthash", hash: `0xe3010170122${random.hexDigits(33).slice(0, 65)}` },
+  ];
+  return all.filter(() => random.below(2) === 0);
+}
 
 /** Price of a term in wei: the oracle's yearly fee in USD at 3,000 USD for one ether. */
 function price(label: string, duration: bigint): bigint {
@@ -202,8 +216,19 @@ function price(label: string, duration: bigint): bigint {
   return (usdPerYear * duration * 10n ** 18n) / (3000n * year);
 }
 
-const accountCount = 12;
 const year = 31_536_000n;
-const gracePeriod = 7_776_000n;
+/** ENSIP-11: the coin type of an EVM chain is its id with this bit set. */
+const evmCoinTypes = 0x80000000n;
 /** Labels of subnames: no event reveals those of unwrapped names, only a label service knows them. */
 export const subnameLabels = ["pay", "vault", "mail", "blog", "shop", "team"];
+const descriptions = [
+  "Weaver of wool",
+  "Keeper of bees",
+  "Maker of maps",
+  "🦉 up at night",
+  "Sells good tea",
+];
+const syllables =
+  "ba be bo da de do fa fe ga go ha he ja ka ke ki la le li lo ma me mi mo na ne ni no pa pe po ra re ri ro sa se si so ta te to va vi wa ya zu".split(
+    " ",
+  );

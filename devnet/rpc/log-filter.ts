@@ -1,22 +1,18 @@
+import type { Block, BlockLog } from "../chain/block.ts";
 import type { Chain } from "../chain/chain.ts";
-import type { ServedBlock, ServedLog } from "../chain/served-block.ts";
 import { invalidParams, RpcError } from "./rpc-error.ts";
 
-/** Logs that an `eth_getLogs` filter selects, in chain order, as JSON texts (Ethereum JSON-RPC). */
-export function filterLogs(chain: Chain, filter: unknown): string[] {
+/** Logs that an `eth_getLogs` filter selects, in chain order (Ethereum JSON-RPC). */
+export function filterLogs(chain: Chain, filter: unknown): BlockLog[] {
   if (typeof filter !== "object" || filter === null) throw invalidParams("the filter must be an object");
   const { blockHash, fromBlock, toBlock, address, topics } = filter as Record<string, unknown>;
   const blocks = blockHash === undefined ? range(chain, fromBlock, toBlock) : [blockOf(chain, blockHash)];
   const addresses = wantedSet("address", address);
   const wanted = topicSets(topics);
-  const found: string[] = [];
-  for (const block of blocks) {
-    for (const log of block.logs) if (matches(log, addresses, wanted)) found.push(log.json);
-  }
-  return found;
+  return blocks.flatMap(({ logs }) => logs.filter((log) => matches(log, addresses, wanted)));
 }
 
-function matches(log: ServedLog, addresses: Set<string> | undefined, wanted: (Set<string> | undefined)[]) {
+function matches(log: BlockLog, addresses: Set<string> | undefined, wanted: (Set<string> | undefined)[]) {
   if (addresses !== undefined && !addresses.has(log.address)) return false;
   return wanted.every((set, position) => {
     const topic = log.topics[position];
@@ -25,7 +21,7 @@ function matches(log: ServedLog, addresses: Set<string> | undefined, wanted: (Se
   });
 }
 
-function range(chain: Chain, fromBlock: unknown, toBlock: unknown): ServedBlock[] {
+function range(chain: Chain, fromBlock: unknown, toBlock: unknown): Block[] {
   const from = chain.numberOf(fromBlock);
   const to = chain.numberOf(toBlock);
   if (from === undefined || to === undefined)
@@ -34,7 +30,7 @@ function range(chain: Chain, fromBlock: unknown, toBlock: unknown): ServedBlock[
   return chain.range(from, to);
 }
 
-function blockOf(chain: Chain, hash: unknown): ServedBlock {
+function blockOf(chain: Chain, hash: unknown): Block {
   const block = typeof hash === "string" ? chain.blockWithHash(hash) : undefined;
   if (block === undefined) throw new RpcError({ code: -32000, message: "unknown block" });
   return block;

@@ -1,13 +1,13 @@
 import type { Hex } from "viem";
 import type { ContractCalls } from "../calls/contracts.ts";
+import type { Block } from "../chain/block.ts";
 import type { Chain } from "../chain/chain.ts";
-import type { ServedBlock } from "../chain/served-block.ts";
 import type { Recording } from "../recording.ts";
 import { filterLogs } from "./log-filter.ts";
 import { invalidParams, RpcError } from "./rpc-error.ts";
 
-/** A JSON-RPC method: takes the call's parameters, returns the result as JSON text, throws RpcError. */
-export type RpcMethod = (params: unknown[]) => string;
+/** A JSON-RPC method: takes the call's parameters, returns the result, throws RpcError. */
+export type RpcMethod = (params: unknown[]) => unknown;
 
 /**
  * The Ethereum JSON-RPC methods that the node serves from the chain, and from the recorded calls and traces. It executes
@@ -19,42 +19,39 @@ export function createMethods(
   contracts: ContractCalls = new Map(),
 ): ReadonlyMap<string, RpcMethod> {
   return new Map<string, RpcMethod>([
-    ["eth_chainId", () => JSON.stringify(toHex(chain.chainId))],
-    ["net_version", () => JSON.stringify(String(chain.chainId))],
-    ["net_listening", () => "true"],
-    ["web3_clientVersion", () => '"devnet/recorded-blocks"'],
-    ["eth_syncing", () => "false"],
-    ["eth_accounts", () => "[]"],
-    ["eth_gasPrice", () => '"0x3b9aca00"'],
-    ["eth_maxPriorityFeePerGas", () => '"0x3b9aca00"'],
-    ["eth_blockNumber", () => JSON.stringify(toHex(chain.head()))],
+    ["eth_chainId", () => toHex(chain.chainId)],
+    ["net_version", () => String(chain.chainId)],
+    ["net_listening", () => true],
+    ["web3_clientVersion", () => "devnet/recorded-blocks"],
+    ["eth_syncing", () => false],
+    ["eth_accounts", () => []],
+    ["eth_gasPrice", () => "0x3b9aca00"],
+    ["eth_maxPriorityFeePerGas", () => "0x3b9aca00"],
+    ["eth_blockNumber", () => toHex(chain.head())],
     ...blockMethods(chain),
-    ["eth_getLogs", ([filter]) => `[${filterLogs(chain, filter).join(",")}]`],
+    ["eth_getLogs", ([filter]) => filterLogs(chain, filter)],
     ["eth_call", callMethod(chain, calls, contracts)],
     ["debug_traceTransaction", traceMethod(traces)],
   ]);
 }
 
 function blockMethods(chain: Chain): [name: string, method: RpcMethod][] {
-  const byTag = (tag: unknown): ServedBlock | undefined => chain.block(numberOf(chain, tag));
-  const byHash = (hash: unknown): ServedBlock | undefined => chain.blockWithHash(text("hash", hash));
-  const transaction = (hash: unknown) => chain.transaction(text("hash", hash))?.transaction;
-  const countOf = (block: ServedBlock | undefined) =>
-    block === undefined ? "null" : JSON.stringify(toHex(block.transactions.length));
+  const byTag = (tag: unknown): Block | undefined => chain.block(numberOf(chain, tag));
+  const byHash = (hash: unknown): Block | undefined => chain.blockWithHash(text("hash", hash));
+  const transaction = (hash: unknown) => chain.transaction(text("hash", hash));
+  const countOf = (block: Block | undefined) => (block ? toHex(block.transactions.length) : null);
   return [
-    ["eth_getBlockByNumber", ([tag, full]) => blockJson(byTag(tag), full)],
-    ["eth_getBlockByHash", ([hash, full]) => blockJson(byHash(hash), full)],
+    ["eth_getBlockByNumber", ([tag, full]) => shown(byTag(tag), full)],
+    ["eth_getBlockByHash", ([hash, full]) => shown(byHash(hash), full)],
     ["eth_getBlockTransactionCountByNumber", ([tag]) => countOf(byTag(tag))],
     ["eth_getBlockTransactionCountByHash", ([hash]) => countOf(byHash(hash))],
-    ["eth_getTransactionByHash", ([hash]) => transaction(hash)?.json ?? "null"],
-    ["eth_getTransactionReceipt", ([hash]) => transaction(hash)?.receipt ?? "null"],
+    ["eth_getTransactionByHash", ([hash]) => transaction(hash)?.transaction ?? null],
+    ["eth_getTransactionReceipt", ([hash]) => transaction(hash)?.receipt ?? null],
     [
       "eth_getBlockReceipts",
       ([tag]) => {
         const block = typeof tag === "string" && tag.length === 66 ? byHash(tag) : byTag(tag);
-        return block === undefined
-          ? "null"
-          : `[${block.transactions.map(({ receipt }) => receipt).join(",")}]`;
+        return block?.receipts ?? null;
       },
     ],
   ];
@@ -70,12 +67,12 @@ function callMethod(chain: Chain, calls: Recording["calls"], contracts: Contract
     if (found?.error !== undefined) throw new RpcError(found.error);
     const result = found?.result ?? contracts.get(String(to).toLowerCase())?.(callData, block);
     if (result === undefined) throw new RpcError({ code: 3, message: "execution reverted" });
-    return JSON.stringify(result);
+    return result;
   };
 }
 
 function traceMethod(traces: Recording["traces"]): RpcMethod {
-  const recorded = new Map<string, string>(traces.map(({ hash, result }) => [hash, JSON.stringify(result)]));
+  const recorded = new Map<string, unknown>(traces.map(({ hash, result }) => [hash, result]));
   return ([hash]) => {
     const trace = recorded.get(text("hash", hash).toLowerCase());
     if (trace === undefined) throw new RpcError({ code: -32000, message: "no trace was recorded" });
@@ -89,9 +86,9 @@ function numberOf(chain: Chain, tag: unknown): number {
   return number;
 }
 
-function blockJson(block: ServedBlock | undefined, full: unknown): string {
-  if (block === undefined) return "null";
-  return full === true ? block.jsonWithTransactions : block.json;
+function shown(block: Block | undefined, full: unknown) {
+  if (block === undefined) return null;
+  return full === true ? { ...block.fields, transactions: block.transactions } : block.fields;
 }
 
 function text(field: string, value: unknown): string {

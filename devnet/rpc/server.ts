@@ -64,11 +64,11 @@ async function handleCalls(
   counts: Counts,
 ) {
   if (faults.current().down) return void request.socket.destroy();
-  if (request.method !== "POST") return send(response, 405, '{"error":"JSON-RPC is sent by POST"}');
+  if (request.method !== "POST") return send(response, 405, { error: "JSON-RPC is sent by POST" });
   const body = await readBody(request);
-  if (body === undefined) return send(response, 413, '{"error":"the request is too large"}');
+  if (body === undefined) return send(response, 413, { error: "the request is too large" });
   const parsed = parseJson(body);
-  if (parsed === undefined) return send(response, 200, errorJson("null", -32700, "parse error"));
+  if (parsed === undefined) return send(response, 200, errorOf(null, -32700, "parse error"));
   const calls: unknown[] = Array.isArray(parsed) ? parsed : [parsed];
   for (const call of calls) {
     const method = methods.has(methodOf(call)) ? methodOf(call) : "(unknown)";
@@ -77,11 +77,11 @@ async function handleCalls(
   const { delayMs } = faults.current();
   if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
   const status = faults.statusFor(calls.map(methodOf));
-  if (status !== undefined) return send(response, status, '{"error":"injected fault"}');
+  if (status !== undefined) return send(response, status, { error: "injected fault" });
   if (faults.current().down) return void request.socket.destroy();
-  if (!Array.isArray(parsed)) return send(response, 200, answer(methods, parsed));
-  if (parsed.length === 0) return send(response, 200, errorJson("null", -32600, "empty batch"));
-  return send(response, 200, `[${calls.map((call) => answer(methods, call)).join(",")}]`);
+  if (calls.length === 0) return send(response, 200, errorOf(null, -32600, "empty batch"));
+  const answers = calls.map((call) => answer(methods, call));
+  return send(response, 200, Array.isArray(parsed) ? answers : answers[0]);
 }
 
 async function handleControl(
@@ -95,40 +95,40 @@ async function handleControl(
     return Object.assign({}, control({ head, mine }), faults.current());
   };
   if (request.method !== "POST") {
-    return send(response, 200, JSON.stringify({ calls: Object.fromEntries(counts), ...apply({}) }));
+    return send(response, 200, { calls: Object.fromEntries(counts), ...apply({}) });
   }
   const parsed = controlSchema.safeParse(parseJson((await readBody(request)) ?? ""));
   if (!parsed.success) {
     const problem = parsed.error.issues
       .map(({ path, message }) => `${path.join(".")}: ${message}`)
       .join("; ");
-    return send(response, 400, JSON.stringify({ error: problem }));
+    return send(response, 400, { error: problem });
   }
-  return send(response, 200, JSON.stringify(apply(parsed.data)));
+  return send(response, 200, apply(parsed.data));
 }
 
-function answer(methods: ReadonlyMap<string, RpcMethod>, call: unknown): string {
+function answer(methods: ReadonlyMap<string, RpcMethod>, call: unknown): object {
   if (typeof call !== "object" || call === null || Array.isArray(call)) {
-    return errorJson("null", -32600, "invalid request");
+    return errorOf(null, -32600, "invalid request");
   }
-  const { id, method, params = [] } = call as { id?: unknown; method?: unknown; params?: unknown };
-  const idJson = typeof id === "string" || typeof id === "number" ? JSON.stringify(id) : "null";
-  if (typeof method !== "string")
-    return errorJson(idJson, -32600, "invalid request: method must be a string");
+  const { id: given, method, params = [] } = call as { id?: unknown; method?: unknown; params?: unknown };
+  const id = typeof given === "string" || typeof given === "number" ? given : null;
+  if (typeof method !== "string") return errorOf(id, -32600, "invalid request: method must be a string");
   const serve = methods.get(method);
-  if (serve === undefined) return errorJson(idJson, -32601, `the method ${method} does not exist`);
-  if (!Array.isArray(params)) return errorJson(idJson, -32602, "invalid params: params must be a list");
+  if (serve === undefined) return errorOf(id, -32601, `the method ${method} does not exist`);
+  if (!Array.isArray(params)) return errorOf(id, -32602, "invalid params: params must be a list");
   try {
-    return `{"jsonrpc":"2.0","id":${idJson},"result":${serve(params)}}`;
+    return { jsonrpc: "2.0", id, result: serve(params) };
   } catch (error) {
-    if (error instanceof RpcError) return errorJson(idJson, error.code, error.message);
-    return errorJson(idJson, -32603, error instanceof Error ? error.message : "internal error");
+    if (error instanceof RpcError) return errorOf(id, error.code, error.message);
+    return errorOf(id, -32603, error instanceof Error ? error.message : "internal error");
   }
 }
 
-function errorJson(idJson: string, code: number, message: string): string {
-  return `{"jsonrpc":"2.0","id":${idJson},"error":${JSON.stringify({ code, message })}}`;
-}
+const errorOf = (id: string | number | null, code: number, message: string) => ({
+  ...{ jsonrpc: "2.0", id },
+  error: { code, message },
+});
 
 function methodOf(call: unknown): string {
   const method = (call as { method?: unknown } | null)?.method;
@@ -156,7 +156,7 @@ function parseJson(body: string): unknown {
   }
 }
 
-function send(response: ServerResponse, status: number, body: string) {
+function send(response: ServerResponse, status: number, body: unknown) {
   response.writeHead(status, { "content-type": "application/json" });
-  response.end(body);
+  response.end(JSON.stringify(body));
 }

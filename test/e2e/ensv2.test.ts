@@ -2,10 +2,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { getTableColumns, getTableName, type Table } from "drizzle-orm";
 import { encodeAbiParameters, encodeEventTopics, type Hex, labelhash, parseAbiParameters } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { registryV2Abi } from "../../abis/ensv2.ts";
-import { serveRecording } from "../../devnet/chain/served-block.ts";
+import { recordedBlocks } from "../../devnet/chain/block.ts";
 import type { EmittedLog } from "../../devnet/events.ts";
 import { type DevNode, startNode } from "../../devnet/node.ts";
 import {
@@ -42,7 +41,7 @@ type Body = {
 };
 
 const recording = readRecording(v2Folder);
-const served = serveRecording(recording);
+const served = recordedBlocks(recording);
 const truth = readTruth();
 const last = truth.at(-1);
 const firstLive = 745;
@@ -92,13 +91,12 @@ const logsFrom = (block: number): EmittedLog[] =>
     .filter(({ blockNumber }) => Number(blockNumber) === block)
     .flatMap(({ logs }) => logs as EmittedLog[])
     .map(({ address, topics, data }) => ({ address, topics, data }));
-const from = privateKeyToAccount(`0x${"11".repeat(32)}`);
-let nonce = 0;
+const from: Hex = `0x${"11".repeat(20)}`;
 
 // A stranger who puts registries of the chain under 130 names each, more than one keeps.
 function floodLogs(): EmittedLog[] {
   const address = v2Addresses["ETHRegistry"] ?? "0x";
-  const sender = from.address;
+  const sender = from;
   const victims = Object.entries(last?.registries ?? {}).filter(([, { canonicalName }]) => canonicalName);
   return victims.slice(0, 6).flatMap(([subregistry], victim) =>
     Array.from({ length: 130 }, (_, number) => {
@@ -135,10 +133,10 @@ async function branchOff(depth: number, logsOf: (height: number) => EmittedLog[]
   node.chain.setHead(fork);
   for (let position = 1; position <= depth + 1; position++) {
     const transactions = logsOf(fork + position).map((logs) => {
-      return { from, nonce: nonce++, to: from.address, input: "0x" as Hex, value: 0n, logs };
+      return { from, to: from, value: 0n, logs };
     });
     const { timestamp = 0 } = node.chain.block(node.chain.head()) ?? {};
-    await node.mineBlock({ timestamp: timestamp + 1 + (position % 3) * 86_400, transactions });
+    node.mineBlock({ timestamp: timestamp + 1 + (position % 3) * 86_400, transactions });
   }
   return fork;
 }

@@ -30,12 +30,12 @@ test.each([1, 5, 20])(
     const dropped = Array.from({ length: depth }, (_, block) => label("dropped", block));
     const kept = [0, depth].map((block) => label("kept", block));
     for (const name of dropped) {
-      await node.mineBlock({ transactions: scenario.registerName(now(), { label: name, owner: 1 }) });
+      node.mineBlock({ transactions: scenario.registerName(now(), { label: name, owner: 1 }) });
     }
     await world.waitForIndex();
     expect(await labelsOf(world, dropped)).toEqual([...dropped].sort());
 
-    await node.reorganise({
+    node.reorganise({
       depth,
       transactions: (position) =>
         position === 0 || position === depth
@@ -43,7 +43,7 @@ test.each([1, 5, 20])(
           : [],
     });
     await world.waitForIndex();
-    await node.mineBlock({ transactions: [] });
+    node.mineBlock({ transactions: [] });
     await world.waitForIndex();
     expect(await labelsOf(world, [...dropped, ...kept])).toEqual([...kept].sort());
   },
@@ -56,9 +56,9 @@ test("the status goes back with a chain whose time was put forward and reverted"
       const cursor = (await world.snapshot())?.slowestChainIndexingCursor;
       return cursor === timestamp ? { done: true } : { state: String(cursor) };
     });
-  const tomorrow = await node.mineBlock({ timestamp: now() + 86_400, transactions: [] });
+  const tomorrow = node.mineBlock({ timestamp: now() + 86_400, transactions: [] });
   await cursorAt(tomorrow.timestamp);
-  await node.reorganise({ depth: 1 });
+  node.reorganise({ depth: 1 });
   const head = node.chain.block(node.chain.head())!;
   expect(head.timestamp).toBeLessThan(tomorrow.timestamp);
   await cursorAt(head.timestamp);

@@ -63,7 +63,7 @@ test("a test chain that was recreated under its id is indexed anew, although it 
     const now = Math.floor(Date.now() / 1000);
     const transactions =
       block === 0 ? node.scenario?.registerName(now, { label: "recreated", owner: 1 }) : [];
-    await node.mineBlock({ transactions: transactions ?? [] });
+    node.mineBlock({ transactions: transactions ?? [] });
   }
   const service = world.start();
   await world.waitForIndex({ block: 5 });

@@ -1,0 +1,241 @@
+import { bytesToHex, concatHex, type Hex, hexToBytes, keccak256, numberToHex, stringToHex } from "viem";
+import { headerHash, receiptsRoot } from "../../src/rpc/block-proofs.ts";
+import type { EmittedLog } from "../events.ts";
+import type { Answer, Recording } from "../recording.ts";
+
+/** A log as `eth_getLogs` returns it. */
+export type BlockLog = EmittedLog & Answer;
+
+/** A block, and its transactions, receipts and logs in block order, as a node returns them. */
+export type Block = {
+  number: number;
+  hash: Hex;
+  parentHash: Hex;
+  /** Unix seconds. */
+  timestamp: number;
+  /** The block's fields, with transaction hashes. */
+  fields: Answer;
+  transactions: Answer[];
+  receipts: Answer[];
+  logs: BlockLog[];
+};
+
+/** A block of these answers; the receipts contain its logs. */
+export function blockOf(fields: Answer, transactions: Answer[], receipts: Answer[]): Block {
+  return {
+    number: Number(fields["number"]),
+    hash: fields["hash"] as Hex,
+    parentHash: fields["parentHash"] as Hex,
+    timestamp: Number(fields["timestamp"]),
+    fields,
+    transactions,
+    receipts,
+    logs: receipts.flatMap((receipt) => receipt["logs"] as BlockLog[]),
+  };
+}
+
+/** All blocks of a recording in ascending order of their numbers. */
+export function recordedBlocks({ blocks, transactions, receipts }: Recording): Block[] {
+  const transactionsOf = Map.groupBy(transactions, (transaction) => transaction["blockHash"]);
+  const receiptOf = new Map(receipts.map((receipt) => [receipt["transactionHash"], receipt]));
+  return blocks
+    .map((fields) => {
+      const own = (transactionsOf.get(fields["hash"]) ?? []).sort(byIndex);
+      return blockOf(
+        fields,
+        own,
+        own.map((transaction) => receiptOf.get(transaction["hash"]) ?? { logs: [] }),
+      );
+    })
+    .sort((a, b) => a.number - b.number);
+}
+
+const byIndex = (a: Answer, b: Answer) => Number(a["transactionIndex"]) - Number(b["transactionIndex"]);
+
+/** A transaction to be mined: who sends how much where, and the logs its execution leaves in order. */
+export type PlannedTransaction = {
+  from: Hex;
+  to: Hex;
+  /** Wei. */
+  value: bigint;
+  logs: EmittedLog[];
+  /** The miner counts them. */
+  nonce?: number;
+};
+
+/** A block to be built. `entropy` goes into mixHash, so that two branches never share a hash. */
+export type PlannedBlock = {
+  parent: Pick<Block, "number" | "hash">;
+  chainId: number;
+  /** Unix seconds. */
+  timestamp: number;
+  transactions: readonly PlannedTransaction[];
+  entropy: string;
+};
+
+/**
+ * Builds the block that follows `parent`: transactions without a valid signature, receipts with logs and their root, the real logs
+ * bloom and a header that hashes to its hash. The roots of state and transactions are commitments, but not trie roots.
+ */
+export function buildBlock(planned: PlannedBlock): Block {
+  const { chainId, transactions } = planned;
+  const pending = transactions.map((transaction) => pendingOf(chainId, transaction));
+  const gasAfter = gasAfterEach(pending.map(({ gas }) => gas));
+  const header = headerOf(
+    planned,
+    pending.map(({ hash }) => hash),
+    gasAfter,
+  );
+  const hash = headerHash(header) as Hex;
+  const fields: Answer = {
+    hash,
+    ...header,
+    totalDifficulty: "0x0",
+    size: numberToHex(600 + 200 * pending.length),
+    uncles: [],
+    transactions: pending.map((transaction) => transaction.hash),
+    withdrawals: [],
+  };
+  const place = { blockHash: hash, blockNumber: header.number, blockTimestamp: header.timestamp };
+  const answers = pending.map((transaction, index) => ({
+    ...transaction,
+    ...place,
+    transactionIndex: numberToHex(index),
+  }));
+  let logIndex = 0;
+  const receipts = pending.map(({ hash: transactionHash, from, to, gas }, index) => {
+    const logs = transactions[index]?.logs ?? [];
+    const inBlock = { ...place, transactionHash, transactionIndex: numberToHex(index) };
+    return {
+      type: "0x2",
+      status: "0x1",
+      cumulativeGasUsed: gasAfter[index],
+      logs: logs.map((log) => ({
+        ...log,
+        ...inBlock,
+        logIndex: numberToHex(logIndex++),
+        removed: false,
+      })),
+      logsBloom: logsBloom(logs),
+      ...inBlock,
+      gasUsed: gas,
+      effectiveGasPrice: "0x3b9aca07",
+      from,
+      to,
+      contractAddress: null,
+    };
+  });
+  return blockOf(fields, answers, receipts);
+}
+
+function headerOf(
+  { parent, timestamp, transactions, entropy }: PlannedBlock,
+  hashes: readonly Hex[],
+  gasAfter: readonly Hex[],
+) {
+  return {
+    parentHash: parent.hash,
+    sha3Uncles: emptyUncles,
+    miner: zeroAddress,
+    stateRoot: commitment("state", [parent.hash, ...hashes]),
+    transactionsRoot: hashes.length === 0 ? emptyTrieRoot : commitment("transactions", hashes),
+    receiptsRoot: receiptsRoot(
+      transactions.map(({ logs }, index) => ({
+        ...{ type: "0x2", statusOrRoot: "0x1", cumulativeGasUsed: gasAfter[index] as Hex },
+        logs,
+      })),
+    ),
+    logsBloom: logsBloom(transactions.flatMap(({ logs }) => logs)),
+    difficulty: "0x0",
+    number: numberToHex(parent.number + 1),
+    gasLimit: "0x3b9aca00",
+    gasUsed: gasAfter.at(-1) ?? "0x0",
+    timestamp: numberToHex(timestamp),
+    extraData: "0x",
+    mixHash: commitment("mix", [keccak256(stringToHex(entropy)), parent.hash]),
+    nonce: "0x0000000000000000",
+    baseFeePerGas: "0x7",
+    withdrawalsRoot: emptyTrieRoot,
+    blobGasUsed: "0x0",
+    excessBlobGas: "0x0",
+    parentBeaconBlockRoot: zeroHash,
+  } as const;
+}
+
+/** Gas that a block used up to and with each transaction. */
+function gasAfterEach(gas: readonly Hex[]): Hex[] {
+  let sum = 0n;
+  return gas.map((used) => {
+    sum += BigInt(used);
+    return numberToHex(sum);
+  });
+}
+
+/** The fields of a transaction that its block does not determine. */
+function pendingOf(chainId: number, { from, to, value, logs, nonce = 0 }: PlannedTransaction) {
+  const fields = {
+    type: "0x2",
+    chainId: numberToHex(chainId),
+    nonce: numberToHex(nonce),
+    gas: numberToHex(60_000 + logs.length * 30_000),
+    maxFeePerGas: "0xb2d05e00",
+    maxPriorityFeePerGas: "0x3b9aca00",
+    to,
+    value: numberToHex(value),
+    accessList: [],
+    // No index reads call data: it stands for the logs, so that no two transactions share a hash.
+    input: keccak256(stringToHex(JSON.stringify(logs))),
+    r: "0x1",
+    s: "0x1",
+    yParity: "0x0",
+    v: "0x0",
+    from,
+    gasPrice: "0x3b9aca07",
+  } as const;
+  return { ...fields, hash: keccak256(stringToHex(JSON.stringify(fields))) };
+}
+
+/** Bloom filter over addresses and topics of logs (Ethereum yellow paper, 4.3.1): 2048 bits, three per item. */
+export function logsBloom(logs: readonly EmittedLog[]): Hex {
+  if (logs.length === 0) return emptyBloom;
+  const bloom = new Uint8Array(256);
+  for (const item of logs.flatMap(({ address, topics }) => [address, ...topics])) {
+    const digest = hexToBytes(keccak256(item));
+    for (const at of [0, 2, 4]) {
+      const bit = (((digest[at] as number) << 8) | (digest[at + 1] as number)) & 2047;
+      const byte = 255 - (bit >> 3);
+      bloom[byte] = (bloom[byte] as number) | (1 << (bit & 7));
+    }
+  }
+  return bytesToHex(bloom);
+}
+
+/** An empty block with that number and parent, `near` another of its chain. */
+export function emptyBlock(number: number, parentHash: Hex | undefined, near: Block): Block {
+  const { hash: _, ...fields } = near.fields;
+  const header = {
+    ...fields,
+    number: numberToHex(number),
+    parentHash: parentHash ?? zeroHash,
+    timestamp: numberToHex(Math.max(0, near.timestamp + secondsPerBlock * (number - near.number))),
+    transactionsRoot: emptyTrieRoot,
+    receiptsRoot: emptyTrieRoot,
+    logsBloom: emptyBloom,
+    gasUsed: "0x0",
+    transactions: [],
+  };
+  return blockOf({ ...header, hash: headerHash(header) }, [], []);
+}
+
+const commitment = (purpose: string, parts: readonly Hex[]): Hex =>
+  keccak256(concatHex([keccak256(stringToHex(purpose)), ...parts]));
+
+const secondsPerBlock = 12;
+/** Keccak of the RLP of an empty list: the uncle hash of every block since the merge. */
+const emptyUncles = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347";
+/** Root of an empty Merkle-Patricia trie (Ethereum yellow paper): keccak of the RLP of the empty string. */
+const emptyTrieRoot: Hex = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421";
+/** Bloom filter of a block without logs. */
+const emptyBloom: Hex = `0x${"0".repeat(512)}`;
+const zeroAddress = "0x0000000000000000000000000000000000000000";
+const zeroHash: Hex = `0x${"0".repeat(64)}`;
