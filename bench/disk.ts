@@ -70,7 +70,7 @@ async function ofSets(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "bench-disk-"));
   const postgres = await startBenchPostgres();
   const served = await serveHistory({ logs: Number(options.logs), folder });
-  const { logs } = served.chain;
+  const { logs } = served;
   const index = async (name: string, appRoot: string, settings: Readonly<Record<string, string>>) => {
     const port = await freePort();
     await indexOnce({
@@ -97,7 +97,7 @@ async function ofSets(): Promise<void> {
     const { relations } = await diskOf(postgres.url, cache);
     console.log(describe(`${cache}, what was fetched for all of them`, { logs, names: 0, relations }));
   } finally {
-    served.close();
+    await served.close();
     await postgres.stop();
     rmSync(folder, { recursive: true, force: true });
   }

@@ -75,7 +75,7 @@ async function rehearse(filled: Filled): Promise<void> {
       `backfill: ${seconds.toFixed(0)} s, ${whole(indexed / seconds)} logs/s, ${whole(indexed / processorSeconds)} for each second of processor time, peak ${whole(peakMegabytes)} MB, ${whole(names)} labels`,
     );
   } finally {
-    node.close();
+    await node.close();
   }
 }
 

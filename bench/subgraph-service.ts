@@ -43,7 +43,7 @@ try {
     },
     whenComplete: () => measure(port),
   });
-  served.close();
+  await served.close();
 } finally {
   client.stop();
   await postgres.stop();

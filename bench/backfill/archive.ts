@@ -1,9 +1,7 @@
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { freePort } from "../../devnet/ports.ts";
+import { listen } from "../../devnet/rpc/listen.ts";
 import { openNodes } from "../../src/archive/ask.ts";
 import { recordChain } from "../../src/archive/record.ts";
 import { wantedOf } from "../../src/archive/wanted.ts";
@@ -52,7 +50,7 @@ export async function measureArchive(options: ArchiveOptions): Promise<void> {
           whenComplete: () => undefined,
         });
         console.log(
-          `  cold, ${name.padEnd(12)} ${format(served.chain.logs / seconds).padStart(8)} logs/s (${seconds.toFixed(1)} s), ` +
+          `  cold, ${name.padEnd(12)} ${format(served.logs / seconds).padStart(8)} logs/s (${seconds.toFixed(1)} s), ` +
             `${format(served.requests() - before)} requests, peak ${format(peakMegabytes)} MB`,
         );
         return seconds;
@@ -64,8 +62,8 @@ export async function measureArchive(options: ArchiveOptions): Promise<void> {
       `archive against RPC, each round: ${ratios.map((ratio) => ratio.toFixed(2)).join(", ")} times`,
     );
   } finally {
-    served.close();
-    host.close();
+    await served.close();
+    await host.close();
     await databases.close();
   }
 }
@@ -82,21 +80,17 @@ function createLine(megabits: number): Line {
 }
 
 // The files of a folder over HTTP, as any static file host has them.
-async function serveFolder(folder: string, line: () => Line | undefined) {
-  const server = createServer(async (request, response) => {
+function serveFolder(folder: string, line: () => Line | undefined) {
+  return listen(async (request, response) => {
     const file = await readFile(join(folder, request.url ?? "")).catch(() => undefined);
     await line()?.(file?.length ?? 0);
     response.statusCode = file ? 200 : 404;
     response.end(file);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${address.port}`, close: () => void server.close() };
 }
 
 async function record(
-  { chain: served }: ServedHistory,
+  served: ServedHistory,
   environment: Record<string, string>,
   folder: string,
 ): Promise<void> {

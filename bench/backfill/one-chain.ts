@@ -54,14 +54,14 @@ type Subject = Pick<OneChainOptions, "folder" | "databaseUrl"> & {
 export async function measureOneChain(options: OneChainOptions): Promise<void> {
   const { logs, rounds, folder, databaseUrl, isEnsv2 } = options;
   const served = await serveHistory(isEnsv2 ? { logs, folder, given: ensv2History(logs) } : { logs, folder });
-  const { chain, environment } = served;
+  const { environment, firstBlock, lastBlock } = served;
   const service = await serveLabels(environment.LABELS_URL);
   const subject: Subject = { served, labelService: service.url, folder, databaseUrl };
   const datasources = join(folder, "datasources.json");
-  writeFileSync(datasources, ensv2Datasources(chain.firstBlock));
+  writeFileSync(datasources, ensv2Datasources(firstBlock));
   const modes = (isEnsv2 ? modesOfEnsv2 : modesOfNames)({ DATASOURCES_FILE: datasources });
   console.log(
-    `${format(chain.logs)} logs in ${format(chain.lastBlock - chain.firstBlock + 1)} blocks, ${options.database}`,
+    `${format(served.logs)} logs in ${format(lastBlock - firstBlock + 1)} blocks, ${options.database}`,
   );
   try {
     // Modes differ in the topics that they need: what one has fetched, the next does not fetch again.
@@ -80,7 +80,7 @@ export async function measureOneChain(options: OneChainOptions): Promise<void> {
     }
     printRuns(runs);
   } finally {
-    served.close();
+    await served.close();
     await service.stop("SIGTERM");
   }
 }
@@ -139,7 +139,7 @@ async function backfill(
     whenComplete: () => served.requests() - requestsBefore,
   });
   if (databaseUrl) await dropSchema(databaseUrl, schema);
-  return { ...run, logsPerSecond: served.chain.logs / run.seconds };
+  return { ...run, logsPerSecond: served.logs / run.seconds };
 }
 
 /** Drops an index and flushes the rest, so that no run pays for cleaning up after the previous one. */

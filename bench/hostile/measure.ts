@@ -1,12 +1,11 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { chainIds } from "../../devnet/recorded-chains.ts";
+import { listen } from "../../devnet/rpc/listen.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 import { clientQueries, type KnownName } from "../subgraph/queries.ts";
 import type { Attack, Reply } from "./attack.ts";
@@ -26,10 +25,9 @@ const graceMs = 15_000;
 export async function startObserver(world: World, service: "index" | "labels") {
   const child = fork(program("watch.ts"));
   // What is seen of it is the wait for a processor, which attackers, their target and those who measure share.
-  const bare = createServer((_, response) => response.end()).listen(0, "127.0.0.1");
-  await once(bare, "listening");
+  const bare = await listen((_, response) => response.end());
   const requests = [{ method: "GET", path: "/" }] as const;
-  const reference = { name: "bare server", port: (bare.address() as AddressInfo).port, requests };
+  const reference = { name: "bare server", port: bare.port, requests };
   const all = [...(await (service === "labels" ? watchedLabels : watchedIndex)(world)), reference];
   // Each has an address of its own, none of an attacker: the services give each address its share.
   child.send(
@@ -63,8 +61,7 @@ export async function startObserver(world: World, service: "index" | "labels") {
       await gauging;
       await client.end();
       child.kill("SIGKILL");
-      bare.close();
-      bare.closeAllConnections();
+      await bare.close();
     },
   };
 }

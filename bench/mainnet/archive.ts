@@ -1,10 +1,12 @@
 import type { Hex } from "viem";
+import { type Block, blockOf } from "../../devnet/chain/block.ts";
+import { createChain } from "../../devnet/chain/chain.ts";
 import { openManifest } from "../../src/archive/folder.ts";
 import { addSegment, archivedBlock, logsOfSegment } from "../../src/archive/record.ts";
 import { wantedOf } from "../../src/archive/wanted.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
 import type { RpcLog } from "../../src/rpc/log-answers.ts";
-import { generateChain, serveAnswers } from "../backfill/chain.ts";
+import { generateBlocks, serveChain } from "../backfill/chain.ts";
 import { accountOf, namesHistory, type Transaction } from "../backfill/history.ts";
 
 const mainnet = 1;
@@ -34,8 +36,8 @@ export type Filled = {
   logs: number;
   bytes: number;
   lastBlock: number;
-  /** Header of each block by its number in hex. */
-  headers: Map<unknown, object>;
+  /** Its blocks without transactions and logs. */
+  headers: Block[];
   /** Environment of an index of it, without labels, database and RPC. */
   environment: Record<string, string>;
 };
@@ -54,20 +56,24 @@ export async function fillArchive(folder: string, count: number): Promise<Filled
   ).filters;
   const manifest = await openManifest(folder, mainnet);
   const { transactions, labels } = namesHistory("mainnet", count, { labelOf, ownerOf });
-  const headers: Filled["headers"] = new Map();
+  const headers: Block[] = [];
   let [from, firstTransaction, parent] = [firstBlock, 0, undefined as Hex | undefined];
   for (const part of parts(transactions)) {
-    const options = { id: mainnet, firstBlock: from, emptyBlocks: 0, firstTransaction, timestampOf, parent };
-    const chain = generateChain(part, options);
-    const blocks = chain.blocks.map(({ header, logs }) => {
-      headers.set(header.number, header);
-      const full = chain.answer("eth_getBlockByNumber", [header.number, true]);
-      return archivedBlock(full as Parameters<typeof archivedBlock>[0], logs as unknown as RpcLog[]);
+    const options = { chainId: mainnet, firstBlock: from, firstTransaction, timestampOf, parent };
+    const built = generateBlocks(part, options);
+    const last = built.at(-1) as Block;
+    const blocks = built.map(({ fields, transactions, logs }) => {
+      headers.push(blockOf({ ...fields, transactions: [] }, [], []));
+      const full = { ...fields, transactions };
+      return archivedBlock(
+        full as unknown as Parameters<typeof archivedBlock>[0],
+        logs as unknown as RpcLog[],
+      );
     });
-    await addSegment(folder, manifest, { from, to: chain.lastBlock, filters, blocks });
+    await addSegment(folder, manifest, { from, to: last.number, filters, blocks });
     firstTransaction += part.length;
-    from = chain.lastBlock + 1;
-    parent = chain.blocks.at(-1)?.header.hash;
+    from = last.number + 1;
+    parent = last.hash;
   }
   const sum = (of: "logs" | "bytes") => manifest.segments.reduce((all, one) => all + one[of], 0);
   return {
@@ -94,17 +100,12 @@ function* parts(transactions: Iterable<Transaction>): Generator<Transaction[]> {
 
 /** Serves the headers of an archive and the blocks behind it, all without logs, over JSON-RPC; `mine` adds a block and returns its number. */
 export async function serveHead({ lastBlock, headers }: Filled) {
-  let head = lastBlock + emptyBlocks;
-  const last = headers.get(hex(lastBlock)) as { hash: Hex };
-  const options = { id: mainnet, firstBlock: lastBlock + 1, emptyBlocks: 2 * emptyBlocks, timestampOf };
-  const { answer } = generateChain([], { ...options, parent: last.hash });
-  const { url, close } = await serveAnswers((method, [first, ...rest]) => {
-    if (method === "eth_blockNumber") return hex(head);
-    const asked = first === "latest" || first === "finalized" ? hex(head) : first;
-    const archived = headers.get(asked);
-    return archived ? { ...archived, transactions: [] } : answer(method, [asked, ...rest]);
-  });
-  return { url, mine: () => ++head, close };
+  const chain = createChain({ chainId: mainnet, blocks: headers, standIns: 2 * emptyBlocks, finality: 0 });
+  chain.setHead(lastBlock + emptyBlocks);
+  const { url, close } = await serveChain(chain);
+  const mine = () => {
+    chain.setHead(chain.head() + 1);
+    return chain.head();
+  };
+  return { url, mine, close };
 }
-
-const hex = (value: number): Hex => `0x${value.toString(16)}`;

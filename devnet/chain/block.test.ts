@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { headerHash } from "../../src/rpc/block-proofs.ts";
 import type { EmittedLog } from "../events.ts";
 import { readRecording } from "../recording.ts";
-import { buildBlock, logsBloom, recordedBlocks } from "./block.ts";
+import { buildBlock, recordedBlocks } from "./block.ts";
 
 const recording = readRecording(new URL("../recording/a", import.meta.url).pathname);
 const parent = recordedBlocks(recording).at(-1)!;
@@ -25,17 +25,6 @@ const build = (entropy = "1", transactions = [planned, { ...planned, nonce: 4, l
 
 test("headerHash reproduces the hash of every recorded block", () => {
   for (const block of recording.blocks) expect(headerHash(block as never)).toBe(block["hash"]);
-});
-
-test("logsBloom reproduces the bloom of every recorded receipt and block", () => {
-  const logsOf = Map.groupBy(recording.receipts, (receipt) => receipt["blockHash"]);
-  for (const receipt of recording.receipts) {
-    expect(logsBloom(receipt["logs"] as EmittedLog[])).toBe(receipt["logsBloom"]);
-  }
-  for (const block of recording.blocks) {
-    const logs = (logsOf.get(block["hash"]) ?? []).flatMap((receipt) => receipt["logs"] as EmittedLog[]);
-    expect(logsBloom(logs)).toBe(block["logsBloom"]);
-  }
 });
 
 test("a built block follows its parent and has the fields of a recorded one", () => {

@@ -1,5 +1,6 @@
-import { bytesToHex, concatHex, type Hex, hexToBytes, keccak256, numberToHex, stringToHex } from "viem";
-import { headerHash, receiptsRoot } from "../../src/rpc/block-proofs.ts";
+import { concatHex, type Hex, keccak256, numberToHex, stringToHex } from "viem";
+import { emptyRoot, headerHash, receiptsRoot } from "../../src/rpc/block-proofs.ts";
+import { bloomOf } from "../../src/rpc/log-answers.ts";
 import type { EmittedLog } from "../events.ts";
 import type { Answer, Recording } from "../recording.ts";
 
@@ -61,6 +62,10 @@ export type PlannedTransaction = {
   logs: EmittedLog[];
   /** The miner counts them. */
   nonce?: number;
+  /** Stands for the logs unless given: no index reads call data. */
+  input?: Hex;
+  /** Follows from the rest unless given. */
+  hash?: Hex | undefined;
 };
 
 /** A block to be built. `entropy` goes into mixHash, so that two branches never share a hash. */
@@ -71,6 +76,8 @@ export type PlannedBlock = {
   timestamp: number;
   transactions: readonly PlannedTransaction[];
   entropy: string;
+  /** In place of the real blooms. */
+  bloom?: string;
 };
 
 /**
@@ -116,7 +123,7 @@ export function buildBlock(planned: PlannedBlock): Block {
         logIndex: numberToHex(logIndex++),
         removed: false,
       })),
-      logsBloom: logsBloom(logs),
+      logsBloom: planned.bloom ?? bloomOf(logs),
       ...inBlock,
       gasUsed: gas,
       effectiveGasPrice: "0x3b9aca07",
@@ -129,7 +136,7 @@ export function buildBlock(planned: PlannedBlock): Block {
 }
 
 function headerOf(
-  { parent, timestamp, transactions, entropy }: PlannedBlock,
+  { parent, timestamp, transactions, entropy, bloom }: PlannedBlock,
   hashes: readonly Hex[],
   gasAfter: readonly Hex[],
 ) {
@@ -138,14 +145,14 @@ function headerOf(
     sha3Uncles: emptyUncles,
     miner: zeroAddress,
     stateRoot: commitment("state", [parent.hash, ...hashes]),
-    transactionsRoot: hashes.length === 0 ? emptyTrieRoot : commitment("transactions", hashes),
+    transactionsRoot: hashes.length === 0 ? emptyRoot : commitment("transactions", hashes),
     receiptsRoot: receiptsRoot(
       transactions.map(({ logs }, index) => ({
         ...{ type: "0x2", statusOrRoot: "0x1", cumulativeGasUsed: gasAfter[index] as Hex },
         logs,
       })),
     ),
-    logsBloom: logsBloom(transactions.flatMap(({ logs }) => logs)),
+    logsBloom: bloom ?? bloomOf(transactions.flatMap(({ logs }) => logs)),
     difficulty: "0x0",
     number: numberToHex(parent.number + 1),
     gasLimit: "0x3b9aca00",
@@ -155,7 +162,7 @@ function headerOf(
     mixHash: commitment("mix", [keccak256(stringToHex(entropy)), parent.hash]),
     nonce: "0x0000000000000000",
     baseFeePerGas: "0x7",
-    withdrawalsRoot: emptyTrieRoot,
+    withdrawalsRoot: emptyRoot,
     blobGasUsed: "0x0",
     excessBlobGas: "0x0",
     parentBeaconBlockRoot: zeroHash,
@@ -172,7 +179,7 @@ function gasAfterEach(gas: readonly Hex[]): Hex[] {
 }
 
 /** The fields of a transaction that its block does not determine. */
-function pendingOf(chainId: number, { from, to, value, logs, nonce = 0 }: PlannedTransaction) {
+function pendingOf(chainId: number, { from, to, value, logs, nonce = 0, ...given }: PlannedTransaction) {
   const fields = {
     type: "0x2",
     chainId: numberToHex(chainId),
@@ -183,8 +190,7 @@ function pendingOf(chainId: number, { from, to, value, logs, nonce = 0 }: Planne
     to,
     value: numberToHex(value),
     accessList: [],
-    // No index reads call data: it stands for the logs, so that no two transactions share a hash.
-    input: keccak256(stringToHex(JSON.stringify(logs))),
+    input: given.input ?? keccak256(stringToHex(JSON.stringify(logs))),
     r: "0x1",
     s: "0x1",
     yParity: "0x0",
@@ -192,22 +198,7 @@ function pendingOf(chainId: number, { from, to, value, logs, nonce = 0 }: Planne
     from,
     gasPrice: "0x3b9aca07",
   } as const;
-  return { ...fields, hash: keccak256(stringToHex(JSON.stringify(fields))) };
-}
-
-/** Bloom filter over addresses and topics of logs (Ethereum yellow paper, 4.3.1): 2048 bits, three per item. */
-export function logsBloom(logs: readonly EmittedLog[]): Hex {
-  if (logs.length === 0) return emptyBloom;
-  const bloom = new Uint8Array(256);
-  for (const item of logs.flatMap(({ address, topics }) => [address, ...topics])) {
-    const digest = hexToBytes(keccak256(item));
-    for (const at of [0, 2, 4]) {
-      const bit = (((digest[at] as number) << 8) | (digest[at + 1] as number)) & 2047;
-      const byte = 255 - (bit >> 3);
-      bloom[byte] = (bloom[byte] as number) | (1 << (bit & 7));
-    }
-  }
-  return bytesToHex(bloom);
+  return { ...fields, hash: given.hash ?? keccak256(stringToHex(JSON.stringify(fields))) };
 }
 
 /** An empty block with that number and parent, `near` another of its chain. */
@@ -218,9 +209,9 @@ export function emptyBlock(number: number, parentHash: Hex | undefined, near: Bl
     number: numberToHex(number),
     parentHash: parentHash ?? zeroHash,
     timestamp: numberToHex(Math.max(0, near.timestamp + secondsPerBlock * (number - near.number))),
-    transactionsRoot: emptyTrieRoot,
-    receiptsRoot: emptyTrieRoot,
-    logsBloom: emptyBloom,
+    transactionsRoot: emptyRoot,
+    receiptsRoot: emptyRoot,
+    logsBloom: bloomOf([]),
     gasUsed: "0x0",
     transactions: [],
   };
@@ -233,9 +224,5 @@ const commitment = (purpose: string, parts: readonly Hex[]): Hex =>
 const secondsPerBlock = 12;
 /** Keccak of the RLP of an empty list: the uncle hash of every block since the merge. */
 const emptyUncles = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347";
-/** Root of an empty Merkle-Patricia trie (Ethereum yellow paper): keccak of the RLP of the empty string. */
-const emptyTrieRoot: Hex = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421";
-/** Bloom filter of a block without logs. */
-const emptyBloom: Hex = `0x${"0".repeat(512)}`;
 const zeroAddress = "0x0000000000000000000000000000000000000000";
 const zeroHash: Hex = `0x${"0".repeat(64)}`;

@@ -1,9 +1,7 @@
 import { hash } from "node:crypto";
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createRandom, type Random } from "../random.ts";
 import type { Answer } from "../recording.ts";
+import { listen } from "./listen.ts";
 
 /** Ways to answer `eth_getLogs` wrongly. */
 export const lies = {
@@ -153,7 +151,7 @@ export async function startLiar({
 
 /** Serves what `answer` makes of each call over HTTP. */
 async function serveReplies(answer: (call: Call) => Promise<Reply>) {
-  const server = createServer(async (request, response) => {
+  const { port, close } = await listen(async (request, response) => {
     try {
       const chunks: Buffer[] = [];
       for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
@@ -171,20 +169,8 @@ async function serveReplies(answer: (call: Call) => Promise<Reply>) {
       response.destroy();
     }
   });
-  server.keepAliveTimeout = 30_000;
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return {
-    // Another host name than the node's, so that logs and metrics tell the two apart.
-    url: `http://localhost:${port}`,
-    async close() {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  // Another host name than the node's, so that logs and metrics tell the two apart.
+  return { url: `http://localhost:${port}`, close };
 }
 
 /** The transactions of blocks of a node, each asked for once. */

@@ -1,8 +1,7 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { z } from "zod";
-import { type createFaults, faultsSchema } from "./faults.ts";
+import { createFaults, faultsSchema } from "./faults.ts";
+import { listen } from "./listen.ts";
 import type { RpcMethod } from "./methods.ts";
 import { RpcError } from "./rpc-error.ts";
 
@@ -17,51 +16,42 @@ type Faults = ReturnType<typeof createFaults>;
 type Counts = Map<string, number>;
 
 /** What a server serves: methods, faults to inject, and what a `POST /control` changes. */
-export type RpcService = {
+type RpcService = {
   methods: ReadonlyMap<string, RpcMethod>;
   faults: Faults;
   /** Applies a change; returns the chain's state, for the response. */
-  control: (change: Control) => unknown;
+  control: (change: Control) => object;
+  /** Settles when a response of so many bytes may leave. */
+  line?: ((bytes: number) => Promise<void> | undefined) | undefined;
+  counts: Counts;
 };
 
 /**
  * Serves the methods over HTTP on the loopback interface: `POST /` for JSON-RPC, single and batch; `GET /control` for
  * counters; `POST /control` to change head and faults. `port` 0 takes a free one. Rejects when the port is taken.
  */
-export async function serveRpc({ port, ...service }: RpcService & { port: number }) {
-  const host = "127.0.0.1";
-  const counts: Counts = new Map();
-  const server = createServer((request, response) => {
-    const handled =
-      request.url === "/control"
-        ? handleControl(request, response, service, counts)
-        : handleCalls(request, response, service, counts);
-    handled.catch(() => response.destroy());
-  });
-  server.keepAliveTimeout = 30_000;
-  server.listen(port, host);
-  await once(server, "listening");
-  const { port: actualPort } = server.address() as AddressInfo;
+export async function serveRpc({
+  port = 0,
+  faults = createFaults(),
+  control = () => ({}),
+  ...given
+}: Partial<Omit<RpcService, "counts">> & Pick<RpcService, "methods"> & { port?: number }) {
+  const service: RpcService = { ...given, faults, control, counts: new Map() };
+  const server = await listen((request, response) => {
+    const handle = request.url === "/control" ? handleControl : handleCalls;
+    handle(request, response, service).catch(() => response.destroy());
+  }, port);
   return {
-    port: actualPort,
-    url: `http://${host}:${actualPort}`,
+    ...server,
     /** How often each method was called since the start. */
-    counts: () => Object.fromEntries(counts),
-    /** Closes the port and drops open connections. */
-    async close() {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+    counts: () => Object.fromEntries(service.counts),
   };
 }
 
 async function handleCalls(
   request: IncomingMessage,
   response: ServerResponse,
-  { methods, faults }: RpcService,
-  counts: Counts,
+  { methods, faults, counts, line }: RpcService,
 ) {
   if (faults.current().down) return void request.socket.destroy();
   if (request.method !== "POST") return send(response, 405, { error: "JSON-RPC is sent by POST" });
@@ -81,14 +71,15 @@ async function handleCalls(
   if (faults.current().down) return void request.socket.destroy();
   if (calls.length === 0) return send(response, 200, errorOf(null, -32600, "empty batch"));
   const answers = calls.map((call) => answer(methods, call));
-  return send(response, 200, Array.isArray(parsed) ? answers : answers[0]);
+  const text = JSON.stringify(Array.isArray(parsed) ? answers : answers[0]);
+  await line?.(text.length);
+  return sendText(response, 200, text);
 }
 
 async function handleControl(
   request: IncomingMessage,
   response: ServerResponse,
-  { faults, control }: RpcService,
-  counts: Counts,
+  { faults, control, counts }: RpcService,
 ) {
   const apply = ({ head, mine, ...faultChange }: Control) => {
     faults.set(faultChange);
@@ -157,6 +148,10 @@ function parseJson(body: string): unknown {
 }
 
 function send(response: ServerResponse, status: number, body: unknown) {
+  sendText(response, status, JSON.stringify(body));
+}
+
+function sendText(response: ServerResponse, status: number, text: string) {
   response.writeHead(status, { "content-type": "application/json" });
-  response.end(JSON.stringify(body));
+  response.end(text);
 }
