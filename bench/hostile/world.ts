@@ -1,14 +1,15 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { goLive, openChains } from "../../devnet/demo/chains.ts";
-import { demoDatasources } from "../../devnet/demo/datasources.ts";
-import { projectRoot, startIndexingService, waitWhileRunning } from "../../devnet/indexing-service.ts";
-import { writeLabelsFile } from "../../devnet/labels-file.ts";
+import { type DemoChains, goLive, openChains } from "../../devnet/demo/chains.ts";
+import {
+  type DemoServices,
+  startIndex,
+  startLabelService,
+  writeDemoLabels,
+} from "../../devnet/demo/services.ts";
+import { waitWhileRunning } from "../../devnet/indexing-service.ts";
 import { freePort } from "../../devnet/ports.ts";
-import { chainNames, recordingFolder } from "../../devnet/recorded-chains.ts";
-import { readLabels } from "../../devnet/recording.ts";
-import { startServiceProcess } from "../../devnet/service-process.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
 import { startBenchPostgres } from "../postgres.ts";
 import { longLabelLengths } from "./attacks/labels.ts";
@@ -28,11 +29,13 @@ export async function startWorld(rows: AddedRows) {
   const postgres = await startBenchPostgres();
   const chains = await openChains.everything();
   const [port, labelsPort] = [await freePort(), await freePort()];
-  const inputs = writeInputs(folder);
-  const urls = chains.map(({ node }) => [`RPC_URL_${node.chain.chainId}`, node.url]);
-  const environment = { DATABASE_URL: postgres.url, DATABASE_SCHEMA: schema, ...Object.fromEntries(urls) };
-  const start = () => startServices({ folder, port, labelsPort, inputs, environment });
+  const options = { folder, port, labelsPort, environment: process.env };
+  const start = () => startServices(options, chains, postgres.url);
 
+  writeDemoLabels(
+    folder,
+    longLabelLengths.map((length) => "x".repeat(length)),
+  );
   goLive(chains);
   let services = await start();
   await addRows({ url: postgres.url, schema }, rows);
@@ -69,51 +72,19 @@ export async function startWorld(rows: AddedRows) {
   };
 }
 
-function writeInputs(folder: string) {
-  const labels = join(folder, "labels.sqlite");
-  const recorded = chainNames.flatMap((name) => readLabels(recordingFolder(name)));
-  writeLabelsFile(labels, [...recorded, ...longLabelLengths.map((length) => "x".repeat(length))]);
-  const datasources = join(folder, "datasources.json");
-  writeFileSync(datasources, demoDatasources());
-  return { labels, datasources };
-}
-
-type Started = {
-  folder: string;
-  port: number;
-  labelsPort: number;
-  inputs: ReturnType<typeof writeInputs>;
-  environment: Readonly<Record<string, string>>;
-};
-
-async function startServices({ folder, port, labelsPort, inputs, environment }: Started) {
-  const surroundings = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
-  const serve = ["serve", "--port", String(labelsPort), "--host", "127.0.0.1", "--database", inputs.labels];
-  const labels = startServiceProcess({
-    name: "label service",
-    args: [join(projectRoot, "labels-service/cli.ts"), ...serve],
-    cwd: folder,
-    env: surroundings,
-  });
-  const index = startIndexingService({
-    cwd: folder,
-    env: {
-      ...surroundings,
-      NAMESPACE: "ens-test-env",
-      PLUGINS: "subgraph,basenames,lineanames,threedns,protocol-acceleration,registrars,tokenscope",
-      DATASOURCES_FILE: inputs.datasources,
-      LABELS_URL: `http://127.0.0.1:${labelsPort}`,
-      PORT: String(port),
-      ...environment,
-    },
-  });
-  for (const one of [labelsPort, port]) {
+async function startServices(services: DemoServices, chains: DemoChains, databaseUrl: string) {
+  const labels = startLabelService(services);
+  const settings = { DATABASE_URL: databaseUrl, DATABASE_SCHEMA: schema };
+  const index = startIndex(services, { chains, world: "everything", settings });
+  for (const port of [services.labelsPort, services.port]) {
     const look = async () => {
-      const { status } = await fetch(`http://127.0.0.1:${one}/ready`, { signal: AbortSignal.timeout(5_000) });
+      const { status } = await fetch(`http://127.0.0.1:${port}/ready`, {
+        signal: AbortSignal.timeout(5_000),
+      });
       return status === 200 ? { done: true } : { state: `it answers ${status}` };
     };
     const limits = { timeoutMs: 240_000, everyMs: 250 };
-    await waitWhileRunning([labels, index], `/ready on port ${one}`, look, limits);
+    await waitWhileRunning([labels, index], `/ready on port ${port}`, look, limits);
   }
   return { labels, index };
 }

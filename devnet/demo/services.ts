@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectRoot, startIndexingService } from "../indexing-service.ts";
+import { writeLabelsFile } from "../labels-file.ts";
 import { subnameLabels } from "../life/scenario.ts";
 import { chainNames, recordingFolder, v2DatasourcesFile } from "../recorded-chains.ts";
 import { readLabels } from "../recording.ts";
@@ -21,64 +22,56 @@ export type DemoServices = {
   environment: Environment;
 };
 
-/** Starts to ingest what is known of the names into the database that the label service serves. */
-export function startIngest({ folder, environment }: DemoServices) {
-  const csv = join(folder, "labels.csv");
+const databaseIn = (folder: string) => join(folder, "labels.sqlite");
+
+/** Writes what is known of the names, and `more` labels, into the database that the label service serves. */
+export function writeDemoLabels(folder: string, more: readonly string[] = []): void {
   const recorded = chainNames.flatMap((name) => readLabels(recordingFolder(name)));
-  const labels = [...recorded, ...subnameLabels, ...reverseLabels];
-  const quoted = labels.map((label) => `"${label.replaceAll('"', '""')}"\n`);
-  writeFileSync(csv, quoted.join(""));
-  const labelSet = ["--label-set-id", "subgraph", "--label-set-version", "0", "--format", "csv"];
-  return startServiceProcess({
-    name: "label ingest",
-    args: [labelsProgram, "ingest", csv, "--database", databaseIn(folder), ...labelSet],
-    cwd: folder,
-    env: surroundings(environment),
-  });
+  writeLabelsFile(databaseIn(folder), [...recorded, ...subnameLabels, ...reverseLabels, ...more]);
 }
 
 /** Starts the label service. */
 export function startLabelService({ folder, labelsPort, environment }: DemoServices) {
   return startServiceProcess({
     name: "label service",
-    args: [labelsProgram, "serve", "--database", databaseIn(folder), "--port", String(labelsPort)],
+    args: [
+      join(projectRoot, "labels-service/cli.ts"),
+      ...["serve", "--database", databaseIn(folder), "--port", String(labelsPort)],
+    ],
     cwd: folder,
     env: surroundings(environment),
   });
 }
 
-/** Starts the indexing service on an embedded database in memory, with every plugin of the chains or in subgraph mode. */
+/** Starts the indexing service with every plugin of the chains or in subgraph mode, on a database in memory unless `settings` say otherwise. */
 export function startIndex(
   { folder, port, labelsPort, environment }: DemoServices,
-  { chains, world }: { chains: DemoChains; world: DemoWorld },
+  { chains, world, settings }: { chains: DemoChains; world: DemoWorld; settings?: Environment },
 ) {
   // An empty working directory, so that no .env.local of the operator redirects it.
   const cwd = join(folder, "indexing");
-  mkdirSync(cwd);
+  mkdirSync(cwd, { recursive: true });
   const datasources = join(cwd, "datasources.json");
   writeFileSync(datasources, world === "ensv2" ? v2DatasourcesFile() : demoDatasources());
-  const settings: Record<DemoWorld, Environment> = {
-    everything: { DATASOURCES_FILE: datasources },
-    subgraph: { PLUGINS: "subgraph", SUBGRAPH_COMPAT: "true" },
-    ensv2: { DATASOURCES_FILE: datasources },
-  };
+  const ofWorld: Environment =
+    world === "subgraph"
+      ? { PLUGINS: "subgraph", SUBGRAPH_COMPAT: "true" }
+      : { DATASOURCES_FILE: datasources };
   return startIndexingService({
     cwd,
     env: {
       ...surroundings(environment),
       NAMESPACE: "ens-test-env",
-      ...settings[world],
+      ...ofWorld,
       ...Object.fromEntries(chains.map(({ node }) => [`RPC_URL_${node.chain.chainId}`, node.url])),
       LABELS_URL: `http://localhost:${labelsPort}`,
       PGLITE_DIRECTORY: "memory://",
       PORT: String(port),
       LOG_LEVEL: "warn",
+      ...settings,
     },
   });
 }
-
-const labelsProgram = join(projectRoot, "labels-service/cli.ts");
-const databaseIn = (folder: string) => join(folder, "labels.sqlite");
 
 /** What any program needs of its environment; other settings do not reach the demo. */
 function surroundings(environment: Environment): Environment {
