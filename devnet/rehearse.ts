@@ -6,10 +6,19 @@
 // Settings of the indexing service (DATABASE_URL, DATABASE_SCHEMA, PORT, SUBGRAPH_COMPAT, LOG_LEVEL, …) come from the
 // environment; without DATABASE_URL it uses an embedded database in a temporary folder. Exit code 0: as expected.
 import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { startNode } from "./node.ts";
-import { readRecording } from "./recording.ts";
-import { rehearse } from "./rehearsal.ts";
+import { namespaceIds } from "../src/deployments/deployment.ts";
+import { namespaces } from "../src/deployments/namespaces.ts";
+import { type Accepted, compareEntities, readEntities, readEntityDump } from "./entities.ts";
+import { startIndexingService, waitWhileRunning } from "./indexing-service.ts";
+import { writeLabelsFile } from "./labels-file.ts";
+import { type DevNode, startNode } from "./node.ts";
+import { freePort } from "./ports.ts";
+import { readLabels, readRecording } from "./recording.ts";
+import { WaitError } from "./wait.ts";
 
 const usage =
   "usage: rehearse <recording-folder> [--stand-ins N] [--keep] [--serve-only] [--rpc-port N]\n" +
@@ -17,13 +26,13 @@ const usage =
   "  --keep          stay up after the comparison\n" +
   "  --serve-only    only serve the recording over JSON-RPC, on --rpc-port (default 8545)";
 
-const wholeNumber = (text: string, name: string): number => {
-  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} must be a whole number, not "${text}".`);
-  return Number(text);
-};
-
 class UsageError extends Error {
   override name = "UsageError";
+}
+
+function wholeNumber(text: string, name: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} must be a whole number, not "${text}".`);
+  return Number(text);
 }
 
 async function main(): Promise<number> {
@@ -44,25 +53,130 @@ async function main(): Promise<number> {
   const [folder, ...more] = positionals;
   if (folder === undefined || more.length > 0) throw new UsageError("Name one recording folder.");
   const standIns = wholeNumber(values["stand-ins"], "stand-ins");
+  const port = values["serve-only"] ? wholeNumber(values["rpc-port"], "rpc-port") : 0;
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
-  if (values["serve-only"]) {
-    const port = wholeNumber(values["rpc-port"], "rpc-port");
-    const node = await startNode({ recording: readRecording(folder), standIns, port });
-    console.log(`Chain ${node.chain.chainId} up to block ${node.chain.head()} at ${node.url}`);
-    await once(stop.signal, "abort");
+  const recording = readRecording(folder);
+  const node = await startNode({ recording, standIns, port });
+  const temporary = mkdtempSync(join(tmpdir(), "rehearsal-"));
+  try {
+    if (values["serve-only"]) {
+      console.log(`Chain ${node.chain.chainId} up to block ${node.chain.head()} at ${node.url}`);
+      await once(stop.signal, "abort");
+      return 0;
+    }
+    const numbers = recording.blocks.map((block) => Number(block["number"]));
+    const blocks = { first: Math.min(...numbers), last: Math.max(...numbers) };
+    const { signal } = stop;
+    return (await rehearse({ folder, node, blocks, temporary, signal, isKept: values.keep })) ? 0 : 1;
+  } finally {
     await node.close();
-    return 0;
+    rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
   }
-  const isEqual = await rehearse({
-    folder,
-    standIns,
-    environment: process.env,
-    write: (line) => console.log(line),
-    signal: stop.signal,
-    keep: values.keep,
+}
+
+type Rehearsal = {
+  folder: string;
+  node: DevNode;
+  blocks: { first: number; last: number };
+  temporary: string;
+  signal: AbortSignal;
+  /** Keep running after the report, until the signal. */
+  isKept: boolean;
+};
+
+/** Runs the indexing service over all of a recording, as `npm start` would; returns whether the index is as expected. */
+async function rehearse({ folder, node, blocks, temporary, signal, isKept }: Rehearsal): Promise<boolean> {
+  const { chainId } = node.chain;
+  const namespace = namespaceOf(chainId);
+  const labels = join(temporary, "labels.sqlite");
+  const labelCount = writeLabelsFile(labels, readLabels(folder));
+  const port = process.env["PORT"] ?? String(await freePort());
+  const { first, last } = blocks;
+  console.log(
+    `Chain ${chainId} (${namespace}): blocks ${first} to ${last} at ${node.url}, ${labelCount} labels`,
+  );
+  const start = performance.now();
+  let isOver = false;
+  const service = startIndexingService({
+    cwd: temporary,
+    env: {
+      NAMESPACE: namespace,
+      PLUGINS: "subgraph",
+      SUBGRAPH_COMPAT: "true",
+      START_BLOCK: String(first),
+      END_BLOCK: String(last),
+      LABELS_URL: `file:${labels}`,
+      PGLITE_DIRECTORY: join(temporary, "pglite"),
+      LOG_LEVEL: "warn",
+      ...process.env,
+      [`RPC_URL_${chainId}`]: node.url,
+      PORT: port,
+    },
+    onLine: (line) => (isOver ? undefined : console.log(line)),
   });
-  return isEqual ? 0 : 1;
+  try {
+    const url = `http://127.0.0.1:${port}`;
+    const look = async () => {
+      if (signal.aborted) throw new WaitError("The rehearsal was stopped.");
+      const { status } = await fetch(`${url}/ready`);
+      return status === 200 ? { done: status } : { state: `/ready returns ${status}` };
+    };
+    await waitWhileRunning([service], "the index", look, { timeoutMs: longestRunMs, everyMs: 200 });
+    const seconds = (performance.now() - start) / 1000;
+    console.log(`Indexed ${await indexedEvents(url)} events; ready ${seconds.toFixed(1)} s after the start`);
+    const isEqual = await compare(folder, `${url}/subgraph`);
+    if (isKept) {
+      console.log(`GraphiQL: ${url}/subgraph (Ctrl-C ends the rehearsal)`);
+      await Promise.race([service.ended, ...(signal.aborted ? [] : [once(signal, "abort")])]);
+    }
+    return isEqual;
+  } finally {
+    isOver = true;
+    await service.stop();
+  }
+}
+
+/** Whether the index has the entities of a recording folder, if it has some; prints the differences. */
+async function compare(folder: string, endpoint: string): Promise<boolean> {
+  const path = ["subgraph-entities.json.gz", "subgraph-entities.json"]
+    .map((name) => join(folder, name))
+    .find(existsSync);
+  if (path === undefined) {
+    console.log("The folder has no subgraph-entities.json.gz: nothing to compare");
+    return true;
+  }
+  const entities = readEntityDump(path);
+  const acceptPath = join(folder, "subgraph-accept.json");
+  const accepted = existsSync(acceptPath) ? (JSON.parse(readFileSync(acceptPath, "utf8")) as Accepted) : {};
+  const found = await readEntities(endpoint, entities);
+  const { total, equal, acceptedFields, differences } = compareEntities(entities, found, accepted);
+  for (const line of differences.slice(0, shownDifferences)) console.log(`  ${line}`);
+  if (differences.length > shownDifferences)
+    console.log(`  and ${differences.length - shownDifferences} more`);
+  console.log(
+    `${equal} of ${total} entities equal, ${differences.length} differences, ` +
+      `${acceptedFields} fields equal by the folder's subgraph-accept.json`,
+  );
+  return differences.length === 0;
+}
+
+const shownDifferences = 40;
+// A day: long recordings take their time.
+const longestRunMs = 86_400_000;
+
+function namespaceOf(chainId: number) {
+  const found = namespaceIds.find((id) =>
+    Object.values(namespaces[id]).some((datasource) => datasource.chainId === chainId),
+  );
+  if (found === undefined) throw new Error(`No namespace has contracts on chain ${chainId}.`);
+  return found;
+}
+
+async function indexedEvents(url: string): Promise<number> {
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  const counters = metrics.matchAll(/^ponder_indexing_completed_events\{[^}]*\} (\d+)/gm);
+  return [...counters].reduce((sum, [, value]) => sum + Number(value), 0);
 }
 
 try {
