@@ -4,7 +4,7 @@ import { archivedResults } from "./src/archive/results.ts";
 import { entriesForRate, type IndexedChain } from "./src/config/chains.ts";
 import { readConfig } from "./src/config/environment.ts";
 import { type ContractSources, contractSources } from "./src/config/sources.ts";
-import { unverifiedRanges } from "./src/ponder/cache.ts";
+import { unverifiedRanges } from "./src/operations/cache.ts";
 import { rewriteLog } from "./src/ponder/log-entries.ts";
 import {
   addFetchedLogs,

@@ -14,7 +14,7 @@ import { wantedOf } from "../src/archive/wanted.ts";
 import type { IndexedChain } from "../src/config/chains.ts";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
 import { counted } from "../src/log/json-log.ts";
-import { unionOf } from "../src/ponder/cache.ts";
+import { unionOf } from "../src/operations/cache.ts";
 import { mostWrong, randomOf } from "./cache.ts";
 import { holdEmbeddedDatabase, openDatabase, PreflightError } from "./preflight.ts";
 

@@ -14,10 +14,10 @@ import {
   type Purge,
   purgeCache,
   purgeCommands,
-} from "../src/ponder/cache.ts";
+} from "../src/operations/cache.ts";
+import { type CacheCheck, checkCache } from "../src/operations/cache-check.ts";
 import { requestRpc } from "../src/ponder/rpc-request.ts";
 import type { Statement } from "../src/ponder/sql-client.ts";
-import { type CacheCheck, checkCache } from "../src/rpc/cached-ranges.ts";
 import { type NodesOptions, newNode, newNodes, type RpcRequest } from "../src/rpc/nodes.ts";
 import { holdEmbeddedDatabase, openDatabase, PreflightError } from "./preflight.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { keepDoubts } from "../src/ponder/cache.ts";
+import { keepDoubts } from "../src/operations/cache.ts";
 import {
   addBlocks,
   addIndex,

@@ -11,8 +11,8 @@ import {
   purgeCache,
   purgeCommands,
   readDoubts,
-} from "../src/ponder/cache.ts";
-import { type Contradiction, findContradiction } from "../src/ponder/finalized-blocks.ts";
+} from "../src/operations/cache.ts";
+import { type Contradiction, findContradiction } from "../src/operations/finalized-blocks.ts";
 import { requestHash, requestRpc } from "../src/ponder/rpc-request.ts";
 import { isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
 import type { RpcRequest } from "../src/rpc/nodes.ts";

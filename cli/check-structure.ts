@@ -45,6 +45,7 @@ export const rooms: readonly Room[] = [
   },
   { path: "src/rpc", imports: ["src/log", "src/ens", "src/ponder"] },
   { path: "src/archive", imports: ["src/log", "src/ens", "src/config", "src/ponder", "src/rpc"] },
+  { path: "src/operations", imports: ["src/log", "src/config", "src/ponder", "src/rpc"] },
   {
     path: "src/indexing",
     imports: [...facts, "src/log", "src/schema", "src/labels", "src/ponder"],
@@ -59,7 +60,7 @@ export const rooms: readonly Room[] = [
   },
   {
     path: "src/api/status",
-    imports: ["src/log", "src/config", "src/ponder", "src/api/database"],
+    imports: ["src/log", "src/config", "src/ponder", "src/operations", "src/api/database"],
     packages: ["ponder"],
   },
   {
@@ -84,6 +85,7 @@ export const rooms: readonly Room[] = [
       "src/labels",
       "src/config",
       "src/ponder",
+      "src/operations",
       ...apiRooms,
       "src/api/resolution",
       "src/api/names",
@@ -102,6 +104,7 @@ export const rooms: readonly Room[] = [
       "src/deployments",
       "src/config",
       "src/ponder",
+      "src/operations",
       ...apiRooms,
       "src/api/resolution",
       "src/api/names",
@@ -155,6 +158,7 @@ export const rooms: readonly Room[] = [
       "src/deployments",
       "src/config",
       "src/ponder",
+      "src/operations",
       "src/rpc",
       "src/archive",
       "src/indexing",
@@ -164,7 +168,7 @@ export const rooms: readonly Room[] = [
   },
   {
     path: "",
-    imports: ["src/schema", "src/config", "src/ponder", "src/rpc", "src/archive"],
+    imports: ["src/schema", "src/config", "src/ponder", "src/rpc", "src/archive", "src/operations"],
     packages: ["ponder"],
   },
   { path: "devnet", imports: ["abis", "src/deployments", "src/rpc", "labels-service/store"] },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { IndexState } from "../src/ponder/stored-indexes.ts";
+import type { IndexState } from "../src/operations/stored-indexes.ts";
 import { describeIndexes, parseDb } from "./db.ts";
 
 test("reads what is asked for", () => {

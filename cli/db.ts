@@ -13,9 +13,9 @@ import {
 import { nearestOf } from "../src/config/nearest.ts";
 import { environmentOf, type RowSettings } from "../src/config/row-settings.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
+import { type IndexState, listIndexes } from "../src/operations/stored-indexes.ts";
+import { dropIndex, StableNameError, switchName } from "../src/operations/views-schema.ts";
 import { hasTable, isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
-import { dropIndex, StableNameError, switchName } from "../src/ponder/stable-name.ts";
-import { type IndexState, listIndexes } from "../src/ponder/stored-indexes.ts";
 import { openDatabase, openIfThere, PreflightError } from "./preflight.ts";
 
 const usage = `Usage: npm run db -- list

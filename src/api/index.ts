@@ -8,10 +8,12 @@ import { indexedSubregistries } from "../deployments/namespaces.ts";
 import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
 import { seeOperations } from "../log/json-log.ts";
-import { createDoubtWatch, unverifiedRanges } from "../ponder/cache.ts";
+import { createDoubtWatch, unverifiedRanges } from "../operations/cache.ts";
+import { installChecksums, keepChecksums } from "../operations/checksums.ts";
+import { createChainWatch } from "../operations/finalized-blocks.ts";
+import { describeIndex } from "../operations/stored-indexes.ts";
+import { takeOverWhenReady, watchShownSchema } from "../operations/views-schema.ts";
 import { isBackfillComplete, restoreHeads } from "../ponder/checkpoints.ts";
-import { installChecksums, keepChecksums } from "../ponder/checksums.ts";
-import { createChainWatch } from "../ponder/finalized-blocks.ts";
 import { guardNextServer } from "../ponder/http-server.ts";
 import {
   countsOf,
@@ -27,8 +29,6 @@ import {
 } from "../ponder/process.ts";
 import { createProgress } from "../ponder/progress.ts";
 import { sqlClientOf } from "../ponder/sql-client.ts";
-import { takeOverWhenReady, watchShownSchema } from "../ponder/stable-name.ts";
-import { describeIndex } from "../ponder/stored-indexes.ts";
 import { commonHeaders, createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
 import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/indexes.ts";

@@ -1,8 +1,8 @@
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { describeIndex, saveStatus, stableNames } from "../../src/operations/stored-indexes.ts";
+import { dropIndex, StableNameError, switchName } from "../../src/operations/views-schema.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
-import { dropIndex, StableNameError, switchName } from "../../src/ponder/stable-name.ts";
-import { describeIndex, saveStatus, stableNames } from "../../src/ponder/stored-indexes.ts";
 import { createEmptyDatabase } from "../support/postgres.ts";
 
 // What operators run at the same time, each on a connection of its own.

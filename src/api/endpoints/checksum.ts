@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import { checksumEvery } from "../../ponder/checksum-sql.ts";
+import { checksumEvery } from "../../operations/checksums.ts";
 import type { Database } from "../database/client.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError, messageSchema } from "../rest/errors.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { createEmbedded } from "../../../test/support/embedded/database.ts";
+import { describeIndex, saveStatus } from "../../operations/stored-indexes.ts";
 import type { WriteStatement } from "../../ponder/process.ts";
-import { describeIndex, saveStatus } from "../../ponder/stored-indexes.ts";
 import { createDatabase } from "../database/client.ts";
 import { readSavedSnapshot } from "./saved-snapshot.ts";
 import type { Snapshot } from "./snapshot.ts";

@@ -1,8 +1,8 @@
 import { Registry } from "prom-client";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { createEmbedded } from "../../../test/support/embedded/database.ts";
+import { describeIndex } from "../../operations/stored-indexes.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
-import { describeIndex } from "../../ponder/stored-indexes.ts";
 import { createDatabase } from "../database/client.ts";
 import type { Reading } from "./saved-snapshot.ts";
 import type { Snapshot } from "./snapshot.ts";

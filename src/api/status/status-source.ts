@@ -1,9 +1,9 @@
 import { Gauge, type Registry } from "prom-client";
 import { type Log, seeOperations } from "../../log/json-log.ts";
+import { saveStatus } from "../../operations/stored-indexes.ts";
 import { type BlockRef, readCheckpoints } from "../../ponder/checkpoints.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
 import type { RowReader } from "../../ponder/sql-client.ts";
-import { saveStatus } from "../../ponder/stored-indexes.ts";
 import type { StatusChain } from "./facts.ts";
 import { createFindBlock, createIndexerStatus, type FetchBlock } from "./facts.ts";
 import { type Reading, readSavedSnapshot } from "./saved-snapshot.ts";

@@ -8,8 +8,8 @@ import {
   openPonderCache,
   resetPonderCache,
 } from "../../test/support/ponder/cache.ts";
+import type { Statement } from "../ponder/sql-client.ts";
 import { finalizedBlock, findContradiction, keepHash } from "./finalized-blocks.ts";
-import type { Statement } from "./sql-client.ts";
 
 let database: PGlite;
 const run: Statement = (text, values) => database.query(text, values);

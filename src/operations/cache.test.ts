@@ -2,6 +2,7 @@ import type { PGlite } from "@electric-sql/pglite";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { addBlocks, addIndex, openPonderCache, resetPonderCache } from "../../test/support/ponder/cache.ts";
+import type { Statement } from "../ponder/sql-client.ts";
 import {
   CacheInUseError,
   createDoubtWatch,
@@ -12,7 +13,6 @@ import {
   purgeCache,
   readDoubts,
 } from "./cache.ts";
-import type { Statement } from "./sql-client.ts";
 
 let database: PGlite;
 const run: Statement = (text, values) => database.query(text, values);

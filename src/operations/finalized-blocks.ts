@@ -1,10 +1,10 @@
 import { Gauge } from "prom-client";
 import type { IndexedChain } from "../config/chains.ts";
 import { type Log, seeOperations } from "../log/json-log.ts";
-import { parseCheckpoint } from "./checkpoints.ts";
-import { metricsRegistry } from "./process.ts";
-import { requestChainId, requestHash } from "./rpc-request.ts";
-import { hasTable, quoted, type Statement } from "./sql-client.ts";
+import { parseCheckpoint } from "../ponder/checkpoints.ts";
+import { metricsRegistry } from "../ponder/process.ts";
+import { requestChainId, requestHash } from "../ponder/rpc-request.ts";
+import { hasTable, quoted, type Statement } from "../ponder/sql-client.ts";
 
 /** The node's hash of a block; undefined if it has no such block. Rejects if no node responds. */
 export type FetchHash = (number: number) => Promise<string | undefined>;

@@ -1,7 +1,13 @@
-import { rangeAt, unionOf } from "../ponder/cache.ts";
 import { hasTable, type Statement } from "../ponder/sql-client.ts";
-import { crossChecked } from "./compared-logs.ts";
-import { differingLogs, type Header, type LogsQuery, matches, queryOf, type RpcLog } from "./log-answers.ts";
+import { crossChecked } from "../rpc/compared-logs.ts";
+import {
+  differingLogs,
+  type Header,
+  type LogsQuery,
+  matches,
+  queryOf,
+  type RpcLog,
+} from "../rpc/log-answers.ts";
 import {
   askHeader,
   type BlockRange,
@@ -10,7 +16,8 @@ import {
   logsByReceipts,
   type Nodes,
   toHex,
-} from "./nodes.ts";
+} from "../rpc/nodes.ts";
+import { rangeAt, unionOf } from "./cache.ts";
 
 /** A log that cache and chain do not share, or the fields of a cached block that its header does not have. */
 type CacheDifference =

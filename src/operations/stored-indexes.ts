@@ -1,8 +1,8 @@
 import type { RowSettings } from "../config/row-settings.ts";
+import { type BlockRef, indexedBlock } from "../ponder/checkpoints.ts";
+import type { WriteStatement } from "../ponder/process.ts";
+import { hasTable, quoted, type RowReader, type Statement } from "../ponder/sql-client.ts";
 import { heartbeatTimeout } from "./cache.ts";
-import { type BlockRef, indexedBlock } from "./checkpoints.ts";
-import type { WriteStatement } from "./process.ts";
-import { hasTable, quoted, type RowReader, type Statement } from "./sql-client.ts";
 
 /** What an index says of itself: release and settings. */
 export type Description = {

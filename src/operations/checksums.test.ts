@@ -3,8 +3,8 @@ import type { PGlite } from "@electric-sql/pglite";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
+import type { Statement } from "../ponder/sql-client.ts";
 import { installChecksums, type TableChecksum, updateChecksums } from "./checksums.ts";
-import type { Statement } from "./sql-client.ts";
 
 let client: PGlite;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { type Log, seeOperations } from "../log/json-log.ts";
-import { parseCheckpoint } from "./checkpoints.ts";
-import { hasTable, quoted, type Statement } from "./sql-client.ts";
+import { parseCheckpoint } from "../ponder/checkpoints.ts";
+import { hasTable, quoted, type Statement } from "../ponder/sql-client.ts";
 
 /** Blocks of a chain: from `from` to `to`, both included; without `to` all later ones. */
 export type CachedRange = { chainId: number; from: number; to?: number | undefined };

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { RowSettings } from "../config/row-settings.ts";
 import { type Log, seeOperations } from "../log/json-log.ts";
-import { hasTable, quoted, type RowReader, type Statement } from "./sql-client.ts";
+import { hasTable, quoted, type RowReader, type Statement } from "../ponder/sql-client.ts";
 import {
   hasStatus,
   listIndexes,

@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
-import { quoted, type Statement } from "./sql-client.ts";
-import { dropIndex, switchName, takeOverWhenReady } from "./stable-name.ts";
+import { quoted, type Statement } from "../ponder/sql-client.ts";
 import { describeIndex, listIndexes, saveStatus, stableNames } from "./stored-indexes.ts";
+import { dropIndex, switchName, takeOverWhenReady } from "./views-schema.ts";
 
 const client = await createEmbedded();
 const now = 1_700_000_000_000;
