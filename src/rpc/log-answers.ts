@@ -142,8 +142,8 @@ export function differingBlocks(one: readonly RpcLog[], other: readonly RpcLog[]
 }
 
 /** All that a log says and where it is, as one text: equal for equal logs of different nodes. Every comparison of logs uses it. */
-function logText({ address, topics, data, ...place }: RpcLog): string {
-  const { blockNumber, blockHash, logIndex, transactionHash, transactionIndex } = place;
+function logText(log: RpcLog): string {
+  const { address, topics, data, blockNumber, blockHash, logIndex, transactionHash, transactionIndex } = log;
   return `${Number(blockNumber)} ${blockHash} ${Number(logIndex)} ${transactionHash} ${Number(transactionIndex)} ${address} ${topics.join()} ${data}`.toLowerCase();
 }
 
@@ -177,31 +177,42 @@ export function limitSize(map: Map<unknown, unknown>, most: number): void {
 
 // --- Blooms (Ethereum yellow paper, 4.3.1: three bits of 2,048 for each address and topic) ---
 
-const bitsByItem = new Map<string, readonly [number, number, number]>();
+type Bits = readonly [number, number, number];
+const bitsByItem = new Map<string, Bits>();
 const mostItems = 20_000;
+const bytes = Buffer.alloc(32);
 
 /** The three bits of an address or topic, from bit 0 at the end of the bloom. */
-function bitsOf(item: string): readonly [number, number, number] {
-  const known = bitsByItem.get(item);
-  if (known !== undefined) return known;
-  const digest = digestOf(Buffer.from(item.slice(2), "hex"));
+function bitsOf(hex: string): Bits {
+  const text = hex.slice(2);
+  const isLong = text.length > 2 * bytes.length;
+  const digest = isLong ? digestOf(Buffer.from(text, "hex")) : digestOf(bytes, 0, bytes.write(text, "hex"));
   const bit = (place: number) => digest.readUInt16BE(place) & 2047;
-  const bits = [bit(0), bit(2), bit(4)] as const;
+  return [bit(0), bit(2), bit(4)];
+}
+
+/** The same of an item that is asked for again and again: an address, or the topic of an event. */
+function knownBitsOf(hex: string): Bits {
+  const known = bitsByItem.get(hex);
+  if (known !== undefined) return known;
+  const bits = bitsOf(hex);
   if (bitsByItem.size >= mostItems) bitsByItem.clear();
-  bitsByItem.set(item, bits);
+  bitsByItem.set(hex, bits);
   return bits;
 }
 
-/** Whether an address or topic may be in the bloom, which is hex as in a block header. */
-export function mayContain(bloom: string, item: string): boolean {
+function hasBits(bloom: string, bits: Bits): boolean {
   const end = bloom.length - 1;
-  for (const bit of bitsOf(item)) {
+  for (const bit of bits) {
     const code = bloom.charCodeAt(end - (bit >> 2));
     const digit = code < 58 ? code - 48 : (code | 32) - 87;
     if ((digit & (1 << (bit & 3))) === 0) return false;
   }
   return true;
 }
+
+/** Whether an address or the topic of an event may be in the bloom, which is hex as in a block header. */
+export const mayContain = (bloom: string, hex: string): boolean => hasBits(bloom, knownBitsOf(hex));
 
 /** Whether the bloom may contain a contract of the query, or for a query of all contracts an event, of which there is no log. */
 export function mayHaveMore(
@@ -224,7 +235,7 @@ export function mayHaveMore(
 export function bloomOf(logs: readonly Pick<RpcLog, "address" | "topics">[]): string {
   const bloom = Buffer.alloc(256);
   const add = (item: string) => {
-    for (const bit of bitsOf(item)) {
+    for (const bit of knownBitsOf(item)) {
       const place = 255 - (bit >> 3);
       bloom[place] = (bloom[place] ?? 0) | (1 << (bit & 7));
     }
@@ -270,7 +281,10 @@ export function headerProblem({ number, hash }: Header, logs: readonly RpcLog[])
 
 /** Whether the header's bloom has the contract and all topics of a log: else the block has no such log. */
 export const isInBloom = ({ logsBloom }: Header, { address, topics }: RpcLog): boolean =>
-  mayContain(logsBloom, address) && topics.every((topic) => mayContain(logsBloom, topic));
+  mayContain(logsBloom, address) &&
+  topics.every((topic, place) =>
+    place === 0 ? mayContain(logsBloom, topic) : hasBits(logsBloom, bitsOf(topic)),
+  );
 
 /**
  * An answer that is not passed on. Ponder sends the request again, to another URL if there is one. If `isFinal`, it starts
