@@ -136,8 +136,10 @@ function run(command: Command, config: Config, options: string[]): Promise<End> 
     config.logLevel,
     ...options,
   ];
+  // Operators can do nothing about what Ponder's libraries deprecate.
+  const quiet = "--disable-warning=DeprecationWarning";
   // Its own process group: Ctrl-C in a terminal reaches the launcher only, which passes it on once.
-  const ponder = spawn(process.execPath, [...heapFlags, "--import", preload, bin, command, ...given], {
+  const ponder = spawn(process.execPath, [...heapFlags, quiet, "--import", preload, bin, command, ...given], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
     // Buffers from 128 KiB on go back to the system when they are released: glibc would raise that limit and keep them. Colours are

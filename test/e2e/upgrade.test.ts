@@ -74,6 +74,7 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
   test("and the way back lose no request of readers", async () => {
     world.start();
     await world.waitForIndex();
+    expect(world.running().lastLines(10_000).join("\n")).not.toContain("DeprecationWarning");
     const reader = await world.startReader();
     await waitFor("the reader to wait", async () =>
       reader.lastLines(9).some((line) => line.includes('Stable name "names" points to no index yet'))
