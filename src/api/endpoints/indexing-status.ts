@@ -1,54 +1,8 @@
 import { z } from "zod/v4";
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError, envelope, messageSchema } from "../rest/errors.ts";
-import { blockSchema, countSchema, secondsSchema } from "../rest/values.ts";
-import { project, type Snapshot } from "../status/snapshot.ts";
-
-const indefinite = z.strictObject({ configType: z.literal("indefinite"), startBlock: blockSchema });
-const definite = z.strictObject({
-  configType: z.literal("definite"),
-  startBlock: blockSchema,
-  endBlock: blockSchema,
-});
-const either = z.union([indefinite, definite]);
-
-const chainSchema = z.union([
-  z.strictObject({ chainStatus: z.literal("chain-queued"), config: either }),
-  z.strictObject({
-    chainStatus: z.literal("chain-backfill"),
-    config: either,
-    latestIndexedBlock: blockSchema,
-    backfillEndBlock: blockSchema,
-  }),
-  z.strictObject({
-    chainStatus: z.literal("chain-following"),
-    config: indefinite,
-    latestIndexedBlock: blockSchema,
-    latestKnownBlock: blockSchema,
-  }),
-  z.strictObject({
-    chainStatus: z.literal("chain-completed"),
-    config: definite,
-    latestIndexedBlock: blockSchema,
-  }),
-]);
-
-// Checked against the type of the snapshot, whose text is sent unchanged.
-const snapshotSchema = z.strictObject({
-  strategy: z.literal("omnichain"),
-  slowestChainIndexingCursor: secondsSchema,
-  snapshotTime: secondsSchema,
-  omnichainSnapshot: z.strictObject({
-    omnichainStatus: z.enum([
-      "omnichain-unstarted",
-      "omnichain-backfill",
-      "omnichain-following",
-      "omnichain-completed",
-    ]),
-    chains: z.record(z.string(), chainSchema).meta({ description: "By chain id" }),
-    omnichainIndexingCursor: secondsSchema,
-  }),
-}) satisfies z.ZodType<Snapshot>;
+import { countSchema, secondsSchema } from "../rest/values.ts";
+import { project, snapshotSchema } from "../status/snapshot.ts";
 
 const schema = z.strictObject({
   responseCode: z.literal("ok"),

@@ -15,7 +15,7 @@ import {
   secondsSchema,
   timestampParameter,
 } from "../rest/values.ts";
-import type { Snapshot } from "../status/snapshot.ts";
+import { indexedBlockOf, type Snapshot } from "../status/snapshot.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 import {
   type ActionFilter,
@@ -196,6 +196,6 @@ function filterOf(
 // The last indexed block of every chain: a count is valid until one changes.
 function headOf({ omnichainSnapshot }: Snapshot): string {
   return Object.entries(omnichainSnapshot.chains)
-    .map(([id, chain]) => `${id}:${"latestIndexedBlock" in chain ? chain.latestIndexedBlock.number : ""}`)
+    .map(([id, chain]) => `${id}:${indexedBlockOf(chain)?.number ?? ""}`)
     .join(" ");
 }

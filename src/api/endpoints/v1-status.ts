@@ -2,6 +2,7 @@ import { z } from "zod/v4";
 import { closedQuery, errorSchema, lookupEnvelope, refuse } from "../names/contract.ts";
 import type { LookupContext } from "../names/lists.ts";
 import { endpoint } from "../rest/endpoint.ts";
+import { indexedBlockOf } from "../status/snapshot.ts";
 
 const number = z.int().nullable();
 const state = z.enum(["ready", "degraded", "stale"]);
@@ -58,7 +59,7 @@ export const lookupStatus = endpoint({
       const now = Math.floor(clock() / 1_000);
       const chains = Object.fromEntries(
         Object.entries(snapshot.omnichainSnapshot.chains).map(([id, chain]): [string, ChainState] => {
-          const indexed = chain.chainStatus === "chain-queued" ? undefined : chain.latestIndexedBlock;
+          const indexed = indexedBlockOf(chain);
           const known = chain.chainStatus === "chain-following" ? chain.latestKnownBlock : indexed;
           const isDone = chain.chainStatus === "chain-completed";
           const lag = indexed === undefined || isDone ? null : Math.max(0, now - indexed.timestamp);

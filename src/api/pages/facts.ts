@@ -4,12 +4,12 @@ import { type Log, seeOperations } from "../../log/json-log.ts";
 import type { BlockRef } from "../../ponder/checkpoints.ts";
 import type { FetchedLogs } from "../../ponder/process.ts";
 import type { Database } from "../database/client.ts";
-import type { ChainSnapshot, Snapshot } from "../status/snapshot.ts";
+import { type ChainSnapshot, indexedBlockOf, type Snapshot } from "../status/snapshot.ts";
 
 /** Where a chain is: its state, first, last and target block, seconds behind `now` (Unix seconds), and percent. */
-export function chainFacts(chain: ChainSnapshot | undefined, now: number) {
+export function chainProgress(chain: ChainSnapshot | undefined, now: number) {
   const state = chain?.chainStatus.replace("chain-", "") ?? "unknown";
-  const indexed = indexedBlock(chain);
+  const indexed = indexedBlockOf(chain);
   const target = chain && targetOf(chain);
   const start = chain?.config.startBlock;
   const isDone = chain?.chainStatus === "chain-completed";
@@ -20,10 +20,6 @@ export function chainFacts(chain: ChainSnapshot | undefined, now: number) {
   const percent = all === undefined ? 0 : Math.floor((10_000 * Math.min(all, done)) / all) / 100;
   return { state, start, indexed, target, behind, percent };
 }
-
-/** The last indexed block; undefined before the first. */
-export const indexedBlock = (chain: ChainSnapshot | undefined) =>
-  chain === undefined || chain.chainStatus === "chain-queued" ? undefined : chain.latestIndexedBlock;
 
 // The block that the chain is being indexed up to; undefined while that is not known.
 function targetOf(chain: ChainSnapshot): BlockRef | undefined {
@@ -53,7 +49,7 @@ export function workOfAll(
 // to have as many logs as the last tenth of the fetched ones.
 function workOf(chain: ChainSnapshot, fetched: FetchedLogs | undefined) {
   const start = chain.config.startBlock.number;
-  const indexed = indexedBlock(chain)?.number ?? start - 1;
+  const indexed = indexedBlockOf(chain)?.number ?? start - 1;
   const target = targetOf(chain)?.number;
   const blocks = { done: indexed - start + 1, ahead: Math.max(0, (target ?? indexed) - indexed) };
   if (fetched === undefined || indexed + 1 < fetched.from) return { blocks };

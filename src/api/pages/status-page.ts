@@ -11,14 +11,13 @@ import type {
 } from "../../ponder/process.ts";
 import type { Database } from "../database/client.ts";
 import type { ConfigContext } from "../endpoints/config.ts";
-import { isBackfilled, project, type Snapshot } from "../status/snapshot.ts";
+import { indexedBlockOf, isBackfilled, project, type Snapshot } from "../status/snapshot.ts";
 import type { StatusSource } from "../status/status-source.ts";
 import {
   type Counts,
-  chainFacts,
+  chainProgress,
   type DatabaseSize,
   expectedEnd,
-  indexedBlock,
   rateOf,
   readCounts,
   readSize,
@@ -64,7 +63,7 @@ const mostSamples = 25;
 
 type StatusFacts = ReturnType<typeof describe>;
 
-type ChainFacts = ReturnType<typeof chainFacts> & {
+type ChainFacts = ReturnType<typeof chainProgress> & {
   id: number;
   name: string;
   head: { block: number; hash: string } | undefined;
@@ -93,7 +92,7 @@ function createStatus(sources: StatusSources) {
   const newest = shared(readNewest, 2_000, log);
   const heads = config.chains.map(({ id }) => {
     const ask = async () => {
-      const block = indexedBlock(status.current()?.snapshot.omnichainSnapshot.chains[id]);
+      const block = indexedBlockOf(status.current()?.snapshot.omnichainSnapshot.chains[id]);
       const found = block && (await sources.hashOf(id, block.number));
       return block && found ? { block: block.number, hash: found } : undefined;
     };
@@ -145,7 +144,7 @@ function describe(sources: StatusSources, found: Found) {
   const phase = phaseOf(found);
   const chains = config.chains.map(({ id, name }, place): ChainFacts => {
     const chain = snapshot?.omnichainSnapshot.chains[id];
-    const ofChain = chainFacts(chain, now);
+    const ofChain = chainProgress(chain, now);
     // A row is of one snapshot: a hash of another block would be of another.
     const head = heads[place]?.block === ofChain.indexed?.number ? heads[place] : undefined;
     return { ...ofChain, id, name, head };

@@ -83,9 +83,6 @@ export const countSchema = z.int().min(0);
 /** The id of a chain. */
 export const chainIdSchema = z.int().min(1);
 
-/** A block of one chain. */
-export const blockSchema = z.strictObject({ timestamp: secondsSchema, number: countSchema });
-
 /** An amount of money in the smallest unit of its currency. */
 export const amountSchema = z.string().regex(/^\d+$/);
 

@@ -6,7 +6,6 @@ import {
   parseCheckpoint,
 } from "../../ponder/checkpoints.ts";
 import type { SyncMetrics } from "../../ponder/process.ts";
-import type { Reading } from "./saved-snapshot.ts";
 import { type ChainFacts, createSnapshot, omnichainSnapshot, type Snapshot } from "./snapshot.ts";
 
 /** One chain that is indexed: its id and its range of block numbers. */
@@ -181,45 +180,40 @@ function backfilledBefore(facts: readonly ChainFacts[], metrics: readonly SyncMe
 /** Asks a node for a block by number: undefined if the chain has none of that number yet. Rejects if the node cannot respond. */
 export type FetchBlock = (chainId: number, number: number) => Promise<BlockRef | undefined>;
 
-type Clock = () => number;
+const askAgainMs = 5_000;
 
-const missingRetryMs = 5_000;
-const firstFailureRetryMs = 1_000;
-const maxFailureRetryMs = 30_000;
-
-/**
- * Caches blocks whose timestamps the status needs, and fetches a missing one in the background when it is requested.
- * Each block is fetched once; a failed fetch is tried again with growing pauses (1 to 30 s), one not mined yet each 5 s.
- */
+/** Blocks whose timestamps the status needs: each is fetched in the background when it is requested, again every five seconds until it is there. */
 export function createFindBlock(
   fetchBlock: FetchBlock,
-  { clock = Date.now, onFailure }: { clock?: Clock; onFailure: (chainId: number, number: number) => void },
+  {
+    clock = Date.now,
+    onFailure,
+  }: { clock?: () => number; onFailure: (chainId: number, number: number) => void },
 ): FindBlock {
   const found = new Map<string, BlockRef>();
-  const waiting = new Map<string, { retryAt: number; failures: number }>();
+  const askAgainAt = new Map<string, number>();
 
-  const fetch = async (key: string, chainId: number, number: number, failures: number) => {
-    waiting.set(key, { retryAt: Number.POSITIVE_INFINITY, failures });
+  const fetch = async (key: string, chainId: number, number: number) => {
+    askAgainAt.set(key, Number.POSITIVE_INFINITY);
     try {
       const block = await fetchBlock(chainId, number);
       if (block !== undefined) found.set(key, block);
-      waiting.set(key, { retryAt: clock() + missingRetryMs, failures: 0 });
     } catch {
       onFailure(chainId, number);
-      const pause = Math.min(firstFailureRetryMs * 2 ** failures, maxFailureRetryMs);
-      waiting.set(key, { retryAt: clock() + pause, failures: failures + 1 });
     }
+    askAgainAt.set(key, clock() + askAgainMs);
   };
 
   return (chainId, number) => {
     const key = `${chainId}:${number}`;
     const block = found.get(key);
-    if (block !== undefined) return block;
-    const wait = waiting.get(key);
-    if (wait === undefined || clock() >= wait.retryAt) void fetch(key, chainId, number, wait?.failures ?? 0);
-    return undefined;
+    if (block === undefined && clock() >= (askAgainAt.get(key) ?? 0)) void fetch(key, chainId, number);
+    return block;
   };
 }
+
+/** A snapshot that was read, when the indexing process reported it (Unix seconds), and how many seconds ago that was. */
+export type Reading = { snapshot: Snapshot; reportedAt: number; age: number };
 
 /**
  * Reader of the status inside the process that indexes: from Ponder's checkpoints and metrics and the blocks they name.

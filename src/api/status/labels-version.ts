@@ -8,9 +8,8 @@ export type LabelsVersion = {
   recordsCount?: number | undefined;
 };
 
-const askAgainMs = 60_000;
-
-const firstRetryMs = 1_000;
+// After a response and after a failure.
+const [askAgainMs, retryMs] = [60_000, 5_000];
 
 /** Follows the versions of the source of labels, which may be upgraded while this program runs. */
 export type LabelsVersionWatch = {
@@ -20,8 +19,8 @@ export type LabelsVersionWatch = {
 };
 
 /**
- * Asks the source of labels for its versions, at once and then every minute; after a failure with growing pauses (1 to
- * 60 s), meanwhile the last response counts. `log` gets the first of successive failures.
+ * Asks the source of labels for its versions, at once and then every minute, every five seconds while it does not respond: meanwhile
+ * the last response counts. `log` gets the first of successive failures.
  */
 export function watchLabelsVersion({
   describe,
@@ -36,23 +35,23 @@ export function watchLabelsVersion({
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
 
-  const ask = async (failures: number) => {
-    const pause = await describe().then(
+  const ask = async (isRetry: boolean) => {
+    const hasFailed = await describe().then(
       ({ version, schemaVersion, highestLabelSetVersion, recordsCount }) => {
         current = { version, schemaVersion, highestLabelSetVersion, recordsCount };
-        return { ms: askAgainMs, failures: 0 };
+        return false;
       },
       (error: unknown) => {
-        if (failures === 0 && !isStopped)
+        if (!isRetry && !isStopped)
           log("warn", `The label source does not report its version: ${String(error)}`, {
             section: seeOperations("While something is away"),
           });
-        return { ms: Math.min(firstRetryMs * 2 ** failures, askAgainMs), failures: failures + 1 };
+        return true;
       },
     );
-    if (!isStopped) timer = setTimeout(() => void ask(pause.failures), pause.ms).unref();
+    if (!isStopped) timer = setTimeout(() => void ask(hasFailed), hasFailed ? retryMs : askAgainMs).unref();
   };
-  void ask(0);
+  void ask(false);
 
   return {
     current: () => current,

@@ -3,8 +3,8 @@ import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import { describeIndex, saveStatus } from "../../operations/stored-indexes.ts";
 import type { WriteStatement } from "../../ponder/process.ts";
 import { createDatabase } from "../database/client.ts";
-import { readSavedSnapshot } from "./saved-snapshot.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { readSavedSnapshot } from "./status-source.ts";
 
 const client = await createEmbedded();
 const database = createDatabase(client);

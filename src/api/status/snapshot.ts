@@ -1,4 +1,54 @@
+import { z } from "zod/v4";
 import type { BlockRef } from "../../ponder/checkpoints.ts";
+
+const seconds = z.int().meta({ description: "Unix seconds" });
+const block = z.strictObject({ timestamp: seconds, number: z.int().min(0) });
+
+const indefinite = z.strictObject({ configType: z.literal("indefinite"), startBlock: block });
+const definite = z.strictObject({ configType: z.literal("definite"), startBlock: block, endBlock: block });
+const either = z.union([indefinite, definite]);
+
+const chainSchema = z.union([
+  z.strictObject({ chainStatus: z.literal("chain-queued"), config: either }),
+  z.strictObject({
+    chainStatus: z.literal("chain-backfill"),
+    config: either,
+    latestIndexedBlock: block,
+    backfillEndBlock: block,
+  }),
+  z.strictObject({
+    chainStatus: z.literal("chain-following"),
+    config: indefinite,
+    latestIndexedBlock: block,
+    latestKnownBlock: block,
+  }),
+  z.strictObject({ chainStatus: z.literal("chain-completed"), config: definite, latestIndexedBlock: block }),
+]);
+
+/** Indexing status of all chains at `snapshotTime`, as its JSON text is sent and saved. */
+export const snapshotSchema = z.strictObject({
+  strategy: z.literal("omnichain"),
+  slowestChainIndexingCursor: seconds,
+  snapshotTime: seconds,
+  omnichainSnapshot: z.strictObject({
+    omnichainStatus: z.enum([
+      "omnichain-unstarted",
+      "omnichain-backfill",
+      "omnichain-following",
+      "omnichain-completed",
+    ]),
+    chains: z.record(z.string(), chainSchema).meta({ description: "By chain id" }),
+    omnichainIndexingCursor: seconds,
+  }),
+});
+
+/** Indexing status of all chains at `snapshotTime`; all times are Unix seconds. */
+export type Snapshot = z.output<typeof snapshotSchema>;
+/** Status of all chains together; `chains` is keyed by decimal chain ids. */
+export type OmnichainSnapshot = Snapshot["omnichainSnapshot"];
+/** Status of one chain, with exactly the members that its `chainStatus` has, in their order. */
+export type ChainSnapshot = z.output<typeof chainSchema>;
+type OmnichainStatus = OmnichainSnapshot["omnichainStatus"];
 
 /** What is known of one chain at one moment, whatever the source. */
 export type ChainFacts = {
@@ -17,28 +67,6 @@ export type ChainFacts = {
   sync: "backfill" | "live" | "complete";
 };
 
-/** The range of blocks that is indexed of a chain. */
-type ChainRange =
-  | { configType: "indefinite"; startBlock: BlockRef }
-  | { configType: "definite"; startBlock: BlockRef; endBlock: BlockRef };
-
-/** Status of one chain, with exactly the members that its `chainStatus` has in JSON and in their order. */
-export type ChainSnapshot =
-  | { chainStatus: "chain-queued"; config: ChainRange }
-  | {
-      chainStatus: "chain-backfill";
-      config: ChainRange;
-      latestIndexedBlock: BlockRef;
-      backfillEndBlock: BlockRef;
-    }
-  | {
-      chainStatus: "chain-following";
-      config: ChainRange;
-      latestIndexedBlock: BlockRef;
-      latestKnownBlock: BlockRef;
-    }
-  | { chainStatus: "chain-completed"; config: ChainRange; latestIndexedBlock: BlockRef };
-
 /**
  * How far all chains are processed in the one order of time, in Unix seconds: completely before the second `before`, and
  * up to some event in the second `through`. Undefined before the first event.
@@ -49,7 +77,7 @@ export type Processed = { before: number; through: number } | undefined;
  * The last block of the chain that counts as indexed, or undefined while the chain is queued. A chain whose start the
  * others have passed stands at least at its start, one whose end they have passed stands at its end.
  */
-function indexedBlock(facts: ChainFacts, processed: Processed): BlockRef | undefined {
+function reachedBlock(facts: ChainFacts, processed: Processed): BlockRef | undefined {
   const { startBlock, endBlock, latestIndexedBlock } = facts;
   if (isComplete(facts, processed)) return endBlock;
   if (latestIndexedBlock !== undefined && latestIndexedBlock.number >= startBlock.number) {
@@ -61,17 +89,16 @@ function indexedBlock(facts: ChainFacts, processed: Processed): BlockRef | undef
 /** Snapshot of one chain, given how far all chains are processed. */
 export function chainSnapshot(facts: ChainFacts, processed: Processed): ChainSnapshot {
   const { startBlock, endBlock } = facts;
-  const config: ChainRange =
-    endBlock === undefined
-      ? { configType: "indefinite", startBlock }
-      : { configType: "definite", startBlock, endBlock };
-  const latestIndexedBlock = indexedBlock(facts, processed);
+  const open = { configType: "indefinite" as const, startBlock };
+  const config = endBlock === undefined ? open : { configType: "definite" as const, startBlock, endBlock };
+  const latestIndexedBlock = reachedBlock(facts, processed);
 
   if (latestIndexedBlock === undefined) return { chainStatus: "chain-queued", config };
-  if (isComplete(facts, processed)) return { chainStatus: "chain-completed", config, latestIndexedBlock };
+  if (config.configType === "definite" && isComplete(facts, processed))
+    return { chainStatus: "chain-completed", config, latestIndexedBlock };
   if (facts.sync !== "backfill" && endBlock === undefined) {
     const latestKnownBlock = higherBlock(latestIndexedBlock, facts.latestKnownBlock ?? latestIndexedBlock);
-    return { chainStatus: "chain-following", config, latestIndexedBlock, latestKnownBlock };
+    return { chainStatus: "chain-following", config: open, latestIndexedBlock, latestKnownBlock };
   }
   const backfillEndBlock =
     endBlock ?? higherBlock(latestIndexedBlock, facts.backfillEndBlock ?? latestIndexedBlock);
@@ -95,20 +122,6 @@ function isComplete({ endBlock, latestIndexedBlock, sync }: ChainFacts, processe
   return processed !== undefined && endBlock.timestamp < processed.before;
 }
 
-/** States of all chains together. */
-export type OmnichainStatus =
-  | "omnichain-unstarted"
-  | "omnichain-backfill"
-  | "omnichain-following"
-  | "omnichain-completed";
-
-/** Status of all chains together; `chains` is keyed by decimal chain ids, the cursor is a Unix time in seconds. */
-export type OmnichainSnapshot = {
-  omnichainStatus: OmnichainStatus;
-  chains: Record<string, ChainSnapshot>;
-  omnichainIndexingCursor: number;
-};
-
 /**
  * Joins the facts of all chains, or undefined if they fit no status (some chains completed, the rest queued).
  * `processedBefore` is a second (Unix time) before which the events of all chains are processed, if one is known
@@ -131,6 +144,10 @@ export function omnichainSnapshot(
   return { omnichainStatus, chains, omnichainIndexingCursor: omnichainCursor(snapshots) };
 }
 
+/** The last indexed block of a chain; undefined before the first. */
+export const indexedBlockOf = (chain: ChainSnapshot | undefined): BlockRef | undefined =>
+  chain === undefined || chain.chainStatus === "chain-queued" ? undefined : chain.latestIndexedBlock;
+
 /** Whether the backfill of all chains is over: they are followed, or complete. */
 export function isBackfilled({ omnichainSnapshot: { omnichainStatus } }: Snapshot): boolean {
   return omnichainStatus === "omnichain-following" || omnichainStatus === "omnichain-completed";
@@ -150,9 +167,7 @@ function omnichainStatusOf(chains: readonly ChainSnapshot[]): OmnichainStatus | 
  * block of any started chain is the mark of all; before the first, it is one second ahead of the earliest start.
  */
 function omnichainCursor(chains: readonly ChainSnapshot[]): number {
-  const indexed = chains.flatMap((chain) =>
-    chain.chainStatus === "chain-queued" ? [] : [chain.latestIndexedBlock.timestamp],
-  );
+  const indexed = chains.flatMap((chain) => indexedBlockOf(chain)?.timestamp ?? []);
   if (indexed.length > 0) return Math.max(...indexed);
   return Math.min(...chains.map((chain) => chain.config.startBlock.timestamp)) - 1;
 }
@@ -162,20 +177,12 @@ function omnichainCursor(chains: readonly ChainSnapshot[]): number {
 function furthest(facts: readonly ChainFacts[], processedBefore: number | undefined): Processed {
   const known =
     processedBefore === undefined ? undefined : { before: processedBefore, through: processedBefore - 1 };
-  const times = facts.flatMap((chain) => indexedBlock(chain, known)?.timestamp ?? []);
+  const times = facts.flatMap((chain) => reachedBlock(chain, known)?.timestamp ?? []);
   if (times.length === 0) return known;
   const newest = Math.max(...times);
   if (known === undefined) return { before: newest, through: newest };
   return { before: Math.max(newest, known.before), through: Math.max(newest, known.through) };
 }
-
-/** Indexing status of all chains at `snapshotTime`; all times are Unix seconds. */
-export type Snapshot = {
-  strategy: "omnichain";
-  slowestChainIndexingCursor: number;
-  snapshotTime: number;
-  omnichainSnapshot: OmnichainSnapshot;
-};
 
 /** Dates the omnichain snapshot by the clock, or by the newest block in it where that is ahead of the clock. */
 export function createSnapshot(omnichainSnapshot: OmnichainSnapshot, now: number): Snapshot {
@@ -210,81 +217,4 @@ export function project(
 ): Projection {
   const projectedAt = Math.max(now, snapshot.snapshotTime);
   return { projectedAt, worstCaseDistance: projectedAt - snapshot.slowestChainIndexingCursor };
-}
-
-/**
- * What is wrong with a snapshot, one sentence for each broken rule; empty if it is valid. Blocks are compared by number
- * alone, since fast chains produce several blocks in one second.
- */
-export function brokenInvariants(snapshot: Snapshot): string[] {
-  const { omnichainSnapshot, slowestChainIndexingCursor, snapshotTime } = snapshot;
-  const chains = Object.values(omnichainSnapshot.chains);
-  if (chains.length === 0) return ["no chain is indexed"];
-
-  const faults = Object.entries(omnichainSnapshot.chains).flatMap(([chainId, chain]) =>
-    chainFaults(chain).map((fault) => `chain ${chainId}: ${fault}`),
-  );
-  faults.push(...omnichainFaults(omnichainSnapshot));
-  if (slowestChainIndexingCursor !== omnichainSnapshot.omnichainIndexingCursor) {
-    faults.push("slowestChainIndexingCursor differs from omnichainIndexingCursor");
-  }
-  if (snapshotTime < highestKnownTimestamp(chains)) faults.push("snapshotTime is before a known block");
-  return faults;
-}
-
-function chainFaults(chain: ChainSnapshot): string[] {
-  const { config } = chain;
-  const start = config.startBlock.number;
-  const end = config.configType === "definite" ? config.endBlock.number : undefined;
-  const faults: string[] = [];
-  const require = (holds: boolean, fault: string) => {
-    if (!holds) faults.push(fault);
-  };
-
-  require(end === undefined || start <= end, "the end block is below the start block");
-  if (chain.chainStatus === "chain-queued") return faults;
-
-  const latest = chain.latestIndexedBlock.number;
-  require(start <= latest, "latestIndexedBlock is below the start block");
-  switch (chain.chainStatus) {
-    case "chain-backfill":
-      require(latest <= chain.backfillEndBlock.number, "latestIndexedBlock is above backfillEndBlock");
-      require(end === undefined ||
-        chain.backfillEndBlock.number === end, "backfillEndBlock differs from endBlock");
-      break;
-    case "chain-following":
-      require(end === undefined, "a chain with an end block is following");
-      require(latest <= chain.latestKnownBlock.number, "latestIndexedBlock is above latestKnownBlock");
-      break;
-    case "chain-completed":
-      require(end !== undefined, "a chain without an end block is completed");
-      require(end === undefined || latest <= end, "latestIndexedBlock is above the end block");
-  }
-  return faults;
-}
-
-function omnichainFaults({ omnichainStatus, omnichainIndexingCursor, chains }: OmnichainSnapshot): string[] {
-  const all = Object.values(chains);
-  const indexed = all.flatMap((chain) =>
-    chain.chainStatus === "chain-queued" ? [] : [chain.latestIndexedBlock.timestamp],
-  );
-  const queued = all.filter((chain) => chain.chainStatus === "chain-queued");
-  const targets = all.flatMap((chain) =>
-    chain.chainStatus === "chain-backfill" ? [chain.backfillEndBlock.timestamp] : [],
-  );
-  const faults: string[] = [];
-
-  if (queued.some((chain) => omnichainIndexingCursor >= chain.config.startBlock.timestamp)) {
-    faults.push("the cursor has passed the start of a queued chain");
-  }
-  if (targets.length > 0 && omnichainIndexingCursor > Math.max(...targets)) {
-    faults.push("the cursor is past every backfillEndBlock");
-  }
-  if (indexed.length > 0 && omnichainIndexingCursor !== Math.max(...indexed)) {
-    faults.push("the cursor is not the newest indexed block");
-  }
-  if (omnichainStatus !== omnichainStatusOf(all)) {
-    faults.push(`${omnichainStatus} does not fit the chains`);
-  }
-  return faults;
 }

@@ -4,7 +4,7 @@ import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import { describeIndex } from "../../operations/stored-indexes.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
 import { createDatabase } from "../database/client.ts";
-import type { Reading } from "./saved-snapshot.ts";
+import type { Reading } from "./facts.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { type BlockClient, createStatusSource, openStatus } from "./status-source.ts";
 
@@ -81,16 +81,6 @@ test("keeps the snapshot when a reading fails, and logs the reason once", async 
     "Could not read the indexing status: connection lost",
     "Could not read the indexing status: connection lost",
   ]);
-});
-
-test("drops a snapshot that breaks an invariant", async () => {
-  const broken = reading(3_000);
-  broken.snapshot.snapshotTime = 2_999;
-  const { source, logged, cursor } = sourceOf([reading(2_000), broken]);
-  await source.refresh();
-  await source.refresh();
-  expect(cursor()).toBe(2_000);
-  expect(logged).toEqual(["Dropped an indexing status: snapshotTime is before a known block."]);
 });
 
 test("follows the chain backwards", async () => {
@@ -180,12 +170,10 @@ describe("staleness", () => {
 
 test("saves snapshots that take effect, and nothing else", async () => {
   const saved: number[] = [];
-  const broken = reading(2_005);
-  broken.snapshot.snapshotTime = 2_004;
-  const { source } = sourceOf([reading(2_000), broken, undefined, reading(2_010)], async (snapshot) => {
+  const { source } = sourceOf([reading(2_000), undefined, reading(2_010)], async (snapshot) => {
     saved.push(snapshot.slowestChainIndexingCursor);
   });
-  for (let i = 0; i < 4; i++) await source.refresh();
+  for (let i = 0; i < 3; i++) await source.refresh();
   expect(saved).toEqual([2_000, 2_010]);
 });
 

@@ -1,14 +1,18 @@
 import { Gauge, type Registry } from "prom-client";
+import { z } from "zod/v4";
 import { type Log, seeOperations } from "../../log/json-log.ts";
 import { saveStatus } from "../../operations/stored-indexes.ts";
 import { type BlockRef, readCheckpoints } from "../../ponder/checkpoints.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
 import type { RowReader } from "../../ponder/sql-client.ts";
-import type { StatusChain } from "./facts.ts";
-import { createFindBlock, createIndexerStatus, type FetchBlock } from "./facts.ts";
-import { type Reading, readSavedSnapshot } from "./saved-snapshot.ts";
-import type { Snapshot } from "./snapshot.ts";
-import { brokenInvariants, isBackfilled } from "./snapshot.ts";
+import {
+  createFindBlock,
+  createIndexerStatus,
+  type FetchBlock,
+  type Reading,
+  type StatusChain,
+} from "./facts.ts";
+import { isBackfilled, type Snapshot, snapshotSchema } from "./snapshot.ts";
 
 /** Since when (Unix seconds) the index cannot be relied on, and why, as a sentence. */
 export type Staleness = { since: number; reason: string };
@@ -41,8 +45,8 @@ type SourceOptions = {
 };
 
 /**
- * Holds the newest valid snapshot in memory, and knows when it has become stale. A reading that breaks an invariant is
- * dropped. `log` gets each reason once, until a reading succeeds again. `clock`: milliseconds from any start.
+ * Holds the newest snapshot in memory, and knows when it has become stale. `log` gets each reason why it cannot be read or saved
+ * once, until a reading succeeds again. `clock`: milliseconds from any start.
  * While there is a `fault`, the snapshot is stale at once, and no longer saved, so that it becomes stale for readers.
  */
 export function createStatusSource({
@@ -88,13 +92,11 @@ export function createStatusSource({
 
 type Holding = Pick<SourceOptions, "save"> & { fault: () => Staleness | undefined; clock: () => number };
 
-/** The newest valid reading. `accept` resolves with what went wrong, if anything did. */
+/** The newest reading. `accept` resolves with what went wrong, if anything did. */
 function holdNewest({ save, fault, clock }: Holding) {
   let latest: (CurrentStatus & { ifStale: Staleness; reportedAt: number }) | undefined;
   return {
     async accept({ snapshot, reportedAt, age }: Reading): Promise<string | undefined> {
-      const faults = brokenInvariants(snapshot);
-      if (faults.length > 0) return `Dropped an indexing status: ${faults.join("; ")}.`;
       latest = {
         snapshot,
         json: JSON.stringify(snapshot),
@@ -266,3 +268,22 @@ async function fetchBlockRef(client: BlockClient, number: number): Promise<Block
 // A chain that contradicts the index names its own section.
 const sectionOf = ({ reason }: Staleness) =>
   reason.includes("docs/operations.md") ? {} : { section: seeOperations("While something is away") };
+
+const savedReading = z.object({ snapshot: snapshotSchema, reportedAt: z.int(), age: z.number() });
+
+/** The saved snapshot, or undefined if no indexing process has left one. Throws if it is malformed. */
+export async function readSavedSnapshot(
+  database: RowReader,
+  signal: AbortSignal,
+): Promise<Reading | undefined> {
+  const [exists] = await database.row("select to_regclass('_indexing_status')::text", [], signal);
+  if (typeof exists !== "string") return undefined;
+  const [text] = await database.row(
+    // Both times are of the database, so that no other clock decides how old a snapshot is.
+    `select json_build_object('snapshot', snapshot, 'reportedAt', floor(extract(epoch from saved_at)),
+      'age', extract(epoch from now() - saved_at))::text from _indexing_status where id = 'indexing'`,
+    [],
+    signal,
+  );
+  return typeof text === "string" ? savedReading.parse(JSON.parse(text)) : undefined;
+}
