@@ -6,7 +6,7 @@ import {
   actionsIn,
   countActions,
   readActions,
-} from "../../src/api/endpoints/registrar-action-pages.ts";
+} from "../../src/api/endpoints/registrar-actions.ts";
 import type { SqlClient } from "../../src/ponder/sql-client.ts";
 import { indexStatements, tableStatements } from "../support/create-tables.ts";
 import { createEmptyDatabase, createPool } from "../support/postgres.ts";

@@ -15,7 +15,7 @@ import {
   readingOf,
   secondsSchema,
 } from "../rest/values.ts";
-import { tokenFields } from "./name-token-rows.ts";
+import { tokenFields } from "./name-tokens.ts";
 
 const query = pagedQuery({
   domainId: bytes32Parameter("domainId").optional().meta({ description: "Node (namehash) of the name" }),

@@ -13,7 +13,7 @@ import {
   countActions,
   createActionCounts,
   readActions,
-} from "./registrar-action-pages.ts";
+} from "./registrar-actions.ts";
 
 const signal = AbortSignal.timeout(60_000);
 const names = ["a.eth", "b.eth", "c.base.eth", "d.base.eth"];

@@ -1,30 +1,32 @@
-import type { Hex } from "viem";
+import { LRUCache } from "lru-cache";
+import { type Hex, isAddress } from "viem";
 import { z } from "zod/v4";
 import type { Subregistry } from "../../deployments/namespaces.ts";
 import { nodeOfInterpretedName } from "../../ens/names.ts";
+import { finalizedCheckpointSql } from "../../ponder/checkpoints.ts";
 import type { Database } from "../database/client.ts";
-import type { V2Contracts } from "../resolution/v2-names.ts";
+import { generationSql, versionSql } from "../database/v2-walk.ts";
+import { nameOfStored, type V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { envelope } from "../rest/errors.ts";
-import { pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../rest/pages.ts";
+import { type Paging, pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../rest/pages.ts";
 import {
   addressParameter,
+  addressSchema,
+  amountSchema,
   booleanParameter,
   bytes32Parameter,
   chainIdParameter,
+  chainIdSchema,
+  countSchema,
+  field,
+  hashSchema,
+  readingOf,
   secondsSchema,
   timestampParameter,
 } from "../rest/values.ts";
 import { indexedBlockOf, type Snapshot } from "../status/snapshot.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
-import {
-  type ActionFilter,
-  actionsIn,
-  countActions,
-  createActionCounts,
-  createActionReading,
-  readActions,
-} from "./registrar-action-pages.ts";
 
 /** What the endpoints respond from; `ensv2` is undefined where the namespace has no contracts of ENSv2. */
 export type RegistrarActionsContext = {
@@ -33,6 +35,112 @@ export type RegistrarActionsContext = {
   subregistries: readonly Subregistry[];
   ensv2: V2Contracts | undefined;
 };
+
+/** The requested actions; absent members are not conditions. */
+export type ActionFilter = {
+  /** Base registrars whose actions count, as CAIP-10 ids. */
+  subregistryIds?: readonly string[] | undefined;
+  type?: "registration" | "renewal" | undefined;
+  node?: Hex | undefined;
+  registrant?: Hex | undefined;
+  decodedReferrer?: Hex | undefined;
+  /** Only actions with a referrer other than 32 zero bytes. */
+  withReferral?: boolean | undefined;
+  /** Unix seconds, inclusive. */
+  beginTimestamp?: number | undefined;
+  /** Unix seconds, inclusive. */
+  endTimestamp?: number | undefined;
+};
+
+const priceSchema = z
+  .strictObject({
+    currency: z.enum(["ETH", "WETH", "USDC", "DAI", "ERC20"]).meta({
+      description:
+        "ETH but in ENSv2, where names are paid for in tokens; `ERC20` is one without a known symbol",
+    }),
+    amount: amountSchema.meta({ description: "Wei, or the smallest unit of the token" }),
+    token: z.strictObject({ chainId: chainIdSchema, address: addressSchema }).optional(),
+  })
+  .nullable()
+  .meta({ description: "All three are null where no controller reported prices" });
+
+// The three prices are all null if no controller reported them.
+const price = (column: string, v2: V2Contracts | undefined) =>
+  field(
+    `CASE WHEN a.base_cost IS NOT NULL AND a.premium IS NOT NULL AND a.total IS NOT NULL
+      THEN concat(${column}::text, ' ', a.payment_token) END`,
+    priceSchema,
+    (stored): z.output<typeof priceSchema> => {
+      const [amount = "", address = ""] = stored.split(" ");
+      if (v2 === undefined || !isAddress(address)) return { currency: "ETH", amount };
+      const { chainId, currencyOf } = v2;
+      return { currency: currencyOf(chainId, address) ?? "ERC20", amount, token: { chainId, address } };
+    },
+  );
+
+const generation = z.enum(["v1", "v2"]);
+
+/** How an action is read, with the current state of its name; `v2`: the contracts of ENSv2 where these are indexed. */
+const createActionReading = (v2: V2Contracts | undefined) =>
+  readingOf({
+    action: {
+      id: field("a.id", z.string().min(1)),
+      type: field("a.type", z.enum(["registration", "renewal"])),
+      version: field(
+        "n.sold_in",
+        generation
+          .optional()
+          .meta({ description: "Generation of ENS that it was sold in, where ENSv2 is indexed" }),
+      ),
+      incrementalDuration: field(
+        `least(a.incremental_duration, ${Number.MAX_SAFE_INTEGER})`,
+        countSchema.meta({ description: "Seconds" }),
+      ),
+      registrant: field("a.registrant", addressSchema),
+      registrationLifecycle: {
+        subregistry: {
+          subregistryId: {
+            chainId: field("split_part(n.subregistry_id, ':', 2)::bigint", chainIdSchema),
+            address: field("split_part(n.subregistry_id, ':', 3)", addressSchema),
+          },
+          node: field("s.node", hashSchema),
+        },
+        node: field("a.node", hashSchema),
+        expiresAt: field(`least(n.expires_at, ${Number.MAX_SAFE_INTEGER})`, secondsSchema),
+        version: field(
+          "n.version",
+          generation.optional().meta({
+            description: "Generation in force now; absent where neither is, and where ENSv2 is not indexed",
+          }),
+        ),
+        reserved: field(
+          "n.is_reserved",
+          z
+            .boolean()
+            .optional()
+            .meta({ description: "Whether ENSv2 holds the name for its owner in the first" }),
+        ),
+      },
+      pricing: {
+        baseCost: price("a.base_cost", v2),
+        premium: price("a.premium", v2),
+        total: price("a.total", v2),
+      },
+      referral: {
+        encodedReferrer: field("a.encoded_referrer", hashSchema.nullable()),
+        decodedReferrer: field(
+          "a.decoded_referrer",
+          addressSchema
+            .nullable()
+            .meta({ description: "The zero address where the encoding is not an address" }),
+        ),
+      },
+      block: { timestamp: field("a.timestamp", secondsSchema), number: field("a.block_number", countSchema) },
+      transactionHash: field("a.transaction_hash", hashSchema),
+      eventIds: field("a.event_ids", z.array(z.string()).min(1)),
+    },
+    name: field("n.name", z.string(), nameOfStored),
+  });
 
 const orderBy = "orderBy[timestamp]=desc";
 
@@ -198,4 +306,177 @@ function headOf({ omnichainSnapshot }: Snapshot): string {
   return Object.entries(omnichainSnapshot.chains)
     .map(([id, chain]) => `${id}:${indexedBlockOf(chain)?.number ?? ""}`)
     .join(" ");
+}
+
+// What an action's row is read with, and the state of its name. In force is the lifecycle of the first generation, or the
+// entry in the .eth registry of ENSv2; where neither is, the later one of the two is shown.
+const ofV1 = `
+    JOIN registration_lifecycles l ON l.node = a.node
+    JOIN domain d ON d.id = a.node
+    CROSS JOIN LATERAL (SELECT d.name, l.subregistry_id, l.expires_at,
+      NULL::text AS sold_in, NULL::text AS version, NULL::boolean AS is_reserved) n`;
+
+const ofBoth = (bind: (value: string) => string, time: number, v2: V2Contracts) => {
+  const [chainId, ids, at] = [
+    bind(String(v2.chainId)),
+    bind(`{${v2.ethRegistryIds.join(",")}}`),
+    bind(String(time)),
+  ];
+  const isV2 = `a.subregistry_id = ANY (${ids}::text[])`;
+  return `
+    LEFT JOIN registration_lifecycles l ON l.node = a.node
+    LEFT JOIN domain d ON d.id = a.node
+    LEFT JOIN registration v1 ON v1.id = a.node
+    LEFT JOIN v2_leases x ON x.id = a.id
+    LEFT JOIN v2_entries e ON e.node = a.node AND e.chain_id = ${chainId}::int
+      AND e.registry = CASE WHEN ${isV2} THEN split_part(a.subregistry_id, ':', 3) ELSE ${bind(v2.ethRegistry)} END${generationSql({ time: `${at}::numeric`, graveyard: bind(v2.graveyard) })}
+    CROSS JOIN LATERAL (SELECT
+      CASE WHEN x.id IS NOT NULL THEN concat(' ', x.labelhash, x.label) ELSE d.name END AS name,
+      CASE WHEN k.is_entry THEN 'eip155:' || e.chain_id || ':' || e.registry
+        ELSE coalesce(l.subregistry_id, a.subregistry_id) END AS subregistry_id,
+      CASE WHEN k.is_entry THEN e.expiry ELSE coalesce(l.expires_at, a.timestamp + a.incremental_duration) END AS expires_at,
+      CASE WHEN ${isV2} THEN 'v2' WHEN split_part(a.subregistry_id, ':', 2)::bigint = ${chainId}::int THEN 'v1' END AS sold_in,
+      ${versionSql} AS version,
+      g.generation = 'reserved' AS is_reserved) n`;
+};
+
+// Ids begin with the block's timestamp in ten digits: their order is that of time, and ranges of time are ranges of ids.
+const timestampDigits = 10;
+const lastTimestamp = 10 ** timestampDigits - 1;
+const zeroReferrer = `0x${"0".repeat(64)}`;
+
+// Undefined for a filter that matches nothing.
+function conditionsOf(filter: ActionFilter): { text: string; values: string[] } | undefined {
+  const values: string[] = [];
+  const bind = (value: string) => `$${values.push(value)}`;
+  const parts: string[] = [];
+  const { subregistryIds, beginTimestamp, endTimestamp } = filter;
+  if (subregistryIds?.length === 0) return undefined;
+  if (beginTimestamp !== undefined && beginTimestamp > lastTimestamp) return undefined;
+  if (endTimestamp !== undefined && endTimestamp < 0) return undefined;
+
+  if (subregistryIds?.length === 1) parts.push(`subregistry_id = ${bind(subregistryIds[0] ?? "")}`);
+  else if (subregistryIds) parts.push(`subregistry_id IN (${subregistryIds.map(bind).join(", ")})`);
+  if (filter.type) parts.push(`type = ${bind(filter.type)}`);
+  if (filter.node) parts.push(`node = ${bind(filter.node)}`);
+  if (filter.registrant) parts.push(`registrant = ${bind(filter.registrant)}`);
+  if (filter.decodedReferrer) parts.push(`decoded_referrer = ${bind(filter.decodedReferrer)}`);
+  // Written like the condition of the partial index, which would not be used otherwise.
+  if (filter.withReferral) parts.push(`encoded_referrer <> '${zeroReferrer}'`);
+  if (beginTimestamp !== undefined && beginTimestamp > 0) parts.push(`id >= ${bind(idAt(beginTimestamp))}`);
+  if (endTimestamp !== undefined && endTimestamp < lastTimestamp)
+    parts.push(`id < ${bind(idAt(endTimestamp + 1))}`);
+  return { text: parts.length === 0 ? "true" : parts.join(" AND "), values };
+}
+
+function idAt(timestamp: number): string {
+  return String(timestamp).padStart(timestampDigits, "0");
+}
+
+type Actions = {
+  database: Database;
+  reading: ReturnType<typeof createActionReading>;
+  v2: V2Contracts | undefined;
+};
+
+/** What actions are read from; `v2`: the contracts of ENSv2 where these are indexed. */
+export function actionsIn(database: Database, v2: V2Contracts | undefined): Actions {
+  return { database, reading: createActionReading(v2), v2 };
+}
+
+/**
+ * One page of actions, newest first, ties by id, with the state of their names at a time (Unix seconds). `totalRecords` is
+ * their number: pages past the middle are counted from the oldest action on.
+ */
+export async function readActions(
+  { database, reading, v2 }: Actions,
+  filter: ActionFilter,
+  { page, recordsPerPage, totalRecords, time }: Paging & { totalRecords: number; time: number },
+  signal: AbortSignal,
+): Promise<z.output<(typeof reading)["schema"]>[]> {
+  const conditions = conditionsOf(filter);
+  const first = (page - 1) * recordsPerPage;
+  const count = Math.min(recordsPerPage, totalRecords - first);
+  if (conditions === undefined || count <= 0) return [];
+  const after = totalRecords - first - count;
+  const [order, offset] = after < first ? ["ASC", after] : ["DESC", first];
+  const values = [...conditions.values];
+  const state = v2 ? ofBoth((value) => `$${values.push(value)}`, time, v2) : ofV1;
+  const text = `
+    WITH page AS MATERIALIZED (
+      SELECT id FROM registrar_actions WHERE ${conditions.text}
+      ORDER BY id ${order} LIMIT ${count} OFFSET ${offset}
+    )
+    SELECT coalesce(json_agg(${reading.sql} ORDER BY a.id DESC), '[]')::text
+    FROM page
+    JOIN registrar_actions a ON a.id = page.id${state}
+    JOIN subregistries s ON s.subregistry_id = n.subregistry_id`;
+  const [rows] = await database.row(text, values, signal);
+  return (JSON.parse(rows ?? "[]") as unknown[]).map(reading.read);
+}
+
+/** How many actions match: those up to the checkpoint `settledUpTo`, which no reorganisation can reach, and all. */
+export type ActionCount = { settledUpTo: string; settled: number; total: number };
+
+/** How many actions match. With an earlier count of the same filter only those after its settled part are counted. */
+export async function countActions(
+  database: Database,
+  filter: ActionFilter,
+  before: ActionCount | undefined,
+  signal: AbortSignal,
+): Promise<ActionCount> {
+  const conditions = conditionsOf(filter);
+  const base = before ?? { settledUpTo: "", settled: 0 };
+  if (conditions === undefined) return { settledUpTo: "", settled: 0, total: 0 };
+  const place = `$${conditions.values.length + 1}`;
+  const text = `
+    WITH border AS MATERIALIZED (SELECT ${finalizedCheckpointSql} AS id)
+    SELECT (SELECT id FROM border), count(*)::text, count(*) FILTER (WHERE id <= (SELECT id FROM border))::text
+    FROM registrar_actions WHERE ${conditions.text} AND id > ${place}`;
+  const [border, all, settled] = await database.row(text, [...conditions.values, base.settledUpTo], signal);
+  const isAhead = (border ?? "") >= base.settledUpTo;
+  return {
+    settledUpTo: isAhead ? (border ?? "") : base.settledUpTo,
+    settled: base.settled + (isAhead ? Number(settled) : 0),
+    total: base.settled + Number(all),
+  };
+}
+
+type Known = { head: string; count: Promise<ActionCount> };
+
+/**
+ * Numbers of matching actions, counted once for each filter and head of the index. `count` counts on from an earlier
+ * number of the same filter; at most 1,000 filters are remembered.
+ */
+export function createActionCounts(
+  count: (filter: ActionFilter, before: ActionCount | undefined) => Promise<ActionCount>,
+) {
+  const known = new LRUCache<string, Known>({ max: 1_000 });
+
+  /** Number of matching actions at a head: any text that differs when another block has been indexed. */
+  return async (filter: ActionFilter, head: string): Promise<number> => {
+    const key = JSON.stringify(filter);
+    const before = known.get(key);
+    if (before?.head === head) return (await before.count).total;
+    const counted = countOn(before, (earlier) => count(filter, earlier));
+    known.set(key, { head, count: counted });
+    try {
+      return (await counted).total;
+    } catch (error) {
+      // A failed count is not remembered; the previous one still holds for its settled part.
+      if (known.peek(key)?.count === counted) {
+        if (before) known.set(key, before);
+        else known.delete(key);
+      }
+      throw error;
+    }
+  };
+}
+
+async function countOn(
+  before: Known | undefined,
+  count: (earlier: ActionCount | undefined) => Promise<ActionCount>,
+): Promise<ActionCount> {
+  const earlier = await before?.count.catch(() => undefined);
+  return count(earlier);
 }
