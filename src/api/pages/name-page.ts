@@ -7,15 +7,28 @@ import { normalizedName } from "../../ens/normalization.ts";
 import { escapeControls } from "../../log/json-log.ts";
 import type { Database } from "../database/client.ts";
 import { type NamesSource, readNames } from "../names/lookups.ts";
-import type { StoredName } from "../names/names.ts";
+import { noExpiry, type StoredName } from "../names/names.ts";
 import { timesOf } from "../names/places.ts";
 import { createGate, type GateContext } from "../rest/gate.ts";
 import { addressParameter } from "../rest/values.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
-import { type Frame, type Html, page, policy, section, table } from "./layout.ts";
+import {
+  addressLink,
+  count,
+  date,
+  type Frame,
+  facts,
+  type Html,
+  hash,
+  nameLink,
+  page,
+  policy,
+  section,
+  shown,
+  span,
+  table,
+} from "./layout.ts";
 import { addressSql, most, nameSql } from "./name-sql.ts";
-import { ownershipFacts, type Row } from "./ownership.ts";
-import { addressLink, count, date, hash, nameLink, shown } from "./text.ts";
 
 /** What the pages of names and addresses are made of. `clock` gives milliseconds. */
 export type NameSources = GateContext & {
@@ -25,6 +38,9 @@ export type NameSources = GateContext & {
   /** How `/v1` reads names. */
   lookup: NamesSource;
 };
+
+/** A row as its statement gives it: every value is a text, so that large numbers stay exact. */
+export type Row = Readonly<Record<string, string | null>>;
 
 const formats: Readonly<Record<string, (value: string) => Html>> = {
   text: (value) => shown(value, 300),
@@ -165,6 +181,47 @@ function lists(blocks: readonly Block[], found: Found, about: About): Html {
     return section(title, html`${listOf(`${title}: ${many}`, rows, columns)}${asked(ask, about)}`);
   });
   return html`${parts}`;
+}
+
+/** Until when a name is held, with the grace period in which only its owner can renew it. */
+function expiryText(expiry: number, graceEnd: number, now: number): Html {
+  if (now < expiry) return html`${date(expiry)}, in ${span(expiry - now)}`;
+  if (now < graceEnd) return html`${date(expiry)}; can be renewed until ${date(graceEnd)}`;
+  return html`${date(expiry)}, ${span(now - expiry)} ago`;
+}
+
+const generationText = ({ v2, status }: StoredName) =>
+  v2 ? `${v2.isReserved ? "ENSv1; reserved in ENSv2" : v2.isInForce ? "ENSv2" : "ENSv1"}, ${status}` : status;
+
+/** Who holds a name, and until when: `name` by the rules of docs/names.md, beside what single contracts store. */
+function ownershipFacts(
+  { domain, wrapped, resolver }: Readonly<Record<"domain" | "wrapped" | "resolver", Row | null>>,
+  { id, now }: { id: Hex; now: number },
+  name: StoredName | undefined,
+): Html {
+  const one = (value: string | null | undefined, show: (value: string) => Html) =>
+    value ? show(value) : undefined;
+  const time = (value: string) => date(Number(value));
+  const ends = name?.expires === "0" || name?.expires === noExpiry ? null : name?.expires;
+  const hasGrace = name?.graceEnds !== name?.expires;
+  return facts([
+    [name?.v2 ? "In force" : "Status", one(name && generationText(name), (text) => html`${text}`)],
+    ["Owner", one(name?.owner, addressLink)],
+    ["Manager", one(name?.manager, addressLink)],
+    ["Resolver", one(name?.resolver, hash)],
+    ["Expires", one(ends, (at) => expiryText(Number(at), Number(name?.graceEnds), now))],
+    ["End of the grace period", one(ends && hasGrace ? name?.graceEnds : null, time)],
+    ["Brought over", one(name?.v2?.migrated, time)],
+    ["Owner in the registry", one(domain?.["owner"], addressLink)],
+    ["Owner of the registrar's token", one(domain?.["registrant"], addressLink)],
+    ["Owner of the wrapper's token", one(wrapped?.["owner"], addressLink)],
+    ["Resolves to", one(domain?.["resolved"], addressLink)],
+    ["Content hash", one(resolver?.["contentHash"], hash)],
+    ["Registered", one(name?.since, time)],
+    ["First seen", one(name?.created, time)],
+    ["Subnames", one(domain?.["subnames"], (value) => html`${value}`)],
+    ["Node", hash(id)],
+  ]);
 }
 
 const ownershipQuery = `domain(id: "$id") {
