@@ -6,14 +6,13 @@
 //
 // --against also indexes with another checkout of this project (with its packages installed), and prints the ratio. Needs a Postgres
 // server's programs, unless --database is given.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
 import { serveHistory } from "./backfill/chain.ts";
 import { indexOnce, realRoot } from "./backfill/indexing-process.ts";
-import { bytesOf, diskOf, type Relation, startBenchPostgres } from "./postgres.ts";
+import { untilReady, whole } from "./measure.ts";
+import { bytesOf, diskOf, inWorld, type Relation, type World } from "./world.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -24,7 +23,6 @@ const { values: options } = parseArgs({
     schema: { type: "string", default: "public" },
   },
 });
-const whole = (value: number) => Math.round(value).toLocaleString("en-US");
 const cache = "ponder_sync";
 
 type Taken = { logs: number; names: number; relations: readonly Relation[] };
@@ -61,14 +59,7 @@ const sets: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "four plugins": { PLUGINS: "subgraph,protocol-acceleration,registrars,tokenscope" },
 };
 
-async function untilIndexed(port: number): Promise<void> {
-  while (!(await fetch(`http://127.0.0.1:${port}/ready`)).ok)
-    await new Promise((done) => setTimeout(done, 200));
-}
-
-async function ofSets(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "bench-disk-"));
-  const postgres = await startBenchPostgres();
+async function ofSets({ folder, url }: World): Promise<void> {
   const served = await serveHistory({ logs: Number(options.logs), folder });
   const { logs } = served;
   const index = async (name: string, appRoot: string, settings: Readonly<Record<string, string>>) => {
@@ -77,10 +68,10 @@ async function ofSets(): Promise<void> {
       name,
       appRoot,
       port,
-      environment: { ...served.environment, DATABASE_URL: postgres.url, ...settings },
-      whenComplete: () => untilIndexed(port),
+      environment: { ...served.environment, DATABASE_URL: url, ...settings },
+      whenComplete: () => untilReady(port),
     });
-    return { logs, ...(await diskOf(postgres.url, name)) };
+    return { logs, ...(await diskOf(url, name)) };
   };
   try {
     for (const [name, settings] of Object.entries(sets)) {
@@ -94,14 +85,12 @@ async function ofSets(): Promise<void> {
       }
       console.log(describeLargest(taken));
     }
-    const { relations } = await diskOf(postgres.url, cache);
+    const { relations } = await diskOf(url, cache);
     console.log(describe(`${cache}, what was fetched for all of them`, { logs, names: 0, relations }));
   } finally {
     await served.close();
-    await postgres.stop();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 
-if (options.database === undefined) await ofSets();
+if (options.database === undefined) await inWorld("disk", ofSets);
 else await ofDatabase(options.database);

@@ -1,24 +1,21 @@
 // Faults: what an index does while nodes lie, processes are killed and chains are reorganised. Every run ends equal to an index
 // that saw none of it, or says what is wrong and is equal after the command that it names; else the exit code is 1.
 //
-//   node cli/with-node.mjs bench/faults.ts [--changes 5] [--lies all|none|<name>] [--seeds 3] [--kills 12] [--reorgs 64] [--jobs 2]
+//   node cli/with-node.mjs bench/faults.ts [--lies all|none|<name>] [--seeds 3] [--kills 12] [--reorgs 64] [--jobs 2]
 //
 // FAULTS_LOGS names a folder for the log of each index, FAULTS_PATIENCE multiplies how long is waited. Needs a Postgres server's
-// programs (it starts one for the run), or DATABASE_URL. --kills 60 --seeds 3 is the whole campaign.
+// programs (it starts one for the run). --kills 60 --seeds 3 is the whole campaign.
 
 import { rmSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { createDatabases } from "./backfill/databases.ts";
-import { followChanges } from "./faults/changes.ts";
 import { killAndCompare } from "./faults/kills.ts";
 import { cases, runCase } from "./faults/lies.ts";
 import { reorganiseAndCompare } from "./faults/reorgs.ts";
 import { createSubject, startRecordedNode, writeInputs } from "./faults/subject.ts";
-import { startBenchPostgres } from "./postgres.ts";
+import { startBenchPostgres } from "./world.ts";
 
 const { values: options } = parseArgs({
   options: {
-    changes: { type: "string", default: "5" },
     lies: { type: "string", default: "all" },
     seeds: { type: "string", default: "3" },
     kills: { type: "string", default: "12" },
@@ -26,16 +23,15 @@ const { values: options } = parseArgs({
     jobs: { type: "string", default: "2" },
   },
 });
-const given = process.env["DATABASE_URL"];
-const postgres = given ? undefined : await startBenchPostgres();
+const postgres = await startBenchPostgres();
 const inputs = writeInputs();
-const databases = createDatabases(given ?? postgres?.url, inputs);
+const place = { server: postgres.url, inputs };
 let failures = 0;
 
 /** The rows of an honest index once its backfill is over, and at the end. */
 async function honestRows() {
   const node = await startRecordedNode(1_600);
-  const subject = await createSubject(databases, inputs, "honest");
+  const subject = await createSubject(place, "honest");
   const rowsAt = async (head: number) => {
     node.chain.setHead(head);
     if (!(await subject.reaches(head, 120_000))) throw new Error(subject.lines().slice(-20).join("\n"));
@@ -52,7 +48,6 @@ async function honestRows() {
 }
 
 try {
-  failures += await followChanges(Number(options.changes));
   if (options.lies !== "none") {
     const expected = await honestRows();
     const names = options.lies.split(",");
@@ -69,8 +64,7 @@ try {
       for (let next = runs.shift(); next !== undefined; next = runs.shift()) {
         const { one, seed } = next;
         const { backfill, live, told, checks, isRight } = await runCase(one, seed, {
-          databases,
-          inputs,
+          ...place,
           expected,
         }).catch((error: unknown) => ({
           ...{ backfill: `FAILED: ${String(error)}`, live: "", told: 0, checks: "", isRight: false },
@@ -83,14 +77,11 @@ try {
     };
     await Promise.all(Array.from({ length: Number(options.jobs) }, work));
   }
-  if (Number(options.kills) > 0)
-    failures += await killAndCompare(Number(options.kills), { databases, inputs });
-  if (Number(options.reorgs) > 0)
-    failures += await reorganiseAndCompare(Number(options.reorgs), { databases, inputs });
+  if (Number(options.kills) > 0) failures += await killAndCompare(Number(options.kills), place);
+  if (Number(options.reorgs) > 0) failures += await reorganiseAndCompare(Number(options.reorgs), place);
   console.log(failures === 0 ? "All as they should be." : `${failures} were not as they should be.`);
   process.exitCode = failures === 0 ? 0 : 1;
 } finally {
-  await databases.close();
-  await postgres?.stop();
+  await postgres.stop();
   rmSync(inputs, { recursive: true, force: true });
 }

@@ -12,7 +12,7 @@ import { namespaces } from "../src/deployments/namespaces.ts";
 import type { SqlClient } from "../src/ponder/sql-client.ts";
 import { fill, hot, labelOf, nameOf, now, ownerOf, word, year } from "./lookup/names.ts";
 import { numbers, openEndpoints } from "./lookup/service.ts";
-import { startBenchPostgres } from "./postgres.ts";
+import { startBenchPostgres } from "./world.ts";
 
 // The endpoints under /v1 over generated names on Postgres, without a socket: the mix of a wallet's look-ups at a fixed rate, and
 // each other route with 16 requests at a time, beside the limits of the release gate that ENS Labs' index must pass.

@@ -6,28 +6,24 @@
 //
 // Indexes a generated chain on Postgres first; needs the server's programs. "one query" repeats the same text,
 // as that measurement did; "many" picks from hundreds of different ones.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
 import { serveHistory } from "./backfill/chain.ts";
 import { accountOf } from "./backfill/history.ts";
 import { indexOnce, realRoot } from "./backfill/indexing-process.ts";
 import { askSubgraph, requestOf, shownLoad, startLoad, subgraphRequests } from "./load/service.ts";
-import { startBenchPostgres } from "./postgres.ts";
+import { untilReady } from "./measure.ts";
+import { inWorld } from "./world.ts";
 
 const { values } = parseArgs({
   options: { logs: { type: "string", default: "60000" }, seconds: { type: "string", default: "3" } },
 });
-const folder = mkdtempSync(join(tmpdir(), "bench-service-"));
-const postgres = await startBenchPostgres();
 const client = startLoad(Number(values.seconds));
 
 /** Owns more names than one page of a wallet shows. */
 const collector = accountOf(1_000_000);
 
-try {
+await inWorld("service", async ({ folder, url }) => {
   const ownerOf = (index: number) => (index < 200 ? collector : undefined);
   const served = await serveHistory({ logs: Number(values.logs), folder, ownerOf });
   const port = await freePort();
@@ -39,20 +35,15 @@ try {
       ...served.environment,
       PLUGINS: "subgraph",
       SUBGRAPH_COMPAT: "true",
-      DATABASE_URL: postgres.url,
+      DATABASE_URL: url,
     },
     whenComplete: () => measure(port),
   });
   await served.close();
-} finally {
-  client.stop();
-  await postgres.stop();
-  rmSync(folder, { recursive: true, force: true });
-}
+}).finally(client.stop);
 
 async function measure(port: number): Promise<void> {
-  while (!(await fetch(`http://127.0.0.1:${port}/ready`)).ok)
-    await new Promise((done) => setTimeout(done, 200));
+  await untilReady(port);
   console.log(
     `empty route of the framework: ${shownLoad(await client.run(port, [requestOf("GET", "/health")]))}`,
   );

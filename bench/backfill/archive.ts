@@ -6,15 +6,15 @@ import { openNodes } from "../../src/archive/ask.ts";
 import { recordChain } from "../../src/archive/record.ts";
 import { wantedOf } from "../../src/archive/wanted.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
+import { whole } from "../measure.ts";
+import { createDatabase, type World } from "../world.ts";
 import { type Line, type ServedHistory, serveHistory } from "./chain.ts";
-import { createDatabases } from "./databases.ts";
 import { indexOnce, realRoot } from "./indexing-process.ts";
 
 type ArchiveOptions = {
   logs: number;
   rounds: number;
-  folder: string;
-  databaseUrl: string | undefined;
+  world: World;
   /** Bytes of transactions in each block that no log belongs to. */
   paddedBytes: number;
   /** What the line to the node and to the archive's host carries; 0: both are on this machine. */
@@ -26,10 +26,10 @@ const latencyMs = 40;
 
 /** Indexes one generated chain with a cold cache, over RPC and through an archive of it, and compares the two. */
 export async function measureArchive(options: ArchiveOptions): Promise<void> {
-  const { logs, rounds, folder, databaseUrl, paddedBytes, megabits } = options;
+  const { logs, rounds, paddedBytes, megabits } = options;
+  const { folder, url } = options.world;
   let line: Line | undefined;
   const served = await serveHistory({ logs, folder, paddedBytes, line: () => line });
-  const databases = createDatabases(databaseUrl, folder);
   const archive = join(folder, "archive");
   const host = await serveFolder(archive, () => line);
   const environment = { ...served.environment, PLUGINS: "subgraph", SUBGRAPH_COMPAT: "true" };
@@ -46,12 +46,15 @@ export async function measureArchive(options: ArchiveOptions): Promise<void> {
           name,
           appRoot: realRoot,
           port: await freePort(),
-          environment: { ...environment, ...asElsewhere, ...more, ...(await databases.create(name)) },
+          environment: {
+            ...{ ...environment, ...asElsewhere, ...more },
+            DATABASE_URL: await createDatabase(url, name),
+          },
           whenComplete: () => undefined,
         });
         console.log(
-          `  cold, ${name.padEnd(12)} ${format(served.logs / seconds).padStart(8)} logs/s (${seconds.toFixed(1)} s), ` +
-            `${format(served.requests() - before)} requests, peak ${format(peakMegabytes)} MB`,
+          `  cold, ${name.padEnd(12)} ${whole(served.logs / seconds).padStart(8)} logs/s (${seconds.toFixed(1)} s), ` +
+            `${whole(served.requests() - before)} requests, peak ${whole(peakMegabytes)} MB`,
         );
         return seconds;
       };
@@ -64,7 +67,6 @@ export async function measureArchive(options: ArchiveOptions): Promise<void> {
   } finally {
     await served.close();
     await host.close();
-    await databases.close();
   }
 }
 
@@ -108,9 +110,7 @@ async function record(
   const sum = (of: "logs" | "bytes") => segments.reduce((all, one) => all + one[of], 0);
   const seconds = (performance.now() - started) / 1_000;
   console.log(
-    `recorded ${format(sum("logs"))} logs in ${seconds.toFixed(1)} s: ${format(sum("bytes"))} bytes, ` +
+    `recorded ${whole(sum("logs"))} logs in ${seconds.toFixed(1)} s: ${whole(sum("bytes"))} bytes, ` +
       `${(sum("bytes") / sum("logs")).toFixed(1)} a log, ${segments.length} segments`,
   );
 }
-
-const format = (value: number) => Math.round(value).toLocaleString("en");

@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { processorSecondsOf, residentMegabytes } from "../measure.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const ponder = "node_modules/ponder/dist/esm/bin/ponder.js";
@@ -111,21 +112,4 @@ export async function indexOnce<Result>({
       await ended;
     }
   }
-}
-
-function residentMegabytes(pid: number | undefined): number {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, "utf8");
-    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
-  } catch {
-    return 0;
-  }
-}
-
-// Fields 14 and 15 of /proc/<pid>/stat, in hundredths of a second; the second field may contain spaces.
-function processorSecondsOf(pid: number | undefined): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-    .replace(/^.*\) /s, "")
-    .split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / 100;
 }

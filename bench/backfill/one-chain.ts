@@ -1,11 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import pg from "pg";
 import { projectRoot } from "../../devnet/indexing-service.ts";
 import { freePort } from "../../devnet/ports.ts";
 import { startServiceProcess } from "../../devnet/service-process.ts";
 import { waitFor } from "../../devnet/wait.ts";
+import { quantile, whole } from "../measure.ts";
+import { runStatement, type World } from "../world.ts";
 import { type ServedHistory, serveHistory } from "./chain.ts";
 import { ensv2Datasources, ensv2History } from "./ensv2-history.ts";
 import { emptyRoot, type Indexed, indexOnce, realRoot } from "./indexing-process.ts";
@@ -35,40 +36,37 @@ const modesOfEnsv2 = (ensv2: Record<string, string>): Readonly<Record<string, Mo
 export type OneChainOptions = {
   logs: number;
   rounds: number;
-  folder: string;
-  database: string;
-  /** Undefined: PGlite in `folder`. */
-  databaseUrl: string | undefined;
+  world: World;
   /** Folder of another checkout, to compare with. */
   against: string | undefined;
   /** Whether the chain has nothing but names of the second generation. */
   isEnsv2: boolean;
 };
 
-type Subject = Pick<OneChainOptions, "folder" | "databaseUrl"> & {
+type Subject = {
+  world: World;
   served: ServedHistory;
   labelService: string;
 };
 
 /** Indexes one generated chain in several modes and compares their speed with that of empty indexing functions. */
 export async function measureOneChain(options: OneChainOptions): Promise<void> {
-  const { logs, rounds, folder, databaseUrl, isEnsv2 } = options;
+  const { logs, rounds, world, isEnsv2 } = options;
+  const { folder } = world;
   const served = await serveHistory(isEnsv2 ? { logs, folder, given: ensv2History(logs) } : { logs, folder });
   const { environment, firstBlock, lastBlock } = served;
   const service = await serveLabels(environment.LABELS_URL);
-  const subject: Subject = { served, labelService: service.url, folder, databaseUrl };
+  const subject: Subject = { served, labelService: service.url, world };
   const datasources = join(folder, "datasources.json");
   writeFileSync(datasources, ensv2Datasources(firstBlock));
   const modes = (isEnsv2 ? modesOfEnsv2 : modesOfNames)({ DATASOURCES_FILE: datasources });
-  console.log(
-    `${format(served.logs)} logs in ${format(lastBlock - firstBlock + 1)} blocks, ${options.database}`,
-  );
+  console.log(`${whole(served.logs)} logs in ${whole(lastBlock - firstBlock + 1)} blocks, ${world.version}`);
   try {
     // Modes differ in the topics that they need: what one has fetched, the next does not fetch again.
     for (const name of ["empty functions", Object.keys(modes).at(-1) ?? ""]) {
       const { logsPerSecond, seconds, result } = await backfill(subject, `cold_${name}`, modes[name] as Mode);
       console.log(
-        `cold RPC cache, ${name}: ${format(logsPerSecond)} logs/s (${seconds.toFixed(1)} s, ${format(result)} requests)`,
+        `cold RPC cache, ${name}: ${whole(logsPerSecond)} logs/s (${seconds.toFixed(1)} s, ${whole(result)} requests)`,
       );
     }
     if (options.against !== undefined) return await compare(subject, modes, options.against, rounds);
@@ -106,7 +104,7 @@ async function compare(
       const [first, second] = await Promise.all(isFirst ? [own(), others()] : [others(), own()]);
       pairs.push(isFirst ? { own: first, others: second } : { own: second, others: first });
     }
-    const speeds = (of: "own" | "others") => pairs.map((pair) => format(pair[of].logsPerSecond)).join(", ");
+    const speeds = (of: "own" | "others") => pairs.map((pair) => whole(pair[of].logsPerSecond)).join(", ");
     const ratio = (of: "seconds" | "processorSeconds") =>
       meanRatio(pairs.map(({ own, others }) => others[of] / own[of])).toFixed(3);
     console.log(
@@ -120,7 +118,7 @@ const meanRatio = (ratios: number[]) =>
 
 /** Indexes the chain once into a new schema; settles when the backfill is complete. Its result is the number of requests. */
 async function backfill(
-  { served, labelService, folder, databaseUrl }: Subject,
+  { served, labelService, world }: Subject,
   name: string,
   { appRoot = realRoot, settings, hasLabelsByHttp = false }: Mode,
 ): Promise<Run> {
@@ -134,21 +132,14 @@ async function backfill(
       ...served.environment,
       ...settings,
       ...(hasLabelsByHttp ? { LABELS_URL: labelService } : {}),
-      ...(databaseUrl ? { DATABASE_URL: databaseUrl } : { PGLITE_DIRECTORY: join(folder, "pglite") }),
+      DATABASE_URL: world.url,
     },
     whenComplete: () => served.requests() - requestsBefore,
   });
-  if (databaseUrl) await dropSchema(databaseUrl, schema);
+  // No run pays for cleaning up after the previous one.
+  await runStatement(world.url, `DROP SCHEMA "${schema}" CASCADE`);
+  await runStatement(world.url, "CHECKPOINT");
   return { ...run, logsPerSecond: served.logs / run.seconds };
-}
-
-/** Drops an index and flushes the rest, so that no run pays for cleaning up after the previous one. */
-async function dropSchema(databaseUrl: string, name: string): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query(`DROP SCHEMA "${name}" CASCADE`);
-  await client.query("CHECKPOINT");
-  await client.end();
 }
 
 /** Serves a database of labels over HTTP, from its own process. */
@@ -172,19 +163,20 @@ async function serveLabels(labelsUrl: string) {
 }
 
 function printRuns(runs: ReadonlyMap<string, Run[]>): void {
-  const speedOf = (list: Run[] = []) => median(list.map(({ logsPerSecond }) => logsPerSecond));
+  const speedOf = (list: Run[] = []) =>
+    quantile(
+      list.map(({ logsPerSecond }) => logsPerSecond),
+      0.5,
+    );
   const ceiling = speedOf(runs.get("empty functions"));
   console.log(
     "warm RPC cache, medians in logs per second (a log counts once, however many plugins index it):",
   );
   for (const [name, list] of runs) {
     const peak = Math.max(...list.map(({ peakMegabytes }) => peakMegabytes));
-    const each = list.map(({ logsPerSecond }) => format(logsPerSecond)).join(", ");
+    const each = list.map(({ logsPerSecond }) => whole(logsPerSecond)).join(", ");
     console.log(
-      `  ${name.padEnd(16)} ${format(speedOf(list)).padStart(8)}   ${(speedOf(list) / ceiling).toFixed(2)} of the ceiling   peak ${format(peak)} MB   ${list[0]?.result ?? 0} requests   (${each})`,
+      `  ${name.padEnd(16)} ${whole(speedOf(list)).padStart(8)}   ${(speedOf(list) / ceiling).toFixed(2)} of the ceiling   peak ${whole(peak)} MB   ${list[0]?.result ?? 0} requests   (${each})`,
     );
   }
 }
-
-const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
-const format = (value: number) => Math.round(value).toLocaleString("en");

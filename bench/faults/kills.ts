@@ -1,6 +1,5 @@
 import { createRandom } from "../../devnet/random.ts";
-import type { Databases } from "../backfill/databases.ts";
-import { createSubject, type Subject, startRecordedNode } from "./subject.ts";
+import { createSubject, type Place, type Subject, startRecordedNode } from "./subject.ts";
 
 const killsOfIndex = 6;
 const last = 1_666;
@@ -10,17 +9,14 @@ type Moment = "backfill" | "index creation" | "live";
 const moments: readonly Moment[] = ["backfill", "backfill", "index creation", "live", "live", "live"];
 
 /** Kills indexes at random moments, six times each, and compares what they end with. Returns how many were not equal. */
-export async function killAndCompare(
-  kills: number,
-  { databases, inputs }: { databases: Databases; inputs: string },
-): Promise<number> {
+export async function killAndCompare(kills: number, place: Place): Promise<number> {
   const random = createRandom(11);
   let failures = 0;
-  const expected = await rowsWithoutKill(databases, inputs);
+  const expected = await rowsWithoutKill(place);
   console.log("| Index | Killed in | Entities |\n|---|---|---|");
   for (let index = 1; index <= Math.ceil(kills / killsOfIndex); index++) {
     const node = await startRecordedNode(lastBackfilled);
-    const subject = await createSubject(databases, inputs, `kills_${index}`);
+    const subject = await createSubject(place, `kills_${index}`);
     const done: string[] = [];
     try {
       for (const moment of moments) {
@@ -51,9 +47,9 @@ export async function killAndCompare(
   return failures;
 }
 
-async function rowsWithoutKill(databases: Databases, inputs: string) {
+async function rowsWithoutKill(place: Place) {
   const node = await startRecordedNode(last);
-  const subject = await createSubject(databases, inputs, "kills_none");
+  const subject = await createSubject(place, "kills_none");
   try {
     subject.start(node.url);
     if (!(await subject.reaches(last, 120_000))) throw new Error(subject.lines().slice(-20).join("\n"));

@@ -1,8 +1,7 @@
 import { startNode } from "../../devnet/node.ts";
 import { type Liar, type Lying, lies, startLiar } from "../../devnet/rpc/liar.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
-import type { Databases } from "../backfill/databases.ts";
-import { createSubject, type Rows, type Subject, startRecordedNode } from "./subject.ts";
+import { createSubject, type Place, type Rows, type Subject, startRecordedNode } from "./subject.ts";
 
 /** A lie, and by how many URLs it is told beside how many honest ones. */
 export type Case = {
@@ -39,7 +38,7 @@ export const cases: readonly Case[] = [
 /** What came of a lie, in the backfill and live. */
 export type Outcome = { backfill: string; live: string; told: number; checks: string; isRight: boolean };
 
-type Setting = { databases: Databases; inputs: string; expected: { at1600: Rows; atEnd: Rows } };
+type Setting = Place & { expected: { at1600: Rows; atEnd: Rows } };
 
 const lastBackfilled = 1_600;
 const last = 1_666;
@@ -49,11 +48,7 @@ const patienceMs = 90_000;
  * Runs a case with a seed: first the backfill, then live on an index that is right. With the first seed an index that says that it is wrong
  * is also repaired as it says.
  */
-export async function runCase(
-  one: Case,
-  seed: number,
-  { databases, inputs, expected }: Setting,
-): Promise<Outcome> {
+export async function runCase(one: Case, seed: number, { expected, ...place }: Setting): Promise<Outcome> {
   const { lying } = one;
   const node = await startRecordedNode(lastBackfilled);
   const stranger = await startNode({ recording: recordingOf("base") });
@@ -62,7 +57,7 @@ export async function runCase(
   );
   const urls = [...liars.map(({ url }) => url), ...Array.from({ length: one.honest }, () => node.url)].join();
   const name = `${one.name}_${one.liars}_${one.honest}_${seed}`.replace(/\W/g, "_").toLowerCase();
-  const subject = await createSubject(databases, inputs, name);
+  const subject = await createSubject(place, name);
   const hush = () => {
     for (const liar of liars) {
       liar.lie(silent);

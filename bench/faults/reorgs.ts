@@ -1,6 +1,5 @@
 import type { DevNode } from "../../devnet/node.ts";
-import type { Databases } from "../backfill/databases.ts";
-import { createSubject, type Subject, startRecordedNode } from "./subject.ts";
+import { createSubject, type Place, type Subject, startRecordedNode } from "./subject.ts";
 
 const now = () => Math.floor(Date.now() / 1000);
 
@@ -8,14 +7,11 @@ const now = () => Math.floor(Date.now() / 1000);
  * Reorganises a chain by 1 to `deepest` blocks while an index follows it, compares the names after each, and in the end all
  * entities with those of an index that only saw the last branch; then by 90 blocks, which must be refused. Returns the failures.
  */
-export async function reorganiseAndCompare(
-  deepest: number,
-  { databases, inputs }: { databases: Databases; inputs: string },
-): Promise<number> {
+export async function reorganiseAndCompare(deepest: number, place: Place): Promise<number> {
   let failures = 0;
   const node = await startRecordedNode();
-  const subject = await createSubject(databases, inputs, "reorgs");
-  const fresh = await createSubject(databases, inputs, "reorgs_fresh");
+  const subject = await createSubject(place, "reorgs");
+  const fresh = await createSubject(place, "reorgs_fresh");
   try {
     subject.start(node.url);
     await subject.reaches(node.chain.head(), 120_000);

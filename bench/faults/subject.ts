@@ -13,7 +13,7 @@ import type { ServiceProcess } from "../../devnet/service-process.ts";
 import { expireLock } from "../../test/support/postgres.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
 import { recordedLabels, recordingAs, sepolia, sepoliaDatasources } from "../../test/support/recordings.ts";
-import type { Databases } from "../backfill/databases.ts";
+import { createDatabase } from "../world.ts";
 
 /** A node over the recording of the root chain, as if it were sepolia. `clock`: time of mined blocks, in Unix seconds. */
 export function startRecordedNode(head?: number, clock?: () => number) {
@@ -42,12 +42,14 @@ const patience = Number(process.env["FAULTS_PATIENCE"] ?? 1);
 // Ponder has sent a request seven times, the last after eight seconds.
 const refusedOften = /Refused .*retry_count=[6-9]|retry_count=[6-9].*Refused/;
 
+/** The Postgres server of all runs, and the folder of the files that they share. */
+export type Place = { server: string; inputs: string };
+
 /** An index of the chain in a database of its own, whose process is started, killed and repaired. */
 export type Subject = Awaited<ReturnType<typeof createSubject>>;
 
-export async function createSubject(databases: Databases, inputs: string, name: string) {
-  const database = await databases.create(name);
-  const databaseUrl = database["DATABASE_URL"] ?? "";
+export async function createSubject({ server, inputs }: Place, name: string) {
+  const databaseUrl = await createDatabase(server, name);
   const port = await freePort();
   let service: ServiceProcess | undefined;
   let lines: string[] = [];
@@ -62,7 +64,7 @@ export async function createSubject(databases: Databases, inputs: string, name: 
     LABELS_URL: `file:${join(inputs, "labels.sqlite")}`,
     DATASOURCES_FILE: join(inputs, "datasources.json"),
     PORT: String(port),
-    ...database,
+    DATABASE_URL: databaseUrl,
     DATABASE_SCHEMA: `names_v${schema}`,
     [`RPC_URL_${sepolia}`]: rpcUrls,
   });

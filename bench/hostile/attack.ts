@@ -1,4 +1,4 @@
-import { type ClientRequest, request } from "node:http";
+import { request } from "node:http";
 import { Readable } from "node:stream";
 import type { Random } from "../../devnet/random.ts";
 
@@ -11,18 +11,14 @@ export type Target = {
   ends: AbortSignal;
 };
 
-/** How one request of an attack ended: HTTP status with the error in the body, or why there was no response. */
-export type Reply = { status: string; ms: number; bytes: number };
-
-/** One row of the table: a way to harm other clients by requests alone. */
+/** A way to harm other clients by requests alone. */
 export type Attack = {
   name: string;
-  what: string;
   /** Seconds after which it is aborted. */
   seconds: number;
   /** The attacked service; the indexing service by default. */
   service?: "labels";
-  run(target: Target): Promise<Reply[]>;
+  run(target: Target): Promise<unknown>;
 };
 
 type Sent = {
@@ -33,50 +29,34 @@ type Sent = {
   /** Milliseconds after which the client disconnects. */
   givesUpAfterMs?: number;
   /** Milliseconds for which the client reads nothing of the response before it disconnects. */
-  unreadForMs?: number;
+  unreadForMs?: number | undefined;
 };
 
-/** Sends one request on its own connection and counts the bytes of the response. Never throws. */
-export function send({ port, from, ends }: Target, sent: Sent): Promise<Reply> {
-  const { method = "GET", path, headers = {}, body, givesUpAfterMs, unreadForMs } = sent;
-  const started = performance.now();
-  let bytes = 0;
+/** Sends one request on its own connection; settles when the response is read or the connection ends. Never throws. */
+export function send({ port, from, ends }: Target, sent: Sent): Promise<void> {
+  const { method = "GET", path, headers = {}, body, givesUpAfterMs = 120_000, unreadForMs } = sent;
   return new Promise((resolve) => {
-    let asked: ClientRequest | undefined;
-    const end = (status: string) => {
-      clearTimeout(timer);
-      ends.removeEventListener("abort", stop);
-      resolve({ status, ms: performance.now() - started, bytes });
-      asked?.destroy();
-    };
-    const stop = () => end("no response");
-    const timer = setTimeout(() => end("given up"), givesUpAfterMs ?? 120_000);
-    ends.addEventListener("abort", stop, { once: true });
-    if (ends.aborted) return stop();
-    asked = request(
+    if (ends.aborted) return resolve();
+    const asked = request(
       { host: "127.0.0.1", localAddress: from, port, method, path, headers, agent: false },
       (response) => {
-        const status = String(response.statusCode);
-        response.on("error", () => end(`${status}, broken off`));
-        if (unreadForMs !== undefined) return void setTimeout(() => end(`${status}, unread`), unreadForMs);
-        let start = "";
-        response.on("data", (chunk: Buffer) => {
-          if (bytes === 0) start = chunk.toString("utf8", 0, 300);
-          bytes += chunk.length;
-        });
-        response.on("end", () => end(`${status}${errorIn(start)}`));
+        response.on("error", end).on("end", end);
+        if (unreadForMs === undefined) response.resume();
+        else setTimeout(end, unreadForMs);
       },
     );
-    asked.on("error", (error: NodeJS.ErrnoException) => end(error.code ?? "error"));
-    asked.on("close", () => end("closed"));
+    const timer = setTimeout(end, givesUpAfterMs);
+    function end() {
+      clearTimeout(timer);
+      ends.removeEventListener("abort", end);
+      resolve();
+      asked.destroy();
+    }
+    ends.addEventListener("abort", end, { once: true });
+    asked.on("error", end).on("close", end);
     if (body instanceof Readable) body.pipe(asked);
     else asked.end(body);
   });
-}
-
-function errorIn(body: string): string {
-  const message = /^\{"(?:errors":\[\{"message|error|message)":"((?:[^"\\]|\\.)*)/.exec(body)?.[1];
-  return message === undefined ? "" : ` "${message.slice(0, 70)}"`;
 }
 
 /** A POST of a query to the subgraph. */
@@ -101,27 +81,22 @@ export function atOnce<T>(count: number, run: (place: number) => Promise<T>): Pr
 }
 
 /** Calls `run` for `rounds` rounds in sequence, or until the attack has to end. */
-export async function inRounds<T>(
+export async function inRounds(
   { ends }: Target,
   rounds: number,
-  run: (round: number) => Promise<T[]>,
-): Promise<T[]> {
-  const all: T[] = [];
-  for (let round = 0; round < rounds && !ends.aborted; round++) all.push(...(await run(round)));
-  return all;
+  run: (round: number) => Promise<unknown>,
+): Promise<void> {
+  for (let round = 0; round < rounds && !ends.aborted; round++) await run(round);
 }
 
 /** Waits, but not beyond the end of the attack. */
 export function pause({ ends }: Target, milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    ends.addEventListener(
-      "abort",
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
+    const end = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    ends.addEventListener("abort", end, { once: true });
   });
 }

@@ -1,14 +1,13 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { chainIds } from "../../devnet/recorded-chains.ts";
 import { listen } from "../../devnet/rpc/listen.ts";
-import { labelhash } from "../../src/ens/labels.ts";
+import { megabytesIn, quantile, residentMegabytes, sleep } from "../measure.ts";
 import { clientQueries, type KnownName } from "../subgraph/queries.ts";
-import type { Attack, Reply } from "./attack.ts";
+import type { Attack } from "./attack.ts";
 import type { AttackJob } from "./attack-process.ts";
 import type { Seen, Watched } from "./watch.ts";
 import type { World } from "./world.ts";
@@ -21,14 +20,14 @@ const gaugedEveryMs = 250;
 // Beyond the time of the attack itself: a late response is recorded, a hanging process is not waited for.
 const graceMs = 15_000;
 
-/** Watches a service as its other clients do; `read` returns what was seen since the last call. */
-export async function startObserver(world: World, service: "index" | "labels") {
+/** Watches the indexing service as its other clients do; `read` returns what was seen since the last call. */
+export async function startObserver(world: World) {
   const child = fork(program("watch.ts"));
   // What is seen of it is the wait for a processor, which attackers, their target and those who measure share.
   const bare = await listen((_, response) => response.end());
   const requests = [{ method: "GET", path: "/" }] as const;
   const reference = { name: "bare server", port: bare.port, requests };
-  const all = [...(await (service === "labels" ? watchedLabels : watchedIndex)(world)), reference];
+  const all = [...(await watchedIndex(world)), reference];
   // Each has an address of its own, none of an attacker: the services give each address its share.
   child.send(
     all.map((one, place) => ({ ...one, everyMs: 20, from: `127.0.2.${place + 1}` })) satisfies Watched[],
@@ -40,7 +39,7 @@ export async function startObserver(world: World, service: "index" | "labels") {
   const gauging = (async () => {
     while (isOn) {
       const now = {
-        rss: residentMegabytes(await world.pidOf(service)),
+        rss: residentMegabytes(await world.pidOfIndex()),
         ...(await databaseGauges(client, world)),
       };
       for (const key of ["rss", "postgres", "lag"] as const) worst[key] = Math.max(worst[key], now[key]);
@@ -75,36 +74,21 @@ async function databaseGauges(client: pg.Client, { schema }: World) {
   );
   // Without the shared buffers, which belong to all backends and have a fixed size.
   const privates = (rows[0]?.pids ?? []).map((pid) =>
-    megabytes(`/proc/${pid}/smaps_rollup`, /Pss_Anon:\s+(\d+)/),
+    megabytesIn(`/proc/${pid}/smaps_rollup`, /Pss_Anon:\s+(\d+)/),
   );
   return { lag: rows[0]?.lag ?? 0, postgres: privates.reduce((sum, one) => sum + one, 0) };
 }
 
-const residentMegabytes = (pid: number | undefined) => megabytes(`/proc/${pid}/status`, /VmRSS:\s+(\d+)/);
-
-// 0 once the process has exited.
-function megabytes(path: string, pattern: RegExp): number {
-  try {
-    return Number(pattern.exec(readFileSync(path, "utf8"))?.[1] ?? 0) / 1024;
-  } catch {
-    return 0;
-  }
-}
-
-/** Runs an attack in a process of its own, which is killed when it exceeds its time; then there are no replies. */
-export async function runAttack(attack: Attack, job: Omit<AttackJob, "name">): Promise<Reply[]> {
+/** Runs an attack in a process of its own, which is killed when it exceeds its time. */
+export async function runAttack(attack: Attack, job: Omit<AttackJob, "name">): Promise<void> {
   const child: ChildProcess = fork(program("attack-process.ts"));
   if (child.pid !== undefined) setPriority(child.pid, 19);
   const timer = setTimeout(() => child.kill("SIGKILL"), attack.seconds * 1000 + graceMs);
-  try {
-    const ended = Promise.race([once(child, "message"), once(child, "exit")]);
-    child.send({ name: attack.name, ...job } satisfies AttackJob);
-    const [result] = await ended;
-    return Array.isArray(result) ? result : [];
-  } finally {
-    clearTimeout(timer);
-    child.kill("SIGKILL");
-  }
+  const ended = Promise.race([once(child, "message"), once(child, "exit")]);
+  child.send({ name: attack.name, ...job } satisfies AttackJob);
+  await ended;
+  clearTimeout(timer);
+  child.kill("SIGKILL");
 }
 
 type Requests = Pick<Watched, "name" | "port" | "requests">;
@@ -127,16 +111,6 @@ async function watchedIndex({ port }: World): Promise<Requests[]> {
     { port, name: "/amirealtime", requests: [{ method: "GET", path: "/amirealtime" }] },
     { port, name: "small query", requests: [ask({ query: "{ domains(first: 3) { id name } }" })] },
     ...clients(port, (place) => [...mixed.slice(place * 11), ...mixed.slice(0, place * 11)]),
-  ];
-}
-
-/** The label service's paths that must always respond, and four clients that heal. */
-async function watchedLabels({ labelsPort: port }: World): Promise<Requests[]> {
-  const get = (path: string) => [{ method: "GET", path } as const];
-  return [
-    { port, name: "/health", requests: get("/health") },
-    { port, name: "small query", requests: get("/v1/labels/count") },
-    ...clients(port, () => get(`/v1/heal/${labelhash("eth")}`)),
   ];
 }
 
@@ -163,12 +137,11 @@ export function tableRow(name: string, { seen, rss, postgres, lag }: Period): st
 
 function cellOf(seen: Seen | undefined): string {
   if (seen === undefined) return "-";
-  const sorted = Float64Array.from(seen.latencies).sort();
   const failed = Object.entries(seen.statuses).flatMap(([status, count]) =>
     status === "200" ? [] : [`${count} x ${status}`],
   );
-  const p99 = sorted[Math.floor((sorted.length - 1) * 0.99)] ?? 0;
-  return [`${p99.toFixed(0)} / ${(sorted.at(-1) ?? 0).toFixed(0)} ms`, ...failed].join(", ");
+  const [p99, worst] = [0.99, 1].map((share) => quantile(seen.latencies, share).toFixed(0));
+  return [`${p99} / ${worst} ms`, ...failed].join(", ");
 }
 
 const bounds = [5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
@@ -186,17 +159,3 @@ export function histogram({ seen }: Period): string {
     ...rows,
   ].join("\n");
 }
-
-/** Responses by status, with the slowest of each. */
-export function describeReplies(replies: readonly Reply[]): string {
-  if (replies.length === 0) return "no responses: broken off";
-  return [...Map.groupBy(replies, ({ status }) => status)]
-    .map(([status, some]) => {
-      const slowest = Math.max(...some.map(({ ms }) => ms));
-      return `${some.length} x ${status} in ${(slowest / 1000).toFixed(1)} s`;
-    })
-    .join(", ");
-}
-
-/** Settles after so many milliseconds. */
-export const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));

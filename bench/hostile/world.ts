@@ -11,7 +11,7 @@ import {
 import { waitWhileRunning } from "../../devnet/indexing-service.ts";
 import { freePort } from "../../devnet/ports.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
-import { startBenchPostgres } from "../postgres.ts";
+import { startBenchPostgres } from "../world.ts";
 import { longLabelLengths } from "./attacks/labels.ts";
 import { type AddedRows, addRows } from "./rows.ts";
 
@@ -30,41 +30,29 @@ export async function startWorld(rows: AddedRows) {
   const chains = await openChains.everything();
   const [port, labelsPort] = [await freePort(), await freePort()];
   const options = { folder, port, labelsPort, environment: process.env };
-  const start = () => startServices(options, chains, postgres.url);
 
   writeDemoLabels(
     folder,
     longLabelLengths.map((length) => "x".repeat(length)),
   );
   goLive(chains);
-  let services = await start();
+  const services = await startServices(options, chains, postgres.url);
   await addRows({ url: postgres.url, schema }, rows);
-  const pidOf = async (service: "index" | "labels") => {
-    if (service === "index") return (await childrenOf(services.index.pid))[0];
-    return services.labels.ending() === undefined ? services.labels.pid : undefined;
-  };
-  const stop = async () => {
-    const pid = await pidOf("index");
-    await services.index.stop("SIGINT", { patienceMs: 15_000 });
-    await services.labels.stop("SIGTERM");
-    // It has its own process group, and may be too busy to notice that its launcher has exited.
-    if (pid !== undefined && existsSync(`/proc/${pid}`)) process.kill(pid, "SIGKILL");
-  };
+  const pidOfIndex = async () => (await childrenOf(services.index.pid))[0];
   return {
     port,
     labelsPort,
     schema,
     postgres,
-    /** The process of a service; undefined while there is none. */
-    pidOf,
+    /** The process of the indexing service; undefined while there is none. */
+    pidOfIndex,
     lastLines: () => services.index.lastLines(30),
-    /** Restarts both services, as after an update; the index resumes where it was. */
-    async restart() {
-      await stop();
-      services = await start();
-    },
     async close() {
-      await stop();
+      const pid = await pidOfIndex();
+      await services.index.stop("SIGINT", { patienceMs: 15_000 });
+      await services.labels.stop("SIGTERM");
+      // It has its own process group, and may be too busy to notice that its launcher has exited.
+      if (pid !== undefined && existsSync(`/proc/${pid}`)) process.kill(pid, "SIGKILL");
       await Promise.all(chains.map(({ node }) => node.close()));
       await postgres.stop();
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });

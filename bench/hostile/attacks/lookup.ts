@@ -10,7 +10,7 @@ const lookUp = (target: Target, inputs: readonly object[], unreadForMs?: number)
     path: "/v1/lookup",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ inputs }),
-    ...(unreadForMs === undefined ? {} : { unreadForMs }),
+    unreadForMs,
   });
 
 const get = (target: Target, path: string) => send(target, { path: `/v1/${path}` });
@@ -20,14 +20,14 @@ const hotInputs = Array.from({ length: 1_000 }, () => ({ address: hot, page_size
 
 export const lookupAttacks: Attack[] = [
   {
+    // 4 POSTs of 1,000 times the address with the most names, five times.
     name: "lookup-hot",
-    what: "4 POSTs of 1,000 times the address with the most names, five times",
     seconds: 60,
     run: (target) => inRounds(target, 5, () => atOnce(4, () => lookUp(target, hotInputs))),
   },
   {
+    // 8 POSTs of 1,000 names with 400 labels each, five times.
     name: "lookup-names",
-    what: "8 POSTs of 1,000 names with 400 labels each, five times",
     seconds: 60,
     run: (target) =>
       inRounds(target, 5, () =>
@@ -42,14 +42,14 @@ export const lookupAttacks: Attack[] = [
       ),
   },
   {
+    // 20 POSTs of 1,000 addresses whose responses are not read for 40 s.
     name: "lookup-unread",
-    what: "20 POSTs of 1,000 addresses whose responses are not read for 40 s",
     seconds: 60,
     run: (target) => atOnce(20, () => lookUp(target, hotInputs, 40_000)),
   },
   {
+    // 30 searches for what is in the middle of many names, and lists by every order, three times.
     name: "lookup-lists",
-    what: "30 searches for what is in the middle of many names, and lists by every order, three times",
     seconds: 60,
     run: (target) =>
       inRounds(target, 3, (round) =>

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import pg from "pg";
 import { postgresPrograms, startPostgres } from "../test/support/postgres.ts";
 
@@ -10,9 +13,36 @@ const settings = ["max_wal_size=4GB", "work_mem=32MB"];
  */
 export async function startBenchPostgres(sharedBuffers = "1GB") {
   const programs = postgresPrograms();
-  if (programs === undefined)
-    throw new Error("No Postgres server programs found. Install them, or set DATABASE_URL.");
+  if (programs === undefined) throw new Error("No Postgres server programs found. Install them.");
   return startPostgres(programs, [`shared_buffers=${sharedBuffers}`, ...settings]);
+}
+
+/** A folder and a Postgres server for a measurement. */
+export type World = { folder: string; url: string; version: string };
+
+/** Runs a measurement with a folder and a Postgres server of its own, which are gone afterwards. */
+export async function inWorld(name: string, measure: (world: World) => Promise<void>): Promise<void> {
+  const postgres = await startBenchPostgres();
+  const folder = mkdtempSync(join(tmpdir(), `bench-${name}-`));
+  try {
+    await measure({ folder, url: postgres.url, version: postgres.version });
+  } finally {
+    await postgres.stop();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** Runs one statement on a connection of its own. */
+export async function runStatement(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(statement).finally(() => client.end());
+}
+
+/** Creates a database, with an empty RPC cache, on the server of `url`; returns its own URL. */
+export async function createDatabase(url: string, name: string): Promise<string> {
+  await runStatement(url, `CREATE DATABASE "${name}"`);
+  return Object.assign(new URL(url), { pathname: `/${name}` }).href;
 }
 
 /** Bytes of a relation of Postgres: a table with what belongs to it but its indexes, or one index. */

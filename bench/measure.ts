@@ -1,0 +1,53 @@
+import { readFileSync } from "node:fs";
+
+/** A number for the reader, without decimals. */
+export const whole = (value: number): string => Math.round(value).toLocaleString("en-US");
+
+/** The value that so large a share of the others does not exceed; NaN of none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = Float64Array.from(values).sort();
+  return sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
+}
+
+/** Seconds since a reading of `performance.now()`. */
+export const secondsSince = (begun: number): number => (performance.now() - begun) / 1_000;
+
+/** Settles after so many milliseconds. */
+export const sleep = (milliseconds: number) =>
+  new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
+
+/** Settles once the service at a port is ready. */
+export async function untilReady(port: number): Promise<void> {
+  const isReady = () =>
+    fetch(`http://127.0.0.1:${port}/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  while (!(await isReady())) await sleep(200);
+}
+
+/** Megabytes that a process holds in memory; 0 once it has ended. */
+export const residentMegabytes = (pid: number | undefined) =>
+  megabytesIn(`/proc/${pid}/status`, /VmRSS:\s+(\d+)/);
+
+/** Megabytes in the line of a file of /proc that matches; 0 without the file. */
+export function megabytesIn(path: string, pattern: RegExp): number {
+  try {
+    return Number(pattern.exec(readFileSync(path, "utf8"))?.[1] ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
+}
+
+/** Processor seconds that a process has taken; 0 once it has ended. */
+export function processorSecondsOf(pid: number | undefined): number {
+  try {
+    // Fields 14 and 15, in hundredths of a second; the second field may contain spaces.
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+      .replace(/^.*\) /s, "")
+      .split(" ");
+    return (Number(fields[11]) + Number(fields[12])) / 100;
+  } catch {
+    return 0;
+  }
+}
