@@ -17,7 +17,7 @@ const timestampOf = (block: number) => firstTimestamp + (block - firstBlock) * 1
 const emptyBlocks = 100;
 
 /** Owns every fifth name. */
-export const hotAccount = accountOf(1_000_000);
+const hotAccount = accountOf(1_000_000);
 
 const odd = ["🦊", "Upper Case ", "a\u200db", 'quo"te\\', "ünïcode", "_under", "x".repeat(150), "日本語"];
 const [oddEvery, spamEvery] = [33, 20_000];

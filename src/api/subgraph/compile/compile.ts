@@ -200,7 +200,7 @@ function payForSql({ budget, statement }: CompileContext, sql: string): void {
 }
 
 /** What the parts of one statement have in common. */
-export type CompileContext = SelectionContext & WhereContext & RowContext & { shared: SharedRows };
+type CompileContext = SelectionContext & WhereContext & RowContext & { shared: SharedRows };
 
 /** Rows that several root fields show, each with the same selection, by that: their ids, and SQL of id and JSON for these. */
 type SharedRows = Map<string, { table: string; ids: string[]; rowsOf: (ids: string) => string }>;
@@ -209,7 +209,7 @@ type SharedRows = Map<string, { table: string; ids: string[]; rowsOf: (ids: stri
 export const danglingMark = "\u0001";
 
 /** SQL of a root field for one entity: JSON text, or null. Those of both generations are read together, since each is long to plan. */
-export function singleSql(
+function singleSql(
   context: CompileContext,
   type: EntityType,
   { nodes }: Selected,
@@ -242,12 +242,12 @@ export function singleSql(
 }
 
 /** SQL of a root field for a list: JSON text. */
-export function listSql(context: CompileContext, type: EntityType, { nodes }: Selected): string | undefined {
+function listSql(context: CompileContext, type: EntityType, { nodes }: Selected): string | undefined {
   return listOf(context, type, nodes, { depth: context.limits.depth, rows: 1, link: undefined });
 }
 
 /** SQL for the number of rows behind a list, and for whether there are more than it returns. */
-export function totalsSql(context: CompileContext, type: EntityType, { nodes }: Selected) {
+function totalsSql(context: CompileContext, type: EntityType, { nodes }: Selected) {
   const alias = context.statement.alias();
   const { first, skip } = range(context, nodes[0]);
   const filter = argument(context, nodes[0], "where");

@@ -18,7 +18,7 @@ import { coerce, readValue, show, type Value, type Variables } from "../schema/i
 import type { Budget } from "./budget.ts";
 
 /** The fragments of a document by name. */
-export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
+type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 /** The operation to run, with the fragments of its document. */
 export type Operation = { node: OperationDefinitionNode; fragments: Fragments };
 
