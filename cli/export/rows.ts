@@ -1,13 +1,6 @@
+import { namesJoins } from "../../src/api/database/names.ts";
 import { entriesOfKindSql, entryOf, eventKinds, type StoredEntry } from "../../src/api/names/history.ts";
-import {
-  allNames,
-  type NameList,
-  namesJoins,
-  nameText,
-  partsOfNames,
-  resolverOf,
-  storedName,
-} from "../../src/api/names/names.ts";
+import { allNames, nameJson, partsOfNames, resolverOf, type StoredName } from "../../src/api/names/names.ts";
 import { type Place, placeOfRow } from "../../src/api/names/places.ts";
 import { listRow, registrationId, tokenId } from "../../src/api/names/rows.ts";
 
@@ -91,13 +84,12 @@ const seconds = (text: string | null | undefined) => {
   return value > longest ? longest : value;
 };
 
-type Stored = { row: NameList; label: string | null; cost: string | null };
+type Stored = { row: StoredName; label: string | null; cost: string | null };
 
 const stored = (from: string, cost: string, places: readonly Place[]) =>
-  `SELECT json_build_object('row', ${nameText}::json, 'label', d.label_name, 'cost', ${cost}) AS found FROM ${from}${namesJoins(places)} WHERE d.name <> ''`;
+  `SELECT json_build_object('row', ${nameJson}, 'label', d.label_name, 'cost', ${cost}) AS found FROM ${from}${namesJoins(places)} WHERE d.name <> ''`;
 
-function nameOf({ row: list, label }: Stored, places: readonly Place[]) {
-  const row = storedName(list);
+function nameOf({ row, label }: Stored, places: readonly Place[]) {
   const place = placeOfRow(places, row);
   const shown = listRow(places, row);
   return {

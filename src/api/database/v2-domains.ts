@@ -2,7 +2,8 @@ import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { mostLevels } from "../../ens/registrations.ts";
 import { quoted } from "../../ponder/sql-client.ts";
-import { domainWalkSql, type WalkContracts } from "./v2-walk.ts";
+import { walkedNames } from "./names.ts";
+import { askedByRow, type WalkContracts } from "./v2-walk.ts";
 
 // Domains and registrations of both generations, for lists: see docs/subgraph.md. Names of the second are rows of v2_domains,
 // which nothing rewrites when a name above them changes: whether a row is reached is read along its parents.
@@ -28,7 +29,7 @@ const noText = 'NULL::text COLLATE "C"';
 
 /** Reads both generations with a set of contracts, at a time in SQL. */
 export function bothGenerations(contracts: WalkContracts, time: string): BothGenerations {
-  const chainId = Math.trunc(contracts.chainId);
+  const { chainId } = contracts;
   const [root, eth] = [`'${contracts.root}'`, `'${contracts.ethRegistry}'`];
   const isAttached = (alias: string) => attachedSql(alias, contracts, { time: now, isEth: isEthAttached });
   const inForce = (alias: string) => `${alias}.owner_id <> ${nobody} AND ${alias}.expiry_date > ${now}`;
@@ -39,7 +40,12 @@ export function bothGenerations(contracts: WalkContracts, time: string): BothGen
   return {
     at: `v2_at AS MATERIALIZED (SELECT n.t, ${ethAttachedSql(contracts, "n.t")} AS is_eth
       FROM (SELECT ${time} AS t OFFSET 0) n)`,
-    walkOf: (alias) => domainWalkSql(alias, contracts, now),
+    walkOf: (
+      alias,
+    ) => `SELECT entry.version, coalesce(entry.authority = 'reserved', false) AS reserved, entry.migrated_at, entry.registry, entry.registry_path,
+      in_force.owner AS effective_owner, in_force.resolver AS effective_resolver, in_force.expires AS effective_expiry_date,
+      in_force.grace_ends AS grace_end_date
+      FROM ${walkedNames(askedByRow(alias, chainId), contracts, { time: now, hasV1: true })}`,
     armsOf(table, alias) {
       if (table === "domain")
         return [
@@ -87,7 +93,7 @@ function attachedSql(
 ): string {
   const registry = `${alias}.registry`;
   return `CASE ${registry} WHEN '${ethRegistry}' THEN ${isEth} WHEN '${root}' THEN true
-    ELSE v2_is_reached(${Math.trunc(chainId)}, ${registry}, ${alias}.place, '${root}', '${ethRegistry}', ${isEth}, ${time}) END`;
+    ELSE v2_is_reached(${chainId}, ${registry}, ${alias}.place, '${root}', '${ethRegistry}', ${isEth}, ${time}) END`;
 }
 
 /**
@@ -101,7 +107,7 @@ export function reachedJoin(alias: string, as: string, contracts: WalkContracts,
 
 /** SQL of whether the .eth registry is in its place at a time. */
 export function ethAttachedSql({ chainId, root, ethRegistry }: WalkContracts, time: string): string {
-  return `(SELECT EXISTS (SELECT FROM v2_domains d WHERE d.chain_id = ${Math.trunc(chainId)} AND d.id = ${ethNode}
+  return `(SELECT EXISTS (SELECT FROM v2_domains d WHERE d.chain_id = ${chainId} AND d.id = ${ethNode}
     AND d.registry = '${root}' AND d.subregistry = '${ethRegistry}' AND d.expiry_date > ${time}))`;
 }
 

@@ -2,6 +2,7 @@ import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { isEvmCoinType } from "../../ens/reverse-names.ts";
+import { ownResolver, secondGeneration } from "../database/names.ts";
 import { closedQuery, lookupEnvelope, refuse } from "../names/contract.ts";
 import {
   anywhereIn,
@@ -28,7 +29,7 @@ import {
   unsupportedAnswer,
 } from "../names/lists.ts";
 import { claimOfCoin, claimSql, forwardSql, mostCountedOfAddress, reverseNode } from "../names/lookups.ts";
-import { hideFromPlanner, namesHeldBy, ownResolver, partsOfNames, secondGeneration } from "../names/names.ts";
+import { namesHeldBy, partsOfNames } from "../names/names.ts";
 import { isCustodian } from "../names/places.ts";
 import { defaultCoin } from "../names/records.ts";
 import { addressRow, type Row } from "../names/rows.ts";
@@ -40,7 +41,7 @@ const sorts = {
   name: byName,
   expires_at: byExpiry,
   registered_at: byNumber("names.registered"),
-  created_at: byNumber("d.created_at"),
+  created_at: byNumber("d.created_at", { isDerived: false }),
 };
 
 // On request.
@@ -123,11 +124,13 @@ export const addressNames = endpoint({
           branches: found.branches.map(({ name, ...branch }) =>
             begins === undefined ? branch : { ...branch, where: `${branch.where} AND ${begins(name)}` },
           ),
+          rowFilters: [
+            ...(parent === undefined ? [] : [`d.parent_id = ${statement.bind(nameIn(parent).node)}`]),
+            ...anywhere,
+          ],
           filters: [
             ...found.filters,
             ...ofNamespace,
-            ...(parent === undefined ? [] : [`d.parent_id = ${statement.bind(nameIn(parent).node)}`]),
-            ...anywhere,
             ...(status === undefined ? [] : ["names.status = 'active'"]),
           ],
         };
@@ -206,15 +209,18 @@ function resolving({ source, address, coinType, sort }: Finding, holder: string)
   const isZero = address === zeroAddress ? " AND false" : "";
   const isSimple =
     secondGeneration(places) === undefined && places.every(({ linker }) => linker === undefined);
-  const inForce = (resolver: string, chain: string | number) =>
+  const inForce = (where: string, resolver: string, chain: string | number) =>
     isSimple
-      ? `${ownResolver} = ${resolver} AND ${chain} = ${root}`
-      : hideFromPlanner(`names.resolver = ${resolver} AND names.chain = ${chain}`);
+      ? { where: `${where} AND ${ownResolver} = ${resolver} AND ${chain} = ${root}${isZero}` }
+      : {
+          where: `${where}${isZero}`,
+          derived: [`names.resolver = ${resolver} AND names.chain = ${chain}`],
+        };
   // A name may have several records of the address.
   const stored = (condition: string): Branch => ({
     from: `(SELECT DISTINCT a.chain_id, a.address, a.node FROM resolver_address_records a
       WHERE left(a.value, 256) = ${holder} AND ${condition}) a JOIN ${first} ON d.id = a.node`,
-    where: `${inForce("a.address", "a.chain_id")}${isZero}`,
+    ...inForce("true", "a.address", "a.chain_id"),
     order,
   });
   // Only digits: it needs no place among the values, each of which a statement must use.
@@ -222,11 +228,7 @@ function resolving({ source, address, coinType, sort }: Finding, holder: string)
   const exact =
     coinType === "60" || isEvm
       ? [
-          {
-            from: first,
-            where: `d.resolved_address_id = ${holder} AND ${inForce(ownResolver, root)}${isZero}`,
-            order,
-          },
+          { from: first, ...inForce(`d.resolved_address_id = ${holder}`, ownResolver, root), order },
           ...(isEvm
             ? [stored(`(${isEvmCoin})`)]
             : isSimple

@@ -68,7 +68,7 @@ export const addressCalendar = endpoint({
           where: `${found.where}${isCustodian(lookup.places, address) ? " AND false" : ""}`,
           // Anybody can give the address names that cost nothing and end soon: these come last.
           order: [
-            { sql: "CASE WHEN names.is_lease THEN 0 ELSE 1 END", type: "int" },
+            { sql: "CASE WHEN names.is_lease THEN 0 ELSE 1 END", type: "int", isDerived: true },
             ...byNumber("names.expires"),
           ],
         })),

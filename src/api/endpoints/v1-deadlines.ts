@@ -3,6 +3,7 @@ import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { gracePeriodOfV2, isDotEth } from "../../ens/registrations.ts";
 import { planOnce } from "../database/client.ts";
+import { secondGeneration } from "../database/names.ts";
 import {
   asOf,
   closedQuery,
@@ -29,14 +30,7 @@ import {
   wordsParameter,
 } from "../names/lists.ts";
 import { type Listed, readList } from "../names/lookups.ts";
-import {
-  entriesOf,
-  hideFromPlanner,
-  noExpiry,
-  notInSecond,
-  partsOfNames,
-  secondGeneration,
-} from "../names/names.ts";
+import { entriesOf, noExpiry, notInSecond, partsOfNames } from "../names/names.ts";
 import { namespacesText, type Place, timesOf } from "../names/places.ts";
 import { listRow } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
@@ -163,7 +157,8 @@ function branchesOf(
     const { from = "", where } = entriesOf(places, "o") ?? {};
     return {
       from,
-      where: `${within(plus)} AND ${ends} AND ${where} AND ${isLeased ? hasGrace : `NOT ${hasGrace}`}${child("o")} AND ${hideFromPlanner("names.is_v2 AND names.registry = o.registry")}`,
+      where: `${within(plus)} AND ${ends} AND ${where} AND ${isLeased ? hasGrace : `NOT ${hasGrace}`}${child("o")}`,
+      derived: ["names.is_v2 AND names.registry = o.registry"],
       order: sorted(plus, "o"),
       isLater: true,
     };
@@ -171,7 +166,8 @@ function branchesOf(
   return [
     {
       from: `registration o JOIN ${first} ON d.id = o.domain_id`,
-      where: `${within(grace)}${v2 ? ` AND ${notInSecond(v2, "o.domain_id")} AND ${hideFromPlanner("names.expires = o.expiry_date AND NOT names.is_v2")}` : ""}${hasLeases ? "" : " AND false"}`,
+      where: `${within(grace)}${v2 ? ` AND ${notInSecond(v2, "o.domain_id")}` : ""}${hasLeases ? "" : " AND false"}`,
+      derived: v2 ? ["names.expires = o.expiry_date AND NOT names.is_v2"] : [],
       order: sorted(grace),
     },
     ...(place?.nameWrapper === undefined
@@ -189,7 +185,8 @@ function ofWrapper(names: string, within: string, isDescending: boolean): Branch
   const keys = ties.map((key, at) => ({ ...key, sql: at === 0 ? "o.name" : "o.id" }));
   return {
     from: `(${ended}) o JOIN ${names} ON d.id = o.id`,
-    where: "NOT names.is_lease AND names.is_wrapped",
+    where: "true",
+    derived: ["NOT names.is_lease AND names.is_wrapped"],
     order: first === undefined ? [] : [first, ...keys],
     isLater: true,
   };
@@ -200,8 +197,8 @@ function ofAuthority(authority: Asked["authority"], places: readonly Place[]): s
   const v2 = secondGeneration(places);
   const ofFirst = v2 ? " AND NOT names.is_v2" : "";
   const conditions = {
-    ens_v0: [`NOT d.is_migrated${ofFirst}`],
-    ens_v1: [`d.is_migrated${ofFirst}`],
+    ens_v0: [`NOT names.is_migrated${ofFirst}`],
+    ens_v1: [`names.is_migrated${ofFirst}`],
     ens_v2: v2 ? ["names.is_v2"] : [],
   };
   const asked = authority.flatMap((one) => conditions[one]);
@@ -244,11 +241,8 @@ export const deadlineNames = endpoint({
             { places: lookup.places, namespace, isGrace, window, isDescending, parent: node },
             statement,
           ),
-          filters: [
-            ...ofNamespace,
-            ...ofAuthority(authority, places),
-            ...(node === undefined ? [] : [`d.parent_id = ${statement.bind(node)}`]),
-          ],
+          filters: [...ofNamespace, ...ofAuthority(authority, places)],
+          rowFilters: node === undefined ? [] : [`d.parent_id = ${statement.bind(node)}`],
           after: opened.after?.map(statement.bind),
           isDescending,
           limit: limitOf(opened.size - found.length),

@@ -200,11 +200,8 @@ export const search = endpoint({
           order: byName,
           text: textOf(statement, text, { match, isFirst: true, isOfAll: true }),
         }),
-        filters: [
-          ...ofNamespace,
-          "octet_length(d.name) <= 2000",
-          ...(status === undefined ? [] : ["names.status = 'active'"]),
-        ],
+        rowFilters: ["octet_length(d.name) <= 2000"],
+        filters: [...ofNamespace, ...(status === undefined ? [] : ["names.status = 'active'"])],
       }),
       show: ({ row }) => searchRow(lookup.places, row),
     });

@@ -4,10 +4,11 @@ import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { namehash } from "../../ens/names.ts";
 import { reverseName } from "../../ens/reverse-names.ts";
+import { addressOfResolver, indexTime, secondGeneration } from "../database/names.ts";
 import { reachedJoin } from "../database/v2-domains.ts";
 import type { SortType } from "../rest/pages.ts";
 import { addressSchema, hashSchema } from "../rest/values.ts";
-import { addressOfResolver, indexTime, noExpiry, secondGeneration } from "./names.ts";
+import { noExpiry } from "./names.ts";
 import { isSubregistry, type Place } from "./places.ts";
 
 // Which events histories show, and what each is there.
@@ -509,46 +510,86 @@ function contractOf(
 /** Words as a list in SQL. */
 export const literal = (words: readonly string[]) => `(${words.map((word) => `'${word}'`).join(", ")})`;
 
-const none = "NULL::text";
-const shared = "e.id, e.type, e.timestamp, e.block_number, e.log_index, e.transaction_id";
-const sharedOfResolver = shared.replace(
-  "e.type",
-  "CASE WHEN e.primary_name_of IS NULL THEN e.type ELSE 'ReverseNameChanged' END",
-);
+// What the parts have in common: the node, who it went to, a resolver, a key with its value, and dates. `e` is the event.
+const partColumns = {
+  id: "e.id",
+  type: "e.type",
+  timestamp: "e.timestamp",
+  block_number: "e.block_number",
+  log_index: "e.log_index",
+  transaction_id: "e.transaction_id",
+  node: "NULL::text",
+  holder: "NULL::text",
+  resolver: "NULL::text",
+  key: "NULL::text",
+  value: "NULL::text",
+  fuses: "NULL::int",
+  expiry: "NULL::numeric",
+  coin: "NULL::numeric",
+  old: "NULL::boolean",
+};
 
-// What the parts have in common: the node, who it went to, a resolver, a key with its value, and dates.
-const ofDomain = (
-  where: string,
-) => `SELECT ${shared}, e.domain_id AS node, e.owner_id AS holder, e.resolver_id AS resolver,
-  e.name AS key, ${none} AS value, e.fuses, e.expiry_date AS expiry, NULL::numeric AS coin, e.from_old_registry AS old FROM domain_event e WHERE ${where}`;
-const ofRegistration = (
-  from: string,
-  where: string,
-) => `SELECT ${shared}, r.domain_id AS node, coalesce(e.registrant_id, e.new_owner_id) AS holder,
-  ${none} AS resolver, ${none} AS key, ${none} AS value, NULL::int AS fuses, e.expiry_date AS expiry, NULL::numeric AS coin, NULL::boolean AS old FROM ${from} WHERE ${where}`;
+const partSql = (from: string, where: string, columns: Partial<typeof partColumns>) =>
+  `SELECT ${Object.entries({ ...partColumns, ...columns })
+    .map(([name, sql]) => `${sql} AS ${name}`)
+    .join(", ")} FROM ${from} WHERE ${where}`;
+
+const ofDomain = (where: string) =>
+  partSql("domain_event e", where, {
+    node: "e.domain_id",
+    holder: "e.owner_id",
+    resolver: "e.resolver_id",
+    key: "e.name",
+    fuses: "e.fuses",
+    expiry: "e.expiry_date",
+    old: "e.from_old_registry",
+  });
+
+// `from` gives `e` of `registration_event` and `r` of `registration`.
+const ofRegistration = (from: string, where: string) =>
+  partSql(from, where, {
+    node: "r.domain_id",
+    holder: "coalesce(e.registrant_id, e.new_owner_id)",
+    expiry: "e.expiry_date",
+  });
+
 // The former event of an address comes with the one of its coin type, and says no more.
-const ofResolver = (
-  where: string,
-) => `SELECT ${sharedOfResolver}, s.domain_id AS node, e.primary_name_of AS holder, s.id AS resolver, coalesce(e.key, e.name, e.content_type::text) AS key,
-  coalesce(e.value, e.addr, e.addr_id, e.hash) AS value, NULL::int AS fuses, e.version AS expiry, e.coin_type AS coin, NULL::boolean AS old
-  FROM resolver s JOIN resolver_event e ON e.resolver_id = s.id WHERE ${where} AND NOT (e.type = 'AddrChanged' AND EXISTS (
+const isSaidAgain = `e.type = 'AddrChanged' AND EXISTS (
     SELECT FROM resolver_event o WHERE o.resolver_id = e.resolver_id AND o.block_number = e.block_number AND o.type = 'MulticoinAddrChanged'
-      AND o.coin_type = 60 AND abs(o.log_index - e.log_index) = 1))`;
+      AND o.coin_type = 60 AND abs(o.log_index - e.log_index) = 1)`;
+const ofResolver = (where: string) =>
+  partSql("resolver s JOIN resolver_event e ON e.resolver_id = s.id", `${where} AND NOT (${isSaidAgain})`, {
+    type: "CASE WHEN e.primary_name_of IS NULL THEN e.type ELSE 'ReverseNameChanged' END",
+    node: "s.domain_id",
+    holder: "e.primary_name_of",
+    resolver: "s.id",
+    key: "coalesce(e.key, e.name, e.content_type::text)",
+    value: "coalesce(e.value, e.addr, e.addr_id, e.hash)",
+    expiry: "e.version",
+    coin: "e.coin_type",
+  });
 
 // Of reverse registrars, whose names have no node in any registry.
-const ofReverseName = (
-  where: string,
-) => `SELECT e.id, '${reverseRegistrarEvent}', e.timestamp, e.block_number, e.log_index, e.transaction_hash, ${none} AS node, e.address AS holder,
-  ${none} AS resolver, e.name AS key, ${none} AS value, NULL::int AS fuses, NULL::numeric AS expiry, e.coin_type AS coin, NULL::boolean AS old
-  FROM reverse_name_events e WHERE ${where}`;
+const ofReverseName = (where: string) =>
+  partSql("reverse_name_events e", where, {
+    type: `'${reverseRegistrarEvent}'`,
+    transaction_id: "e.transaction_hash",
+    holder: "e.address",
+    key: "e.name",
+    coin: "e.coin_type",
+  });
 
 // Of entries that a name leads to; the key is their registry. `from` gives `e` of `v2_events` and `n` of `v2_domains`.
-const ofEntries = (
-  from: string,
-  where: string,
-) => `SELECT e.id, e.type, e.timestamp, e.block_number, e.log_index, e.transaction_hash, n.id AS node, e.holder,
-  CASE WHEN e.type = 'ResolverUpdated' THEN e.address END AS resolver, e.registry AS key,
-  CASE WHEN e.type = 'SubregistryUpdated' THEN e.address ELSE e.roles END AS value, NULL::int AS fuses, e.expiry, NULL::numeric AS coin, NULL::boolean AS old FROM ${from} WHERE ${where}`;
+const ofEntries = (from: string, where: string) =>
+  partSql(from, where, {
+    transaction_id: "e.transaction_hash",
+    node: "n.id",
+    holder: "e.holder",
+    resolver: "CASE WHEN e.type = 'ResolverUpdated' THEN e.address END",
+    key: "e.registry",
+    value: "CASE WHEN e.type = 'SubregistryUpdated' THEN e.address ELSE e.roles END",
+    expiry: "e.expiry",
+  });
 
 // The name of an entry: of several places of its registry, one that is reached.
 function entriesWhere(places: readonly Place[], where: string): string[] {
@@ -575,12 +616,20 @@ function releases(node: string, places: readonly Place[]): string {
   const managed = places.flatMap(({ leases, grace }) =>
     leases === undefined ? [] : [`WHEN '${leases}' THEN ${grace + 1}`],
   );
-  return `SELECT 'release-' || t.id, 'Release', (t.expiry_date + t.grace)::int, NULL::int, NULL::int, ${none}, ${node}, ${none}, ${none}, ${none}, ${none},
-  NULL::int, t.expiry_date, NULL::numeric, NULL::boolean
-  FROM (SELECT e.id, e.expiry_date, g.grace, lead(e.timestamp, 1, ($1::bigint[])[1]::int) OVER (ORDER BY e.timestamp, e.log_index) AS next
+  const ended = `(SELECT e.id, e.expiry_date, g.grace, lead(e.timestamp, 1, ($1::bigint[])[1]::int) OVER (ORDER BY e.timestamp, e.log_index) AS next
     FROM ${byName} JOIN domain d ON d.id = r.domain_id CROSS JOIN LATERAL (SELECT CASE d.parent_id ${["WHEN 'none' THEN 0", ...managed].join(" ")} ELSE 0 END AS grace) g
-    WHERE r.domain_id = ${node} AND e.expiry_date IS NOT NULL AND e.expiry_date < 4000000000) t
-  WHERE t.expiry_date + t.grace <= t.next${secondGeneration(places) ? notBroughtOver(node) : ""}`;
+    WHERE r.domain_id = ${node} AND e.expiry_date IS NOT NULL AND e.expiry_date < 4000000000) t`;
+  const isOver = `t.expiry_date + t.grace <= t.next${secondGeneration(places) ? notBroughtOver(node) : ""}`;
+  return partSql(ended, isOver, {
+    id: "'release-' || t.id",
+    type: "'Release'",
+    timestamp: "(t.expiry_date + t.grace)::int",
+    block_number: "NULL::int",
+    log_index: "NULL::int",
+    transaction_id: "NULL::text",
+    node,
+    expiry: "t.expiry_date",
+  });
 }
 
 // What lapses of a lease in the first generation is none once ENSv2 had the name.
@@ -644,13 +693,13 @@ export const partsOfContract = (address: string, kinds: readonly string[], place
     .flatMap((kind) => entriesWhere(places, `e.type = '${kind}' AND e.registry = ${address}`)),
 ];
 
-/** The order of entries: by time, then by their place in the chain. */
-const historyOrder = [
-  "timestamp",
-  "coalesce(block_number, 2147483647)",
-  "coalesce(log_index, -1)",
-  "id",
-] as const;
+/** The order of entries, under an alias: by time, then by their place in the chain. */
+const historyOrder = (of: string) => [
+  `${of}.timestamp`,
+  `coalesce(${of}.block_number, 2147483647)`,
+  `coalesce(${of}.log_index, -1)`,
+  `${of}.id`,
+];
 export const historyOrderTypes: readonly SortType[] = ["int", "int", "int", "text"];
 
 /** A history: its parts, the kinds of events that count, and conditions on the columns that parts have in common. */
@@ -659,9 +708,6 @@ export type HistoryQuery = {
   kinds: readonly string[];
   conditions: readonly string[];
 };
-
-const columns =
-  "p (id, type, timestamp, block_number, log_index, transaction_id, node, holder, resolver, key, value, fuses, expiry, coin, old)";
 
 const conditionsOf = ({ kinds, conditions }: HistoryQuery) =>
   [`type IN ${literal([...kinds, "none"])}`, ...conditions].join(" AND ");
@@ -683,18 +729,21 @@ export function historySql(
   places: readonly Place[],
 ): string {
   const direction = isDescending ? " DESC" : "";
-  const order = historyOrder.map((key) => `${key}${direction}`).join(", ");
+  const orderOf = (alias: string) => historyOrder(alias).map((key) => `${key}${direction}`);
   const start = after?.map((place, at) => `${place}::${historyOrderTypes[at]}`).join(", ");
   const beyond =
-    start === undefined ? "" : ` AND (${historyOrder.join(", ")}) ${isDescending ? "<" : ">"} (${start})`;
+    start === undefined
+      ? ""
+      : ` AND (${historyOrder("p").join(", ")}) ${isDescending ? "<" : ">"} (${start})`;
   const where = `${conditionsOf(query)}${beyond}`;
-  const limited = query.parts.map(
+  const parts = query.parts.length === 0 ? [ofDomain("false")] : query.parts;
+  const limited = parts.map(
     (part) =>
-      `(SELECT * FROM (${part}) ${columns} WHERE ${where} ORDER BY timestamp${direction} FETCH FIRST ${limit} ROWS WITH TIES)`,
+      `(SELECT * FROM (${part}) p WHERE ${where} ORDER BY timestamp${direction} FETCH FIRST ${limit} ROWS WITH TIES)`,
   );
-  const nothing = `(SELECT * FROM (${ofDomain("false")}) ${columns})`;
+  const page = `SELECT * FROM (${limited.join("\nUNION ALL\n")}) u ORDER BY ${orderOf("u").join(", ")} LIMIT ${limit}`;
   return `SELECT coalesce(json_agg(found), '[]')::text FROM (
-${entriesSql(`(SELECT * FROM (${(limited.length === 0 ? [nothing] : limited).join("\nUNION ALL\n")}) u ORDER BY ${order} LIMIT ${limit})`, order, places)}) listed`;
+${entriesSql(page, orderOf("h"), places)}) listed`;
 }
 
 // What events tell beside what parts have in common, by their ids.
@@ -723,34 +772,30 @@ const paymentSql = `CASE WHEN h.type IN ('NameRegistered', 'NameRenewed', 'Label
       AND right(a.id, 16)::bigint >= h.log_index ORDER BY a.id LIMIT 1) END`;
 
 /** SQL of one `StoredEntry` a row, as JSON in the column `found`, from a list of what parts have in common. */
-function entriesSql(from: string, order: string, places: readonly Place[]): string {
-  const keys = historyOrder.map((key) => `(${key})::text`).join(", ");
-  return `SELECT json_build_object('id', h.id, 'type', h.type, 'timestamp', timestamp, 'block', block_number, 'log', log_index, 'transaction', transaction_id,
+function entriesSql(entries: string, order: readonly string[], places: readonly Place[]): string {
+  const keys = historyOrder("h").map((key) => `(${key})::text`);
+  return `SELECT json_build_object('id', h.id, 'type', h.type, 'timestamp', h.timestamp, 'block', h.block_number, 'log', h.log_index, 'transaction', h.transaction_id,
   'node', h.node, 'name', coalesce(d.name, (SELECT v.name FROM v2_domains v WHERE v.id = h.node LIMIT 1)), 'namespace', d.namespace, 'holder', h.holder, 'resolver', ${addressOfResolver("h.resolver")}, 'key', left(h.key, 1000),
   'value', left(h.value, 5000), 'fuses', h.fuses, 'expiry', h.expiry::text, 'coin', h.coin::text, 'old', h.old, 'since', coalesce(l.since, b.since), 'facts', ${factsSql(places)}, 'payment', ${paymentSql},
-  'after', json_build_array(${keys.replaceAll("(id)", "(h.id)")})) AS found
-FROM ${from} h LEFT JOIN domain d ON d.id = h.node
+  'after', json_build_array(${keys.join(", ")})) AS found
+FROM (${entries}) h LEFT JOIN domain d ON d.id = h.node
 LEFT JOIN LATERAL (SELECT e.timestamp AS since FROM ${byName} WHERE r.domain_id = h.node AND e.type = 'NameRegistered' AND e.timestamp <= h.timestamp
   AND h.type IN ${literal([...Object.keys(registrationEvents), ...wrapperEvents, "Release"])} ORDER BY e.timestamp DESC LIMIT 1) l ON true
 LEFT JOIN LATERAL (SELECT max(e.timestamp) AS since FROM v2_domains n JOIN v2_events e ON e.registry = n.registry AND e.labelhash = n.labelhash
   WHERE n.id = h.node AND n.registry = h.key AND h.type IN ${literal(Object.keys(entryEvents))} AND e.type IN ${literal(begins)}
     AND e.timestamp <= h.timestamp) b ON true
-ORDER BY ${order.replaceAll("id", "h.id").replaceAll("timestamp", "h.timestamp")}`;
+ORDER BY ${order.join(", ")}`;
 }
 
 /** SQL of all entries of one kind of event in the order of time, one a row in the column `found`. */
 export function entriesOfKindSql(kind: string, places: readonly Place[]): string[] {
-  const [part] = partsOfAll([kind], places);
-  if (part === undefined) return [];
-  return [entriesSql(`(SELECT * FROM (${part}) ${columns})`, historyOrder.join(", "), places)];
+  return partsOfAll([kind], places).map((part) => entriesSql(part, historyOrder("h"), places));
 }
 
 /** SQL of the number of entries, of which it counts at most `most` and one. */
 export function historyCountSql(query: HistoryQuery, most: number): string {
   const where = conditionsOf(query);
-  const limited = query.parts.map(
-    (part) => `(SELECT 1 FROM (${part}) ${columns} WHERE ${where} LIMIT ${most + 1})`,
-  );
+  const limited = query.parts.map((part) => `(SELECT 1 FROM (${part}) p WHERE ${where} LIMIT ${most + 1})`);
   return `SELECT count(*)::text FROM (SELECT FROM (${limited.join(" UNION ALL ") || "SELECT 1 WHERE false"}) u LIMIT ${most + 1}) c`;
 }
 

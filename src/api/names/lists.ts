@@ -1,6 +1,7 @@
 import { z } from "zod/v4";
 import { namePlugins } from "../../deployments/deployments.ts";
 import { planOnce } from "../database/client.ts";
+import { namesJoins, secondGeneration } from "../database/names.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import { type CursorQuery, cursorPageSchema, type SortType } from "../rest/pages.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
@@ -10,7 +11,6 @@ import {
   type HashOf,
   isNode,
   metaSchema,
-  omitUndefined,
   openPage,
   readName,
   refuse,
@@ -19,14 +19,11 @@ import { type Extra, type Listed, type NamesSource, readCount, readGivenNames, r
 import {
   hasName,
   hideFromPlanner,
-  jointText,
+  nameJson,
   nameOfNode,
-  namesJoins,
-  nameText,
   noExpiry,
   partsOfNames,
   type SomeRows,
-  secondGeneration,
   tablesOfNames,
 } from "./names.ts";
 import { namespacesText, type Place, timesOf } from "./places.ts";
@@ -48,9 +45,15 @@ export type Binder = ReturnType<typeof binder>;
 
 /**
  * What rows are sorted by: SQL of a value that is never null, and its type. `plus` is added where branches are compared, so that each
- * can be read in the order of its index. `isAscending`: whatever the order of the list; only keys after the first.
+ * can be read in the order of its index. `isAscending`: whatever the order of the list; only keys after the first. `isDerived`: of `names`.
  */
-export type SortKey = { sql: string; type: SortType; plus?: number; isAscending?: boolean };
+export type SortKey = {
+  sql: string;
+  type: SortType;
+  plus?: number;
+  isAscending?: boolean;
+  isDerived?: boolean;
+};
 
 // Of how many names in order a text is tried before it is looked up: where names with it are not looked up in order, and where they are.
 const [firstNames, firstOfAll] = [5_000, 200];
@@ -63,18 +66,22 @@ const pagesAhead = 2;
 export type Branch = {
   from: string;
   where: string;
+  /** Further conditions, of `names`. */
+  derived?: readonly string[];
   order: readonly SortKey[];
   isLater?: boolean;
   fromSome?: (rows: SomeRows) => string;
   /** The table whose rows those are. */
-  table?: string;
+  table?: string | undefined;
 };
 
 /** What a list is made of. */
 export type ListOptions = {
   branches: readonly Branch[];
-  /** Conditions of all branches, which may use `names`. */
+  /** Conditions of all branches, of `names`. */
   filters: readonly string[];
+  /** The same of the row alone. */
+  rowFilters?: readonly string[];
   /** Values of the row to go on after, bound; none: from the first. */
   after: readonly string[] | undefined;
   isDescending: boolean;
@@ -88,83 +95,66 @@ export type ListOptions = {
   extra?: Readonly<Partial<Record<keyof Extra, string>>>;
 };
 
-const isDerived = (sql: string) => sql.includes("names.");
-
-const listed = (members: Readonly<Record<string, string>>) =>
-  `concat('{', ${Object.entries(members)
-    .map(([name, sql]) => `'"${name}":', ${sql}`)
-    .join(", ',', ")}, '}')`;
-
 /**
  * SQL of the first names of several branches together. Each branch is read in its own order and only as far as the page needs;
  * a name that several find is there once. What is derived of a name is joined to the names of the page only, unless a filter or the
  * order needs it.
  */
 export function listSql(places: readonly Place[], options: ListOptions): string {
-  const { branches, filters, after, isDescending, limit, contains, extra = {} } = options;
-  const isNeeded = branches.some(({ where, order }) =>
-    [where, ...order.map(({ sql }) => sql)].some(isDerived),
-  );
+  const { branches, filters, rowFilters = [], after, isDescending, limit, contains, extra = {} } = options;
   // Names that no registry of ENSv2 leads to are left out.
-  const needsFacts = isNeeded || filters.some(isDerived) || secondGeneration(places) !== undefined;
+  const needsNames = secondGeneration(places) !== undefined || filters.length > 0 || branches.some(isDerived);
   const joins = namesJoins(places);
+  const members = Object.entries(extra).map(([name, sql]) => `, '${name}', ${sql}`);
   const found = (keys: readonly string[]) =>
-    listed({
-      row: nameText,
-      after: `json_build_array(${keys.map((key) => `(${key})::text`).join(", ")})`,
-      ...Object.fromEntries(Object.entries(extra).map(([name, sql]) => [name, `to_json(${sql})`])),
-    });
-  const near: string[] = [];
-  const parts = branches.map(({ from, where, order, isLater, fromSome, table }, at) => {
+    `json_build_object('row', ${nameJson}, 'after', json_build_array(${keys.map((key) => `(${key})::text`).join(", ")})${members.join("")})::text`;
+  const tables: string[] = [];
+  const parts = branches.map((branch, at) => {
+    const { from, where, derived = [], order, isLater, fromSome, table } = branch;
     const beyond = after && beyondSql(order, after, isDescending);
     const upTo = isLater && order[0] ? [upToSql(order[0], limit, isDescending)] : [];
-    const own = [where, hasName, ...(beyond ? [beyond] : []), ...upTo];
+    const own = [where, hasName, ...rowFilters.map(hideFromPlanner), ...(beyond ? [beyond] : []), ...upTo];
     const keys = order.map(({ sql, plus }) => `${sql}${plus ? ` + ${plus}` : ""}`);
     const columns = [
       "d.id",
       ...keys.map((key, at) => `${key} AS k${at}`),
-      ...(needsFacts ? [`${found(keys)} AS found`] : []),
+      ...(needsNames ? [`${found(keys)} AS found`] : []),
     ];
     const select = (source: string, conditions: readonly string[], by: string, most = String(limit)) =>
-      `(SELECT ${columns.join(", ")} FROM ${source}${needsFacts ? joins : ""} WHERE ${conditions.join(" AND ")}\n${by} LIMIT ${most})`;
-    const ordered = orderSql(order, isDescending);
-    const derived = filters.map(hideFromPlanner);
-    if (contains === undefined || fromSome === undefined) return select(from, [...own, ...derived], ordered);
-    const given = {
-      at,
-      own,
-      order,
-      isDescending,
-      limit,
-      contains,
-      filters,
-      fromSome,
-      ...omitUndefined({ table }),
-    };
-    const { tables, part } = partWithText(given, select);
-    near.push(...tables);
-    return part;
+      `(SELECT ${columns.join(", ")} FROM ${source}${needsNames ? joins : ""} WHERE ${conditions.join(" AND ")}\n${by} LIMIT ${most})`;
+    const ofNames = [...derived, ...filters].map(hideFromPlanner);
+    if (contains === undefined || fromSome === undefined)
+      return select(from, [...own, ...ofNames], orderSql(order, isDescending));
+    const text = { at, own, ofNames, isDescending, limit, contains };
+    const withText = partWithText({ order, fromSome, table }, text, select);
+    tables.push(...withText.tables);
+    return withText.part;
   });
   const [first = "", ...others] = parts;
-  if (branches.some(({ isLater }) => isLater)) near.push(`first AS MATERIALIZED ${first}`);
-  const all = near.some((one) => one.startsWith("first ")) ? ["SELECT * FROM first", ...others] : parts;
+  const isBounded = branches.some(({ isLater }) => isLater);
+  if (isBounded) tables.push(`first AS MATERIALIZED ${first}`);
+  const all = isBounded ? ["SELECT * FROM first", ...others] : parts;
   const [{ order: keys } = { order: [] }] = branches;
   const order = `${orderSql(keys, isDescending, "f.k")} LIMIT ${limit}`;
   const page = `(${all.join("\nUNION\n")}) f`;
-  const rows = needsFacts
+  const rows = needsNames
     ? `SELECT f.found FROM ${page} ${order}`
     : `SELECT ${found(keys.map((_, at) => `f.k${at}`))} AS found FROM (SELECT * FROM ${page} ${order}) f ${nameOfNode(places, "f.id")}${joins} ${order}`;
-  return `${near.length > 0 ? `WITH RECURSIVE ${near.join(",\n")} ` : ""}SELECT ${jointText("found")} FROM (${rows}) listed`;
+  return `${tables.length > 0 ? `WITH RECURSIVE ${tables.join(",\n")} ` : ""}SELECT '[' || coalesce(string_agg(found, ','), '') || ']' FROM (${rows}) listed`;
 }
 
-type TextPart = Required<Pick<ListOptions, "isDescending" | "limit" | "contains" | "filters">> &
-  Required<Pick<Branch, "order" | "fromSome">> &
-  Pick<Branch, "table"> & { at: number; own: readonly string[] };
+const isDerived = ({ derived = [], order }: Branch) =>
+  derived.length > 0 || order.some((key) => key.isDerived);
+
+/** What a list says of a branch whose names have a text: conditions of rows, those of `names`, hidden from the planner, and its page. */
+type TextPart = Required<Pick<ListOptions, "isDescending" | "limit" | "contains">> &
+  Record<"own" | "ofNames", readonly string[]> & { at: number };
 
 // The planner follows an order through a column, not through what is computed of one. The text is looked for in the rows of
 // the table, before anything is joined to them; where it is looked up, no order may tempt the planner to read all names.
 function partWithText(
-  { at, own, order, isDescending, limit, contains, filters, fromSome, table }: TextPart,
+  { order, fromSome, table }: Pick<Branch, "order" | "table"> & Required<Pick<Branch, "fromSome">>,
+  { at, own, ofNames, isDescending, limit, contains }: TextPart,
   select: (source: string, conditions: readonly string[], by: string, most?: string) => string,
 ): { tables: string[]; part: string } {
   const sorted = order.map(({ sql }, place) => `${sql} AS o${place}`);
@@ -172,13 +162,12 @@ function partWithText(
   const byColumns = orderSql(order, isDescending, "d.o");
   const rowsOf = (one: string, conditions: readonly string[], end: string) =>
     `(SELECT d.*, ${sorted.join(", ")} FROM ${one} d WHERE ${conditions.join(" AND ")} ${end})`;
-  const conditions = ["true", ...filters.map(hideFromPlanner)];
-  const isOfRow = (filter: string) => !isDerived(filter);
-  const most = filters.every(isOfRow) ? limit : pagesAhead * limit;
+  const conditions = ["true", ...ofNames];
+  const most = ofNames.length === 0 ? limit : pagesAhead * limit;
   const ahead =
     contains.ofAll === undefined || table === undefined
       ? undefined
-      : namesWithText(contains.ofAll, { table, own: [...own, ...filters.filter(isOfRow)], most });
+      : namesWithText(contains.ofAll, { table, own, most });
   const first = `${orderSql(order, isDescending)} LIMIT ${ahead ? firstOfAll : firstNames}`;
   const tried = fromSome({
     of: (one) =>
@@ -243,7 +232,7 @@ export const branchesFrom = (places: readonly Place[], where: string, order: Bra
     where,
     order,
     fromSome: (rows) => partsOfNames(places, rows)[at] ?? from,
-    ...omitUndefined({ table: tablesOfNames[at] }),
+    table: tablesOfNames[at],
   }));
 
 /** Order by name, as the indexes have it: of a long one the first 256 characters. Of the SQL of a name and its node. */
@@ -255,14 +244,17 @@ export const sortedByName = ({ name, id }: { name: string; id: string }): readon
 /** Order by the name of the row. */
 export const byName = sortedByName({ name: "d.name", id: "d.id" });
 
-/** Order by a number of the row, missing ones first, then by name. */
-export const byNumber = (sql: string): readonly SortKey[] => [
-  { sql: `coalesce(${sql}, -1)`, type: "numeric" },
+/** Order by a number of `names`, or of the row, missing ones first, then by name. */
+export const byNumber = (sql: string, { isDerived = true } = {}): readonly SortKey[] => [
+  { sql: `coalesce(${sql}, -1)`, type: "numeric", isDerived },
   ...byName,
 ];
 
 /** Order by expiry; names that never end, or whose date was not set, have none. */
 export const byExpiry = byNumber(`nullif(nullif(names.expires, 0), ${noExpiry})`);
+
+/** How names are found. */
+type FoundNames = Pick<ListOptions, "branches" | "filters" | "rowFilters" | "contains">;
 
 /**
  * How many names the branches find: exact while they have at most `most` candidates before anything is derived or a text is looked for, else null. What is
@@ -270,7 +262,7 @@ export const byExpiry = byNumber(`nullif(nullif(names.expires, 0), ${noExpiry})`
  */
 export function countSql(
   places: readonly Place[],
-  { branches, filters: derived, contains }: Pick<ListOptions, "branches" | "filters" | "contains">,
+  { branches, filters, rowFilters = [], contains }: FoundNames,
   most: number,
 ): string {
   const part = ({ from, where }: Branch, joins = "", more: readonly string[] = []) =>
@@ -283,14 +275,11 @@ export function countSql(
     ({ from, where }) => `WHEN EXISTS (SELECT FROM ${from} WHERE ${where} OFFSET ${most}) THEN ${most + 1}`,
   );
   const candidates = counted(branches.map((branch) => part(branch)));
-  const filters = [...(contains === undefined ? [] : [contains.text]), ...derived];
-  const joins = filters.some(isDerived) ? namesJoins(places) : "";
-  const exact =
-    filters.length === 0
-      ? ""
-      : counted(branches.map((branch) => part(branch, joins, filters.map(hideFromPlanner))));
+  const conditions = [...(contains ? [contains.text] : []), ...rowFilters, ...filters].map(hideFromPlanner);
+  const joins = filters.length > 0 ? namesJoins(places) : "";
+  const exact = counted(branches.map((branch) => part(branch, joins, conditions)));
   const total =
-    exact === ""
+    conditions.length === 0
       ? candidates
       : `(SELECT CASE WHEN c.n > ${most} THEN ${most + 1} ELSE ${exact} END FROM (SELECT ${candidates} AS n) c)`;
   return `SELECT (CASE ${tooMany.join(" ")} ELSE ${total} END)::text WHERE $1::bigint[] IS NOT NULL`;
@@ -513,7 +502,7 @@ type ListCall = {
 type List = {
   list: readonly unknown[];
   /** How names are found, from the statement's values. */
-  branches: (statement: Binder) => Pick<ListOptions, "branches" | "filters" | "contains">;
+  branches: (statement: Binder) => FoundNames;
   /** Further members of the rows. */
   extra?: (statement: Binder) => NonNullable<ListOptions["extra"]>;
   isDescending?: boolean;

@@ -3,6 +3,7 @@ import { rootNode } from "../../ens/ids.ts";
 import { labelhash } from "../../ens/labels.ts";
 import { namehash } from "../../ens/names.ts";
 import { type Database, planOnce, type RowsReader } from "../database/client.ts";
+import { namesJoins, ownResolver, secondGeneration } from "../database/names.ts";
 import { askedPath, pathOf } from "../resolution/v2-names.ts";
 import { yieldToEventLoop } from "../rest/turns.ts";
 import { type GivenName, isNode, readName } from "./contract.ts";
@@ -11,17 +12,11 @@ import {
   columns,
   hasName,
   hideFromPlanner,
-  jointText,
-  type NameList,
+  nameJson,
   nameOfNode,
   nameOfPath,
   namesHeldBy,
-  namesJoins,
-  nameText,
-  ownResolver,
   type StoredName,
-  secondGeneration,
-  storedName,
 } from "./names.ts";
 import { isCustodian, type Place } from "./places.ts";
 import { type FoundName, readV2Records, recordsJson, type V2Resolver } from "./records.ts";
@@ -58,14 +53,14 @@ export type Listed = { row: StoredName; after: string[] } & { [K in keyof Extra]
 const sliceCharacters = 32_768;
 
 /**
- * Runs a statement each of whose rows is a place, a space and a text, and uses the rows while the next ones are read. A row may come
- * twice.
+ * Runs a statement each of whose rows is JSON with the number `at` of what was asked for, and uses the rows while the next ones are read. A
+ * row may come twice.
  */
-async function eachRow(
+async function eachRow<Row extends { at: number }>(
   database: RowsReader,
   { sql, values }: NamesQuery,
   signal: AbortSignal,
-  use: (place: number, text: string) => void,
+  use: (row: Row) => void,
 ): Promise<void> {
   const waiting: string[] = [];
   let work: Promise<void> | undefined;
@@ -75,9 +70,7 @@ async function eachRow(
         await yieldToEventLoop();
         left = sliceCharacters;
       }
-      const row = waiting.shift() ?? "";
-      const space = row.indexOf(" ");
-      use(Number(row.slice(0, space)), row.slice(space + 1));
+      use(JSON.parse(waiting.shift() ?? ""));
     }
     work = undefined;
   };
@@ -97,15 +90,8 @@ export async function readList(
   signal: AbortSignal,
 ): Promise<Listed[]> {
   const [json] = await database.row(sql, values, signal);
-  return readListed(JSON.parse(json ?? "[]"));
+  return JSON.parse(json ?? "[]");
 }
-
-/** A row of a list as the statement gives it. */
-export type ListedText = Omit<Listed, "row"> & { row: NameList };
-
-/** Rows of a list from what the statement gives, parsed. */
-export const readListed = (found: readonly ListedText[]): Listed[] =>
-  found.map((one) => ({ ...one, row: storedName(one.row) }));
 
 /** Runs the SQL of `countSql`. */
 export async function readCount(
@@ -118,7 +104,7 @@ export async function readCount(
   return Number(count) > most ? null : Number(count);
 }
 
-type ReadName = Omit<FoundName, "row"> & { row: NameList; inV2?: V2Resolver | null };
+type ReadName = FoundName & { inV2?: V2Resolver | null };
 
 type Reading = { hasRecords: boolean; withRecords: boolean };
 
@@ -145,13 +131,10 @@ function readingSql(
   { places, hasRecords, withRecords }: Reading & { places: readonly Place[] },
 ): string {
   const ofNode = { chain: "names.chain", node: "d.id", hasRecords };
-  const inV2 =
-    secondGeneration(places) === undefined ? "" : `, ',"inV2":', coalesce(names.reading::text, 'null')`;
-  const records = withRecords
-    ? `, ',"records":', coalesce((SELECT ${recordsJson(ofNode)} FROM resolver s2 WHERE s2.id = names.resolver_row)::text, 'null')${inV2}`
-    : "";
-  return `SELECT concat(q.at - 1, ' ', coalesce(n.found, 'null')) FROM ${asked}
-LEFT JOIN LATERAL (SELECT concat('{"row":', ${nameText}${records}, '}') AS found
+  const records = `, 'records', (SELECT ${recordsJson(ofNode)} FROM resolver s2 WHERE s2.id = names.resolver_row)`;
+  const inV2 = secondGeneration(places) === undefined ? "" : ", 'inV2', names.reading";
+  return `SELECT json_build_object('at', q.at - 1, 'found', n.found)::text FROM ${asked}
+LEFT JOIN LATERAL (SELECT json_build_object('row', ${nameJson}${withRecords ? `${records}${inV2}` : ""}) AS found
 FROM ${rows} WHERE ${hasName}) n ON true`;
 }
 
@@ -192,12 +175,16 @@ export async function readNames(
 ): Promise<(FoundName | null)[]> {
   if (names.length === 0) return [];
   const { database, statements, hasRecords } = source;
-  const found: ((FoundName & Pick<ReadName, "inV2">) | null)[] = names.map(() => null);
+  const found: (ReadName | null)[] = names.map(() => null);
   const read = (sql: string, values: string, placeOf: (at: number) => number) =>
-    eachRow(database, { sql, values: [`{${times.join(",")}}`, values] }, signal, (at, json) => {
-      const one: ReadName | null = JSON.parse(json);
-      found[placeOf(at)] = one && { ...one, row: storedName(one.row) };
-    });
+    eachRow<{ at: number; found: ReadName | null }>(
+      database,
+      { sql, values: [`{${times.join(",")}}`, values] },
+      signal,
+      (row) => {
+        found[placeOf(row.at)] = row.found;
+      },
+    );
   const nodes = `{${names.map(({ node }) => node).join(",")}}`;
   await read(withRecords ? statements.namesWithRecords : statements.names, nodes, (at) => at);
   const contracts = secondGeneration(source.places);
@@ -331,10 +318,10 @@ export async function readAddresses(
     };
   });
   const values = [`{${times.join(",")}}`, JSON.stringify(inputs)];
-  await eachRow(database, { sql: statements.addresses, values }, signal, (at, json) => {
-    const { rows, total }: { rows: ListedText[]; total: number } = JSON.parse(json);
-    use(places[at] ?? [], { rows: readListed(rows), total });
-  });
+  const statement = { sql: statements.addresses, values };
+  await eachRow<{ at: number } & FoundAddress>(database, statement, signal, ({ at, ...found }) =>
+    use(places[at] ?? [], found),
+  );
 }
 
 // Who an address is: its names by relation, and the name that it claims.
@@ -383,18 +370,17 @@ export const mostCountedOfAddress = 1_000;
 // With at most as many candidates all of them are read at once; a name that an address holds in two ways is two of them.
 const few = 100;
 
-const relations = (isOwner: string, isManager: string) =>
-  `CASE WHEN (${isOwner}) AND (${isManager}) THEN '["owner","manager"]' WHEN ${isOwner} THEN '["owner"]' WHEN ${isManager} THEN '["manager"]' ELSE '[]' END`;
-
 const isAsked = "(q.places IS NULL OR names.place = ANY (q.places))";
 const isOwner = `q.owner AND names.owner = q.address AND ${isAsked}`;
 const isManager = `q.manager AND names.manager = q.address AND ${isAsked}`;
 const isMine = `((${isOwner}) OR (${isManager}))`;
 
+const relations = `CASE WHEN (${isOwner}) AND (${isManager}) THEN '["owner","manager"]' WHEN ${isOwner} THEN '["owner"]'
+  WHEN ${isManager} THEN '["manager"]' ELSE '[]' END::json`;
+
 const foundSql = (claims: Claims, rank: string, name: string) =>
-  `concat('{"row":', ${nameText}, ',"after":["', ${rank}, '",', to_json(${name}), ',"', d.id, '"],"isPrimary":', CASE WHEN ${rank} = 0 THEN 'true' ELSE 'false' END,
-  ',"forward":', CASE WHEN ${rank} = 0 THEN ${forwardSql(claims, "q.address")}::text ELSE 'null' END,
-  ',"relations":', ${relations(isOwner, isManager)}, '}')`;
+  `json_build_object('row', ${nameJson}, 'after', json_build_array((${rank})::text, ${name}, d.id), 'isPrimary', ${rank} = 0,
+  'forward', CASE WHEN ${rank} = 0 THEN ${forwardSql(claims, "q.address")} END, 'relations', ${relations})`;
 
 /** SQL of the names of an address with few: `n` candidates, and how many of them are its own. With more, nothing but `n` is computed. */
 function fewSql(claims: Claims): string {
@@ -405,7 +391,7 @@ function fewSql(claims: Claims): string {
   const found = `array_agg(${foundSql(claims, "o.rank", "o.name")} ORDER BY o.rank, o.name, d.id) FILTER (WHERE ${isMine} AND ${beyond})`;
   return `WITH held AS MATERIALIZED (${held})
 SELECT (SELECT count(*) FROM held) AS n, count(*) FILTER (WHERE ${isMine}) AS total,
-  '[' || coalesce(array_to_string((${found})[1:q.size + 1], ','), '') || ']' AS rows
+  coalesce(array_to_json((${found})[1:q.size + 1]), '[]') AS rows
 FROM ${candidates}${namesJoins(places)}
 CROSS JOIN LATERAL (SELECT left(d.name, 256) AS name, CASE WHEN d.name = c.claim THEN 0 WHEN ${isOwner} THEN 1 ELSE 2 END AS rank OFFSET 0) o
 WHERE ${hasName} AND (SELECT count(*) FROM held) <= ${few}`;
@@ -475,7 +461,7 @@ ORDER BY left(${name}, 256), ${id} LIMIT ${limit})`;
   return `SELECT ${totalSql(places)} AS total, r.rows FROM (WITH held AS MATERIALIZED (
     ${branch(0, primary)}
     UNION ${owned.join("\nUNION ")})
-  SELECT ${jointText("found")} AS rows FROM (
+  SELECT coalesce(json_agg(found), '[]') AS rows FROM (
     SELECT ${foundSql(claims, "f.rank", "f.name")} AS found
     FROM (SELECT * FROM held UNION ${managed.join("\nUNION ")}) f ${nameOfNode(places, "f.id")}${joins}
     ORDER BY f.rank, f.name, f.id LIMIT q.size + 1) listed) r`;
@@ -502,7 +488,7 @@ function totalSql(places: readonly Place[]): string {
 /** The statement that reads the names of addresses. */
 function addressSql(claims: Claims): string {
   const claim = claimSql(claims, "q.address", "q.reverse");
-  return `SELECT concat(q.at, ' {"rows":', n.rows, ',"total":', n.total, '}')
+  return `SELECT json_build_object('at', q.at, 'rows', n.rows, 'total', n.total)::text
 FROM json_to_recordset($2::json) AS q (at int, address text, owner boolean, manager boolean, size int, reverse text, after_rank int, after_name text, after_id text, places int[])
 CROSS JOIN LATERAL (SELECT ${claim} AS claim OFFSET 0) c
 CROSS JOIN LATERAL (${fewSql(claims)}) few

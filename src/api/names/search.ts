@@ -1,8 +1,9 @@
 import { namehash } from "../../ens/names.ts";
 import { planOnce } from "../database/client.ts";
+import { namesJoins } from "../database/names.ts";
 import type { SortType } from "../rest/pages.ts";
-import { type Listed, type NamesSource, readListed } from "./lookups.ts";
-import { jointText, nameOfNode, namesJoins, nameText, partsOfNames } from "./names.ts";
+import type { Listed, NamesSource } from "./lookups.ts";
+import { nameJson, nameOfNode, partsOfNames } from "./names.ts";
 import type { Place } from "./places.ts";
 
 // Names as a person looks for them: those whose label is the text, then those whose label begins with it, then those whose label is
@@ -99,14 +100,12 @@ function searchSql({ places, hasRecords }: NamesSource, { filters, isComplete }:
     AND left(d.label_name, 256) = ANY (ARRAY(SELECT json_array_elements_text($6::json))) AND strpos(d.name, $13::text) > 0 AND ${where}
     ORDER BY d.parent_id, left(d.label_name, 256), d.id LIMIT CASE WHEN (SELECT count(*) FROM held) >= ${mostOfKind} THEN 0 ELSE ${mostOfKind} END)`,
   );
-  const order = "f.kind, f.first, f.second, f.created_at, f.id";
+  const keys = ["f.kind", "f.first", "f.second", "f.created_at", "f.id"];
+  const order = keys.join(", ");
   const claim = hasRecords ? isClaimed("h.name") : "false";
   return `WITH held AS MATERIALIZED (${[...exact, ...ofPrefix].join("\nUNION\n")})
-SELECT ${jointText("found")} FROM (
-SELECT concat('{"row":', ${nameText}, ',"after":', json_build_array(${order
-    .split(", ")
-    .map((key) => `${key}::text`)
-    .join(", ")}), '}') AS found
+SELECT coalesce(json_agg(found), '[]')::text FROM (
+SELECT json_build_object('row', ${nameJson}, 'after', json_build_array(${keys.map((key) => `${key}::text`).join(", ")})) AS found
 FROM (SELECT * FROM (SELECT h.id, h.kind, h.created_at, CASE WHEN h.kind = 0 THEN char_length(h.name) ELSE c.rank END AS first,
       CASE WHEN h.kind = 0 THEN c.rank ELSE char_length(h.name) END AS second
     FROM (SELECT * FROM held UNION ${similar.join(" UNION ")}) h CROSS JOIN LATERAL (SELECT CASE WHEN ${claim} THEN 0 ELSE 1 END AS rank OFFSET 0) c) f
@@ -146,5 +145,5 @@ export async function readRelevant(
   ];
   const sql = planOnce(searchSql(source, { filters, isComplete }));
   const [json] = await source.database.row(sql, values, signal);
-  return readListed(JSON.parse(json ?? "[]"));
+  return JSON.parse(json ?? "[]");
 }

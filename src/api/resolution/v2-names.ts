@@ -6,33 +6,19 @@ import { isUserRegistryCode, tokenIssuers, v2Subregistries } from "../../deploym
 import { rootNode, subnode, tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { interpretedLabel } from "../../ens/normalization.ts";
 import { type Database, planOnce } from "../database/client.ts";
-import { walkSql } from "../database/v2-walk.ts";
+import { walkedNames } from "../database/names.ts";
+import type { WalkContracts } from "../database/v2-walk.ts";
 
-/** The contracts by which names of the second generation are read: one set, all on the root chain. Addresses in lower case. */
-export type V2Contracts = {
-  chainId: number;
-  root: Hex;
-  /** Registries besides those that the factory deployed, whose tokens are followed too. */
-  registries: readonly Hex[];
-  ethRegistry: Hex;
+/** All that is known of the contracts of ENSv2: those of the walk, and others that read or write its names. */
+export type V2Contracts = WalkContracts & {
   /** CAIP-10 ids of the .eth registries, that of a former set included. */
   ethRegistryIds: readonly string[];
   currencyOf: CurrencyOf;
-  /** Where tokens of migrated names lie. */
-  graveyard: Hex;
   /** Implementations of the resolvers that the factory deploys. */
   resolvers: readonly Hex[];
-  /** Implementations of the registries of locked names. */
-  wrapperRegistries: readonly Hex[];
-  /** Implementations of other registries that users deploy. */
-  userRegistries: readonly Hex[];
-  /** Resolves what the first generation knows. */
-  v1Resolver: Hex;
   publicResolver: Hex;
   /** Brings over locked names. */
   lockedMigrator: Hex;
-  /** Name wrappers of the first generation. */
-  wrappers: readonly Hex[];
   /** Whether the Universal Resolver of the chain answers from these registries. */
   isInForce: boolean;
 };
@@ -142,30 +128,19 @@ const askedSql = `
     jsonb_array_length(n.value->'ids') AS depth
   FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY n(value, place)`;
 
-const statementOf = (hasV1: boolean) => `
-SELECT json_agg(json_build_object('registry', registry, 'registryPath', registry_path,
-  'entry', CASE WHEN storage_id IS NOT NULL THEN json_build_object('status', status, 'expiry', expiry::text, 'tokenId', token_id,
-    'holder', holder, 'resource', resource, 'label', label, 'createdAt', created_at::text, 'migratedAt', migrated_at::text) END,
-  'owner', owner, 'subregistry', subregistry, 'resolver', resolver, 'resolverLevel', resolver_level, 'isCanonical', is_canonical,
-  'isProven', is_proven,
-  'implementation', implementation, 'hasRecordIds', has_record_ids, 'isUpgraded', is_upgraded, 'authority', authority, 'version', version,
-  'effective', json_build_object('owner', effective_owner, 'resolver', effective_resolver, 'expiry', effective_expiry::text,
-    'graceEnds', grace_ends::text)
-) ORDER BY place)::text
-FROM (${walkSql(askedSql, {
-  chainId: "$2::int",
-  root: "$3",
-  time: "$4::numeric",
-  ethRegistry: "$5",
-  v1Resolver: "$6",
-  registries: "$7::text[]",
-  wrapperRegistries: "$8::text[]",
-  userRegistries: "$9::text[]",
-  graveyard: "$10",
-  wrappers: "$11::text[]",
-  hasV1,
-})}) name`;
-const statements = { both: planOnce(statementOf(true)), onlyV2: planOnce(statementOf(false)) };
+const statementOf = (contracts: V2Contracts, hasV1: boolean) =>
+  planOnce(`
+SELECT json_agg(json_build_object('registry', entry.registry, 'registryPath', entry.registry_path,
+  'entry', CASE WHEN entry.storage_id IS NOT NULL THEN json_build_object('status', entry.status, 'expiry', entry.expiry::text,
+    'tokenId', entry.token_id, 'holder', entry.holder, 'resource', entry.resource, 'label', entry.label,
+    'createdAt', entry.created_at::text, 'migratedAt', entry.migrated_at::text) END,
+  'owner', entry.owner, 'subregistry', entry.subregistry, 'resolver', entry.resolver, 'resolverLevel', entry.resolver_level,
+  'isCanonical', entry.is_canonical, 'isProven', entry.is_proven, 'implementation', entry.implementation,
+  'hasRecordIds', entry.has_record_ids, 'isUpgraded', entry.is_upgraded, 'authority', entry.authority, 'version', entry.version,
+  'effective', json_build_object('owner', in_force.owner, 'resolver', in_force.resolver, 'expiry', in_force.expires::text,
+    'graceEnds', in_force.grace_ends::text)
+) ORDER BY entry.place)::text
+FROM ${walkedNames(askedSql, contracts, { time: "$2::numeric", hasV1 })}`);
 
 type Row = Omit<V2Name, "resolverKind" | "subregistry"> & {
   subregistry: Hex | null;
@@ -184,25 +159,8 @@ export async function readV2Names(
   { paths, time, hasV1 }: { paths: readonly NamePath[]; time: number; hasV1: boolean },
   signal: AbortSignal,
 ): Promise<V2Name[]> {
-  const asked = paths.map(askedPath);
-  const { chainId, root, ethRegistry, v1Resolver, graveyard } = contracts;
-  const list = (addresses: readonly Hex[]) => `{${addresses.join(",")}}`;
-  const [text] = await database.row(
-    hasV1 ? statements.both : statements.onlyV2,
-    [
-      JSON.stringify(asked),
-      String(chainId),
-      root,
-      String(time),
-      ethRegistry,
-      v1Resolver,
-      list(contracts.registries),
-      list(contracts.wrapperRegistries),
-      list(contracts.userRegistries),
-      ...(hasV1 ? [graveyard, list(contracts.wrappers)] : []),
-    ],
-    signal,
-  );
+  const values = [JSON.stringify(paths.map(askedPath)), String(time)];
+  const [text] = await database.row(statementOf(contracts, hasV1), values, signal);
   return (JSON.parse(text ?? "[]") as Row[]).map((row) => nameOf(row, contracts));
 }
 

@@ -1,0 +1,183 @@
+import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
+import { keccak256 } from "../../ens/keccak.ts";
+import { gracePeriod, parentCannotControl } from "../../ens/registrations.ts";
+import { askedByPath, askedByRow, type WalkContracts, walkSql, wrapperExpiry } from "./v2-walk.ts";
+
+// What holds of a name now, by the rules of docs/names.md: of its rows in the first generation, of its entry in ENSv2, and of the
+// generation in force. All of it is derived here, once.
+
+/** Where names live, and by which rules they end: what of a place the derivation depends on. The first one is that of the root chain. */
+export type NamePlace = {
+  namespace: string;
+  chainId: number;
+  /** Parent of the names that a registrar leases. */
+  leases: string | undefined;
+  nameWrapper: string | undefined;
+  /** The contract whose links of names to resolvers are rows of their own. */
+  linker: string | undefined;
+  /** Seconds of the grace period of leases. */
+  grace: number;
+  v2?: WalkContracts | undefined;
+};
+
+/** SQL of the time of the root chain's last indexed block: `$1` are the times of the places. */
+export const indexTime = "(($1::bigint[])[1])::numeric";
+
+/** The contracts of ENSv2 on the root chain; undefined where it is not indexed. */
+export const secondGeneration = <T extends NamePlace>(places: readonly T[]): T["v2"] => places[0]?.v2;
+
+const nobody = `'${zeroAddress}'`;
+const ethNode = subnode(rootNode, keccak256("eth"));
+
+/** SQL of the address in the SQL of a resolver's id, which ends with `0x<address>-0x<node>`, or of an address alone. A regular expression takes 20 times as long. */
+export const addressOfResolver = (id: string) => `left(right(${id}, 109), 42)`;
+
+/** SQL of the address of the resolver that the root chain's registry of the first generation has. */
+export const ownResolver = addressOfResolver("d.resolver_id");
+
+// What the rules of the first generation depend on, as SQL: the time, the grace period, whether the name is leased below its parent, and
+// whether an address is the name wrapper of the name's chain.
+type FirstGenerationInputs = {
+  now: string;
+  grace: string;
+  isManaged: string;
+  isWrapper: (address: string) => string;
+};
+
+// Joins to `domain d`, all columns of which may be null: `lease`, its registration, `wrapped`, its wrapper entry with the expiry that
+// counts, and `of_v1`. Each step is computed once for a row: `OFFSET 0` keeps the planner from writing it out at each of its uses. A name
+// without a registrant has no registration, one without a wrapped owner no entry of the wrapper: nothing is looked up.
+function firstGenerationJoins({ now, grace, isManaged, isWrapper }: FirstGenerationInputs): string {
+  return `
+LEFT JOIN LATERAL (SELECT registration_date, expiry_date, registrant_id FROM registration WHERE domain_id = d.id AND d.registrant_id IS NOT NULL LIMIT 1) lease ON true
+LEFT JOIN LATERAL (SELECT id, fuses, owner_id, ${wrapperExpiry("w")} AS expiry_date
+  FROM wrapped_domain w WHERE id = d.id AND d.wrapped_owner_id IS NOT NULL LIMIT 1) wrapped ON true
+CROSS JOIN LATERAL (SELECT lease.expiry_date IS NOT NULL AS is_lease,
+  coalesce(wrapped.id IS NOT NULL AND ${isWrapper("d.owner_id")} AND (NOT ${isManaged} OR ${isWrapper("d.registrant_id")}), false) AS is_wrapped,
+  coalesce((wrapped.fuses & ${parentCannotControl}) <> 0, false) AS is_emancipated OFFSET 0) kind
+CROSS JOIN LATERAL (SELECT kind.is_wrapped AND kind.is_emancipated AND wrapped.expiry_date < ${now} AS is_lapsed,
+  CASE WHEN kind.is_lease THEN lease.expiry_date WHEN kind.is_wrapped THEN wrapped.expiry_date END AS expires,
+  CASE WHEN kind.is_lease THEN lease.expiry_date + ${grace} WHEN kind.is_wrapped THEN wrapped.expiry_date END AS grace_ends,
+  CASE WHEN kind.is_lease THEN CASE WHEN ${now} < lease.expiry_date THEN 'active'
+      WHEN ${grace} > 0 AND ${now} <= lease.expiry_date + ${grace} THEN 'expired' ELSE 'released' END
+    WHEN kind.is_wrapped THEN CASE WHEN kind.is_emancipated AND ${now} > wrapped.expiry_date THEN 'released' ELSE 'active' END
+    WHEN d.owner_id <> ${nobody} THEN 'active' ELSE 'unregistered' END AS status OFFSET 0) life
+CROSS JOIN LATERAL (SELECT kind.*, life.*,
+  CASE WHEN life.status = 'released' OR life.is_lapsed THEN NULL WHEN kind.is_wrapped THEN wrapped.owner_id
+    WHEN kind.is_lease AND ${isManaged} THEN CASE WHEN ${isWrapper("d.registrant_id")} THEN NULL ELSE nullif(d.registrant_id, ${nobody}) END
+    ELSE nullif(d.owner_id, ${nobody}) END AS owner,
+  CASE WHEN life.status = 'released' OR life.is_lapsed OR (kind.is_wrapped AND kind.is_lease AND life.status = 'expired') THEN NULL
+    WHEN kind.is_wrapped THEN wrapped.owner_id ELSE nullif(d.owner_id, ${nobody}) END AS manager OFFSET 0) of_v1`;
+}
+
+// Joins to `entry`, a row of `walkSql`, and `of_v1`: `in_force`, what the generation in force says. Where neither is, the expiry that passed
+// last. A lease of the Graveyard has no end, nor has a wrapped name that its parent controls.
+const inForceJoin = ({ graveyard }: WalkContracts) => `
+CROSS JOIN LATERAL (SELECT coalesce(entry.version = 'v2' OR entry.version IS NULL AND (entry.was_registered OR NOT of_v1.is_lease), false) AS is_entry,
+  of_v1.is_lease AND lease.registrant_id IS DISTINCT FROM '${graveyard}' AS is_leased OFFSET 0) whose
+CROSS JOIN LATERAL (SELECT whose.is_entry,
+  CASE entry.version WHEN 'v2' THEN nullif(entry.owner, ${nobody}) WHEN 'v1' THEN of_v1.owner END AS owner,
+  CASE entry.version WHEN 'v2' THEN nullif(entry.resolver, ${nobody}) WHEN 'v1' THEN nullif(${ownResolver}, ${nobody}) END AS resolver,
+  CASE WHEN whose.is_entry THEN entry.expiry WHEN whose.is_leased OR NOT of_v1.is_lease AND of_v1.is_emancipated THEN of_v1.expires END AS expires,
+  CASE WHEN whose.is_entry THEN entry.grace_ends WHEN whose.is_leased THEN of_v1.grace_ends END AS grace_ends) in_force`;
+
+/**
+ * FROM of names of the root chain that a query for `walkSql` asks for, at a time (SQL): `entry`, the row of `walkSql`, and `in_force`, with
+ * owner, resolver, expires and grace_ends of the generation in force; these are null where the first generation is not indexed.
+ */
+export function walkedNames(
+  asked: string,
+  contracts: WalkContracts,
+  { time, hasV1 }: { time: string; hasV1: boolean },
+): string {
+  const walk = `(${walkSql(asked, contracts, { time, hasV1 })}) entry`;
+  if (!hasV1)
+    return `${walk} CROSS JOIN (SELECT NULL AS owner, NULL AS resolver, NULL AS expires, NULL AS grace_ends) in_force`;
+  const ofV1 = firstGenerationJoins({
+    now: time,
+    grace: String(gracePeriod),
+    isManaged: `coalesce(d.parent_id = '${ethNode}', false)`,
+    isWrapper: (address) =>
+      `${address} IN (${contracts.wrappers.map((one) => `'${one}'`).join(", ") || "NULL"})`,
+  });
+  return `${walk} LEFT JOIN domain d ON d.id = entry.node${ofV1}${inForceJoin(contracts)}`;
+}
+
+// On all chains but the root one registries' links to resolvers are rows of their own.
+function ofResolver(places: readonly NamePlace[], onRoot: string, elsewhere: (chainId: number) => string) {
+  const others = places.flatMap(({ chainId, linker }, at) =>
+    linker === undefined
+      ? []
+      : [
+          `WHEN ${at + 1} THEN (SELECT ${elsewhere(chainId)} FROM domain_resolver_relations l
+    WHERE l.chain_id = ${chainId} AND l.address = '${linker}' AND l.domain_id = d.id)`,
+        ],
+  );
+  return others.length === 0 ? onRoot : `CASE home.place ${others.join(" ")} ELSE ${onRoot} END`;
+}
+
+/**
+ * Joins to `domain d` what holds of each name, as `names`: where it lives (`place` from 1, `chain`, `now`), its status, owner, manager and dates,
+ * and what of it a lease, the wrapper or ENSv2 says. `$1` is the time at each place. Columns that nothing reads cost nothing.
+ * `path`: SQL of the path for `askedByPath`, where the rows have one. Of ENSv2, rows that no registry leads to are left out.
+ */
+export function namesJoins(places: readonly NamePlace[], path?: string): string {
+  const v2 = secondGeneration(places);
+  const managed = places.flatMap(({ leases }) => (leases === undefined ? [] : [`'${leases}'`]));
+  const ofPlace = (value: (place: NamePlace) => string | number, type: string) =>
+    `(ARRAY[${places.map(value).join(", ")}]::${type}[])[home.place]`;
+  const first = firstGenerationJoins({
+    now: "rule.now",
+    grace: "rule.grace",
+    isManaged: "rule.is_managed",
+    isWrapper: (address) => `${address} = rule.wrapper`,
+  });
+  // Names of ENSv2 alone have no row that says where they live: they are on the root chain.
+  const isAt = ({ namespace, chainId }: NamePlace, at: number) =>
+    `WHEN d.chain_id = ${chainId} AND d.namespace = '${namespace}' THEN ${at + 1}`;
+  return `
+CROSS JOIN LATERAL (SELECT CASE ${places.map(isAt).join(" ")} WHEN true THEN 1 END AS place OFFSET 0) home
+CROSS JOIN LATERAL (SELECT ($1::bigint[])[home.place] AS now, ${ofPlace(({ nameWrapper }) => (nameWrapper ? `'${nameWrapper}'` : "NULL"), "text")} AS wrapper,
+  ${ofPlace(({ grace }) => grace, "bigint")} AS grace, d.parent_id IN (${[...managed, "'none'"].join(", ")}) AS is_managed OFFSET 0) rule${first}${v2 ? bothGenerations(v2, path) : firstAlone}
+CROSS JOIN LATERAL (SELECT d.id AS node, d.name, d.labelhash, d.parent_id AS parent, d.created_at AS created, home.place, rule.now,
+  ${ofPlace(({ chainId }) => chainId, "int")} AS chain, held.status, held.owner, held.manager, held.registered, held.expires, held.grace_ends,
+  held.is_lease, rule.is_managed, held.is_wrapped, held.is_lapsed, of_v1.is_emancipated, wrapped.fuses, wrapped.expiry_date AS wrapper_expires,
+  wrapped.id IS NOT NULL OR (SELECT true FROM domain_event e WHERE e.domain_id = d.id AND e.type = 'NameWrapped' LIMIT 1) IS NOT NULL AS was_wrapped,
+  held.last_holder, lease.registrant_id = rule.wrapper AS is_held_through_wrapper, d.is_migrated, d.owner_id <> ${nobody} AS is_owned,
+  CASE WHEN held.has_v1_resolver THEN ${ofResolver(places, ownResolver, () => "l.resolver")} ELSE held.v2_resolver END AS resolver,
+  ${ofResolver(places, "d.resolver_id", (chainId) => `'${chainId}-' || l.resolver || '-' || d.id`)} AS resolver_row,
+  held.is_v2, held.registry, held.v2, held.reading) names`;
+}
+
+const lastHolder =
+  "CASE WHEN of_v1.is_wrapped THEN wrapped.owner_id WHEN lease.registrant_id IS DISTINCT FROM rule.wrapper THEN lease.registrant_id END";
+
+const firstAlone = `
+CROSS JOIN LATERAL (SELECT of_v1.*, lease.registration_date AS registered, ${lastHolder} AS last_holder, true AS has_v1_resolver,
+  NULL::text AS v2_resolver, false AS is_v2, NULL::text AS registry, NULL::json AS v2, NULL::json AS reading) held`;
+
+// `kept.is_v2`: whether the facts are those of the entry that the walk from the root found, `kept.is_gone`: whether the first generation's
+// lease is one of the Graveyard. `reading`: how the resolver of a name in ENSv2 is read.
+const bothGenerations = (v2: WalkContracts, path?: string) => `
+CROSS JOIN LATERAL (SELECT CASE WHEN home.place = 1 THEN d.id END AS id OFFSET 0) walked
+LEFT JOIN LATERAL (${walkSql(path === undefined ? askedByRow("walked", v2.chainId) : askedByPath(path), v2, { time: indexTime, hasV1: true })} OFFSET 0) entry ON true${inForceJoin(v2)}
+JOIN LATERAL (SELECT coalesce(entry.version = 'v2' OR entry.authority = 'none' AND in_force.is_entry AND entry.storage_id IS NOT NULL, false) AS is_v2,
+  coalesce(entry.authority = 'none' AND lease.registrant_id = '${v2.graveyard}' AND NOT in_force.is_entry, false) AS is_gone
+  WHERE d.registry IS NULL OR d.registry = entry.registry OFFSET 0) kept ON true
+CROSS JOIN LATERAL (SELECT of_v1.is_wrapped AND NOT kept.is_v2 AS is_wrapped, of_v1.is_lapsed AND NOT kept.is_v2 AS is_lapsed,
+  CASE WHEN kept.is_v2 THEN entry.storage_id IS NOT NULL ELSE of_v1.is_lease END AS is_lease,
+  CASE WHEN kept.is_v2 THEN in_force.expires WHEN NOT kept.is_gone THEN of_v1.expires END AS expires,
+  CASE WHEN kept.is_v2 THEN coalesce(in_force.grace_ends, in_force.expires) WHEN NOT kept.is_gone THEN of_v1.grace_ends END AS grace_ends,
+  CASE WHEN kept.is_gone THEN 'released' WHEN NOT kept.is_v2 THEN of_v1.status WHEN entry.storage_id IS NULL THEN 'unregistered'
+    WHEN rule.now < entry.expiry THEN 'active' WHEN rule.now < entry.grace_ends THEN 'expired' ELSE 'released' END AS status,
+  CASE WHEN kept.is_v2 THEN in_force.owner WHEN NOT kept.is_gone THEN of_v1.owner END AS owner,
+  CASE WHEN kept.is_v2 THEN in_force.owner WHEN NOT kept.is_gone THEN of_v1.manager END AS manager,
+  CASE WHEN kept.is_v2 THEN entry.created_at ELSE lease.registration_date END AS registered,
+  CASE WHEN kept.is_v2 THEN entry.holder ELSE ${lastHolder} END AS last_holder,
+  NOT (kept.is_v2 OR kept.is_gone) AS has_v1_resolver, in_force.resolver AS v2_resolver, kept.is_v2, entry.registry,
+  CASE WHEN home.place = 1 AND (entry.version IS NOT NULL OR kept.is_v2) THEN json_build_object('version', entry.version, 'isReserved', coalesce(entry.authority = 'reserved', false),
+    'migrated', entry.migrated_at::text, 'path', entry.registry_path, 'isInForce', kept.is_v2, 'token', entry.token_id,
+    'subregistry', nullif(entry.subregistry, ${nobody}), 'holder', nullif(entry.holder, ${nobody})) END AS v2,
+  CASE WHEN kept.is_v2 THEN json_build_object('resolver', in_force.resolver, 'isProven', entry.is_proven, 'isOwn', entry.resolver_level = entry.depth,
+    'implementation', entry.implementation, 'hasRecordIds', entry.has_record_ids, 'isUpgraded', entry.is_upgraded, 'labels', entry.label_path) END AS reading
+  OFFSET 0) held`;
