@@ -162,6 +162,7 @@ export const rooms: readonly Room[] = [
       "src/rpc",
       "src/archive",
       "src/indexing",
+      "src/api/database",
       "src/api/names",
     ],
     packages: ["pg"],

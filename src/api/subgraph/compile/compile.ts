@@ -209,11 +209,7 @@ type SharedRows = Map<string, { table: string; ids: string[]; rowsOf: (ids: stri
 export const danglingMark = "\u0001";
 
 /** SQL of a root field for one entity: JSON text, or null. Those of both generations are read together, since each is long to plan. */
-function singleSql(
-  context: CompileContext,
-  type: EntityType,
-  { nodes }: Selected,
-): string | undefined {
+function singleSql(context: CompileContext, type: EntityType, { nodes }: Selected): string | undefined {
   const alias = context.statement.alias();
   const id = idArgument(context, nodes[0]);
   const scope: Scope = { type, alias, columns: new Set(), depth: context.limits.depth, rows: 1 };
