@@ -26,13 +26,7 @@ export function createFirstGeneration(chain: PlayedChain, contracts: FirstContra
 
   function setOwner(labels: readonly Hex[], owner: Hex) {
     owners.set(nodeOf(labels), owner);
-    chain.emit(
-      registry,
-      "NewOwner(bytes32,bytes32,address)",
-      [below(labels), keccak256(first(labels))],
-      ["address"],
-      [owner],
-    );
+    chain.emit(registry, "NewOwner", below(labels), keccak256(first(labels)), owner);
   }
 
   // As getData returns it.
@@ -54,21 +48,8 @@ export function createFirstGeneration(chain: PlayedChain, contracts: FirstContra
       fuses: fuses | kept,
       expiry: expiry > former.expiry ? expiry : former.expiry,
     });
-    const types = ["uint256", "uint256"];
-    chain.emit(
-      wrapper,
-      "TransferSingle(address,address,address,uint256,uint256)",
-      [owner, zeroAddress, owner],
-      types,
-      [BigInt(node), 1n],
-    );
-    chain.emit(
-      wrapper,
-      "NameWrapped(bytes32,bytes,address,uint32,uint64)",
-      [node],
-      ["bytes", "address", "uint32", "uint64"],
-      [wireName(labels), owner, fuses, expiry],
-    );
+    chain.emit(wrapper, "TransferSingle", owner, zeroAddress, owner, BigInt(node), 1n);
+    chain.emit(wrapper, "NameWrapped", node, wireName(labels), owner, fuses, expiry);
   }
 
   return {
@@ -79,20 +60,20 @@ export function createFirstGeneration(chain: PlayedChain, contracts: FirstContra
       const id = keccak256(label);
       if ((leases.get(label)?.expires ?? 0n) + grace >= chain.time()) return;
       leases.set(label, { expires, holder });
-      chain.emit(registrar, "Transfer(address,address,uint256)", [zeroAddress, holder, id]);
+      chain.emit(registrar, "Transfer", zeroAddress, holder, id);
       setOwner([label, eth], holder);
-      chain.emit(registrar, "NameRegistered(uint256,address,uint256)", [id, holder], ["uint256"], [expires]);
+      chain.emit(registrar, "NameRegistered", id, holder, expires);
     },
     renew(label: Hex, expires: bigint) {
       const lease = leases.get(label);
       if (lease === undefined || lease.expires + grace < chain.time()) return;
       lease.expires = expires;
-      chain.emit(registrar, "NameRenewed(uint256,uint256)", [keccak256(label)], ["uint256"], [expires]);
+      chain.emit(registrar, "NameRenewed", keccak256(label), expires);
     },
     bury(label: Hex) {
       const lease = leases.get(label);
       if (lease === undefined || lease.expires < chain.time()) return;
-      chain.emit(registrar, "Transfer(address,address,uint256)", [lease.holder, graveyard, keccak256(label)]);
+      chain.emit(registrar, "Transfer", lease.holder, graveyard, keccak256(label));
       lease.holder = graveyard;
     },
 
@@ -100,12 +81,12 @@ export function createFirstGeneration(chain: PlayedChain, contracts: FirstContra
     abandon(labels: readonly Hex[]) {
       if (!owners.has(nodeOf(labels))) return;
       owners.set(nodeOf(labels), zeroAddress);
-      chain.emit(registry, "Transfer(bytes32,address)", [nodeOf(labels)], ["address"], [zeroAddress]);
+      chain.emit(registry, "Transfer", nodeOf(labels), zeroAddress);
     },
     setResolver(labels: readonly Hex[], resolver: Hex) {
       if (!owners.has(nodeOf(labels))) return;
       resolvers.set(nodeOf(labels), resolver);
-      chain.emit(registry, "NewResolver(bytes32,address)", [nodeOf(labels)], ["address"], [resolver]);
+      chain.emit(registry, "NewResolver", nodeOf(labels), resolver);
     },
 
     /** Wraps a subname as its parent, with fuses; or as its owner who had unwrapped it, with none. */
@@ -121,31 +102,24 @@ export function createFirstGeneration(chain: PlayedChain, contracts: FirstContra
       const data = dataOf(node);
       if (data.owner === zeroAddress || (data.fuses & fuse.locked) !== 0) return;
       wrapped.set(node, { ...data, owner: zeroAddress });
-      const types = ["uint256", "uint256"];
-      chain.emit(
-        wrapper,
-        "TransferSingle(address,address,address,uint256,uint256)",
-        [data.owner, data.owner, zeroAddress],
-        types,
-        [BigInt(node), 1n],
-      );
+      chain.emit(wrapper, "TransferSingle", data.owner, data.owner, zeroAddress, BigInt(node), 1n);
       owners.set(node, to);
-      chain.emit(registry, "Transfer(bytes32,address)", [node], ["address"], [to]);
-      chain.emit(wrapper, "NameUnwrapped(bytes32,address)", [node], ["address"], [to]);
+      chain.emit(registry, "Transfer", node, to);
+      chain.emit(wrapper, "NameUnwrapped", node, to);
     },
     burnFuses(labels: readonly Hex[], fuses: number) {
       const node = nodeOf(labels);
       const data = dataOf(node);
       if (data.owner === zeroAddress) return;
       wrapped.set(node, { ...data, fuses: data.fuses | fuses });
-      chain.emit(wrapper, "FusesSet(bytes32,uint32)", [node], ["uint32"], [data.fuses | fuses]);
+      chain.emit(wrapper, "FusesSet", node, data.fuses | fuses);
     },
     extend(labels: readonly Hex[], expiry: bigint) {
       const node = nodeOf(labels);
       const data = dataOf(node);
       if (data.owner === zeroAddress || expiry <= data.expiry) return;
       wrapped.set(node, { ...data, expiry });
-      chain.emit(wrapper, "ExpiryExtended(bytes32,uint64)", [node], ["uint64"], [expiry]);
+      chain.emit(wrapper, "ExpiryExtended", node, expiry);
     },
 
     /** Whether the registry of a locked name leaves this subname to the first generation. */

@@ -99,7 +99,7 @@ function createWorld(seed: number) {
   const announceLabel = (label: Hex) => {
     if (announced.has(label)) return;
     announced.add(label);
-    chain.emit(at("LabelStore"), "Label(bytes32,string)", [keccak256(label)], ["bytes"], [label]);
+    chain.emit(at("LabelStore"), "Label", keccak256(label), label);
   };
   const registryAt = (address: Hex) => createRegistry(chain, { address, announceLabel });
   const registries = new Map<Hex, RegistryModel>();
@@ -173,26 +173,20 @@ function createWorld(seed: number) {
   ): Hex {
     deployed += 1;
     const address = addressOf(kind, deployed);
-    chain.emit(address, "Upgraded(address)", [code]);
+    chain.emit(address, "Upgraded", code);
     created(address);
-    chain.emit(address, "Initialized(uint64)", [], ["uint64"], [1n]);
-    chain.emit(
-      at("VerifiableFactory"),
-      "ProxyDeployed(address,address,uint256,address)",
-      [deployer, address],
-      ["uint256", "address"],
-      [5n, code],
-    );
+    chain.emit(address, "Initialized", 1n);
+    chain.emit(at("VerifiableFactory"), "ProxyDeployed", deployer, address, 5n, code);
     return address;
   }
   const deployRegistry = () =>
     deploy("userreg", flip(0.9) ? userRegistryCode : unknownCode, account(), (address) => {
-      chain.emit(address, "RegistryCreated()", []);
+      chain.emit(address, "RegistryCreated");
       add(address).changeRoles(undefined, account(), { grant: bitmap() });
     });
   function deployWrapper(registry: RegistryModel, wrapped: readonly Hex[], deployer: Hex): Hex {
     const address = deploy("wrapreg", at("WrapperRegistryImpl"), deployer, (created) => {
-      chain.emit(created, "RegistryCreated()", []);
+      chain.emit(created, "RegistryCreated");
       const model = add(created);
       model.changeRoles(undefined, account(), { grant: bitmap() });
       model.madeUnder(registry.address, wrapped[0] ?? "0x");
@@ -350,71 +344,18 @@ function createWorld(seed: number) {
           expiry: forever,
           sender: at("LockedMigrationController"),
         }),
+      () => chain.emit(emitter, "LabelReserved", id, keccak256(label()), claimed, forever, account()),
+      () => chain.emit(emitter, "SubregistryUpdated", id, random.pick([...registries.keys()]), account()),
       () =>
-        chain.emit(
-          emitter,
-          "LabelReserved(uint256,bytes32,string,uint64,address)",
-          [id, keccak256(label()), account()],
-          ["bytes", "uint64"],
-          [claimed, forever],
-        ),
-      () =>
-        chain.emit(emitter, "SubregistryUpdated(uint256,address,address)", [
-          id,
-          random.pick([...registries.keys()]),
-          account(),
-        ]),
-      () =>
-        chain.emit(
-          emitter,
-          "ResolverUpdated(uint256,address,address)",
-          [id],
-          ["address", "address"],
-          [account(), account()],
-        ),
-      () =>
-        chain.emit(
-          emitter,
-          "ExpiryUpdated(uint256,uint64,address)",
-          [id],
-          ["uint64", "address"],
-          [1n, account()],
-        ),
-      () =>
-        chain.emit(
-          emitter,
-          "TransferSingle(address,address,address,uint256,uint256)",
-          [account(), account(), account()],
-          ["uint256", "uint256"],
-          [id, 7n],
-        ),
-      () =>
-        chain.emit(
-          emitter,
-          "ProxyDeployed(address,address,uint256,address)",
-          [account(), emitter],
-          ["uint256", "address"],
-          [1n, at("PermissionedResolverImpl")],
-        ),
-      () => chain.emit(emitter, "Upgraded(address)", [at("RecordResolverImpl")]),
-      () => chain.emit(emitter, "Label(bytes32,string)", [keccak256(claimed)], ["bytes"], [label()]),
-      () =>
-        chain.emit(
-          emitter,
-          "ParentUpdated(address,string,address)",
-          [ofEth.address, account()],
-          ["bytes"],
-          [claimed],
-        ),
-      () =>
-        chain.emit(
-          emitter,
-          "EACRolesChanged(uint256,address,uint256,uint256)",
-          [0n, account()],
-          ["uint256", "uint256"],
-          [0n, 2n ** 256n - 1n],
-        ),
-      () => chain.emit(emitter, "Linked(uint256,bytes32,bytes)", [1n, hexOf(word())], ["bytes"], ["0x00"]),
+        chain.emit(emitter, "ResolverUpdated(uint256 indexed, address, address)", id, account(), account()),
+      () => chain.emit(emitter, "ExpiryUpdated(uint256 indexed, uint64, address)", id, 1n, account()),
+      () => chain.emit(emitter, "TransferSingle", account(), account(), account(), id, 7n),
+      () => chain.emit(emitter, "ProxyDeployed", account(), emitter, 1n, at("PermissionedResolverImpl")),
+      () => chain.emit(emitter, "Upgraded", at("RecordResolverImpl")),
+      () => chain.emit(emitter, "Label", keccak256(claimed), label()),
+      () => chain.emit(emitter, "ParentUpdated", ofEth.address, claimed, account()),
+      () => chain.emit(emitter, "EACRolesChanged", 0n, account(), 0n, 2n ** 256n - 1n),
+      () => chain.emit(emitter, "Linked", 1n, hexOf(word()), "0x00"),
     ])();
   }
 
@@ -453,7 +394,7 @@ function createWorld(seed: number) {
         .concat(resolvers, hostile),
     );
     const code = random.pick([unknownCode, at("RecordResolverImpl")]);
-    chain.emit(target, "Upgraded(address)", [code]);
+    chain.emit(target, "Upgraded", code);
     const isSame = byRecord.has(target) && code === at("RecordResolverImpl");
     if (resolvers.includes(target) && !isSame) upgraded.add(target);
   }
@@ -503,7 +444,7 @@ function createWorld(seed: number) {
   const resolverAt = (address: Hex): [Hex, NodeResolverModel] => [address, nodeResolver(address, true)];
   function deployRecords() {
     const address = deploy("recres", at("RecordResolverImpl"), account(), (created) => {
-      chain.emit(created, "ResolverCreated()", []);
+      chain.emit(created, "ResolverCreated");
       const model = createRecordResolver(chain, { address: created });
       byRecord.set(created, model);
       model.setText(name(), random.pick(textKeys), bytes());

@@ -34,7 +34,65 @@ export function nodeOf(labels: readonly Hex[]): Hex {
   );
 }
 
-const selectors = new Map<string, Hex>();
+// What the contracts of both generations declare.
+const declarations = [
+  "NewOwner(bytes32 indexed, bytes32 indexed, address)",
+  "TransferSingle(address indexed, address indexed, address indexed, uint256, uint256)",
+  "NameWrapped(bytes32 indexed, bytes, address, uint32, uint64)",
+  "Transfer(address indexed, address indexed, uint256 indexed)",
+  "NameRegistered(uint256 indexed, address indexed, uint256)",
+  "NameRenewed(uint256 indexed, uint256)",
+  "Transfer(bytes32 indexed, address)",
+  "NewResolver(bytes32 indexed, address)",
+  "NameUnwrapped(bytes32 indexed, address)",
+  "FusesSet(bytes32 indexed, uint32)",
+  "ExpiryExtended(bytes32 indexed, uint64)",
+  "EACRolesChanged(uint256 indexed, address indexed, uint256, uint256)",
+  "TransferBatch(address indexed, address indexed, address indexed, uint256[], uint256[])",
+  "TokenRegenerated(uint256 indexed, uint256 indexed)",
+  "LabelReserved(uint256 indexed, bytes32 indexed, string, uint64, address indexed)",
+  "LabelRegistered(uint256 indexed, bytes32 indexed, string, address, uint64, address indexed)",
+  "TokenResource(uint256 indexed, uint256 indexed)",
+  "SubregistryUpdated(uint256 indexed, address indexed, address indexed)",
+  "ResolverUpdated(uint256 indexed, address indexed, address indexed)",
+  "LabelUnregistered(uint256 indexed, address indexed)",
+  "ExpiryUpdated(uint256 indexed, uint64 indexed, address indexed)",
+  "ParentUpdated(address indexed, string, address indexed)",
+  "AddressChanged(bytes32 indexed, uint256, bytes)",
+  "AddrChanged(bytes32 indexed, address)",
+  "TextChanged(bytes32 indexed, string indexed, string, string)",
+  "ContenthashChanged(bytes32 indexed, bytes)",
+  "VersionChanged(bytes32 indexed, uint64)",
+  "AliasChanged(bytes indexed, bytes indexed, bytes, bytes)",
+  "Linked(uint256 indexed, bytes32 indexed, bytes)",
+  "AddressUpdated(uint256 indexed, uint256, bytes)",
+  "TextUpdated(uint256 indexed, string indexed, string, string)",
+  "ContenthashUpdated(uint256 indexed, bytes)",
+  "Cleared(uint256 indexed)",
+  "Label(bytes32 indexed, string)",
+  "Upgraded(address indexed)",
+  "Initialized(uint64)",
+  "ProxyDeployed(address indexed, address indexed, uint256, address)",
+  "RegistryCreated()",
+  "ResolverCreated()",
+];
+
+type Event = { name: string; selector: Hex; parameters: (AbiParameter & { indexed: boolean })[] };
+
+// Strings are given as bytes.
+function parse(declaration: string): Event {
+  const [name = "", list = ""] = declaration.slice(0, -1).split("(");
+  return {
+    name,
+    selector: toEventSelector(declaration.replaceAll(/ indexed|\s/g, "")),
+    parameters: list.split(", ").flatMap((one) => {
+      const [type = "", indexed] = one.replace("string", "bytes").split(" ");
+      return type === "" ? [] : [{ type, indexed: indexed !== undefined }];
+    }),
+  };
+}
+const events = declarations.map(parse);
+
 const account: Hex = `0x${"b2".repeat(20)}`;
 
 /** An empty chain. */
@@ -54,21 +112,19 @@ export function createPlayedChain({ chainId, start }: { chainId: number; start: 
       blocks.push({ number: blocks.length, timestamp: time, logs: [] });
     },
 
-    /** A log of an event by its signature; `types` and `values` are those of the data, strings as `bytes`. */
-    emit(
-      address: Hex,
-      signature: string,
-      topics: readonly (Hex | bigint)[],
-      types: readonly string[] = [],
-      values: readonly unknown[] = [],
-    ) {
-      const selector = selectors.get(signature) ?? toEventSelector(signature);
-      selectors.set(signature, selector);
-      const parameters: AbiParameter[] = types.map((type) => ({ type }));
+    /** A log of an event by its name, or by a declaration of its own; of what is indexed and dynamic its hash. */
+    emit(address: Hex, name: string, ...values: readonly unknown[]) {
+      const event = name.includes("(")
+        ? parse(name)
+        : events.find((one) => one.name === name && one.parameters.length === values.length);
+      if (event === undefined) throw new Error(`no event ${name} of ${values.length} values`);
+      const { selector, parameters } = event;
+      const pick = <T>(all: readonly T[], indexed: boolean) =>
+        all.filter((_, place) => parameters[place]?.indexed === indexed);
       current().logs.push({
         address,
-        topics: [selector, ...topics.map(topic)],
-        data: types.length === 0 ? "0x" : encodeAbiParameters(parameters, values),
+        topics: [selector, ...(pick(values, true) as (Hex | bigint)[]).map(topic)],
+        data: encodeAbiParameters(pick(parameters, false), pick(values, false)),
       });
     },
 

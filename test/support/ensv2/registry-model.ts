@@ -36,8 +36,7 @@ export function createRegistry(
   const roles = new Map<bigint, Map<Hex, bigint>>();
   let parent: { registry: Hex; label: Hex } | undefined;
 
-  const emit = (signature: string, topics: (Hex | bigint)[], types: string[] = [], values: unknown[] = []) =>
-    chain.emit(address, signature, topics, types, values);
+  const emit = (event: string, ...values: readonly unknown[]) => chain.emit(address, event, ...values);
   const isExpired = ({ expiry }: Pick<Entry, "expiry">) => chain.time() >= expiry;
   const ownerOf = (tokenId: bigint) => owners.get(tokenId) ?? zeroAddress;
   const tokenOf = ({ label, token }: Entry) => withVersion(idOf(label), token);
@@ -51,12 +50,7 @@ export function createRegistry(
     if (before === next) return false;
     const held = roles.get(resource) ?? new Map<Hex, bigint>();
     roles.set(resource, held.set(account, next));
-    emit(
-      "EACRolesChanged(uint256,address,uint256,uint256)",
-      [resource, account],
-      ["uint256", "uint256"],
-      [before, next],
-    );
+    emit("EACRolesChanged", resource, account, before, next);
     return true;
   }
 
@@ -64,18 +58,9 @@ export function createRegistry(
     for (const [place, id] of ids.entries()) if (values[place] === 1n) owners.set(id, to);
     const [id, value] = [ids[0], values[0]];
     if (ids.length === 1) {
-      emit(
-        "TransferSingle(address,address,address,uint256,uint256)",
-        [to, from, to],
-        ["uint256", "uint256"],
-        [id, value],
-      );
+      emit("TransferSingle", to, from, to, id, value);
     } else {
-      const types = ["uint256[]", "uint256[]"];
-      emit("TransferBatch(address,address,address,uint256[],uint256[])", [from, from, to], types, [
-        ids,
-        values,
-      ]);
+      emit("TransferBatch", from, from, to, ids, values);
     }
   }
 
@@ -84,7 +69,7 @@ export function createRegistry(
     const owner = ownerOf(before);
     transferred(owner, zeroAddress, [before], [1n]);
     entry.token += 1n;
-    emit("TokenRegenerated(uint256,uint256)", [before, tokenOf(entry)]);
+    emit("TokenRegenerated", before, tokenOf(entry));
     transferred(zeroAddress, owner, [tokenOf(entry)], [1n]);
   }
 
@@ -138,28 +123,16 @@ export function createRegistry(
       Object.assign(entry, { expiry: until, subregistry, resolver });
       const tokenId = tokenOf(entry);
       if (owner === zeroAddress) {
-        emit(
-          "LabelReserved(uint256,bytes32,string,uint64,address)",
-          [tokenId, keccak256(label), sender],
-          ["bytes", "uint64"],
-          [label, until],
-        );
+        emit("LabelReserved", tokenId, keccak256(label), label, until, sender);
       } else {
-        emit(
-          "LabelRegistered(uint256,bytes32,string,address,uint64,address)",
-          [tokenId, keccak256(label), sender],
-          ["bytes", "address", "uint64"],
-          [label, owner, until],
-        );
+        emit("LabelRegistered", tokenId, keccak256(label), label, owner, until, sender);
         transferred(zeroAddress, owner, [tokenId], [1n]);
         const resource = withVersion(tokenId, entry.access);
-        emit("TokenResource(uint256,uint256)", [tokenId, resource]);
+        emit("TokenResource", tokenId, resource);
         if (given !== 0n) setRoles(resource, owner, rolesOf(resource, owner) | given);
       }
-      if (subregistry !== zeroAddress)
-        emit("SubregistryUpdated(uint256,address,address)", [tokenId, subregistry, sender]);
-      if (resolver !== zeroAddress)
-        emit("ResolverUpdated(uint256,address,address)", [tokenId, resolver, sender]);
+      if (subregistry !== zeroAddress) emit("SubregistryUpdated", tokenId, subregistry, sender);
+      if (resolver !== zeroAddress) emit("ResolverUpdated", tokenId, resolver, sender);
       return true;
     },
 
@@ -167,7 +140,7 @@ export function createRegistry(
       const entry = live(label);
       if (entry === undefined) return;
       const tokenId = tokenOf(entry);
-      emit("LabelUnregistered(uint256,address)", [tokenId, sender]);
+      emit("LabelUnregistered", tokenId, sender);
       const owner = ownerOf(tokenId);
       if (owner !== zeroAddress) {
         transferred(owner, zeroAddress, [tokenId], [1n]);
@@ -182,26 +155,26 @@ export function createRegistry(
       const entry = find(label);
       if (entry === undefined || expiry < entry.expiry) return;
       entry.expiry = expiry;
-      emit("ExpiryUpdated(uint256,uint64,address)", [tokenOf(entry), expiry, sender]);
+      emit("ExpiryUpdated", tokenOf(entry), expiry, sender);
     },
 
     setResolver(label: Hex, resolver: Hex, sender: Hex) {
       const entry = live(label);
       if (entry === undefined) return;
       entry.resolver = resolver;
-      emit("ResolverUpdated(uint256,address,address)", [tokenOf(entry), resolver, sender]);
+      emit("ResolverUpdated", tokenOf(entry), resolver, sender);
     },
 
     setSubregistry(label: Hex, subregistry: Hex, sender: Hex) {
       const entry = live(label);
       if (entry === undefined) return;
       entry.subregistry = subregistry;
-      emit("SubregistryUpdated(uint256,address,address)", [tokenOf(entry), subregistry, sender]);
+      emit("SubregistryUpdated", tokenOf(entry), subregistry, sender);
     },
 
     setParent(registry: Hex, label: Hex, sender: Hex) {
       parent = { registry, label };
-      emit("ParentUpdated(address,string,address)", [registry, sender], ["bytes"], [label]);
+      emit("ParentUpdated", registry, label, sender);
     },
 
     /** The parent that a registry of a locked name is made with; no event tells it. */

@@ -82,48 +82,30 @@ export function createNodeResolver(
     isExtended,
     setAddress(node: Hex, coinType: bigint, value: Hex) {
       of(node).addresses.set(coinType, value);
-      chain.emit(
-        address,
-        "AddressChanged(bytes32,uint256,bytes)",
-        [node],
-        ["uint256", "bytes"],
-        [coinType, value],
-      );
+      chain.emit(address, "AddressChanged", node, coinType, value);
       if (coinType !== 60n) return;
       const account = size(value) < 20 ? zeroAddress : slice(value, 0, 20);
-      chain.emit(address, "AddrChanged(bytes32,address)", [node], ["address"], [account]);
+      chain.emit(address, "AddrChanged", node, account);
     },
     setText(node: Hex, key: Hex, value: Hex) {
       of(node).texts.set(key, value);
-      chain.emit(
-        address,
-        "TextChanged(bytes32,string,string,string)",
-        [node, keccak256(key)],
-        ["bytes", "bytes"],
-        [key, value],
-      );
+      chain.emit(address, "TextChanged", node, keccak256(key), key, value);
     },
     setContenthash(node: Hex, value: Hex) {
       of(node).contenthash = value;
-      chain.emit(address, "ContenthashChanged(bytes32,bytes)", [node], ["bytes"], [value]);
+      chain.emit(address, "ContenthashChanged", node, value);
     },
     clear(node: Hex) {
       records.delete(node);
       const version = (versions.get(node) ?? 0n) + 1n;
       versions.set(node, version);
-      chain.emit(address, "VersionChanged(bytes32,uint64)", [node], ["uint64"], [version]);
+      chain.emit(address, "VersionChanged", node, version);
     },
     /** `target`: any bytes. */
     setAlias(from: readonly Hex[], target: Hex) {
       aliases.set(nodeOf(from), target);
       const name = wireName(from);
-      chain.emit(
-        address,
-        "AliasChanged(bytes,bytes,bytes,bytes)",
-        [keccak256(name), keccak256(target)],
-        ["bytes", "bytes"],
-        [name, target],
-      );
+      chain.emit(address, "AliasChanged", keccak256(name), keccak256(target), name, target);
     },
     answers(labels: readonly Hex[]): Answers {
       const read = isExtended ? aliased(labels) : labels;
@@ -159,13 +141,7 @@ export function createRecordResolver(chain: PlayedChain, { address }: { address:
   };
   const link = (labels: readonly Hex[], recordId: bigint) => {
     links.set(nodeOf(labels), recordId);
-    chain.emit(
-      address,
-      "Linked(uint256,bytes32,bytes)",
-      [recordId, nodeOf(labels)],
-      ["bytes"],
-      [wireName(labels)],
-    );
+    chain.emit(address, "Linked", recordId, nodeOf(labels), wireName(labels));
   };
   const recordOf = (labels: readonly Hex[]) => {
     const linked = links.get(nodeOf(labels)) ?? 0n;
@@ -182,33 +158,21 @@ export function createRecordResolver(chain: PlayedChain, { address }: { address:
     setAddress(labels: readonly Hex[], coinType: bigint, value: Hex) {
       const id = recordOf(labels);
       of(id).addresses.set(coinType, value);
-      chain.emit(
-        address,
-        "AddressUpdated(uint256,uint256,bytes)",
-        [id],
-        ["uint256", "bytes"],
-        [coinType, value],
-      );
+      chain.emit(address, "AddressUpdated", id, coinType, value);
     },
     setText(labels: readonly Hex[], key: Hex, value: Hex) {
       const id = recordOf(labels);
       of(id).texts.set(key, value);
-      chain.emit(
-        address,
-        "TextUpdated(uint256,string,string,string)",
-        [id, keccak256(key)],
-        ["bytes", "bytes"],
-        [key, value],
-      );
+      chain.emit(address, "TextUpdated", id, keccak256(key), key, value);
     },
     setContenthash(labels: readonly Hex[], value: Hex) {
       const id = recordOf(labels);
       of(id).contenthash = value;
-      chain.emit(address, "ContenthashUpdated(uint256,bytes)", [id], ["bytes"], [value]);
+      chain.emit(address, "ContenthashUpdated", id, value);
     },
     clear(recordId: bigint) {
       records.delete(recordId);
-      chain.emit(address, "Cleared(uint256)", [recordId]);
+      chain.emit(address, "Cleared", recordId);
     },
     answers(labels: readonly Hex[]): Answers {
       const own = links.get(nodeOf(labels)) ?? 0n;
