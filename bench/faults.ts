@@ -1,13 +1,14 @@
 // Faults: what an index does while nodes lie, processes are killed and chains are reorganised. Every run ends equal to an index
 // that saw none of it, or says what is wrong and is equal after the command that it names; else the exit code is 1.
 //
-//   node cli/with-node.mjs bench/faults.ts [--lies all|none|<name>] [--seeds 3] [--kills 12] [--reorgs 64] [--jobs 2]
+//   node cli/with-node.mjs bench/faults.ts [--changes 5] [--lies all|none|<name>] [--seeds 3] [--kills 12] [--reorgs 64] [--jobs 2]
 //
 // FAULTS_LOGS names a folder for the log of each index, FAULTS_PATIENCE multiplies how long is waited. Needs a Postgres server's
 // programs (it starts one for the run). --kills 60 --seeds 3 is the whole campaign.
 
 import { rmSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { followChanges } from "./faults/changes.ts";
 import { killAndCompare } from "./faults/kills.ts";
 import { cases, runCase } from "./faults/lies.ts";
 import { reorganiseAndCompare } from "./faults/reorgs.ts";
@@ -16,6 +17,7 @@ import { startBenchPostgres } from "./world.ts";
 
 const { values: options } = parseArgs({
   options: {
+    changes: { type: "string", default: "5" },
     lies: { type: "string", default: "all" },
     seeds: { type: "string", default: "3" },
     kills: { type: "string", default: "12" },
@@ -48,6 +50,7 @@ async function honestRows() {
 }
 
 try {
+  failures += await followChanges(Number(options.changes));
   if (options.lies !== "none") {
     const expected = await honestRows();
     const names = options.lies.split(",");
