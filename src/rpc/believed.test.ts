@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { believedOfUrls, createBelieve } from "./believed.ts";
 
-const calls = "what contracts return to rules";
+const calls = "what contracts return to handlers";
 
 test.each([
   [1, 0.01, ["logs of the backfill beyond a sample of 1 %", calls]],

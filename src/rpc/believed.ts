@@ -19,5 +19,5 @@ export function believedOfUrls(urls: number, share: number): string[] {
   const logs = "logs of the backfill";
   const beyond = share === 0 ? logs : `${logs} beyond a sample of ${Number((share * 100).toFixed(2))} %`;
   const ofRanges = share < 1 ? [beyond] : urls === 1 ? [`that ${logs} lack no block`] : [];
-  return urls === 1 || share === 0 ? [...ofRanges, "what contracts return to rules"] : ofRanges;
+  return urls === 1 || share === 0 ? [...ofRanges, "what contracts return to handlers"] : ofRanges;
 }

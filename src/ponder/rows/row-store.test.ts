@@ -223,6 +223,6 @@ test("a use after the rule has returned is an error", async () => {
   const { db, store } = createStore(1_000, { isEmpty: true });
   store.isProcessingEvents = false;
   await expect(db.find(account, { id: id(1) })).rejects.toThrow(
-    "A rule used the store after it had returned",
+    "A handler used the store after it had returned",
   );
 });
