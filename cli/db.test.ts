@@ -20,7 +20,7 @@ test.each([
   [["list", "--force"], ['Unknown option "--force".']],
   [
     ["switch", "--forse", "--name"],
-    ['Unknown option "--forse". The nearest is "--force".', "--name needs a stable name.", "got none"],
+    ['Unknown option "--forse". The nearest is "--force".', "--name needs a views schema.", "got none"],
   ],
   [["switch", "a", "b"], ["switch takes one schema, got a, b."]],
   [["switch", "a", "--name", "b", "--name", "c"], ["--name is given twice."]],

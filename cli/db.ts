@@ -14,17 +14,17 @@ import { nearestOf } from "../src/config/nearest.ts";
 import { environmentOf, type RowSettings } from "../src/config/row-settings.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
 import { type IndexState, listIndexes } from "../src/operations/stored-indexes.ts";
-import { dropIndex, StableNameError, switchName } from "../src/operations/views-schema.ts";
+import { dropIndex, switchName, ViewsSchemaError } from "../src/operations/views-schema.ts";
 import { hasTable, isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
 import { openDatabase, openIfThere, PreflightError } from "./preflight.ts";
 
 const usage = `Usage: npm run db -- list
-       npm run db -- switch <schema> [--name <stable name>] [--force]
+       npm run db -- switch <schema> [--name <views schema>] [--force]
        npm run db -- prune <schema> …
 
 For the Postgres database of DATABASE_URL, in which each index has a schema of its own.
 
-list shows the indexes: release, size, state, the head of each chain, the stable names that point to them, and who is connected.
+list shows the indexes: release, size, state, the head of each chain, the views schemas that point to them, and who is connected.
 
 switch has readers (npm run serve with DATABASE_STABLE_SCHEMA, which --name replaces) served from the index in this schema, from
 one statement to the next. To take it back, switch to the former schema. --force: also if the index lacks tables or columns that
@@ -40,7 +40,7 @@ export type Asked =
   | { command: "switch"; schema: string; name: string | undefined; isForced: boolean }
   | { command: "prune"; schemas: string[] };
 
-/** Reads the arguments; `stableSchema` is the configured stable name. Throws a PreflightError that lists every fault. */
+/** Reads the arguments; `stableSchema` is the configured views schema. Throws a PreflightError that lists every fault. */
 export function parseDb([command, ...args]: string[]): Asked {
   const faults: string[] = [];
   const schemas: string[] = [];
@@ -53,7 +53,7 @@ export function parseDb([command, ...args]: string[]): Asked {
     else if (isSwitch && arg === "--name") {
       if (name !== undefined) faults.push("--name is given twice.");
       name = value ?? args[++place] ?? "";
-      if (name === "" || name.startsWith("--")) faults.push("--name needs a stable name.");
+      if (name === "" || name.startsWith("--")) faults.push("--name needs a views schema.");
     } else if (arg.startsWith("-"))
       faults.push(unknown("option", arg, isSwitch ? ["--name", "--force"] : []));
     else schemas.push(args[place] ?? "");
@@ -116,7 +116,7 @@ async function carryOut(
   const { schema, isForced } = asked;
   const name = asked.name ?? stableSchema;
   if (name === undefined)
-    throw new PreflightError("Set DATABASE_STABLE_SCHEMA, or add --name <stable name>.");
+    throw new PreflightError("Set DATABASE_STABLE_SCHEMA, or add --name <views schema>.");
   const index = indexes.find((one) => one.schema === schema);
   if (!isForced) requireReadable(schema, index?.description?.settings);
   const former = await switchName(run, { schema, name }, { isForced });
@@ -128,7 +128,7 @@ async function carryOut(
   ].join("\n");
 }
 
-/** Throws a StableNameError if readers with this environment could not describe an index of these settings. */
+/** Throws a ViewsSchemaError if readers with this environment could not describe an index of these settings. */
 export function requireReadable(
   schema: string,
   settings: RowSettings | undefined,
@@ -140,7 +140,7 @@ export function requireReadable(
     parseEnvironment(own.environment, own.readTextFile);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    throw new StableNameError(
+    throw new ViewsSchemaError(
       `Readers configured as this command cannot describe the index in ${quoted(schema)}: ${error.faults.join(" ")} ` +
         "Correct it here and for them, or add --force.",
     );
@@ -198,7 +198,7 @@ export async function waitForServedIndex(
       log(
         stableSchema === undefined
           ? `Schema ${quoted(databaseSchema)} has no index yet. Waiting for an indexer with this DATABASE_SCHEMA.`
-          : `Stable name ${quoted(stableSchema)} points to no index yet. Waiting for an index that takes it over, or for ` +
+          : `Views schema ${quoted(stableSchema)} points to no index yet. Waiting for an index that takes it over, or for ` +
               `"npm run db -- switch <schema>". ${seeOperations("Upgrade without downtime")}`,
       );
     await wait(5_000);
@@ -219,7 +219,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
     console.log(await main(process.argv.slice(2)));
   } catch (error) {
-    const expected = [ConfigurationError, PreflightError, StableNameError].some(
+    const expected = [ConfigurationError, PreflightError, ViewsSchemaError].some(
       (kind) => error instanceof kind,
     );
     const away = `The database does not respond. ${seeOperations("While something is away")}`;

@@ -123,7 +123,7 @@ describe("containers", () => {
     for (const { environment } of scripts) expect(environment).toMatchObject({ API_HOST: "", PORT: "42069" });
   });
 
-  test("a second indexer builds the next index for the readers of the same stable name, when asked for", () => {
+  test("a second indexer builds the next index for the readers of the same views schema, when asked for", () => {
     const { indexer, "indexer-next": next, "reader-1": reader } = compose.services;
     expect([indexer?.profiles, next?.profiles]).toEqual([[], ["upgrade"]]);
     const { DATABASE_SCHEMA: schema, ...others } = indexer?.environment ?? {};

@@ -164,11 +164,11 @@ describe("refused alone", () => {
     ["the RPC cache's schema", { DATABASE_SCHEMA: "ponder_sync" }, "ponder_sync"],
     ["a schema name over 45 characters", { DATABASE_SCHEMA: "s".repeat(46) }, "45"],
     [
-      "a stable name that is the index's schema",
+      "a views schema that is the index's schema",
       { DATABASE_SCHEMA: "a", DATABASE_STABLE_SCHEMA: "a" },
       "must differ from DATABASE_SCHEMA",
     ],
-    ["a stable name over 45 characters", { DATABASE_STABLE_SCHEMA: "s".repeat(46) }, "45"],
+    ["a views schema over 45 characters", { DATABASE_STABLE_SCHEMA: "s".repeat(46) }, "45"],
     [
       "taking over no name",
       { SWITCH_WHEN_READY: "true" },

@@ -29,9 +29,9 @@ export type IndexState = {
   /** When its indexer was alive last, in Unix milliseconds. */
   aliveAt: number;
   heads: { chain: string; chainId: number; head: BlockRef | undefined }[];
-  /** The stable names that point to it. */
+  /** The views schemas that point to it. */
   names: string[];
-  /** Machines with readers of this schema, or of its stable names, by the number of their connections. */
+  /** Machines with readers of this schema, or of its views schemas, by the number of their connections. */
   readers: Record<string, number>;
 };
 
@@ -77,7 +77,7 @@ export async function hasStatus(run: Statement, schema: string, subject: string)
   return rows.length > 0;
 }
 
-/** What the index of a schema, or of a stable name, says of itself; undefined if it says nothing. */
+/** What the index of a schema, or of a views schema, says of itself; undefined if it says nothing. */
 export async function descriptionOf(run: Statement, schema: string): Promise<Description | undefined> {
   if (!(await hasTable(run, `${quoted(schema)}.${statusTable}`))) return undefined;
   const { rows } = await run(
@@ -106,18 +106,18 @@ const namesSql = `SELECT DISTINCT vn.nspname::text AS name, tn.nspname::text AS 
   JOIN pg_class t ON t.oid = d.refobjid AND t.oid <> v.oid JOIN pg_namespace tn ON tn.oid = t.relnamespace
   WHERE v.relkind = 'v' AND v.relname = '${metaTable}'`;
 
-/** SQL for the schema of the index that the current schema shows, itself unless it is a stable name; as a text. */
+/** SQL for the schema of the index that the current schema shows, itself unless it is a views schema; as a text. */
 export const shownSchemaSql = `SELECT coalesce((SELECT schema FROM (${namesSql}) AS names WHERE name = current_schema()), current_schema())::text`;
 
-/** The stable names, and the schema that each points to. */
-export async function stableNames(run: Statement): Promise<Map<string, string>> {
+/** The views schemas, and the schema that each points to. */
+export async function viewsSchemas(run: Statement): Promise<Map<string, string>> {
   const { rows } = await run(namesSql);
   return new Map(rows.map(({ name, schema }) => [String(name), String(schema)]));
 }
 
 /** Every index of this program in the database. */
 export async function listIndexes(run: Statement, now: number): Promise<IndexState[]> {
-  const names = await stableNames(run);
+  const names = await viewsSchemas(run);
   const { rows } = await run(
     `SELECT n.nspname::text AS schema, (SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
         WHERE c.relnamespace = n.oid AND c.relkind = 'r')::text AS bytes

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { quoted, type Statement } from "../ponder/sql-client.ts";
-import { describeIndex, listIndexes, saveStatus, stableNames } from "./stored-indexes.ts";
+import { describeIndex, listIndexes, saveStatus, viewsSchemas } from "./stored-indexes.ts";
 import { dropIndex, switchName, takeOverWhenReady } from "./views-schema.ts";
 
 const client = await createEmbedded();
@@ -65,7 +65,7 @@ test("points a name to one index, then to another, and back", async () => {
   expect(await served()).toEqual([{ id: "v1" }]);
   expect(await to("v2")).toBe("v1");
   expect(await served()).toEqual([{ id: "v2" }]);
-  expect(await stableNames(run)).toEqual(new Map([["names", "v2"]]));
+  expect(await viewsSchemas(run)).toEqual(new Map([["names", "v2"]]));
   // Readers that ask for the new column would fail.
   await expect(to("v1")).rejects.toThrow('what the index in "v1" lacks: domain.extra.');
   expect(await switchName(run, { schema: "v1", name: "names" }, { isForced: true })).toBe("v2");

@@ -9,13 +9,13 @@ import {
   saveStatus,
   shownSchemaSql,
   shownSettings,
-  stableNames,
   usesOf,
+  viewsSchemas,
 } from "./stored-indexes.ts";
 
-/** A stable name cannot be switched, or an index not be dropped; the message says why and what to do. */
-export class StableNameError extends Error {
-  override name = "StableNameError";
+/** A views schema cannot be switched, or an index not be dropped; the message says why and what to do. */
+export class ViewsSchemaError extends Error {
+  override name = "ViewsSchemaError";
 }
 
 type Column = { name: string; type: string };
@@ -73,14 +73,14 @@ function switchText({ schema, name }: Target, next: Relations, shown: Relations)
   return statements.join(";\n");
 }
 
-/** A stable name, and the schema of the index that it shall point to. */
+/** A views schema, and the schema of the index that it shall point to. */
 export type Target = { schema: string; name: string };
 
 const reserved = ["public", "ponder_sync", "pg_catalog", "information_schema"];
 
 /**
- * Points a stable name to an index, in one transaction, and returns the schema that it pointed to before. Statements of readers
- * are never cancelled: it waits for a moment in which none is longer under way than they may wait. Throws a StableNameError.
+ * Points a views schema to an index, in one transaction, and returns the schema that it pointed to before. Statements of readers
+ * are never cancelled: it waits for a moment in which none is longer under way than they may wait. Throws a ViewsSchemaError.
  */
 export async function switchName(
   run: Statement,
@@ -89,25 +89,25 @@ export async function switchName(
 ): Promise<string | undefined> {
   const { schema, name } = target;
   if (reserved.includes(name) || name === schema)
-    throw new StableNameError(`A stable name must be a name of its own, not ${quoted(name)}.`);
+    throw new ViewsSchemaError(`A views schema must be a name of its own, not ${quoted(name)}.`);
   const index = (await listIndexes(run, now())).find((one) => one.schema === schema);
-  if (index === undefined) throw new StableNameError(`Schema ${quoted(schema)} has no index.`);
+  if (index === undefined) throw new ViewsSchemaError(`Schema ${quoted(schema)} has no index.`);
   if (!index.isServable)
-    throw new StableNameError(
+    throw new ViewsSchemaError(
       `The index in schema ${quoted(schema)} is not complete yet: its backfill or its indexes for queries are missing.`,
     );
   if (index.description?.settings === undefined && !isForced)
-    throw new StableNameError(
+    throw new ViewsSchemaError(
       `The index in schema ${quoted(schema)} is of an older release, which did not keep its settings: readers of this release ` +
         "would describe it by their own. Start readers of its release, whose settings are those of the index, and add --force.",
     );
-  const former = (await stableNames(run)).get(name);
+  const former = (await viewsSchemas(run)).get(name);
   const [next, shown] = [await relationsOf(run, schema), await relationsOf(run, name)];
   if (former === undefined && shown.size > 0)
-    throw new StableNameError(`Schema ${quoted(name)} has tables of its own. Choose another stable name.`);
+    throw new ViewsSchemaError(`Schema ${quoted(name)} has tables of its own. Choose another views schema.`);
   const lacking = lackingIn(next, shown);
   if (lacking.length > 0 && !isForced)
-    throw new StableNameError(
+    throw new ViewsSchemaError(
       `Readers of the index that is served now may ask for what the index in ${quoted(schema)} lacks: ` +
         `${lacking.slice(0, 5).join(", ")}${lacking.length > 5 ? " and more" : ""}. Start readers of its release first, or add --force.`,
     );
@@ -120,7 +120,7 @@ type SwitchOptions = Clock & { isForced?: boolean };
 
 const turnMs = 60_000;
 
-// For the rest of a transaction only it changes what stable names point to, or drops an index.
+// For the rest of a transaction only it changes what views schemas point to, or drops an index.
 const takeTurn = "SELECT pg_advisory_xact_lock(hashtext('nsindex stable name'))";
 
 // Every statement that comes while this one waits for a lock waits behind it: so it gives up soon and tries again.
@@ -137,11 +137,11 @@ async function inTurn(run: Statement, text: string, { now, wait }: Required<Cloc
     } catch (error) {
       const code = String((error as { code?: unknown }).code);
       // Postgres: undefined table.
-      if (code === "42P01") throw new StableNameError("The index was dropped meanwhile.", { cause: error });
+      if (code === "42P01") throw new ViewsSchemaError("The index was dropped meanwhile.", { cause: error });
       // Postgres: lock not available, deadlock.
       if (!["55P03", "40P01"].includes(code)) throw error;
       if (now() > end)
-        throw new StableNameError(
+        throw new ViewsSchemaError(
           "Readers were busy with long statements for a minute. Nothing was changed; try again.",
         );
       await wait(300);
@@ -149,7 +149,7 @@ async function inTurn(run: Statement, text: string, { now, wait }: Required<Cloc
   }
 }
 
-/** Drops an index and all its data, in one transaction. Throws a StableNameError while anything uses it. */
+/** Drops an index and all its data, in one transaction. Throws a ViewsSchemaError while anything uses it. */
 export async function dropIndex(run: Statement, schema: string, now: number): Promise<void> {
   await run("BEGIN");
   try {
@@ -160,9 +160,10 @@ export async function dropIndex(run: Statement, schema: string, now: number): Pr
       // An indexer that starts now waits for this, and then starts over.
       await run(`SELECT FROM ${quoted(schema)}.${metaTable} FOR UPDATE`);
     const index = (await listIndexes(run, now)).find((one) => one.schema === schema);
-    if (index === undefined) throw new StableNameError(`Schema ${quoted(schema)} has no index.`);
+    if (index === undefined) throw new ViewsSchemaError(`Schema ${quoted(schema)} has no index.`);
     const uses = usesOf(index);
-    if (uses.length > 0) throw new StableNameError(`Schema ${quoted(schema)} is in use: ${uses.join("; ")}.`);
+    if (uses.length > 0)
+      throw new ViewsSchemaError(`Schema ${quoted(schema)} is in use: ${uses.join("; ")}.`);
     await run(`DROP SCHEMA ${quoted(schema)} CASCADE`);
     await run("COMMIT");
   } catch (error) {
@@ -174,7 +175,7 @@ export async function dropIndex(run: Statement, schema: string, now: number): Pr
 /** Two indexes are as far as each other up to this many seconds of chain time. */
 const evenSeconds = 60;
 
-/** Whether an index has reached, on every chain, what the index behind the stable name has. */
+/** Whether an index has reached, on every chain, what the index behind the views schema has. */
 async function hasCaughtUp(run: Statement, { schema, name }: Target, now: number): Promise<boolean> {
   const indexes = await listIndexes(run, now);
   const served = indexes.find(({ names }) => names.includes(name))?.heads ?? [];
@@ -196,7 +197,7 @@ type TakeOver = {
 };
 
 /**
- * Notes in an index that it can be served, once it can. With a stable name, it then points that name to itself as soon as it has
+ * Notes in an index that it can be served, once it can. With a views schema, it then points that to itself as soon as it has
  * caught up with the index that is served: once only, so that an operator can take it back for good. Returns how to stop it.
  */
 export function takeOverWhenReady(
@@ -228,7 +229,7 @@ export function takeOverWhenReady(
         if (!isNoted && (error as { code?: unknown }).code === "42P01") continue;
         const reason = error instanceof Error ? error.message : String(error);
         const what = isNoted
-          ? "Could not take over the stable name"
+          ? "Could not take over the views schema"
           : "Could not note that the index can be served";
         log("warn", `${what}, trying again: ${reason}`, {
           section: seeOperations("Upgrade without downtime"),
@@ -243,7 +244,7 @@ export function takeOverWhenReady(
 }
 
 /**
- * Follows which index a reader's schema shows: itself, or the one that a stable name points to. Gives the last known, and calls
+ * Follows which index a reader's schema shows: itself, or the one that a views schema points to. Gives the last known, and calls
  * `onSettings` with its settings whenever it is another, the first time before it resolves.
  */
 export async function watchShownSchema(

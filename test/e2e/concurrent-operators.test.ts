@@ -1,7 +1,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
-import { describeIndex, saveStatus, stableNames } from "../../src/operations/stored-indexes.ts";
-import { dropIndex, StableNameError, switchName } from "../../src/operations/views-schema.ts";
+import { describeIndex, saveStatus, viewsSchemas } from "../../src/operations/stored-indexes.ts";
+import { dropIndex, switchName, ViewsSchemaError } from "../../src/operations/views-schema.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
 import { createEmptyDatabase } from "../support/postgres.ts";
 
@@ -36,7 +36,7 @@ describe.skipIf(server === "")("two operators on one Postgres", () => {
     await database.drop();
   });
 
-  test("an index that is about to be dropped takes no stable name", async () => {
+  test("an index that is about to be dropped takes no views schema", async () => {
     await switchName(run, { schema: "v2", name: "names" });
     let switched: Promise<unknown> | undefined;
     // The other one switches when all uses were looked at.
@@ -48,8 +48,8 @@ describe.skipIf(server === "")("two operators on one Postgres", () => {
       return run(text, values);
     };
     await dropIndex(drop, "v1", Date.now());
-    expect(await switched).toEqual(new StableNameError("The index was dropped meanwhile."));
-    expect(await stableNames(run)).toEqual(new Map([["names", "v2"]]));
+    expect(await switched).toEqual(new ViewsSchemaError("The index was dropped meanwhile."));
+    expect(await viewsSchemas(run)).toEqual(new Map([["names", "v2"]]));
     expect((await run("SELECT id FROM names.domain")).rows).toEqual([{ id: "v2" }]);
   });
 });

@@ -9,7 +9,7 @@ import { waitFor } from "../../devnet/wait.ts";
 import { createPool, postgresPrograms } from "../support/postgres.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// Two indexes of one database, readers of a stable name, and a client that goes on asking.
+// Two indexes of one database, readers of a views schema, and a client that goes on asking.
 
 const query = {
   query: "{ _meta { block { number } hasIndexingErrors } domains(first: 3) { id owner { id } } }",
@@ -77,7 +77,7 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
     expect(world.running().lastLines(10_000).join("\n")).not.toContain("DeprecationWarning");
     const reader = await world.startReader();
     await waitFor("the reader to wait", async () =>
-      reader.lastLines(9).some((line) => line.includes('Stable name "names" points to no index yet'))
+      reader.lastLines(9).some((line) => line.includes('Views schema "names" points to no index yet'))
         ? { done: true }
         : { state: reader.lastLines(3).join("\n") },
     );

@@ -11,7 +11,7 @@ export type ConfigContext = {
     plugins: readonly string[];
     isSubgraphCompatible: boolean;
     labelSet: { labelSetId: string; labelSetVersion: number };
-    /** Schema of the index that is served now: a reader of a stable name follows it. */
+    /** Schema of the index that is served now: a reader of a views schema follows it. */
     readonly databaseSchema: string;
     /** Every indexed chain, in the order in which the plugins first name it. */
     indexedChainIds: readonly number[];

@@ -253,7 +253,9 @@ function counted(store: StoreState, table: PgTable, method: (typeof methods)[num
 
 function checkUse({ isProcessingEvents }: StoreState): void {
   if (isProcessingEvents) return;
-  throw new NonRetryableUserError("A handler used the store after it had returned; a promise was not awaited.");
+  throw new NonRetryableUserError(
+    "A handler used the store after it had returned; a promise was not awaited.",
+  );
 }
 
 // The row with a key; undefined if it must be loaded first.
