@@ -23,7 +23,7 @@ const table = {
   sqlLength: ["SUBGRAPH_MAX_SQL_LENGTH", 2_000_000, 10_000, 100_000_000],
   /** Values bound to the SQL statement; Postgres takes 65,535. */
   parameters: ["SUBGRAPH_MAX_PARAMETERS", 30_000, 100, 65_535],
-  /** Characters of the response to an introspection query, estimated first and counted then. */
+  /** Characters of the response to an introspection query. */
   introspection: ["SUBGRAPH_MAX_INTROSPECTION", 10_000_000, 1_000, 500_000_000],
   /** Largest `skip`. */
   skip: ["SUBGRAPH_MAX_SKIP", 4_294_967_295, 0, 4_294_967_295],

@@ -1,0 +1,25 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const isOwn = (path: string) => !/(^|\/)(node_modules|\.git|\.ponder|generated)(\/|$)/.test(path);
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (!isOwn(path)) return [];
+    return entry.isDirectory() ? filesBelow(path) : [path];
+  });
+}
+
+const files = filesBelow("");
+// docs/ponder.md names files of Ponder too.
+const documents = files.filter((file) => file.endsWith(".md") && file !== "docs/ponder.md");
+
+test.each(documents)("%s names files that are there", (document) => {
+  const text = readFileSync(join(root, document), "utf8");
+  const named = [...text.matchAll(/`([\w./-]+\.(?:ts|mjs|cjs|css))`/g)].map(([, name = ""]) => name);
+  expect(named.filter((name) => !files.some((file) => `/${file}`.endsWith(`/${name}`)))).toEqual([]);
+});
