@@ -172,39 +172,43 @@ export type StoredName = {
   } | null;
 };
 
-const rowColumns: Readonly<Record<keyof StoredName, string>> = {
-  name: "names.name",
-  node: "names.node",
-  labelhash: "names.labelhash",
-  parent: "names.parent",
-  place: "names.place",
-  now: "names.now",
-  status: "names.status",
-  owner: "names.owner",
-  manager: "names.manager",
-  since: "names.registered::text",
-  created: "names.created::text",
-  expires: "names.expires::text",
-  graceEnds: "names.grace_ends::text",
-  isLease: "names.is_lease",
-  isManaged: "names.is_managed",
-  isWrapped: "names.is_wrapped",
-  isLapsed: "names.is_lapsed",
-  fuses: "names.fuses",
-  wrapperExpires: "names.wrapper_expires::text",
-  wasWrapped: "names.was_wrapped",
-  holder: "names.last_holder",
-  isHeldThroughWrapper: "names.is_held_through_wrapper",
-  isMigrated: "names.is_migrated",
-  isOwned: "names.is_owned",
-  resolver: "names.resolver",
-  v2: "names.v2",
+// SQL of JSON: of text without characters that JSON escapes, and of numbers, booleans and JSON.
+const plain = (sql: string) => `coalesce('"' || ${sql} || '"', 'null')`;
+const bare = (sql: string) => `coalesce((${sql})::text, 'null')`;
+
+const rowMembers: Readonly<Record<keyof StoredName, string>> = {
+  name: bare("to_json(names.name)"),
+  node: plain("names.node"),
+  labelhash: plain("names.labelhash"),
+  parent: plain("names.parent"),
+  place: bare("names.place"),
+  now: bare("names.now"),
+  status: plain("names.status"),
+  owner: plain("names.owner"),
+  manager: plain("names.manager"),
+  since: plain("names.registered"),
+  created: plain("names.created"),
+  expires: plain("names.expires"),
+  graceEnds: plain("names.grace_ends"),
+  isLease: bare("names.is_lease"),
+  isManaged: bare("names.is_managed"),
+  isWrapped: bare("names.is_wrapped"),
+  isLapsed: bare("names.is_lapsed"),
+  fuses: bare("names.fuses"),
+  wrapperExpires: plain("names.wrapper_expires"),
+  wasWrapped: bare("names.was_wrapped"),
+  holder: plain("names.last_holder"),
+  isHeldThroughWrapper: bare("names.is_held_through_wrapper"),
+  isMigrated: bare("names.is_migrated"),
+  isOwned: bare("names.is_owned"),
+  resolver: plain("names.resolver"),
+  v2: bare("names.v2"),
 };
 
-/** SQL of a row of `names` as JSON: a `StoredName`. */
-export const nameJson: string = `(SELECT row_to_json(r) FROM (SELECT ${Object.entries(rowColumns)
-  .map(([member, sql]) => `${sql} AS "${member}"`)
-  .join(", ")}) r)`;
+/** SQL of a row of `names` as JSON, a `StoredName`. Its text is put together: Postgres takes longer to make JSON of a record. */
+export const nameJson: string = `('{' || ${Object.entries(rowMembers)
+  .map(([member, json]) => `'"${member}":' || ${json}`)
+  .join(" || ',' || ")} || '}')::json`;
 
 /** The resolver of a name, by its chain and address; undefined if it has none. */
 export function resolverOf({ resolver }: StoredName, { chainId }: Place) {
