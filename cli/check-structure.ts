@@ -44,8 +44,11 @@ export const rooms: readonly Room[] = [
     packages: ["ponder", "ponder:registry", "ponder:api", "drizzle-orm"],
   },
   { path: "src/rpc", imports: ["src/log", "src/ens", "src/ponder"] },
-  { path: "src/archive", imports: ["src/log", "src/ens", "src/config", "src/ponder", "src/rpc"] },
   { path: "src/operations", imports: ["src/log", "src/config", "src/ponder", "src/rpc"] },
+  {
+    path: "src/archive",
+    imports: ["src/log", "src/ens", "src/config", "src/ponder", "src/rpc", "src/operations"],
+  },
   {
     path: "src/indexing",
     imports: [...facts, "src/log", "src/schema", "src/labels", "src/ponder"],

@@ -1,6 +1,7 @@
+import { cachedChildren, cachedFilters, cachedLogs } from "../operations/cached-logs.ts";
 import { hasTable, type Statement } from "../ponder/sql-client.ts";
 import { type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
-import { type BlockRange, toHex } from "../rpc/nodes.ts";
+import type { BlockRange } from "../rpc/nodes.ts";
 import { openManifest, readResults } from "./folder.ts";
 import { ArchiveError, type ArchiveFilter, factoryKey, type Manifest, queryOfFilter } from "./manifest.ts";
 import { addSegment, archivedBlock, gapsByRange, logsOfSegment } from "./record.ts";
@@ -8,7 +9,7 @@ import { type ArchivedResult, addResults, resultsIn } from "./results.ts";
 import type { ArchivedBlock } from "./segment.ts";
 
 /** What Ponder's cache has all logs of: a filter, and the blocks from the first to the last without a gap. */
-type CachedFilter = { filter: ArchiveFilter; ranges: BlockRange[] };
+type ExportedFilter = { filter: ArchiveFilter; ranges: BlockRange[] };
 
 /**
  * Writes what Ponder's cache has of a chain into an archive: blocks as Ponder stores them, which lack the newer fields of
@@ -23,7 +24,7 @@ export async function exportCache(
   }: { folder: string; chainId: number; progress: (at: number, logs: number) => void },
 ): Promise<Manifest> {
   const manifest = await openManifest(folder, chainId);
-  const cached = await cachedFilters(run, chainId, manifest);
+  const cached = await filtersOf(run, chainId, manifest);
   for (const range of commonRanges(cached)) {
     const filters = cached
       .filter(({ ranges }) => ranges.some((one) => isWithin(range, one)))
@@ -32,8 +33,8 @@ export async function exportCache(
       let from = gap.from;
       while (from <= gap.to) {
         const queries = gap.filters.map((filter) => queryOfFilter(manifest, filter, gap));
-        const { rows, end } = await nextRows(run, chainId, { from, to: gap.to });
-        const blocks = await blocksOf(run, chainId, { rows, queries });
+        const { logs, end } = await nextLogs(run, chainId, { from, to: gap.to });
+        const blocks = await blocksOf(run, chainId, { logs, queries });
         await addSegment(folder, manifest, { from, to: end, filters: gap.filters, blocks });
         progress(end, manifest.segments.at(-1)?.logs ?? 0);
         from = end + 1;
@@ -83,99 +84,49 @@ async function exportResults(
 
 const isWithin = (inner: BlockRange, outer: BlockRange) => outer.from <= inner.from && inner.to <= outer.to;
 
-// ponder: a filter is stored as "log_<chain>_<address>_<four topics>_<receipts>", its blocks a to b as [a, b + 1].
-async function cachedFilters(run: Statement, chainId: number, manifest: Manifest): Promise<CachedFilter[]> {
-  if (!(await hasTable(run, "ponder_sync.intervals"))) return [];
-  const { rows } = await run(
-    "SELECT fragment_id AS id, blocks::text FROM ponder_sync.intervals WHERE chain_id = $1 AND starts_with(fragment_id, 'log_')",
-    [chainId],
-  );
-  const byRanges = new Map<string, CachedFilter>();
-  for (const { id, blocks } of rows) {
-    const parts = String(id).split("_");
-    const [event, ...otherTopics] = parts.slice(-5, -1);
-    const [address, factoryEvent] = parts.slice(2, -5);
+async function filtersOf(run: Statement, chainId: number, manifest: Manifest): Promise<ExportedFilter[]> {
+  const byRanges = new Map<string, ExportedFilter>();
+  for (const { address, factory, topics, ranges } of await cachedFilters(run, chainId)) {
+    const [event = null, ...otherTopics] = topics;
     // No filter of this project names a second topic.
-    if (otherTopics.some((topic) => topic !== "null")) continue;
-    const topics = event === undefined || event === "null" ? null : [event];
-    const addresses =
-      factoryEvent !== undefined && address !== undefined
-        ? { factory: address, event: factoryEvent }
-        : address === "null" || address === undefined
-          ? null
-          : [address];
-    if (addresses !== null && !Array.isArray(addresses))
-      manifest.children[factoryKey(addresses)] = await childrenOf(run, chainId, addresses.event);
-    const key = JSON.stringify([addresses, blocks]);
+    if (otherTopics.some((topic) => topic !== null)) continue;
+    const addresses = factory ?? (address === undefined ? null : [address]);
+    if (factory !== undefined)
+      manifest.children[factoryKey(factory)] = [
+        ...(await cachedChildren(run, chainId, factory.event)).keys(),
+      ];
+    const key = JSON.stringify([addresses, ranges]);
     const known = byRanges.get(key);
     if (known === undefined)
-      byRanges.set(key, { filter: { addresses, topics }, ranges: rangesIn(String(blocks)) });
-    else if (topics === null) known.filter.topics = null;
-    else known.filter.topics?.push(...topics);
+      byRanges.set(key, { filter: { addresses, topics: event === null ? null : [event] }, ranges });
+    else if (event === null) known.filter.topics = null;
+    else known.filter.topics?.push(event);
   }
   return [...byRanges.values()];
 }
 
-const rangesIn = (blocks: string): BlockRange[] =>
-  (JSON.parse(`[${blocks.slice(1, -1)}]`) as [number, number][]).map(([from, end]) => ({
-    from,
-    to: end - 1,
-  }));
-
-async function childrenOf(run: Statement, chainId: number, event: string): Promise<string[]> {
-  const { rows } = await run(
-    `SELECT DISTINCT lower(address) AS address FROM ponder_sync.factory_addresses child
-    JOIN ponder_sync.factories ON factories.id = child.factory_id
-    WHERE child.chain_id = $1 AND factory ->> 'eventSelector' = $2 ORDER BY 1`,
-    [chainId, event],
-  );
-  return rows.map(({ address }) => String(address));
-}
-
 /** Ranges in which no filter begins or ends. */
-function commonRanges(cached: readonly CachedFilter[]): BlockRange[] {
+function commonRanges(cached: readonly ExportedFilter[]): BlockRange[] {
   const ranges = cached.flatMap((one) => one.ranges);
   const starts = [...new Set(ranges.flatMap(({ from, to }) => [from, to + 1]))].sort((a, b) => a - b);
   return starts.slice(0, -1).map((from, i) => ({ from, to: (starts[i + 1] ?? from + 1) - 1 }));
 }
 
-type Row = Record<string, unknown>;
-
-async function nextRows(run: Statement, chainId: number, { from, to }: BlockRange) {
-  const rows = await logRows(run, chainId, { from, to }, logsOfSegment);
-  const last = Number(rows.at(-1)?.["block"]);
-  if (rows.length < logsOfSegment) return { rows, end: to };
+async function nextLogs(run: Statement, chainId: number, { from, to }: BlockRange) {
+  const logs = await cachedLogs(run, chainId, { from, to }, logsOfSegment);
+  const last = Number(logs.at(-1)?.blockNumber);
+  if (logs.length < logsOfSegment) return { logs, end: to };
   // The last block may be cut off.
-  const whole = rows.filter((row) => Number(row["block"]) < last);
-  if (whole.length > 0) return { rows: whole, end: last - 1 };
-  const all = await logRows(run, chainId, { from, to: last }, Number.MAX_SAFE_INTEGER);
-  return { rows: all, end: last };
+  const whole = logs.filter(({ blockNumber }) => Number(blockNumber) < last);
+  if (whole.length > 0) return { logs: whole, end: last - 1 };
+  return { logs: await cachedLogs(run, chainId, { from, to: last }), end: last };
 }
 
-async function logRows(
-  run: Statement,
-  chainId: number,
-  { from, to }: BlockRange,
-  most: number,
-): Promise<Row[]> {
-  const { rows } = await run(
-    `SELECT block_number::text AS block, log_index, transaction_hash, transaction_index, block_hash, address, data,
-      array_remove(ARRAY[topic0, topic1, topic2, topic3], NULL) AS topics
-    FROM ponder_sync.logs WHERE chain_id = $1 AND block_number BETWEEN $2 AND $3 ORDER BY block_number, log_index LIMIT $4`,
-    [chainId, from, to, most],
-  );
-  return rows;
-}
+type CachedPart = { logs: readonly RpcLog[]; queries: readonly LogsQuery[] };
 
-type LogRows = { rows: readonly Row[]; queries: readonly LogsQuery[] };
-
-async function blocksOf(
-  run: Statement,
-  chainId: number,
-  { rows, queries }: LogRows,
-): Promise<ArchivedBlock[]> {
+async function blocksOf(run: Statement, chainId: number, part: CachedPart): Promise<ArchivedBlock[]> {
   // Of other filters the cache may have some logs here, and lack others.
-  const wanted = rows.map(logOf).filter((log) => queries.some((query) => matches(log, query)));
+  const wanted = part.logs.filter((log) => part.queries.some((query) => matches(log, query)));
   const logs = Map.groupBy(wanted, ({ blockNumber }) => Number(blockNumber));
   const numbers = [...logs.keys()];
   const of = async (table: string, column: string) => {
@@ -194,6 +145,8 @@ async function blocksOf(
     return archivedBlock({ ...headerOf(header), transactions: kept }, own);
   });
 }
+
+type Row = Record<string, unknown>;
 
 const texts = {
   hash: "hash",
@@ -236,15 +189,4 @@ const transactionOf = (row: Row) => ({
   hash: String(row["hash"]),
   from: String(row["from"]),
   ...(row["to"] === null ? {} : { to: String(row["to"]) }),
-});
-
-const logOf = (row: Row): RpcLog => ({
-  blockNumber: toHex(Number(row["block"])),
-  logIndex: toHex(Number(row["log_index"])),
-  blockHash: String(row["block_hash"]),
-  transactionHash: String(row["transaction_hash"]),
-  transactionIndex: toHex(Number(row["transaction_index"])),
-  address: String(row["address"]),
-  data: String(row["data"]),
-  topics: row["topics"] as string[],
 });

@@ -1,4 +1,4 @@
-import { hasTable, type Statement } from "../ponder/sql-client.ts";
+import type { Statement } from "../ponder/sql-client.ts";
 import { crossChecked } from "../rpc/compared-logs.ts";
 import {
   differingLogs,
@@ -18,6 +18,7 @@ import {
   toHex,
 } from "../rpc/nodes.ts";
 import { rangeAt, unionOf } from "./cache.ts";
+import { type CachedFilter, cachedChildren, cachedFilters, cachedLogs } from "./cached-logs.ts";
 
 /** A log that cache and chain do not share, or the fields of a cached block that its header does not have. */
 type CacheDifference =
@@ -51,13 +52,13 @@ export async function checkCache(
   nodes: Nodes,
   { chainId, from, to, samples, progress }: CacheSample & { progress: (done: number) => void },
 ): Promise<CacheCheck> {
-  const filters = await cachedFilters(run, chainId);
+  const filters = await filtersOf(run, chainId);
   const ranges = unionOf(filters.flatMap((filter) => filter.ranges)).flatMap((range) => {
     const clipped = { from: Math.max(range.from, from), to: Math.min(range.to, to) };
     return clipped.from <= clipped.to ? [clipped] : [];
   });
   const cachedBlocks = ranges.reduce((sum, range) => sum + sizeOf(range), 0);
-  const found: CacheCheck = {
+  const check: CacheCheck = {
     ranges: 0,
     unanswered: 0,
     differingRanges: [],
@@ -69,25 +70,26 @@ export async function checkCache(
   for (let done = 1; done <= samples && cachedBlocks > 0; done++) {
     const range = rangeAt(ranges, Math.floor(nodes.random() * cachedBlocks), longestRange);
     const chosen = filters.filter((filter) => filter.ranges.some((one) => isWithin(range, one)));
-    const cached = await cachedLogs(run, chainId, range, chosen);
+    const found = await cachedLogs(run, chainId, range);
+    const cached = found.filter((log) => chosen.some((filter) => isOf(filter, log)));
     const answers = await logsOfChain(nodes, range, chosen, cached);
     progress(done);
     if (answers === undefined) {
-      found.unanswered += 1;
+      check.unanswered += 1;
       continue;
     }
-    found.ranges += 1;
-    found.blocks += sizeOf(range);
-    found.logs += cached.length;
+    check.ranges += 1;
+    check.blocks += sizeOf(range);
+    check.logs += cached.length;
     const differences = [
       ...(await headerDifferences(run, nodes, { chainId, range })),
       ...differencesOf(cached, answers),
     ];
     if (differences.length === 0) continue;
-    found.differingRanges.push(range);
-    found.differences.push(...differences);
+    check.differingRanges.push(range);
+    check.differences.push(...differences);
   }
-  return found;
+  return check;
 }
 
 const sizeOf = ({ from, to }: BlockRange) => to - from + 1;
@@ -95,76 +97,26 @@ const isWithin = (inner: BlockRange, outer: BlockRange) => outer.from <= inner.f
 
 // --- What is cached ---
 
-/** What Ponder fetched: logs of one event of a contract, of any, or of those that a factory deployed; and for which blocks. */
-type CachedFilter = {
-  address: string | undefined;
+/** What Ponder fetched, as its logs are tested and asked for. */
+type Filter = CachedFilter & {
   query: LogsQuery;
   /** Contracts of a factory by the block of their deployment. */
   children: ReadonlyMap<string, number> | undefined;
-  event: string | undefined;
-  ranges: BlockRange[];
 };
 
-// ponder: a filter is stored as "log_<chain>_<address>_<four topics>_<receipts>", its blocks a to b as [a, b + 1].
-async function cachedFilters(run: Statement, chainId: number): Promise<CachedFilter[]> {
-  if (!(await hasTable(run, "ponder_sync.intervals"))) return [];
-  const { rows } = await run(
-    "SELECT fragment_id AS id, blocks::text FROM ponder_sync.intervals WHERE chain_id = $1 AND starts_with(fragment_id, 'log_')",
-    [chainId],
-  );
+async function filtersOf(run: Statement, chainId: number): Promise<Filter[]> {
   return Promise.all(
-    rows.map(async ({ id, blocks }) => {
-      const parts = String(id).split("_");
-      const topics = parts.slice(-5, -1).map((topic) => (topic === "null" ? null : topic));
-      const [first, factoryEvent] = parts.slice(2, -5);
-      const children = factoryEvent === undefined ? undefined : await childrenOf(run, chainId, factoryEvent);
-      const address = children !== undefined || first === "null" ? undefined : first;
+    (await cachedFilters(run, chainId)).map(async (filter) => {
+      const { address, factory, topics } = filter;
       const query = queryOf({ address: address ?? null, topics, fromBlock: "0x0", toBlock: "0x0" });
-      if (query === undefined) throw new Error(`The cached filter ${String(id)} cannot be read.`);
-      const ranges = (JSON.parse(`[${String(blocks).slice(1, -1)}]`) as [number, number][]).map(
-        ([from, end]) => ({ from, to: end - 1 }),
-      );
-      return { address, children, query, event: topics[0] ?? undefined, ranges };
+      if (query === undefined) throw new Error("A cached filter cannot be read.");
+      const children = factory && (await cachedChildren(run, chainId, factory.event));
+      return { ...filter, query, children };
     }),
   );
 }
 
-async function childrenOf(run: Statement, chainId: number, event: string): Promise<Map<string, number>> {
-  const { rows } = await run(
-    `SELECT address, min(block_number)::text AS block FROM ponder_sync.factory_addresses child
-    JOIN ponder_sync.factories ON factories.id = child.factory_id
-    WHERE child.chain_id = $1 AND factory ->> 'eventSelector' = $2 GROUP BY address`,
-    [chainId, event],
-  );
-  return new Map(rows.map(({ address, block }) => [String(address).toLowerCase(), Number(block)]));
-}
-
-async function cachedLogs(
-  run: Statement,
-  chainId: number,
-  { from, to }: BlockRange,
-  filters: readonly CachedFilter[],
-): Promise<RpcLog[]> {
-  const { rows } = await run(
-    `SELECT block_number::text AS block, log_index, block_hash, transaction_hash, transaction_index, address, data,
-      array_remove(ARRAY[topic0, topic1, topic2, topic3], NULL) AS topics
-    FROM ponder_sync.logs WHERE chain_id = $1 AND block_number BETWEEN $2 AND $3 ORDER BY block_number, log_index`,
-    [chainId, from, to],
-  );
-  const logs = rows.map((row) => ({
-    blockNumber: toHex(Number(row["block"])),
-    logIndex: toHex(Number(row["log_index"])),
-    blockHash: String(row["block_hash"]),
-    transactionHash: String(row["transaction_hash"]),
-    transactionIndex: toHex(Number(row["transaction_index"])),
-    address: String(row["address"]),
-    data: String(row["data"]),
-    topics: row["topics"] as string[],
-  }));
-  return logs.filter((log) => filters.some((filter) => isOf(filter, log)));
-}
-
-function isOf({ children, query }: CachedFilter, log: RpcLog): boolean {
+function isOf({ children, query }: Filter, log: RpcLog): boolean {
   if (!matches(log, query)) return false;
   if (children === undefined) return true;
   const since = children.get(log.address.toLowerCase());
@@ -177,7 +129,7 @@ function isOf({ children, query }: CachedFilter, log: RpcLog): boolean {
 async function logsOfChain(
   nodes: Nodes,
   range: BlockRange,
-  filters: readonly CachedFilter[],
+  filters: readonly Filter[],
   cached: readonly RpcLog[],
 ): Promise<RpcLog[] | undefined> {
   for (let i = 0; i < tries; i++) {
@@ -194,12 +146,12 @@ async function logsOfChain(
 }
 
 /** One request for all contracts with an address, and one for events of any contract. */
-function requestsOf({ from, to }: BlockRange, filters: readonly CachedFilter[]): LogsRequest[] {
+function requestsOf({ from, to }: BlockRange, filters: readonly Filter[]): LogsRequest[] {
   const range = { fromBlock: toHex(from), toBlock: toHex(to) };
   const [known, any] = [filters.filter(({ address }) => address), filters.filter(({ address }) => !address)];
   return [known, any].flatMap((some) => {
     if (some.length === 0) return [];
-    const events = [...new Set(some.map(({ event }) => event))];
+    const events = [...new Set(some.map(({ topics: [event] }) => event ?? undefined))];
     const isAnyEvent = events.includes(undefined);
     const filter = {
       ...range,
@@ -226,7 +178,7 @@ async function withReceipts(
     filters,
     cached,
     all,
-  }: { range: BlockRange; filters: readonly CachedFilter[]; cached: readonly RpcLog[]; all: RpcLog[] },
+  }: { range: BlockRange; filters: readonly Filter[]; cached: readonly RpcLog[]; all: RpcLog[] },
 ): Promise<RpcLog[]> {
   const random = range.from + Math.floor(nodes.random() * sizeOf(range));
   const differing = differingLogs(cached, all).map(({ blockNumber }) => Number(blockNumber));
