@@ -1,7 +1,11 @@
 import { createHash } from "node:crypto";
+import { createRequire } from "node:module";
 import type { Context } from "hono";
 import { LRUCache } from "lru-cache";
 import { acceptsGzip, compress, type Send } from "../rest/send.ts";
+
+// ponder: Vite takes over what `import` finds of this package, all 9 MB, and stands still over it for a second.
+const require = createRequire(import.meta.url);
 
 // `policy`: what the page may load and run (CSP).
 type Page = { text: Uint8Array; packed: Uint8Array; policy: string };
@@ -19,7 +23,8 @@ export function graphiqlOfToday(endpoint: string, hasQuery: boolean): Promise<Pa
 
 async function graphiqlPage(endpoint: string, hasQuery: boolean): Promise<Page> {
   // Loading the package takes a tenth of a second: not before the page is asked for.
-  const { renderGraphiQL } = await import("@graphql-yoga/render-graphiql");
+  const { renderGraphiQL } =
+    require("@graphql-yoga/render-graphiql") as typeof import("@graphql-yoga/render-graphiql");
   const queries = exampleQueries(Math.floor(Date.now() / 1_000));
   // The page would take an option `query` rather than the one in its address.
   const query = hasQuery ? {} : { query: queries[0] };
