@@ -3,14 +3,23 @@
 // behind, and requests per second of normal clients, without the attacks and during them. test/hostile shows what each attack alone does.
 //
 //   node cli/with-node.mjs bench/hostile.ts [--minutes 10] [--attackers 8] [--attack NAME,NAME] [--names 50000] [--sales 100000] [--seed 1]
+//   node cli/with-node.mjs bench/hostile.ts --in-turn [--minutes 0.3]     each attack alone, by one attacker, a row of the table each
 //
 // Needs a Postgres server's programs and takes up to 10 GB of memory. All traffic stays on the loopback interface. Each attack is bounded
 // in count and time.
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { createRandom } from "../devnet/random.ts";
+import type { Attack } from "./hostile/attack.ts";
 import { attacks } from "./hostile/attacks.ts";
-import { histogram, runAttack, startObserver, tableHead, tableRow } from "./hostile/measure.ts";
+import {
+  histogram,
+  type Observer,
+  runAttack,
+  startObserver,
+  tableHead,
+  tableRow,
+} from "./hostile/measure.ts";
 import { startWorld, type World } from "./hostile/world.ts";
 import { sleep } from "./measure.ts";
 
@@ -19,6 +28,7 @@ const { values } = parseArgs({
     attack: { type: "string" },
     minutes: { type: "string", default: "10" },
     attackers: { type: "string", default: "8" },
+    "in-turn": { type: "boolean", default: false },
     names: { type: "string", default: "50000" },
     sales: { type: "string", default: "100000" },
     seed: { type: "string", default: "1" },
@@ -34,41 +44,50 @@ const chosen = names.map((name) => {
 });
 
 const baselineMs = 5_000;
-// A start goes back to the last final block and catches up from there.
 const mostSecondsBehind = 8;
 
-/** Lets several attackers repeat the attacks, each in its own order, for some minutes. */
-async function measure(world: World, minutes: number, attackers: number): Promise<void> {
-  const observer = await startObserver(world);
+/** Waits until the index has caught up after its start, which goes back to the last final block. */
+async function settle({ read }: Observer): Promise<void> {
   await sleep(baselineMs);
-  for (let left = 30; left > 0 && (await observer.read()).lag > mostSecondsBehind; left--) await sleep(2_000);
+  for (let left = 30; left > 0 && (await read()).lag > mostSecondsBehind; left--) await sleep(2_000);
   await sleep(baselineMs);
-  const without = await observer.read();
-  const pid = await world.pidOfIndex();
-  const until = performance.now() + minutes * 60_000;
+}
+
+/** Lets each attacker repeat attacks of `choice`, in an order of its own, for some minutes; returns how often each was run. */
+async function attackFor(world: World, choice: readonly Attack[], attackers: number) {
+  const until = performance.now() + Number(values.minutes) * 60_000;
   const runs = new Map<string, number>();
-  const attackBy = async (place: number) => {
-    const random = createRandom(seed * 100 + place + 1);
+  const attackBy = async (attacker: number) => {
+    const random = createRandom(seed * 100 + attacker + 1);
     while (performance.now() < until) {
-      const attack = random.pick(chosen);
+      const attack = random.pick(choice);
       const port = attack.service === "labels" ? world.labelsPort : world.port;
-      await runAttack(attack, { port, from: `127.0.1.${place + 1}`, seed: random.below(2 ** 31) });
+      await runAttack(attack, { port, from: `127.0.1.${attacker + 1}`, seed: random.below(2 ** 31) });
       runs.set(attack.name, (runs.get(attack.name) ?? 0) + 1);
     }
   };
-  await Promise.all(Array.from({ length: attackers }, (_, place) => attackBy(place)));
+  await Promise.all(Array.from({ length: attackers }, (_, attacker) => attackBy(attacker)));
+  return runs;
+}
+
+async function measureTogether(world: World, observer: Observer): Promise<void> {
+  console.log(`${tableHead}\n${tableRow("without", await observer.read())}`);
+  const runs = await attackFor(world, chosen, Number(values.attackers));
   const during = await observer.read();
   await sleep(60_000);
-  const after = await observer.read();
-  await observer.stop();
-  console.log(
-    `${tableHead}\n${tableRow("without", without)}\n${tableRow("during", during)}\n${tableRow("the minute after", after)}`,
-  );
+  console.log(`${tableRow("during", during)}\n${tableRow("the minute after", await observer.read())}`);
   console.log(
     `\n${histogram(during)}\n\n${[...runs].map(([name, count]) => `${count} x ${name}`).join(", ")}`,
   );
-  if (pid === undefined || (await world.pidOfIndex()) !== pid)
-    console.log(`THE PROCESS ENDED\n${world.lastLines().join("\n")}`);
+}
+
+async function measureInTurn(world: World, observer: Observer): Promise<void> {
+  console.log(`${tableHead}\n${tableRow("without", await observer.read())}`);
+  for (const attack of chosen) {
+    await attackFor(world, [attack], 1);
+    console.log(tableRow(attack.name, await observer.read()));
+    await settle(observer);
+  }
 }
 
 console.log(`load ${loadavg()[0]?.toFixed(1)} on ${cpus().length} processors; seed ${seed}`);
@@ -80,7 +99,13 @@ process.on("SIGINT", () => {
   isStopping = true;
 });
 try {
-  await measure(world, Number(values.minutes), Number(values.attackers));
+  const observer = await startObserver(world);
+  await settle(observer);
+  const pid = await world.pidOfIndex();
+  await (values["in-turn"] ? measureInTurn : measureTogether)(world, observer);
+  await observer.stop();
+  if (pid === undefined || (await world.pidOfIndex()) !== pid)
+    console.log(`THE PROCESS ENDED\n${world.lastLines().join("\n")}`);
 } finally {
   await world.close();
 }

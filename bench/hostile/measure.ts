@@ -20,14 +20,17 @@ const gaugedEveryMs = 250;
 // Beyond the time of the attack itself: a late response is recorded, a hanging process is not waited for.
 const graceMs = 15_000;
 
-/** Watches the indexing service as its other clients do; `read` returns what was seen since the last call. */
+/** What reads the observations of other clients. */
+export type Observer = Awaited<ReturnType<typeof startObserver>>;
+
+/** Watches the services as their other clients do; `read` returns what was seen since the last call. */
 export async function startObserver(world: World) {
   const child = fork(program("watch.ts"));
   // What is seen of it is the wait for a processor, which attackers, their target and those who measure share.
   const bare = await listen((_, response) => response.end());
   const requests = [{ method: "GET", path: "/" }] as const;
   const reference = { name: "bare server", port: bare.port, requests };
-  const all = [...(await watchedIndex(world)), reference];
+  const all = [...(await watchedRequests(world)), reference];
   // Each has an address of its own, none of an attacker: the services give each address its share.
   child.send(
     all.map((one, place) => ({ ...one, everyMs: 20, from: `127.0.2.${place + 1}` })) satisfies Watched[],
@@ -93,8 +96,8 @@ export async function runAttack(attack: Attack, job: Omit<AttackJob, "name">): P
 
 type Requests = Pick<Watched, "name" | "port" | "requests">;
 
-/** Two paths that must always respond, a small query, and four clients with the ten queries of wallets and explorers. */
-async function watchedIndex({ port }: World): Promise<Requests[]> {
+/** Paths that must always respond, a small query, and four clients with the ten queries of wallets and explorers. */
+async function watchedRequests({ port, labelsPort }: World): Promise<Requests[]> {
   const ask = (body: object) => ({ method: "POST", path: "/subgraph", body: JSON.stringify(body) }) as const;
   const response = await fetch(`http://127.0.0.1:${port}/subgraph`, {
     method: "POST",
@@ -109,6 +112,7 @@ async function watchedIndex({ port }: World): Promise<Requests[]> {
   return [
     { port, name: "/health", requests: [{ method: "GET", path: "/health" }] },
     { port, name: "/amirealtime", requests: [{ method: "GET", path: "/amirealtime" }] },
+    { port: labelsPort, name: "labels' /health", requests: [{ method: "GET", path: "/health" }] },
     { port, name: "small query", requests: [ask({ query: "{ domains(first: 3) { id name } }" })] },
     ...clients(port, (place) => [...mixed.slice(place * 11), ...mixed.slice(0, place * 11)]),
   ];
@@ -117,7 +121,7 @@ async function watchedIndex({ port }: World): Promise<Requests[]> {
 const clients = (port: number, requestsOf: (place: number) => Watched["requests"]): Requests[] =>
   [0, 1, 2, 3].map((place) => ({ port, name: `client ${place}`, requests: requestsOf(place) }));
 
-const watchedNames = ["/health", "/amirealtime", "small query", "bare server"] as const;
+const watchedNames = ["/health", "/amirealtime", "small query", "labels' /health", "bare server"] as const;
 
 /** Head of the table of periods. */
 export const tableHead = [
