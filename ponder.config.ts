@@ -38,7 +38,7 @@ const urlsOf = ({ id, name, isLocal, rpc }: IndexedChain) => {
     log,
     count,
     believe,
-    doubt: (ranges) => void unverifiedRanges().set(id, ranges),
+    unverified: (ranges) => void unverifiedRanges().set(id, ranges),
     fetched: (range, logs) => addFetchedLogs(sharedFetchedLogs(), id, range, logs),
     random: Math.random,
     now: Date.now,

@@ -131,7 +131,7 @@ async function check(run: Statement, chains: readonly IndexedChain[], asked: Ret
     crossCheckShare: 1,
     log: (_level, message, fields) => console.error(`${message} ${JSON.stringify(fields)}`),
     count: () => {},
-    doubt: () => {},
+    unverified: () => {},
     believe: () => {},
     random: randomOf(asked.seed),
     now: Date.now,

@@ -2,8 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, expect, test } from "vitest";
 import { startNode } from "../../devnet/node.ts";
-import { lastBlocks, recordingAs, recordingOf } from "../../test/support/recordings.ts";
-import type { IndexedChain } from "../config/chains.ts";
+import { lastBlocks, recordingOf } from "../../test/support/recordings.ts";
 import { openNodes } from "./ask.ts";
 import { estimateRecording } from "./record.ts";
 
@@ -45,15 +44,4 @@ test("an estimate includes the receipts of the sampled blocks", async () => {
   expect(whole.requests - without.requests).toBeGreaterThan(blocks / 2);
   expect(whole.requests - without.requests).toBeLessThan(blocks * 2);
   expect(whole.bytes).toBeGreaterThan(without.bytes);
-});
-
-test("the transactions of a local chain may be signed for another one, those of a public chain may not", async () => {
-  const { chainId } = recordingOf("base");
-  const node = await startNode({ recording: { ...recordingAs("base", 1), chainId } });
-  closing.push(() => node.close());
-  const chain = { id: chainId, name: "base", rpc: { http: [node.url] } };
-  const block = { method: "eth_getBlockByNumber", params: ["0x64", true] };
-  const nodes = (one: IndexedChain) => openNodes(one, { perSecond: 2_000, log: () => {} });
-  await expect(nodes(chain).ask(block)).rejects.toThrow("answers for chain 1, not for chain");
-  expect(await nodes({ ...chain, isLocal: true }).ask(block)).toMatchObject({ number: "0x64" });
 });

@@ -17,7 +17,7 @@ export function openNodes(chain: IndexedChain, { perSecond, log }: NodeOptions) 
     ...{
       isPublic: chain.isLocal !== true,
       count: () => {},
-      doubt: () => {},
+      unverified: () => {},
       believe: () => {},
     },
     log: (_level, message, fields) => log(`${message} ${JSON.stringify(fields)}`),

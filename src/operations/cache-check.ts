@@ -185,7 +185,7 @@ async function withReceipts(
   let corrected = all;
   for (const block of new Set([...differing.slice(0, 5), random])) {
     const header = await provenHeader(nodes, block);
-    const proven = header && (await logsByReceipts(nodes, nodes.all, { header, mostSingle: 0 }));
+    const proven = header && (await logsByReceipts(nodes, nodes.all, header));
     if (proven === undefined) continue;
     const ours = proven.logs.filter((log) => filters.some((filter) => isOf(filter, log)));
     corrected = [...corrected.filter(({ blockNumber }) => Number(blockNumber) !== block), ...ours];

@@ -62,7 +62,7 @@ test("and the framework, whose own client cannot reach it", async () => {
     crossCheckShare: 0,
     log: () => {},
     count: () => {},
-    doubt: () => {},
+    unverified: () => {},
     believe: () => {},
     random: () => 0.5,
     now: () => 0,

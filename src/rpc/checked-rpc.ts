@@ -1,49 +1,38 @@
 import { backendWithCredentials, hasCredentials } from "../ponder/rpc-request.ts";
 import { believedOfUrls } from "./believed.ts";
 import { emptyRoot } from "./block-proofs.ts";
-import { type CheckedChain, headerOf, otherBlock, requestBlock } from "./checked-blocks.ts";
-import { addCallCredit, createCalls, recheckCalls, requestCall } from "./checked-calls.ts";
-import {
-  addCredit,
-  createAnsweredLogs,
-  crossChecked,
-  isCheckDue,
-  type NodeAnswer,
-  remember,
-  spendCredit,
-} from "./compared-logs.ts";
+import { requestCall } from "./checked-calls.ts";
+import { checkBlock, checkSilentBlock, crossChecked, isCheckDue, keepRange } from "./compared-logs.ts";
 import {
   bloomOf,
+  headerIn,
   type LogsFilter,
   matches,
-  mayHaveMore,
   queryOf,
   type RpcLog,
-  silentBlock,
+  WrongAnswerError,
 } from "./log-answers.ts";
 import {
-  anotherThan,
   askHeader,
-  type BlockRange,
   fetchValidatedLogs,
+  hashProblem,
   inPlaceOf,
   type LogsRequest,
   logsByReceipts,
-  missingLogs,
   type Node,
+  type Nodes,
   type NodesOptions,
   newNode,
   newNodes,
+  provenHeader,
   type RpcRequest,
-  receiptsOf,
   refusal,
   sayUnverified,
   startingWith,
-  toHex,
 } from "./nodes.ts";
 import { watchOutages } from "./outage.ts";
-import { requireOwnAnswer, requireSameChain, scheduleChainCheck } from "./same-chain.ts";
-import { hasNoWitness, recheckSuspects } from "./suspects.ts";
+import { requireNearBlock, requireOwnAnswer, requireSameChain, scheduleChainCheck } from "./same-chain.ts";
+import { recheckUnverified } from "./unverified.ts";
 
 /** What Ponder creates from an entry of its list of RPC URLs. */
 type Backend = { hostname: string; request: (body: RpcRequest) => Promise<unknown> };
@@ -74,115 +63,131 @@ function checkedBackends(
     byUrl.set(url, node);
     return node;
   });
-  const doubts: Record<"logs" | "calls", readonly BlockRange[]> = { logs: [], calls: [] };
-  const doubtIn = (kind: keyof typeof doubts) => (ranges: readonly BlockRange[]) => {
-    doubts[kind] = ranges;
-    options.doubt([...doubts.logs, ...doubts.calls]);
-  };
-  const all = newNodes({ ...options, doubt: doubtIn("logs") }, [...byUrl.values()]);
+  const all = newNodes(options, [...byUrl.values()]);
   const { crossCheckShare, isPublic } = options;
   const isWarning = isPublic && (byUrl.size === 1 || crossCheckShare === 0);
   options.believe(believedOfUrls(byUrl.size, crossCheckShare), isWarning ? "warn" : "info");
-  const chain: CheckedChain = {
-    nodes: all,
-    calls: createCalls(all, doubtIn("calls")),
-    answered: createAnsweredLogs(),
-    headers: new Map(),
-    rechecked: new Set(),
-  };
   return nodes.map((node) => ({
     hostname: node.host,
-    request: (body) => checkedRequest(chain, inPlaceOf(chain.nodes, node), body),
+    request: (body) => checkedRequest(all, inPlaceOf(all, node), body),
   }));
 }
 
-async function checkedRequest(chain: CheckedChain, node: Node, body: RpcRequest): Promise<unknown> {
-  await requireSameChain(chain.nodes, node);
-  addCallCredit(chain.calls);
+async function checkedRequest(nodes: Nodes, node: Node, body: RpcRequest): Promise<unknown> {
+  await requireSameChain(nodes, node);
+  nodes.calls.add();
   try {
-    return await checkedAnswer(chain, node, body);
+    return await checkedAnswer(nodes, node, body);
   } finally {
-    recheckSuspects(chain);
-    recheckCalls(chain.calls);
+    recheckUnverified(nodes);
   }
 }
 
-function checkedAnswer(chain: CheckedChain, node: Node, body: RpcRequest): Promise<unknown> {
+function checkedAnswer(nodes: Nodes, node: Node, body: RpcRequest): Promise<unknown> {
   const { method, params } = body;
   const [first] = Array.isArray(params) ? params : [];
-  if (method === "eth_getBlockByNumber" || method === "eth_getBlockByHash") {
-    return requestBlock(chain, node, body);
-  }
-  const query = method === "eth_getLogs" && isObject(first) ? queryOf(first as LogsFilter) : undefined;
-  if (query === undefined) return requestCall(chain.calls, node, body);
-  return requestLogs(chain, node, { filter: first as LogsFilter, query });
+  if (method === "eth_getBlockByNumber" || method === "eth_getBlockByHash")
+    return requestBlock(nodes, node, body);
+  const isLogs = method === "eth_getLogs" && typeof first === "object" && first !== null;
+  const query = isLogs ? queryOf(first as LogsFilter) : undefined;
+  if (query === undefined) return requestCall(nodes, node, body);
+  const request = { filter: first as LogsFilter, query };
+  const { blockHash } = query;
+  return blockHash === undefined
+    ? requestLogs(nodes, node, request)
+    : requestLiveLogs(nodes, node, { ...request, blockHash });
 }
 
-const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+// --- Blocks ---
 
-async function requestLogs(chain: CheckedChain, node: Node, request: LogsRequest): Promise<RpcLog[]> {
-  const { nodes, answered } = chain;
-  const { blockHash } = request.query;
-  if (blockHash !== undefined) return requestLiveLogs(chain, node, { ...request, blockHash });
-  const logs = await fetchValidatedLogs(nodes, node, request);
-  const isDue = isCheckDue(nodes, node, logs);
-  const answer = isDue ? await crossChecked(nodes, { node, logs }, request) : { node, logs };
-  addCredit(nodes, answered);
-  if (isDue && spendCredit(answered)) await checkSilentBlock(chain, answer, request);
-  requireOwnAnswer(nodes, answer.node);
-  const served = remember(answered, answer, request, nodes.now());
-  if (hasNoWitness(nodes)) {
-    answered.doubtful.push(served);
-    nodes.doubt(answered.doubtful);
+/**
+ * A block that Ponder asks for, checked. Throws if it is not the one that was asked for, does not hash to its hash, or does not fit the
+ * logs that were returned. ponder: links live blocks by their parents' hashes, which are proven thereby.
+ */
+async function requestBlock(nodes: Nodes, node: Node, body: RpcRequest): Promise<unknown> {
+  const { headers } = nodes;
+  const [wanted, isFull] = body.params as [unknown, unknown];
+  const isHex = typeof wanted === "string" && wanted.startsWith("0x");
+  const isByHash = isHex && body.method === "eth_getBlockByHash";
+  const answer = node.request(body);
+  if (isByHash) {
+    // Its logs are requested at the same time: they are checked when the header is there.
+    const known = headers.get(wanted);
+    const found = answer.then((response) => provenHeader(nodes, node, response)).catch(() => undefined);
+    headers.set(
+      wanted,
+      found.then((header) => header ?? known),
+    );
   }
-  nodes.fetched?.(request.query, answer.logs);
-  scheduleChainCheck(nodes, answer.node, () => recheckSuspects(chain));
-  return answer.logs;
+  const response = await answer;
+  // ponder: would give up a whole range for a block that a node does not know yet, or for once.
+  if (response === null && isHex)
+    throw (await otherBlock(nodes, node, wanted)) ?? refusal(nodes, node, `it has no block ${wanted}`);
+  const block = headerIn(response);
+  if (block === undefined) return response;
+  if (isHex && (isByHash ? block.hash !== wanted : Number(block.number) !== Number(wanted)))
+    throw refusal(nodes, node, `block ${block.hash} was not asked for`);
+  const problem = hashProblem(nodes, node, response);
+  if (problem !== undefined) throw refusal(nodes, node, problem);
+  if (wanted === "latest") await requireNearBlock(nodes, node, Number(block.number));
+  node.refused = 0;
+  if (isHex && !isByHash && isFull === true) await checkBlock(nodes, node, block);
+  headers.set(block.hash, Promise.resolve(block));
+  return response;
 }
 
 /**
- * Looks at the header of a block of which an answer has no logs, in half of the cases the one after its last log: there an
- * answer that was cut off lacks some. Throws if the block has logs that were asked for.
+ * The error for a block that a node named, but does not have: the node has another one at its height, so that asking again, for
+ * a minute as Ponder does, can't help. Undefined if the node may only be behind.
  */
-async function checkSilentBlock({ nodes }: CheckedChain, { node, logs }: NodeAnswer, { query }: LogsRequest) {
-  const silent = silentBlock(logs, query, nodes.random);
-  const witness = anotherThan(nodes, node) ?? node;
-  if (silent === undefined) return;
-  const header = await askHeader(nodes, witness, toHex(silent));
-  if (header === undefined || !mayHaveMore(header.logsBloom, [], query)) return;
-  const proven = await logsByReceipts(nodes, startingWith(nodes, witness), { header, mostSingle: 0 });
-  if (proven?.logs.some((log) => matches(log, query)))
-    throw missingLogs(nodes, node, { block: silent, truth: receiptsOf(witness) });
+async function otherBlock(nodes: Nodes, node: Node, hash: string): Promise<WrongAnswerError | undefined> {
+  const number = (await nodes.headers.get(hash))?.number;
+  const now = number === undefined ? undefined : await askHeader(nodes, node, number);
+  if (now === undefined || now.hash === hash) return undefined;
+  const problem = `block ${Number(number)} is ${now.hash} there, no longer ${hash}`;
+  return new WrongAnswerError(`Gave up a block of ${node.host}: ${problem}.`, { isFinal: true });
 }
+
+// --- Logs ---
+
+async function requestLogs(nodes: Nodes, node: Node, request: LogsRequest): Promise<RpcLog[]> {
+  const own = { node, logs: await fetchValidatedLogs(nodes, node, request) };
+  const isDue = isCheckDue(nodes, own);
+  const answer = isDue ? await crossChecked(nodes, own, request) : own;
+  nodes.checks.add();
+  if (isDue && nodes.checks.spend()) await checkSilentBlock(nodes, answer, request);
+  requireOwnAnswer(nodes, answer.node);
+  keepRange(nodes, answer, request);
+  nodes.fetched?.(request.query, answer.logs);
+  scheduleChainCheck(nodes, answer.node);
+  return answer.logs;
+}
+
+const everything = { addresses: undefined, topics: [] };
 
 /**
  * The logs of a live block, from receipts that have the root that its header names: of the node or of another. Where receipts were never
  * proven, because no URL serves them, the node's own logs must have the header's bloom and indexes without a gap. Throws if neither holds.
  */
 async function requestLiveLogs(
-  chain: CheckedChain,
+  nodes: Nodes,
   node: Node,
   { query, blockHash }: LogsRequest & { blockHash: string },
 ): Promise<RpcLog[]> {
-  const { nodes } = chain;
-  const header = await headerOf(chain, node, blockHash);
-  if (header === undefined) {
-    throw (
-      (await otherBlock(chain, node, blockHash)) ??
-      refusal(nodes, node, `the header of block ${blockHash} is missing`)
-    );
-  }
+  const header = (await nodes.headers.get(blockHash)) ?? (await askHeader(nodes, node, blockHash));
+  const unproven = async (problem: string) =>
+    (await otherBlock(nodes, node, blockHash)) ?? refusal(nodes, node, problem);
+  if (header === undefined) throw await unproven(`the header of block ${blockHash} is missing`);
   if (header.receiptsRoot === emptyRoot) return [];
   const body = { method: "eth_getBlockReceipts", params: [blockHash] };
   const receipts = await node.request(body).catch((error: unknown) => error);
-  const known = { node, receipts };
-  const proven = await logsByReceipts(nodes, startingWith(nodes, node), { header, mostSingle: 0, known });
+  const proven = await logsByReceipts(nodes, startingWith(nodes, node), header, { node, receipts });
   if (proven !== undefined) return proven.logs.filter((log) => matches(log, query));
   const problem = `no receipts prove the logs of block ${Number(header.number)}`;
-  if (nodes.areReceiptsProvable) {
-    const another = await otherBlock(chain, node, blockHash);
-    throw another ?? (receipts instanceof Error ? receipts : refusal(nodes, node, problem));
-  }
+  if (nodes.areReceiptsProvable)
+    throw receipts instanceof Error
+      ? ((await otherBlock(nodes, node, blockHash)) ?? receipts)
+      : await unproven(problem);
   const logs = await fetchValidatedLogs(nodes, node, {
     filter: { blockHash },
     query: { ...query, ...everything },
@@ -195,5 +200,3 @@ async function requestLiveLogs(
   sayUnverified(nodes, node, "data of live logs, because no URL serves the receipts of whole blocks");
   return logs.filter((log) => matches(log, query));
 }
-
-const everything = { addresses: undefined, topics: [] };

@@ -151,27 +151,11 @@ function logText(log: RpcLog): string {
 export const digestOfLogs = (logs: readonly RpcLog[]): string =>
   hash("sha256", logs.map(logText).join("\n"), "base64");
 
-/** A block of a range without logs, in half of the cases the one after the last log; undefined if none is found at once. */
-export function silentBlock(
-  logs: readonly RpcLog[],
-  { from, to }: Pick<LogsQuery, "from" | "to">,
-  random: () => number,
-): number | undefined {
-  const known = new Set(logs.map(({ blockNumber }) => Number(blockNumber)));
-  const next = Number(logs.at(-1)?.blockNumber ?? from - 1) + 1;
-  if (next <= to && random() < 0.5) return next;
-  for (let i = 0; i < 5; i++) {
-    const block = from + Math.floor(random() * (to - from + 1));
-    if (!known.has(block)) return block;
-  }
-  return undefined;
-}
-
-/** Drops the oldest entries of a map that has more than `most`. */
-export function limitSize(map: Map<unknown, unknown>, most: number): void {
-  for (const oldest of map.keys()) {
-    if (map.size <= most) return;
-    map.delete(oldest);
+/** Drops the oldest entries of a map or set that has more than `most`. */
+export function limitSize<Key>(all: Map<Key, unknown> | Set<Key>, most: number): void {
+  for (const oldest of all.keys()) {
+    if (all.size <= most) return;
+    all.delete(oldest);
   }
 }
 
@@ -180,14 +164,11 @@ export function limitSize(map: Map<unknown, unknown>, most: number): void {
 type Bits = readonly [number, number, number];
 const bitsByItem = new Map<string, Bits>();
 const mostItems = 20_000;
-const bytes = Buffer.alloc(32);
 
 /** The three bits of an address or topic, from bit 0 at the end of the bloom. */
 function bitsOf(hex: string): Bits {
-  const text = hex.slice(2);
-  const isLong = text.length > 2 * bytes.length;
-  const digest = isLong ? digestOf(Buffer.from(text, "hex")) : digestOf(bytes, 0, bytes.write(text, "hex"));
-  const bit = (place: number) => digest.readUInt16BE(place) & 2047;
+  const digest = digestOf(Buffer.from(hex.slice(2), "hex"));
+  const bit = (offset: number) => digest.readUInt16BE(offset) & 2047;
   return [bit(0), bit(2), bit(4)];
 }
 

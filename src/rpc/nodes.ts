@@ -1,17 +1,15 @@
+import { LRUCache } from "lru-cache";
 import { Counter } from "prom-client";
 import { type Log, seeOperations } from "../log/json-log.ts";
 import { metricsRegistry } from "../ponder/process.ts";
 import type { Believe } from "./believed.ts";
 import { emptyRoot, headerHash, provenLogs } from "./block-proofs.ts";
 import {
-  differingLogs,
   type Header,
   headerIn,
   type LogsFilter,
   type LogsQuery,
-  limitSize,
   logsProblem,
-  matches,
   mayBeCutOff,
   type RpcLog,
   WrongAnswerError,
@@ -20,7 +18,7 @@ import {
 /** A JSON-RPC request as Ponder passes it on. */
 export type RpcRequest = { method: string; params?: unknown };
 
-/** One URL of a chain, known by its host only: the rest of a URL may hold a key. */
+/** One URL of a chain, known by its host only: the rest of a URL may hold a key. Times in milliseconds since 1970. */
 export type Node = {
   host: string;
   request: (body: RpcRequest) => Promise<unknown>;
@@ -30,34 +28,38 @@ export type Node = {
   compared: number;
   /** Whether it left out or invented logs: from then on every range of it is compared. */
   hasLied: boolean;
-  /** When it was last seen to serve the chain, and what may be asked to see it. */
-  trust: ChainTrust;
-  /** Until when the other URLs answer in its place, in milliseconds since 1970. */
+  /** Whether it was last seen to serve another chain. */
+  isForeign: boolean;
+  /** Since when its answers have to be asked for again, if that has not begun. */
+  unverifiedSince: number | undefined;
+  /** Until when the other URLs answer in its place, and do not ask it about calls. */
   asideUntil: number;
-  /**
-   * Answers of another chain since the last line about them, and when the next may be written; from when on it may serve another
-   * one, while it does; the same until what it returned since is in doubt.
-   */
-  strange: {
-    refused: number;
-    silentUntil: number;
-    since?: number | undefined;
-    unchecked?: number | undefined;
-  };
+  silentUntil: number;
+  /** When it was last seen to serve the chain; after how many requests or at what time it is asked; what that may cost. */
+  chainCheck: { provenAt: number; requests: number; until: number; isPlanned: boolean; budget: Budget };
 };
 
-/** Times in milliseconds. */
-export type ChainTrust = {
-  /** Requests until its chain id is asked for, and until when at most. */
-  requests: number;
-  until: number;
-  /** When an answer last showed the chain. */
-  provenAt: number;
-  /** Requests for the chain id that may be sent beside those: a share of the requests before. */
-  credit: number;
-  /** Whether one is planned. */
-  isPlanned: boolean;
-};
+/** Requests that only serve checks: a share of the others, of which a number can be saved up. */
+export type Budget = ReturnType<typeof createBudget>;
+
+/** A budget of `most` requests at first, and of `share` more for each request that is added. */
+export function createBudget(share: number, most: number) {
+  let left = most;
+  return {
+    add: () => {
+      left = Math.max(left, Math.min(most, left + share));
+    },
+    /** Whether there are so many requests left, which are then spent. */
+    spend: (requests = 1) => {
+      if (left < requests) return false;
+      left -= requests;
+      return true;
+    },
+    lift: () => {
+      left = Number.POSITIVE_INFINITY;
+    },
+  };
+}
 
 /** What the checks of one chain need. */
 export type NodesOptions = {
@@ -70,8 +72,8 @@ export type NodesOptions = {
   isPublic: boolean;
   log: Log;
   count: CountAnswer;
-  /** Takes the block ranges that may have been stored with wrong logs: all that are known now. */
-  doubt: (ranges: readonly BlockRange[]) => void;
+  /** Takes the blocks that may have been stored with wrong answers: all that are known now. */
+  unverified: (ranges: readonly BlockRange[]) => void;
   /** Is told what is believed without proof. */
   believe: Believe;
   /** Takes the logs of a range of the backfill, as Ponder gets them. */
@@ -91,7 +93,7 @@ type AnswerKind =
   | "cut-off"
   | "extra-request"
   | "unverified"
-  | "in-doubt"
+  | "differing"
   | "wrong-chain";
 
 /** Counts an answer or a check by chain and host. */
@@ -107,59 +109,84 @@ export function openAnswerCount(): CountAnswer {
   registry.removeSingleMetric(metricName);
   const counter = new Counter({
     name: metricName,
-    help: "Answers of RPC URLs that were refused or in doubt, and requests that only served a check",
+    help: "Answers of RPC URLs that were refused or are unverified, and requests that only served a check",
     labelNames: ["chain", "host", "kind"],
     registers: [registry],
   });
   return (fact) => counter.inc(fact);
 }
 
-const mostTrustCredit = 10;
-
-/** That of a URL that was never asked. */
-const newTrust = (): ChainTrust => ({
-  requests: 0,
-  until: 0,
-  provenAt: 0,
-  credit: mostTrustCredit,
-  isPlanned: false,
-});
-
 /** A URL that nothing is known of yet. */
 export const newNode = (host: string, request: Node["request"]): Node => ({
-  host,
-  request,
-  refused: 0,
-  asideUntil: 0,
-  compared: 0,
-  hasLied: false,
-  trust: newTrust(),
-  strange: { refused: 0, silentUntil: 0 },
+  ...{ host, request, refused: 0, compared: 0, hasLied: false, isForeign: false },
+  ...{ unverifiedSince: undefined, asideUntil: 0, silentUntil: 0 },
+  chainCheck: { provenAt: 0, requests: 0, until: 0, isPlanned: false, budget: createBudget(0.005, 10) },
 });
 
-/** The URLs of one chain, the number of the newest block that one of them named, and what was proven. */
-export type Nodes = NodesOptions & {
+/** An answer about some blocks that Ponder received and may have stored, and when (milliseconds since 1970). */
+export type Served = BlockRange & {
+  node: Node;
+  at: number;
+  /** Of logs: what was asked for besides the blocks, the same object for the same question. */
+  selection?: LogsRequest;
+  /** Whether the answer is the same when it is asked for again; undefined if nobody can tell now. */
+  isSameAgain: () => Promise<boolean | undefined>;
+};
+
+/** The logs of a range: what tells them from others, and those of each block; undefined once the block was checked. */
+export type ServedRange = Served & {
+  selection: LogsRequest;
+  digest: string;
+  byBlock: Map<number, RpcLog[] | undefined>;
+};
+
+/** The URLs of one chain, and what they returned. */
+export type Nodes = Omit<NodesOptions, "unverified"> & {
+  reportUnverified: NodesOptions["unverified"];
   all: Node[];
+  /** The number of the newest block that one of them named. */
   newest?: number;
   /** Whether receipts were seen to have the root that their header names: from then on others that do not are wrong. */
-  areReceiptsProvable?: boolean;
+  areReceiptsProvable: boolean;
   /** Nodes whose receipts of a block did not have its root, until any prove the block's logs. */
-  contradicting: Map<string, Set<Node>>;
+  contradicting: LRUCache<string, Set<Node>>;
+  /** Proven headers by hash, also those that are on their way. */
+  headers: LRUCache<string, Promise<Header | undefined>>;
+  /** The last ranges of logs, with what waits for their blocks. */
+  ranges: Set<ServedRange>;
+  /** Filters of logs by their text, each kept once. */
+  selections: Map<string, LogsRequest>;
+  /** What Ponder received and may have stored, and the part of it that was wrong or may be. */
+  served: Set<Served>;
+  unverified: Set<Served>;
+  /** Headers and receipts that may be asked for; all of them once a block did not fit its logs. */
+  checks: Budget;
+  /** Calls that may be asked twice: on most chains all of them, and once two URLs differ. */
+  calls: Budget;
+  hasDisputes: boolean;
+  /** How many blocks may have been compared with their receipts because they are a sample. */
+  sampled: number;
 };
 
 /** The URLs of a chain of which nothing is known yet. */
-export const newNodes = (options: NodesOptions, all: Node[]): Nodes => ({
+export const newNodes = ({ unverified, ...options }: NodesOptions, all: Node[]): Nodes => ({
   ...options,
-  all,
-  contradicting: new Map(),
+  ...{ reportUnverified: unverified, all, areReceiptsProvable: false },
+  contradicting: new LRUCache({ max: 100 }),
+  headers: new LRUCache({ max: 512 }),
+  ...{ ranges: new Set(), selections: new Map(), served: new Set(), unverified: new Set() },
+  checks: createBudget(0.005 + options.crossCheckShare, 20),
+  calls: createBudget(0.02, 100),
+  ...{ hasDisputes: false, sampled: 0 },
 });
 
 const refusalsUntilAside = 3;
 const asideMinutes = 10;
 
-/** The URL that answers for `node`: itself, or while it is put aside the first that is not. */
+/** The URL that answers for `node`: itself unless it is put aside; of those that all are, one that was not proven wrong. */
 export function inPlaceOf(nodes: Nodes, node: Node): Node {
-  return isAside(nodes, node) ? (anotherThan(nodes, node) ?? node) : node;
+  const rank = (one: Node) => (isAside(nodes, one) ? (one.hasLied || one.isForeign ? 2 : 1) : 0);
+  return [node, ...nodes.all].reduce((best, one) => (rank(one) < rank(best) ? one : best));
 }
 
 /** Another URL than `node` that is not put aside. */
@@ -180,8 +207,8 @@ export function refusal(
   nodes.count({ chain: nodes.chain, host: node.host, kind: "refused" });
   node.refused += 1;
   // It may have come to serve another chain.
-  node.trust.requests = 0;
-  if (node.refused >= refusalsUntilAside) putAside(nodes, node, problem, { isProven: false });
+  node.chainCheck.requests = 0;
+  if (node.refused >= refusalsUntilAside) putAside(nodes, node, problem);
   return new WrongAnswerError(`Refused an answer of ${node.host}: ${problem}.`, options);
 }
 
@@ -209,26 +236,22 @@ export function missingLogs(
         section: seeOperations("When a node leaves out logs"),
       },
     );
+    node.unverifiedSince = 0;
+    node.hasLied = true;
   }
-  putAside(nodes, node, problem, { isProven: true });
-  node.hasLied = true;
+  putAside(nodes, node, problem);
   return new WrongAnswerError(`Refused logs of ${node.host}: ${problem}.`, { isFinal });
 }
 
-/**
- * Has the other URLs answer in the place of one for a while. One that is proven wrong changes places with a URL that was put aside
- * for answers that were refused: those may have been about blocks that the wrong one named.
- */
-export function putAside(nodes: Nodes, node: Node, reason: string, { isProven }: { isProven: boolean }) {
-  if (isProven && anotherThan(nodes, node) === undefined) {
-    const refused = nodes.all.find(
-      (other) => other !== node && !other.hasLied && other.strange.since === undefined,
-    );
-    if (refused !== undefined) refused.asideUntil = 0;
-  }
-  const another = anotherThan(nodes, node);
-  if (another === undefined || isAside(nodes, node)) return;
+/** Has the other URLs answer in the place of one for a while, if there is one that can. */
+export function putAside(nodes: Nodes, node: Node, reason: string) {
+  if (isAside(nodes, node)) return;
   node.asideUntil = nodes.now() + asideMinutes * 60_000;
+  const another = inPlaceOf(nodes, node);
+  if (another === node) {
+    node.asideUntil = 0;
+    return;
+  }
   node.refused = 0;
   nodes.count({ chain: nodes.chain, host: node.host, kind: "put-aside" });
   nodes.log("warn", "Put an RPC URL aside", {
@@ -269,51 +292,46 @@ export function hashProblem(nodes: Nodes, node: Node, response: unknown): string
   return undefined;
 }
 
+/** The header that a node returned; undefined if it is none, or not proven. */
+export function provenHeader(nodes: Nodes, node: Node, response: unknown): Header | undefined {
+  const header = headerIn(response);
+  return header !== undefined && hashProblem(nodes, node, response) === undefined ? header : undefined;
+}
+
 /** The header of a block by its hash or number, which a check needs; undefined if the node has none that is proven. */
 export async function askHeader(nodes: Nodes, node: Node, block: string): Promise<Header | undefined> {
   const isHash = block.length === 66;
   const method = isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber";
-  const response = await probe(nodes, node, { method, params: [block, false] });
-  const header = headerIn(response);
-  if (header === undefined || hashProblem(nodes, node, response) !== undefined) return undefined;
-  return (isHash ? header.hash === block : Number(header.number) === Number(block)) ? header : undefined;
+  const header = provenHeader(nodes, node, await probe(nodes, node, { method, params: [block, false] }));
+  const isAsked = isHash ? header?.hash === block : Number(header?.number) === Number(block);
+  return isAsked ? header : undefined;
 }
 
 /** All logs of a block, and the node whose receipts prove them. */
 export type ProvenLogs = { logs: RpcLog[]; node: Node };
 
-/** Receipts of a block that a node was asked for. */
-export type AskedReceipts = { node: Node; receipts: unknown };
-
 /**
  * All logs of a block by the receipts of the first of these nodes whose receipts have the root that the header names; undefined if none
- * has them. `mostSingle`: up to how many transactions their receipts are asked for one by one where a node has none for the block.
- * Reports nodes whose receipts of the block contradict the proven ones.
+ * has them. `known`: receipts that a node was asked for before. Reports nodes whose receipts of the block contradict the proven ones.
  */
 export async function logsByReceipts(
   nodes: Nodes,
   asked: readonly Node[],
-  { header, mostSingle, known }: { header: Header; mostSingle: number; known?: AskedReceipts },
+  header: Header,
+  known?: { node: Node; receipts: unknown },
 ): Promise<ProvenLogs | undefined> {
   if (header.receiptsRoot === emptyRoot && asked[0] !== undefined) return { logs: [], node: asked[0] };
+  const contradicting = nodes.contradicting.get(header.hash) ?? new Set();
   for (const node of asked) {
     const body = { method: "eth_getBlockReceipts", params: [header.hash] };
-    let receipts = node === known?.node ? known.receipts : await probe(nodes, node, body);
-    if (!Array.isArray(receipts) && header.transactions.length <= mostSingle) {
-      // Not every node knows the receipts of a whole block.
-      receipts = await Promise.all(
-        header.transactions.map((hash) =>
-          probe(nodes, node, { method: "eth_getTransactionReceipt", params: [hash] }),
-        ),
-      );
-    }
+    const receipts = node === known?.node ? known.receipts : await probe(nodes, node, body);
     const logs = provenLogs(receipts, header);
     if (logs === undefined) {
-      if (areOfBlock(receipts, header)) keepContradiction(nodes, node, header);
+      if (areOfBlock(receipts, header)) nodes.contradicting.set(header.hash, contradicting.add(node));
       continue;
     }
     nodes.areReceiptsProvable = true;
-    for (const wrong of nodes.contradicting.get(header.hash) ?? [])
+    for (const wrong of contradicting)
       missingLogs(nodes, wrong, { block: Number(header.number), truth: receiptsOf(node) });
     nodes.contradicting.delete(header.hash);
     return { logs, node };
@@ -324,63 +342,35 @@ export async function logsByReceipts(
 const areOfBlock = (receipts: unknown, { hash }: Header) =>
   Array.isArray(receipts) && receipts.length > 0 && receipts.every((receipt) => receipt?.blockHash === hash);
 
-const mostContradictions = 100;
-
-function keepContradiction({ contradicting }: Nodes, node: Node, { hash }: Header): void {
-  contradicting.set(hash, (contradicting.get(hash) ?? new Set()).add(node));
-  limitSize(contradicting, mostContradictions);
-}
-
 /** A node first, then the others that may be asked: whoever can prove something will do. */
 export const startingWith = (nodes: Nodes, first: Node): Node[] => [
   first,
   ...nodes.all.filter((node) => node !== first && !isAside(nodes, node)),
 ];
 
-/** Up to how many receipts of single transactions settle a doubt. */
-export const mostSingleReceipts = 300;
-
 /** A request for logs: the filter as it is sent, and as answers are tested against it. */
 export type LogsRequest = { filter: LogsFilter; query: LogsQuery };
 
+/** The request for the logs of other blocks. */
+export const inRange = ({ filter, query }: LogsRequest, { from, to }: BlockRange): LogsRequest => ({
+  filter: { ...filter, fromBlock: toHex(from), toBlock: toHex(to) },
+  query: { ...query, from, to },
+});
+
 /** The logs of one node, in order and as asked for; an answer that may be cut off is asked for again in halves. */
-export async function fetchValidatedLogs(
-  nodes: Nodes,
-  node: Node,
-  { filter, query }: LogsRequest,
-): Promise<RpcLog[]> {
+export async function fetchValidatedLogs(nodes: Nodes, node: Node, request: LogsRequest): Promise<RpcLog[]> {
+  const { filter, query } = request;
   const logs = await node.request({ method: "eth_getLogs", params: [filter] });
   const problem = logsProblem(logs, query);
   if (problem !== undefined) throw refusal(nodes, node, problem);
   node.refused = 0;
-  const { from, to } = query;
-  if (query.blockHash !== undefined || !mayBeCutOff((logs as RpcLog[]).length)) return logs as RpcLog[];
-  if (!(from < to)) return wholeBlock(nodes, node, { logs: logs as RpcLog[], query });
+  const { from, to, blockHash } = query;
+  if (blockHash !== undefined || from === to || !mayBeCutOff((logs as RpcLog[]).length))
+    return logs as RpcLog[];
   nodes.count({ chain: nodes.chain, host: node.host, kind: "cut-off" });
   const middle = Math.floor((from + to) / 2);
-  const half = (first: number, last: number) =>
-    fetchValidatedLogs(nodes, node, {
-      filter: { ...filter, fromBlock: toHex(first), toBlock: toHex(last) },
-      query: { ...query, from: first, to: last },
-    });
-  return [...(await half(from, middle)), ...(await half(middle + 1, to))];
-}
-
-/** The logs of one block whose number may be a limit: whether there are more only receipts can show. */
-async function wholeBlock(
-  nodes: Nodes,
-  node: Node,
-  { logs, query }: { logs: RpcLog[]; query: LogsQuery },
-): Promise<RpcLog[]> {
-  nodes.count({ chain: nodes.chain, host: node.host, kind: "cut-off" });
-  const header = await askHeader(nodes, node, toHex(query.from));
-  const proven =
-    header && (await logsByReceipts(nodes, startingWith(nodes, node), { header, mostSingle: 0 }));
-  if (proven === undefined) return logs;
-  const all = proven.logs.filter((log) => matches(log, query));
-  if (differingLogs(all, logs).length > 0)
-    throw missingLogs(nodes, node, { block: query.from, truth: receiptsOf(proven.node) });
-  return logs;
+  const half = (range: BlockRange) => fetchValidatedLogs(nodes, node, inRange(request, range));
+  return [...(await half({ from, to: middle })), ...(await half({ from: middle + 1, to }))];
 }
 
 /** A number as JSON-RPC writes it. */

@@ -55,7 +55,7 @@ export async function openChangedChain() {
       ...{ log: () => {}, count: () => {}, believe },
       random: createRandom(seed).fraction,
       now: Date.now,
-      doubt: (ranges) => {
+      unverified: (ranges) => {
         doubts = ranges;
       },
     });

@@ -1,0 +1,65 @@
+import { limitSize } from "./log-answers.ts";
+import type { Nodes, Served } from "./nodes.ts";
+
+// What Ponder received and may have stored. What a URL returned before it was found wrong is unverified until it was asked for again.
+
+const mostServed = 50_000;
+
+/** Keeps an answer. Where every URL was wrong before, it is unverified at once: no other can confirm it. */
+export function keepServed(nodes: Nodes, served: Served): void {
+  nodes.served.add(served);
+  limitSize(nodes.served, mostServed);
+  if (nodes.all.every(({ hasLied }) => hasLied)) addUnverified(nodes, [served]);
+}
+
+/** Whoever asks for blocks again has not stored what it got before. */
+export function dropUnverified(nodes: Nodes, isDropped: (one: Served) => boolean): void {
+  const dropped = [...nodes.unverified].filter(isDropped);
+  for (const one of dropped) nodes.unverified.delete(one);
+  if (dropped.length > 0) report(nodes);
+}
+
+/** Asks again for what URLs returned before they were found wrong, beside other requests. */
+export function recheckUnverified(nodes: Nodes): void {
+  for (const node of nodes.all) {
+    const since = node.unverifiedSince;
+    if (since === undefined) continue;
+    node.unverifiedSince = undefined;
+    addUnverified(
+      nodes,
+      [...nodes.served].filter((one) => one.node === node && one.at >= since),
+    );
+  }
+}
+
+/** Answers are unverified until they were asked for again, and were the same. */
+export function addUnverified(nodes: Nodes, answers: readonly Served[]): void {
+  if (answers.length === 0) return;
+  for (const one of answers) {
+    nodes.served.delete(one);
+    nodes.unverified.add(one);
+  }
+  report(nodes);
+  void verify(nodes, answers);
+}
+
+const report = (nodes: Nodes) => nodes.reportUnverified([...nodes.unverified]);
+
+const [firstWaitMs, longestWaitMs] = [2_000, 600_000];
+
+async function verify(nodes: Nodes, answers: readonly Served[]): Promise<void> {
+  for (let open = answers, wait = firstWaitMs; ; wait = Math.min(2 * wait, longestWaitMs)) {
+    const undecided: Served[] = [];
+    for (const one of open) {
+      if (!nodes.unverified.has(one)) continue;
+      const isSame = await one.isSameAgain();
+      if (isSame === true) nodes.unverified.delete(one);
+      else if (isSame === undefined) undecided.push(one);
+      else nodes.count({ chain: nodes.chain, host: one.node.host, kind: "differing" });
+    }
+    report(nodes);
+    if (undecided.length === 0) return;
+    open = undecided;
+    await new Promise((resolve) => setTimeout(resolve, wait).unref());
+  }
+}
