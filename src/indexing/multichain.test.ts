@@ -1,6 +1,6 @@
 import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
-import { createRulesHarness } from "../../test/support/rules-harness.ts";
+import { createSubgraphHarness } from "../../test/support/handlers.ts";
 import { addrReverseNode, rootNode, subnode } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
 import { multichainNaming } from "./naming.ts";
@@ -10,7 +10,8 @@ import { addressesIn } from "./reverse-labels.ts";
 
 const owner: Hex = `0x${"a1".repeat(20)}`;
 const eth = namehash("eth");
-const harnessOf = (labels: string[]) => createRulesHarness({ labels, naming: multichainNaming, chainId: 10 });
+const harnessOf = (labels: string[]) =>
+  createSubgraphHarness({ labels, naming: multichainNaming, chainId: 10 });
 
 const newOwner = (parent: Hex, label: string, to: Hex = owner, logIndex = 1) => ({
   contract: "ENSv1Registry",

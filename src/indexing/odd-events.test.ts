@@ -1,6 +1,6 @@
 import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
-import { createRulesHarness } from "../../test/support/rules-harness.ts";
+import { createSubgraphHarness } from "../../test/support/handlers.ts";
 import { rootNode, zeroAddress } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
 
@@ -31,9 +31,9 @@ const controllerEvent = (label: string, hash: Hex, cost = "5") => ({
 
 async function domainsAfter(
   labels: string[],
-  events: Parameters<ReturnType<typeof createRulesHarness>["play"]>[0][],
+  events: Parameters<ReturnType<typeof createSubgraphHarness>["play"]>[0][],
 ) {
-  const harness = createRulesHarness({ labels });
+  const harness = createSubgraphHarness({ labels });
   for (const [place, event] of events.entries()) await harness.play({ ...event, logIndex: place + 1 });
   return { domains: harness.entities()["Domain"] ?? {}, ...harness };
 }
@@ -79,7 +79,7 @@ test("the empty rule ends at a root without owner and children", async () => {
 });
 
 test("an empty label directly under the root gives no name, and its children get a label but no name", async () => {
-  const harness = createRulesHarness({ labels: ["", "a"] });
+  const harness = createSubgraphHarness({ labels: ["", "a"] });
   await harness.play(newOwner(rootNode, ""));
   const emptyNode = Object.keys(harness.entities()["Domain"] ?? {}).find((id) => id !== rootNode) as Hex;
   await harness.play(newOwner(emptyNode, "a", owner, 2));
@@ -93,7 +93,7 @@ test("an empty label directly under the root gives no name, and its children get
 
 test("an empty label from a controller gives the name .eth, without a label, and sets the price", async () => {
   const hash = labelhash("");
-  const harness = createRulesHarness({ labels: ["eth"] });
+  const harness = createSubgraphHarness({ labels: ["eth"] });
   await harness.play(newOwner(rootNode, "eth"));
   await harness.play(newOwner(eth, "", owner, 2));
   await harness.play({
@@ -151,7 +151,7 @@ test("a transfer of an unknown node creates the domain; the old registry's as no
 });
 
 test("a time to live for an unknown node is an event and no domain", async () => {
-  const harness = createRulesHarness();
+  const harness = createSubgraphHarness();
   await harness.play({
     contract: "ENSv1Registry",
     event: "NewTTL",
@@ -165,14 +165,14 @@ test("a time to live for an unknown node is an event and no domain", async () =>
 });
 
 test("a renewal of an unknown registration is skipped and reported", async () => {
-  const harness = createRulesHarness();
+  const harness = createSubgraphHarness();
   await harness.play({ contract: "BaseRegistrar", event: "NameRenewed", args: { id: "1", expires: "9" } });
   expect(harness.entities()).toEqual({});
   expect(harness.anomalies).toEqual(["unknown-registration"]);
 });
 
 test("wrapping the root sets the name to a full stop", async () => {
-  const harness = createRulesHarness();
+  const harness = createSubgraphHarness();
   await harness.play({
     contract: "NameWrapper",
     event: "NameWrapped",
@@ -189,7 +189,7 @@ test.each<[string, Hex]>([
   ["without the final zero", "0x03666f6f03657468"],
   ["with a length beyond the end", "0x20666f6f0365746800"],
 ])("wrapper name bytes that are %s give no name and stop nothing", async (_, name) => {
-  const harness = createRulesHarness({ labels: ["eth", "foo"] });
+  const harness = createSubgraphHarness({ labels: ["eth", "foo"] });
   await harness.play(newOwner(rootNode, "eth"));
   await harness.play(newOwner(eth, "foo", owner, 2));
   await harness.play({
@@ -204,7 +204,7 @@ test.each<[string, Hex]>([
 });
 
 test("a wrapped label that ends in NUL is unusable", async () => {
-  const harness = createRulesHarness({ labels: ["eth"] });
+  const harness = createSubgraphHarness({ labels: ["eth"] });
   await harness.play(newOwner(rootNode, "eth"));
   await harness.play(newOwner(eth, "vitalik\0", owner, 2));
   const node = Object.entries(harness.entities()["Domain"] ?? {}).find(
@@ -223,7 +223,7 @@ test("a wrapped label that ends in NUL is unusable", async () => {
 });
 
 test("fuses with bit 31 are a negative Int", async () => {
-  const harness = createRulesHarness();
+  const harness = createSubgraphHarness();
   await harness.play({
     contract: "NameWrapper",
     event: "FusesSet",
@@ -235,7 +235,7 @@ test("fuses with bit 31 are a negative Int", async () => {
 });
 
 test("a wrap only raises the expiry, and only with the parent's control given up", async () => {
-  const harness = createRulesHarness({ labels: ["eth", "foo"] });
+  const harness = createSubgraphHarness({ labels: ["eth", "foo"] });
   await harness.play(newOwner(rootNode, "eth"));
   await harness.play(newOwner(eth, "foo", owner, 2));
   const node = namehash("foo.eth");
@@ -259,7 +259,7 @@ test("a wrap only raises the expiry, and only with the parent's control given up
 });
 
 test("a text key of NULs only is stored empty, and added at each event", async () => {
-  const harness = createRulesHarness();
+  const harness = createSubgraphHarness();
   const text = (logIndex: number) =>
     harness.play({
       contract: "Resolver",
@@ -274,7 +274,7 @@ test("a text key of NULs only is stored empty, and added at each event", async (
 });
 
 test("a text value of NULs only is empty, an empty one unset", async () => {
-  const harness = createRulesHarness();
+  const harness = createSubgraphHarness();
   const text = (value: string, logIndex: number) =>
     harness.play({
       contract: "Resolver",

@@ -1,6 +1,6 @@
 import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
-import { createRulesHarness } from "../../test/support/rules-harness.ts";
+import { createSubgraphHarness } from "../../test/support/handlers.ts";
 import { createScopes } from "../../test/support/scope.ts";
 import { addrReverseNode, rootNode, zeroAddress } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
@@ -16,7 +16,7 @@ const node = namehash("eth");
 
 /** "eth" of `owner`, linked to a resolver in block 2. */
 async function withLinkedDomain() {
-  const harness = createRulesHarness();
+  const harness = createSubgraphHarness();
   await harness.play({
     contract: "ENSv1Registry",
     event: "NewOwner",

@@ -1,6 +1,6 @@
 import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
-import { createChainsHarness } from "../../test/support/chains-harness.ts";
+import { createChainsHarness } from "../../test/support/handlers.ts";
 import { addrReverseNode, rootNode, subnode, zeroAddress } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
 import { domain, domainEvent, registration, registrationEvent, resolver } from "../schema/subgraph.ts";

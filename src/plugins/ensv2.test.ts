@@ -2,8 +2,8 @@ import { hexToString, type Log, parseAbi, parseEventLogs } from "viem";
 import { expect, test } from "vitest";
 import { v2Addresses } from "../../devnet/recorded-chains.ts";
 import { entryDifferences } from "../../test/support/ensv2/differences.ts";
-import { createV2Index } from "../../test/support/ensv2/played-index.ts";
 import { readTruth } from "../../test/support/ensv2/recording.ts";
+import { createV2Index } from "../../test/support/recorded-index.ts";
 import { v2Lease } from "../schema/ensv2.ts";
 
 // The recorded chain against what calls said of each registry that could be reached from the root, at twenty blocks.

@@ -1,26 +1,21 @@
 import {
   type Abi,
   type AbiEvent,
-  decodeEventLog,
   encodeAbiParameters,
   encodeEventTopics,
   type Hex,
   namehash,
+  numberToHex,
   parseAbi,
-  toEventSelector,
 } from "viem";
 import { expect, test, vi } from "vitest";
 import { nameWrapperAbi, registryAbi } from "../../abis/names.ts";
 import { resolverAbi } from "../../abis/resolver.ts";
 import { madeUp, madeUpAddresses, shopAbi } from "../../test/support/made-up-deployment.ts";
-import { createMemoryStore } from "../../test/support/memory-store.ts";
-import { handlers } from "../../test/support/registry.ts";
-import { parseEnvironment } from "../config/environment.ts";
-import { contractSources } from "../config/sources.ts";
+import { createRecordedIndex } from "../../test/support/recorded-index.ts";
 import { indexedSubregistries, tokenIssuers } from "../deployments/namespaces.ts";
 import { rootNode } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
-import { createSettings, registerHandlers, registerStrictHandlers } from "../handlers/on.ts";
 import { registerBaseRegistrars, registerControllers } from "../handlers/registrar.ts";
 import { registerNameWrappers, registerRegistries } from "../handlers/registry.ts";
 import { registerResolvers } from "../handlers/resolver.ts";
@@ -55,83 +50,48 @@ const registrarAbi = parseAbi([
   "event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)",
 ]);
 
-/** The index of a configuration over a store in memory: each log reaches the entries that match it, in their order. */
+/** The index of a configuration over a store in memory, and `emit`, which plays a log of a contract. */
 function createIndex() {
-  const config = parseEnvironment(
+  const index = createRecordedIndex(
+    { chainId: 31337, blocks: [{ number: "0x9", timestamp: numberToHex(1_700_000_000) }], receipts: [] },
     {
-      NAMESPACE: "mainnet",
-      PLUGINS: "madeup,protocol-acceleration,registrars,tokenscope",
-      LABELS_URL: "file:labels.sqlite",
-      ...Object.fromEntries(
-        [1, 10, 8453, 31337, 42161, 59144, 534352].map((id) => [`RPC_URL_${id}`, "http://localhost"]),
-      ),
-    },
-    () => "",
-  );
-  const sources = contractSources(config);
-  const store = createMemoryStore();
-  const anomalies: string[] = [];
-  const known = new Map(["eth", "madeup"].map((text) => [labelhash(text), text]));
-  const settings = createSettings(
-    { heal: (labelhash) => known.get(labelhash) },
-    {
-      isSubgraphCompatible: false,
-      rootChainId: 1,
-      nodes: async () => undefined,
-      isConfigured: () => true,
-      report: ({ anomaly }) => anomalies.push(anomaly),
+      environment: {
+        NAMESPACE: "mainnet",
+        PLUGINS: "madeup,protocol-acceleration,registrars,tokenscope",
+        ...Object.fromEntries(
+          [1, 10, 8453, 31337, 42161, 59144, 534352].map((id) => [`RPC_URL_${id}`, "http://localhost"]),
+        ),
+      },
+      datasources: "{}",
+      labels: ["eth", "madeup"],
+      register({ datasources }, events, logs) {
+        registerRegistries(events, datasources, madeUp);
+        registerBaseRegistrars(events, datasources, madeUp);
+        registerControllers(events, datasources, madeUp);
+        registerNameWrappers(events, datasources, madeUp);
+        registerResolvers(events, datasources, madeUp);
+        registerProtocolAcceleration(events, datasources);
+        registerRegistrars(events, datasources, logs);
+        registerTokenscope(events, datasources);
+      },
     },
   );
-  const events = registerHandlers(settings, (source) => source in sources);
-  handlers.clear();
-  registerRegistries(events, config.datasources, madeUp);
-  registerBaseRegistrars(events, config.datasources, madeUp);
-  registerControllers(events, config.datasources, madeUp);
-  registerNameWrappers(events, config.datasources, madeUp);
-  registerResolvers(events, config.datasources, madeUp);
-  registerProtocolAcceleration(events, config.datasources);
-  registerRegistrars(
-    events,
-    config.datasources,
-    registerStrictHandlers(settings, (source) => source in sources),
-  );
-  registerTokenscope(events, config.datasources);
-  const registered = new Map(handlers);
-
   let played = 0;
   async function emit(address: Hex, abi: Abi, eventName: string, args: Record<string, unknown>) {
     const item = abi.find((one): one is AbiEvent => one.type === "event" && one.name === eventName);
     if (item === undefined) throw new Error(`no event ${eventName}`);
     const plain = item.inputs.filter(({ indexed }) => !indexed);
-    const topics = encodeEventTopics({ abi: [item], eventName, args }) as [Hex, ...Hex[]];
-    const data = encodeAbiParameters(
-      plain,
-      plain.map(({ name }) => args[name ?? ""]),
-    );
     played += 1;
-    for (const [source, entry] of Object.entries(sources)) {
-      const range = entry.chain["local"];
-      if (range === undefined || (range.address !== undefined && range.address !== address)) continue;
-      const declared = entry.abi.find((one) => one.type === "event" && toEventSelector(one) === topics[0]);
-      const handler = declared && registered.get(`${source}:${nameIn(entry.abi, declared as AbiEvent)}`);
-      await handler?.({
-        event: {
-          id: String(played).padStart(75, "0"),
-          args: decodeEventLog({ abi: [declared as AbiEvent], topics, data }).args,
-          block: { number: 9n, timestamp: 1_700_000_000n },
-          transaction: { hash: transactionHash, from: buyer },
-          log: { address, logIndex: played, topics, data },
-        },
-        context: { db: store.db, chain: { id: 31337 }, client: {} },
-      });
-    }
+    await index.play({
+      ...{ address, transactionHash, sender: buyer, blockNumber: "0x9", logIndex: numberToHex(played) },
+      topics: encodeEventTopics({ abi: [item], eventName, args }) as Hex[],
+      data: encodeAbiParameters(
+        plain,
+        plain.map(({ name }) => args[name ?? ""]),
+      ),
+    });
   }
-  return { config, sources, emit, rows: store.rows, anomalies };
-}
-
-function nameIn(abi: Abi, { name, inputs }: AbiEvent): string {
-  if (abi.filter((item) => item.type === "event" && item.name === name).length === 1) return name;
-  return `${name}(${inputs.map((input) => `${input.type}${input.indexed ? " indexed" : ""} ${input.name}`).join(", ")})`;
+  return { ...index, emit, rows: index.store.rows };
 }
 
 test("its plugin, its chain and its contracts are part of the configuration", () => {

@@ -10,22 +10,56 @@ import {
   toFunctionSelector,
 } from "viem";
 import { expect, test } from "vitest";
-import {
-  createRecordedResolvers,
-  type RecordedLog,
-  readChainA,
-  recordedLogs,
-  type TextPlace,
-} from "../../test/support/recorded-resolvers.ts";
-import { handlers } from "../../test/support/registry.ts";
+import { chainIds } from "../../devnet/recorded-chains.ts";
+import { openHandlers } from "../../test/support/handlers.ts";
+import { createRecordedIndex, type PlayedLog } from "../../test/support/recorded-index.ts";
+import { datasourcesFile, lastBlocks, recordingOf } from "../../test/support/recordings.ts";
+import { indexedRecords } from "../api/resolution/indexed-records.ts";
+import { emptySelection } from "../api/resolution/selection.ts";
 import { namespaces } from "../deployments/namespaces.ts";
-import { registerHandlers } from "../handlers/on.ts";
-import { multichainNaming } from "../indexing/naming.ts";
-import type { Settings } from "../indexing/scope.ts";
+import { resolverTextRecord } from "../schema/protocol-acceleration.ts";
 import { registerProtocolAcceleration } from "./protocol-acceleration.ts";
 
-const recording = readChainA();
-const logs = recordedLogs(recording);
+/** A text record of a resolver. */
+type TextPlace = { resolver: Hex; node: Hex; key: string };
+
+// What a node answered for a chain of the real contracts: the devnet plays it.
+const recording = recordingOf("root");
+const callKey = (to: Hex, data: Hex, block: Hex) => `${to} ${data} ${Number(block)}`;
+const results = new Map(
+  recording.calls.map(({ to, data, block, result }) => [callKey(to, data, block), result]),
+);
+
+/** The plugin over the recording, whose contract calls are served from it; `textOf` is what resolution by the index returns. */
+function createResolvers() {
+  const asked = new Set<string>();
+  const index = createRecordedIndex(recording, {
+    environment: {
+      NAMESPACE: "ens-test-env",
+      PLUGINS: "subgraph,protocol-acceleration",
+      ...Object.fromEntries(Object.values(chainIds).map((id) => [`RPC_URL_${id}`, "http://localhost"])),
+    },
+    datasources: datasourcesFile(),
+    nodes: async (_, { params }) => {
+      const [{ to, data }, block] = params as [{ to: Hex; data: Hex }, Hex];
+      const key = callKey(to, data, block);
+      if (!results.has(key)) throw new Error(`no call is recorded of ${to} in block ${Number(block)}`);
+      asked.add(key);
+      return results.get(key);
+    },
+    register: ({ datasources }, events) => registerProtocolAcceleration(events, datasources),
+  });
+  const textOf = ({ resolver, node, key }: TextPlace): string | null | undefined => {
+    const rows = index.store.rows(resolverTextRecord).filter((row) => row["address"] === resolver);
+    const own = rows.filter((row) => row["node"] === node);
+    const texts = new Map(own.map((row) => [row["key"] as string, row["value"] as string]));
+    const none = { name: null, contenthash: null, pubkeyX: null, pubkeyY: null, dnszonehash: null };
+    const records = { ...none, addresses: new Map(), texts };
+    const selection = { ...emptySelection(), texts: [key] };
+    return indexedRecords(records, selection, { hasDefaultAddress: false }).texts?.[key];
+  };
+  return { ...index, textOf, asked: () => asked.size };
+}
 
 const resolverAbi = parseAbi([
   "function text(bytes32 node, string key) view returns (string)",
@@ -66,12 +100,11 @@ function kindOf(key: string, text: string | undefined) {
 }
 
 test("the index returns every text that a resolver returned to a call, at that block", async () => {
-  const { play, textOf, asked } = createRecordedResolvers(recording);
+  const { playTo, textOf, asked } = createResolvers();
   const places = new Set<string>();
   const counts = { value: 0, unset: 0, nul: 0, absent: 0, oddKey: 0 };
-  let next = 0;
   for (const call of recording.calls.toSorted((a, b) => Number(a.block) - Number(b.block))) {
-    for (; Number(logs[next]?.blockNumber) <= Number(call.block); next++) await play(logs[next]!);
+    await playTo(Number(call.block));
     const { args } = decodeFunctionData({ abi: resolverAbi, data: call.data });
     const [node, key] = args as readonly [Hex, string];
     const place = { resolver: call.to, node, key };
@@ -86,8 +119,8 @@ test("the index returns every text that a resolver returned to a call, at that b
 });
 
 test("the index finally returns every text that a transaction set last", async () => {
-  const { play, textOf } = createRecordedResolvers(recording);
-  for (const log of logs) await play(log);
+  const { playTo, textOf } = createResolvers();
+  await playTo(lastBlocks.root);
   const set = textsSet();
   const counts = { value: 0, unset: 0, nul: 0, absent: 0, oddKey: 0 };
   for (const { value, ...place } of set.values()) {
@@ -100,19 +133,9 @@ test("the index finally returns every text that a transaction set last", async (
 });
 
 test("early resolvers are read like later ones", () => {
-  handlers.clear();
-  const settings: Settings = {
-    naming: multichainNaming,
-    rootChainId: 1,
-    heal: () => undefined,
-    report: () => {},
-    nodes: async () => undefined,
-    isConfigured: () => false,
-  };
-  registerProtocolAcceleration(
-    registerHandlers(settings, () => true),
-    namespaces.mainnet,
-  );
+  const { handlers } = openHandlers({
+    register: (events) => registerProtocolAcceleration(events, namespaces.mainnet),
+  });
   const eventsOf = (source: string) =>
     [...handlers.keys()].flatMap((name) => (name.startsWith(source) ? [name.slice(source.length)] : []));
   expect(eventsOf("protocol-acceleration/EarlyResolver:")).toHaveLength(13);
@@ -138,8 +161,8 @@ function textsSet(): Map<string, SetText> {
     for (const [id, place] of texts) if (isMeant(place)) texts.set(id, { ...place, value: undefined });
   };
   for (const receipt of recording.receipts.filter(({ status }) => status === "0x1")) {
-    for (const { address, topics } of receipt["logs"] as RecordedLog[]) {
-      const [event, node, keyHash] = topics;
+    for (const { address, topics } of receipt["logs"] as PlayedLog[]) {
+      const [event = "0x", node, keyHash] = topics;
       const isOfNode = (place: TextPlace) => place.resolver === address && place.node === node;
       if (event === versionChanged) clear(isOfNode);
       if (textChanged.includes(event)) forget((place) => isOfNode(place) && hashOf(place.key) === keyHash);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
-import { createChainsHarness, eventId, type Place } from "../../test/support/chains-harness.ts";
+import { createChainsHarness, eventId, type Place } from "../../test/support/handlers.ts";
 import { labelhash } from "../ens/labels.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
 

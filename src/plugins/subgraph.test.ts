@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import cases from "../../test/fixtures/subgraph-cases.json" with { type: "json" };
 import scenarios from "../../test/fixtures/subgraph-scenarios.json" with { type: "json" };
-import { createRulesHarness, type GivenEvent } from "../../test/support/rules-harness.ts";
+import { createSubgraphHarness, type GivenEvent } from "../../test/support/handlers.ts";
 import { isUsableLabel } from "../ens/labels.ts";
 import * as tables from "../schema/subgraph.ts";
 
@@ -22,7 +22,7 @@ describe("scenarios of the original mapping", () => {
   test.each(scenarios.scenarios.map((scenario) => [scenario.name, scenario] as const))(
     "%s",
     async (_, scenario) => {
-      const harness = createRulesHarness({ labels: scenario.knownLabels });
+      const harness = createSubgraphHarness({ labels: scenario.knownLabels });
       for (const event of scenario.events) await harness.play(toGiven(event));
       expect(harness.entities()).toEqual(scenario.expect);
     },
@@ -34,7 +34,7 @@ describe("cases of the original's own tests", () => {
   test.each(cases.cases.map((item) => [`${item.id}: ${item.test}`, item] as const))(
     "%s",
     async (_, { given, expect: expected }) => {
-      const harness = createRulesHarness();
+      const harness = createSubgraphHarness();
       const before = harness.entities();
       for (const [place, step] of (given as Step[]).entries()) {
         if (step.label !== undefined) {
@@ -67,7 +67,7 @@ type Check = {
   after?: string;
 };
 
-type Entities = ReturnType<ReturnType<typeof createRulesHarness>["entities"]>;
+type Entities = ReturnType<ReturnType<typeof createSubgraphHarness>["entities"]>;
 
 function checkEntity(entities: Entities, before: Entities, check: Check): void {
   if (check.entity === undefined) return;
@@ -82,7 +82,7 @@ function checkEntity(entities: Entities, before: Entities, check: Check): void {
 
 // Cases put entities straight into the store before the event that they are about.
 function storeEntity(
-  { store }: ReturnType<typeof createRulesHarness>,
+  { store }: ReturnType<typeof createSubgraphHarness>,
   { entity, id, ...fields }: Record<string, unknown>,
 ): void {
   const table = {

@@ -1,6 +1,6 @@
 import { ContractFunctionZeroDataError, encodeAbiParameters, type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
-import { createChainsHarness, threednsResolver } from "../../test/support/chains-harness.ts";
+import { createChainsHarness, threednsResolver } from "../../test/support/handlers.ts";
 import { rootNode, zeroAddress } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
 import type { AskNodes, NodeRequest } from "../indexing/scope.ts";

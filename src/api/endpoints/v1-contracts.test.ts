@@ -1,6 +1,5 @@
 import { type Hex, toEventSelector } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createRecordedIndex } from "../../../test/support/ensv2/recorded-index.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { type Entry, openLookups } from "../../../test/support/lookups/lookups.ts";
 import { createTally, listedTally } from "../../../test/support/name-truth/tally.ts";
@@ -12,6 +11,7 @@ import {
   readNameTruth,
   recordingOf,
 } from "../../../test/support/name-truth/truth.ts";
+import { createRecordedIndex } from "../../../test/support/recorded-index.ts";
 import { registerProtocolAcceleration } from "../../plugins/protocol-acceleration.ts";
 import { registerSubgraph } from "../../plugins/subgraph.ts";
 import type { Row } from "../names/rows.ts";

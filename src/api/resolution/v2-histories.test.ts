@@ -6,8 +6,8 @@ import {
   nameDifferences,
 } from "../../../test/support/ensv2/differences.ts";
 import { madeUpContracts, madeUpHistory } from "../../../test/support/ensv2/made-up-history.ts";
-import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
+import { createV2Index } from "../../../test/support/recorded-index.ts";
 
 // Random histories of models of the contracts, which were written from their source: what the index reads from the logs
 // against what the views of the models return.

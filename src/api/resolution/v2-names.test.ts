@@ -4,9 +4,9 @@ import {
   authorityDifferences,
   nameDifferences,
 } from "../../../test/support/ensv2/differences.ts";
-import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
 import { readTruth } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
+import { createV2Index } from "../../../test/support/recorded-index.ts";
 
 // The recorded chain against what calls said of each name, at twenty blocks.
 

@@ -11,9 +11,9 @@ import { erc1155TransferAbi } from "../../../abis/names.ts";
 import { createRandom, type Random } from "../../../devnet/random.ts";
 import { v2Addresses } from "../../../devnet/recorded-chains.ts";
 import { entryDifferences } from "../../../test/support/ensv2/differences.ts";
-import { createV2Index } from "../../../test/support/ensv2/played-index.ts";
-import type { PlayedLog } from "../../../test/support/ensv2/recorded-index.ts";
 import { readTruth } from "../../../test/support/ensv2/recording.ts";
+import type { PlayedLog } from "../../../test/support/recorded-index.ts";
+import { createV2Index } from "../../../test/support/recorded-index.ts";
 import { createScopes } from "../../../test/support/scope.ts";
 import { type V2KnownContracts, v2KnownContracts } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";
@@ -95,7 +95,7 @@ test("100,000 fuzzed logs of strangers and of hostile registries in the tree cha
   for (let i = 0; i < 100_000; i++) await index.play(fuzzedLog(random, ids, hostile));
   expect(rowsOf(index, hostile)).toEqual(before);
   expect(last && entryDifferences(index, last)).toEqual([]);
-  expect(index.anomalies.get("malformed-log")).toBeGreaterThan(10_000);
+  expect(index.anomalies.filter((one) => one === "malformed-log").length).toBeGreaterThan(10_000);
 });
 
 test("floods of tokens, records and announcements by others than the factory's contracts reach no handler", async () => {
@@ -126,7 +126,7 @@ test("a registry that goes mad stops nothing", async () => {
   const random = createRandom(16);
   for (let i = 0; i < 10_000; i++) await index.play(fuzzedLog(random, ids, emitters));
   await index.playTo(879);
-  expect(index.anomalies.get("contradictory-entry")).toBeGreaterThan(0);
+  expect(index.anomalies).toContain("contradictory-entry");
 });
 
 const known = v2KnownContracts({});

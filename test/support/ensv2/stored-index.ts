@@ -4,7 +4,7 @@ import { createDatabase, type QueuedDatabase } from "../../../src/api/database/c
 import { keccak256 } from "../../../src/ens/keccak.ts";
 import { tables } from "../create-tables.ts";
 import { createEmbedded } from "../embedded/database.ts";
-import type { createRecordedIndex } from "./recorded-index.ts";
+import type { createRecordedIndex } from "../recorded-index.ts";
 
 type Store = Pick<ReturnType<typeof createRecordedIndex>, "store">["store"];
 
