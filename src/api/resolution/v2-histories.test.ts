@@ -5,12 +5,11 @@ import {
   entryDifferences,
   nameDifferences,
 } from "../../../test/support/ensv2/differences.ts";
-import { madeUpContracts, madeUpHistory } from "../../../test/support/ensv2/made-up-history.ts";
+import { readHistories } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { createV2Index } from "../../../test/support/recorded-index.ts";
 
-// Random histories of models of the contracts, which were written from their source: what the index reads from the logs
-// against what the views of the models return.
+// Random histories: what the index reads from their logs against what the views of the contracts return.
 
 let stored: Awaited<ReturnType<typeof createStoredIndex>>;
 beforeAll(async () => {
@@ -18,10 +17,11 @@ beforeAll(async () => {
 });
 afterAll(() => stored.client.close());
 
-describe.each([39, 106])("history %i", (seed) => {
+const { contracts, histories } = readHistories();
+
+describe.each(histories)("history $seed", ({ snapshots, ...chain }) => {
   test("entries, roles, names, resolvers, generations and answers are those of the contracts", async () => {
-    const { snapshots, ...chain } = madeUpHistory({ seed, steps: 900, snapshots: 3 });
-    const index = createV2Index(chain, madeUpContracts);
+    const index = createV2Index(chain, contracts);
     for (const snapshot of snapshots) {
       await index.playTo(snapshot.block);
       await stored.store(index);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import type { Hex } from "viem";
 import { projectRoot } from "../../../devnet/indexing-service.ts";
+import type { Recording } from "../../../devnet/recording.ts";
 
 /** An entry as the registry's views return it; null where a call fails. */
 export type TrueEntry = {
@@ -55,8 +56,18 @@ export type Snapshot = {
   }[];
 };
 
+const readFixture = (name: string) =>
+  JSON.parse(brotliDecompressSync(readFileSync(join(projectRoot, "test/fixtures", name))).toString());
+
 /** What calls said at twenty blocks. */
-export function readTruth(): Snapshot[] {
-  const path = join(projectRoot, "test/fixtures/ensv2-truth.json.br");
-  return JSON.parse(brotliDecompressSync(readFileSync(path)).toString()).snapshots;
-}
+export const readTruth = (): Snapshot[] => readFixture("ensv2-truth.json.br").snapshots;
+
+/** A chain of logs, and what the views of the contracts returned at some blocks. */
+type History = { seed: number; snapshots: Snapshot[] } & Pick<Recording, "chainId" | "blocks" | "receipts">;
+
+/**
+ * Histories of 900 random calls in every order that the contracts allow, among logs of hostile contracts: what models of the contracts,
+ * written from their source, emitted and returned. The models are in the commit fd9cfcbc, test/support/ensv2/made-up-history.ts.
+ */
+export const readHistories = (): { contracts: Record<string, Hex>; histories: History[] } =>
+  readFixture("ensv2-histories.json.br");
