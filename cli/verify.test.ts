@@ -11,7 +11,7 @@ import {
 } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseEnvironment } from "../src/config/environment.ts";
-import { createTables } from "../test/support/subgraph/endpoint.ts";
+import { createTables } from "../test/support/database.ts";
 import { questionsOf } from "./verify/questions.ts";
 import { compare, parseVerify, report } from "./verify.ts";
 

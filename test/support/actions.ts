@@ -2,7 +2,8 @@ import type { PGlite } from "@electric-sql/pglite";
 import { type Hex, namehash } from "viem";
 import { createDatabase, type Database } from "../../src/api/database/client.ts";
 import type { Subregistry } from "../../src/deployments/namespaces.ts";
-import { checkpointOf, createTables } from "./subgraph/endpoint.ts";
+import { createTables } from "./database.ts";
+import { checkpointOf } from "./subgraph/endpoint.ts";
 
 /** Registrars of the test: `eth` on chain 1, `base.eth` on chain 8453. */
 export const subregistries: Subregistry[] = [

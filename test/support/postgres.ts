@@ -93,11 +93,11 @@ export async function startPostgres(programs: string, settings: readonly string[
   };
 }
 
-/** Creates an empty database on the server of `url`. */
-export async function createEmptyDatabase(url: string) {
+/** Creates a database on the server of `url`, empty or as the template is. */
+export async function createEmptyDatabase(url: string, template = "template1") {
   databases += 1;
   const name = `test_${process.pid}_${databases}`;
-  await query(url, `CREATE DATABASE ${name}`);
+  await query(url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
   return {
     url: Object.assign(new URL(url), { pathname: `/${name}` }).href,
     drop: () => query(url, `DROP DATABASE ${name} WITH (FORCE)`),

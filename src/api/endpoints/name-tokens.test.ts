@@ -1,7 +1,7 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createTables } from "../../../test/support/database.ts";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
-import { createTables } from "../../../test/support/subgraph/endpoint.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { createDatabase } from "../database/client.ts";
 import { nameSales } from "./name-sales.ts";

@@ -1,8 +1,8 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createTables } from "../../../test/support/database.ts";
 import { currentStatus } from "../../../test/support/endpoints.ts";
-import { createTables } from "../../../test/support/subgraph/endpoint.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { createDatabase } from "../database/client.ts";
 import { createNamesSource } from "../names/lookups.ts";

@@ -1,7 +1,7 @@
 import type { PGlite } from "@electric-sql/pglite";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTables } from "../../../test/support/subgraph/endpoint.ts";
+import { createTables } from "../../../test/support/database.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { namehash } from "../../ens/names.ts";

@@ -1,8 +1,8 @@
 import { namespaces } from "../../../src/deployments/namespaces.ts";
 import { labelhash } from "../../../src/ens/labels.ts";
 import { namehash } from "../../../src/ens/names.ts";
+import { createTables } from "../database.ts";
 import type { chainOf } from "../endpoints.ts";
-import { createTables } from "../subgraph/endpoint.ts";
 import { openLookups } from "./lookups.ts";
 
 // Names in each state that docs/names.md tells apart, as rows. Addresses of contracts are mainnet's.

@@ -6,7 +6,7 @@ import { createSubgraph, type SubgraphOptions, subgraphRoutes } from "../../../s
 import type { Answer } from "../../../src/api/subgraph/run/execute.ts";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../../src/config/limits.ts";
 import type { SqlClient } from "../../../src/ponder/sql-client.ts";
-import { createEmbedded } from "../embedded/database.ts";
+import { createTables } from "../database.ts";
 import { type Entity, type EntityDump, insertStatements } from "./entities.ts";
 
 /** The block that the stand-in chain's index has reached, and its hashes. */
@@ -45,10 +45,7 @@ export function checkpointOf(
   ].join("");
 }
 
-/** An in-memory Postgres with the schema's tables and indexes. */
-export const createTables = (): Promise<PGlite> => createEmbedded("indexes");
-
-/** An in-memory Postgres with the schema's tables and indexes, and a dump's rows. */
+/** A database with the schema's tables and indexes, and a dump's rows. */
 export async function createLoadedDatabase(dump: EntityDump): Promise<PGlite> {
   const client = await createTables();
   for (const { text, values } of insertStatements(dump)) await client.query(text, values);
