@@ -1,15 +1,26 @@
-import { writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
-import { encodeAbiParameters, type Hex } from "viem";
+import {
+  encodeAbiParameters,
+  encodeErrorResult,
+  encodeFunctionData,
+  encodeFunctionResult,
+  type Hex,
+  parseAbi,
+  toHex,
+} from "viem";
+import { packetToBytes } from "viem/ens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { namehash } from "../../src/ens/names.ts";
-import { type Anvil, startAnvil } from "../support/anvil.ts";
-import { createNameChain } from "../support/name-chain.ts";
+import { registryReadAbi, resolverReadAbi, resolverRecordsAbi } from "../../abis/resolver.ts";
+import { type EmittedLog, emits, logsOf } from "../../devnet/events.ts";
+import { type DevNode, startNode } from "../../devnet/node.ts";
+import { labelhash } from "../../src/ens/labels.ts";
+import { namehash, parentName } from "../../src/ens/names.ts";
+import { startRpcProxy } from "../hostile/support/rpc-proxy.ts";
+import { recordingOf } from "../support/recordings.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// A name service on a real EVM: each query is sent twice, to the index and to the contracts.
+// Contracts whose events and results the test writes: each query is sent twice, to the index and to the contracts.
 
 const chainId = 15658733;
 const oldRegistry: Hex = "0x0dcd1bf9a1b36ce34237eeafef220932846bcd82";
@@ -22,42 +33,96 @@ const gatewayResolver: Hex = `0x${"6a".repeat(20)}`;
 const zero: Hex = `0x${"0".repeat(40)}`;
 const alice: Hex = `0x${"a1".repeat(20)}`;
 const bob: Hex = `0x${"b0".repeat(20)}`;
-const extended = { functionName: "supportsInterface", args: ["0x9061b923"] } as const;
-
 const base = 2147492101n;
 const defaultType = 2147483648n;
 
-let anvil: Anvil;
+let node: DevNode;
+let proxy: Awaited<ReturnType<typeof startRpcProxy>>;
 let world: World;
 let gateway: Server;
 let gatewayCalls = 0;
 
+// What contracts return, by address and call; anything else reverts.
+const results = new Map<string, object>();
+const keyOf = (to: Hex, data: Hex) => `${to} ${data}`;
+const returns = (to: Hex, data: Hex, result: Hex) => results.set(keyOf(to, data), { result });
+
+type Read = { functionName: string; args: readonly unknown[] };
 const text = (name: string, key: string) => ({ functionName: "text", args: [namehash(name), key] });
 const addr = (name: string, coinType: bigint) => ({
   functionName: "addr",
   args: [namehash(name), coinType],
 });
-const named = (name: string) => ({ functionName: "name", args: [namehash(name)] });
+const extended = { functionName: "supportsInterface", args: ["0x9061b923"] };
+const callOf = (read: Read) => encodeFunctionData({ abi: resolverReadAbi, ...read } as never);
+// `addr` has two forms with different results.
+const resultOf = ({ functionName, args }: Read, result: unknown): Hex => {
+  const isMeant = (item: (typeof resolverReadAbi)[number]) =>
+    item.name === functionName && item.inputs.length === args.length;
+  return encodeFunctionResult({ abi: resolverReadAbi.filter(isMeant), functionName, result } as never);
+};
+/** A resolver returns this for a read. */
+const reads = (resolver: Hex, read: Read, result: unknown) =>
+  returns(resolver, callOf(read), resultOf(read, result));
+/** The registry returns a resolver, whatever it emitted. */
+const finds = (name: string, resolver: Hex) =>
+  returns(
+    registry,
+    encodeFunctionData({ abi: registryReadAbi, args: [namehash(name)] }),
+    encodeFunctionResult({ abi: registryReadAbi, result: resolver }),
+  );
+const resolveCall = (name: string, inner: Hex) =>
+  callOf({ functionName: "resolve", args: [toHex(packetToBytes(name)), inner] });
+
+const gatewayAbi = parseAbi([
+  "error OffchainLookup(address sender, string[] urls, bytes callData, bytes4 callbackFunction, bytes extraData)",
+  "function resolveCallback(bytes response, bytes extraData) view returns (bytes)",
+]);
+const response = encodeAbiParameters([{ type: "string" }], ["from afar"]);
+
+/** A resolver refers the read of a name to a gateway, and trusts it (ENSIP-10, EIP-3668). */
+function asksGateway(resolver: Hex, name: string, inner: Hex) {
+  const { port } = gateway.address() as AddressInfo;
+  const call = resolveCall(name, inner);
+  const callback = encodeFunctionData({
+    ...{ abi: gatewayAbi, functionName: "resolveCallback" },
+    args: [response, call],
+  });
+  const urls = [`http://127.0.0.1:${port}/{sender}/{data}.json`];
+  const args = [resolver, urls, inner, callback.slice(0, 10) as Hex, call] as const;
+  const data = encodeErrorResult({ abi: gatewayAbi, errorName: "OffchainLookup", args });
+  results.set(keyOf(resolver, call), { error: { code: 3, message: "execution reverted", data } });
+  returns(resolver, callback, encodeAbiParameters([{ type: "bytes" }], [response]));
+}
 
 beforeAll(async () => {
-  // Each transaction is mined into its own block, a second after the one before: a chain of the last minutes.
-  anvil = await startAnvil(chainId, ["--timestamp", String(Math.floor(Date.now() / 1000) - 300)]);
-  gateway = createServer((_, response) => {
+  gateway = createServer((_, answer) => {
     gatewayCalls += 1;
-    response.end(JSON.stringify({ data: encodeAbiParameters([{ type: "string" }], ["from afar"]) }));
+    answer.end(JSON.stringify({ data: response }));
   });
   await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
-  const block = await buildChain();
-  world = await startWorld({ rpcUrl: anvil.url });
-  const datasources = join(world.folder, "datasources.json");
-  const contracts = { UniversalResolver: { address: null } };
-  writeFileSync(datasources, JSON.stringify({ "ens-test-env": { ensroot: { [chainId]: { contracts } } } }));
-  world.start({
-    PLUGINS: "subgraph,protocol-acceleration",
-    SUBGRAPH_COMPAT: "false",
-    DATASOURCES_FILE: datasources,
-    CCIP_ALLOW_PRIVATE_HOSTS: "true",
+  node = await startNode({ recording: recordingOf("root") });
+  proxy = await startRpcProxy(node.url, ({ id, method, params }, answer) => {
+    if (method !== "eth_call") return false;
+    const [{ to, data }] = params as [{ to: Hex; data: Hex }];
+    const found = results.get(keyOf(to.toLowerCase() as Hex, data));
+    const reverted = { error: { code: 3, message: "execution reverted" } };
+    answer.end(JSON.stringify({ jsonrpc: "2.0", id, ...(found ?? reverted) }));
+    return true;
   });
+  const block = buildChain();
+  const contracts = { UniversalResolver: { address: null } };
+  world = await startWorld({
+    chain: node,
+    rpcUrl: proxy.url,
+    datasources: JSON.stringify({ "ens-test-env": { ensroot: { [chainId]: { contracts } } } }),
+    environment: {
+      PLUGINS: "subgraph,protocol-acceleration",
+      SUBGRAPH_COMPAT: "false",
+      CCIP_ALLOW_PRIVATE_HOSTS: "true",
+    },
+  });
+  world.start();
   await world.waitForIndex({ block });
   // On a slow machine the index passes that block long after it was mined, and accelerates once it has caught up.
   await world.waitFor("a fresh index", async () => {
@@ -68,114 +133,85 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await world?.close();
-  await anvil?.close();
+  proxy?.close();
+  await node?.close();
   gateway?.close();
 });
 
-async function buildChain(): Promise<number> {
-  const chain = createNameChain(anvil);
-  const node = namehash;
-  for (const resolver of [publicResolver4, publicResolver5]) {
-    await chain.answers(resolver, [[extended, false]]);
+/** Mines the chain of the last minutes, an event in each block, and goes on mining; returns the last block's number. */
+function buildChain(): number {
+  const { newOwner, newResolver, addressChanged, addrChanged, textChanged, contenthashChanged } = emits;
+  const versionChanged = logsOf(resolverRecordsAbi, "VersionChanged");
+  node.chain.setHead(0);
+  let timestamp = Math.floor(Date.now() / 1000) - 300;
+  const mine = (...logs: EmittedLog[]) =>
+    node.mineBlock({ timestamp: timestamp++, transactions: [{ from: alice, to: alice, value: 0n, logs }] });
+  const create = (name: string, owner: Hex) =>
+    mine(newOwner(registry, namehash(parentName(name)), labelhash(name.split(".")[0] ?? ""), owner));
+  function setResolver(name: string, resolver: Hex, at = registry) {
+    mine(newResolver(at, namehash(name), resolver));
+    finds(name, resolver);
   }
+  for (const resolver of [publicResolver4, publicResolver5]) reads(resolver, extended, false);
 
   // alice.eth: a resolver that falls back to the default address.
-  await chain.newOwner(registry, "alice.eth", alice);
-  await chain.setResolver(registry, "alice.eth", publicResolver5);
-  await chain.record(publicResolver5, "AddressChanged", {
-    node: node("alice.eth"),
-    coinType: defaultType,
-    newAddress: alice,
-  });
-  await chain.record(publicResolver5, "AddressChanged", {
-    node: node("alice.eth"),
-    coinType: 0n,
-    newAddress: "0x76a988ac",
-  });
-  await chain.record(publicResolver5, "TextChanged", {
-    node: node("alice.eth"),
-    indexedKey: "avatar",
-    key: "avatar",
-    value: "ipfs://x",
-  });
-  await chain.record(publicResolver5, "ContenthashChanged", { node: node("alice.eth"), hash: "0xe301" });
-  await chain.answers(publicResolver5, [
-    [addr("alice.eth", 60n), alice],
-    [addr("alice.eth", base), alice],
-    [addr("alice.eth", 2147483658n), alice],
-    [addr("alice.eth", defaultType), alice],
-    [addr("alice.eth", 0n), "0x76a988ac"],
-    [text("alice.eth", "avatar"), "ipfs://x"],
-    [{ functionName: "contenthash", args: [node("alice.eth")] }, "0xe301"],
-    [{ functionName: "recordVersions", args: [node("alice.eth")] }, 0n],
-  ]);
+  create("alice.eth", alice);
+  setResolver("alice.eth", publicResolver5);
+  const ofAlice = namehash("alice.eth");
+  mine(addressChanged(publicResolver5, ofAlice, defaultType, alice));
+  mine(addressChanged(publicResolver5, ofAlice, 0n, "0x76a988ac"));
+  mine(textChanged(publicResolver5, ofAlice, "avatar", "avatar", "ipfs://x"));
+  mine(contenthashChanged(publicResolver5, ofAlice, "0xe301"));
+  for (const coinType of [60n, base, 2147483658n, defaultType])
+    reads(publicResolver5, addr("alice.eth", coinType), alice);
+  reads(publicResolver5, addr("alice.eth", 0n), "0x76a988ac");
+  reads(publicResolver5, text("alice.eth", "avatar"), "ipfs://x");
+  reads(publicResolver5, { functionName: "contenthash", args: [ofAlice] }, "0xe301");
+  reads(publicResolver5, { functionName: "recordVersions", args: [ofAlice] }, 0n);
 
   // bob.eth: records cleared at once, then one set again.
-  await chain.newOwner(registry, "bob.eth", bob);
-  await chain.setResolver(registry, "bob.eth", publicResolver4);
-  await chain.record(publicResolver4, "AddrChanged", { node: node("bob.eth"), a: bob });
-  await chain.record(publicResolver4, "TextChanged", {
-    node: node("bob.eth"),
-    indexedKey: "url",
-    key: "url",
-    value: "old",
-  });
-  await chain.record(publicResolver4, "VersionChanged", { node: node("bob.eth"), newVersion: 1n });
-  await chain.record(publicResolver4, "TextChanged", {
-    node: node("bob.eth"),
-    indexedKey: "url",
-    key: "url",
-    value: "new",
-  });
-  await chain.answers(publicResolver4, [
-    [addr("bob.eth", 60n), "0x"],
-    [text("bob.eth", "url"), "new"],
-  ]);
+  create("bob.eth", bob);
+  setResolver("bob.eth", publicResolver4);
+  const ofBob = namehash("bob.eth");
+  mine(addrChanged(publicResolver4, ofBob, bob));
+  mine(textChanged(publicResolver4, ofBob, "url", "url", "old"));
+  mine(versionChanged(publicResolver4, ofBob, 1n));
+  mine(textChanged(publicResolver4, ofBob, "url", "url", "new"));
+  reads(publicResolver4, addr("bob.eth", 60n), "0x");
+  reads(publicResolver4, text("bob.eth", "url"), "new");
 
   // former.eth: only the older registry knows it; moved.eth: the newer one took it over, without a resolver.
   for (const name of ["former.eth", "moved.eth"]) {
-    await chain.setResolver(oldRegistry, name, publicResolver4);
-    await chain.fallsBack(registry, name, publicResolver4);
-    await chain.record(publicResolver4, "TextChanged", {
-      node: node(name),
-      indexedKey: "url",
-      key: "url",
-      value: name,
-    });
-    await chain.answers(publicResolver4, [[text(name, "url"), name]]);
+    setResolver(name, publicResolver4, oldRegistry);
+    mine(textChanged(publicResolver4, namehash(name), "url", "url", name));
+    reads(publicResolver4, text(name, "url"), name);
   }
-  await chain.newOwner(registry, "moved.eth", bob);
-  await chain.fallsBack(registry, "moved.eth", zero);
+  create("moved.eth", bob);
+  finds("moved.eth", zero);
 
   // afar.eth and all below: a gateway serves the records.
-  await chain.newOwner(registry, "afar.eth", bob);
-  await chain.setResolver(registry, "afar.eth", gatewayResolver);
-  await chain.answers(gatewayResolver, [[extended, true]]);
-  const response = encodeAbiParameters([{ type: "string" }], ["from afar"]);
-  const { port } = gateway.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}/{sender}/{data}.json`;
-  for (const name of ["afar.eth", "deep.afar.eth"]) {
-    await chain.asksGateway(gatewayResolver, { name, read: text(name, "url"), url, response });
-  }
+  create("afar.eth", bob);
+  setResolver("afar.eth", gatewayResolver);
+  reads(gatewayResolver, extended, true);
+  for (const name of ["afar.eth", "deep.afar.eth"])
+    asksGateway(gatewayResolver, name, callOf(text(name, "url")));
 
   // Primary names: alice has a default one; bob's points at a name that is not his.
-  await chain.setResolver(registry, "reverse", reverseResolver);
-  await chain.answers(reverseResolver, [[extended, true]]);
-  for (const [account, name] of [
-    [alice, "alice.eth"],
-    [bob, "alice.eth"],
-  ] as const) {
-    await chain.nameFor(reverseRegistrar, account, name);
+  setResolver("reverse", reverseResolver);
+  reads(reverseResolver, extended, true);
+  for (const account of [alice, bob]) {
+    mine(emits.nameForAddr(reverseRegistrar, account, "alice.eth"));
     for (const parent of ["addr", "default", base.toString(16), "8000000a"]) {
       const reverse = `${account.slice(2)}.${parent}.reverse`;
-      await chain.answersExtended(reverseResolver, reverse, named(reverse), name);
+      const named = { functionName: "name", args: [namehash(reverse)] };
+      const result = encodeAbiParameters([{ type: "bytes" }], [resultOf(named, "alice.eth")]);
+      returns(reverseResolver, resolveCall(reverse, callOf(named)), result);
     }
   }
   // From here on it is a live chain.
-  await anvil.client.setNextBlockTimestamp({ timestamp: BigInt(Math.floor(Date.now() / 1000)) });
-  await anvil.client.mine({ blocks: 1 });
-  await anvil.client.setIntervalMining({ interval: 1 });
-  return anvil.head();
+  node.mineBlock({ transactions: [] });
+  node.startMining(1);
+  return node.chain.head();
 }
 
 type Answer = { accelerationAttempted: boolean; accelerationRequested: boolean; records?: unknown };
@@ -233,7 +269,7 @@ describe("the index returns what the contracts return", () => {
 });
 
 test("without the chain, the index still returns what it knows, and 503 for the rest", async () => {
-  await anvil.close();
+  proxy.close();
   expect((await ask("records/alice.eth?texts=avatar", true)).body.records).toEqual({
     texts: { avatar: "ipfs://x" },
   });
