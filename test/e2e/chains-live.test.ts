@@ -1,14 +1,19 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ChainName } from "../../devnet/recorded-chains.ts";
-import { listedActions, recordedActions } from "../support/recordings.ts";
+import { startNode } from "../../devnet/node.ts";
+import { type ChainName, chainNames } from "../../devnet/recorded-chains.ts";
+import { datasourcesFile, listedActions, recordedActions, recordingOf } from "../support/recordings.ts";
 import { watchStatus } from "../support/watch-status.ts";
-import { type ChainsWorld, startChainsWorld } from "../support/world.ts";
+import { startWorld, type World } from "../support/world.ts";
 
 // The three recordings as live chains: the root chain from 2017 on, Base and Linea from December 2023 on.
 
-let world: ChainsWorld;
+let world: World;
 beforeAll(async () => {
-  world = await startChainsWorld();
+  world = await startWorld({
+    chains: chainNames,
+    datasources: datasourcesFile(),
+    environment: { SUBGRAPH_COMPAT: "false", PLUGINS: "subgraph,basenames,lineanames,threedns,registrars" },
+  });
 });
 afterAll(() => world?.close());
 
@@ -19,7 +24,7 @@ test("live chains: one slow, one that stops, one whose node is restarted, and a 
   nodes.linea.chain.setHead(140);
   nodes.base.faults.set({ delayMs: 40 });
   world.start();
-  const watch = watchStatus(world.url, ["root", "base", "linea"]);
+  const watch = watchStatus(world.url, chainNames);
   const blockOf = (chain: ChainName, number: number) => nodes[chain].chain.block(number)!;
   const following = await world.waitForStatus(
     "live indexing",
@@ -39,7 +44,9 @@ test("live chains: one slow, one that stops, one whose node is restarted, and a 
   expect(stopped.slowestChainIndexingCursor).toBeGreaterThan(following.slowestChainIndexingCursor);
   expect(stopped.omnichainSnapshot.omnichainStatus).toBe("omnichain-following");
 
-  await world.restartNode("linea");
+  const { port } = nodes.linea;
+  await nodes.linea.close();
+  nodes.linea = await startNode({ recording: recordingOf("linea"), port });
   await world.stop();
   watch.forget();
   world.start();

@@ -1,5 +1,3 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { getTableColumns, getTableName, type Table } from "drizzle-orm";
 import { encodeAbiParameters, encodeEventTopics, type Hex, labelhash, parseAbiParameters } from "viem";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
@@ -20,7 +18,6 @@ import { parseEnvironment } from "../../src/config/environment.ts";
 import { normalizedName } from "../../src/ens/normalization.ts";
 import type { SqlClient } from "../../src/ponder/sql-client.ts";
 import { v2Entry, v2Role } from "../../src/schema/ensv2.ts";
-import { recordArchives } from "../support/archive/recorded.ts";
 import {
   answerDifferences,
   authorityDifferences,
@@ -45,7 +42,6 @@ const served = recordedBlocks(recording);
 const truth = readTruth();
 const last = truth.at(-1);
 const firstLive = 745;
-const lastArchived = 400;
 let node: DevNode;
 let indexer: Awaited<ReturnType<typeof createIndexer>>;
 
@@ -55,28 +51,25 @@ beforeAll(async () => {
   indexer = await createIndexer({
     labels: ["eth"],
     environment: { ...v2Environment, [`RPC_URL_${v2ChainId}`]: node.url },
+    datasources: v2DatasourcesFile(),
+    // The first half of the backfill comes from an archive, contracts of factories included, the rest from the node.
+    archived: { [v2ChainId]: 400 },
   });
-  writeFileSync(join(indexer.folder, "datasources.json"), v2DatasourcesFile());
-  await recordArchives(archivePath(), { ...indexer.environment, ...given() }, { [v2ChainId]: lastArchived });
 });
 afterAll(async () => {
   await indexer?.close();
   await node?.close();
 });
 
-// The first half of the backfill comes from an archive, contracts of factories included, the rest from the node.
-const archivePath = () => join(indexer.folder, "archive");
-const given = () => ({ DATASOURCES_FILE: join(indexer.folder, "datasources.json"), ARCHIVE: archivePath() });
-const start = () => indexer.start(given());
-
 // The head is indexed.
 async function waitForHead() {
-  const wanted = node.chain.block(node.chain.head())?.timestamp;
-  await indexer.waitFor("the head", async () => {
-    const snapshot = await indexer.snapshot();
-    const cursor = snapshot?.omnichainSnapshot.omnichainIndexingCursor;
-    return cursor === wanted ? { done: cursor } : { state: `the cursor is ${cursor} of ${wanted}` };
-  });
+  const wanted = node.chain.block(node.chain.head())?.timestamp ?? 0;
+  const { snapshotTime } = await indexer.waitForStatus(
+    `the head, of ${wanted}`,
+    ({ omnichainSnapshot }) => omnichainSnapshot.omnichainIndexingCursor === wanted,
+  );
+  // It goes back with a branch whose time was put forward.
+  expect(snapshotTime).toBeLessThanOrEqual(Math.max(Math.ceil(Date.now() / 1000), wanted));
 }
 
 // Puts the recorded blocks up to `block` on the head, whatever branch was there.
@@ -144,7 +137,7 @@ async function branchOff(depth: number, logsOf: (height: number) => EmittedLog[]
 describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", () => {
   let pool: ReturnType<typeof createPool>;
   beforeAll(() => {
-    pool = createPool("DATABASE_URL" in indexer.environment ? indexer.environment.DATABASE_URL : "", 4);
+    pool = createPool(indexer.databaseUrl, 4);
   });
   afterAll(() => pool.end());
   const environment = { ...v2Environment, LABELS_URL: "file:labels", DATASOURCES_FILE: "file" };
@@ -187,7 +180,7 @@ describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", (
 
   test("after a kill in the backfill, and another while following the chain", async () => {
     node.faults.set({ delayMs: 10 });
-    start();
+    indexer.start();
     const archived = node.counts()["eth_getBlockByNumber"] ?? 0;
     await indexer.waitFor("the backfill to be in its middle", async () => {
       const blocks = (node.counts()["eth_getBlockByNumber"] ?? 0) - archived;
@@ -195,7 +188,7 @@ describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", (
     });
     await indexer.crash();
     node.faults.set({ delayMs: 0 });
-    start();
+    indexer.start();
     await waitForHead();
     follow(firstLive, 750);
     await waitForHead();
@@ -206,7 +199,7 @@ describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", (
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     await indexer.crash();
-    start();
+    indexer.start();
     follow(790, 800);
     await waitForHead();
     expect(await differences(800)).toEqual([]);
@@ -256,7 +249,7 @@ const versionOf = { v2: "v2", reserved: "v1", v1: "v1", none: undefined };
 describe("the API says at the end what the contracts say", () => {
   beforeAll(async () => {
     // Where no Postgres is installed nothing ran before.
-    if (inject("postgresUrl") === "") start();
+    if (inject("postgresUrl") === "") indexer.start();
     follow(node.chain.head(), 879);
     await waitForHead();
   });

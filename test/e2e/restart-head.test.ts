@@ -76,7 +76,7 @@ test("beside a killed indexing process a reader says that the index is stale, un
   skip,
 }) => {
   if (!inject("postgresUrl")) skip("needs a Postgres server: an embedded database has one process");
-  const reader = await world.startReader();
+  const reader = await world.startBeside("serve");
   const json = async (path: string, init?: RequestInit) => {
     const response = await fetch(`${reader.url}${path}`, init);
     return [response.status, await response.json()];

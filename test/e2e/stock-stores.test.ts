@@ -42,8 +42,8 @@ test("an index is the same with either kind of stores, and goes on with the othe
 });
 
 /** Every row of every table of an index as a text, in order of the text. */
-async function rowsOf({ environment: given }: World): Promise<Record<string, string[]>> {
-  const client = new pg.Client("DATABASE_URL" in given ? given.DATABASE_URL : undefined);
+async function rowsOf({ databaseUrl }: World): Promise<Record<string, string[]>> {
+  const client = new pg.Client(databaseUrl);
   await client.connect();
   try {
     const tables = await client.query<{ name: string }>(

@@ -1,9 +1,4 @@
-import { execFile } from "node:child_process";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { projectRoot, startIndexingService } from "../../devnet/indexing-service.ts";
-import { freePort } from "../../devnet/ports.ts";
 import type { ServiceProcess } from "../../devnet/service-process.ts";
 import { waitFor } from "../../devnet/wait.ts";
 import { createPool, postgresPrograms } from "../support/postgres.ts";
@@ -38,9 +33,10 @@ function keepAsking(url: string) {
       if (response.status !== 200 || body.includes('"errors"'))
         failures.push(`${response.status} ${path} ${body}`);
       else if (turn % 4 !== 3) answers.add(body);
+      await new Promise((resolve) => setTimeout(resolve, 20));
     }
   };
-  const clients = [ask(), ask(), ask()];
+  const clients = [ask(), ask()];
   return async () => {
     isOpen = false;
     await Promise.all(clients);
@@ -60,30 +56,21 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
     await world?.close();
   });
 
-  async function db(...args: string[]) {
-    const run = promisify(execFile)(process.execPath, [join(projectRoot, "cli/db.ts"), ...args], {
-      cwd: world.folder,
-      env: world.environment as NodeJS.ProcessEnv,
-    });
-    return run.then(
-      ({ stdout }) => ({ code: 0, text: stdout }),
-      ({ code, stderr }) => ({ code, text: String(stderr) }),
-    );
-  }
+  const db = (...args: string[]) => world.run("db", args);
 
   test("and the way back lose no request of readers", async () => {
     world.start();
     await world.waitForIndex();
     expect(world.running().lastLines(10_000).join("\n")).not.toContain("DeprecationWarning");
-    const reader = await world.startReader();
+    const reader = await world.startBeside("serve");
     await waitFor("the reader to wait", async () =>
       reader.lastLines(9).some((line) => line.includes('Views schema "names" points to no index yet'))
         ? { done: true }
         : { state: reader.lastLines(3).join("\n") },
     );
     await waitFor("the first switch", async () => {
-      const { code, text } = await db("switch", "names_v1");
-      return code === 0 ? { done: text } : { state: text };
+      const { code, output } = await db("switch", "names_v1");
+      return code === 0 ? { done: output } : { state: output };
     });
 
     const served = async () => {
@@ -103,17 +90,7 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
     );
     const stopAsking = keepAsking(reader.url);
 
-    const lines: string[] = [];
-    next = startIndexingService({
-      cwd: world.folder,
-      onLine: (line) => lines.push(line),
-      env: {
-        ...world.environment,
-        DATABASE_SCHEMA: "names_v2",
-        SWITCH_WHEN_READY: "true",
-        PORT: String(await freePort()),
-      },
-    });
+    next = await world.startBeside("start", { DATABASE_SCHEMA: "names_v2", SWITCH_WHEN_READY: "true" });
     await servedBecomes("names_v2");
 
     // Both indexes have the same rows, once the same blocks are final.
@@ -126,7 +103,9 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
       };
     };
     await waitFor("the first pass of the new index", async () =>
-      lines.some((line) => line.includes("Computed the checksums")) ? { done: true } : { state: "none" },
+      next?.lastLines(500).some((line) => line.includes("Computed the checksums"))
+        ? { done: true }
+        : { state: "none" },
     );
     for (let head = 124; head <= 184; head += 4) {
       world.node.chain.setHead(head);
@@ -142,15 +121,14 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
     expect(found[0].tables).toMatchObject({ domain: { rows: expect.any(Number) } });
 
     // A statement that is long under way does not hold up others, and is not cancelled.
-    const environment: Record<string, string | undefined> = world.environment;
-    const pool = createPool(environment["DATABASE_URL"] ?? "", 1);
+    const pool = createPool(world.databaseUrl, 1);
     const client = await pool.connect();
     await client.query("BEGIN; SELECT id FROM names.domain LIMIT 1");
     const back = db("switch", "names_v1");
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     expect(await served()).toBe("names_v2");
     await client.query("COMMIT");
-    expect((await back).text).toMatch(
+    expect((await back).output).toMatch(
       /^Readers of names are served from names_v1 now, before from names_v2\./,
     );
     await servedBecomes("names_v1");
@@ -163,16 +141,18 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
     // It took over once only.
     expect(await served()).toBe("names_v1");
 
-    const { text } = await db("list");
-    expect(text).toMatch(/^names_v1, release \S+, build \w+, 0\.\d\d GB, live$/m);
-    expect(text).toMatch(/^ {2}ens-test-env: subgraph$/m);
-    expect(text).toMatch(
+    const { output } = await db("list");
+    expect(output).toMatch(/^names_v1, release \S+, build \w+, 0\.\d\d GB, live$/m);
+    expect(output).toMatch(/^ {2}ens-test-env: subgraph$/m);
+    expect(output).toMatch(
       /^ {2}chain 15658733 \(ens-test-env\): block 184, \d+ days old\n {2}served as names\n {2}read from/m,
     );
-    expect(text).toMatch(/^names_v2, .* live$/m);
+    expect(output).toMatch(/^names_v2, .* live$/m);
 
-    expect((await db("prune", "names_v1")).text).toMatch(/its indexer is running.*; it is served as "names"/);
-    expect((await db("prune", "names_v2")).text).toMatch(/"names_v2" is in use: its indexer is running/);
+    expect((await db("prune", "names_v1")).output).toMatch(
+      /its indexer is running.*; it is served as "names"/,
+    );
+    expect((await db("prune", "names_v2")).output).toMatch(/"names_v2" is in use: its indexer is running/);
     await next.stop("SIGINT");
 
     // Readers describe the index that they are switched to, not the one that they were started with.
@@ -187,15 +167,8 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
       status: 503,
     });
     const other = { SUBGRAPH_COMPAT: "false", PLUGINS: "subgraph,registrars" };
-    next = startIndexingService({
-      cwd: world.folder,
-      env: {
-        ...world.environment,
-        ...other,
-        DATABASE_SCHEMA: "names_v3",
-        SWITCH_WHEN_READY: "true",
-        PORT: String(await freePort()),
-      },
+    next = await world.startBeside("start", {
+      ...{ ...other, DATABASE_SCHEMA: "names_v3", SWITCH_WHEN_READY: "true" },
     });
     await servedBecomes("names_v3");
     expect(await described()).toMatchObject({
@@ -214,7 +187,7 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
 
     expect(await db("prune", "names_v2", "names_v3")).toEqual({
       code: 0,
-      text: "Dropped names_v2, names_v3.\n",
+      output: "Dropped names_v2, names_v3.\n",
     });
     expect(await client.query("SELECT FROM pg_namespace WHERE nspname = 'names_v2'")).toMatchObject({
       rowCount: 0,
@@ -223,7 +196,7 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
     await pool.end();
     expect(await db("switch", "names_v2")).toEqual({
       code: 1,
-      text: expect.stringContaining(
+      output: expect.stringContaining(
         'Unknown schema "names_v2". The nearest is "names_v1". There are: names_v1.',
       ),
     });
@@ -233,16 +206,14 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
 
   test("to other code in the same schema is refused, and changes nothing", async () => {
     await world.stop();
-    const environment: Record<string, string | undefined> = world.environment;
-    const pool = createPool(environment["DATABASE_URL"] ?? "", 1);
+    const pool = createPool(world.databaseUrl, 1);
     const state = "SELECT value FROM names_v1._ponder_meta WHERE key = 'app'";
     // The framework compares this hash of the code.
     await pool.query(`UPDATE names_v1._ponder_meta SET value = jsonb_set(value::jsonb, '{build_id}', '"other"')
       WHERE key = 'app'`);
     const before = await pool.query(state);
-    const service = world.start();
-    expect(await service.ended).toEqual({ code: 78, signal: undefined });
-    const output = service.lastLines(30).join("\n");
+    world.start();
+    const output = await world.refusal();
     expect(output).toContain("was built by other code or another release, and cannot be continued");
     expect(output).toContain("Set a new DATABASE_SCHEMA");
     expect(output).not.toMatch(/drop the schema|MigrationError/i);

@@ -1,3 +1,4 @@
+import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -5,6 +6,7 @@ import { inject } from "vitest";
 import { readEntities } from "../../devnet/entities.ts";
 import {
   endingOf,
+  projectRoot,
   requireRunning,
   startIndexingService,
   waitWhileRunning,
@@ -12,58 +14,72 @@ import {
 import { writeLabelsFile } from "../../devnet/labels-file.ts";
 import { type DevNode, type NodeOptions, startNode } from "../../devnet/node.ts";
 import { freePort } from "../../devnet/ports.ts";
-import { type ChainName, chainIds, chainNames, recordingFolder } from "../../devnet/recorded-chains.ts";
+import { type ChainName, chainIds, recordingFolder } from "../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../devnet/recording.ts";
 import type { ServiceProcess } from "../../devnet/service-process.ts";
 import type { Snapshot } from "../../src/api/status/snapshot.ts";
 import { recordArchives } from "./archive/recorded.ts";
 import { createEmptyDatabase, expireLock } from "./postgres.ts";
 import { childrenOf } from "./process-tree.ts";
-import {
-  compareWithRecording,
-  datasourcesFile,
-  lastBlocks,
-  recordedEntities,
-  recordedLabels,
-  recordingOf,
-} from "./recordings.ts";
-
-/** Where an index is stored: `embedded` is PGlite; `server` is Postgres where it is installed, else PGlite. */
-export type DatabaseKind = "embedded" | "server";
+import { compareWithRecording, recordedEntities, recordedLabels, recordingOf } from "./recordings.ts";
 
 type IndexerOptions = {
   labels: readonly string[];
-  database?: DatabaseKind;
+  /** Where the index is stored: `embedded` is PGlite; `server` is Postgres where it is installed, else PGlite. */
+  database?: "embedded" | "server" | undefined;
   environment: Record<string, string>;
+  /** Text of a datasources file. */
+  datasources?: string | undefined;
+  /** Last block of each chain in an archive that is recorded from its node and stands in front of it. */
+  archived?: Record<number, number> | undefined;
 };
 
 /** An indexing service on a free port, with its own database, labels and working folder. Not started yet. */
-export async function createIndexer({ labels, database = "server", environment }: IndexerOptions) {
+export async function createIndexer(options: IndexerOptions) {
+  const { labels, database = "server", datasources, archived } = options;
   const folder = mkdtempSync(join(tmpdir(), "name-index-"));
-  const labelsPath = join(folder, "labels.sqlite");
-  writeLabelsFile(labelsPath, labels);
+  const inFolder = (name: string) => join(folder, name);
+  writeLabelsFile(inFolder("labels.sqlite"), labels);
+  if (datasources !== undefined) writeFileSync(inFolder("datasources.json"), datasources);
   const server = database === "server" && inject("postgresUrl");
   const stored = server ? await createEmptyDatabase(server) : undefined;
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   let service: ServiceProcess | undefined;
 
-  const environmentOf = (servicePort: number) => ({
+  const environment: Record<string, string | undefined> = {
     PATH: process.env["PATH"],
     HOME: process.env["HOME"],
     NODE_COMPILE_CACHE: inject("compiledModules"),
-    LABELS_URL: `file:${labelsPath}`,
+    LABELS_URL: `file:${inFolder("labels.sqlite")}`,
     ...(stored
       ? { DATABASE_URL: stored.url, DATABASE_SCHEMA: "public" }
-      : { PGLITE_DIRECTORY: join(folder, "pglite") }),
-    PORT: String(servicePort),
+      : { PGLITE_DIRECTORY: inFolder("pglite") }),
+    PORT: String(port),
     LOG_LEVEL: "info",
-    ...environment,
-  });
+    ...(datasources === undefined ? {} : { DATASOURCES_FILE: inFolder("datasources.json") }),
+    ...options.environment,
+  };
+  if (archived) {
+    await recordArchives(inFolder("archive"), environment, archived);
+    environment["ARCHIVE"] = inFolder("archive");
+  }
 
   function running(): ServiceProcess {
     if (service === undefined) throw new Error("The indexing service was not started.");
     return service;
+  }
+
+  /** Polls `look` until it is done; throws as soon as the service has ended. */
+  const waitForIt = <Result>(what: string, look: () => Promise<{ done: Result } | { state: string }>) =>
+    waitWhileRunning([running()], what, look, { timeoutMs: 500_000, everyMs: 100 });
+
+  /** The service's snapshot of all chains; undefined while there is none. */
+  async function snapshot(): Promise<Snapshot | undefined> {
+    const response = await fetch(`${url}/api/indexing-status`).catch(() => undefined);
+    if (response?.status !== 200) return undefined;
+    const body = (await response.json()) as { realtimeProjection: { snapshot: Snapshot } };
+    return body.realtimeProjection.snapshot;
   }
 
   return {
@@ -71,40 +87,52 @@ export async function createIndexer({ labels, database = "server", environment }
     port,
     url,
     /** What the service is started with. */
-    environment: environmentOf(port),
+    environment,
+    /** URL of its database on a Postgres server; empty for PGlite. */
+    databaseUrl: environment["DATABASE_URL"] ?? "",
     running,
+    waitFor: waitForIt,
+    snapshot,
 
     /** Starts the service; on the same data as before if it ran already. */
     start(more: Record<string, string> = {}): ServiceProcess {
       if (service !== undefined && service.ending() === undefined) throw new Error("The service is running.");
-      service = startIndexingService({
-        cwd: folder,
-        env: { ...environmentOf(port), ...more },
-      });
+      service = startIndexingService({ cwd: folder, env: { ...environment, ...more } });
       return service;
     },
 
-    /** Starts a process that only serves the index, on a port of its own. Needs a Postgres server. */
-    async startReader() {
-      const readerPort = await freePort();
-      const reader = startIndexingService({ cwd: folder, env: environmentOf(readerPort), command: "serve" });
-      return {
-        url: `http://127.0.0.1:${readerPort}`,
-        stop: () => reader.stop("SIGINT"),
-        lastLines: reader.lastLines,
-      };
+    /** Starts a process on a port of its own: one that only serves the index, or another indexer. Needs a Postgres server. */
+    async startBeside(command: "serve" | "start", more: Record<string, string> = {}) {
+      const ownPort = await freePort();
+      const env = { ...environment, PORT: String(ownPort), ...more };
+      const beside = startIndexingService({ cwd: folder, env, command });
+      return { ...beside, url: `http://127.0.0.1:${ownPort}` };
     },
 
-    /** Polls `look` until it is done; throws as soon as the service has ended. */
-    waitFor: <Result>(what: string, look: () => Promise<{ done: Result } | { state: string }>) =>
-      waitWhileRunning([running()], what, look, { timeoutMs: 500_000, everyMs: 200 }),
+    /** Runs a command of the project, `cli/<name>.ts`, with the service's settings. */
+    run: (name: string, args: readonly string[], more: Record<string, string> = {}) =>
+      new Promise<{ code: number; output: string }>((resolve) => {
+        const path = join(projectRoot, `cli/${name}.ts`);
+        const given = ["--disable-warning=ExperimentalWarning", path, ...args];
+        const env = { ...environment, ...more };
+        execFile(process.execPath, given, { cwd: folder, env }, (error, stdout, stderr) =>
+          resolve({ code: Number(error?.code ?? 0), output: `${stdout}${stderr}` }),
+        );
+      }),
 
-    /** The service's snapshot of all chains; undefined while there is none. */
-    async snapshot(): Promise<Snapshot | undefined> {
-      const response = await fetch(`${url}/api/indexing-status`).catch(() => undefined);
-      if (response?.status !== 200) return undefined;
-      const body = (await response.json()) as { realtimeProjection: { snapshot: Snapshot } };
-      return body.realtimeProjection.snapshot;
+    /** Waits until `isWanted` accepts the status. */
+    waitForStatus: (what: string, isWanted: (snapshot: Snapshot) => boolean) =>
+      waitForIt(what, async () => {
+        const found = await snapshot();
+        if (found && isWanted(found)) return { done: found };
+        return { state: JSON.stringify(found?.omnichainSnapshot) ?? "no status" };
+      }),
+
+    /** How the service refused to start: its last lines. Throws if it ended otherwise. */
+    async refusal(): Promise<string> {
+      const { code } = await running().ended;
+      if (code !== 78) throw new Error(endingOf(running()));
+      return running().lastLines(50).join("\n");
     },
 
     /**
@@ -134,61 +162,62 @@ export async function createIndexer({ labels, database = "server", environment }
   };
 }
 
-/** A node over the recording of the root chain, and an indexing service for it. */
+/** Nodes over the recordings of some chains, and an indexing service for them. */
 export type World = Awaited<ReturnType<typeof startWorld>>;
 
-/**
- * Starts a node over the recording of the root chain (its head at `head`, if given) and creates an indexing service
- * for it. `environment` adds to or replaces the service's settings.
- */
+type WorldOptions = Partial<IndexerOptions> & {
+  /** The recorded chains. */
+  chains?: readonly ChainName[];
+  /** Options of the root chain's node. */
+  node?: Partial<NodeOptions>;
+  /** A node of the root chain that the caller closes. */
+  chain?: DevNode;
+  /** Head of the root chain. */
+  head?: number;
+  /** Another chain than the root's node, for tests on a real EVM. */
+  rpcUrl?: string;
+};
+
+/** Starts a node over the recording of each chain and creates an indexing service for them; `environment` adds to its settings. */
 export async function startWorld({
+  chains = ["root"],
   node: nodeOptions = {},
   chain,
   head,
   environment = {},
   rpcUrl,
-  database = "server",
-}: {
-  node?: Partial<NodeOptions>;
-  /** A node that another world has started, and will close. */
-  chain?: DevNode;
-  head?: number;
-  environment?: Record<string, string>;
-  /** Another chain than the node's, for tests on a real EVM. */
-  rpcUrl?: string;
-  database?: DatabaseKind;
-} = {}) {
-  const node =
-    chain ??
-    (await startNode({
-      recording: recordingOf("root"),
-      contracts: readAddresses(recordingFolder("root")),
-      ...nodeOptions,
-    }));
+  ...options
+}: WorldOptions = {}) {
+  const contracts = readAddresses(recordingFolder("root"));
+  const node = chain ?? (await startNode({ recording: recordingOf("root"), contracts, ...nodeOptions }));
   if (head !== undefined) node.chain.setHead(head);
+  const nodes = { root: node } as Record<ChainName, DevNode>;
+  for (const name of chains) nodes[name] ??= await startNode({ recording: recordingOf(name) });
   const indexer = await createIndexer({
-    labels: recordedLabels(["root"]),
-    database,
+    labels: recordedLabels(chains),
     environment: {
       NAMESPACE: "ens-test-env",
       PLUGINS: "subgraph",
       SUBGRAPH_COMPAT: "true",
-      [`RPC_URL_${chainIds.root}`]: rpcUrl ?? node.url,
+      ...Object.fromEntries(chains.map((name) => [`RPC_URL_${chainIds[name]}`, nodes[name].url])),
+      ...(rpcUrl ? { [`RPC_URL_${chainIds.root}`]: rpcUrl } : {}),
       ...environment,
     },
+    ...options,
   });
   const { url } = indexer;
 
-  /** Newest indexed block, as Ponder's own status reports it. */
+  /** Newest indexed block of the root chain, as Ponder's own status reports it. */
   async function indexedBlock(): Promise<number> {
     const response = await fetch(`${url}/status`, { signal: AbortSignal.timeout(60_000) });
-    const chains = Object.values((await response.json()) as Record<string, { block: { number: number } }>);
-    return Math.max(...chains.map(({ block }) => block.number));
+    const all = Object.values((await response.json()) as Record<string, { block: { number: number } }>);
+    return Math.max(...all.map(({ block }) => block.number));
   }
 
   return {
     ...indexer,
     node,
+    nodes,
 
     async query<Data = Record<string, unknown>>(text: string): Promise<Data> {
       const response = await fetch(`${url}/subgraph`, {
@@ -205,14 +234,13 @@ export async function startWorld({
 
     /** Waits until the backfill is over and the block (the chain's head unless given) is indexed. */
     async waitForIndex({ block }: { block?: number } = {}) {
-      const look = async () => {
+      await indexer.waitFor(`block ${block ?? "at the head"}`, async () => {
         const { status } = await fetch(`${url}/ready`);
         if (status !== 200) return { state: `/ready returns ${status}` };
         const number = await indexedBlock();
         const wanted = block ?? node.chain.head();
         return number >= wanted ? { done: number } : { state: `block ${number} of ${wanted} is indexed` };
-      };
-      await indexer.waitFor(`block ${block ?? "at the head"}`, look);
+      });
     },
 
     /** All entities of the index. */
@@ -224,76 +252,7 @@ export async function startWorld({
     /** Ends everything and removes the data. */
     async close() {
       await indexer.close();
-      if (chain === undefined) await node.close();
-    },
-  };
-}
-
-const lastBlocksById = Object.fromEntries(
-  chainNames.map((chain) => [Number(chainIds[chain]), lastBlocks[chain]]),
-);
-
-/** Nodes over the three recordings, and an indexing service for all of them. */
-export type ChainsWorld = Awaited<ReturnType<typeof startChainsWorld>>;
-
-/** Starts a node for each of the three recordings and creates an indexing service with all plugins of names and registrars. */
-export async function startChainsWorld({
-  datasources = datasourcesFile(),
-  isArchived = false,
-  environment = {},
-}: {
-  /** Text of the datasources file. */
-  datasources?: string;
-  /** Whether an archive of the recordings, taken from the nodes, stands in front of them. */
-  isArchived?: boolean;
-  environment?: Record<string, string>;
-} = {}) {
-  const open = (chain: ChainName, port = 0) => startNode({ recording: recordingOf(chain), port });
-  const nodes = { root: await open("root"), base: await open("base"), linea: await open("linea") };
-  const indexer = await createIndexer({
-    labels: recordedLabels(chainNames),
-    environment: {
-      NAMESPACE: "ens-test-env",
-      PLUGINS: "subgraph,basenames,lineanames,threedns,registrars",
-      ...Object.fromEntries(chainNames.map((chain) => [`RPC_URL_${chainIds[chain]}`, nodes[chain].url])),
-      ...environment,
-    },
-  });
-  const datasourcesPath = join(indexer.folder, "datasources.json");
-  writeFileSync(datasourcesPath, datasources);
-  const archive = join(indexer.folder, "archive");
-  const given = { DATASOURCES_FILE: datasourcesPath, ...(isArchived ? { ARCHIVE: archive } : {}) };
-  if (isArchived) await recordArchives(archive, { ...indexer.environment, ...given }, lastBlocksById);
-  const countsOf = (chain: ChainName) => nodes[chain].counts();
-  const before = { root: countsOf("root"), base: countsOf("base"), linea: countsOf("linea") };
-
-  return {
-    ...indexer,
-    nodes,
-    start: () => indexer.start(given),
-
-    /** How often the node of a chain was asked by a method since an archive was taken of it. */
-    requestsTo: (chain: ChainName, method: string) =>
-      (countsOf(chain)[method] ?? 0) - (before[chain][method] ?? 0),
-
-    /** Serves a chain again on its port, as a node that was restarted. */
-    async restartNode(chain: ChainName) {
-      const { port } = nodes[chain];
-      await nodes[chain].close();
-      nodes[chain] = await open(chain, port);
-    },
-
-    /** Waits until `isWanted` accepts the status. */
-    waitForStatus: (what: string, isWanted: (snapshot: Snapshot) => boolean) =>
-      indexer.waitFor(what, async () => {
-        const snapshot = await indexer.snapshot();
-        if (snapshot && isWanted(snapshot)) return { done: snapshot };
-        return { state: JSON.stringify(snapshot?.omnichainSnapshot) ?? "no status" };
-      }),
-
-    async close() {
-      await indexer.close();
-      await Promise.all(Object.values(nodes).map((node) => node.close()));
+      for (const own of Object.values(nodes)) if (own !== chain) await own.close();
     },
   };
 }
