@@ -1,76 +1,104 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import type { Contracts } from "../../devnet/life/actions.ts";
+import { createScenario } from "../../devnet/life/scenario.ts";
+import { chainIds, recordingFolder } from "../../devnet/recorded-chains.ts";
+import { readAddresses } from "../../devnet/recording.ts";
+import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
+import { createPool } from "../support/postgres.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-let world: World;
-let fresh: World;
-beforeAll(async () => {
-  world = await startWorld({ head: 120 });
-  world.start();
-  await world.waitForIndex();
-});
-afterAll(async () => {
-  await fresh?.close();
-  await world?.close();
-});
+// Branches of a chain in blocks, receipts and blooms of a real EVM.
 
-const labelsOf = async (of: World, labels: string[]) => {
-  const { registrations } = await of.query<{ registrations: { labelName: string }[] }>(
-    `{ registrations(where: { labelName_in: ${JSON.stringify(labels)} }, orderBy: labelName) { labelName } }`,
-  );
-  return registrations.map(({ labelName }) => labelName);
-};
-const now = () => Math.floor(Date.now() / 1000);
+const contracts = readAddresses(recordingFolder("root")) as Contracts;
+const scenario = createScenario({ contracts, seed: 11 });
 
-test.each([1, 5, 20])(
-  "a reorganisation of %i blocks reverts what was dropped and indexes what came",
-  async (depth) => {
-    const { node } = world;
-    const scenario = node.scenario!;
-    const label = (branch: string, block: number) => `${branch}${depth}block${block}`;
-    const dropped = Array.from({ length: depth }, (_, block) => label("dropped", block));
-    const kept = [0, depth].map((block) => label("kept", block));
-    for (const name of dropped) {
-      node.mineBlock({ transactions: scenario.registerName(now(), { label: name, owner: 1 }) });
+describe.runIf(hasAnvil())("a reorganisation", () => {
+  let chain: EmittingChain;
+  let world: World;
+  let fresh: World | undefined;
+  beforeAll(async () => {
+    chain = await startEmittingChain(Number(chainIds.root), Object.values(contracts));
+    await mine("first", 130);
+    world = await startWorld({ rpcUrl: chain.url, environment: { DATABASE_SCHEMA: "names_v1" } });
+    world.start();
+    await world.waitForIndex({ block: await chain.head() });
+  });
+  afterAll(async () => {
+    await fresh?.close();
+    await world?.close();
+    await chain?.close();
+  });
+
+  /** Mines `count` blocks, the first of each ten with the registration of a name. */
+  async function mine(branch: string, count: number, every = 10) {
+    const now = Math.floor(Date.now() / 1000);
+    for (let block = 0; block < count; block++) {
+      const named = block % every === 0;
+      const sent = named ? scenario.registerName(now, { label: `${branch}${block}`, owner: 1 }) : [];
+      await chain.mine(sent.map(({ logs }) => logs));
     }
-    await world.waitForIndex();
-    expect(await labelsOf(world, dropped)).toEqual([...dropped].sort());
+  }
 
-    node.reorganise({
-      depth,
-      transactions: (position) =>
-        position === 0 || position === depth
-          ? scenario.registerName(now(), { label: label("kept", position), owner: 2 })
-          : [],
-    });
-    await world.waitForIndex();
-    node.mineBlock({ transactions: [] });
-    await world.waitForIndex();
-    expect(await labelsOf(world, [...dropped, ...kept])).toEqual([...kept].sort());
-  },
-);
+  async function names(): Promise<string[]> {
+    const { registrations } = await world.query<{ registrations: { labelName: string }[] }>(
+      "{ registrations(first: 1000, orderBy: labelName) { labelName } }",
+    );
+    return registrations.map(({ labelName }) => labelName);
+  }
 
-test("the status goes back with a chain whose time was put forward and reverted", async () => {
-  const { node } = world;
-  const cursorAt = (timestamp: number) =>
-    world.waitFor(`the status of ${timestamp}`, async () => {
-      const cursor = (await world.snapshot())?.slowestChainIndexingCursor;
-      return cursor === timestamp ? { done: true } : { state: String(cursor) };
-    });
-  const tomorrow = node.mineBlock({ timestamp: now() + 86_400, transactions: [] });
-  await cursorAt(tomorrow.timestamp);
-  node.reorganise({ depth: 1 });
-  const head = node.chain.block(node.chain.head())!;
-  expect(head.timestamp).toBeLessThan(tomorrow.timestamp);
-  await cursorAt(head.timestamp);
-  const snapshot = await world.snapshot();
-  // The branches before were mined faster than the clock.
-  expect(snapshot?.snapshotTime).toBeLessThanOrEqual(Math.max(now(), head.timestamp));
-  expect((await fetch(`${world.url}/amirealtime`)).status).toBe(200);
-});
+  test.runIf(inject("postgresUrl") !== "")(
+    "beyond finality is refused at the start, with the command that repairs the cache for a new index",
+    async () => {
+      const head = await chain.head();
+      const pool = createPool(world.databaseUrl, 1);
+      await world.waitFor("the hash of a finalized block that is dropped", async () => {
+        const { rows } = await pool
+          .query<{ newest: number }>("SELECT max(number)::int AS newest FROM ponder_sync.finalized_hashes")
+          .catch(() => ({ rows: [] }));
+        const newest = rows[0]?.newest ?? 0;
+        return newest > head - 90 ? { done: newest } : { state: `the newest is of block ${newest}` };
+      });
+      await pool.end();
+      await world.stop();
+      await chain.goBack(90);
+      await mine("second", 100);
 
-test("after them the index equals one that only saw the last branch", async () => {
-  fresh = await startWorld({ chain: world.node });
-  fresh.start();
-  await fresh.waitForIndex();
-  expect(await world.entities()).toEqual(await fresh.entities());
+      // The last registration before block `head` - 90 + 1.
+      const lastCommon = Math.floor((head - 90 - (head - 129)) / 10) * 10 + (head - 129);
+      world.start();
+      const message = await world.refusal();
+      const block = await chain.client.getBlock({ blockNumber: BigInt(lastCommon + 10) });
+      expect(message).toContain(`block ${lastCommon + 10} of chain ${chainIds.root} is 0x`);
+      expect(message).toContain(`in the index, ${block.hash} at the node`);
+      const command = /npm run cache -- (purge --chain \d+ --from (\d+))$/m.exec(message);
+      expect(command?.[2]).toBe(String(lastCommon + 1));
+      const { output } = await world.run("cache", (command?.[1] ?? "").split(" "));
+      expect(output).toContain('The index in schema "names_v1" rests on removed blocks');
+      world.start();
+      expect(await world.refusal()).toContain(`which were purged. Set a new DATABASE_SCHEMA`);
+
+      world.start({ DATABASE_SCHEMA: "names_v2" });
+      await world.waitForIndex({ block: await chain.head() });
+      expect(await names()).toContain("second90");
+    },
+  );
+
+  test.each([1, 5, 20])("of %i blocks leaves the names of the last branch", async (depth) => {
+    const before = await names();
+    await mine(`dropped${depth}x`, depth, 1);
+    await world.waitForIndex({ block: await chain.head() });
+    expect((await names()).length).toBe(before.length + depth);
+
+    await chain.goBack(depth);
+    await mine(`kept${depth}x`, depth + 1, depth);
+    await world.waitForIndex({ block: await chain.head() });
+    expect(await names()).toEqual([...before, `kept${depth}x0`, `kept${depth}x${depth}`].sort());
+  });
+
+  test("leaves an index that equals one that only saw the last branch", async () => {
+    fresh = await startWorld({ rpcUrl: chain.url });
+    fresh.start();
+    await fresh.waitForIndex({ block: await chain.head() });
+    expect(await world.entities()).toEqual(await fresh.entities());
+  });
 });
