@@ -5,6 +5,8 @@ import { asRecorded } from "../support/recordings.ts";
 import { watchStatus } from "../support/watch-status.ts";
 import { startWorld, type World } from "../support/world.ts";
 
+// The embedded database, which has a folder of its own.
+
 let world: World;
 beforeAll(async () => {
   world = await startWorld({ head: 1620, database: "embedded" });
@@ -59,6 +61,25 @@ test("an index killed in the backfill and while following ends equal to one that
     omnichainIndexingCursor: 1767071746,
   });
   expect(await world.compareWithRecording()).toEqual(asRecorded);
+});
+
+test("a test chain that was recreated under its id is indexed anew, although it is shorter", async () => {
+  expect(await world.stop()).toEqual({ code: 0, signal: undefined });
+  const { node } = world;
+  node.chain.setHead(0);
+  for (let block = 0; block < 5; block++) {
+    const now = Math.floor(Date.now() / 1000);
+    const transactions =
+      block === 0 ? node.scenario?.registerName(now, { label: "recreated", owner: 1 }) : [];
+    node.mineBlock({ transactions: transactions ?? [] });
+  }
+  const service = world.start();
+  await world.waitForIndex({ block: 5 });
+  expect(service.lastLines(500).filter((line) => line.includes("The index starts over"))).toHaveLength(1);
+  expect(await world.query("{ registrations { labelName } _meta { block { number } } }")).toEqual({
+    registrations: [{ labelName: "recreated" }],
+    _meta: { block: { number: 5 } },
+  });
 });
 
 /** Advances the head as on a live chain, some blocks at a time. */

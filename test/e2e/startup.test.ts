@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isPortFree } from "../../devnet/ports.ts";
@@ -7,46 +8,42 @@ import { startWorld, type World } from "../support/world.ts";
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld({ head: 60, database: "embedded" });
+  world = await startWorld({ head: 60 });
 });
 afterAll(() => world?.close());
 
 test("a node of another chain is rejected with the variable to correct", async () => {
-  const service = world.start({ NAMESPACE: "sepolia", RPC_URL_11155111: world.node.url });
-  expect(await service.ended).toEqual({ code: 78, signal: undefined });
-  const output = service.lastLines().join("\n");
-  expect(output).toContain("answers for chain 15658733, not for chain 11155111. Correct RPC_URL_11155111.");
+  world.start({ NAMESPACE: "sepolia", RPC_URL_11155111: world.node.url });
+  expect(await world.refusal()).toContain(
+    "answers for chain 15658733, not for chain 11155111. Correct RPC_URL_11155111.",
+  );
 });
 
 test("a port in use is rejected instead of replaced by another", async () => {
   const other = createServer().listen(world.port);
-  const service = world.start();
-  expect(await service.ended).toEqual({ code: 78, signal: undefined });
-  expect(service.lastLines().join("\n")).toContain(`Port ${world.port} is taken by another process.`);
+  world.start();
+  expect(await world.refusal()).toContain(`Port ${world.port} is taken by another process.`);
   other.close();
 });
 
 test("an invalid configuration is rejected with all its errors at once", async () => {
-  const service = world.start({ NAMESPACE: "mainet", LABELS_URL: "localhost:3223" });
-  expect(await service.ended).toEqual({ code: 78, signal: undefined });
-  const output = service.lastLines().join("\n");
+  world.start({ NAMESPACE: "mainet", LABELS_URL: "localhost:3223" });
+  const output = await world.refusal();
   expect(output).toContain("mainet");
   expect(output).toContain("LABELS_URL");
 });
 
-test("SIGTERM, as sent by container runtimes, stops the service, and the next start waits for no lock", async () => {
-  world.start();
-  await world.waitForIndex();
-  await expectCleanEnd("SIGTERM");
+test("when npm is killed, nothing that it started stays behind, and the next start waits for no lock", async () => {
+  const npm = spawn("npm", ["start"], { env: world.environment, stdio: "ignore", detached: true });
+  await waitUntilReady(world.url);
+  npm.kill("SIGKILL");
+  await waitFor("the port to be free", async () =>
+    (await isPortFree(world.port)) ? { done: true } : { state: "in use" },
+  );
   await expectStartWithoutLock();
 });
 
-test("so does Ctrl-C", async () => {
-  await expectCleanEnd("SIGINT");
-  await expectStartWithoutLock();
-});
-
-test("when the launcher is killed, the indexing process releases its lock and ends", async () => {
+test("so it is when the launcher is killed", async () => {
   const [ponder] = await childrenOf(world.running().pid);
   process.kill(world.running().pid!, "SIGKILL");
   await waitFor("the indexing process to end", async () => {
@@ -55,24 +52,30 @@ test("when the launcher is killed, the indexing process releases its lock and en
   await expectStartWithoutLock();
 });
 
-test("a test chain that was recreated under its id is indexed anew, although it is shorter", async () => {
-  await expectCleanEnd("SIGINT");
-  const { node } = world;
-  node.chain.setHead(0);
-  for (let block = 0; block < 5; block++) {
-    const now = Math.floor(Date.now() / 1000);
-    const transactions =
-      block === 0 ? node.scenario?.registerName(now, { label: "recreated", owner: 1 }) : [];
-    node.mineBlock({ transactions: transactions ?? [] });
-  }
-  const service = world.start();
-  await world.waitForIndex({ block: 5 });
-  expect(service.lastLines(500).filter((line) => line.includes("The index starts over"))).toHaveLength(1);
-  expect(await world.query("{ registrations { labelName } _meta { block { number } } }")).toEqual({
-    registrations: [{ labelName: "recreated" }],
-    _meta: { block: { number: 5 } },
-  });
+test("SIGTERM, as sent by container runtimes, stops the service, and the next start waits for no lock", async () => {
+  await expectCleanEnd("SIGTERM");
+  await expectStartWithoutLock();
 });
+
+test("a second indexer says at once that it waits and for whom, and takes over when Ctrl-C stops the first", async (context) => {
+  context.skip(world.databaseUrl === "", "Postgres is not installed");
+  const second = await world.startBeside("start");
+  const line = await waitFor("a line that says so", async () => {
+    const said = second.lastLines().find((text) => text.includes("Another indexer holds schema"));
+    return said === undefined ? { state: second.lastLines(3).join("\n") } : { done: said };
+  });
+  expect(line).toContain('schema "public", connected from 127.0.0.1; it was active');
+  await expectCleanEnd("SIGINT");
+  await waitUntilReady(second.url);
+  await second.stop();
+});
+
+async function waitUntilReady(url: string) {
+  await waitFor("the index", async () => {
+    const status = await fetch(`${url}/ready`).then(({ status }) => status, String);
+    return status === 200 ? { done: true } : { state: `/ready: ${status}` };
+  });
+}
 
 async function expectCleanEnd(signal: NodeJS.Signals) {
   expect(await world.stop(signal)).toEqual({ code: 0, signal: undefined });
