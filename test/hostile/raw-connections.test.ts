@@ -5,11 +5,16 @@ import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { Hono } from "hono";
 import { afterEach, describe, expect, test } from "vitest";
+import type { ServerLimits } from "../../labels-service/http/server.ts";
+import { startServer } from "../../labels-service/test-support/running-server.ts";
+import { labelhash } from "../../src/ens/labels.ts";
 import type { Surface } from "../../src/ponder/http-server.ts";
 import { serveGuarded } from "./support/guarded.ts";
 
 // Clients that send too much, too slowly or nothing, leave in the middle, or read nothing, against the server that Ponder
-// serves with.
+// serves with, and that of the label service.
+
+type Limits = Partial<NonNullable<Surface["limits"]> & ServerLimits>;
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -134,22 +139,104 @@ test("bodies up to the limit arrive as they were sent, over one connection", asy
   agent.destroy();
 });
 
-describe("a client that is too slow is ended", () => {
-  const limits = { headersMs: 300, requestMs: 600, idleMs: 200, stalledMs: 5_000 };
+const labelServers: Awaited<ReturnType<typeof startServer>>[] = [];
+afterEach(async () => {
+  for (const server of labelServers.splice(0)) await server.stop();
+});
 
-  test.each([
-    ["without a byte", "", /^HTTP\/1\.1 408 /],
-    ["in its headers", "POST / HTTP/1.1\r\nhost: x\r\nx-slow: ", /^HTTP\/1\.1 408 /],
-    ["in its body", `${head(1000)}{"query`, /^HTTP\/1\.1 408 /],
-    ["after a response", "GET /quick HTTP/1.1\r\nhost: x\r\n\r\n", /^HTTP\/1\.1 200 /],
-  ])("%s", async (_, bytes, expected) => {
-    const { port } = await serve({ limits });
-    const { socket, ended } = await open(port, bytes);
-    const isDripping = bytes.startsWith("POST");
-    const dripping = setInterval(() => isDripping && socket.write(" "), 100);
-    expect(await ended).toMatch(expected);
+async function serveLabels(limits: Partial<ServerLimits> = {}) {
+  const server = await startServer(limits);
+  labelServers.push(server);
+  server.database.reload({ isForced: true });
+  return server;
+}
+
+const get = "GET /health HTTP/1.1\r\nhost: x\r\n";
+const post = "POST /v1/heal HTTP/1.1\r\nhost: x\r\n";
+
+describe.each([
+  ["the index", async (limits: Limits) => (await serve({ limits })).port],
+  ["the label service", async (limits: Limits) => (await serveLabels(limits)).port],
+] as const)("of %s", (_, start) => {
+  const expectHealth = async (port: number) =>
+    expect((await fetch(`http://127.0.0.1:${port}/health`)).status).toBe(200);
+
+  test.each<[string, string, Limits, RegExp]>([
+    ["says nothing", "", { headersMs: 300 }, /^(HTTP\/1\.1 408 |$)/],
+    ["begins its headers only", get, { headersMs: 300 }, /^HTTP\/1\.1 408 /],
+    ["begins its body only", `${post}content-length: 100\r\n\r\n{`, { stalledMs: 300 }, /^HTTP\/1\.1 408 /],
+    ["stays idle after a response", `${get}\r\n`, { idleMs: 300 }, /^HTTP\/1\.1 200 /],
+  ])("a client that %s is ended", async (_, bytes, limits, expected) => {
+    const port = await start(limits);
+    expect(await (await open(port, bytes)).ended).toMatch(expected);
+    await expectHealth(port);
+  });
+
+  test.each<[string, string, Limits]>([
+    ["headers", `${get}x: `, { headersMs: 300 }],
+    ["a body", `${post}content-length: 1000\r\n\r\n{`, { requestMs: 300, headersMs: 300 }],
+  ])("a client that sends %s a byte at a time gets 408", async (_, bytes, limits) => {
+    const { socket, ended } = await open(await start(limits), bytes);
+    const dripping = setInterval(() => socket.write("x"), 20);
+    expect(await ended).toMatch(/^HTTP\/1\.1 408 /);
     clearInterval(dripping);
   });
+
+  test.each([
+    [
+      "in chunks",
+      "transfer-encoding: chunked",
+      (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`,
+    ],
+    ["of a length that is too large", "content-length: 9000000000", (text: string) => text],
+  ])("a body without end %s is cut off", async (_, header, framed) => {
+    const port = await start({});
+    const { socket, ended } = await open(port, `${post}${header}\r\n\r\n`);
+    const piece = framed(" ".repeat(60_000));
+    let sent = 0;
+    while (!socket.destroyed && sent < 200_000_000) {
+      sent += piece.length;
+      if (!socket.write(piece)) await Promise.race([once(socket, "drain"), ended]).catch(() => undefined);
+    }
+    // A client that goes on writing may see the reset before the response.
+    expect(await ended).toMatch(/^$|^HTTP\/1\.1 413 /);
+    await expectHealth(port);
+    // 4 MiB are taken and thrown away; the rest is what the buffers of both sides hold.
+    expect(sent).toBeLessThan(40_000_000);
+  });
+
+  test("connections beyond the most are closed at once, and accepted again when others have gone", async () => {
+    const port = await start({ connections: 5 });
+    const held = await Promise.all(Array.from({ length: 5 }, () => open(port, "")));
+    expect(await (await open(port, `${get}\r\n`)).ended).toBe("");
+    for (const { socket } of held) socket.destroy();
+    const ask = () =>
+      fetch(`http://127.0.0.1:${port}/health`).then(
+        ({ status }) => status,
+        () => 0,
+      );
+    await expect.poll(ask).toBe(200);
+  });
+});
+
+test("a body that is a little too large for the label service is refused, and the connection closed", async () => {
+  const { port } = await serveLabels();
+  const body = " ".repeat(1_200_000);
+  const { ended } = await open(port, `${post}content-length: ${body.length}\r\n\r\n${body}${get}\r\n`);
+  expect((await ended).match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 413"]);
+});
+
+test("a client that takes labels drop by drop is dropped", async () => {
+  const { port, connections } = await serveLabels({ responseMs: 500 });
+  const body = JSON.stringify({ labelhashes: new Array(270).fill(labelhash("x".repeat(120_000))) });
+  const { socket, ended } = await open(port, `${post}content-length: ${body.length}\r\n\r\n${body}`);
+  socket.pause();
+  await expect.poll(connections).toBe(1);
+  const sipping = setInterval(() => socket.read(1000), 50);
+  await expect.poll(connections).toBe(0);
+  clearInterval(sipping);
+  socket.resume();
+  expect((await ended).length).toBeLessThan(32_400_000);
 });
 
 test("a body that stalls is ended, and one that goes on is not", async () => {
@@ -202,16 +289,6 @@ test("responses that nobody reads may hold so much together; the oldest ends fir
     .toBeLessThan(4);
   expect((await (await fetch(`${url}/large`)).text()).length).toBe(16_000_000);
   for (const socket of unread) socket.destroy();
-});
-
-test("connections beyond the most are refused, the others served", async () => {
-  const { port } = await serve({ limits: { connections: 3 } });
-  const kept = [];
-  for (let i = 0; i < 3; i++) kept.push(await open(port, ""));
-  expect(await (await open(port, "GET / HTTP/1.1\r\nhost: x\r\n\r\n")).ended).toBe("");
-  kept[0]?.socket.end("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
-  expect(await kept[0]?.ended).toMatch(/^HTTP\/1\.1 200 /);
-  for (const { socket } of kept) socket.destroy();
 });
 
 describe("a request that waits", () => {
