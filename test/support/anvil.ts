@@ -120,24 +120,11 @@ const archived = fileURLToPath(
 
 type Compiled = { abi: Abi; bytecode: Hex };
 
-const compiled = (path: string): Compiled => JSON.parse(readFileSync(path, "utf8")) as Compiled;
-
-/**
- * Folder with `NameWrapper.json` and `PublicResolver.json` of 2023: `deployments/mainnet` of a clone of ensdomains/ens-contracts, which
- * no package has. Undefined, with a line that says so, unless ENS_DEPLOYMENTS names it.
- */
-export function newerContracts(): string | undefined {
-  const folder = process.env["ENS_DEPLOYMENTS"];
-  if (folder === undefined)
-    console.log("ENS_DEPLOYMENTS is not set: names are not wrapped on a real EVM, and have no texts.");
-  return folder;
-}
-
 /** The account that owns everything. */
 const deployer: Hex = "0x00000000000000000000000000000000000ad317";
 
-/** Sends transactions of the deployer to a chain, each in a block of its own. */
-async function openDeployer({ client, request, mine }: EmittingChain) {
+/** Deploys ENS' contracts on a chain, each transaction in a block of its own; `register` sends them what registers a name. */
+export async function deployEns({ client, request, mine }: EmittingChain) {
   let nonce = await client.getTransactionCount({ address: deployer });
 
   async function send(transaction: { to?: Hex; data: Hex }) {
@@ -149,39 +136,23 @@ async function openDeployer({ client, request, mine }: EmittingChain) {
       throw new Error(`The transaction ${transaction.data.slice(0, 10)} failed.`);
     return receipt;
   }
-  return async function deploy(path: string, args: readonly unknown[] = []) {
-    const { abi, bytecode } = compiled(path);
+  async function deploy(path: string, args: readonly unknown[] = []) {
+    const { abi, bytecode } = JSON.parse(readFileSync(`${archived}${path}`, "utf8")) as Compiled;
     const { contractAddress } = await send({ data: encodeDeployData({ abi, bytecode, args }) });
     if (!contractAddress) throw new Error(`${path} was not deployed.`);
     const call = (functionName: string, ...values: unknown[]) =>
       send({ to: contractAddress, data: encodeFunctionData({ abi, functionName, args: values }) });
     return { address: contractAddress, call };
-  };
-}
+  }
 
-type Deploy = Awaited<ReturnType<typeof openDeployer>>;
-type Deployed = Awaited<ReturnType<Deploy>>;
-
-/** Deploys ENS' contracts, the newer ones from a folder too if it is given, and returns what sends transactions to them. */
-export async function deployEns(chain: EmittingChain, newer?: string) {
-  const deploy = await openDeployer(chain);
-  const registry = await deploy(`${archived}ens/ENSRegistry.json`);
-  const registrar = await deploy(`${archived}ethregistrar/BaseRegistrarImplementation.json`, [
-    registry.address,
-    namehash("eth"),
-  ]);
-  const resolver = await deploy(`${archived}resolver/PublicResolver.json`, [registry.address]);
-  await registry.call("setSubnodeOwner", root, labelhash("eth"), registrar.address);
+  const registry = await deploy("ens/ENSRegistry.json");
+  const ofEth = [registry.address, namehash("eth")];
+  const registrar = await deploy("ethregistrar/BaseRegistrarImplementation.json", ofEth);
+  const resolver = await deploy("resolver/PublicResolver.json", [registry.address]);
+  await registry.call("setSubnodeOwner", numberToHex(0, { size: 32 }), labelhash("eth"), registrar.address);
   await registrar.call("addController", deployer);
-  const more = newer === undefined ? undefined : await deployNewer(deploy, { registry, registrar, newer });
   return {
-    addresses: {
-      registry: registry.address,
-      registrar: registrar.address,
-      resolver: resolver.address,
-      wrapper: more?.wrapper.address ?? null,
-      newResolver: more?.resolver.address ?? null,
-    },
+    addresses: { registry: registry.address, registrar: registrar.address, resolver: resolver.address },
 
     /** Registers a name under .eth for a year, with resolver, TTL, address and content hash. */
     async register(label: string, address: Hex) {
@@ -191,46 +162,6 @@ export async function deployEns(chain: EmittingChain, newer?: string) {
       await registry.call("setTTL", node, 3_600n);
       await resolver.call("setAddr", node, address);
       await resolver.call("setContenthash", node, `0xe301${address.slice(2)}`);
-      return node;
-    },
-
-    /** Registers a name and wraps it for good, with a text and an address in the newer resolver. */
-    async registerWrapped(label: string, address: Hex) {
-      if (more === undefined) throw new Error("The newer contracts are not deployed.");
-      const node = namehash(`${label}.eth`);
-      await registrar.call("register", BigInt(labelhash(label)), deployer, 31_536_000n);
-      await more.wrapper.call("wrapETH2LD", label, deployer, cannotUnwrap, more.resolver.address);
-      await more.resolver.call("setText", node, "url", `https://${label}.example`);
-      await more.resolver.call("setText", node, "avatar", `eip155:1/${label}`);
-      await more.resolver.call("setAddr", node, address);
-      return node;
     },
   };
-}
-
-const root = numberToHex(0, { size: 32 });
-/** A fuse of the name wrapper. */
-const cannotUnwrap = 1;
-
-async function deployNewer(
-  deploy: Deploy,
-  { registry, registrar, newer }: { registry: Deployed; registrar: Deployed; newer: string },
-) {
-  // Their constructors claim their reverse names.
-  await registry.call("setSubnodeOwner", root, labelhash("reverse"), deployer);
-  const reverse = await deploy(`${archived}resolver/ReverseRegistrar.json`, [
-    registry.address,
-    `0x${"0".repeat(40)}`,
-  ]);
-  await registry.call("setSubnodeOwner", namehash("reverse"), labelhash("addr"), reverse.address);
-  const wrapper = await deploy(`${newer}/NameWrapper.json`, [
-    registry.address,
-    registrar.address,
-    `0x${"0".repeat(40)}`,
-  ]);
-  await registrar.call("setApprovalForAll", wrapper.address, true);
-  const resolver = await deploy(`${newer}/PublicResolver.json`, [
-    ...[registry.address, wrapper.address, deployer, reverse.address],
-  ]);
-  return { wrapper, resolver };
 }
