@@ -22,8 +22,8 @@ type Plan = {
   Plans?: Plan[];
 };
 
-const actions = 500_000;
-const names = 75_000;
+const actions = 200_000;
+const names = 30_000;
 const registrars = ["eip155:1:0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85", "eip155:8453:0x03c4738e"];
 const lastTimestamp = 1_500_000_000 + actions;
 const server = inject("postgresUrl");
