@@ -33,10 +33,7 @@ export function hasAnvil(): boolean {
   return isThere;
 }
 
-/** A node with a real EVM, and a client for it. */
-export type Anvil = Awaited<ReturnType<typeof startAnvil>>;
-
-/** Starts anvil with this chain id; by default it mines each transaction at once. */
+/** Starts a node with a real EVM and this chain id, with a client for it; by default it mines each transaction at once. */
 export async function startAnvil(chainId: number, options: readonly string[] = []) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
