@@ -41,7 +41,7 @@ const shutdownGrace = 20_000;
 
 // A backfill creates many short-lived rows: with Node's small default half of them are copied before they are dropped. A larger
 // young generation would hold requests up while it is cleared. The rest of the heap is cleared when it has grown by half: by
-// default it may first grow by hundreds of megabytes. What it does not use any more is returned by src/api/idle-memory.ts.
+// default it may first grow by hundreds of megabytes.
 const heapFlags = ["--max-semi-space-size=32", "--heap-growing-percent=50"];
 
 const log = (message: string) => console.error(escapeControls(message));

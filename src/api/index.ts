@@ -34,7 +34,6 @@ import { createDatabase } from "./database/client.ts";
 import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/indexes.ts";
 import { reachedFunction } from "./database/v2-domains.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
-import { returnIdleMemory } from "./idle-memory.ts";
 import { lookupEnvelope } from "./names/contract.ts";
 import { createNamesSource } from "./names/lookups.ts";
 import { createHeadHashes, placesOf } from "./names/places.ts";
@@ -56,7 +55,6 @@ const versions = readVersions();
 const ponder = ponderProcess(globalThis);
 const log = processLog();
 mapOwnStacksOnly();
-ponder.onStop(returnIdleMemory().stop);
 
 const sqlClient = sqlClientOf(db);
 const database = createDatabase(sqlClient, configured.subgraphLimits);
