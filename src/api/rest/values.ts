@@ -86,27 +86,20 @@ export const chainIdSchema = z.int().min(1);
 /** An amount of money in the smallest unit of its currency. */
 export const amountSchema = z.string().regex(/^\d+$/);
 
-/** A field of a JSON response: the SQL it is read with, its schema, and the value for a stored text that differs. */
+/** A field of a JSON response: the SQL of its JSON, its schema, and what makes its value of that JSON where they differ. */
 export type Field<S extends z.ZodType = z.ZodType> = {
   sql: string;
   schema: S;
-  convert: ((stored: string) => z.output<S>) | undefined;
+  read?: ((json: unknown) => z.output<S>) | undefined;
 };
 
 /** Fields of an object, which may nest. */
-export type Fields = { readonly [name: string]: Field | Fields };
+type Fields = { readonly [name: string]: Field | Fields };
 
 type Shape<T extends Fields> = {
   [K in keyof T]: T[K] extends Field<infer S> ? S : T[K] extends Fields ? Schema<T[K]> : never;
 };
 type Schema<T extends Fields> = z.ZodObject<Shape<T>, z.core.$strict>;
-
-/** How to read an object of fields: its SQL expression, its schema, and what makes its value of the parsed JSON. */
-export type Reading<T extends Fields> = {
-  sql: string;
-  schema: Schema<T>;
-  read: (json: unknown) => z.output<Schema<T>>;
-};
 
 /**
  * A field: `sql` gives its JSON value, unless `convert` makes it of a stored text. A null is left out where the schema
@@ -117,61 +110,27 @@ export function field<S extends z.ZodType>(
   schema: S,
   convert?: (stored: string) => z.output<S>,
 ): Field<S> {
-  return { sql, schema, convert };
+  return { sql, schema, read: convert && ((json) => convert(String(json))) };
 }
 
-/** What reads an object with these fields: its statement's part, its schema, and its value. */
-export function readingOf<T extends Fields>(fields: T): Reading<T> {
-  const { sql, schema, steps } = partsOf(fields);
+/** The field of an object with these fields. */
+export function readingOf<T extends Fields>(fields: T): Required<Field<Schema<T>>> {
+  const members = Object.entries(fields).map(([name, value]) => ({
+    name,
+    ...(isField(value) ? value : readingOf(value)),
+  }));
+  const sql = `json_build_object(${members.map(({ name, sql }) => `'${name}', ${sql}`).join(", ")})`;
+  const schema = z.strictObject(Object.fromEntries(members.map(({ name, schema }) => [name, schema])));
   const read = (json: unknown) => {
-    for (const step of steps) step(json as Json);
-    return json;
+    const object = json as Record<string, unknown>;
+    for (const { name, schema, read } of members) {
+      if (object[name] === null && schema instanceof z.ZodOptional) delete object[name];
+      else if (object[name] !== null && read) object[name] = read(object[name]);
+    }
+    return object;
   };
   // The fields give the statement, and with it the JSON, the same shape as the schema.
-  return { sql, schema, read } as unknown as Reading<T>;
+  return { sql, schema, read } as unknown as Required<Field<Schema<T>>>;
 }
 
-type Json = Record<string, unknown>;
-// What turns the JSON that the statement gives into the object, in place.
-type Step = (object: Json) => void;
-
-function partsOf(fields: Fields): { sql: string; schema: z.ZodType; steps: Step[] } {
-  const members = Object.entries(fields).map(([name, value]) => {
-    if (isField(value)) return { name, ...value, steps: stepsOf(name, value) };
-    const { sql, schema, steps } = partsOf(value);
-    return {
-      name,
-      sql,
-      schema,
-      steps: steps.map(
-        (step): Step =>
-          (object) =>
-            step(object[name] as Json),
-      ),
-    };
-  });
-  return {
-    sql: `json_build_object(${members.map(({ name, sql }) => `'${name}', ${sql}`).join(", ")})`,
-    schema: z.strictObject(Object.fromEntries(members.map(({ name, schema }) => [name, schema]))),
-    steps: members.flatMap(({ steps }) => steps),
-  };
-}
-
-function stepsOf(name: string, { schema, convert }: Field): Step[] {
-  const steps: Step[] = [];
-  if (convert) {
-    steps.push((object) => {
-      if (object[name] !== null) object[name] = convert(String(object[name]));
-    });
-  }
-  if (schema instanceof z.ZodOptional) {
-    steps.push((object) => {
-      if (object[name] === null) delete object[name];
-    });
-  }
-  return steps;
-}
-
-function isField(value: Field | Fields): value is Field {
-  return typeof value.sql === "string";
-}
+const isField = (value: Field | Fields): value is Field => typeof value.sql === "string";
