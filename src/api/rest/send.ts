@@ -1,4 +1,5 @@
 import { pipeline, Readable } from "node:stream";
+import { ReadableStream } from "node:stream/web";
 import { promisify } from "node:util";
 import { createGzip, gzip } from "node:zlib";
 import type { Context } from "hono";
@@ -45,26 +46,38 @@ const sliceSize = 65_536;
  */
 export function createSender({ patienceMs, heldBytes }: SendLimits = usualLimits) {
   let held = 0;
+  // Begins with the first read, which a response to HEAD never has, and goes on with each further one.
+  async function* inTime(slices: Slices, bytes: number, drop: () => void) {
+    held += bytes;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      for await (const slice of slices) {
+        timer = setTimeout(drop, patienceMs);
+        yield slice;
+        clearTimeout(timer);
+        // A socket takes megabytes at once: in between others have their turn.
+        await yieldToEventLoop();
+      }
+    } finally {
+      clearTimeout(timer);
+      held -= bytes;
+    }
+  }
   return (c: Context, parts: Parts, { headers, isPacked, isShared = false }: SendOptions): Response => {
     const bytes = isShared ? 0 : parts.reduce((sum, { length }) => sum + length, 0);
     if (held > 0 && held + bytes > heldBytes) throw new BusyError(1);
     const { outgoing } = (c.env ?? {}) as { outgoing?: { destroy(): void } };
-    const body = readInTime(isPacked ? packed(parts) : sliced(parts), {
-      patienceMs,
-      drop: outgoing && (() => outgoing.destroy()),
-      onStart: () => {
-        held += bytes;
-      },
-      onEnd: () => {
-        held -= bytes;
-      },
-    });
-    return c.body(body, 200, headers);
+    const slices = isPacked ? packed(parts) : sliced(parts);
+    // The server cancels the stream of a connection that is destroyed.
+    const body = ReadableStream.from(inTime(slices, bytes, () => outgoing?.destroy()));
+    return c.body(body as globalThis.ReadableStream, 200, headers);
   };
 }
 
 /** Sends a response in parts. */
 export type Send = ReturnType<typeof createSender>;
+
+type Slices = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 // Lets go of parts once they are sent.
 function* sliced(parts: Parts): Generator<Uint8Array> {
@@ -90,57 +103,4 @@ async function* packed(parts: Parts): AsyncGenerator<Uint8Array> {
   // An error ends the loop below as well.
   pipeline(Readable.from(sliced(parts)), gzip, () => undefined);
   yield* gzip;
-}
-
-type Reading = {
-  patienceMs: number;
-  /** Ends the connection; undefined where there is none. The server then cancels the stream. */
-  drop: (() => void) | undefined;
-  onStart: () => void;
-  onEnd: () => void;
-};
-
-function readInTime(
-  slices: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-  { patienceMs, drop, onStart, onEnd }: Reading,
-): ReadableStream<Uint8Array> {
-  const iterator =
-    Symbol.asyncIterator in slices ? slices[Symbol.asyncIterator]() : slices[Symbol.iterator]();
-  let timer: NodeJS.Timeout | undefined;
-  let state: "waiting" | "reading" | "ended" = "waiting";
-  const end = () => {
-    clearTimeout(timer);
-    if (state === "reading") onEnd();
-    state = "ended";
-  };
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        clearTimeout(timer);
-        // A response to HEAD is never read.
-        if (state === "waiting") onStart();
-        // A socket takes megabytes at once: in between others have their turn.
-        else await yieldToEventLoop();
-        if (state === "ended") return;
-        state = "reading";
-        const { done, value } = await iterator.next();
-        if (done) {
-          end();
-          controller.close();
-          return;
-        }
-        controller.enqueue(value);
-        timer = setTimeout(() => {
-          end();
-          if (drop === undefined) controller.error(new Error("The client does not read the response."));
-          else drop();
-        }, patienceMs);
-      },
-      async cancel() {
-        end();
-        await iterator.return?.();
-      },
-    },
-    { highWaterMark: 0 },
-  );
 }
