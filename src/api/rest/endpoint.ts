@@ -149,7 +149,7 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
       const client = String(c.get("client") ?? "");
       const reply = await handle({ ...input, body: given, current, request: c.req, client });
-      return await toResponse(c, reply, answers);
+      return toResponse(c, reply, answers);
     } catch (error) {
       return errorResponse(error, c, log, envelope);
     }
@@ -212,8 +212,8 @@ const send = createSender({ patienceMs: 30_000, heldBytes: 134_217_728 });
 // Longer responses leave in slices, as their clients read them.
 const longFrom = 262_144;
 
-async function toResponse(c: Context, reply: AnyReply, answers: Answers): Promise<Response> {
-  const parts = await partsOf(reply);
+function toResponse(c: Context, reply: AnyReply, answers: Answers): Response {
+  const parts = partsOf(reply);
   const type = answers[reply.status]?.type ?? "application/json";
   const headers = { "content-type": type, ...reply.headers };
   if (reply.isCached) return cached(c, parts.join(""), { status: reply.status, headers });
@@ -222,9 +222,9 @@ async function toResponse(c: Context, reply: AnyReply, answers: Answers): Promis
   return send(c, parts, { headers, isPacked: false });
 }
 
-async function partsOf(reply: AnyReply): Promise<readonly string[]> {
+function partsOf(reply: AnyReply): readonly string[] {
   if ("parts" in reply) return reply.parts;
-  return "text" in reply ? [reply.text] : written(reply.body);
+  return ["text" in reply ? reply.text : JSON.stringify(reply.body)];
 }
 
 function cached(
@@ -240,34 +240,4 @@ function cached(
   const known = c.req.header("if-none-match")?.split(",") ?? [];
   if (known.some((one) => one.trim() === tag || one.trim() === "*")) return c.body(null, 304, caching);
   return c.body(text, status, { ...headers, ...caching });
-}
-
-/** A value as JSON, in parts; others have their turn while a long list is written out. */
-async function written(body: unknown): Promise<string[]> {
-  if (typeof body !== "object" || body === null || !Object.values(body).some(isLong))
-    return [JSON.stringify(body)];
-  const parts: string[] = [];
-  for (const [name, value] of Object.entries(body)) {
-    if (value === undefined) continue;
-    parts.push(`${parts.length === 0 ? "{" : ","}${JSON.stringify(name)}:`);
-    if (isLong(value)) await writeList(value, parts);
-    else parts.push(JSON.stringify(value));
-  }
-  parts.push("}");
-  return parts;
-}
-
-const isLong = (value: unknown): value is unknown[] => Array.isArray(value) && value.length > 100;
-const sliceLength = 65_536;
-
-async function writeList(values: readonly unknown[], parts: string[]): Promise<void> {
-  let slice = "[";
-  for (const [place, value] of values.entries()) {
-    slice += `${place === 0 ? "" : ","}${JSON.stringify(value) ?? "null"}`;
-    if (slice.length < sliceLength) continue;
-    parts.push(slice);
-    slice = "";
-    await yieldToEventLoop();
-  }
-  parts.push(`${slice}]`);
 }
