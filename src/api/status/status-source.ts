@@ -56,22 +56,48 @@ export function createStatusSource({
   log,
   clock = () => performance.now(),
 }: SourceOptions): StatusSource {
+  let latest: (CurrentStatus & { reportedAt: number; ifStale: Staleness }) | undefined;
   let isOpen = true;
   let timer: NodeJS.Timeout | undefined;
-  const logOpen: Log = (...line) => {
-    if (isOpen) log(...line);
+  let lastFailure: string | undefined;
+  let wasStale = false;
+
+  const current = (): CurrentStatus | undefined => {
+    if (latest === undefined) return undefined;
+    const { omnichainStatus } = latest.snapshot.omnichainSnapshot;
+    // A completed index needs no indexing process any more.
+    const isSilent = clock() - latest.reportedAt > staleAfterMs && omnichainStatus !== "omnichain-completed";
+    const stale = fault() ?? (isSilent ? latest.ifStale : undefined);
+    return stale === undefined ? latest : { ...latest, stale };
   };
-  const logOnce = createOnceLogger((message) => logOpen("warn", message));
-  const logStaleness = createStalenessLogger(logOpen);
-  const { accept, current } = holdNewest({ save, fault, clock });
+
+  // What went wrong, if anything did.
+  const readOnce = async (): Promise<string | undefined> => {
+    let verb = "read";
+    try {
+      const reading = await read();
+      if (reading === undefined) return undefined;
+      const { snapshot, reportedAt, age } = reading;
+      const [ifStale, json] = [stalenessSince(reportedAt), JSON.stringify(snapshot)];
+      latest = { snapshot, json, reportedAt: clock() - age * 1_000, ifStale };
+      verb = "save";
+      if (fault() === undefined) await save?.(snapshot);
+    } catch (error) {
+      return `Could not ${verb} the indexing status: ${error instanceof Error ? error.message : error}`;
+    }
+    return undefined;
+  };
 
   const refresh = async () => {
-    const failure = await read().then(
-      (reading) => reading && accept(reading),
-      (error) => `Could not read the indexing status: ${reason(error)}`,
-    );
-    logOnce(failure ?? undefined);
-    logStaleness(current()?.stale);
+    const failure = await readOnce();
+    const stale = current()?.stale;
+    if (isOpen) {
+      if (failure !== undefined && failure !== lastFailure) log("warn", failure);
+      if (stale && !wasStale) log("error", stale.reason, sectionOf(stale));
+      if (wasStale && !stale) log("info", "The index is no longer stale.");
+    }
+    lastFailure = failure;
+    wasStale = stale !== undefined;
   };
 
   const loop = async (intervalMs: number) => {
@@ -90,63 +116,12 @@ export function createStatusSource({
   };
 }
 
-type Holding = Pick<SourceOptions, "save"> & { fault: () => Staleness | undefined; clock: () => number };
-
-/** The newest reading. `accept` resolves with what went wrong, if anything did. */
-function holdNewest({ save, fault, clock }: Holding) {
-  let latest: (CurrentStatus & { ifStale: Staleness; reportedAt: number }) | undefined;
-  return {
-    async accept({ snapshot, reportedAt, age }: Reading): Promise<string | undefined> {
-      latest = {
-        snapshot,
-        json: JSON.stringify(snapshot),
-        ifStale: stalenessSince(reportedAt),
-        reportedAt: clock() - age * 1_000,
-      };
-      if (fault() !== undefined) return undefined;
-      return save?.(snapshot).then(
-        () => undefined,
-        (error) => `Could not save the indexing status: ${reason(error)}`,
-      );
-    },
-    current(): CurrentStatus | undefined {
-      const contradiction = latest && fault();
-      if (latest && contradiction) return { ...latest, stale: contradiction };
-      if (latest === undefined || clock() - latest.reportedAt <= staleAfterMs) return latest;
-      // A completed index needs no indexing process any more.
-      const isCompleted = latest.snapshot.omnichainSnapshot.omnichainStatus === "omnichain-completed";
-      return isCompleted ? latest : { ...latest, stale: latest.ifStale };
-    },
-  };
-}
-
 function stalenessSince(since: number): Staleness {
   const time = new Date(since * 1_000).toISOString().replace(".000", "");
   return {
     since,
     reason: `The index is stale: no progress has been reported by its indexing process since ${time}.`,
   };
-}
-
-function createStalenessLogger(log: Log): (stale: Staleness | undefined) => void {
-  let was: Staleness | undefined;
-  return (stale) => {
-    if (stale !== undefined && was === undefined) log("error", stale.reason, sectionOf(stale));
-    if (stale === undefined && was !== undefined) log("info", "The index is no longer stale.");
-    was = stale;
-  };
-}
-
-function createOnceLogger(log: (message: string) => void): (message: string | undefined) => void {
-  let last: string | undefined;
-  return (message) => {
-    if (message !== undefined && message !== last) log(message);
-    last = message;
-  };
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 const refreshMs = 1_000;
@@ -163,20 +138,17 @@ export type BlockClient = {
  */
 export function openStatus(options: StatusOptions): StatusSource {
   const { process, database, fault, log, registry } = options;
-  const status = process.isIndexer
-    ? createStatusSource({
-        read: indexerReader(options),
-        // No other process can read an embedded database.
-        save: process.isEmbedded
-          ? undefined
-          : (snapshot) => saveStatus(process.write, process.schema, "indexing", snapshot),
-        fault,
-        log,
-      })
-    : createStatusSource({
-        read: () => readSavedSnapshot(database, AbortSignal.timeout(statementMs)),
-        log,
-      });
+  const { isIndexer, isEmbedded, write, schema } = process;
+  const status = createStatusSource({
+    read: isIndexer
+      ? indexerReader(options)
+      : () => readSavedSnapshot(database, AbortSignal.timeout(statementMs)),
+    // No other process can read an embedded database.
+    save:
+      isIndexer && !isEmbedded ? (snapshot) => saveStatus(write, schema, "indexing", snapshot) : undefined,
+    fault: isIndexer ? fault : undefined,
+    log,
+  });
   if (registry !== undefined) showStatus(registry, status);
   status.start(refreshMs);
   process.onStop(status.stop);
