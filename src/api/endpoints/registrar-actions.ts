@@ -25,7 +25,6 @@ import {
   secondsSchema,
   timestampParameter,
 } from "../rest/values.ts";
-import { indexedBlockOf, type Snapshot } from "../status/snapshot.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
 /** What the endpoints respond from; `ensv2` is undefined where the namespace has no contracts of ENSv2. */
@@ -34,22 +33,6 @@ export type RegistrarActionsContext = {
   plugins: readonly string[];
   subregistries: readonly Subregistry[];
   ensv2: V2Contracts | undefined;
-};
-
-/** The requested actions; absent members are not conditions. */
-export type ActionFilter = {
-  /** Base registrars whose actions count, as CAIP-10 ids. */
-  subregistryIds?: readonly string[] | undefined;
-  type?: "registration" | "renewal" | undefined;
-  node?: Hex | undefined;
-  registrant?: Hex | undefined;
-  decodedReferrer?: Hex | undefined;
-  /** Only actions with a referrer other than 32 zero bytes. */
-  withReferral?: boolean | undefined;
-  /** Unix seconds, inclusive. */
-  beginTimestamp?: number | undefined;
-  /** Unix seconds, inclusive. */
-  endTimestamp?: number | undefined;
 };
 
 const priceSchema = z
@@ -187,6 +170,11 @@ const query = pagedQuery({
   );
 type Query = z.output<typeof query>;
 
+/** The requested actions; absent members are not conditions. `subregistryIds`: base registrars whose actions count, as CAIP-10 ids. */
+export type ActionFilter = { subregistryIds?: readonly string[] } & {
+  [K in keyof Query]?: Query[K] | undefined;
+};
+
 const errorSchema = z.strictObject({
   responseCode: z.literal("error"),
   error: z.strictObject({ message: z.string(), details: z.string().optional() }),
@@ -255,57 +243,37 @@ type RequestOfClient = { url: string; raw: Pick<Request, "signal"> };
 
 function createResponder({ database, plugins, subregistries, ensv2 }: RegistrarActionsContext) {
   const actions = actionsIn(database, plugins.includes("ensv2") ? ensv2 : undefined);
-  // Later requests use a count too: it goes on when the client of the first has gone.
-  const { signal } = new AbortController();
-  const countOf = createActionCounts((filter, before) => countActions(database, filter, before, signal));
+  const countOf = createActionCounts(database);
 
   return async (
     { query, current, request }: { query: Query; current: CurrentStatus; request: RequestOfClient },
     parentNode: Hex | undefined,
   ) => {
-    const { snapshot } = current;
+    const { signal } = request.raw;
     const filter = filterOf(query, parentNode, subregistries);
     const paging = pagingOf(query);
-    const totalRecords = await countOf(filter, headOf(snapshot));
+    const totalRecords = await countOf(filter, signal);
     const { pageContext, headers } = pageOf(request.url, paging, totalRecords);
-    const accurateAsOf = snapshot.slowestChainIndexingCursor;
+    const accurateAsOf = current.snapshot.slowestChainIndexingCursor;
     const page = { ...paging, totalRecords, time: accurateAsOf };
-    const registrarActions = await readActions(actions, filter, page, request.raw.signal);
+    const registrarActions = await readActions(actions, filter, page, signal);
     const body = { responseCode: "ok" as const, registrarActions, pageContext, accurateAsOf };
     return { status: 200 as const, headers, body };
   };
 }
 
 function filterOf(
-  given: Query,
+  query: Query,
   parentNode: Hex | undefined,
   subregistries: readonly Subregistry[],
 ): ActionFilter {
-  const { type, registrant, decodedReferrer, beginTimestamp, endTimestamp, chainId } = given;
   const wanted = subregistries.filter(
-    (subregistry) =>
-      (parentNode === undefined || subregistry.node === parentNode) &&
-      (chainId === undefined || subregistry.chainId === chainId),
+    ({ node, chainId }) =>
+      (parentNode === undefined || node === parentNode) &&
+      (query.chainId === undefined || chainId === query.chainId),
   );
-  return {
-    ...(wanted.length < subregistries.length
-      ? { subregistryIds: wanted.map(({ subregistryId }) => subregistryId) }
-      : {}),
-    type,
-    registrant,
-    decodedReferrer,
-    beginTimestamp,
-    endTimestamp,
-    node: given.node ?? given.name,
-    withReferral: given.withReferral,
-  };
-}
-
-// The last indexed block of every chain: a count is valid until one changes.
-function headOf({ omnichainSnapshot }: Snapshot): string {
-  return Object.entries(omnichainSnapshot.chains)
-    .map(([id, chain]) => `${id}:${indexedBlockOf(chain)?.number ?? ""}`)
-    .join(" ");
+  if (wanted.length === subregistries.length) return query;
+  return { ...query, subregistryIds: wanted.map(({ subregistryId }) => subregistryId) };
 }
 
 // What an action's row is read with, and the state of its name. In force is the lifecycle of the first generation, or the
@@ -350,7 +318,7 @@ function conditionsOf(filter: ActionFilter): { text: string; values: string[] } 
   const values: string[] = [];
   const bind = (value: string) => `$${values.push(value)}`;
   const parts: string[] = [];
-  const { subregistryIds, beginTimestamp, endTimestamp } = filter;
+  const { subregistryIds, beginTimestamp, endTimestamp, node = filter.name } = filter;
   if (subregistryIds?.length === 0) return undefined;
   if (beginTimestamp !== undefined && beginTimestamp > lastTimestamp) return undefined;
   if (endTimestamp !== undefined && endTimestamp < 0) return undefined;
@@ -358,7 +326,7 @@ function conditionsOf(filter: ActionFilter): { text: string; values: string[] } 
   if (subregistryIds?.length === 1) parts.push(`subregistry_id = ${bind(subregistryIds[0] ?? "")}`);
   else if (subregistryIds) parts.push(`subregistry_id IN (${subregistryIds.map(bind).join(", ")})`);
   if (filter.type) parts.push(`type = ${bind(filter.type)}`);
-  if (filter.node) parts.push(`node = ${bind(filter.node)}`);
+  if (node) parts.push(`node = ${bind(node)}`);
   if (filter.registrant) parts.push(`registrant = ${bind(filter.registrant)}`);
   if (filter.decodedReferrer) parts.push(`decoded_referrer = ${bind(filter.decodedReferrer)}`);
   // Written like the condition of the partial index, which would not be used otherwise.
@@ -415,68 +383,24 @@ export async function readActions(
   return (JSON.parse(rows ?? "[]") as unknown[]).map(reading.read);
 }
 
-/** How many actions match: those up to the checkpoint `settledUpTo`, which no reorganisation can reach, and all. */
-export type ActionCount = { settledUpTo: string; settled: number; total: number };
-
-/** How many actions match. With an earlier count of the same filter only those after its settled part are counted. */
-export async function countActions(
-  database: Database,
-  filter: ActionFilter,
-  before: ActionCount | undefined,
-  signal: AbortSignal,
-): Promise<ActionCount> {
-  const conditions = conditionsOf(filter);
-  const base = before ?? { settledUpTo: "", settled: 0 };
-  if (conditions === undefined) return { settledUpTo: "", settled: 0, total: 0 };
-  const place = `$${conditions.values.length + 1}`;
-  const text = `
+/**
+ * Counts matching actions. Of the 1,000 filters used last it remembers those up to the finalized checkpoint, which no reorganisation
+ * can reach, and counts on from there.
+ */
+export function createActionCounts(database: Database) {
+  const settled = new LRUCache<string, { upTo: string; count: number }>({ max: 1_000 });
+  return async (filter: ActionFilter, signal: AbortSignal): Promise<number> => {
+    const conditions = conditionsOf(filter);
+    if (conditions === undefined) return 0;
+    const { text, values } = conditions;
+    const key = JSON.stringify(conditions);
+    const { upTo, count } = settled.get(key) ?? { upTo: "", count: 0 };
+    const sql = `
     WITH border AS MATERIALIZED (SELECT ${finalizedCheckpointSql} AS id)
     SELECT (SELECT id FROM border), count(*)::text, count(*) FILTER (WHERE id <= (SELECT id FROM border))::text
-    FROM registrar_actions WHERE ${conditions.text} AND id > ${place}`;
-  const [border, all, settled] = await database.row(text, [...conditions.values, base.settledUpTo], signal);
-  const isAhead = (border ?? "") >= base.settledUpTo;
-  return {
-    settledUpTo: isAhead ? (border ?? "") : base.settledUpTo,
-    settled: base.settled + (isAhead ? Number(settled) : 0),
-    total: base.settled + Number(all),
+    FROM registrar_actions WHERE ${text} AND id > $${values.length + 1}`;
+    const [border, all, final] = await database.row(sql, [...values, upTo], signal);
+    if (border && border >= upTo) settled.set(key, { upTo: border, count: count + Number(final) });
+    return count + Number(all);
   };
-}
-
-type Known = { head: string; count: Promise<ActionCount> };
-
-/**
- * Numbers of matching actions, counted once for each filter and head of the index. `count` counts on from an earlier
- * number of the same filter; at most 1,000 filters are remembered.
- */
-export function createActionCounts(
-  count: (filter: ActionFilter, before: ActionCount | undefined) => Promise<ActionCount>,
-) {
-  const known = new LRUCache<string, Known>({ max: 1_000 });
-
-  /** Number of matching actions at a head: any text that differs when another block has been indexed. */
-  return async (filter: ActionFilter, head: string): Promise<number> => {
-    const key = JSON.stringify(filter);
-    const before = known.get(key);
-    if (before?.head === head) return (await before.count).total;
-    const counted = countOn(before, (earlier) => count(filter, earlier));
-    known.set(key, { head, count: counted });
-    try {
-      return (await counted).total;
-    } catch (error) {
-      // A failed count is not remembered; the previous one still holds for its settled part.
-      if (known.peek(key)?.count === counted) {
-        if (before) known.set(key, before);
-        else known.delete(key);
-      }
-      throw error;
-    }
-  };
-}
-
-async function countOn(
-  before: Known | undefined,
-  count: (earlier: ActionCount | undefined) => Promise<ActionCount>,
-): Promise<ActionCount> {
-  const earlier = await before?.count.catch(() => undefined);
-  return count(earlier);
 }
