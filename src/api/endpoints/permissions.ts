@@ -42,8 +42,8 @@ export type PermissionsContext = {
 
 const none: Hex = `0x${"0".repeat(64)}`;
 
-// The way up from a registry (p.address) to the root ($8), labels as they are stored; circles end at a depth.
-const placeSql = `
+// The registries that a registry (p.address) claims to be below, up to the root ($8), labels as they are stored; circles end at a depth.
+const claimedPathSql = `
   WITH RECURSIVE up AS (
     SELECT p.address AS registry, ARRAY[p.address] AS path, NULL::text COLLATE "C" AS labels, 0 AS level
     UNION ALL
@@ -151,7 +151,7 @@ SELECT (SELECT count(*) FROM found)::text, (
   SELECT coalesce(json_agg(${permission.sql} ORDER BY p.address, p.resource, p.account), '[]')
   FROM (SELECT * FROM found ORDER BY address, resource, account LIMIT $6::int OFFSET $7::bigint) p
   LEFT JOIN v2_resources m ON m.chain_id = p.chain_id AND m.resolver = p.address AND m.resource = p.resource AND p.kind <> 'registry'
-  LEFT JOIN LATERAL (${placeSql}) t ON p.kind = 'registry'
+  LEFT JOIN LATERAL (${claimedPathSql}) t ON p.kind = 'registry'
 )::text`;
 
 // The contracts by which an account has roles, each found once in the index by account, from one to the next: the sum keeps the planner
@@ -252,14 +252,19 @@ export const permissions = endpoint({
     async ({ query, current, request }) => {
       if (ensv2 === undefined)
         throw new ApiError(503, { message: "The namespace has no contracts of ENSv2." });
+      const { signal } = request.raw;
       const time = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
       const paging = pagingOf(query);
       const cursor = readCursor(query.cursor, cursorsOf(query))?.join("-") ?? "";
-      const read = reader(database, ensv2, { time, paging, cursor }, request.raw.signal);
-      const name =
-        query.name === undefined ? undefined : await read.name(query.name, plugins.includes("subgraph"));
-      const { total, found } = await read.permissions(subjectOf(query, name));
-      const { pageContext, headers } = pageOf(request.url, paging, total);
+      const hasV1 = plugins.includes("subgraph");
+      const paths = query.name === undefined ? [] : [pathOfName(query.name)];
+      const [name] =
+        paths.length === 0 ? [] : await readV2Names(database, ensv2, { paths, time, hasV1 }, signal);
+      const { by, values } = subjectOf(query, name);
+      const all = valuesOf(ensv2, values, { time, paging, cursor });
+      const [counted, rows] = await database.row(statements[by], all, signal);
+      const { pageContext, headers } = pageOf(request.url, paging, Math.min(Number(counted), mostCounted));
+      const found = (JSON.parse(rows ?? "[]") as unknown[]).map(permission.read);
       const body = {
         responseCode: "ok" as const,
         ...(name === undefined || query.name === undefined ? {} : { name: describe(query.name, name) }),
@@ -270,6 +275,8 @@ export const permissions = endpoint({
       return { status: 200, headers, body };
     },
 });
+
+const pathOfName = (name: string) => pathOf(name === "" ? [] : name.split(".").map(labelhash));
 
 // The list goes on after a contract, a resource and an account.
 const cursorsOf = ({ name, registry, account, isProven }: z.output<typeof query>): CursorList => ({
@@ -301,42 +308,17 @@ function subjectOf(
   return { by: "name", values: [name.registry ?? none, resource, resolver, namehash(given ?? "")] };
 }
 
-function reader(
-  database: Database,
-  ensv2: V2Contracts,
-  { time, paging: { page, recordsPerPage }, cursor }: { time: number; paging: Paging; cursor: string },
-  signal: AbortSignal,
-) {
-  const { chainId, registries, resolvers, root, wrapperRegistries, userRegistries } = ensv2;
+// In the order of the statements' places.
+function valuesOf(
+  { chainId, registries, resolvers, root, wrapperRegistries, userRegistries }: V2Contracts,
+  [subject, ...more]: Subject["values"],
+  { time, paging, cursor }: { time: number; paging: Paging; cursor: string },
+): string[] {
   const list = (addresses: readonly Hex[]) => `{${addresses.join(",")}}`;
-  return {
-    async name(name: string, hasV1: boolean): Promise<V2Name | undefined> {
-      const path = pathOf(name === "" ? [] : name.split(".").map(labelhash));
-      const [found] = await readV2Names(database, ensv2, { paths: [path], time, hasV1 }, signal);
-      return found;
-    },
-    async permissions({ by, values: [subject, ...more] }: Subject) {
-      const values = [
-        subject,
-        String(chainId),
-        list(registries),
-        list(resolvers),
-        String(time),
-        String(recordsPerPage),
-        String((page - 1) * recordsPerPage),
-        root,
-        list(wrapperRegistries),
-        list(userRegistries),
-        cursor,
-        ...more,
-      ];
-      const [total, rows] = await database.row(statements[by], values, signal);
-      return {
-        total: Math.min(Number(total), mostCounted),
-        found: (JSON.parse(rows ?? "[]") as unknown[]).map(permission.read),
-      };
-    },
-  };
+  const known = [String(chainId), list(registries), list(resolvers), String(time)];
+  const { page, recordsPerPage } = paging;
+  const limits = [String(recordsPerPage), String((page - 1) * recordsPerPage)];
+  return [subject, ...known, ...limits, root, list(wrapperRegistries), list(userRegistries), cursor, ...more];
 }
 
 function describe(name: string, { entry, ...found }: V2Name): z.output<typeof nameSchema> {
