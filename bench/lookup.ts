@@ -4,7 +4,7 @@ import pg from "pg";
 import { createDatabase } from "../src/api/database/client.ts";
 import { addressNames } from "../src/api/endpoints/v1-addresses.ts";
 import { deadlineNames } from "../src/api/endpoints/v1-deadlines.ts";
-import { events } from "../src/api/endpoints/v1-events.ts";
+import { events } from "../src/api/endpoints/v1-history.ts";
 import { lookup } from "../src/api/endpoints/v1-lookup.ts";
 import { nameDetail, search, subnames } from "../src/api/endpoints/v1-names.ts";
 import { lookupStatus } from "../src/api/endpoints/v1-status.ts";

@@ -5,7 +5,7 @@ import type { PGlite } from "@electric-sql/pglite";
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "../src/api/database/client.ts";
-import { events } from "../src/api/endpoints/v1-events.ts";
+import { events } from "../src/api/endpoints/v1-history.ts";
 import { lookup } from "../src/api/endpoints/v1-lookup.ts";
 import { createNamesSource } from "../src/api/names/lookups.ts";
 import { placesOf } from "../src/api/names/places.ts";

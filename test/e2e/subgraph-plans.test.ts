@@ -6,7 +6,7 @@ import type { WalkContracts } from "../../src/api/database/v2-walk.ts";
 import { addressNames } from "../../src/api/endpoints/v1-addresses.ts";
 import { addressCalendar } from "../../src/api/endpoints/v1-calendar.ts";
 import { deadlineNames } from "../../src/api/endpoints/v1-deadlines.ts";
-import { events } from "../../src/api/endpoints/v1-events.ts";
+import { events } from "../../src/api/endpoints/v1-history.ts";
 import { addressHistory, nameHistory } from "../../src/api/endpoints/v1-history.ts";
 import { lookup } from "../../src/api/endpoints/v1-lookup.ts";
 import { nameDetail, search, subnames } from "../../src/api/endpoints/v1-names.ts";

@@ -10,8 +10,7 @@ import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "./re
 import { addressNames } from "./v1-addresses.ts";
 import { addressCalendar } from "./v1-calendar.ts";
 import { deadlineNames } from "./v1-deadlines.ts";
-import { events } from "./v1-events.ts";
-import { addressHistory, nameHistory } from "./v1-history.ts";
+import { addressHistory, events, nameHistory } from "./v1-history.ts";
 import { lookup } from "./v1-lookup.ts";
 import { nameDetail, search, subnames } from "./v1-names.ts";
 import { addressPrimaryName, nameRecords } from "./v1-records.ts";

@@ -3,7 +3,7 @@ import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { isEvmCoinType } from "../../ens/reverse-names.ts";
 import { ownResolver, secondGeneration } from "../database/names.ts";
-import { closedQuery, lookupEnvelope, refuse } from "../names/contract.ts";
+import { closedQuery, refuse } from "../names/contract.ts";
 import {
   anywhereIn,
   type Binder,
@@ -20,8 +20,8 @@ import {
   listPage,
   nameIn,
   namespaceParameter,
-  needsNames,
   notFoundAnswer,
+  ofLookup,
   type Relation,
   relationText,
   sortedByName,
@@ -78,14 +78,12 @@ const mostResolutions = 100;
 
 /** GET /v1/addresses/{address}/names. */
 export const addressNames = endpoint({
+  ...ofLookup,
   path: "/v1/addresses/{address}/names",
-  tag: "Lookup",
   summary: "Names of an address on all indexed chains",
   description: `By role: what it owns, manages, resolves to it, or what it held until it ended. \`total_count\` is exact up to ${mostCountedOfAddress}, else null. \`is_primary\` is the claim of the address; of a claimed name \`is_primary_verified\` says whether it resolves to the address, where the index can tell.`,
-  envelope: lookupEnvelope,
   params: z.object({ address: anyCaseAddress("address") }),
   query,
-  needs: needsNames,
   answers: { 200: listAnswer, 404: notFoundAnswer, 422: unsupportedAnswer },
   handle: (context: LookupContext) => async (call) => {
     const { lookup } = context;

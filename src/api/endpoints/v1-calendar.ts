@@ -2,7 +2,7 @@ import { ICalAlarmType, ICalCalendar } from "ical-generator";
 import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { isNormalizedName } from "../../ens/normalization.ts";
-import { closedQuery, lookupEnvelope } from "../names/contract.ts";
+import { closedQuery } from "../names/contract.ts";
 import {
   binder,
   byNumber,
@@ -11,8 +11,8 @@ import {
   type LookupContext,
   listSql,
   namespaceParameter,
-  needsNames,
   notFoundAnswer,
+  ofLookup,
   textParameter,
 } from "../names/lists.ts";
 import { readList } from "../names/lookups.ts";
@@ -40,11 +40,10 @@ const alarms = textParameter("alarms", 40)
 
 /** GET /v1/addresses/{address}/calendar.ics. */
 export const addressCalendar = endpoint({
+  ...ofLookup,
   path: "/v1/addresses/{address}/calendar.ics",
-  tag: "Lookup",
   summary: "Deadlines of an address's names, for calendar programs",
   description: `Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of ${mostNames} names, leases before others, of each those that end first. The calendar's description says where names are left out. Names that have ended are left out, and names that never end.`,
-  envelope: lookupEnvelope,
   hasTags: true,
   params: z.object({ address: anyCaseAddress("address") }),
   query: closedQuery({
@@ -52,7 +51,6 @@ export const addressCalendar = endpoint({
     relation: choice("relation", ["owner", "manager"]).default("owner"),
     alarms,
   }),
-  needs: needsNames,
   answers: {
     200: { description: "The calendar", schema: z.string(), type: "text/calendar; charset=utf-8" },
     404: notFoundAnswer,

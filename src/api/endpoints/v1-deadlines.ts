@@ -4,15 +4,7 @@ import { zeroAddress } from "../../ens/ids.ts";
 import { gracePeriodOfV2, isDotEth } from "../../ens/registrations.ts";
 import { planOnce } from "../database/client.ts";
 import { secondGeneration } from "../database/names.ts";
-import {
-  asOf,
-  closedQuery,
-  lookupEnvelope,
-  openPage,
-  readTime,
-  refuse,
-  timeParameter,
-} from "../names/contract.ts";
+import { asOf, closedQuery, openPage, readTime, refuse, timeParameter } from "../names/contract.ts";
 import {
   type Binder,
   type Branch,
@@ -23,8 +15,8 @@ import {
   listAnswer,
   listSql,
   nameIn,
-  needsNames,
   notFoundAnswer,
+  ofLookup,
   type SortKey,
   textParameter,
   wordsParameter,
@@ -207,14 +199,12 @@ function ofAuthority(authority: Asked["authority"], places: readonly Place[]): s
 
 /** GET /v1/names: deadlines. */
 export const deadlineNames = endpoint({
+  ...ofLookup,
   path: "/v1/names",
-  tag: "Lookup",
   summary: "Names whose expiry or grace period ends in a window",
   description:
     "In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not.",
-  envelope: lookupEnvelope,
   query,
-  needs: needsNames,
   answers: { 200: listAnswer, 404: notFoundAnswer },
   handle:
     ({ lookup }: LookupContext) =>

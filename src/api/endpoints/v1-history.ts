@@ -1,15 +1,9 @@
 import { z } from "zod/v4";
 import { planOnce } from "../database/client.ts";
+import { asOf, closedQuery, metaSchema, openPage, refuse, timeParameter } from "../names/contract.ts";
 import {
-  asOf,
-  closedQuery,
-  lookupEnvelope,
-  metaSchema,
-  openPage,
-  refuse,
-  timeParameter,
-} from "../names/contract.ts";
-import {
+  emittedByRegistriesOfV2,
+  emittedByResolvers,
   entryOf,
   entrySchema,
   entryType,
@@ -19,10 +13,20 @@ import {
   historyOrderTypes,
   historySql,
   historyTypes,
+  literal,
   ofRecord,
+  ofRegistrationSince,
   partsOfAddress,
+  partsOfAll,
+  partsOfContract,
   partsOfName,
+  partsOfRegistry,
+  partsOfResolver,
+  registrarEvents,
+  registryEvents,
+  reverseRegistrarEvent,
   type StoredEntry,
+  wrapperEvents,
 } from "../names/history.ts";
 import {
   type Binder,
@@ -30,20 +34,23 @@ import {
   choice,
   includeParameter,
   type LookupContext,
-  needsNames,
+  nameIn,
+  namespaceParameter,
   notFoundAnswer,
+  ofLookup,
+  placesIn,
   readNameOfPath,
   textParameter,
   wordsParameter,
 } from "../names/lists.ts";
-import { timesOf } from "../names/places.ts";
+import { isSubregistry, type Place, timesOf } from "../names/places.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorPageSchema, cursorParameters } from "../rest/pages.ts";
 import { anyCaseAddress } from "../rest/values.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
 /** The query parameters that all histories have. */
-export const historyParameters = {
+const historyParameters = {
   type: wordsParameter("type", historyTypes).optional(),
   exclude_type: wordsParameter("exclude_type", historyTypes).optional(),
   kind: wordsParameter("kind", eventKinds as [string, ...string[]])
@@ -73,20 +80,20 @@ const query = closedQuery({
 });
 
 /** The response of a history. */
-export const historyAnswer = {
+const historyAnswer = {
   description: "A page of entries, perhaps empty",
   schema: z.strictObject({ data: z.array(entrySchema), page: cursorPageSchema, meta: metaSchema }),
 };
 
 /** A request for a history. */
-export type HistoryCall = {
+type HistoryCall = {
   query: z.output<typeof query>;
   current: CurrentStatus;
   request: { raw: Request };
 };
 
 /** What a history is of: what its cursors belong to besides the common parameters, its parts, and its own conditions. */
-export type Subject = {
+type Subject = {
   list: readonly unknown[];
   /** The parts, which give the kinds of events asked for, and conditions, with values bound. */
   find: (statement: Binder, kinds: readonly string[]) => Omit<HistoryQuery, "kinds">;
@@ -97,7 +104,7 @@ export type Subject = {
 const mostCounted = 10_000;
 
 /** A page of history. */
-export async function historyPage(
+async function historyPage(
   { lookup }: LookupContext,
   { query: asked, current, request }: HistoryCall,
   { list: subject, find, isCounted = false }: Subject,
@@ -159,19 +166,17 @@ function conditionsOf({ from_timestamp, to_timestamp, record_key }: HistoryCall[
 }
 
 /** The SQL of a bound text, which compares byte by byte as the columns do. */
-export const inByteOrder = (bound: string) => `${bound}::text COLLATE "C"`;
+const inByteOrder = (bound: string) => `${bound}::text COLLATE "C"`;
 
 /** GET /v1/names/{name}/history. */
 export const nameHistory = endpoint({
+  ...ofLookup,
   path: "/v1/names/{name}/history",
-  tag: "Lookup",
   summary: "What happened to a name",
   description:
     "Registrations, renewals, releases, transfers, owners, resolvers and records, newest first. Releases follow from the dates: they have no transaction.",
-  envelope: lookupEnvelope,
   params: z.object({ name: z.string().meta({ example: "vitalik.eth" }) }),
   query,
-  needs: needsNames,
   answers: { 200: historyAnswer, 404: notFoundAnswer },
   handle: (context: LookupContext) => async (call) => {
     const { lookup } = context;
@@ -186,15 +191,13 @@ export const nameHistory = endpoint({
 
 /** GET /v1/addresses/{address}/history. */
 export const addressHistory = endpoint({
+  ...ofLookup,
   path: "/v1/addresses/{address}/history",
-  tag: "Lookup",
   summary: "What an address received, and its primary names",
   description:
     "Names that it registered, names and roles that were transferred to it, and primary names that it set or cleared, newest first.",
-  envelope: lookupEnvelope,
   params: z.object({ address: anyCaseAddress("address") }),
   query,
-  needs: needsNames,
   answers: { 200: historyAnswer },
   handle: (context: LookupContext) => (call) =>
     historyPage(context, call, {
@@ -205,3 +208,228 @@ export const addressHistory = endpoint({
       }),
     }),
 });
+
+const block = (name: string) =>
+  textParameter(name, 20)
+    .regex(/^\d{1,9}$/, { error: `${name} must be the number of a block` })
+    .optional()
+    .meta({ description: "Number of a block of one chain, included" });
+
+const resolverParameter = textParameter("resolver", 80)
+  .regex(/^[1-9]\d{0,14}:0x[0-9a-f]{40}$/i, { error: "resolver must be <chain id>:<address>" })
+  .transform((text) => {
+    const [chain = "", address = ""] = text.toLowerCase().split(":");
+    return { chainId: Number(chain), address };
+  });
+
+const registrationParameter = textParameter("registration_id", 120)
+  .regex(/^[1-9]\d{0,14}-0x[0-9a-f]{64}-(\d{1,10}|wrapper)$/, {
+    error: "registration_id must be one that a row of a name gave",
+  })
+  .transform((text) => {
+    const [chain = "", node = "", since = ""] = text.split("-");
+    return { chainId: Number(chain), node, since: since === "wrapper" ? undefined : since };
+  });
+
+const eventsQuery = closedQuery({
+  ...historyParameters,
+  namespace: namespaceParameter,
+  name: textParameter("name", 2_000).optional(),
+  address: anyCaseAddress("address")
+    .optional()
+    .meta({ description: "Who received something, or whose primary name changed" }),
+  resolver: resolverParameter.optional().meta({ description: "`<chain id>:<address>`: its records" }),
+  contract_address: anyCaseAddress("contract_address").optional().meta({
+    description:
+      "The contract that emitted: a resolver, registrar, reverse registrar, name wrapper or registry",
+  }),
+  registration_id: registrationParameter.optional().meta({ description: "From a row of a name" }),
+  from_block: block("from_block"),
+  to_block: block("to_block"),
+});
+
+type Asked = z.output<typeof eventsQuery>;
+
+/** GET /v1/events. */
+export const events = endpoint({
+  ...ofLookup,
+  path: "/v1/events",
+  summary: "What happened, to all names or to some",
+  description:
+    "Entries as histories have them, newest first. Filters narrow each other. Blocks are of one chain, which `namespace`, `resolver` or `registration_id` names. Releases are listed with `name` or `registration_id`.",
+  query: eventsQuery,
+  answers: { 200: historyAnswer, 404: notFoundAnswer },
+  handle: (context: LookupContext) => (call) => {
+    const { namespace, name, address, resolver, registration_id, from_block, to_block, type } = call.query;
+    const { places } = context.lookup;
+    const within = placesIn(context.lookup, namespace);
+    const chains = new Set(
+      [resolver?.chainId, registration_id?.chainId, ...within.map(({ chainId }) => chainId)].filter(
+        (chain) => chain !== undefined,
+      ),
+    );
+    const isOneChain = resolver !== undefined || registration_id !== undefined || chains.size === 1;
+    if ((from_block ?? to_block) !== undefined && !isOneChain)
+      refuse("invalid_input", "from_block and to_block need a namespace on one chain, or resolver");
+    if (from_block !== undefined && to_block !== undefined && Number(from_block) > Number(to_block))
+      refuse("invalid_input", "from_block must be less than or equal to to_block");
+    const node = name === undefined ? undefined : nameIn(name).node;
+    const isOfName = node !== undefined || registration_id !== undefined;
+    if (!isOfName && type?.every((one) => one === "release"))
+      refuse("invalid_input", "type=release needs name or registration_id; /v1/names lists ends of grace");
+    const subject: Subject = {
+      list: [
+        "events",
+        namespace,
+        node,
+        address,
+        resolver,
+        registration_id,
+        call.query.contract_address,
+        from_block,
+        to_block,
+      ],
+      isCounted: isOfName,
+      find: (statement, kinds) => {
+        const parts = partsOf({ ...call.query, node }, { statement, kinds, places });
+        return {
+          parts: parts.sql,
+          conditions: [
+            ...parts.conditions,
+            ...(namespace === undefined ? [] : [inPlaces(within, places)]),
+            ...((from_block ?? to_block) !== undefined && chains.size === 1
+              ? [...chains].map((chain) => onChain(chain, places))
+              : []),
+            ...(from_block === undefined ? [] : [`block_number >= ${statement.bind(from_block)}::int`]),
+            ...(to_block === undefined ? [] : [`block_number <= ${statement.bind(to_block)}::int`]),
+          ],
+        };
+      },
+    };
+    return historyPage(context, call, subject);
+  },
+});
+
+type Finding = { statement: Binder; kinds: readonly string[]; places: readonly Place[] };
+
+// The narrowest filter says where to look; the others are conditions of what it finds.
+function partsOf(
+  {
+    node,
+    registration_id: registration,
+    resolver,
+    address,
+    contract_address: contract,
+  }: Asked & { node: string | undefined },
+  { statement: { bind }, kinds, places }: Finding,
+) {
+  const emitter = contract === undefined ? undefined : emittedBy(contract, places);
+  const of = node ?? registration?.node;
+  const bound = of === undefined ? undefined : inByteOrder(bind(of));
+  const holder = address === undefined ? undefined : inByteOrder(bind(address));
+  const conditions = [
+    ...(registration && bound !== undefined ? ofRegistration(registration, { bound, bind, places }) : []),
+    ...(node !== undefined && registration && node !== registration.node ? ["false"] : []),
+    ...(resolver === undefined
+      ? []
+      : [onChain(resolver.chainId, places), "type NOT IN ('NewResolver', 'Release')"]),
+    ...(emitter === undefined ? [] : [emitter.condition]),
+  ];
+  if (bound !== undefined) {
+    const atResolver = resolver && `resolver LIKE ${bind(`%${resolver.address}-%`)}`;
+    const more = [atResolver, holder && `holder = ${holder}`].filter((one) => one !== undefined);
+    return { sql: partsOfName(bound, places), conditions: [...conditions, ...more] };
+  }
+  if (resolver !== undefined) {
+    const more = holder === undefined ? [] : [`holder = ${holder}`];
+    return {
+      sql: partsOfResolver(inByteOrder(bind(resolver.address)), kinds),
+      conditions: [...conditions, ...more],
+    };
+  }
+  if (holder !== undefined) return { sql: partsOfAddress(holder, places), conditions };
+  if (contract === undefined || emitter === undefined) return { sql: partsOfAll(kinds, places), conditions };
+  const own = kinds.filter((kind) => emitter.kinds.includes(kind));
+  const sql = emitter.isOther
+    ? partsOfContract(inByteOrder(bind(contract)), own, places)
+    : emitter.isOld === undefined
+      ? partsOfAll(own, places)
+      : partsOfRegistry(emitter.isOld, own);
+  return { sql, conditions };
+}
+
+type Emitter = { kinds: readonly string[]; where: string; isOld?: boolean };
+
+// Which events a contract emits, and the condition that it did. What is neither wrapper, registrar nor registry
+// can be a resolver, or a registry of ENSv2.
+function emittedBy(contract: string, places: readonly Place[]) {
+  const roles = places.flatMap((place): Emitter[] => {
+    const { nameWrapper, registrar, registry, oldRegistry, reverseRegistrars } = place;
+    const isHere = inPlaces([place], places);
+    if (nameWrapper === contract) return [{ kinds: wrapperEvents, where: isHere }];
+    if (registrar === contract) return [{ kinds: registrarEvents, where: isHere }];
+    if (registry === contract)
+      return [{ kinds: registryEvents, where: `${isHere} AND old IS NOT TRUE`, isOld: false }];
+    if (oldRegistry === contract) return [{ kinds: registryEvents, where: "old", isOld: true }];
+    return [...reverseRegistrars].flatMap(([chain, address]) =>
+      address === contract ? [{ kinds: [reverseRegistrarEvent], where: onChain(chain, places) }] : [],
+    );
+  });
+  if (roles.length === 0)
+    return {
+      kinds: [...emittedByResolvers, ...emittedByRegistriesOfV2],
+      condition: `(type IN ${literal(emittedByResolvers)} AND resolver LIKE '%${contract}-%'
+        OR type IN ${literal(emittedByRegistriesOfV2)} AND key = '${contract}')`,
+      isOther: true,
+      isOld: undefined,
+    };
+  const conditions = roles.map(({ kinds, where }) => `type IN ${literal(kinds)} AND ${where}`);
+  return {
+    kinds: roles.flatMap(({ kinds }) => kinds),
+    condition: `(${conditions.join(" OR ")})`,
+    isOther: false,
+    isOld: roles.length === 1 ? roles[0]?.isOld : undefined,
+  };
+}
+
+type OfRegistration = { bound: string; bind: Binder["bind"]; places: readonly Place[] };
+
+function ofRegistration(
+  { chainId, since }: { chainId: number; since: string | undefined },
+  { bound, bind, places }: OfRegistration,
+): string[] {
+  const during =
+    since === undefined
+      ? `type IN (${wrapperEvents.map((kind) => `'${kind}'`).join(", ")})`
+      : ofRegistrationSince(bound, bind(since));
+  return [onChain(chainId, places), during];
+}
+
+// Ids begin with their chain where several chains are indexed, a release's after a word; those of reverse registrars always do.
+function onChain(chainId: number, places: readonly Place[]): string {
+  const chains = new Set(places.map((place) => place.chainId));
+  const isReverse = `type = '${reverseRegistrarEvent}'`;
+  const begins = `id LIKE '${chainId}-%'`;
+  if (!chains.has(chainId)) return `(${isReverse} AND ${begins})`;
+  return chains.size === 1
+    ? `(NOT ${isReverse} OR ${begins})`
+    : `(${begins} OR id LIKE 'release-${chainId}-%')`;
+}
+
+// Two namespaces of one chain are told apart by where their names live; names of other chains count for the first. Reverse registrars
+// belong to the one that leases on their chain, else to ENS.
+function inPlaces(within: readonly Place[], places: readonly Place[]): string {
+  const isReverse = `type = '${reverseRegistrarEvent}'`;
+  const leasing = (some: readonly Place[]) =>
+    some.filter(isSubregistry).map(({ chainId }) => `id LIKE '${chainId}-%'`);
+  const others = ["false", ...leasing(places)].join(" OR ");
+  const reverse = [...leasing(within), ...(within.some(({ isRoot }) => isRoot) ? [`NOT (${others})`] : [])];
+  const conditions = within.map((place) => {
+    const [first, ...next] = places.filter(({ chainId }) => chainId === place.chainId);
+    const isOf = (some: readonly Place[]) =>
+      `EXISTS (SELECT FROM domain n WHERE n.id = node AND n.namespace IN ${literal(some.map(({ namespace }) => namespace))})`;
+    const apart = next.length === 0 ? [] : [place === first ? `NOT ${isOf(next)}` : isOf([place])];
+    return `(${[onChain(place.chainId, places), ...apart].join(" AND ")})`;
+  });
+  return `(NOT ${isReverse} AND (${conditions.join(" OR ")}) OR ${isReverse} AND (${["false", ...reverse].join(" OR ")}))`;
+}

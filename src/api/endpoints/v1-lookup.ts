@@ -4,13 +4,12 @@ import {
   asOfWithToken,
   closedQuery,
   type GivenName,
-  lookupEnvelope,
   metaSchema,
   omitUndefined,
   openPage,
   refuse,
 } from "../names/contract.ts";
-import { type LookupContext, needsNames, placesIn, relationText } from "../names/lists.ts";
+import { type LookupContext, ofLookup, placesIn, relationText } from "../names/lists.ts";
 import {
   type FoundAddress,
   mostCountedOfAddress,
@@ -136,16 +135,14 @@ type Options = {
 
 /** POST /v1/lookup. */
 export const lookup = endpoint({
+  ...ofLookup,
   method: "post",
   path: "/v1/lookup",
-  tag: "Lookup",
   summary: "Up to 1,000 names and addresses",
   description:
     "One result for each input, in order: a name's row, or the names that an address owns or manages, its primary name first. What is not found or no name is a result too.",
-  envelope: lookupEnvelope,
   query: closedQuery({}),
   body,
-  needs: needsNames,
   answers: {
     200: { description: "The results", schema: z.strictObject({ data: z.array(result), meta: metaSchema }) },
   },

@@ -1,14 +1,6 @@
 import { z } from "zod/v4";
 import { planOnce } from "../database/client.ts";
-import {
-  asOf,
-  asOfWithToken,
-  closedQuery,
-  lookupEnvelope,
-  metaSchema,
-  openPage,
-  refuse,
-} from "../names/contract.ts";
+import { asOf, asOfWithToken, closedQuery, metaSchema, openPage, refuse } from "../names/contract.ts";
 import {
   anywhereIn,
   type Binder,
@@ -28,8 +20,8 @@ import {
   listPage,
   nameIn,
   namespaceParameter,
-  needsNames,
   notFoundAnswer,
+  ofLookup,
   readNameOfPath,
   type TextAnywhere,
   textParameter,
@@ -51,12 +43,11 @@ const namePath = z.object({
 
 /** GET /v1/names/{name}. */
 export const nameDetail = endpoint({
+  ...ofLookup,
   path: "/v1/names/{name}",
-  tag: "Lookup",
   summary: "A name",
   description:
     "Who holds and who manages a name, until when, its wrapper state, resolver and records, as of the last indexed block.",
-  envelope: lookupEnvelope,
   hasTags: true,
   params: namePath,
   query: closedQuery({
@@ -64,7 +55,6 @@ export const nameDetail = endpoint({
     include: includeParameter(["counts"]),
     source: choice("source", ["indexed"]).optional(),
   }),
-  needs: needsNames,
   answers: {
     200: { description: "The name", schema: z.strictObject({ data: rowSchema, meta: metaSchema }) },
     404: notFoundAnswer,
@@ -117,11 +107,10 @@ async function subnameCount(
 
 /** GET /v1/names/{name}/subnames. */
 export const subnames = endpoint({
+  ...ofLookup,
   path: "/v1/names/{name}/subnames",
-  tag: "Lookup",
   summary: "Direct subnames of a name",
   description: `\`total_count\` is exact up to ${mostCounted} subnames, else null. Orders other than that by name read all subnames: of a name with a million they may take too long.`,
-  envelope: lookupEnvelope,
   params: namePath,
   query: closedQuery({
     q: textParameter("q", 500).optional().meta({ description: "Text in the name" }),
@@ -131,7 +120,6 @@ export const subnames = endpoint({
     include_expired: choice("include_expired", ["true", "false"]).default("true"),
     ...cursorParameters,
   }),
-  needs: needsNames,
   answers: { 200: listAnswer, 404: notFoundAnswer },
   handle: (context: LookupContext) => async (call) => {
     const { lookup } = context;
@@ -176,14 +164,12 @@ type SearchCall = { query: z.output<typeof searchQuery>; current: CurrentStatus;
 
 /** GET /v1/search. */
 export const search = endpoint({
+  ...ofLookup,
   path: "/v1/search",
-  tag: "Lookup",
   summary: "Names that begin with a text, contain it, or are nearest to it",
   description:
     "In the order of names, released ones included. A dot at the end of `q` is the end of a label; one at its begin, with `match=contains`, the start of one. `sort=relevance`: names whose label is the text, then those whose label begins with it, then those one typing error away.",
-  envelope: lookupEnvelope,
   query: searchQuery,
-  needs: needsNames,
   answers: { 200: listAnswer, 404: notFoundAnswer },
   handle: (context: LookupContext) => async (call) => {
     if (call.query.sort === "relevance") return relevant(context, call);

@@ -2,13 +2,13 @@ import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import { coinTypeOfChain, isEvmCoinType } from "../../ens/reverse-names.ts";
-import { asOfWithToken, closedQuery, lookupEnvelope, metaSchema, refuse } from "../names/contract.ts";
+import { asOfWithToken, closedQuery, metaSchema, refuse } from "../names/contract.ts";
 import {
   choice,
   type LookupContext,
   namespaceParameter,
-  needsNames,
   notFoundAnswer,
+  ofLookup,
   placesIn,
   readNameOfPath,
   textParameter,
@@ -41,11 +41,10 @@ const mostLive = 50;
 
 /** GET /v1/names/{name}/records. */
 export const nameRecords = endpoint({
+  ...ofLookup,
   path: "/v1/names/{name}/records",
-  tag: "Lookup",
   summary: "Records of a name",
   description: `The asked keys, or all that were ever set, as indexed. \`source=verified\` asks the chain, CCIP-Read included, for up to ${mostLive} addresses and ${mostLive} texts; \`auto\` only for keys that the index cannot answer. More kinds of records are at \`/api/resolve/records/{name}\`.`,
-  envelope: lookupEnvelope,
   hasTags: true,
   params: z.object({ name: z.string().meta({ example: "vitalik.eth" }) }),
   query: closedQuery({
@@ -61,7 +60,6 @@ export const nameRecords = endpoint({
       .optional(),
     source: choice("source", ["indexed", "verified", "auto"]).default("indexed"),
   }),
-  needs: needsNames,
   answers: {
     200: {
       description: "The records by key",
@@ -183,12 +181,11 @@ type PrimaryAnswer = z.output<typeof primaryAnswer>;
 
 /** GET /v1/addresses/{address}/primary-name. */
 export const addressPrimaryName = endpoint({
+  ...ofLookup,
   path: "/v1/addresses/{address}/primary-name",
-  tag: "Lookup",
   summary: "The name that an address gave itself",
   description:
     "`indexed`: the claim, which is not checked forward. `verified`: the chain's answer, checked forward. Coin types of EVM chains; that of the namespace's chain unless given, 60 for `ens`.",
-  envelope: lookupEnvelope,
   hasTags: true,
   params: z.object({ address: anyCaseAddress("address") }),
   query: closedQuery({
@@ -200,7 +197,6 @@ export const addressPrimaryName = endpoint({
     namespace: namespaceParameter,
     source: choice("source", ["indexed", "verified"]).optional(),
   }),
-  needs: needsNames,
   answers: {
     200: {
       description: "The answers, also where there is no name",

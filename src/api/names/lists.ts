@@ -10,6 +10,7 @@ import {
   errorSchema,
   type HashOf,
   isNode,
+  lookupEnvelope,
   metaSchema,
   openPage,
   readName,
@@ -376,6 +377,9 @@ export const needsNames = {
   plugins: [[...namePlugins]],
   index: "complete" as const,
 };
+
+/** What endpoints under `/v1` have in common. */
+export const ofLookup = { tag: "Lookup", envelope: lookupEnvelope, needs: needsNames } as const;
 
 /** Responses of an endpoint that lists rows. */
 export const listAnswer = {
