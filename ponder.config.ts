@@ -6,13 +6,7 @@ import { readConfig } from "./src/config/environment.ts";
 import { type ContractSources, contractSources } from "./src/config/sources.ts";
 import { unverifiedRanges } from "./src/operations/cache.ts";
 import { rewriteLog } from "./src/ponder/log-entries.ts";
-import {
-  addFetchedLogs,
-  processLog,
-  sharedArchives,
-  sharedBelieved,
-  sharedFetchedLogs,
-} from "./src/ponder/process.ts";
+import { processLog, sharedArchives, sharedBelieved } from "./src/ponder/process.ts";
 import { sharedResults } from "./src/ponder/saved-results.ts";
 import { createBelieve } from "./src/rpc/believed.ts";
 import { checkedUrls } from "./src/rpc/checked-rpc.ts";
@@ -39,7 +33,6 @@ const urlsOf = ({ id, name, isLocal, rpc }: IndexedChain) => {
     count,
     believe,
     unverified: (ranges) => void unverifiedRanges().set(id, ranges),
-    fetched: (range, logs) => addFetchedLogs(sharedFetchedLogs(), id, range, logs),
     random: Math.random,
     now: Date.now,
   });

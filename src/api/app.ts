@@ -8,7 +8,7 @@ import { clientOf } from "./client-address.ts";
 import type { QueuedDatabase } from "./database/client.ts";
 import { type ApiContext, endpoints } from "./endpoints/endpoints.ts";
 import { unknownPath } from "./names/contract.ts";
-import { type NameSources, nameRoutes } from "./pages/name-page.ts";
+import { type Ask, nameRoutes } from "./pages/name-page.ts";
 import { type StatusSources, statusRoutes } from "./pages/status-page.ts";
 import { addAssets, docsRoutes, documentOf } from "./rest/docs.ts";
 import { mount } from "./rest/endpoint.ts";
@@ -23,7 +23,7 @@ export function commonHeaders(version: string) {
   };
 }
 
-type PageSources = StatusSources & NameSources;
+type PageSources = Omit<StatusSources, "ask">;
 
 const assetNames = ["page.css", "page.js"];
 
@@ -41,9 +41,20 @@ function addPages(app: Hono, sources: PageSources, hasSubgraph: boolean): void {
     ["/metrics", "Metrics"],
   ] as const;
   const frame = { assets, links };
-  app.route("/", statusRoutes(sources, frame));
-  app.route("/", nameRoutes(sources, frame));
+  const ask = askOf(app);
+  app.route("/", statusRoutes({ ...sources, ask }, frame));
+  app.route("/", nameRoutes({ ask }, frame));
 }
+
+// Asks the app itself, for the client whose request it is.
+const askOf =
+  (app: Hono): Ask =>
+  async (path, c) => {
+    const { incoming } = (c?.env ?? {}) as { incoming?: unknown };
+    const init = c ? { headers: c.req.raw.headers, signal: c.req.raw.signal } : {};
+    const response = await app.request(path, init, { incoming });
+    return { status: response.status, body: await response.json() };
+  };
 
 /**
  * The HTTP interface as a whole: REST endpoints, their documents, the subgraph if it is active, pages, JSON

@@ -24,7 +24,6 @@ import {
   sharedArchives,
   sharedBelieved,
   sharedExamples,
-  sharedFetchedLogs,
   shareMetricsText,
 } from "../ponder/process.ts";
 import { createProgress } from "../ponder/progress.ts";
@@ -44,10 +43,9 @@ import { knownContracts } from "./resolution/known-contracts.ts";
 import { v2ContractsOf } from "./resolution/v2-names.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
 import { endOfChain, statusChains } from "./status/facts.ts";
-import { watchLabelsVersion } from "./status/labels-version.ts";
 import { isBackfilled } from "./status/snapshot.ts";
 import { openStatus } from "./status/status-source.ts";
-import { readVersions } from "./status/versions.ts";
+import { createLabelsVersion, readVersions } from "./status/versions.ts";
 import { createSubgraph, subgraphRoutes } from "./subgraph/routes.ts";
 
 const configured = readConfig();
@@ -138,13 +136,12 @@ if (ponder.isIndexer && !ponder.isEmbedded) {
 }
 
 const labels = openLabels({ url: configured.labelsUrl, ...configured.labelSet, log });
-const labelsVersion = watchLabelsVersion({
-  describe: async () => (await labels).describe(),
-  expectedSchemaVersion: labelDatabaseSchemaVersion,
+const labelSource = createLabelsVersion(
+  async () => (await labels).describe(),
+  labelDatabaseSchemaVersion,
   log,
-});
+);
 ponder.onStop(() => {
-  labelsVersion.stop();
   labels.then((source) => source.close()).catch(() => undefined); // An unopened source has nothing to close.
 });
 
@@ -209,7 +206,7 @@ function openApi(config: Config) {
     },
     plugins: config.plugins,
     versions,
-    labelSource: labelsVersion.current,
+    labelSource,
     status,
     database,
     indexes: () => indexBuild?.progress(),
@@ -238,10 +235,8 @@ function openApi(config: Config) {
     subgraph: config.plugins.includes("subgraph") ? openSubgraph(config) : undefined,
     pages: {
       ...common,
-      lookup: names,
       registry,
       examples: sharedExamples(),
-      fetchedLogs: sharedFetchedLogs(),
       archives: sharedArchives(),
       believed: sharedBelieved(),
       process: ponder,

@@ -170,18 +170,6 @@ export function sharedExamples(scope: object = globalThis): Map<string, readonly
   return shared[examplesKey];
 }
 
-/** Logs of a chain that this process fetched: the blocks that they are of, and how many are in each thousand blocks. */
-export type FetchedLogs = { from: number; to: number; byThousand: Map<number, number> };
-
-const fetchedKey = Symbol.for("nsindex.fetched-logs");
-
-/** The logs that were fetched, by chain id: the checks of RPC answers write them, the API reads them. */
-export function sharedFetchedLogs(scope: object = globalThis): Map<number, FetchedLogs> {
-  const shared = scope as { [fetchedKey]?: Map<number, FetchedLogs> };
-  shared[fetchedKey] ??= new Map();
-  return shared[fetchedKey];
-}
-
 const archivesKey = Symbol.for("nsindex.archives");
 
 /** What is said of the archives in front of the RPC URLs, by the name of the chain: they write it, the status page reads it. */
@@ -198,22 +186,6 @@ export function sharedBelieved(scope: object = globalThis): Map<string, Set<stri
   const shared = scope as { [believedKey]?: Map<string, Set<string>> };
   shared[believedKey] ??= new Map();
   return shared[believedKey];
-}
-
-/** Counts the logs of a range of blocks. */
-export function addFetchedLogs(
-  all: Map<number, FetchedLogs>,
-  chainId: number,
-  { from, to }: { from: number; to: number },
-  logs: readonly { blockNumber: string }[],
-): void {
-  const before = all.get(chainId) ?? { from, to, byThousand: new Map<number, number>() };
-  const { byThousand } = before;
-  all.set(chainId, { from: Math.min(before.from, from), to: Math.max(before.to, to), byThousand });
-  for (const { blockNumber } of logs) {
-    const place = Math.floor(Number(blockNumber) / 1_000);
-    byThousand.set(place, (byThousand.get(place) ?? 0) + 1);
-  }
 }
 
 function commonOf(scope: object) {

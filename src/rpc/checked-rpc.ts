@@ -158,7 +158,6 @@ async function requestLogs(nodes: Nodes, node: Node, request: LogsRequest): Prom
   if (isDue && nodes.checks.spend()) await checkSilentBlock(nodes, answer, request);
   requireOwnAnswer(nodes, answer.node);
   keepRange(nodes, answer, request);
-  nodes.fetched?.(request.query, answer.logs);
   scheduleChainCheck(nodes, answer.node);
   return answer.logs;
 }

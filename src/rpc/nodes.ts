@@ -76,8 +76,6 @@ export type NodesOptions = {
   unverified: (ranges: readonly BlockRange[]) => void;
   /** Is told what is believed without proof. */
   believe: Believe;
-  /** Takes the logs of a range of the backfill, as Ponder gets them. */
-  fetched?: (range: BlockRange, logs: readonly RpcLog[]) => void;
   random: () => number;
   now: () => number;
 };

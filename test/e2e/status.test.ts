@@ -177,12 +177,12 @@ describe.skipIf(chromiumPath === undefined)(
           .getByRole("row")
           .count(),
       ).toBeGreaterThan(2);
-      await page.getByText("GraphQL query").first().focus();
+      await page.getByText("REST endpoint").first().focus();
       await page.keyboard.press("Enter");
       expect(await page.locator("pre").first().isVisible()).toBe(true);
       // Each query that the page shows gives an answer.
       for (const query of await page.locator("pre").allTextContents()) {
-        if (query.startsWith("{")) expect(Object.values(await world.query(query))).not.toEqual([null]);
+        expect((await fetch(`${world.url}${query}`)).status).toBe(200);
       }
       expect(await overflowOf(page)).toBe(0);
       await page.getByRole("link", { name: /^0x/ }).first().click();
@@ -198,7 +198,7 @@ describe.skipIf(chromiumPath === undefined)(
       const { page, complaints } = await browser.open(name, {
         permissions: ["clipboard-read", "clipboard-write"],
       });
-      await page.getByText("GraphQL query").first().click();
+      await page.getByText("REST endpoint").first().click();
       const button = page.locator("details").first().getByRole("button");
       await button.click();
       await expect.poll(() => button.textContent()).toBe("Copied");

@@ -1,8 +1,7 @@
 import { z } from "zod/v4";
 import { endpoint } from "../rest/endpoint.ts";
 import { chainIdSchema } from "../rest/values.ts";
-import type { LabelsVersion } from "../status/labels-version.ts";
-import type { Versions } from "../status/versions.ts";
+import type { LabelsVersion, Versions } from "../status/versions.ts";
 
 /** What `/api/config` responds from. Nothing else of `config` reaches a response than what `handle` names. */
 export type ConfigContext = {
@@ -18,7 +17,7 @@ export type ConfigContext = {
   };
   versions: Versions;
   /** The label source's last report about itself. */
-  labelSource: () => LabelsVersion;
+  labelSource: () => Promise<LabelsVersion>;
 };
 
 const text = z.string().min(1);
@@ -51,22 +50,21 @@ export const config = endpoint({
   summary: "What is indexed, and with which versions",
   description: "The public part of the configuration.",
   answers: { 200: { description: "The configuration", schema } },
-  handle: ({ config, versions, labelSource }: ConfigContext) => {
-    const { labelSetId, labelSetVersion } = config.labelSet;
-    const lasting = {
-      isSubgraphCompatible: config.isSubgraphCompatible,
-      labelSet: { labelSetId, labelSetVersion },
-      namespace: config.namespace,
-      plugins: [...config.plugins],
-    };
-    return () => {
-      const { version, schemaVersion } = labelSource();
-      const versionInfo = { ...versions, nsRainbow: version, nsRainbowSchema: schemaVersion };
-      const served = {
-        indexedChainIds: [...config.indexedChainIds],
-        databaseSchemaName: config.databaseSchema,
+  handle:
+    ({ config, versions, labelSource }: ConfigContext) =>
+    async () => {
+      const { indexedChainIds, databaseSchema, isSubgraphCompatible, namespace, plugins } = config;
+      const { labelSetId, labelSetVersion } = config.labelSet;
+      const { version, schemaVersion } = await labelSource();
+      const body = {
+        indexedChainIds: [...indexedChainIds],
+        databaseSchemaName: databaseSchema,
+        isSubgraphCompatible,
+        labelSet: { labelSetId, labelSetVersion },
+        namespace,
+        plugins: [...plugins],
+        versionInfo: { ...versions, nsRainbow: version, nsRainbowSchema: schemaVersion },
       };
-      return { status: 200, body: { ...served, ...lasting, versionInfo } };
-    };
-  },
+      return { status: 200, body };
+    },
 });

@@ -1,8 +1,5 @@
-import { setTimeout as pause } from "node:timers/promises";
 import type { Registry } from "prom-client";
-import { type Log, seeOperations } from "../../log/json-log.ts";
 import type { BlockRef } from "../../ponder/checkpoints.ts";
-import type { FetchedLogs } from "../../ponder/process.ts";
 import type { Database } from "../database/client.ts";
 import { type ChainSnapshot, indexedBlockOf, type Snapshot } from "../status/snapshot.ts";
 
@@ -28,48 +25,19 @@ function targetOf(chain: ChainSnapshot): BlockRef | undefined {
   return chain.chainStatus === "chain-following" ? chain.latestKnownBlock : undefined;
 }
 
-/** What is done of the backfill on all chains, and ahead of it: in logs where those of all chains are known. */
-export type Work = { by: "logs" | "blocks"; done: number; ahead: number };
+/** Blocks of all chains that are indexed, and those ahead. */
+export type Work = { done: number; ahead: number };
 
-/** The work of a backfill; `fetchedLogs` by chain id. */
-export function workOfAll(
-  { omnichainSnapshot }: Snapshot,
-  fetchedLogs: ReadonlyMap<number, FetchedLogs>,
-): Work {
-  const chains = Object.entries(omnichainSnapshot.chains);
-  const works = chains.map(([id, chain]) => workOf(chain, fetchedLogs.get(Number(id))));
-  const logs = works.flatMap((work) => work.logs ?? []);
-  const isKnown = logs.length === works.length;
-  const parts = isKnown ? logs : works.map(({ blocks }) => blocks);
-  const sum = (of: "done" | "ahead") => parts.reduce((total, part) => total + part[of], 0);
-  return { by: isKnown ? "logs" : "blocks", done: sum("done"), ahead: sum("ahead") };
-}
-
-// The work of one chain, in blocks, and in logs where they are known: a cache may have them. Blocks that are not fetched are taken
-// to have as many logs as the last tenth of the fetched ones.
-function workOf(chain: ChainSnapshot, fetched: FetchedLogs | undefined) {
-  const start = chain.config.startBlock.number;
-  const indexed = indexedBlockOf(chain)?.number ?? start - 1;
-  const target = targetOf(chain)?.number;
-  const blocks = { done: indexed - start + 1, ahead: Math.max(0, (target ?? indexed) - indexed) };
-  if (fetched === undefined || indexed + 1 < fetched.from) return { blocks };
-  const { from, to } = fetched;
-  const tenth = Math.ceil((to - from + 1) / 10);
-  const density = logsBetween(fetched, to - tenth + 1, to) / tenth;
-  const unfetched = Math.max(0, (target ?? to) - to);
-  const ahead = logsBetween(fetched, indexed + 1, to) + unfetched * density;
-  return { blocks, logs: { done: logsBetween(fetched, from, indexed), ahead } };
-}
-
-// Those of a thousand blocks are taken to be spread evenly over the fetched ones among them.
-function logsBetween({ from, to, byThousand }: FetchedLogs, first: number, last: number): number {
-  let sum = 0;
-  for (const [place, logs] of byThousand) {
-    const [begin, end] = [Math.max(from, place * 1_000), Math.min(to, place * 1_000 + 999)];
-    const overlap = Math.min(end, last) - Math.max(begin, first) + 1;
-    if (overlap > 0) sum += (logs * overlap) / (end - begin + 1);
-  }
-  return sum;
+/** The work of a backfill, in blocks. */
+export function workOfAll({ omnichainSnapshot }: Snapshot): Work {
+  const works = Object.values(omnichainSnapshot.chains).map((chain): Work => {
+    const start = chain.config.startBlock.number;
+    const indexed = indexedBlockOf(chain)?.number ?? start - 1;
+    const target = targetOf(chain)?.number ?? indexed;
+    return { done: indexed - start + 1, ahead: Math.max(0, target - indexed) };
+  });
+  const sum = (of: keyof Work) => works.reduce((total, work) => total + work[of], 0);
+  return { done: sum("done"), ahead: sum("ahead") };
 }
 
 /** What was counted at a moment (milliseconds). */
@@ -85,14 +53,14 @@ export function rateOf(samples: readonly Sample[]) {
     seconds,
     events: rate(first.events, last.events),
     fetchedBlocks: rate(first.fetched, last.fetched),
-    work: first.work.by === last.work.by ? rate(first.work.done, last.work.done) : 0,
+    work: rate(first.work.done, last.work.done),
   };
 }
 
-/** Seconds to the end of the backfill at the present rate, by logs or blocks; undefined where that says nothing. */
+/** Seconds to the end of the backfill at the present rate, by blocks; undefined where that says nothing. */
 export function expectedEnd(work: Work | undefined, rate: ReturnType<typeof rateOf>) {
   if (work === undefined || rate === undefined || rate.work === 0) return undefined;
-  return { seconds: work.ahead / rate.work, by: work.by };
+  return { seconds: work.ahead / rate.work, by: "blocks" };
 }
 
 type Value = { value: number; labels: Record<string, string | number>; metricName?: string };
@@ -174,38 +142,4 @@ export async function readSize(
 ): Promise<DatabaseSize> {
   const [text] = await database.row(sizeSql, [schema], signal);
   return JSON.parse(text ?? "null");
-}
-
-// Of a shared reading: how long one who asks waits for it, and how long it may take.
-const patienceMs = 500;
-const readingMs = 5_000;
-
-/**
- * Reads when it is asked, at most once in `everyMs`, and shares the value. One that is slow or fails leaves the value as it
- * was; `isAway` after a failure.
- */
-export function shared<T>(read: (signal: AbortSignal) => Promise<T>, everyMs: number, log: Log) {
-  const state: { value?: T; isAway: boolean } = { isAway: false };
-  let readAt = Number.NEGATIVE_INFINITY;
-  let reading = Promise.resolve();
-  const refresh = async () => {
-    try {
-      state.value = await read(AbortSignal.timeout(readingMs));
-      state.isAway = false;
-    } catch (error) {
-      if (!state.isAway)
-        log("warn", `A part of the status page could not be read: ${error}`, {
-          section: seeOperations("While something is away"),
-        });
-      state.isAway = true;
-    }
-  };
-  return async () => {
-    if (performance.now() - readAt >= everyMs) {
-      readAt = performance.now();
-      reading = refresh();
-    }
-    await Promise.race([reading, pause(patienceMs, undefined, { ref: false })]);
-    return state;
-  };
 }

@@ -3,30 +3,14 @@ import { html } from "hono/html";
 import type { Registry } from "prom-client";
 import type { Log } from "../../log/json-log.ts";
 import type { BlockRef } from "../../ponder/checkpoints.ts";
-import type {
-  sharedArchives,
-  sharedBelieved,
-  sharedExamples,
-  sharedFetchedLogs,
-} from "../../ponder/process.ts";
+import type { sharedArchives, sharedBelieved, sharedExamples } from "../../ponder/process.ts";
 import type { Database } from "../database/client.ts";
 import type { ConfigContext } from "../endpoints/config.ts";
+import { needsNames } from "../names/lists.ts";
+import { shared } from "../status/shared-reading.ts";
 import { indexedBlockOf, isBackfilled, project, type Snapshot } from "../status/snapshot.ts";
 import type { StatusSource } from "../status/status-source.ts";
-import {
-  type Counts,
-  chainProgress,
-  type DatabaseSize,
-  expectedEnd,
-  type Requests,
-  rateOf,
-  readCounts,
-  readSize,
-  type Sample,
-  shared,
-  type Work,
-  workOfAll,
-} from "./facts.ts";
+import type { LabelsVersion } from "../status/versions.ts";
 import {
   bytes,
   count,
@@ -42,18 +26,30 @@ import {
   span,
   table,
 } from "./layout.ts";
-import { listOf, type Row } from "./name-page.ts";
-import { newestSql } from "./name-sql.ts";
+import { type Ask, listOf, memberOf } from "./name-page.ts";
+import {
+  type Counts,
+  chainProgress,
+  type DatabaseSize,
+  expectedEnd,
+  type Requests,
+  rateOf,
+  readCounts,
+  readSize,
+  type Sample,
+  type Work,
+  workOfAll,
+} from "./status-facts.ts";
 
 /** What the status page is made of. `clock` gives milliseconds. */
 export type StatusSources = ConfigContext & {
   config: { chains: readonly { id: number; name: string; rpc: { http: readonly string[] } }[] };
   status: Pick<StatusSource, "current">;
   database: Database;
+  ask: Ask;
   /** Metrics of this process. */
   registry: Registry | undefined;
   examples: ReturnType<typeof sharedExamples>;
-  fetchedLogs: ReturnType<typeof sharedFetchedLogs>;
   archives: ReturnType<typeof sharedArchives>;
   believed: ReturnType<typeof sharedBelieved>;
   process: { isIndexer: boolean; isEmbedded: boolean };
@@ -93,28 +89,29 @@ function createStatus(sources: StatusSources) {
       at: clock(),
       events,
       fetched: blocks.fetched,
-      work: workOfAll(snapshot, sources.fetchedLogs),
+      work: workOfAll(snapshot),
     });
     if (samples.length > mostSamples) samples.shift();
   }, sampleMs).unref();
   sources.onStop(() => clearInterval(timer));
-  const size = shared((signal) => readSize(database, config.databaseSchema, signal), 15_000, log);
-  const readNewest = async (signal: AbortSignal): Promise<Row[]> =>
-    JSON.parse((await database.row(newestSql(config.plugins), [], signal))[0] ?? "[]");
-  const newest = shared(readNewest, 2_000, log);
+  const reading = <T>(read: (signal: AbortSignal) => Promise<T>, everyMs: number) =>
+    shared("A part of the status page", read, { everyMs, log });
+  const size = reading((signal) => readSize(database, config.databaseSchema, signal), 15_000);
+  const newest = reading(() => readNewest(sources), 2_000);
   const heads = config.chains.map(({ id }) => {
     const ask = async () => {
       const block = indexedBlockOf(status.current()?.snapshot.omnichainSnapshot.chains[id]);
       const found = block && (await sources.hashOf(id, block.number));
       return block && found ? { block: block.number, hash: found } : undefined;
     };
-    return shared(ask, 2_000, log);
+    return reading(ask, 2_000);
   });
 
   return async () => {
     const current = status.current();
-    const [counts, sized, names, ...found] = await Promise.all([
+    const [counts, labels, sized, names, ...found] = await Promise.all([
       readCounts(registry),
+      sources.labelSource(),
       size(),
       current !== undefined && isBackfilled(current.snapshot) ? newest() : undefined,
       ...heads.map((ask) => ask()),
@@ -125,6 +122,7 @@ function createStatus(sources: StatusSources) {
       snapshot: current?.snapshot,
       stale: current?.stale?.reason,
       counts,
+      labels,
       rate: rateOf(samples),
       work: samples.at(-1)?.work,
       size: sized.value,
@@ -135,21 +133,45 @@ function createStatus(sources: StatusSources) {
   };
 }
 
+/** A name that was registered last. Of those of ENSv2 they are those that were paid for: strangers can have any number of others. */
+type Newest = { id: string; name: string; since: string; expiry: string | null; registrant: string };
+
+async function readNewest({ ask, config }: StatusSources): Promise<Newest[]> {
+  if (!needsNames.plugins[0]?.some((plugin) => config.plugins.includes(plugin))) return [];
+  const ofActions = await ask("/api/registrar-actions?type=registration&recordsPerPage=10");
+  const ofEvents =
+    ofActions.status === 200
+      ? undefined
+      : await ask("/v1/events?type=registration&include=data&page_size=10");
+  const rows = memberOf(ofActions.body, "registrarActions") ?? memberOf(ofEvents?.body, "data");
+  if (!Array.isArray(rows)) throw new Error("The newest names cannot be read.");
+  const text = (row: unknown, ...members: string[]) =>
+    String(members.map((member) => memberOf(row, member)).find((value) => value !== undefined) ?? "");
+  return rows.map((row) => ({
+    id: text(row, "action.registrationLifecycle.node", "namehash"),
+    name: text(row, "name"),
+    since: text(row, "action.block.timestamp", "timestamp"),
+    expiry: text(row, "action.registrationLifecycle.expiresAt", "data.expires_at") || null,
+    registrant: text(row, "action.registrant", "data.registrant"),
+  }));
+}
+
 type Found = {
   building: { built: number; total: number } | undefined;
   snapshot: Snapshot | undefined;
   stale: string | undefined;
   counts: Counts;
+  labels: LabelsVersion;
   rate: ReturnType<typeof rateOf>;
   work: Work | undefined;
   size: DatabaseSize | undefined;
-  names: Row[] | undefined;
+  names: Newest[] | undefined;
   isAway: boolean;
   heads: ({ block: number; hash: string } | undefined)[];
 };
 
 function describe(sources: StatusSources, found: Found) {
-  const { config, versions, labelSource, examples, archives, believed, process, clock } = sources;
+  const { config, versions, examples, archives, believed, process, clock } = sources;
   const { snapshot, counts, rate, size, names, heads } = found;
   const now = Math.floor(clock() / 1_000);
   const distance = snapshot && project(snapshot, now).worstCaseDistance;
@@ -177,7 +199,7 @@ function describe(sources: StatusSources, found: Found) {
     newestNames: names,
     anomalies: counts.anomalies.map((one) => ({ ...one, examples: examples.get(one.kind) ?? [] })),
     rpc: process.isIndexer ? counts.requests : undefined,
-    labels: { ...config.labelSet, ...labelSource(), hitPercent, ...(process.isIndexer ? used : {}) },
+    labels: { ...config.labelSet, ...found.labels, hitPercent, ...(process.isIndexer ? used : {}) },
     database: {
       kind: process.isEmbedded ? "embedded" : "Postgres",
       schema: config.databaseSchema,
@@ -272,11 +294,6 @@ ${values("Database", found.database)}
 ${values("Configuration", found.configuration)}`;
 }
 
-const endTexts = {
-  logs: "by the events ahead; as many as in the last tenth of those fetched are expected where none is fetched yet",
-  blocks: "by blocks, because the events ahead are not known",
-};
-
 function summary({
   phase,
   rate,
@@ -290,7 +307,7 @@ function summary({
     ["Behind now", distance === undefined ? undefined : html`<span data-distance>${span(distance)}</span>`],
     ["Events indexed since the start", events === undefined ? undefined : count(events)],
     ["Events a second", events === undefined ? undefined : rate && decimal(rate.events)],
-    ["Expected end of the backfill", end && `in ${span(end.seconds)}, ${endTexts[end.by]}`],
+    ["Expected end of the backfill", end && `in ${span(end.seconds)}, by the blocks ahead`],
     [
       "Indexes built; until then queries are slow",
       indexes && `${count(indexes.built)} of ${count(indexes.total)}`,
@@ -318,7 +335,7 @@ function chainsTable({ chains }: StatusFacts): Html {
 }
 
 function newestNames({ newestNames: names, phase }: StatusFacts): Html {
-  const columns = "Name=name, Registered=since:time, Expires=expiry:time, By=registrant:address";
+  const columns = "Name=name:name, Registered=since:time, Expires=expiry:time, By=registrant:address";
   if (names?.length) return listOf("Names registered last", names, columns);
   const isBackfilled = phase === "live" || phase === "completed";
   const missing = isBackfilled

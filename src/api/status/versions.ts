@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { z } from "zod/v4";
+import type { Log } from "../../log/json-log.ts";
+import { shared } from "./shared-reading.ts";
 
 /**
  * Versions of this program (`nsDb`, `nsIndexer`) and of what it runs on, as `/api/config` shows them; "unknown" if one
@@ -36,4 +38,29 @@ function versionIn(find: () => string | undefined): string {
   } catch {
     return "unknown"; // An unexpected package layout is no reason to withhold the configuration.
   }
+}
+
+/** Versions of the source of labels: of its software, and of the schema of its database; and what it holds, once known. */
+export type LabelsVersion = {
+  version: string;
+  schemaVersion: number;
+  highestLabelSetVersion?: number | undefined;
+  recordsCount?: number | undefined;
+};
+
+/**
+ * Reads what the source of labels says of itself, which may be upgraded while this program runs: the last response, or "unknown" and
+ * the schema that this program expects.
+ */
+export function createLabelsVersion(
+  describe: () => Promise<LabelsVersion>,
+  expectedSchemaVersion: number,
+  log: Log,
+): () => Promise<LabelsVersion> {
+  const read = shared("The version of the label source", describe, { everyMs: 5_000, log });
+  return async () => {
+    const { value = { version: "unknown", schemaVersion: expectedSchemaVersion } } = await read();
+    const { version, schemaVersion, highestLabelSetVersion, recordsCount } = value;
+    return { version, schemaVersion, highestLabelSetVersion, recordsCount };
+  };
 }

@@ -1,0 +1,40 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { type Log, seeOperations } from "../../log/json-log.ts";
+
+// How long one who asks waits for a reading, and how long it may take.
+const patienceMs = 500;
+const readingMs = 5_000;
+
+/**
+ * Reads when it is asked, at most once in `everyMs`, and shares the value. One that is slow or fails leaves the value as it
+ * was; `isAway` after a failure.
+ */
+export function shared<T>(
+  what: string,
+  read: (signal: AbortSignal) => Promise<T>,
+  { everyMs, log }: { everyMs: number; log: Log },
+) {
+  const state: { value?: T; isAway: boolean } = { isAway: false };
+  let readAt = Number.NEGATIVE_INFINITY;
+  let reading = Promise.resolve();
+  const refresh = async () => {
+    try {
+      state.value = await read(AbortSignal.timeout(readingMs));
+      state.isAway = false;
+    } catch (error) {
+      if (!state.isAway)
+        log("warn", `${what} could not be read: ${error}`, {
+          section: seeOperations("While something is away"),
+        });
+      state.isAway = true;
+    }
+  };
+  return async () => {
+    if (performance.now() - readAt >= everyMs) {
+      readAt = performance.now();
+      reading = refresh();
+    }
+    await Promise.race([reading, pause(patienceMs, undefined, { ref: false })]);
+    return state;
+  };
+}
