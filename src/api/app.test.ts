@@ -103,7 +103,7 @@ function api({
     believed: new Map(),
     process: { isIndexer: true, isEmbedded: false },
     indexes: () => undefined,
-    hashOf: async () => undefined,
+    hashOf: () => undefined,
     log: () => undefined,
     onStop: () => undefined,
   };

@@ -11,9 +11,9 @@ import { unknownPath } from "./names/contract.ts";
 import { type Ask, nameRoutes } from "./pages/name-page.ts";
 import { type StatusSources, statusRoutes } from "./pages/status-page.ts";
 import { addAssets, docsRoutes, documentOf } from "./rest/docs.ts";
+import type { GateContext } from "./rest/endpoint.ts";
 import { mount } from "./rest/endpoint.ts";
 import { errorResponse, notFound } from "./rest/errors.ts";
-import type { GateContext } from "./rest/gate.ts";
 
 /** The headers of every response: the version, and which of our headers browsers expose to pages. */
 export function commonHeaders(version: string) {

@@ -42,8 +42,7 @@ import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import { v2ContractsOf } from "./resolution/v2-names.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
-import { endOfChain, statusChains } from "./status/facts.ts";
-import { isBackfilled } from "./status/snapshot.ts";
+import { endOfChain, isBackfilled, statusChains } from "./status/snapshot.ts";
 import { openStatus } from "./status/status-source.ts";
 import { createLabelsVersion, readVersions } from "./status/versions.ts";
 import { createSubgraph, subgraphRoutes } from "./subgraph/routes.ts";
@@ -196,6 +195,7 @@ function openApi(config: Config) {
     places: placesOf(config.datasources, config.plugins),
     hasRecords: config.plugins.includes("protocol-acceleration"),
   });
+  const headHashes = createHeadHashes(hashOf);
   const common = {
     config: {
       ...config,
@@ -223,7 +223,7 @@ function openApi(config: Config) {
       lookup: {
         ...names,
         known: knownContracts(config.datasources),
-        hashOf: createHeadHashes(hashOf),
+        hashOf: headHashes,
       },
       resolution: {
         known: knownContracts(config.datasources),
@@ -240,7 +240,7 @@ function openApi(config: Config) {
       archives: sharedArchives(),
       believed: sharedBelieved(),
       process: ponder,
-      hashOf,
+      hashOf: headHashes,
       log,
       onStop: (stop) => void stops.push(stop),
     },

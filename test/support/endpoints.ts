@@ -4,9 +4,8 @@ import { expect } from "vitest";
 import { createAdmission, resolutionLimits } from "../../src/api/resolution/admission.ts";
 import { defaultGatewayLimits } from "../../src/api/resolution/gateway.ts";
 import { knownContracts } from "../../src/api/resolution/known-contracts.ts";
-import type { Endpoint } from "../../src/api/rest/endpoint.ts";
+import type { Endpoint, GateContext } from "../../src/api/rest/endpoint.ts";
 import { mount } from "../../src/api/rest/endpoint.ts";
-import type { GateContext } from "../../src/api/rest/gate.ts";
 import type { CurrentStatus } from "../../src/api/status/status-source.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 

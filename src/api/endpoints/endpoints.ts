@@ -7,12 +7,10 @@ import { nameTokens } from "./name-tokens.ts";
 import { permissions } from "./permissions.ts";
 import { registrarActions } from "./registrar-actions.ts";
 import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "./resolve.ts";
-import { addressNames } from "./v1-addresses.ts";
-import { addressCalendar } from "./v1-calendar.ts";
-import { deadlineNames } from "./v1-deadlines.ts";
+import { addressCalendar, addressNames } from "./v1-addresses.ts";
 import { addressHistory, events, nameHistory } from "./v1-history.ts";
 import { lookup } from "./v1-lookup.ts";
-import { nameDetail, search, subnames } from "./v1-names.ts";
+import { deadlineNames, nameDetail, search, subnames } from "./v1-names.ts";
 import { addressPrimaryName, nameRecords } from "./v1-records.ts";
 import { lookupNamespace, lookupStatus } from "./v1-status.ts";
 

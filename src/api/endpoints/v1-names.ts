@@ -1,6 +1,19 @@
+import type { Hex } from "viem";
 import { z } from "zod/v4";
+import { zeroAddress } from "../../ens/ids.ts";
+import { gracePeriodOfV2, isDotEth } from "../../ens/registrations.ts";
 import { planOnce } from "../database/client.ts";
-import { asOf, asOfWithToken, closedQuery, metaSchema, openPage, refuse } from "../names/contract.ts";
+import { secondGeneration } from "../database/names.ts";
+import {
+  asOf,
+  asOfWithToken,
+  closedQuery,
+  metaSchema,
+  openPage,
+  readTime,
+  refuse,
+  timeParameter,
+} from "../names/contract.ts";
 import {
   anywhereIn,
   type Binder,
@@ -18,20 +31,24 @@ import {
   type LookupContext,
   listAnswer,
   listPage,
+  listSql,
   nameIn,
   namespaceParameter,
   notFoundAnswer,
   ofLookup,
   readNameOfPath,
+  type SortKey,
   type TextAnywhere,
   textParameter,
+  wordsParameter,
 } from "../names/lists.ts";
-import { readCount } from "../names/lookups.ts";
-import { type Place, placeOfRow, timesOf } from "../names/places.ts";
-import { detailRow, type Row, rowSchema, searchRow, subnameRow } from "../names/rows.ts";
+import { type Listed, readCount, readList } from "../names/lookups.ts";
+import { entriesOf, noExpiry, notInSecond, partsOfNames } from "../names/names.ts";
+import { namespacesText, type Place, placeOfRow, timesOf } from "../names/places.ts";
+import { detailRow, listRow, type Row, rowSchema, searchRow, subnameRow } from "../names/rows.ts";
 import { readRelevant, relevanceTypes } from "../names/search.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { cursorParameters } from "../rest/pages.ts";
+import { cursorParameters, limitOf } from "../rest/pages.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
 const namePath = z.object({
@@ -245,3 +262,226 @@ function fragmentOf(q: string, match: "prefix" | "contains"): string {
   const inner = q.slice(start.length, q.length - end.length);
   return `${start}${nameIn(inner).name}${end}`;
 }
+
+const mostWindows = 32;
+const authorities = ["ens_v0", "ens_v1", "ens_v2"] as const;
+
+/** A window of deadlines, in Unix seconds: from the first, up to the second, which is excluded. */
+type Window = { from: number | undefined; to: number | undefined; place?: number };
+
+const timeOf = (name: string, end: string) =>
+  timeParameter(name)
+    .transform(Math.ceil)
+    .optional()
+    .meta({ description: `Unix seconds or RFC 3339, ${end}` });
+
+const windows = (name: string) =>
+  z
+    .union([z.string(), z.array(z.string())])
+    .transform((given, context): Window[] => {
+      const read = [given].flat().map((text, place): Window => {
+        const ends = text.split("..").map((one) => Math.ceil(readTime(one.trim()) ?? Number.NaN));
+        const [from = Number.NaN, to = Number.NaN] = ends.length === 2 ? ends : [];
+        return { from, to, place };
+      });
+      const sorted = [...read].sort((a, b) => (a.from ?? 0) - (b.from ?? 0));
+      const isApart = ({ from, to }: Window, at: number) => {
+        const next = sorted[at + 1]?.from;
+        return Number(from) < Number(to) && (next === undefined || Number(to) <= next);
+      };
+      if (read.length <= mostWindows && sorted.every(isApart)) return sorted;
+      context.addIssue(`${name} must be <from>..<to>, at most ${mostWindows} times, none within another`);
+      return z.NEVER;
+    })
+    .optional()
+    .meta({ description: `\`<from>..<to>\`, the end excluded; up to ${mostWindows} times` });
+
+const deadlinesQuery = closedQuery({
+  namespace: textParameter("namespace", 60).meta({
+    description: namespacesText,
+  }),
+  expires_after: timeOf("expires_after", "included"),
+  expires_before: timeOf("expires_before", "excluded"),
+  expires_window: windows("expires_window"),
+  grace_ends_after: timeOf("grace_ends_after", "included"),
+  grace_ends_before: timeOf("grace_ends_before", "excluded"),
+  grace_ends_window: windows("grace_ends_window"),
+  authority: wordsParameter("authority", authorities).optional(),
+  parent: textParameter("parent", 500).optional().meta({ description: "Only its direct subnames" }),
+  sort: choice("sort", ["expires_at", "grace_ends_at"])
+    .optional()
+    .meta({ description: "The deadline that the window is of" }),
+  order: choice("order", ["asc", "desc"]).default("asc"),
+  ...cursorParameters,
+});
+
+type Asked = z.output<typeof deadlinesQuery>;
+
+// Exactly one family: the expiry or the end of grace, as a range or as windows.
+function windowsOf(asked: Asked) {
+  const families = [
+    { isGrace: false, windows: rangeOf("expires", asked.expires_after, asked.expires_before) },
+    { isGrace: false, windows: asked.expires_window, member: "expires_window_index" as const },
+    { isGrace: true, windows: rangeOf("grace_ends", asked.grace_ends_after, asked.grace_ends_before) },
+    { isGrace: true, windows: asked.grace_ends_window, member: "grace_ends_window_index" as const },
+  ].filter(({ windows }) => windows !== undefined);
+  const [family] = families;
+  if (family?.windows === undefined || families.length > 1)
+    return refuse(
+      "invalid_input",
+      "Give expires_after or expires_before, or expires_window, or the same of grace_ends",
+    );
+  if (asked.sort !== undefined && (asked.sort === "grace_ends_at") !== family.isGrace)
+    refuse("invalid_input", "sort must be the deadline that the window is of");
+  return { ...family, windows: family.windows };
+}
+
+function rangeOf(kind: string, from: number | undefined, to: number | undefined): Window[] | undefined {
+  if (from !== undefined && to !== undefined && from > to)
+    refuse("invalid_input", `${kind}_after must be less than or equal to ${kind}_before`);
+  return from === undefined && to === undefined ? undefined : [{ from, to }];
+}
+
+const sorted = (plus: number, of = "d"): readonly SortKey[] => [
+  { sql: "o.expiry_date", type: "numeric", plus },
+  { sql: `left(${of}.name, 256)`, type: "text", isAscending: true },
+  { sql: `${of}.id`, type: "text", isAscending: true },
+];
+
+type Deadlines = {
+  places: readonly Place[];
+  namespace: string;
+  /** Of the end of the grace period, not of the expiry. */
+  isGrace: boolean;
+  window: Window;
+  isDescending: boolean;
+  /** Node of the parent whose names are asked for. */
+  parent: Hex | undefined;
+};
+
+/** Leases, wrapper entries and entries of ENSv2 whose deadline is in a window, each in the order of an index. */
+function branchesOf(
+  { places, namespace, isGrace, window: { from, to }, isDescending, parent }: Deadlines,
+  { bind }: Binder,
+): Branch[] {
+  const place = places.find((one) => one.namespace === namespace);
+  const v2 = place?.isRoot ? secondGeneration(places) : undefined;
+  const [first = ""] = partsOfNames(places);
+  const grace = isGrace ? (place?.grace ?? 0) : 0;
+  const within = (shift: number) =>
+    [
+      ...(from === undefined ? [] : [`o.expiry_date >= ${bind(from - shift)}::numeric`]),
+      ...(to === undefined ? [] : [`o.expiry_date < ${bind(to - shift)}::numeric`]),
+    ].join(" AND ");
+  const ends = `o.expiry_date < ${noExpiry}`;
+  const child = (of: string) => (parent === undefined ? "" : ` AND ${of}.parent_id = ${bind(parent)}`);
+  // Only 3DNS leases names below more than one parent.
+  const hasLeases = parent === undefined || place?.leases === undefined || place.leases === parent;
+  // A reservation has no owner, nor has what was unregistered: it has no grace period.
+  const ofRegistry = (registry: Hex, isLeased: boolean): Branch => {
+    const plus = isLeased && isGrace ? gracePeriodOfV2 : 0;
+    const hasGrace = `(o.registry = '${registry}' AND o.owner_id <> '${zeroAddress}')`;
+    const { from = "", where } = entriesOf(places, "o") ?? {};
+    return {
+      from,
+      where: `${within(plus)} AND ${ends} AND ${where} AND ${isLeased ? hasGrace : `NOT ${hasGrace}`}${child("o")}`,
+      derived: ["names.is_v2 AND names.registry = o.registry"],
+      order: sorted(plus, "o"),
+      isLater: true,
+    };
+  };
+  return [
+    {
+      from: `registration o JOIN ${first} ON d.id = o.domain_id`,
+      where: `${within(grace)}${v2 ? ` AND ${notInSecond(v2, "o.domain_id")}` : ""}${hasLeases ? "" : " AND false"}`,
+      derived: v2 ? ["names.expires = o.expiry_date AND NOT names.is_v2"] : [],
+      order: sorted(grace),
+    },
+    ...(place?.nameWrapper === undefined
+      ? []
+      : [ofWrapper(first, `${within(0)} AND o.expiry_date > 0 AND ${ends}${child("d")}`, isDescending)]),
+    ...(v2 ? [true, false].map((isLeased) => ofRegistry(v2.ethRegistry, isLeased)) : []),
+  ];
+}
+
+// The names of one parent often end together: they are sorted by name before anything is derived of them.
+function ofWrapper(names: string, within: string, isDescending: boolean): Branch {
+  const ended = `SELECT o.id, o.expiry_date, left(d.name, 256) AS name FROM wrapped_domain o JOIN ${names} ON d.id = o.id
+    WHERE ${within} AND o.fuses & ${isDotEth} = 0 ORDER BY o.expiry_date${isDescending ? " DESC" : ""}, left(d.name, 256), o.id`;
+  const [first, ...ties] = sorted(0);
+  const keys = ties.map((key, at) => ({ ...key, sql: at === 0 ? "o.name" : "o.id" }));
+  return {
+    from: `(${ended}) o JOIN ${names} ON d.id = o.id`,
+    where: "true",
+    derived: ["NOT names.is_lease AND names.is_wrapped"],
+    order: first === undefined ? [] : [first, ...keys],
+    isLater: true,
+  };
+}
+
+function ofAuthority(authority: Asked["authority"], places: readonly Place[]): string[] {
+  if (authority === undefined) return [];
+  const v2 = secondGeneration(places);
+  const ofFirst = v2 ? " AND NOT names.is_v2" : "";
+  const conditions = {
+    ens_v0: [`NOT names.is_migrated${ofFirst}`],
+    ens_v1: [`names.is_migrated${ofFirst}`],
+    ens_v2: v2 ? ["names.is_v2"] : [],
+  };
+  const asked = authority.flatMap((one) => conditions[one]);
+  return places.some(({ isRoot }) => isRoot) && asked.length > 0 ? [`(${asked.join(" OR ")})`] : ["false"];
+}
+
+/** GET /v1/names: deadlines. */
+export const deadlineNames = endpoint({
+  ...ofLookup,
+  path: "/v1/names",
+  summary: "Names whose expiry or grace period ends in a window",
+  description:
+    "In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not.",
+  query: deadlinesQuery,
+  answers: { 200: listAnswer, 404: notFoundAnswer },
+  handle:
+    ({ lookup }: LookupContext) =>
+    async ({ query: asked, current, request }) => {
+      const { namespace, parent, authority, order } = asked;
+      const { isGrace, windows, member } = windowsOf(asked);
+      const list = ["deadlines", namespace, parent, authority, order, isGrace, windows];
+      const opened = openPage(
+        asked,
+        list,
+        sorted(0).map(({ type }) => type),
+      );
+      const ofNamespace = inNamespace(lookup, namespace);
+      const places = lookup.places.filter((place) => place.namespace === namespace);
+      const node = parent === undefined ? undefined : nameIn(parent).node;
+      const isDescending = order === "desc";
+      const found: (Listed & { place: number | undefined })[] = [];
+      // Windows are apart, so that each one's names follow those of the one before.
+      for (const window of isDescending ? [...windows].reverse() : windows) {
+        if (found.length > opened.size) break;
+        const statement = binder(timesOf(lookup.places, current));
+        const sql = listSql(lookup.places, {
+          branches: branchesOf(
+            { places: lookup.places, namespace, isGrace, window, isDescending, parent: node },
+            statement,
+          ),
+          filters: [...ofNamespace, ...ofAuthority(authority, places)],
+          rowFilters: node === undefined ? [] : [`d.parent_id = ${statement.bind(node)}`],
+          after: opened.after?.map(statement.bind),
+          isDescending,
+          limit: limitOf(opened.size - found.length),
+        });
+        const isCommon = !isDescending && authority === undefined;
+        const listing = { sql: isCommon ? planOnce(sql) : sql, values: statement.values };
+        const rows = await readList(lookup, listing, request.raw.signal);
+        found.push(...rows.map((row) => ({ ...row, place: window.place })));
+      }
+      const { shown, page } = opened.of(found);
+      const data = shown.map(({ row, place }) => ({
+        ...listRow(lookup.places, row),
+        ...(member === undefined ? {} : { [member]: place }),
+      }));
+      return { status: 200, body: { data, page, meta: asOf(current, lookup.hashOf) } };
+    },
+});

@@ -115,7 +115,7 @@ function page({ snapshot, stale, plugins = ["subgraph"], ...given }: Given = {})
     believed: new Map(),
     process: { isIndexer: true, isEmbedded: false },
     indexes: () => undefined as { built: number; total: number } | undefined,
-    hashOf: async () => `0x${"ef".repeat(32)}`,
+    hashOf: () => `0x${"ef".repeat(32)}`,
     clock: () => now * 1_000,
     log: () => undefined,
     onStop: (end: () => void) => {
@@ -206,10 +206,10 @@ describe("what the service is doing", () => {
     expect(logged).toHaveLength(new Set(logged).size);
   });
 
-  test("a database or node that never answers does not hold up the page", async () => {
+  test("a database that never answers does not hold up the page", async () => {
     const never = () => new Promise<never>(() => undefined);
-    const shown = page({ snapshot: following(5), database: { row: never }, ask: never, hashOf: never });
-    expect((await shown.json()).chains[0].head).toBeUndefined();
+    const shown = page({ snapshot: following(5), database: { row: never }, ask: never });
+    expect((await shown.json()).phase).toBe("live");
   });
 });
 

@@ -6,11 +6,17 @@ import type { BlockRef } from "../../ponder/checkpoints.ts";
 import type { sharedArchives, sharedBelieved, sharedExamples } from "../../ponder/process.ts";
 import type { Database } from "../database/client.ts";
 import type { ConfigContext } from "../endpoints/config.ts";
+import type { HashOf } from "../names/contract.ts";
 import { needsNames } from "../names/lists.ts";
 import { shared } from "../status/shared-reading.ts";
-import { indexedBlockOf, isBackfilled, project, type Snapshot } from "../status/snapshot.ts";
+import {
+  type ChainSnapshot,
+  indexedBlockOf,
+  isBackfilled,
+  project,
+  type Snapshot,
+} from "../status/snapshot.ts";
 import type { StatusSource } from "../status/status-source.ts";
-import type { LabelsVersion } from "../status/versions.ts";
 import {
   bytes,
   count,
@@ -27,19 +33,140 @@ import {
   table,
 } from "./layout.ts";
 import { type Ask, listOf, memberOf } from "./name-page.ts";
-import {
-  type Counts,
-  chainProgress,
-  type DatabaseSize,
-  expectedEnd,
-  type Requests,
-  rateOf,
-  readCounts,
-  readSize,
-  type Sample,
-  type Work,
-  workOfAll,
-} from "./status-facts.ts";
+
+/** Where a chain is: its state, first, last and target block, seconds behind `now` (Unix seconds), and percent. */
+function chainProgress(chain: ChainSnapshot | undefined, now: number) {
+  const state = chain?.chainStatus.replace("chain-", "") ?? "unknown";
+  const indexed = indexedBlockOf(chain);
+  const target = chain && targetOf(chain);
+  const start = chain?.config.startBlock;
+  const isDone = chain?.chainStatus === "chain-completed";
+  const behind = indexed && !isDone ? Math.max(0, now - indexed.timestamp) : undefined;
+  // Rounded down, so that 100 % means all.
+  const all = start && target ? target.number - start.number + 1 : undefined;
+  const done = start && indexed ? indexed.number - start.number + 1 : 0;
+  const percent = all === undefined ? 0 : Math.floor((10_000 * Math.min(all, done)) / all) / 100;
+  return { state, start, indexed, target, behind, percent };
+}
+
+// The block that the chain is being indexed up to; undefined while that is not known.
+function targetOf(chain: ChainSnapshot): BlockRef | undefined {
+  if (chain.config.configType === "definite") return chain.config.endBlock;
+  if (chain.chainStatus === "chain-backfill") return chain.backfillEndBlock;
+  return chain.chainStatus === "chain-following" ? chain.latestKnownBlock : undefined;
+}
+
+/** Blocks of all chains that are indexed, and those ahead. */
+type Work = { done: number; ahead: number };
+
+/** The work of a backfill, in blocks. */
+function workOfAll({ omnichainSnapshot }: Snapshot): Work {
+  const works = Object.values(omnichainSnapshot.chains).map((chain): Work => {
+    const start = chain.config.startBlock.number;
+    const indexed = indexedBlockOf(chain)?.number ?? start - 1;
+    const target = targetOf(chain)?.number ?? indexed;
+    return { done: indexed - start + 1, ahead: Math.max(0, target - indexed) };
+  });
+  const sum = (of: keyof Work) => works.reduce((total, work) => total + work[of], 0);
+  return { done: sum("done"), ahead: sum("ahead") };
+}
+
+/** What was counted at a moment (milliseconds). */
+type Sample = { at: number; events: number; fetched: number; work: Work };
+
+/** What was done a second over the last samples; undefined before the second one. */
+function rateOf(samples: readonly Sample[]) {
+  const [first, last] = [samples[0], samples.at(-1)];
+  if (first === undefined || last === undefined || last.at <= first.at) return undefined;
+  const seconds = (last.at - first.at) / 1_000;
+  const rate = (from: number, to: number) => Math.max(0, to - from) / seconds;
+  return {
+    seconds,
+    events: rate(first.events, last.events),
+    fetchedBlocks: rate(first.fetched, last.fetched),
+    work: rate(first.work.done, last.work.done),
+  };
+}
+
+/** Seconds to the end of the backfill at the present rate, by blocks; undefined where that says nothing. */
+function expectedEnd(work: Work | undefined, rate: ReturnType<typeof rateOf>) {
+  if (work === undefined || rate === undefined || rate.work === 0) return undefined;
+  return { seconds: work.ahead / rate.work, by: "blocks" };
+}
+
+type Value = { value: number; labels: Record<string, string | number>; metricName?: string };
+
+/** Requests to a chain's nodes by one method. `units`: compute units of the answered ones. */
+type Requests = { chain: string; method: string; answered: number; failed: number; units: number };
+
+// Compute units of a request as Alchemy lists them; docs/operations.md has the source.
+const unitsOf: Record<string, number> = { eth_chainId: 0, eth_getLogs: 60, eth_call: 26 };
+const otherUnits = 20;
+
+/** Reads what this process has counted since it started, from its metrics. A reader counts nothing of it. */
+async function readCounts(registry: Registry | undefined) {
+  const values = async (metric: string) =>
+    ((await registry?.getSingleMetric(metric)?.get())?.values ?? []) as Value[];
+  const sum = async (...metrics: string[]) => {
+    const all = await Promise.all(metrics.map(values));
+    return all.flat().reduce((total, { value }) => total + value, 0);
+  };
+  const labels = await Promise.all(
+    ["healed", "unknown", "cache_hits", "outages", "waiting"].map((name) => sum(`nsindex_labels_${name}`)),
+  );
+  const [healed = 0, unknown = 0, cached = 0, outages = 0, waiting = 0] = labels;
+  const historical = (name: string) => `ponder_historical_${name}`;
+  return {
+    events: await sum("ponder_indexing_completed_events"),
+    reorganizations: await sum("ponder_realtime_reorg_total"),
+    /** Blocks of the backfill: all, and those that are there. */
+    blocks: {
+      all: await sum(historical("total_blocks")),
+      fetched: await sum(historical("cached_blocks"), historical("completed_blocks")),
+    },
+    requests: requestsIn(
+      (await values("ponder_rpc_request_duration")).filter(({ metricName }) =>
+        metricName?.endsWith("_count"),
+      ),
+      await values("ponder_rpc_request_error_total"),
+    ),
+    anomalies: (await values("nsindex_anomalies_total")).map(({ labels, value }) => ({
+      kind: String(labels["anomaly"]),
+      count: value,
+    })),
+    labels: { healed, unknown, cached, outages, waiting },
+  };
+}
+
+function requestsIn(answered: readonly Value[], failed: readonly Value[]): Requests[] {
+  const found = new Map<string, Requests>();
+  const add = ({ labels, value }: Value, member: "answered" | "failed") => {
+    const [chain, method] = [String(labels["chain"]), String(labels["method"])];
+    const key = `${chain} ${method}`;
+    const entry = found.get(key) ?? { chain, method, answered: 0, failed: 0, units: 0 };
+    entry[member] += value;
+    found.set(key, entry);
+  };
+  for (const value of answered) add(value, "answered");
+  for (const value of failed) add(value, "failed");
+  return [...found.values()]
+    .map((entry) => ({ ...entry, units: entry.answered * (unitsOf[entry.method] ?? otherUnits) }))
+    .sort((a, b) => a.chain.localeCompare(b.chain) || b.answered - a.answered);
+}
+
+/** Bytes of the database, of one schema and of the RPC cache. */
+type DatabaseSize = { database: number; schema: number | null; cache: number | null };
+
+const sizeOf = (schema: string) => `(SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
+  JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = ${schema})`;
+const sizeSql = `SELECT json_build_object('database', pg_database_size(current_database()), 'schema', ${sizeOf("$1")},
+  'cache', ${sizeOf("'ponder_sync'")})::text`;
+
+/** How large the database is. */
+async function readSize(database: Database, schema: string, signal: AbortSignal): Promise<DatabaseSize> {
+  const [text] = await database.row(sizeSql, [schema], signal);
+  return JSON.parse(text ?? "null");
+}
 
 /** What the status page is made of. `clock` gives milliseconds. */
 export type StatusSources = ConfigContext & {
@@ -55,8 +182,8 @@ export type StatusSources = ConfigContext & {
   process: { isIndexer: boolean; isEmbedded: boolean };
   /** How many of the database's indexes for queries are built; undefined before their turn comes, and in readers. */
   indexes: () => { built: number; total: number } | undefined;
-  /** Hash of a block; undefined if no node responds. */
-  hashOf: (chainId: number, block: number) => Promise<string | undefined>;
+  /** Hash of a chain's last indexed block; undefined until a node responds. */
+  hashOf: HashOf;
   clock: () => number;
   log: Log;
   /** Calls `stop` when the process ends. */
@@ -70,12 +197,6 @@ const sampleMs = 5_000;
 const mostSamples = 25;
 
 type StatusFacts = ReturnType<typeof describe>;
-
-type ChainFacts = ReturnType<typeof chainProgress> & {
-  id: number;
-  name: string;
-  head: { block: number; hash: string } | undefined;
-};
 
 /** Follows what the status page shows; what it returns reads it. */
 function createStatus(sources: StatusSources) {
@@ -98,26 +219,17 @@ function createStatus(sources: StatusSources) {
     shared("A part of the status page", read, { everyMs, log });
   const size = reading((signal) => readSize(database, config.databaseSchema, signal), 15_000);
   const newest = reading(() => readNewest(sources), 2_000);
-  const heads = config.chains.map(({ id }) => {
-    const ask = async () => {
-      const block = indexedBlockOf(status.current()?.snapshot.omnichainSnapshot.chains[id]);
-      const found = block && (await sources.hashOf(id, block.number));
-      return block && found ? { block: block.number, hash: found } : undefined;
-    };
-    return reading(ask, 2_000);
-  });
 
   return async () => {
     const current = status.current();
-    const [counts, labels, sized, names, ...found] = await Promise.all([
+    const [counts, labels, sized, names] = await Promise.all([
       readCounts(registry),
       sources.labelSource(),
       size(),
       current !== undefined && isBackfilled(current.snapshot) ? newest() : undefined,
-      ...heads.map((ask) => ask()),
     ]);
     const indexes = sources.indexes();
-    return describe(sources, {
+    return {
       building: indexes !== undefined && indexes.built < indexes.total ? indexes : undefined,
       snapshot: current?.snapshot,
       stale: current?.stale?.reason,
@@ -128,10 +240,11 @@ function createStatus(sources: StatusSources) {
       size: sized.value,
       names: names?.value,
       isAway: sized.isAway || names?.isAway === true,
-      heads: found.map(({ value }) => value),
-    });
+    };
   };
 }
+
+type Found = Awaited<ReturnType<ReturnType<typeof createStatus>>>;
 
 /** A name that was registered last. Of those of ENSv2 they are those that were paid for: strangers can have any number of others. */
 type Newest = { id: string; name: string; since: string; expiry: string | null; registrant: string };
@@ -156,39 +269,24 @@ async function readNewest({ ask, config }: StatusSources): Promise<Newest[]> {
   }));
 }
 
-type Found = {
-  building: { built: number; total: number } | undefined;
-  snapshot: Snapshot | undefined;
-  stale: string | undefined;
-  counts: Counts;
-  labels: LabelsVersion;
-  rate: ReturnType<typeof rateOf>;
-  work: Work | undefined;
-  size: DatabaseSize | undefined;
-  names: Newest[] | undefined;
-  isAway: boolean;
-  heads: ({ block: number; hash: string } | undefined)[];
-};
-
 function describe(sources: StatusSources, found: Found) {
-  const { config, versions, examples, archives, believed, process, clock } = sources;
-  const { snapshot, counts, rate, size, names, heads } = found;
+  const { config, versions, examples, archives, believed, process, clock, hashOf } = sources;
+  const { snapshot, counts, rate, size, names } = found;
   const now = Math.floor(clock() / 1_000);
   const distance = snapshot && project(snapshot, now).worstCaseDistance;
   const phase = phaseOf(found);
-  const chains = config.chains.map(({ id, name }, place): ChainFacts => {
-    const chain = snapshot?.omnichainSnapshot.chains[id];
-    const ofChain = chainProgress(chain, now);
-    // A row is of one snapshot: a hash of another block would be of another.
-    const head = heads[place]?.block === ofChain.indexed?.number ? heads[place] : undefined;
-    return { ...ofChain, id, name, head };
+  const chains = config.chains.map(({ id, name }) => {
+    const ofChain = chainProgress(snapshot?.omnichainSnapshot.chains[id], now);
+    const block = ofChain.indexed?.number;
+    const hash = block === undefined ? undefined : hashOf(id, block);
+    return { ...ofChain, id, name, head: block && hash ? { block, hash } : undefined };
   });
   const used = counts.labels;
   const heals = used.healed + used.unknown;
   const hitPercent = heals === 0 ? undefined : Math.round((1_000 * used.healed) / heals) / 10;
   return {
     phase,
-    problems: problemsOf(found, phase, { distance, chains }),
+    problems: problemsOf(found, phase, distance ?? 0, chains),
     distance,
     rate: rate && { seconds: rate.seconds, events: rate.events, fetchedBlocks: rate.fetchedBlocks },
     expectedEnd: phase === "fetching" || phase === "indexing" ? expectedEnd(found.work, rate) : undefined,
@@ -240,7 +338,8 @@ const patienceSeconds = 60;
 function problemsOf(
   { stale, counts, rate, isAway }: Found,
   phase: Phase,
-  { distance = 0, chains }: { distance: number | undefined; chains: readonly ChainFacts[] },
+  distance: number,
+  chains: readonly { name: string; behind: number | undefined }[],
 ): string[] {
   const [slowest] = chains.toSorted((a, b) => (b.behind ?? 0) - (a.behind ?? 0));
   const { waiting } = counts.labels;
@@ -409,7 +508,7 @@ function values(title: string, record: Readonly<Record<string, unknown>>): Html 
 export function statusRoutes(sources: StatusSources, frame: Frame): Hono {
   const read = createStatus(sources);
   return new Hono().get("/", async (c) => {
-    const found = await read();
+    const found = describe(sources, await read());
     const headers = { "cache-control": "no-store", vary: "Accept" };
     if (!/\btext\/html\b/.test(c.req.header("accept") ?? "")) return c.json(found, 200, headers);
     const { namespace } = found.configuration;

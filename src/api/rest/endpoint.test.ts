@@ -266,33 +266,3 @@ test("responds 400 to what would be too long", async () => {
     details: "Ask for fewer rows.",
   });
 });
-
-test.each([101, 20_000])(
-  "a list of %d rows is written as JSON.stringify writes it, while others have their turn",
-  async (count) => {
-    const body = {
-      none: undefined,
-      data: Array.from({ length: count }, (_, i) =>
-        i % 7 === 3 ? undefined : { i, text: "\u2028\ud83d\udc68".repeat(20) },
-      ),
-      meta: { 'a"b': null },
-    };
-    let others = 0;
-    const timer = setInterval(() => {
-      others += 1;
-    }, 0);
-    const list = endpoint({
-      ...described,
-      path: "/list",
-      answers: anything,
-      handle: () => () => ({ status: 200, body }),
-    });
-    const app = new Hono();
-    mount(app, list, { plugins: [], status: { current: () => undefined } }, () => undefined);
-    const response = await app.request("/list");
-    clearInterval(timer);
-    expect(await response.text()).toBe(JSON.stringify(body));
-    expect(response.headers.get("content-type")).toBe("application/json");
-    if (count > 1_000) expect(others).toBeGreaterThan(3);
-  },
-);

@@ -93,6 +93,9 @@ export type Field<S extends z.ZodType = z.ZodType> = {
   read?: ((json: unknown) => z.output<S>) | undefined;
 };
 
+/** A field whose value is always made of its JSON. */
+type Reading<S extends z.ZodType> = Field<S> & { read: (json: unknown) => z.output<S> };
+
 /** Fields of an object, which may nest. */
 type Fields = { readonly [name: string]: Field | Fields };
 
@@ -114,7 +117,7 @@ export function field<S extends z.ZodType>(
 }
 
 /** The field of an object with these fields. */
-export function readingOf<T extends Fields>(fields: T): Required<Field<Schema<T>>> {
+export function readingOf<T extends Fields>(fields: T): Reading<Schema<T>> {
   const members = Object.entries(fields).map(([name, value]) => ({
     name,
     ...(isField(value) ? value : readingOf(value)),
@@ -130,7 +133,7 @@ export function readingOf<T extends Fields>(fields: T): Required<Field<Schema<T>
     return object;
   };
   // The fields give the statement, and with it the JSON, the same shape as the schema.
-  return { sql, schema, read } as unknown as Required<Field<Schema<T>>>;
+  return { sql, schema, read } as unknown as Reading<Schema<T>>;
 }
 
 const isField = (value: Field | Fields): value is Field => typeof value.sql === "string";

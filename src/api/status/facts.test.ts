@@ -2,15 +2,17 @@ import { describe, expect, test } from "vitest";
 import type { BlockRef, CheckpointRow } from "../../ponder/checkpoints.ts";
 import type { SyncMetrics } from "../../ponder/process.ts";
 import {
+  type ChainFacts,
   chainFacts,
   createFindBlock,
+  createSnapshot,
   endOfChain,
   type FactsContext,
   findEndsAhead,
+  omnichainSnapshot,
   processedBefore,
   statusChains,
-} from "./facts.ts";
-import { type ChainFacts, createSnapshot, omnichainSnapshot } from "./snapshot.ts";
+} from "./snapshot.ts";
 
 const chainId = 8453;
 const timeOf = (number: number) => 1_700_000_000 + number * 10;

@@ -4,8 +4,7 @@ import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import { describeIndex } from "../../operations/stored-indexes.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
 import { createDatabase } from "../database/client.ts";
-import type { Reading } from "./facts.ts";
-import type { Snapshot } from "./snapshot.ts";
+import type { Reading, Snapshot } from "./snapshot.ts";
 import { type BlockClient, createStatusSource, openStatus } from "./status-source.ts";
 
 function reading(cursor: number, age = 0): Reading {

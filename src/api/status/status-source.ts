@@ -9,10 +9,12 @@ import {
   createFindBlock,
   createIndexerStatus,
   type FetchBlock,
+  isBackfilled,
   type Reading,
+  type Snapshot,
   type StatusChain,
-} from "./facts.ts";
-import { isBackfilled, type Snapshot, snapshotSchema } from "./snapshot.ts";
+  snapshotSchema,
+} from "./snapshot.ts";
 
 /** Since when (Unix seconds) the index cannot be relied on, and why, as a sentence. */
 export type Staleness = { since: number; reason: string };

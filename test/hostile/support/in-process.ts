@@ -89,7 +89,7 @@ export async function createWholeApi() {
       believed: new Map(),
       process: { isIndexer: true, isEmbedded: true },
       indexes: () => undefined,
-      hashOf: async () => undefined,
+      hashOf: () => undefined,
       log,
       onStop: () => undefined,
     },
