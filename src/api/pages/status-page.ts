@@ -376,13 +376,13 @@ function content(found: StatusFacts): Html {
   const { phase, problems, distance } = found;
   const behind =
     (phase === "live" || phase === "building-indexes") && distance !== undefined
-      ? html`, <span data-distance>${span(distance)}</span> behind now`
+      ? `, ${span(distance)} behind now`
       : "";
   const isLate = phase === "live" && (distance ?? 0) > patienceSeconds;
   const text = isLate ? "Live, but behind" : phaseTexts[phase];
   const state = isLate ? "late" : problems.length > 0 ? "trouble" : phase;
-  return html`<p class="state ${state}"><strong>${text}</strong>${behind}</p>
-${problems.map((problem) => html`<p class="problem" role="alert">${shown(problem, 2_000)}</p>`)}
+  return html`<div id="state"><p class="state ${state}"><strong>${text}</strong>${behind}</p>
+${problems.map((problem) => html`<p class="problem" role="alert">${shown(problem, 2_000)}</p>`)}</div>
 ${section("Progress", summary(found))}
 ${section("Chains", chainsTable(found))}
 ${section("Newest names", newestNames(found))}
@@ -403,7 +403,7 @@ function summary({
   indexes,
 }: StatusFacts): Html {
   return facts([
-    ["Behind now", distance === undefined ? undefined : html`<span data-distance>${span(distance)}</span>`],
+    ["Behind now", distance === undefined ? undefined : span(distance)],
     ["Events indexed since the start", events === undefined ? undefined : count(events)],
     ["Events a second", events === undefined ? undefined : rate && decimal(rate.events)],
     ["Expected end of the backfill", end && `in ${span(end.seconds)}, by the blocks ahead`],
