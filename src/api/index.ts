@@ -69,22 +69,16 @@ if (ponder.isIndexer) {
   await ponder.write(reachedFunction(ponder.schema));
 }
 
-const chainWatch = ponder.isIndexer
-  ? createChainWatch({ chains: configured.chains, run: ponder.write, schema: ponder.schema, log })
-  : undefined;
-if (chainWatch !== undefined) {
-  chainWatch.start();
-  ponder.onStop(chainWatch.stop);
-}
-const doubtWatch = createDoubtWatch({
-  run: ponder.write,
-  log,
-  doubts: unverifiedRanges(),
-  owner: ponder.schema,
-});
-if (ponder.isIndexer) {
-  doubtWatch.start();
-  ponder.onStop(doubtWatch.stop);
+const { write: run, schema } = ponder;
+const watches = ponder.isIndexer
+  ? [
+      createChainWatch({ chains: configured.chains, run, schema, log }),
+      createDoubtWatch({ run, log, doubts: unverifiedRanges(), owner: schema }),
+    ]
+  : [];
+for (const { start, stop } of watches) {
+  start();
+  ponder.onStop(stop);
 }
 
 const chains = statusChains(configured.chains, Object.values(contractSources(configured)));
@@ -98,7 +92,7 @@ const status = openStatus({
   database,
   clients: publicClients,
   chains,
-  fault: () => chainWatch?.fault() ?? doubtWatch.fault(),
+  fault: () => watches.map(({ fault }) => fault()).find((fault) => fault !== undefined),
   registry,
 });
 
@@ -121,11 +115,8 @@ if (indexBuild !== undefined) ponder.onStop(indexBuild.stop);
 
 if (ponder.isIndexer && !ponder.isEmbedded) {
   const isReady = async () => {
-    const [built] = await database.row(
-      `SELECT ${builtIndexesSql(ponder.schema)}`,
-      [],
-      AbortSignal.timeout(30_000),
-    );
+    const signal = AbortSignal.timeout(30_000);
+    const [built] = await database.row(`SELECT ${builtIndexesSql(schema)}`, [], signal);
     return !isBackfilling() && areAllBuilt(built);
   };
   const name = configured.switchesWhenReady ? configured.stableSchema : undefined;

@@ -1,4 +1,3 @@
-import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { namehash } from "../../ens/names.ts";
 import type { Database } from "../database/client.ts";
@@ -85,26 +84,16 @@ export const nameSales = endpoint({
     async ({ query, current, request }) => {
       const paging = pagingOf(query);
       const node = query.name === undefined ? query.domainId : namehash(query.name);
-      const { total, sales } = await readSales(database, node, paging, request.raw.signal);
-      const { pageContext, headers } = pageOf(request.url, paging, total);
+      const { page, recordsPerPage } = paging;
+      const values = [recordsPerPage, (page - 1) * recordsPerPage].map(String);
+      const [total, rows] = await database.row(
+        node === undefined ? ofAll : ofOne,
+        node === undefined ? values : [...values, node],
+        request.raw.signal,
+      );
+      const { pageContext, headers } = pageOf(request.url, paging, Number(total));
       const accurateAsOf = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
-      const body = { responseCode: "ok" as const, nameSales: sales, pageContext, accurateAsOf };
+      const body = { responseCode: "ok" as const, nameSales: sale.rows(rows), pageContext, accurateAsOf };
       return { status: 200, headers, body };
     },
 });
-
-async function readSales(
-  database: Database,
-  node: Hex | undefined,
-  { page, recordsPerPage }: { page: number; recordsPerPage: number },
-  signal: AbortSignal,
-) {
-  const values = [recordsPerPage, (page - 1) * recordsPerPage].map(String);
-  const [total, text] = await database.row(
-    node === undefined ? ofAll : ofOne,
-    node === undefined ? values : [...values, node],
-    signal,
-  );
-  const rows = JSON.parse(text ?? "[]") as unknown[];
-  return { total: Number(total), sales: rows.map(sale.read) };
-}

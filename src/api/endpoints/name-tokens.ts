@@ -305,7 +305,7 @@ async function readTokens(
   const row = await database.row(statement, values, signal);
   const [name, expiry, stored, version, generation, isEntry, tokenId, holder] = row;
   if (typeof name !== "string" || expiry === null) return undefined;
-  const tokens = (JSON.parse(stored ?? "[]") as unknown[]).map(token.read);
+  const tokens = token.rows(stored);
   const found = { name: nameOfStored(name), expiresAt: secondsOf(expiry ?? "0"), tokens };
   if (v2 === undefined) return tokens.length === 0 ? undefined : found;
   const entry = typeof tokenId === "string" ? { tokenId: tokenId as Hex, holder: holder as Hex } : undefined;

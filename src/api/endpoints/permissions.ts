@@ -264,7 +264,7 @@ export const permissions = endpoint({
       const all = valuesOf(ensv2, values, { time, paging, cursor });
       const [counted, rows] = await database.row(statements[by], all, signal);
       const { pageContext, headers } = pageOf(request.url, paging, Math.min(Number(counted), mostCounted));
-      const found = (JSON.parse(rows ?? "[]") as unknown[]).map(permission.read);
+      const found = permission.rows(rows);
       const body = {
         responseCode: "ok" as const,
         ...(name === undefined || query.name === undefined ? {} : { name: describe(query.name, name) }),

@@ -380,7 +380,7 @@ export async function readActions(
     JOIN registrar_actions a ON a.id = page.id${state}
     JOIN subregistries s ON s.subregistry_id = n.subregistry_id`;
   const [rows] = await database.row(text, values, signal);
-  return (JSON.parse(rows ?? "[]") as unknown[]).map(reading.read);
+  return reading.rows(rows);
 }
 
 /**

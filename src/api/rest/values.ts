@@ -93,8 +93,11 @@ export type Field<S extends z.ZodType = z.ZodType> = {
   read?: ((json: unknown) => z.output<S>) | undefined;
 };
 
-/** A field whose value is always made of its JSON. */
-type Reading<S extends z.ZodType> = Field<S> & { read: (json: unknown) => z.output<S> };
+/** A field whose value is always made of its JSON; `rows` reads a list of it, as a text. */
+type Reading<S extends z.ZodType> = Field<S> & {
+  read: (json: unknown) => z.output<S>;
+  rows: (text: string | null | undefined) => z.output<S>[];
+};
 
 /** Fields of an object, which may nest. */
 type Fields = { readonly [name: string]: Field | Fields };
@@ -132,8 +135,9 @@ export function readingOf<T extends Fields>(fields: T): Reading<Schema<T>> {
     }
     return object;
   };
+  const rows = (text: string | null | undefined) => (JSON.parse(text ?? "[]") as unknown[]).map(read);
   // The fields give the statement, and with it the JSON, the same shape as the schema.
-  return { sql, schema, read } as unknown as Reading<Schema<T>>;
+  return { sql, schema, read, rows } as unknown as Reading<Schema<T>>;
 }
 
 const isField = (value: Field | Fields): value is Field => typeof value.sql === "string";

@@ -305,45 +305,31 @@ test("fetches a block in the background, once", async () => {
   expect(asked).toEqual(["1:7"]);
 });
 
-test("asks a failing node again every five seconds", async () => {
-  const { asked, failures, ask } = chainOf(new Map([[7, new Error("down")]]));
+test.each([
+  ["that does not respond", new Error("down"), 3],
+  ["that has no such block yet", undefined, 0],
+])("asks a node %s again every five seconds, until it has the block", async (_, answer, failed) => {
+  const blocks = new Map(answer ? [[7, answer as BlockRef | Error]] : []);
+  const { asked, failures, ask } = chainOf(blocks);
   const counts: number[] = [];
   for (const time of [0, 4_999, 5_000, 9_999, 10_000]) {
     expect(await ask(7, time)).toBeUndefined();
     counts.push(asked.length);
   }
-  expect(counts).toEqual([1, 1, 2, 2, 3]);
-  expect(failures).toHaveLength(3);
-});
-
-test("finds a block once the node responds again", async () => {
-  const blocks = new Map<number, BlockRef | Error>([[7, new Error("down")]]);
-  const { ask } = chainOf(blocks);
-  await ask(7);
+  expect([counts, failures.length]).toEqual([[1, 1, 2, 2, 3], failed]);
   blocks.set(7, { timestamp: 70, number: 7 });
-  await ask(7, 5_000);
+  await ask(7, 15_000);
   expect(await ask(7)).toEqual({ timestamp: 70, number: 7 });
-});
-
-test("requests a block that is not mined yet every five seconds", async () => {
-  const { asked, failures, ask } = chainOf(new Map());
-  for (const time of [0, 4_999, 5_000, 9_999, 10_000]) await ask(7, time);
-  expect(asked).toHaveLength(3);
-  expect(failures).toEqual([]);
 });
 
 test("does not send two requests at the same time", async () => {
   let calls = 0;
-  const findBlock = createFindBlock(
-    () => {
-      calls += 1;
-      return new Promise(() => undefined);
-    },
-    { onFailure: () => undefined },
-  );
-  findBlock(1, 7);
-  findBlock(1, 7);
-  findBlock(2, 7);
+  const fetchBlock = () => {
+    calls += 1;
+    return new Promise<undefined>(() => undefined);
+  };
+  const findBlock = createFindBlock(fetchBlock, { onFailure: () => undefined });
+  for (const chain of [1, 1, 2]) findBlock(chain, 7);
   await settled();
   expect(calls).toBe(2);
 });

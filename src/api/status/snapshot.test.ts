@@ -1,6 +1,4 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { BlockRef } from "../../ponder/checkpoints.ts";
 import { type ChainFacts, chainSnapshot, createSnapshot, omnichainSnapshot, project } from "./snapshot.ts";
 
 const upTo = (second: number) => ({ before: second, through: second });
@@ -196,72 +194,6 @@ describe("the cursor", () => {
   test("is not moved by a time without a block", () => {
     expect(omnichainSnapshot([chain(1, backfilling)], 1_001_999)?.omnichainIndexingCursor).toBe(1_001_200);
   });
-});
-
-const block = (number: number): BlockRef => at(number);
-const factsOf = (chainId: number) =>
-  fc
-    .record({
-      start: fc.integer({ min: 0, max: 60 }),
-      length: fc.integer({ min: 0, max: 60 }),
-      isDefinite: fc.boolean(),
-      indexed: fc.option(fc.integer({ min: 0, max: 140 }), { nil: undefined }),
-      target: fc.option(fc.integer({ min: 0, max: 140 }), { nil: undefined }),
-      known: fc.option(fc.integer({ min: 0, max: 140 }), { nil: undefined }),
-      sync: fc.constantFrom("backfill", "live", "complete"),
-    })
-    .map(
-      ({ start, length, isDefinite, indexed, target, known, sync }): ChainFacts => ({
-        chainId,
-        startBlock: block(start),
-        endBlock: isDefinite ? block(start + length) : undefined,
-        backfillEndBlock: target === undefined ? undefined : block(target),
-        latestIndexedBlock: indexed === undefined ? undefined : block(indexed),
-        latestKnownBlock: known === undefined ? undefined : block(known),
-        sync,
-      }),
-    );
-
-const allFacts = fc
-  .integer({ min: 1, max: 4 })
-  .chain((count) => fc.tuple(...Array.from({ length: count }, (_, index) => factsOf(index + 1))));
-const someTime = fc.option(fc.integer({ min: 1_000_000, max: 1_001_500 }), { nil: undefined });
-
-test("every combination of chain states gives consistent members, order and cursor", () => {
-  fc.assert(
-    fc.property(allFacts, someTime, (facts, time) => {
-      const snapshot = omnichainSnapshot(facts, time);
-      if (snapshot === undefined) return;
-      const chains = Object.values(snapshot.chains);
-      expect(Object.keys(snapshot.chains)).toEqual(facts.map((chain) => String(chain.chainId)));
-
-      const started: number[] = [];
-      for (const chain of chains) {
-        const start = chain.config.startBlock.number;
-        if (chain.chainStatus === "chain-queued") {
-          expect(snapshot.omnichainIndexingCursor).toBeLessThan(chain.config.startBlock.timestamp);
-          continue;
-        }
-        started.push(chain.latestIndexedBlock.timestamp);
-        expect(chain.latestIndexedBlock.number).toBeGreaterThanOrEqual(start);
-        if (chain.chainStatus === "chain-backfill") {
-          expect(chain.backfillEndBlock.number).toBeGreaterThanOrEqual(chain.latestIndexedBlock.number);
-          if (chain.config.configType === "definite") {
-            expect(chain.backfillEndBlock).toEqual(chain.config.endBlock);
-          }
-        }
-        if (chain.chainStatus === "chain-following") {
-          expect(chain.config.configType).toBe("indefinite");
-          expect(chain.latestKnownBlock.number).toBeGreaterThanOrEqual(chain.latestIndexedBlock.number);
-        }
-        if (chain.chainStatus === "chain-completed") {
-          expect(chain.config).toHaveProperty("endBlock", chain.latestIndexedBlock);
-        }
-      }
-      if (started.length > 0) expect(snapshot.omnichainIndexingCursor).toBe(Math.max(...started));
-    }),
-    { numRuns: 3000 },
-  );
 });
 
 describe("a snapshot", () => {
