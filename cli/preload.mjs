@@ -18,7 +18,6 @@ const storesOfPonder = {
   "../indexing-store/cache.js": "../src/ponder/rows/row-store.ts",
   "../indexing-store/index.js": "../src/ponder/rows/row-store.ts",
   "../sync-store/index.js": "../src/ponder/sync-store.ts",
-  "../sync-historical/index.js": "../src/ponder/historical-sync.ts",
 };
 
 // Faults of Ponder: what is changed in its text, once each. docs/ponder.md describes them.

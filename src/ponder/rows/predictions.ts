@@ -1,7 +1,6 @@
 import type { PgTable } from "drizzle-orm/pg-core";
-import { z } from "zod/v4";
 import { moduleOfPonder } from "../expected.ts";
-import type { EventAhead } from "../prefetch-events.ts";
+import type { EventAhead } from "../shared.ts";
 import type { Row } from "./table-shape.ts";
 
 /** An event as Ponder passes it to its store. */
@@ -9,28 +8,24 @@ export type StoreEvent = EventAhead;
 
 type Pattern = object;
 type KeyColumns = Map<PgTable, [string, unknown][]>;
-const callable = <Function>() => z.custom<Function>((value) => typeof value === "function");
-const profile = z.object({
-  getProfilePatternKey: callable<(pattern: Pattern) => string>(),
-  recordProfilePattern:
-    callable<
-      (
-        event: StoreEvent,
-        table: PgTable,
-        key: Row,
-        hints: Pattern[],
-        columns: KeyColumns,
-      ) => Pattern | undefined
-    >(),
-  recoverProfilePattern: callable<(pattern: Pattern, event: StoreEvent) => Row>(),
-});
-const utilities = z.object({ getPrimaryKeyCache: callable<(tables: readonly PgTable[]) => KeyColumns>() });
+type Profile = {
+  getProfilePatternKey(pattern: Pattern): string;
+  recordProfilePattern(
+    event: StoreEvent,
+    table: PgTable,
+    key: Row,
+    hints: Pattern[],
+    columns: KeyColumns,
+  ): Pattern | undefined;
+  recoverProfilePattern(pattern: Pattern, event: StoreEvent): Row;
+};
+type Utilities = { getPrimaryKeyCache(tables: readonly PgTable[]): KeyColumns };
 
 // Each tenth event of a kind is looked at, and a key is expected of an event if one in four of its kind used it.
 const sampling = 10;
 const threshold = 0.25;
 
-/** Which rows the rules of an event will use. */
+/** Which rows handlers of an event will use. */
 export type Predictions = ReturnType<typeof createPredictions>;
 
 /**
@@ -38,8 +33,14 @@ export type Predictions = ReturnType<typeof createPredictions>;
  * log. `eventCount`: how many events of each kind have been indexed; it changes meanwhile.
  */
 export function createPredictions(tables: readonly PgTable[], eventCount: Readonly<Record<string, number>>) {
-  const parts = moduleOfPonder(profile, "indexing-store/profile.js");
-  const keyColumns = moduleOfPonder(utilities, "indexing-store/utils.js").getPrimaryKeyCache(tables);
+  const parts = moduleOfPonder<Profile>(
+    "indexing-store/profile.js",
+    "getProfilePatternKey",
+    "recordProfilePattern",
+    "recoverProfilePattern",
+  );
+  const { getPrimaryKeyCache } = moduleOfPonder<Utilities>("indexing-store/utils.js", "getPrimaryKeyCache");
+  const keyColumns = getPrimaryKeyCache(tables);
   const seen = new Map<string, Map<PgTable, Map<string, { pattern: Pattern; count: number }>>>();
 
   return {
@@ -47,7 +48,7 @@ export function createPredictions(tables: readonly PgTable[], eventCount: Readon
     isSample: ({ eventCallback }: StoreEvent): boolean =>
       (eventCount[eventCallback.name] ?? 0) % sampling === 1,
 
-    /** A rule used the row with a key while it handled the event. */
+    /** A handler used the row with a key while it handled the event. */
     see(event: StoreEvent, table: PgTable, key: Row): void {
       const { name } = event.eventCallback;
       const byTable = seen.get(name) ?? new Map();

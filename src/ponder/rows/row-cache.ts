@@ -1,15 +1,11 @@
-import { inspect } from "node:util";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { NonRetryableUserError } from "./errors.ts";
 import { createKeyFilter, type KeyFilter } from "./key-filter.ts";
-import { type Changes, type Connection, loadRows, refusedRow, writeChanges } from "./row-statements.ts";
+import { type Changes, type Connection, loadRows, writeChanges } from "./row-statements.ts";
 import { type Row, shapeOf, type TableShape } from "./table-shape.ts";
 
 /** A row that changed since the last flush, null if it was deleted; its key; whether the database has a row with that key. */
 type Change = { row: Row | null; key: Row; isStored: boolean };
-
-/** How often rules used a table, and how often its rows were known completely, known, or read from the database. */
-export const noUses = { find: 0, insert: 0, update: 0, delete: 0, complete: 0, hit: 0, miss: 0 };
 
 /** What is known of a table's rows. */
 export type KnownRows = {
@@ -24,24 +20,19 @@ export type KnownRows = {
   deleted: string[];
   /** All keys that the database may have; undefined if that is not known. */
   keys: KeyFilter | undefined;
-  /** Whether a rule has ever asked for a row. */
+  /** Whether a handler has ever asked for a row. */
   isRead: boolean;
   loading: Map<string, Promise<void>>;
-  /** How many keys were looked for in the database that it does not have, now and when its rows were last counted. */
-  absent: number;
-  countedAt: number;
   written: { rows: number; characters: number };
-  /** Uses since the last flush. */
-  uses: Record<keyof typeof noUses, number>;
 };
 
-// Of a table that no rule reads, this many rows are kept for the case that one will; then none.
+// Of a table that no handler reads, this many rows are kept for the case that one will; then none.
 const unreadRows = 20_000;
 
 // Memory of a row besides its text: object, numbers, entry of a map.
 const bytesBesideText = 600;
 
-/** The rows of the rules, in front of the database. */
+/** The rows of handlers, in front of the database. */
 export type RowCache = {
   readonly tables: ReadonlyMap<PgTable, KnownRows>;
   readonly maxBytes: number;
@@ -70,7 +61,7 @@ export function createRowCache(
 /** The rows of a table. Throws if the schema lacks it. */
 export function rowsOf({ tables }: RowCache, table: PgTable): KnownRows {
   const known = tables.get(table);
-  if (known === undefined) throw new NonRetryableUserError("Rules can use the tables of the schema only.");
+  if (known === undefined) throw new NonRetryableUserError("Handlers can use the tables of the schema only.");
   return known;
 }
 
@@ -131,12 +122,11 @@ async function read(connection: Connection, known: KnownRows, wanted: [string, R
   const { rows, shape } = known;
   const keys = wanted.map(([, key]) => key);
   const found = await loadRows(connection, shape, keys);
-  known.absent += wanted.length - found.length;
   for (const [key] of wanted) rows.set(key, null);
   for (const row of found) rows.set(shape.keyOf(row), row);
 }
 
-/** Writes all changes. Rejects with the row if the database refuses one. */
+/** Writes all changes. Rejects with what the database says if it refuses one. */
 export async function flush(cache: RowCache): Promise<void> {
   const changed = [...cache.tables.values()].filter(({ changes }) => changes.size > 0);
   if (changed.length === 0) return;
@@ -177,7 +167,9 @@ export function changeRow(known: KnownRows, text: string, change: Change): void 
 
 async function writeAll(connection: Connection, changed: KnownRows[]): Promise<void> {
   const write = async (known: KnownRows) => {
-    const { rows, characters } = await writeChanges(connection, known.shape, sorted(known));
+    const { rows, characters } = await writeChanges(connection, known.shape, sorted(known)).catch((error) => {
+      throw explained(known, error);
+    });
     known.written.rows += rows;
     known.written.characters += characters;
   };
@@ -185,12 +177,10 @@ async function writeAll(connection: Connection, changed: KnownRows[]): Promise<v
     for (const known of changed) await write(known);
     return;
   }
-  await connection.wrap((db) => db.execute("SAVEPOINT flush"));
   // All of them end before an error goes on: they share the connection.
   const results = await Promise.allSettled(changed.map(write));
   const failed = results.find((result) => result.status === "rejected");
-  if (failed !== undefined) throw await explained(connection, changed, failed.reason);
-  await connection.wrap((db) => db.execute("RELEASE flush"));
+  if (failed !== undefined) throw failed.reason;
 }
 
 function unknownRows(shape: TableShape, isEmpty: boolean): KnownRows {
@@ -204,10 +194,7 @@ function unknownRows(shape: TableShape, isEmpty: boolean): KnownRows {
     keys: undefined,
     isRead: false,
     loading: new Map(),
-    absent: 0,
-    countedAt: 0,
     written: { rows: 0, characters: 0 },
-    uses: { ...noUses },
   };
 }
 
@@ -251,19 +238,8 @@ function keepChanges(known: KnownRows): void {
   }
 }
 
-// The error with the row that it is about, if it is about one.
-async function explained(connection: Connection, changed: KnownRows[], error: unknown): Promise<unknown> {
-  try {
-    await connection.wrap((db) => db.execute("ROLLBACK TO flush"));
-    for (const known of changed) {
-      const refused = await refusedRow(connection, known.shape, sorted(known).inserted);
-      if (refused === undefined) continue;
-      const { message } = refused.error as Error;
-      return new NonRetryableUserError(`${known.shape.name}: ${message}. Row: ${inspect(refused.row)}`);
-    }
-    return error;
-  } catch {
-    // The connection is lost.
-    return error;
-  }
+// Trying again does not help against what Postgres says of values. ponder: its errors have the message only.
+function explained({ shape }: KnownRows, error: Error): Error {
+  const isOfValues = /violates|out of range|invalid input|too long/.test(error.message);
+  return isOfValues ? new NonRetryableUserError(`${shape.name}: ${error.message}`) : error;
 }

@@ -1,7 +1,6 @@
 import { setImmediate as yielding } from "node:timers/promises";
 import { and, eq, getTableColumns, inArray, or, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgDatabase, PgQueryResultHKT, PgTable } from "drizzle-orm/pg-core";
-import { z } from "zod/v4";
 import { moduleOfPonder } from "../expected.ts";
 import type { Row, TableShape } from "./table-shape.ts";
 
@@ -17,16 +16,14 @@ export type Connection = {
 export type Changes = { inserted: Row[]; updated: Row[]; deleted: Row[] };
 
 type Copy = (table: PgTable, text: string, isInSchema?: boolean) => Promise<void>;
-const parts = z.object({
-  getCopyHelper: z.custom<(connection: Connection) => Copy>((value) => typeof value === "function"),
-});
+type Helpers = { getCopyHelper(connection: Connection): Copy };
 
 // Up to this number of rows a statement with values is faster than COPY.
 const fewRows = 20;
 const rowsOfStatement = 1_000;
 
 const copyOf = (connection: Connection): Copy =>
-  moduleOfPonder(parts, "indexing-store/cache.js").getCopyHelper(connection);
+  moduleOfPonder<Helpers>("indexing-store/cache.js", "getCopyHelper").getCopyHelper(connection);
 
 /** The rows with the keys of the given ones, as far as there are any. */
 export async function loadRows(connection: Connection, shape: TableShape, keys: Row[]): Promise<Row[]> {
@@ -36,48 +33,6 @@ export async function loadRows(connection: Connection, shape: TableShape, keys: 
     ),
   );
   return found.flat();
-}
-
-const keysOfStatement = 20_000;
-
-/** The keys of all rows of a table, in rows that have nothing else, some thousand at a time. */
-export async function* keysOfTable(connection: Connection, shape: TableShape): AsyncGenerator<Row[]> {
-  const keys = columnsOf(shape)
-    .filter(({ isKey }) => isKey)
-    .sort((a, b) => shape.key.indexOf(a.property) - shape.key.indexOf(b.property));
-  const columns = keys.map(({ column }) => column);
-  const selected = Object.fromEntries(keys.map(({ property, column }) => [property, column]));
-  const listOf = (parts: SQL[]) => sql.join(parts, sql`, `);
-  for (let last: Row | undefined; ; ) {
-    const from = last;
-    const beyond =
-      from &&
-      sql`(${listOf(columns.map((column) => sql`${column}`))}) > (${listOf(
-        keys.map(({ property, column }) => sql`${sql.param(from[property], column)}`),
-      )})`;
-    const rows: Row[] = await connection.wrap((db) =>
-      db
-        .select(selected)
-        .from(shape.table)
-        .where(beyond)
-        .orderBy(...columns)
-        .limit(keysOfStatement),
-    );
-    if (rows.length > 0) yield rows;
-    if (rows.length < keysOfStatement) return;
-    last = rows.at(-1);
-  }
-}
-
-/** About how many rows a table has, as the planner expects; counted where it has no statistics. */
-export async function countRows(connection: Connection, { schema, name }: TableShape): Promise<number> {
-  const table = `"${schema}"."${name}"`;
-  const { rows } = (await connection.wrap((db) =>
-    db.execute(
-      `SELECT CASE WHEN reltuples < 0 THEN (SELECT count(*) FROM ${table}) ELSE reltuples END AS rows FROM pg_class WHERE oid = '${table}'::regclass`,
-    ),
-  )) as unknown as { rows: { rows: unknown }[] };
-  return Number(rows[0]?.rows ?? 0);
 }
 
 /** Writes a table's changes. Returns the length of the texts of the rows that were copied, and their number. */
@@ -102,32 +57,6 @@ export async function writeChanges(
   if (updated.length > fewRows) await replaceRows(connection, shape, () => copyRows(updated, false));
   else if (updated.length > 0) await upsertRows(connection, shape, updated);
   return copied;
-}
-
-/**
- * The first of the rows that the database refuses to insert after the others, with its error; undefined if it takes all.
- * Needs a savepoint `flush`, to which it returns.
- */
-export async function refusedRow(
-  connection: Connection,
-  shape: TableShape,
-  rows: Row[],
-): Promise<{ row: Row; error: unknown } | undefined> {
-  const [row, ...others] = rows;
-  if (row === undefined) return undefined;
-  try {
-    await copyOf(connection)(shape.table, shape.copyText(rows));
-    await connection.wrap((db) => db.execute("SAVEPOINT flush"));
-    return undefined;
-  } catch (error) {
-    await connection.wrap((db) => db.execute("ROLLBACK TO flush"));
-    if (others.length === 0) return { row, error };
-    const middle = rows.length >> 1;
-    return (
-      (await refusedRow(connection, shape, rows.slice(0, middle))) ??
-      (await refusedRow(connection, shape, rows.slice(middle)))
-    );
-  }
 }
 
 // Through a temporary table of the same name, which lasts as long as the connection.

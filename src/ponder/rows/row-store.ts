@@ -1,9 +1,7 @@
 import { isTable } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
-import { fetchAheadOf } from "../fetch-ahead.ts";
-import { sharedPreparation } from "../prefetch-events.ts";
+import { shared } from "../shared.ts";
 import { endingOnTypeErrors, NonRetryableUserError, RecordNotFoundError, RetryableError } from "./errors.ts";
-import { learnKeys } from "./learned-keys.ts";
 import { createPredictions, type Predictions, type StoreEvent } from "./predictions.ts";
 import {
   begin,
@@ -13,7 +11,6 @@ import {
   forget,
   type KnownRows,
   load,
-  noUses,
   peek,
   type RowCache,
   rowsOf,
@@ -24,18 +21,11 @@ import type { Row } from "./table-shape.ts";
 
 // In place of Ponder's store and its cache (cli/preload.mjs). Ponder's takes a lock, four promises and a proxy for each access,
 // copies rows deeply, writes a row that was inserted and changed in a batch twice, and drops whole tables when its memory is
-// full. Rules must not change the rows that they get.
+// full. Handlers must not change the rows that they get.
 
 type Set = Row | ((before: Row) => Row);
-type Metrics = {
-  incrementIndexingStoreQueries(table: string, method: string, value: number): void;
-  incrementIndexingCacheRequests(table: string, type: string, value: number): void;
-};
-const methods = ["find", "insert", "update", "delete"] as const;
-const outcomes = ["complete", "hit", "miss"] as const;
-
 type Given = {
-  common: { metrics: Metrics; options: { indexingCacheMaxBytes: number } };
+  common: { options: { indexingCacheMaxBytes: number } };
   schemaBuild: { schema: Readonly<Record<string, unknown>> };
   chainId?: number;
 };
@@ -61,19 +51,13 @@ export function createIndexingCache({
 }: Given & { crashRecoveryCheckpoint?: unknown; eventCount: Record<string, number> }) {
   if (chainId !== undefined)
     throw new NonRetryableUserError('The ordering "experimental_isolated" is not supported.');
-  const { metrics, options } = common;
-  const ahead = fetchAheadOf(common);
   const tables = Object.values(schemaBuild.schema).filter((one): one is PgTable => isTable(one));
   const cache = createRowCache(tables, {
-    maxBytes: options.indexingCacheMaxBytes,
+    maxBytes: common.options.indexingCacheMaxBytes,
     isEmpty: crashRecoveryCheckpoint === undefined,
   });
   const predictions = createPredictions(tables, eventCount);
   const state: State = { cache, predictions, sample: undefined, isProcessingEvents: true };
-  // ponder: clears the cache after errors, where rules had not finished, and at the end of the backfill, where all is flushed or nothing
-  // was to be indexed. From then on a reorganization may bring rows back that were deleted.
-  let [isFlushed, isBackfill] = [true, true];
-
   return endingOnTypeErrors({
     state,
 
@@ -85,57 +69,30 @@ export function createIndexingCache({
       state.sample = predictions.isSample(event) ? event : undefined;
     },
 
-    async flush(): Promise<void> {
-      countUses(cache, metrics);
-      await flush(cache);
-      isFlushed = true;
-      ahead.rulesWork(false);
-    },
+    flush: () => flush(cache),
 
     async prefetch({ events }: { events: readonly StoreEvent[] }): Promise<void> {
-      ahead.rulesWork(true);
       settle(cache);
-      isFlushed = false;
-      if (isBackfill) await learnKeys(cache);
-      await Promise.all([loadExpected(state, events, metrics), sharedPreparation().prepare?.(events)]);
+      await Promise.all([loadExpected(state, events), shared().prefetch?.(events)]);
     },
 
     // ponder: calls it beside `clear` wherever rows may have changed in the database.
     invalidate(): void {},
 
-    clear(): void {
-      if (isFlushed) isBackfill = false;
-      ahead.rulesWork(false);
-      forget(cache);
-    },
+    clear: () => forget(cache),
   });
 }
 
-function countUses({ tables }: RowCache, metrics: Metrics): void {
-  for (const { shape, uses } of tables.values()) {
-    for (const use of methods) metrics.incrementIndexingStoreQueries(shape.name, use, uses[use]);
-    for (const use of outcomes) metrics.incrementIndexingCacheRequests(shape.name, use, uses[use]);
-    Object.assign(uses, noUses);
-  }
-}
-
-async function loadExpected(
-  { cache, predictions }: State,
-  events: readonly StoreEvent[],
-  metrics: Metrics,
-): Promise<void> {
+async function loadExpected({ cache, predictions }: State, events: readonly StoreEvent[]): Promise<void> {
   const loads: Promise<void>[] = [];
   for (const known of cache.tables.values()) {
     if (known.isComplete || !known.isRead) continue;
-    const { name, table } = known.shape;
     const wanted = new Map<string, Row>();
-    for (const key of predictions.keysOf(events, table)) {
+    for (const key of predictions.keysOf(events, known.shape.table)) {
       const text = known.shape.keyOf(key);
       if (peek(known, text) === undefined) wanted.set(text, key);
     }
-    if (wanted.size === 0) continue;
-    metrics.incrementIndexingCacheRequests(name, "prefetch", wanted.size);
-    loads.push(load(cache, known, wanted));
+    if (wanted.size > 0) loads.push(load(cache, known, wanted));
   }
   await Promise.all(loads);
 }
@@ -150,7 +107,7 @@ export function createIndexingStore({
 }) {
   const store: StoreState = Object.assign(indexingCache.state, { errors: indexingErrorHandler });
   return {
-    /** `context.db` of the rules. */
+    /** `context.db` of handlers. */
     db: {
       find: (table: PgTable, key: Row) => find(store, table, key),
       insert: (table: PgTable) => ({ values: (values: Row | Row[]) => insertion(store, table, values) }),
@@ -168,42 +125,69 @@ export function createIndexingStore({
   };
 }
 
-async function find(store: StoreState, table: PgTable, key: Row): Promise<Row | null> {
-  const known = counted(store, table, "find");
+// Acts on the row with a key, null if there is none; `act` throws or changes it at once.
+async function onRow<T>(
+  store: StoreState,
+  table: PgTable,
+  key: Row,
+  act: (before: Row | null, known: KnownRows, text: string) => T,
+): Promise<T> {
+  checkUse(store);
+  const known = rowsOf(store.cache, table);
   const text = known.shape.keyOf(key);
-  const row = seen(store, known, text, key);
-  return row === undefined ? loaded(store, known, text, key) : row;
-}
-
-async function update(store: StoreState, table: PgTable, key: Row, set: Set): Promise<Row> {
-  const known = counted(store, table, "update");
-  const text = known.shape.keyOf(key);
-  let before = seen(store, known, text, key);
+  if (store.sample !== undefined) store.predictions.see(store.sample, table, key);
+  let before = peek(known, text);
   if (before === undefined) {
-    await loaded(store, known, text, key);
+    await loadRow(store, known, text, key);
     before = current(known, text);
   }
-  if (before !== null) return replace(known, text, before, set);
-  throw new RecordNotFoundError(`${known.shape.name} has no row with the key ${text}.`);
+  return act(before, known, text);
 }
 
-async function remove(store: StoreState, table: PgTable, key: Row): Promise<boolean> {
-  const known = counted(store, table, "delete");
-  const text = known.shape.keyOf(key);
-  let before = seen(store, known, text, key);
-  if (before === undefined) {
-    await loaded(store, known, text, key);
-    before = current(known, text);
+async function loadRow(store: StoreState, known: KnownRows, text: string, key: Row): Promise<void> {
+  try {
+    await load(store.cache, known, new Map([[text, key]]));
+    checkUse(store);
+    current(known, text);
+  } catch (error) {
+    if (error instanceof RetryableError) store.errors.setRetryableError(error);
+    throw error;
   }
-  if (before !== null) changeRow(known, text, { row: null, key, isStored: true });
-  return before !== null;
 }
 
-// Nothing is inserted before the rule has chosen what a conflict does, or awaits the result.
+// The row now: another use of the store may have changed it since it was loaded.
+function current(known: KnownRows, text: string): Row | null {
+  const row = peek(known, text);
+  if (row !== undefined) return row;
+  throw new RetryableError(`Rows of ${known.shape.name} were forgotten while they were read.`);
+}
+
+const find = (store: StoreState, table: PgTable, key: Row) => onRow(store, table, key, (row) => row);
+
+const update = (store: StoreState, table: PgTable, key: Row, set: Set): Promise<Row> =>
+  onRow(store, table, key, (before, known, text) => {
+    if (before !== null) return replace(known, text, before, set);
+    throw new RecordNotFoundError(`${known.shape.name} has no row with the key ${text}.`);
+  });
+
+const remove = (store: StoreState, table: PgTable, key: Row): Promise<boolean> =>
+  onRow(store, table, key, (before, known, text) => {
+    if (before !== null) changeRow(known, text, { row: null, key, isStored: true });
+    return before !== null;
+  });
+
+// Where there is a row, changes that by `set`, or without `set` returns null.
+const upsert = (store: StoreState, table: PgTable, values: Row, set: Set | undefined): Promise<Row | null> =>
+  onRow(store, table, values, (before, known, text) => {
+    if (before === null) return put(known, text, values);
+    return set === undefined ? null : replace(known, text, before, set);
+  });
+
+// Nothing is inserted before the handler has chosen what a conflict does, or awaits the result.
 const insertion = (store: StoreState, table: PgTable, values: Row | Row[]) => ({
   onConflictDoNothing: () => each(values, (row) => upsert(store, table, row, undefined)),
   onConflictDoUpdate: (set: Set) => each(values, (row) => upsert(store, table, row, set)),
-  // biome-ignore lint/suspicious/noThenProperty: a rule awaits an insertion as it is, as with Ponder's store.
+  // biome-ignore lint/suspicious/noThenProperty: a handler awaits an insertion as it is, as with Ponder's store.
   then: <A, B>(
     fulfilled: (row: Row | null | (Row | null)[]) => A | PromiseLike<A>,
     rejected: (error: unknown) => B | PromiseLike<B>,
@@ -218,7 +202,8 @@ const each = (
 
 // Without a look at the database, which refuses a row that it has.
 async function insertNew(store: StoreState, table: PgTable, values: Row): Promise<Row> {
-  const known = counted(store, table, "insert");
+  checkUse(store);
+  const known = rowsOf(store.cache, table);
   const text = known.shape.keyOf(values);
   const change = known.changes.get(text);
   if (change === undefined ? known.rows.get(text) : change.row)
@@ -226,67 +211,11 @@ async function insertNew(store: StoreState, table: PgTable, values: Row): Promis
   return put(known, text, values);
 }
 
-// Where there is a row, changes that by `set`, or without `set` returns null.
-async function upsert(
-  store: StoreState,
-  table: PgTable,
-  values: Row,
-  set: Set | undefined,
-): Promise<Row | null> {
-  const known = counted(store, table, "insert");
-  const text = known.shape.keyOf(values);
-  let before = seen(store, known, text, values);
-  if (before === undefined) {
-    await loaded(store, known, text, values);
-    before = current(known, text);
-  }
-  if (before === null) return put(known, text, values);
-  return set === undefined ? null : replace(known, text, before, set);
-}
-
-function counted(store: StoreState, table: PgTable, method: (typeof methods)[number]): KnownRows {
-  checkUse(store);
-  const known = rowsOf(store.cache, table);
-  known.uses[method]++;
-  return known;
-}
-
 function checkUse({ isProcessingEvents }: StoreState): void {
   if (isProcessingEvents) return;
   throw new NonRetryableUserError(
     "A handler used the store after it had returned; a promise was not awaited.",
   );
-}
-
-// The row with a key; undefined if it must be loaded first.
-function seen(
-  { sample, predictions }: StoreState,
-  known: KnownRows,
-  text: string,
-  key: Row,
-): Row | null | undefined {
-  if (sample !== undefined) predictions.see(sample, known.shape.table, key);
-  const row = peek(known, text);
-  known.uses[known.isComplete ? "complete" : row === undefined ? "miss" : "hit"]++;
-  return row;
-}
-
-async function loaded(store: StoreState, known: KnownRows, text: string, key: Row): Promise<Row | null> {
-  try {
-    await load(store.cache, known, new Map([[text, key]]));
-    checkUse(store);
-    return current(known, text);
-  } catch (error) {
-    if (error instanceof RetryableError) store.errors.setRetryableError(error);
-    throw error;
-  }
-}
-
-// The row now: another use of the store may have changed it since it was loaded.
-function current(known: KnownRows, text: string): Row | null {
-  const row = peek(known, text);
-  if (row !== undefined) return row;
-  throw new RetryableError(`Rows of ${known.shape.name} were forgotten while they were read.`);
 }
 
 function replace(known: KnownRows, text: string, before: Row, set: Set): Row {

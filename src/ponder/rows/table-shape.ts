@@ -3,7 +3,7 @@ import { toSnakeCase } from "drizzle-orm/casing";
 import { getTableConfig, PgArray, type PgTable } from "drizzle-orm/pg-core";
 import { NonRetryableUserError } from "./errors.ts";
 
-/** A row by the names of its properties, as rules write it and read it. */
+/** A row by the names of its properties, as handlers write it and read it. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** What the columns of a table mean for its rows. */
@@ -25,7 +25,7 @@ export type TableShape = {
   copyText(rows: readonly Row[]): string;
 };
 
-type Place = {
+type ColumnShape = {
   property: string;
   column: Column;
   name: string;
@@ -43,23 +43,28 @@ export function shapeOf(table: PgTable): TableShape {
 }
 
 function newShape(table: PgTable): TableShape {
-  const places = Object.entries(getTableColumns(table)).map(([property, column]) =>
-    placeOf(property, column),
+  const shaped = Object.entries(getTableColumns(table)).map(([property, column]) =>
+    columnShapeOf(property, column),
   );
+  const name = getTableName(table);
+  for (const { property, column } of shaped)
+    if (/Timestamp|Date/.test(column.columnType) || column.onUpdateFn !== undefined)
+      throw new NonRetryableUserError(
+        `${name}.${property}: columns of type timestamp or date and $onUpdateFn are not supported. Use bigint, and set it in handlers.`,
+      );
   const config = getTableConfig(table);
   const composed = config.primaryKeys[0]?.columns.map(({ name }) => name);
-  const keys = places.filter(({ column }) => composed?.includes(column.name) ?? column.primary);
+  const keys = shaped.filter(({ column }) => composed?.includes(column.name) ?? column.primary);
   // In the order of the key.
-  const order = ({ column }: Place) => composed?.indexOf(column.name) ?? 0;
+  const order = ({ column }: ColumnShape) => composed?.indexOf(column.name) ?? 0;
   keys.sort((a, b) => order(a) - order(b));
-  const name = getTableName(table);
   const [only] = keys;
   return {
     table,
     name,
     schema: config.schema ?? "public",
     key: keys.map(({ property }) => property),
-    columns: places.map(({ property, name }) => ({ property, name })),
+    columns: shaped.map(({ property, name }) => ({ property, name })),
     keyOf:
       keys.length === 1 && only !== undefined
         ? (row) => String(only.stored(row[only.property]))
@@ -67,7 +72,7 @@ function newShape(table: PgTable): TableShape {
           (row) => keys.map(({ property, stored }) => String(stored(row[property]))).join("\0"),
     stored(row) {
       const result: Record<string, unknown> = { ...row };
-      for (const { property, column, stored } of places) {
+      for (const { property, column, stored } of shaped) {
         const given = result[property];
         const value = stored(given);
         if (value === null && column.notNull)
@@ -78,7 +83,7 @@ function newShape(table: PgTable): TableShape {
     },
     changed(before, set) {
       const result: Record<string, unknown> = { ...before };
-      for (const { property, stored } of places) {
+      for (const { property, stored } of shaped) {
         const value = set[property];
         if (value !== undefined) result[property] = stored(value);
       }
@@ -90,14 +95,14 @@ function newShape(table: PgTable): TableShape {
       }
       return result;
     },
-    copyText: (rows) => rows.map((row) => lineOf(places, row)).join("\n"),
+    copyText: (rows) => rows.map((row) => lineOf(shaped, row)).join("\n"),
   };
 }
 
-function lineOf(places: readonly Place[], row: Row): string {
+function lineOf(shaped: readonly ColumnShape[], row: Row): string {
   let line = "";
   let gap = "";
-  for (const { property, text } of places) {
+  for (const { property, text } of shaped) {
     const value = row[property];
     line += gap + (value === null || value === undefined ? "\\N" : text(value));
     gap = "\t";
@@ -109,7 +114,7 @@ function lineOf(places: readonly Place[], row: Row): string {
 const nameOf = (column: Column): string =>
   "keyAsName" in column && column.keyAsName ? toSnakeCase(column.name) : column.name;
 
-function placeOf(property: string, column: Column): Place {
+function columnShapeOf(property: string, column: Column): ColumnShape {
   const stored = storedBy(column);
   return {
     property,

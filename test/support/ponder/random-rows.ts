@@ -1,6 +1,5 @@
 import type { Table } from "drizzle-orm";
 import { expect } from "vitest";
-import { z } from "zod/v4";
 import { createRandom, type Random } from "../../../devnet/random.ts";
 import { moduleOfPonder } from "../../../src/ponder/expected.ts";
 import type { Connection } from "../../../src/ponder/rows/row-statements.ts";
@@ -44,8 +43,8 @@ type Make = {
   createIndexingStore: (given: object) => ReturnType<typeof createIndexingStore>;
 };
 const stock = {
-  ...moduleOfPonder(z.custom<Make>(), "indexing-store/cache.js"),
-  ...moduleOfPonder(z.custom<Make>(), "indexing-store/index.js"),
+  ...moduleOfPonder<Make>("indexing-store/cache.js"),
+  ...moduleOfPonder<Make>("indexing-store/index.js"),
 };
 
 const texts = ["avatar", "a\tb\nc\\d", '{"quoted",}', "", "naïve 🦊", "\\N"];
