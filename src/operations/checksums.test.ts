@@ -115,8 +115,8 @@ test("is the sum over the rows at each time, through blocks, finalizations and r
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
       number += 1;
-      await client.exec(`DELETE FROM names._checksums; DELETE FROM names.thing; DROP TRIGGER IF EXISTS reorg ON names.thing;
-        DELETE FROM names._reorg__thing; DELETE FROM names._checksum_bases; DELETE FROM names._checksum_changes;
+      await client.exec(`DELETE FROM names.thing; DROP TRIGGER IF EXISTS reorg ON names.thing;
+        DELETE FROM names._reorg__thing; DELETE FROM names._checksum_sums;
         UPDATE names._ponder_meta SET value = '{"is_ready": 0}'`);
       await finalize(start);
       await commitBlock(start);
@@ -218,12 +218,12 @@ test("never stops a finalization", async () => {
   await put("a", 1);
   await goLive();
   await updateChecksums(run, "names");
-  await client.exec("ALTER TABLE names._checksum_changes ADD CHECK (rows <> 1)");
+  await client.exec("ALTER TABLE names._checksum_sums ADD CHECK (is_base OR rows <> 1)");
   await put("b", 1);
   await commitBlock(start + 10);
   await finalize(start + 700);
   expect((await client.query("SELECT FROM names._reorg__thing")).rows).toEqual([]);
-  expect((await client.query("SELECT FROM names._checksum_bases")).rows).toEqual([]);
+  expect((await client.query("SELECT FROM names._checksums")).rows).toEqual([]);
 });
 
 test("has a last result for an index that is complete", async () => {

@@ -1,15 +1,13 @@
-import { createHash } from "node:crypto";
-import { setTimeout as pause } from "node:timers/promises";
-import pRetry from "p-retry";
 import { type Log, seeOperations } from "../log/json-log.ts";
-import { quoted, type Statement } from "../ponder/sql-client.ts";
+import { quoted, type Statement, throughOutage } from "../ponder/sql-client.ts";
+import { repeat } from "./repeat.ts";
 
 // A table's checksum is the sum of its rows' digests, which no order of rows changes. One pass after the backfill computes it for the
-// finalized rows; from then on each finalization adds what it changed. Tables beside Ponder's, in the schema of the index:
-//   _checksum_state    how often the sums were forgotten
-//   _checksum_bases    each table's sum at a time, before which the rows of all blocks are in it
-//   _checksum_changes  what finalized blocks since then have added to it, by the time until which they count
-//   _checksums         the results: each holds from one time until another, between which nothing changed
+// finalized rows; from then on each finalization adds what it changed. Beside Ponder's tables, in the schema of the index:
+//   _checksum_state  the generation, a number that grows when rows may have changed without notice; the time of an index that is complete
+//   _checksum_sums   of a generation, each table's sum at a time (is_base), and what finalized blocks have added to it, by the time
+//                    until which they count
+//   _checksums       a view of the results: each holds from one time until another, between which nothing changed
 
 /** Checksums are of times that are multiples of this many seconds, so that indexes which finalize at different moments compare. */
 export const checksumEvery = 600;
@@ -59,10 +57,33 @@ const changesSql = (own: string, table: Table) => `
         ELSE s.later END AS after
     FROM steps s WHERE s.is_final
   )
-  INSERT INTO ${own}._checksum_changes (table_name, until, high, low, rows)
-  SELECT ${literal(table.name)}, until, ${sums("after", "before")} FROM changes GROUP BY until`;
+  INSERT INTO ${own}._checksum_sums (generation, table_name, until, high, low, rows)
+  SELECT ${generationOf(own)}, ${literal(table.name)}, until, ${sums("after", "before")} FROM changes GROUP BY until`;
 
+const generationOf = (own: string) => `(SELECT generation FROM ${own}._checksum_state)`;
 const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
+
+// The last 64 bits of a sum as hexadecimal digits.
+const digitsOf = (sum: string) =>
+  `lpad(to_hex((mod(mod(${sum} + 2::numeric ^ 63, 2::numeric ^ 64) + 2::numeric ^ 64, 2::numeric ^ 64) - 2::numeric ^ 63)::bigint), 16, '0')`;
+
+// `upto`: the changes until then count.
+const resultsSql = (own: string, tables: number) => `
+  WITH sums AS (SELECT s.* FROM ${own}._checksum_sums s JOIN ${own}._checksum_state USING (generation)),
+  final AS (SELECT max(until) AS first, (SELECT left(min(finalized_checkpoint), 10)::bigint / ${checksumEvery} * ${checksumEvery}
+    FROM ${own}._ponder_checkpoint) AS newest FROM sums WHERE is_base HAVING count(*) = ${tables}),
+  changed AS (SELECT first AS time, newest FROM final UNION SELECT until, newest FROM sums, final WHERE until > first),
+  times AS (
+    SELECT time AS timestamp, coalesce(lead(time) OVER (ORDER BY time) - ${checksumEvery}, newest) AS until, time AS upto
+    FROM changed WHERE time <= newest
+    UNION ALL SELECT ended, ended, (SELECT max(until) FROM sums) FROM ${own}._checksum_state, final WHERE ended IS NOT NULL),
+  parts AS (SELECT t.timestamp, t.until, table_name COLLATE "C" AS name, sum(rows)::bigint AS rows,
+      ${digitsOf("sum(high)")} || ${digitsOf("sum(low)")} AS hash
+    FROM times t JOIN sums s ON s.until <= t.upto GROUP BY 1, 2, 3)
+  SELECT timestamp, until,
+    encode(sha256(convert_to(string_agg(format(E'%s %s %s\\n', name, rows, hash), '' ORDER BY name), 'UTF8')), 'hex') AS hash,
+    json_object_agg(name, json_build_object('rows', rows, 'hash', hash) ORDER BY name) AS tables
+  FROM parts GROUP BY 1, 2`;
 
 /**
  * The statement that prepares an index for checksums, before Ponder indexes: it forgets those of the former process, since rows may have
@@ -70,7 +91,7 @@ const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
  */
 function installText(schema: string, tables: readonly Table[]): string {
   const own = quoted(schema);
-  const forget = `UPDATE ${own}._checksum_state SET generation = generation + 1; DELETE FROM ${own}._checksum_bases; DELETE FROM ${own}._checksum_changes;`;
+  const forget = `UPDATE ${own}._checksum_state SET generation = generation + 1, ended = NULL;`;
   const ofTables = tables.map((table) => {
     const name = quoted(`_checksum_${table.name}`);
     return `
@@ -82,15 +103,13 @@ function installText(schema: string, tables: readonly Table[]): string {
         REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION ${own}.${name}();`;
   });
   return `DO $install$ BEGIN
-    CREATE TABLE IF NOT EXISTS ${own}._checksum_state (id int PRIMARY KEY, generation bigint NOT NULL);
+    CREATE TABLE IF NOT EXISTS ${own}._checksum_state (id int PRIMARY KEY, generation bigint NOT NULL, ended bigint);
     INSERT INTO ${own}._checksum_state VALUES (1, 0) ON CONFLICT DO NOTHING;
-    CREATE TABLE IF NOT EXISTS ${own}._checksum_bases
-      (table_name text PRIMARY KEY, until bigint NOT NULL, high numeric NOT NULL, low numeric NOT NULL, rows bigint NOT NULL);
-    CREATE TABLE IF NOT EXISTS ${own}._checksum_changes (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-      table_name text NOT NULL, until bigint NOT NULL, high numeric NOT NULL, low numeric NOT NULL, rows bigint NOT NULL);
-    CREATE TABLE IF NOT EXISTS ${own}._checksums (timestamp bigint PRIMARY KEY, until bigint NOT NULL, hash text NOT NULL, tables json NOT NULL);
-    ${forget} DELETE FROM ${own}._checksums;
-    DROP FUNCTION IF EXISTS ${own}._checksum_forget() CASCADE;
+    CREATE TABLE IF NOT EXISTS ${own}._checksum_sums (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, generation bigint NOT NULL,
+      table_name text NOT NULL, until bigint NOT NULL, high numeric NOT NULL, low numeric NOT NULL, rows bigint NOT NULL,
+      is_base boolean NOT NULL DEFAULT false);
+    CREATE OR REPLACE VIEW ${own}._checksums AS ${resultsSql(own, tables.length)};
+    ${forget} DELETE FROM ${own}._checksum_sums;
     ${ofTables.join("")}
   END $install$`;
 }
@@ -105,12 +124,10 @@ const passSql = (own: string, table: Table) => `
   p (high, low, rows) AS (SELECT ${sums("digest")} FROM present),
   u (high, low, rows) AS (SELECT ${sums("before", "after")} FROM undone)
   SELECT (coalesce(p.high, 0) + coalesce(u.high, 0))::text AS high, (coalesce(p.low, 0) + coalesce(u.low, 0))::text AS low,
-    (p.rows + u.rows)::text AS rows, (SELECT generation::text FROM ${own}._checksum_state) AS generation,
-    (SELECT left(max(finalized_checkpoint), 10) FROM ${own}._ponder_checkpoint) AS finalized,
-    (SELECT coalesce(max(id), 0)::text FROM ${own}._checksum_changes) AS last
+    (p.rows + u.rows)::text AS rows, ${generationOf(own)}::text AS generation,
+    (SELECT (left(max(finalized_checkpoint), 10)::bigint / ${checksumEvery} + 1) * ${checksumEvery} FROM ${own}._ponder_checkpoint)::text AS until,
+    (SELECT coalesce(max(id), 0)::text FROM ${own}._checksum_sums) AS last
   FROM p, u`;
-
-// --- Passes, and what has become final ---
 
 const keptResults = 144;
 
@@ -119,163 +136,37 @@ export type TableChecksum = { rows: number; hash: string };
 
 async function tablesOf(run: Statement, schema: string): Promise<Table[]> {
   const { rows } = await run(tablesSql, [schema]);
-  return rows.map((row) => ({
-    name: String(row["name"]),
-    columns: row["columns"] as string[],
-    keys: row["keys"] as string[],
-  }));
+  return rows as Table[];
 }
 
 /** Prepares an index for checksums. Run it before Ponder indexes. */
 export async function installChecksums(run: Statement, schema: string): Promise<void> {
-  // An outage of the database of some seconds is waited out, as Ponder itself does.
-  await pRetry(async () => run(installText(schema, await tablesOf(run, schema))), {
-    retries: 9,
-    minTimeout: 500,
-    maxTimeout: 5_000,
-  });
+  await throughOutage(async () => run(installText(schema, await tablesOf(run, schema))));
 }
 
-/** Computes the sum of a table from all its rows. */
-async function pass(run: Statement, schema: string, table: Table): Promise<void> {
-  const own = quoted(schema);
+/** Computes the sum of a table from all its rows, and returns how many. It is of the generation in which it began. */
+async function pass(run: Statement, own: string, table: Table): Promise<number> {
   const [row = {}] = (await run(passSql(own, table))).rows;
-  // Unless rows were changed without notice meanwhile.
+  const { generation, last, until, high, low, rows } = row;
   await run(
-    `WITH state AS (SELECT FROM ${own}._checksum_state WHERE generation = $1::bigint FOR UPDATE),
-      gone AS (DELETE FROM ${own}._checksum_changes WHERE table_name = $2 AND id <= $3::bigint AND EXISTS (SELECT FROM state))
-    INSERT INTO ${own}._checksum_bases SELECT $2, $4::bigint, $5::numeric, $6::numeric, $7::bigint FROM state
-      ON CONFLICT (table_name) DO UPDATE SET until = excluded.until, high = excluded.high, low = excluded.low, rows = excluded.rows`,
-    [
-      row["generation"],
-      table.name,
-      row["last"],
-      (Math.floor(Number(row["finalized"]) / checksumEvery) + 1) * checksumEvery,
-      row["high"],
-      row["low"],
-      row["rows"],
-    ],
+    `WITH gone AS (DELETE FROM ${own}._checksum_sums WHERE table_name = $2 AND id <= $3::bigint)
+    INSERT INTO ${own}._checksum_sums (generation, table_name, until, high, low, rows, is_base)
+    VALUES ($1::bigint, $2, $4::bigint, $5::numeric, $6::numeric, $7::bigint, true)`,
+    [generation, table.name, last, until, high, low, rows],
   );
+  return Number(rows);
 }
 
-type Sum = { table: string; until: number; high: bigint; low: bigint; rows: number };
-type Reading = {
-  isReady: boolean;
-  generation: number;
-  /** Times of checkpoints, in Unix seconds: final on any chain, final on all, the newest. */
-  finalized: number;
-  from: number;
-  to: number;
-  last: number;
-  bases: Sum[];
-  changes: Sum[];
-};
-
-const listOf = (
-  own: string,
-  table: string,
-) => `coalesce((SELECT json_agg(json_build_object('table', table_name, 'until', until,
-    'high', high::text, 'low', low::text, 'rows', rows)) FROM (SELECT table_name, until, sum(high) AS high, sum(low) AS low,
-    sum(rows) AS rows FROM ${own}.${table} GROUP BY 1, 2) s), '[]')`;
-
-async function read(run: Statement, schema: string): Promise<Reading> {
-  const own = quoted(schema);
-  const { rows } = await run(`SELECT json_build_object(
-    'isReady', (SELECT value ->> 'is_ready' = '1' FROM ${own}._ponder_meta WHERE key = 'app'),
-    'generation', (SELECT generation FROM ${own}._checksum_state), 'last', (SELECT coalesce(max(until), 0) FROM ${own}._checksums),
-    'finalized', (SELECT left(max(finalized_checkpoint), 10)::bigint FROM ${own}._ponder_checkpoint),
-    'from', (SELECT left(min(finalized_checkpoint), 10)::bigint FROM ${own}._ponder_checkpoint),
-    'to', (SELECT left(max(latest_checkpoint), 10)::bigint FROM ${own}._ponder_checkpoint),
-    'bases', ${listOf(own, "_checksum_bases")}, 'changes', ${listOf(own, "_checksum_changes")})::text AS text`);
-  return JSON.parse(String(rows[0]?.["text"]), (name, value) =>
-    name === "high" || name === "low" ? BigInt(value) : value,
-  );
-}
-
-const digits = (value: bigint) => BigInt.asUintN(64, value).toString(16).padStart(16, "0");
-
-/** The checksum of each table, and one of them all. */
-function resultOf(timestamp: number, all: readonly Sum[]) {
-  const sorted = all.toSorted((one, other) => (one.table < other.table ? -1 : 1));
-  const tables = Object.fromEntries(
-    sorted.map(({ table, high, low, rows }): [string, TableChecksum] => [
-      table,
-      { rows, hash: digits(high) + digits(low) },
-    ]),
-  );
-  const text = Object.entries(tables).map(([table, { rows, hash }]) => `${table} ${rows} ${hash}\n`);
-  return { timestamp, hash: createHash("sha256").update(text.join("")).digest("hex"), tables };
-}
-
-// Returns a function that gives the sums at a time; each time is later than the one before.
-function advancing(bases: readonly Sum[], changes: readonly Sum[]): (until: number) => Sum[] {
-  const waiting = changes.toSorted((one, other) => other.until - one.until);
-  const sums = new Map(bases.map((base) => [base.table, base]));
-  return (until) => {
-    for (let next = waiting.at(-1); next !== undefined && next.until <= until; next = waiting.at(-1)) {
-      waiting.pop();
-      const sum = sums.get(next.table);
-      if (sum === undefined) continue;
-      const [high, low, rows] = [sum.high + next.high, sum.low + next.low, sum.rows + next.rows];
-      sums.set(next.table, { ...sum, high, low, rows });
-    }
-    return [...sums.values()].map((sum) => ({ ...sum, until }));
-  };
-}
-
-/** Stores the results for the times that have become final, and adds the changes until the last of them to the bases. */
-async function settle(run: Statement, schema: string, reading: Reading): Promise<void> {
-  const { generation, bases, changes, last } = reading;
-  const own = quoted(schema);
-  const newest = Math.floor(reading.from / checksumEvery) * checksumEvery;
-  const first = Math.max(...bases.map(({ until }) => until));
-  // Nothing is final since the last round, or since the first pass.
-  if (newest < first || newest === last) return;
-  const changed = changes.map(({ until }) => until).filter((time) => time > first && time <= newest);
-  const times = [...new Set([...(first === last ? [] : [first]), ...changed])].sort((a, b) => a - b);
-  const advance = advancing(bases, changes);
-  const results = times.map((time, place) => ({
-    ...resultOf(time, advance(time)),
-    until: (times[place + 1] ?? newest + checksumEvery) - checksumEvery,
-  }));
-  const next = advance(newest);
-  await run(
-    `WITH state AS (SELECT FROM ${own}._checksum_state WHERE generation = $1::bigint FOR UPDATE),
-      gone AS (DELETE FROM ${own}._checksum_changes WHERE until <= $2::bigint AND EXISTS (SELECT FROM state)),
-      next AS (UPDATE ${own}._checksum_bases b SET until = $2::bigint, high = n.high, low = n.low, rows = n.rows
-        FROM unnest($3::text[], $4::numeric[], $5::numeric[], $6::bigint[]) AS n (name, high, low, rows), state WHERE n.name = b.table_name),
-      former AS (UPDATE ${own}._checksums SET until = $8::bigint FROM state WHERE until = $9::bigint),
-      old AS (DELETE FROM ${own}._checksums WHERE timestamp IN (SELECT timestamp FROM ${own}._checksums ORDER BY timestamp DESC OFFSET ${keptResults}))
-    INSERT INTO ${own}._checksums SELECT r.timestamp, r.until, r.hash, r.tables
-      FROM json_to_recordset($7::json) AS r (timestamp bigint, until bigint, hash text, tables json), state ON CONFLICT DO NOTHING`,
-    [
-      generation,
-      newest,
-      next.map(({ table }) => table),
-      next.map(({ high }) => String(high)),
-      next.map(({ low }) => String(low)),
-      next.map(({ rows }) => rows),
-      JSON.stringify(results),
-      // The last result holds until the first change.
-      (times[0] ?? newest + checksumEvery) - checksumEvery,
-      first === last ? last : -1,
-    ],
-  );
-}
-
-/** Stores the result of an index that is complete: of everything up to its last second. */
-async function conclude(run: Statement, schema: string, { generation, bases, changes, to }: Reading) {
-  const own = quoted(schema);
-  const { timestamp, hash, tables } = resultOf(to + 1, advancing(bases, changes)(Number.MAX_SAFE_INTEGER));
-  await run(
-    `INSERT INTO ${own}._checksums SELECT $2::bigint, $2::bigint, $3, $4::json FROM ${own}._checksum_state WHERE generation = $1::bigint
-      ON CONFLICT DO NOTHING`,
-    [generation, timestamp, hash, JSON.stringify(tables)],
-  );
-}
+// Adds the changes before the kept results to the bases.
+const foldSql = (own: string) => `
+  WITH cut AS (SELECT timestamp AS until FROM ${own}._checksums ORDER BY 1 DESC OFFSET ${keptResults - 1} LIMIT 1),
+  gone AS (DELETE FROM ${own}._checksum_sums s USING cut WHERE s.until <= cut.until RETURNING s.*, cut.until AS cut)
+  INSERT INTO ${own}._checksum_sums (generation, table_name, until, high, low, rows, is_base)
+  SELECT generation, table_name, cut, sum(high), sum(low), sum(rows), true FROM gone
+  WHERE generation = ${generationOf(own)} GROUP BY 1, 2, 3`;
 
 /**
- * One round: computes the sums that are missing, and stores what has become final. Nothing before the backfill is complete.
+ * One round: computes the sums that are missing, and forgets old results. Nothing before the backfill is complete.
  * `isComplete`: nothing is indexed any more.
  */
 export async function updateChecksums(
@@ -283,45 +174,35 @@ export async function updateChecksums(
   schema: string,
   { isComplete = false, log }: { isComplete?: boolean; log?: Log } = {},
 ): Promise<void> {
-  const before = await read(run, schema);
-  if (!before.isReady) return;
-  const there = new Set(before.bases.map(({ table }) => table));
-  const tables = await tablesOf(run, schema);
+  const own = quoted(schema);
+  const ready = await run(
+    `SELECT array(SELECT table_name FROM ${own}._checksum_sums WHERE is_base AND generation = ${generationOf(own)}) AS summed
+    FROM ${own}._ponder_meta WHERE key = 'app' AND value ->> 'is_ready' = '1'`,
+  );
+  const [found] = ready.rows;
+  if (found === undefined) return;
+  const missing = (await tablesOf(run, schema)).filter(
+    ({ name }) => !(found["summed"] as string[]).includes(name),
+  );
   const begun = Date.now();
-  for (const table of tables) if (!there.has(table.name)) await pass(run, schema, table);
-  const reading = await read(run, schema);
-  if (!reading.isReady || reading.bases.length < tables.length) return;
-  if (there.size < tables.length) {
-    const rows = reading.bases.reduce((sum, base) => sum + base.rows, 0);
+  let rows = 0;
+  for (const table of missing) rows += await pass(run, own, table);
+  if (missing.length > 0)
     log?.("info", `Computed the checksums of ${rows} rows in ${((Date.now() - begun) / 1000).toFixed(1)} s.`);
-  }
-  if (isComplete && reading.finalized === reading.to) await conclude(run, schema, reading);
-  else await settle(run, schema, reading);
+  await run(foldSql(own));
+  if (isComplete)
+    await run(`UPDATE ${own}._checksum_state SET ended = ends.time + 1 FROM (SELECT left(max(latest_checkpoint), 10)::bigint AS time,
+      left(max(finalized_checkpoint), 10)::bigint AS finalized FROM ${own}._ponder_checkpoint) ends WHERE time = finalized AND ended IS NULL`);
 }
 
-type Options = { run: Statement; schema: string; isComplete: () => boolean; log: Log; everyMs?: number };
+type Options = { run: Statement; schema: string; isComplete: () => boolean; log: Log };
 
 /** Keeps the checksums of an index current, round by round. Returns how to stop it. */
-export function keepChecksums({ run, schema, isComplete, log, everyMs = 5_000 }: Options): () => void {
-  const stopped = new AbortController();
-  let isFailing = false;
-  const work = async () => {
-    for (;;) {
-      await pause(everyMs, undefined, { signal: stopped.signal, ref: false });
-      try {
-        await updateChecksums(run, schema, { isComplete: isComplete(), log });
-        isFailing = false;
-      } catch (error) {
-        if (stopped.signal.aborted || isFailing) continue;
-        isFailing = true;
-        const reason = error instanceof Error ? error.message : String(error);
-        log("warn", `Could not compute checksums, will try again: ${reason}`, {
-          section: seeOperations("Compare two indexes"),
-        });
-      }
-    }
-  };
-  // Waiting ends with an error when it is stopped.
-  work().catch(() => undefined);
-  return () => stopped.abort();
+export function keepChecksums({ run, schema, isComplete, log }: Options): () => void {
+  return repeat(() => updateChecksums(run, schema, { isComplete: isComplete(), log }), {
+    everyMs: 5_000,
+    log,
+    failure: "Could not compute checksums",
+    fields: { section: seeOperations("Compare two indexes") },
+  });
 }

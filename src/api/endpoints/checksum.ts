@@ -30,10 +30,11 @@ const schema = z.strictObject({
 });
 
 const tableSql = "SELECT to_regclass('_checksums')::text";
-const sql = `SELECT json_build_object('found', (SELECT json_build_object('hash', hash, 'tables', tables) FROM _checksums
+const sql = `WITH results AS MATERIALIZED (SELECT * FROM _checksums)
+  SELECT json_build_object('found', (SELECT json_build_object('hash', hash, 'tables', tables) FROM results
     WHERE timestamp <= coalesce(nullif($1, '')::bigint, until) AND until >= coalesce(nullif($1, '')::bigint, until)
     ORDER BY timestamp DESC LIMIT 1),
-  'from', (SELECT min(timestamp) FROM _checksums), 'to', (SELECT max(until) FROM _checksums))::text`;
+  'from', (SELECT min(timestamp) FROM results), 'to', (SELECT max(until) FROM results))::text`;
 
 /** GET /api/checksum. */
 export const checksum = endpoint({
