@@ -4,10 +4,9 @@ import { archivedResults } from "./src/archive/results.ts";
 import { entriesForRate, type IndexedChain } from "./src/config/chains.ts";
 import { readConfig } from "./src/config/environment.ts";
 import { type ContractSources, contractSources } from "./src/config/sources.ts";
-import { unverifiedRanges } from "./src/operations/cache.ts";
 import { rewriteLog } from "./src/ponder/log-entries.ts";
-import { processLog, sharedArchives, sharedBelieved } from "./src/ponder/process.ts";
-import { sharedResults } from "./src/ponder/saved-results.ts";
+import { processLog } from "./src/ponder/process.ts";
+import { shared } from "./src/ponder/shared.ts";
 import { createBelieve } from "./src/rpc/believed.ts";
 import { checkedUrls } from "./src/rpc/checked-rpc.ts";
 import { openAnswerCount } from "./src/rpc/nodes.ts";
@@ -22,7 +21,7 @@ const sources = contractSources(config);
 const { archive } = config;
 const urlsOf = ({ id, name, isLocal, rpc }: IndexedChain) => {
   const believed = new Set<string>();
-  sharedBelieved().set(name, believed);
+  shared().believed.set(name, believed);
   const believe = createBelieve({ chain: name, log, believed });
   const urls = checkedUrls(entriesForRate(rpc.http, config.rpcRequestsPerSecond), {
     chain: name,
@@ -32,14 +31,14 @@ const urlsOf = ({ id, name, isLocal, rpc }: IndexedChain) => {
     log,
     count,
     believe,
-    unverified: (ranges) => void unverifiedRanges().set(id, ranges),
+    unverified: (ranges) => void shared().unverified.set(id, ranges),
     random: Math.random,
     now: Date.now,
   });
   if (archive === undefined) return urls;
-  const opened = (found: string) => void sharedArchives().set(name, found);
+  const opened = (found: string) => void shared().archives.set(name, found);
   const options = { place: archive, chain: name, chainId: id, log, opened, believe };
-  sharedResults().others.set(id, archivedResults(options));
+  shared().otherResults.set(id, archivedResults(options));
   return archivedUrls(urls, options);
 };
 

@@ -24,9 +24,9 @@ import { registerRegistrars } from "./plugins/registrars.ts";
 import { registerSubgraph } from "./plugins/subgraph.ts";
 import { registerThreedns } from "./plugins/threedns.ts";
 import { registerTokenscope } from "./plugins/tokenscope.ts";
-import { sharedPreparation } from "./ponder/prefetch-events.ts";
-import { processLog, sharedExamples } from "./ponder/process.ts";
+import { processLog } from "./ponder/process.ts";
 import { openSavedResults } from "./ponder/saved-results.ts";
+import { shared } from "./ponder/shared.ts";
 import { expectReplaced, readNeededColumns } from "./ponder/store.ts";
 
 // The one file with side effects on load: opens the labels and registers the indexing functions of the active plugins.
@@ -47,10 +47,10 @@ readNeededColumns();
 expectReplaced(config.ponderStores);
 const sources = contractSources(config);
 const log = processLog();
-const logAnomaly = createAnomalyLog(log, sharedExamples());
+const logAnomaly = createAnomalyLog(log, shared().examples);
 const metrics = openMetrics();
 const labels = await openLabels({ url: config.labelsUrl, ...config.labelSet, log });
-sharedPreparation().prepare = async (events) => labels.expect?.(labelhashesOf(events));
+shared().prefetch = async (events) => labels.expect?.(labelhashesOf(events));
 const settings = createSettings(labels, {
   isSubgraphCompatible: config.isSubgraphCompatible,
   rootChainId: config.rootChainId,

@@ -1,7 +1,7 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { LRUCache } from "lru-cache";
 import { type Log, seeOperations } from "../log/json-log.ts";
-import type { OtherResults } from "../ponder/saved-results.ts";
+import type { OtherResults } from "../ponder/shared.ts";
 import { type ArchivePlace, readManifest, readResults, writeFileOf, writeManifest } from "./folder.ts";
 import { ArchiveError, type Manifest, type ResultsFile } from "./manifest.ts";
 import { hashOf, linesOf } from "./segment.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { sharedExamples } from "../ponder/process.ts";
+import type { Shared } from "../ponder/shared.ts";
 import { createAnomalyLog } from "./anomalies.ts";
 
 test("logs the first twenty of a kind with their place, then says that the rest is counted", () => {
@@ -22,7 +22,7 @@ test("logs the first twenty of a kind with their place, then says that the rest 
 });
 
 test("keeps the places of the last three of a kind, newest first", () => {
-  const examples: ReturnType<typeof sharedExamples> = new Map();
+  const examples: Shared["examples"] = new Map();
   const report = createAnomalyLog(() => undefined, examples);
   for (let logIndex = 1; logIndex <= 5; logIndex++) {
     report({ anomaly: "unknown-node", chainId: 1, transactionHash: "0xab", logIndex });

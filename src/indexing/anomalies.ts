@@ -1,5 +1,5 @@
 import type { Log } from "../log/json-log.ts";
-import type { sharedExamples } from "../ponder/process.ts";
+import type { Shared } from "../ponder/shared.ts";
 
 const loggedOfEachKind = 20;
 const examplesOfEachKind = 3;
@@ -8,10 +8,7 @@ const examplesOfEachKind = 3;
  * Logs the first 20 anomalies of each kind with the place of the event; all further ones are only counted, since a
  * chain can contain any number of them. The last three of each kind are kept in `examples`.
  */
-export function createAnomalyLog(
-  log: Log,
-  examples: ReturnType<typeof sharedExamples>,
-): (report: AnomalyReport) => void {
+export function createAnomalyLog(log: Log, examples: Shared["examples"]): (report: AnomalyReport) => void {
   const seen = new Map<string, number>();
   return (report) => {
     const { anomaly, ...place } = report;

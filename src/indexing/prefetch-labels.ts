@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import type { EventAhead } from "../ponder/prefetch-events.ts";
+import type { EventAhead } from "../ponder/shared.ts";
 
 /**
  * Labelhashes whose labels the rules of these events will ask for: registries announce a name by its labelhash alone, and what

@@ -10,28 +10,16 @@ import {
   restoreHeads,
 } from "./checkpoints.ts";
 
-test("reads the block and chain of a log's checkpoint", () => {
-  expect(
-    parseCheckpoint(
-      "1768400387" + "0000000000000001" + "0000000024231905" + "0000000000000012" + "5" + "0000000000000345",
-    ),
-  ).toEqual({ block: { timestamp: 1768400387, number: 24231905 }, chainId: 1, isStart: false });
-});
-
-test("reads the checkpoint of a whole block, which is filled up with nines", () => {
-  expect(
-    parseCheckpoint(
-      "1768400395" + "0000000000008453" + "0000000040805524" + "9999999999999999" + "9" + "9999999999999999",
-    ),
-  ).toEqual({ block: { timestamp: 1768400395, number: 40805524 }, chainId: 8453, isStart: false });
-});
-
-test("recognizes the checkpoint that a chain begins with", () => {
-  expect(
-    parseCheckpoint(
-      "1489165544" + "0000000000000001" + "0000000003327417" + "0000000000000000" + "0" + "0000000000000000",
-    ),
-  ).toEqual({ block: { timestamp: 1489165544, number: 3327417 }, chainId: 1, isStart: true });
+test.each([
+  ["a log", "0000000000000012" + "5" + "0000000000000345", false],
+  ["a whole block, filled up with nines", "9".repeat(33), false],
+  ["the begin of a chain", "0".repeat(33), true],
+])("reads the checkpoint of %s", (_, event, isStart) => {
+  expect(parseCheckpoint(`1768400395${"0000000000008453"}${"0000000040805524"}${event}`)).toEqual({
+    block: { timestamp: 1768400395, number: 40805524 },
+    chainId: 8453,
+    isStart,
+  });
 });
 
 test.each(["", "1".repeat(74), "1".repeat(76), `${"1".repeat(74)}x`])("refuses %j", (text) => {
@@ -183,12 +171,5 @@ describe("the head", () => {
     await addRow(10, encode(10, 1, 1_700_000_000), encode(10, 9, 1_700_000_018));
     await restore();
     expect((await headOf(10))?.number).toBe(9);
-  });
-
-  test("is rejected with Ponder's version if the tables have changed", async () => {
-    await client.exec("alter table _ponder_checkpoint rename column latest_checkpoint to newest");
-    await expect(restore()).rejects.toThrow(
-      /Unsupported Ponder version: its tables differ \(.*latest_checkpoint/,
-    );
   });
 });

@@ -1,8 +1,5 @@
-import pRetry from "p-retry";
-import { z } from "zod/v4";
 import { PonderDiffersError } from "./expected.ts";
-import type { WriteStatement } from "./process.ts";
-import { quoted, type RowReader } from "./sql-client.ts";
+import { quoted, type RowReader, type Statement, throughOutage } from "./sql-client.ts";
 
 /** A block: `timestamp` in Unix seconds, no other member. */
 export type BlockRef = { timestamp: number; number: number };
@@ -54,13 +51,12 @@ export function indexedBlock(
 
 const isReadySql = "(SELECT value ->> 'is_ready' = '1' FROM _ponder_meta WHERE key = 'app')";
 
-/** SQL expression for what `indexedBlock` needs of a chain, as a text for `parseHead`; it can be part of any statement. */
-export function headSql(chainId: number): string {
-  return (
-    `(SELECT concat_ws(' ', c.chain_id, coalesce(${isReadySql}, false)::text, c.latest_checkpoint, c.safe_checkpoint)` +
-    ` FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`
-  );
-}
+const rowSql = `json_build_object('chainId', c.chain_id, 'isReady', coalesce(${isReadySql}, false),
+  'latestCheckpoint', c.latest_checkpoint, 'safeCheckpoint', c.safe_checkpoint, 'finalizedCheckpoint', c.finalized_checkpoint)`;
+
+/** SQL expression for the row of a chain, as a text for `parseHead`; it can be part of any statement. */
+export const headSql = (chainId: number) =>
+  `(SELECT (${rowSql})::text FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`;
 
 /** SQL expression for the time (Unix seconds) of the last indexed block of a chain; null as `indexedBlock` is undefined. */
 export function headTimeSql(chainId: number): string {
@@ -72,40 +68,19 @@ export function headTimeSql(chainId: number): string {
 }
 
 /** The last indexed block, from the text that `headSql` reads. Undefined as in `indexedBlock`, and for a chain without a row. */
-export function parseHead(text: string | null): BlockRef | undefined {
-  if (text === null) return undefined;
-  const [chainId, isReady, latestCheckpoint = "", safeCheckpoint = ""] = text.split(" ");
-  return indexedBlock({
-    chainId: Number(chainId),
-    isReady: isReady === "true",
-    latestCheckpoint,
-    safeCheckpoint,
-  });
-}
+export const parseHead = (text: string | null): BlockRef | undefined =>
+  text === null ? undefined : indexedBlock(JSON.parse(text) as CheckpointRow);
 
 /** The head of a chain whose range ends at `end`: Ponder follows the chain past the last block that is indexed. */
 export function headUpTo(end: Head | undefined, head: BlockRef | undefined): Head | undefined {
   return end !== undefined && head !== undefined && head.number > end.number ? end : head;
 }
 
-const rows = z.array(
-  z.object({
-    chainId: z.number(),
-    isReady: z.boolean(),
-    latestCheckpoint: z.string(),
-    safeCheckpoint: z.string(),
-    finalizedCheckpoint: z.string(),
-  }),
-);
-
-const rowsSql = `SELECT json_agg(json_build_object('chainId', chain_id, 'isReady', coalesce(${isReadySql}, false),
-  'latestCheckpoint', latest_checkpoint, 'safeCheckpoint', safe_checkpoint, 'finalizedCheckpoint', finalized_checkpoint)
-  ORDER BY chain_id)::text FROM _ponder_checkpoint`;
-
 /** Ponder's progress on every chain at one moment; no rows before its first event handlers have run. */
 export async function readCheckpoints(database: RowReader, signal: AbortSignal): Promise<CheckpointRow[]> {
-  const [text] = await database.row(rowsSql, [], signal);
-  return rows.parse(JSON.parse(text ?? "[]"));
+  const list = `SELECT json_agg(${rowSql} ORDER BY c.chain_id)::text FROM _ponder_checkpoint c`;
+  const [text] = await database.row(list, [], signal);
+  return JSON.parse(text ?? "[]") as CheckpointRow[];
 }
 
 /** Whether Ponder has marked the backfill of all chains as complete. */
@@ -123,9 +98,9 @@ export const finalizedCheckpointSql = `(SELECT coalesce(least(min(finalized_chec
 /**
  * Corrects the heads that a restart has left behind, as `latest_checkpoint`, above the rows: to the safe checkpoint, or
  * where that is another chain's, to the chain's newest cached block before it. Run it before Ponder indexes and serves:
- * afterwards nothing in the tables distinguishes a stale head from one that was reached. Throws PonderDiffersError.
+ * afterwards nothing in the tables distinguishes a stale head from one that was reached.
  */
-export async function restoreHeads(write: WriteStatement, schema: string): Promise<void> {
+export async function restoreHeads(run: Statement, schema: string): Promise<void> {
   const own = quoted(schema);
   const digits = (value: string, length: number) => `lpad(${value}::text, ${length}, '0')`;
   const cached = `${digits("b.timestamp", 10)} || ${digits("b.chain_id", 16)} || ${digits("b.number", 16)} || repeat('9', 33)`;
@@ -140,18 +115,5 @@ export async function restoreHeads(write: WriteStatement, schema: string): Promi
       ), ${start}) END
     WHERE c.latest_checkpoint COLLATE "C" > c.safe_checkpoint
       AND (SELECT value ->> 'is_ready' FROM ${own}._ponder_meta WHERE key = 'app') = '0'`;
-  await pRetry(() => write(statement).catch(throwIfDifferent), {
-    // An outage of the database of some seconds is waited out, as Ponder itself does.
-    retries: 9,
-    minTimeout: 500,
-    maxTimeout: 5_000,
-    shouldRetry: ({ error }) => !(error instanceof PonderDiffersError),
-  });
-}
-
-function throwIfDifferent(error: unknown): never {
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  // Postgres: undefined column, undefined table.
-  if (code !== "42703" && code !== "42P01") throw error;
-  throw new PonderDiffersError(`its tables differ (${String(message)})`, error);
+  await throughOutage(() => run(statement));
 }

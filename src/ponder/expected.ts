@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { z } from "zod/v4";
 
 // src/ponder holds all that this program knows of Ponder beyond its documented interface. Like everything outside
 // src/api it counts for Ponder's build id: a change here means a new index, built from cached blocks.
@@ -30,19 +29,22 @@ export function requireExpectedVersion(
   if (version !== ponderVersion) throw new PonderDiffersError(`Ponder ${String(version)} is installed`);
 }
 
-/** The checked value. Throws PonderDiffersError with each place under `place` that does not fit the schema. */
-export function expectOfPonder<T>(schema: z.ZodType<T>, value: unknown, place?: string): T {
-  const { data, error } = schema.safeParse(value);
-  if (error === undefined) return data;
-  const differences = error.issues.map(
-    ({ path, message }) => `${[...(place === undefined ? [] : [place]), ...path].join(".")}: ${message}`,
-  );
-  throw new PonderDiffersError(differences.join("; "));
+/** The value, if it has what these paths name, such as `options.command`. Throws PonderDiffersError with those that it lacks. */
+export function membersOfPonder<Members>(
+  value: unknown,
+  place: string,
+  ...paths: readonly string[]
+): Members {
+  const step = (inner: unknown, name: string) =>
+    (inner as Record<string, unknown> | null | undefined)?.[name];
+  const missing = paths.filter((path) => path.split(".").reduce(step, value) === undefined);
+  if (missing.length > 0) throw new PonderDiffersError(`${place} lacks ${missing.join(", ")}`);
+  return value as Members;
 }
 
-/** Checked parts of a module that Ponder does not export, by its path under `dist/esm`. Throws PonderDiffersError. */
-export function moduleOfPonder<Parts>(parts: z.ZodType<Parts>, path: string): Parts {
+/** Parts of a module that Ponder does not export, by its path under `dist/esm`. Throws PonderDiffersError if it lacks one. */
+export function moduleOfPonder<Parts>(path: string, ...names: (keyof Parts & string)[]): Parts {
   const place = new URL(`../../node_modules/ponder/dist/esm/${path}`, import.meta.url);
   // ponder: Vite, with which `dev` loads this file, would give import() another instance of the module.
-  return expectOfPonder(parts, createRequire(import.meta.url)(fileURLToPath(place)), path);
+  return membersOfPonder(createRequire(import.meta.url)(fileURLToPath(place)), path, ...names);
 }

@@ -17,9 +17,18 @@ type Options = {
 };
 
 /** Has Ponder's log say what holds for this service, at the level at which it matters; does nothing outside of Ponder. */
-export function rewriteLog(options: Options, scope: object = globalThis): void {
+export function rewriteLog({ schema, isReported }: Options, scope: object = globalThis): void {
   const logger = ponderLogger(scope);
-  if (logger !== undefined) rewriteEntries(logger as unknown as Logger, rewriteBy(options));
+  if (logger === undefined) return;
+  rewriteEntries(logger as unknown as Logger, (level, entry) => {
+    const { error, endpoint } = entry;
+    // Its /ready is answered by src/ponder/progress.ts, when the indexes for queries are there.
+    const isLowered =
+      endpoint === "/health" || endpoint === "/ready" || (level === "warn" && isReported(error));
+    if (isLowered) return ["debug", entry];
+    const isRefusal = level === "error" && error instanceof Error && error.name === "MigrationError";
+    return [level, isRefusal ? refusalOf(schema) : entry];
+  });
 }
 
 /** Passes all entries of a logger, and of those that are made of it, through `rewrite`. */
@@ -33,22 +42,6 @@ function rewriteEntries(logger: Logger, rewrite: Rewrite): Logger {
   logger.child = (facts) => rewriteEntries(child(facts), rewrite);
   return logger;
 }
-
-const rewriteBy =
-  ({ schema, isReported }: Options): Rewrite =>
-  (level, entry) => {
-    const { error, endpoint, tables, last_active: lastActive } = entry;
-    if (level === "warn" && isReported(error)) return ["debug", entry];
-    // Its /ready is answered by src/ponder/progress.ts, when the indexes for queries are there.
-    if (endpoint === "/health" || endpoint === "/ready") return ["debug", entry];
-    if (tables !== undefined) return [level, { ...entry, tables: undefined }];
-    // Ponder adds the unit twice: "14ss".
-    if (typeof lastActive === "string")
-      return [level, { ...entry, last_active: lastActive.replace(/s$/, "") }];
-    if (level === "error" && error instanceof Error && error.name === "MigrationError")
-      return [level, refusalOf(schema)];
-    return [level, entry];
-  };
 
 // sysexits.h: EX_CONFIG, as of other starts that are refused (cli/ponder.ts).
 const refused = 78;

@@ -78,11 +78,10 @@ test("reads the sync figures of each chain by its id", async () => {
 test("describes the process it is in", () => {
   const { scope, stops } = globalsOf();
   const ponder = ponderProcess(scope);
-  expect(ponder.isIndexer).toBe(true);
+  expect([ponder.isIndexer, ponder.schema]).toEqual([true, "names"]);
   expect(ponderProcess(globalsOf({ command: "serve" }).scope).isIndexer).toBe(false);
-  expect(ponder.schema).toBe("names");
-  expect(ponder.ofChain({ mainnet: "a", base: "b" }, 8453)).toBe("b");
-  expect(ponder.ofChain({ mainnet: "a", base: "b" }, 10)).toBeUndefined();
+  const byName = { mainnet: "a", base: "b" };
+  expect([ponder.ofChain(byName, 8453), ponder.ofChain(byName, 10)]).toEqual(["b", undefined]);
   ponder.onStop(() => undefined);
   expect(stops).toHaveLength(2);
 });
@@ -90,17 +89,9 @@ test("describes the process it is in", () => {
 test("writes through the pool of a server, or to the embedded database", async () => {
   const { isEmbedded, write } = ponderProcess(globalsOf().scope);
   expect([isEmbedded, await write("select 1")]).toEqual([true, "embedded"]);
-  const statements: unknown[] = [];
-  class Pool {
-    private readonly answers = ["done"];
-    async query(...statement: unknown[]) {
-      statements.push(statement);
-      return this.answers[0];
-    }
-  }
-  const served = ponderProcess(globalsOf({ admin: new Pool() }).scope);
-  expect([served.isEmbedded, await served.write("select $1", [1])]).toEqual([false, "done"]);
-  expect(statements).toEqual([["select $1", [1]]]);
+  const admin = { query: async (...statement: unknown[]) => statement };
+  const served = ponderProcess(globalsOf({ admin }).scope);
+  expect([served.isEmbedded, await served.write("select $1", [1])]).toEqual([false, ["select $1", [1]]]);
 });
 
 test("finds Ponder's logger and metrics, and neither outside of Ponder", () => {
@@ -111,51 +102,41 @@ test("finds Ponder's logger and metrics, and neither outside of Ponder", () => {
   expect(metricsRegistry({})).toBeUndefined();
 });
 
-test("writes the text of metrics out once a second, and again after a failure", async () => {
+test("writes the text of metrics out once a second", async () => {
   let [time, written] = [0, 0];
-  const registry = {
-    metrics: async () => {
-      if (written++ === 1) throw new Error("no value");
-      return `text ${written}`;
-    },
-  };
+  const registry = { metrics: async () => `text ${++written}` };
   shareMetricsText(registry, () => time);
   expect(await Promise.all([registry.metrics(), registry.metrics()])).toEqual(["text 1", "text 1"]);
   time = 999;
   expect(await registry.metrics()).toBe("text 1");
   time = 1_000;
-  await expect(registry.metrics()).rejects.toThrow("no value");
-  expect(await registry.metrics()).toBe("text 3");
+  expect(await registry.metrics()).toBe("text 2");
 });
 
 test("names what another release of Ponder lacks, and the release it expects", () => {
   expect(() => ponderProcess({})).toThrow(
-    /^Unsupported Ponder version: PONDER_COMMON: .*PONDER_DATABASE: .*Install Ponder 0\.17\.7/,
+    /^Unsupported Ponder version: the global object lacks PONDER_COMMON.* PONDER_DATABASE.*Install Ponder 0\.17\.7/,
   );
   const { scope } = globalsOf();
   const { ponder_sync_block: _, ...others } = scope.PONDER_COMMON.metrics;
   const changed = { ...scope, PONDER_COMMON: { ...scope.PONDER_COMMON, metrics: others } };
   expect(() => ponderProcess(changed)).toThrow(
-    "PONDER_COMMON.metrics.ponder_sync_block: expected an object with get(). Install Ponder 0.17.7",
+    "the global object lacks PONDER_COMMON.metrics.ponder_sync_block.get. Install Ponder 0.17.7",
   );
-  expect(() => ponderLogger({ PONDER_COMMON: {} })).toThrow("PONDER_COMMON.logger");
+  expect(() => ponderLogger({ PONDER_COMMON: {} })).toThrow("PONDER_COMMON lacks logger.info");
 });
 
 test("looks up positions for stacks with a file of this project, and for no others", () => {
-  const errors: Parameters<typeof mapOwnStacksOnly>[0] = { prepareStackTrace: () => "looked up" };
+  const errors: NonNullable<Parameters<typeof mapOwnStacksOnly>[0]> = {
+    prepareStackTrace: () => "looked up",
+  };
   mapOwnStacksOnly(errors);
-  const frames = (...files: string[]) =>
-    files.map((file) => ({ getFileName: () => file, toString: () => `${file}:1:2` })) as never;
-  const stackOf = (...files: string[]) =>
-    errors?.prepareStackTrace?.(new TypeError("gone"), frames(...files));
+  const stackOf = (...files: string[]) => {
+    const frames = files.map((file) => ({ getFileName: () => file, toString: () => `${file}:1:2` }));
+    return errors.prepareStackTrace?.(new TypeError("gone"), frames as never);
+  };
   expect(stackOf("node:net", "/app/src/api/app.ts")).toBe("looked up");
   expect(stackOf("node:net", "/app/node_modules/pg/lib/client.js")).toBe(
     "TypeError: gone\n    at node:net:1:2\n    at /app/node_modules/pg/lib/client.js:1:2",
   );
-});
-
-test("leaves Node's own stacks as they are", () => {
-  const errors: Parameters<typeof mapOwnStacksOnly>[0] = {};
-  mapOwnStacksOnly(errors);
-  expect(errors?.prepareStackTrace).toBeUndefined();
 });

@@ -1,60 +1,48 @@
 import type { Registry } from "prom-client";
-import { z } from "zod/v4";
 import type { Log } from "../log/json-log.ts";
-import { expectOfPonder } from "./expected.ts";
+import { membersOfPonder } from "./expected.ts";
 import { type Pool, type Statement, slowConnections } from "./sql-client.ts";
 
 type Gauge = { get(): Promise<{ values: { value: number; labels: Record<string, unknown> }[] }> };
 
-/** Runs one SQL text with its values on a connection that may write. */
-export type WriteStatement = (text: string, values?: unknown[]) => Promise<unknown>;
+// Names of Ponder's gauges.
+const figures = {
+  historicalTotalBlocks: "ponder_historical_total_blocks",
+  historicalTotalSeconds: "ponder_historical_total_indexing_seconds",
+  syncBlock: "ponder_sync_block",
+  syncBlockTimestamp: "ponder_sync_block_timestamp",
+  isRealtime: "ponder_sync_is_realtime",
+  isComplete: "ponder_sync_is_complete",
+} as const;
+type Figure = (typeof figures)[keyof typeof figures];
 
-function withMethods<T>(...names: string[]) {
-  const hasMethods = (value: unknown) =>
-    names.every(
-      (name) => typeof (value as Record<string, unknown> | null | undefined)?.[name] === "function",
-    );
-  return z.custom<T>(hasMethods, `expected an object with ${names.join("(), ")}()`);
-}
-
-const gauge = withMethods<Gauge>("get");
-const shutdown = withMethods<{ add: (stop: () => void) => void }>("add");
-const connection = withMethods<{ query: Statement }>("query");
-
-// ponder: set before the first file of ours is loaded.
-const common = z.object({
-  logger: withMethods<Record<"info" | "warn" | "error", (line: { msg: string }) => void>>(
-    "info",
-    "warn",
-    "error",
-  ),
-  metrics: z.object({ registry: withMethods<Registry>("registerMetric", "removeSingleMetric", "metrics") }),
-});
-
-// ponder: set before the API is loaded.
-const apiGlobals = z.object({
-  PONDER_COMMON: common.extend({
-    options: z.object({ command: z.string() }),
-    metrics: z.object({
-      ponder_historical_total_blocks: gauge,
-      ponder_historical_total_indexing_seconds: gauge,
-      ponder_sync_block: gauge,
-      ponder_sync_block_timestamp: gauge,
-      ponder_sync_is_realtime: gauge,
-      ponder_sync_is_complete: gauge,
-    }),
-    shutdown,
-    apiShutdown: shutdown,
-  }),
-  PONDER_NAMESPACE_BUILD: z.object({ schema: z.string() }),
-  PONDER_INDEXING_BUILD: z.object({ chains: z.array(z.object({ id: z.number(), name: z.string() })) }),
-  PONDER_DATABASE: z.object({
-    driver: z.discriminatedUnion("dialect", [
-      z.object({ dialect: z.literal("postgres"), admin: withMethods<Pool & { query: Statement }>("query") }),
-      z.object({ dialect: z.literal("pglite"), instance: connection }),
-    ]),
-  }),
-});
+type Common = {
+  logger: Record<"info" | "warn" | "error", (line: { msg: string }) => void>;
+  metrics: { registry: Registry };
+};
+type Stoppable = { add: (stop: () => void) => void };
+// ponder: set before the API is loaded, PONDER_COMMON before the first file of ours.
+type Globals = {
+  PONDER_COMMON: Common & {
+    options: { command: string };
+    metrics: Record<Figure, Gauge>;
+    shutdown: Stoppable;
+    apiShutdown: Stoppable;
+  };
+  PONDER_NAMESPACE_BUILD: { schema: string };
+  PONDER_INDEXING_BUILD: { chains: { id: number; name: string }[] };
+  PONDER_DATABASE: {
+    driver:
+      | { dialect: "postgres"; admin: Pool & { query: Statement } }
+      | { dialect: "pglite"; instance: { query: Statement } };
+  };
+};
+const ofCommon = ["logger.info", "logger.warn", "logger.error", "metrics.registry"];
+const ofGlobals = [
+  ...["options.command", "shutdown.add", "apiShutdown.add"].map((path) => `PONDER_COMMON.${path}`),
+  ...Object.values(figures).map((name) => `PONDER_COMMON.metrics.${name}.get`),
+  ...["PONDER_NAMESPACE_BUILD.schema", "PONDER_INDEXING_BUILD.chains", "PONDER_DATABASE.driver.dialect"],
+];
 
 /** Ponder's metrics of one chain's sync; a number is absent until Ponder has set it. */
 export type SyncMetrics = {
@@ -67,50 +55,40 @@ export type SyncMetrics = {
 };
 
 /** What the API may know of the Ponder process it runs in. */
-export type PonderProcess = {
-  /** False under `ponder serve`, where another process indexes. */
-  isIndexer: boolean;
-  /** Whether the database is PGlite, which no other process can read. */
-  isEmbedded: boolean;
-  schema: string;
-  /** Picks a chain's value out of those that Ponder keys by chain names, such as its clients. */
-  ofChain<T>(byName: Readonly<Record<string, T>>, chainId: number): T | undefined;
-  /** Sync figures by chain id, as they are now. */
-  readMetrics(): Promise<ReadonlyMap<number, SyncMetrics>>;
-  /** Runs SQL with the right to write. */
-  write: Statement;
-  /** Runs SQL that may take hours, with the right to write: on a server up to three statements at a time, on connections of their own. */
-  writeSlowly: Statement;
-  /** Calls `stop` when the process ends and when `ponder dev` reloads the API. */
-  onStop(stop: () => void): void;
-};
+export type PonderProcess = ReturnType<typeof ponderProcess>;
 
 /** The process that `scope`, the global object, describes to the API. Throws PonderDiffersError. */
-export function ponderProcess(scope: unknown): PonderProcess {
-  const { PONDER_COMMON, PONDER_NAMESPACE_BUILD, PONDER_INDEXING_BUILD, PONDER_DATABASE } = expectOfPonder(
-    apiGlobals,
-    scope,
-  );
+export function ponderProcess(scope: unknown) {
+  const { PONDER_COMMON, PONDER_NAMESPACE_BUILD, PONDER_INDEXING_BUILD, PONDER_DATABASE } =
+    membersOfPonder<Globals>(scope, "the global object", ...ofGlobals);
   const { metrics, options } = PONDER_COMMON;
   const { chains } = PONDER_INDEXING_BUILD;
   const { driver } = PONDER_DATABASE;
   const names = new Map(chains.map(({ id, name }) => [id, name]));
   const writable = driver.dialect === "postgres" ? driver.admin : driver.instance;
-
   let slow: { query: Statement } | undefined;
-
+  // Runs SQL with the right to write.
+  const write: Statement = (text, values) => writable.query(text, values);
+  // The same for what may take hours: on a server up to three statements at a time, on connections of their own.
+  const writeSlowly: Statement = (text, values) => {
+    slow ??= driver.dialect === "postgres" ? slowConnections(driver.admin) : driver.instance;
+    return slow.query(text, values);
+  };
   return {
+    /** False under `ponder serve`, where another process indexes. */
     isIndexer: options.command !== "serve",
+    /** Whether the database is PGlite, which no other process can read. */
     isEmbedded: driver.dialect === "pglite",
     schema: PONDER_NAMESPACE_BUILD.schema,
-    ofChain: (byName, chainId) => byName[names.get(chainId) ?? ""],
+    /** Picks a chain's value out of those that Ponder keys by chain names, such as its clients. */
+    ofChain: <T>(byName: Readonly<Record<string, T>>, chainId: number): T | undefined =>
+      byName[names.get(chainId) ?? ""],
+    /** Sync figures by chain id, as they are now. */
     readMetrics: () => readSyncMetrics(metrics, chains),
-    write: (text, values) => writable.query(text, values),
-    writeSlowly: (text, values) => {
-      slow ??= driver.dialect === "postgres" ? slowConnections(driver.admin) : driver.instance;
-      return slow.query(text, values);
-    },
-    onStop: (stop) => {
+    write,
+    writeSlowly,
+    /** Calls `stop` when the process ends and when `ponder dev` reloads the API. */
+    onStop: (stop: () => void) => {
       PONDER_COMMON.shutdown.add(stop);
       PONDER_COMMON.apiShutdown.add(stop);
     },
@@ -137,13 +115,8 @@ export function shareMetricsText(registry: Pick<Registry, "metrics">, now: () =>
   const write = registry.metrics.bind(registry);
   let kept: { text: Promise<string>; until: number } | undefined;
   registry.metrics = () => {
-    if (kept !== undefined && now() < kept.until) return kept.text;
-    const text = write();
-    kept = { text, until: now() + metricsAgeMs };
-    text.catch(() => {
-      kept = undefined;
-    });
-    return text;
+    if (kept === undefined || now() >= kept.until) kept = { text: write(), until: now() + metricsAgeMs };
+    return kept.text;
   };
 }
 
@@ -157,71 +130,26 @@ export async function countsOf(metric: string, label: string): Promise<Record<st
   return counts.length === 0 ? undefined : Object.fromEntries(counts);
 }
 
-/** Where an odd event is: enough to find it on any explorer. */
-type EventPlace = { chainId: number; transactionHash: string; logIndex: number };
-
-const examplesKey = Symbol.for("nsindex.anomaly-examples");
-
-/** The last events of each kind that a rule skipped or repaired, newest first: the rules write them, the API reads them. */
-export function sharedExamples(scope: object = globalThis): Map<string, readonly EventPlace[]> {
-  // ponder: loads the indexing functions and the API apart, so that they share no module.
-  const shared = scope as { [examplesKey]?: Map<string, readonly EventPlace[]> };
-  shared[examplesKey] ??= new Map();
-  return shared[examplesKey];
-}
-
-const archivesKey = Symbol.for("nsindex.archives");
-
-/** What is said of the archives in front of the RPC URLs, by the name of the chain: they write it, the status page reads it. */
-export function sharedArchives(scope: object = globalThis): Map<string, string> {
-  const shared = scope as { [archivesKey]?: Map<string, string> };
-  shared[archivesKey] ??= new Map();
-  return shared[archivesKey];
-}
-
-const believedKey = Symbol.for("nsindex.believed");
-
-/** What is believed without proof, by the name of the chain: the checks of RPC answers and archives write it, the status page reads it. */
-export function sharedBelieved(scope: object = globalThis): Map<string, Set<string>> {
-  const shared = scope as { [believedKey]?: Map<string, Set<string>> };
-  shared[believedKey] ??= new Map();
-  return shared[believedKey];
-}
-
 function commonOf(scope: object) {
-  return "PONDER_COMMON" in scope ? expectOfPonder(common, scope.PONDER_COMMON, "PONDER_COMMON") : undefined;
+  if (!("PONDER_COMMON" in scope)) return undefined;
+  return membersOfPonder<Common>(scope.PONDER_COMMON, "PONDER_COMMON", ...ofCommon);
 }
-
-type Gauges = z.infer<typeof apiGlobals>["PONDER_COMMON"]["metrics"];
 
 async function readSyncMetrics(
-  gauges: Gauges,
+  gauges: Record<Figure, Gauge>,
   chains: readonly { id: number; name: string }[],
 ): Promise<ReadonlyMap<number, SyncMetrics>> {
-  const totalBlocks = await figures(gauges.ponder_historical_total_blocks);
-  const totalSeconds = await figures(gauges.ponder_historical_total_indexing_seconds);
-  const syncBlock = await figures(gauges.ponder_sync_block);
-  const syncBlockTimestamp = await figures(gauges.ponder_sync_block_timestamp);
-  const isRealtime = await figures(gauges.ponder_sync_is_realtime);
-  const isComplete = await figures(gauges.ponder_sync_is_complete);
-  return new Map(
-    chains.map(({ id, name }) => [
-      id,
-      {
-        historicalTotalBlocks: totalBlocks.get(name),
-        historicalTotalSeconds: totalSeconds.get(name),
-        syncBlock: syncBlock.get(name),
-        syncBlockTimestamp: syncBlockTimestamp.get(name),
-        isRealtime: isRealtime.get(name) === 1,
-        isComplete: isComplete.get(name) === 1,
-      },
-    ]),
-  );
-}
-
-async function figures(gauge: Gauge): Promise<ReadonlyMap<unknown, number>> {
-  const { values } = await gauge.get();
-  return new Map(values.map(({ value, labels }) => [labels["chain"], value]));
+  const read = async ([figure, gauge]: [string, Figure]) => {
+    const { values } = await gauges[gauge].get();
+    return [figure, new Map(values.map(({ value, labels }) => [labels["chain"], value]))] as const;
+  };
+  const all = await Promise.all(Object.entries(figures).map(read));
+  const ofChain = (name: string) => {
+    const found = Object.fromEntries(all.map(([figure, byChain]) => [figure, byChain.get(name)]));
+    const { isRealtime, isComplete, ...numbers } = found;
+    return { ...numbers, isRealtime: isRealtime === 1, isComplete: isComplete === 1 };
+  };
+  return new Map(chains.map(({ id, name }) => [id, ofChain(name)]));
 }
 
 /** The log of this process: Ponder's where it runs, so that level and format are the operator's, else standard error. */
@@ -241,13 +169,9 @@ export function mapOwnStacksOnly(errors: Partial<Pick<ErrorConstructor, "prepare
   // ponder: its loader looks up every frame, which takes longer than most requests.
   const { prepareStackTrace } = errors;
   if (prepareStackTrace === undefined) return;
+  const isForeign = (frame: NodeJS.CallSite) => /^node:|node_modules/.test(frame.getFileName() ?? "node:");
   errors.prepareStackTrace = (error, frames) =>
-    frames.some(isOwnFrame)
-      ? prepareStackTrace(error, frames)
-      : [`${error.name}: ${error.message}`, ...frames].join("\n    at ");
-}
-
-function isOwnFrame(frame: NodeJS.CallSite): boolean {
-  const file = frame.getFileName();
-  return file !== null && file !== undefined && !file.startsWith("node:") && !file.includes("node_modules");
+    frames.every(isForeign)
+      ? [`${error.name}: ${error.message}`, ...frames].join("\n    at ")
+      : prepareStackTrace(error, frames);
 }

@@ -1,15 +1,14 @@
 import type { ServerResponse } from "node:http";
-import { z } from "zod/v4";
+import { setTimeout as pause, setImmediate as yielding } from "node:timers/promises";
 import { parseCheckpoint } from "./checkpoints.ts";
-import { expectOfPonder } from "./expected.ts";
 import type { Surface } from "./http-server.ts";
 import { databaseAway, isDatabaseAway, readText, type SqlClient } from "./sql-client.ts";
 
-const progress = z.object({
-  isReady: z.boolean().nullable(),
-  builtIndexes: z.string().nullable(),
-  chains: z.array(z.tuple([z.string(), z.number(), z.string()])).nullable(),
-});
+type Progress = {
+  isReady: boolean | null;
+  builtIndexes: string | null;
+  chains: [name: string, id: number, checkpoint: string][] | null;
+};
 
 const progressSql = (builtIndexes: string) => `SELECT json_build_object(
   'isReady', (SELECT (value ->> 'is_ready')::int = 1 FROM _ponder_meta LIMIT 1), 'builtIndexes', ${builtIndexes},
@@ -40,10 +39,10 @@ export function createProgress(
   client: SqlClient,
   { isBackfilling, indexes, headers }: ProgressOptions,
 ): Pick<Surface, "respond" | "isDatabaseAway"> {
-  let reading: Promise<z.infer<typeof progress>> | undefined;
+  let reading: Promise<Progress> | undefined;
   const read = () => {
     reading ??= readText(client, progressSql(indexes.sql()), responseMs)
-      .then((text) => expectOfPonder(progress, JSON.parse(String(text)), "_ponder_meta"))
+      .then((text) => JSON.parse(String(text)) as Progress)
       .finally(() => {
         reading = undefined;
       });
@@ -77,8 +76,6 @@ export function createProgress(
   };
 }
 
-type Progress = z.infer<typeof progress>;
-
 function writeStatus({ chains }: Progress, outgoing: ServerResponse): void {
   const entries = (chains ?? []).map(([name, id, checkpoint]) => {
     const { number, timestamp } = parseCheckpoint(checkpoint).block;
@@ -107,10 +104,13 @@ function writeText(
 }
 
 async function settleWithin<T>(work: Promise<T>, milliseconds: number): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  // A response that came while the event loop was held is read before.
-  const timer = setTimeout(() => setImmediate(() => reject(new LateError())), milliseconds);
-  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
+  const end = async () => {
+    await pause(milliseconds, undefined, { ref: false });
+    // A response that came while the event loop was held is read before.
+    await yielding();
+    throw new LateError();
+  };
+  return Promise.race([work, end()]);
 }
 
 class LateError extends Error {

@@ -1,4 +1,5 @@
-import { http } from "viem";
+import { HttpRequestError, http, ResponseBodyTooLargeError } from "viem";
+import { getHttpRpcClient } from "viem/utils";
 
 /**
  * Where a request to an RPC URL goes, and with which headers: user name and password of the URL become one, since `fetch` takes
@@ -64,42 +65,25 @@ export async function requestRpc(
   { method, params = [], maxBytes = mostResponseBytes, timeoutMs = 10_000 }: RpcCall,
 ): Promise<RpcReply> {
   const { url, headers } = rpcTarget(text);
-  const response = await fetch(url, {
-    method: "POST",
-    headers,
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-    signal: AbortSignal.timeout(timeoutMs),
-  });
-  const body = await textUpTo(maxBytes, response);
-  const { result, error } = bodyOf(body ?? "");
-  return {
-    status: response.status,
-    headers: response.headers,
-    result,
-    error: typeof error === "object" && error !== null ? error : undefined,
-    isTooLong: body === undefined,
-  };
-}
-
-/** The body of a response; undefined if it is longer than `maxBytes`, without reading the rest. */
-async function textUpTo(maxBytes: number, { body }: Response): Promise<string | undefined> {
-  if (body === null) return "";
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  // Leaving the loop early cancels the rest of the body.
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-function bodyOf(text: string): { result?: unknown; error?: object | null } {
+  let response: Response | undefined;
+  const replied = ({ status, headers }: Response, isTooLong: boolean) => ({ status, headers, isTooLong });
   try {
-    return JSON.parse(text) ?? {};
-  } catch {
-    return {}; // Such as a proxy's page.
+    const { result, error } = await getHttpRpcClient(url).request({
+      body: { method, params },
+      // Also while the body arrives.
+      fetchOptions: { headers, signal: AbortSignal.timeout(timeoutMs) },
+      timeout: 0,
+      maxResponseBodySize: maxBytes,
+      onResponse(found) {
+        response = found;
+      },
+    });
+    const isError = typeof error === "object" && error !== null;
+    return { ...replied(response as Response, false), result, error: isError ? error : undefined };
+  } catch (error) {
+    if (response === undefined || (error as Error).name === "TimeoutError")
+      throw error instanceof HttpRequestError ? (error.cause ?? error) : error;
+    return replied(response, error instanceof ResponseBodyTooLargeError);
   }
 }
 

@@ -2,20 +2,15 @@ import type { PGlite } from "@electric-sql/pglite";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { z } from "zod/v4";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { moduleOfPonder } from "./expected.ts";
 import { shapeOf } from "./rows/table-shape.ts";
-import { keyOfRequest, openSavedResults, type ResultStore, withOtherResults } from "./saved-results.ts";
+import { keyOfRequest, openSavedResults, withOtherResults } from "./saved-results.ts";
+import type { ResultStore } from "./shared.ts";
 
 type Given = { common: unknown; qb: { wrap: (label: unknown, query: (db: unknown) => unknown) => unknown } };
-const any = <Value>() => z.custom<Value>((value) => value !== undefined);
-const { rpcRequestResults } = moduleOfPonder(
-  z.object({ rpcRequestResults: any<PgTable>() }),
-  "sync-store/schema.js",
-);
-const { createSyncStore } = moduleOfPonder(
-  z.object({ createSyncStore: any<(given: Given) => ResultStore>() }),
+const { rpcRequestResults } = moduleOfPonder<{ rpcRequestResults: PgTable }>("sync-store/schema.js");
+const { createSyncStore } = moduleOfPonder<{ createSyncStore(given: Given): ResultStore }>(
   "sync-store/index.js",
 );
 
@@ -38,16 +33,7 @@ const call = { method: "eth_call", params: [{ data: "0xAB", to: "0x01" }, "0x10"
 const body = { method: call.method, params: call.params };
 
 test("a kept result is found by later indexes, by Ponder's key, until Ponder removes its block", async () => {
-  const shared = { others: new Map() };
-  withOtherResults(store, { isOfTransaction: false, shared });
-  // Its connection is closed some time after the transaction.
-  const closed = async () => {
-    throw new Error("Client was closed and is not queryable");
-  };
-  withOtherResults(
-    { getRpcRequestResults: closed, insertRpcRequestResults: closed },
-    { isOfTransaction: true, shared },
-  );
+  const shared = { otherResults: new Map(), resultStore: store };
   const saved = openSavedResults({ areKept: true }, shared);
   expect(await saved.find(1, call)).toBeUndefined();
   saved.keep(1, call, "0x02");
@@ -63,8 +49,8 @@ test("a kept result is found by later indexes, by Ponder's key, until Ponder rem
 test("neither long results are kept, nor those of chains that are recreated", async () => {
   const inserted: unknown[] = [];
   const shared = {
-    others: new Map(),
-    store: { ...store, insertRpcRequestResults: async (of: unknown) => void inserted.push(of) },
+    otherResults: new Map(),
+    resultStore: { ...store, insertRpcRequestResults: async (of: unknown) => void inserted.push(of) },
   };
   openSavedResults({ areKept: false }, shared).keep(1, call, "0x02");
   const saved = openSavedResults({ areKept: true }, shared);
@@ -81,22 +67,19 @@ test("what the database lacks comes from elsewhere, for Ponder's reads of blocks
     asked.push(block);
     return key === keyOfRequest({ method: other.method, params: other.params }) ? '"0x04"' : undefined;
   };
-  const shared = { others: new Map([[1, elsewhere]]) };
-  const read = withOtherResults(store, { isOfTransaction: true, shared });
+  const shared = { otherResults: new Map([[1, elsewhere]]), resultStore: store };
+  const read = withOtherResults(store, shared);
   const requests = [
     body,
     { method: "eth_call", params: other.params },
     { method: "eth_call", params: [{ to: "0x03", data: "0x" }, "latest"] },
     { method: "eth_chainId", params: [] },
   ];
-  expect(await read.getRpcRequestResults({ requests, chainId: 1 })).toEqual([
-    ...["0x02", '"0x04"'],
-    ...[undefined, undefined],
-  ]);
+  expect(await read({ requests, chainId: 1 })).toEqual([...["0x02", '"0x04"'], ...[undefined, undefined]]);
   expect(asked).toEqual([17]);
   expect(await openSavedResults({ areKept: true }, shared).find(1, other)).toBe('"0x04"');
   const failing = { ...store, getRpcRequestResults: async () => Promise.reject(new Error("away")) };
   expect(
-    await openSavedResults({ areKept: true }, { ...shared, store: failing }).find(1, call),
+    await openSavedResults({ areKept: true }, { ...shared, resultStore: failing }).find(1, call),
   ).toBeUndefined();
 });

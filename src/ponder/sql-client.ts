@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
-import { z } from "zod/v4";
-import { expectOfPonder } from "./expected.ts";
+import pRetry from "p-retry";
+import { membersOfPonder } from "./expected.ts";
 
 /** Runs one SQL statement that gives one row; its columns as texts. Cancels the statement once `signal` is aborted. */
 export type RowReader = {
@@ -18,6 +18,15 @@ export async function hasTable(run: Statement, table: string): Promise<boolean> 
   const { rows } = await run("SELECT to_regclass($1) IS NOT NULL AS found", [table]);
   return rows[0]?.["found"] === true;
 }
+
+/** Creates a table unless it is there: `IF NOT EXISTS` alone fails where two processes create it at once. */
+export const createTable = (run: (text: string) => Promise<unknown>, definition: string) =>
+  run(`DO $create$ BEGIN PERFORM pg_advisory_xact_lock(hashtext('nsindex create table'));
+    CREATE TABLE IF NOT EXISTS ${definition}; END $create$`);
+
+/** Does work on the database before Ponder indexes; an outage of some seconds is waited out, as Ponder itself does. */
+export const throughOutage = (work: () => Promise<unknown>) =>
+  pRetry(work, { retries: 9, minTimeout: 500, maxTimeout: 5_000 });
 
 /** Rows of a statement, each a list of its columns. */
 type SqlResult = { rows: unknown[][] };
@@ -102,20 +111,10 @@ export type EmbeddedClient = {
 /** The client behind a drizzle database. */
 export type SqlClient = Pool | EmbeddedClient;
 
-const holder = z.object({
-  $client: z.custom<SqlClient>((value) => {
-    const client = (value ?? {}) as { [Name in keyof (Pool & EmbeddedClient)]?: unknown };
-    return (
-      typeof client.transaction === "function" ||
-      (typeof client.connect === "function" && typeof client.options === "object")
-    );
-  }, "expected a node-postgres pool or PGlite"),
-});
-
 /** The client of the database that `ponder:api` gives, whose type does not show it. Throws PonderDiffersError. */
 export function sqlClientOf(db: object): SqlClient {
   // ponder: drizzle keeps it under this name.
-  return expectOfPonder(holder, { $client: (db as { $client?: unknown }).$client }, "db").$client;
+  return membersOfPonder<{ $client: SqlClient }>(db, "db", "$client").$client;
 }
 
 /** The response to a request that needs the database while it is away. */

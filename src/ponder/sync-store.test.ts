@@ -2,23 +2,18 @@ import type { PGlite } from "@electric-sql/pglite";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { z } from "zod/v4";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { moduleOfPonder } from "./expected.ts";
 import { shapeOf } from "./rows/table-shape.ts";
 import { arrayText, createSyncStore } from "./sync-store.ts";
 
-type Insert = (of: Record<string, unknown>) => Promise<void>;
+type Insert = (of: { chainId: number } & Record<string, unknown>) => Promise<void>;
 type Store = { insertBlocks: Insert; insertLogs: Insert; insertTransactions: Insert };
 type Given = Parameters<typeof createSyncStore>[0];
 
-const any = <Value>() => z.custom<Value>((value) => value !== undefined);
-const { blocks, logs, transactions } = moduleOfPonder(
-  z.object({ blocks: any<PgTable>(), logs: any<PgTable>(), transactions: any<PgTable>() }),
-  "sync-store/schema.js",
-);
-const ofPonder = moduleOfPonder(
-  z.object({ createSyncStore: any<(given: Given) => Record<string, unknown>>() }),
+const { blocks, logs, transactions } =
+  moduleOfPonder<Record<"blocks" | "logs" | "transactions", PgTable>>("sync-store/schema.js");
+const ofPonder = moduleOfPonder<{ createSyncStore(given: Given): Record<string, unknown> }>(
   "sync-store/index.js",
 );
 

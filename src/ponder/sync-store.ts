@@ -1,12 +1,11 @@
 import { setImmediate as yielding } from "node:timers/promises";
 import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
-import { z } from "zod/v4";
-import { expectOfPonder, moduleOfPonder } from "./expected.ts";
-import { fetchAheadOf } from "./fetch-ahead.ts";
+import { moduleOfPonder } from "./expected.ts";
 import { endingOnTypeErrors } from "./rows/errors.ts";
 import { shapeOf } from "./rows/table-shape.ts";
-import { type ResultStore, withOtherResults } from "./saved-results.ts";
+import { withOtherResults } from "./saved-results.ts";
+import { type ResultStore, shared } from "./shared.ts";
 
 // In place of Ponder's access to its cache (cli/preload.mjs), for what a cold backfill writes: Ponder has a statement for each
 // block, and binds each column of each row by itself. Here a statement takes all blocks that wait, and each column is one array.
@@ -19,61 +18,37 @@ type Connection = {
   ): Promise<Result>;
   readonly $client?: object;
 };
-type Encode = (given: Row) => Row;
-type SyncStore = Record<string, unknown>;
-
-const callable = <Function>() => z.custom<Function>((value) => typeof value === "function");
-const table = z.custom<PgTable>((value) => typeof value === "object" && value !== null);
-const store = z.object({
-  createSyncStore: callable<(given: { common: object; qb: Connection }) => SyncStore>(),
-});
-const results = z.looseObject({
-  getRpcRequestResults: callable<ResultStore["getRpcRequestResults"]>(),
-  insertRpcRequestResults: callable<ResultStore["insertRpcRequestResults"]>(),
-});
-const ranges = z.looseObject({
-  getEventData: callable<(of: { chainId: number }, ...context: unknown[]) => Promise<{ cursor: number }>>(),
-});
-const encoders = z.object({
-  encodeBlock: callable<Encode>(),
-  encodeLog: callable<Encode>(),
-  encodeTransaction: callable<Encode>(),
-});
-const tables = z.object({ blocks: table, logs: table, transactions: table });
+type Insert = (of: { chainId: number } & Record<string, unknown>) => Promise<void>;
+type SyncStore = ResultStore & Record<"insertBlocks" | "insertLogs" | "insertTransactions", Insert>;
+type Given = { common: object; qb: Connection };
+type Stores = { createSyncStore(given: Given): SyncStore };
+type Encoders = Record<"encodeBlock" | "encodeLog" | "encodeTransaction", (given: Row) => Row>;
+type Tables = Record<"blocks" | "logs" | "transactions", PgTable>;
 
 // Rows of one statement: some megabytes.
 const mostRows = 2_000;
 
 /** As Ponder's function of this name. */
-export function createSyncStore(given: { common: object; qb: Connection }): SyncStore {
-  const { encodeBlock, encodeLog, encodeTransaction } = moduleOfPonder(encoders, "sync-store/encode.js");
-  const { blocks, logs, transactions } = moduleOfPonder(tables, "sync-store/schema.js");
-  const insertBlocks = together((rows) => insert(given.qb, blocks, rows));
-  const insertLogs = together((rows) => insert(given.qb, logs, rows));
-  const insertTransactions = together((rows) => insert(given.qb, transactions, rows));
+export function createSyncStore(given: Given): SyncStore {
+  const encoders = moduleOfPonder<Encoders>(
+    "sync-store/encode.js",
+    ...(["encodeBlock", "encodeLog", "encodeTransaction"] as const),
+  );
+  const tables = moduleOfPonder<Tables>("sync-store/schema.js", "blocks", "logs", "transactions");
+  const ofPonder = moduleOfPonder<Stores>("sync-store/index.js", "createSyncStore").createSyncStore(given);
   // ponder: makes a store for each transaction too, on its connection; the others are on a pool, or on PGlite.
-  const isOfTransaction = "processID" in (given.qb.$client ?? {});
-  const ofPonder = moduleOfPonder(store, "sync-store/index.js").createSyncStore(given);
-  const own = {
-    ...ofPonder,
-    ...withOtherResults(expectOfPonder(results, ofPonder, "createSyncStore"), { isOfTransaction }),
-    insertBlocks: (of: { blocks: Row[]; chainId: number }) =>
-      insertBlocks(of.blocks.map((block) => encodeBlock({ block, chainId: of.chainId }))),
-    insertLogs: (of: { logs: Row[]; chainId: number }) =>
-      insertLogs(of.logs.map((log) => encodeLog({ log, chainId: of.chainId }))),
-    insertTransactions: (of: { transactions: Row[]; chainId: number }) =>
-      insertTransactions(
-        of.transactions.map((transaction) => encodeTransaction({ transaction, chainId: of.chainId })),
-      ),
+  if (!("processID" in (given.qb.$client ?? {}))) shared().resultStore = ofPonder;
+  const inserter = (of: keyof Tables, row: string, encode: (given: Row) => Row): Insert => {
+    const insertRows = together((rows) => insert(given.qb, tables[of], rows));
+    return ({ chainId, [of]: rows }) =>
+      insertRows((rows as Row[]).map((one) => encode({ [row]: one, chainId })));
   };
-  const { getEventData } = expectOfPonder(ranges, own, "createSyncStore");
   return endingOnTypeErrors({
-    ...own,
-    async getEventData(of: { chainId: number }, ...context: unknown[]) {
-      const found = await getEventData(of, ...context);
-      fetchAheadOf(given.common).read(of.chainId, found.cursor);
-      return found;
-    },
+    ...ofPonder,
+    getRpcRequestResults: withOtherResults(ofPonder),
+    insertBlocks: inserter("blocks", "block", encoders.encodeBlock),
+    insertLogs: inserter("logs", "log", encoders.encodeLog),
+    insertTransactions: inserter("transactions", "transaction", encoders.encodeTransaction),
   });
 }
 

@@ -3,7 +3,7 @@ import { html } from "hono/html";
 import type { Registry } from "prom-client";
 import type { Log } from "../../log/json-log.ts";
 import type { BlockRef } from "../../ponder/checkpoints.ts";
-import type { sharedArchives, sharedBelieved, sharedExamples } from "../../ponder/process.ts";
+import type { Shared } from "../../ponder/shared.ts";
 import type { Database } from "../database/client.ts";
 import type { ConfigContext } from "../endpoints/config.ts";
 import type { HashOf } from "../names/contract.ts";
@@ -168,17 +168,16 @@ async function readSize(database: Database, schema: string, signal: AbortSignal)
   return JSON.parse(text ?? "null");
 }
 
+type Shown = Pick<Shared, "examples" | "archives" | "believed">;
+
 /** What the status page is made of. `clock` gives milliseconds. */
-export type StatusSources = ConfigContext & {
+export type StatusSources = Shown & ConfigContext & {
   config: { chains: readonly { id: number; name: string; rpc: { http: readonly string[] } }[] };
   status: Pick<StatusSource, "current">;
   database: Database;
   ask: Ask;
   /** Metrics of this process. */
   registry: Registry | undefined;
-  examples: ReturnType<typeof sharedExamples>;
-  archives: ReturnType<typeof sharedArchives>;
-  believed: ReturnType<typeof sharedBelieved>;
   process: { isIndexer: boolean; isEmbedded: boolean };
   /** How many of the database's indexes for queries are built; undefined before their turn comes, and in readers. */
   indexes: () => { built: number; total: number } | undefined;
