@@ -8,8 +8,7 @@ import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
 import { changesOf, rowSettings } from "../src/config/row-settings.ts";
 import { seeOperations } from "../src/log/json-log.ts";
-import { heartbeatTimeout } from "../src/operations/cache.ts";
-import { descriptionOf } from "../src/operations/stored-indexes.ts";
+import { descriptionOf, heartbeatTimeout } from "../src/operations/stored-indexes.ts";
 import { hasTable, isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
 
 // Checks before Ponder starts: Ponder itself would switch to another port, only warn about a wrong chain, and give up

@@ -8,7 +8,7 @@ import { indexedSubregistries } from "../deployments/namespaces.ts";
 import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
 import { seeOperations } from "../log/json-log.ts";
-import { createDoubtWatch, unverifiedRanges } from "../operations/cache.ts";
+import { createDoubtWatch } from "../operations/cache.ts";
 import { installChecksums, keepChecksums } from "../operations/checksums.ts";
 import { createChainWatch } from "../operations/finalized-blocks.ts";
 import { describeIndex } from "../operations/stored-indexes.ts";
@@ -21,12 +21,10 @@ import {
   metricsRegistry,
   ponderProcess,
   processLog,
-  sharedArchives,
-  sharedBelieved,
-  sharedExamples,
   shareMetricsText,
 } from "../ponder/process.ts";
 import { createProgress } from "../ponder/progress.ts";
+import { shared } from "../ponder/shared.ts";
 import { sqlClientOf } from "../ponder/sql-client.ts";
 import { commonHeaders, createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
@@ -73,13 +71,10 @@ const { write: run, schema } = ponder;
 const watches = ponder.isIndexer
   ? [
       createChainWatch({ chains: configured.chains, run, schema, log }),
-      createDoubtWatch({ run, log, doubts: unverifiedRanges(), owner: schema }),
+      createDoubtWatch({ run, log, doubts: shared().unverified, owner: schema }),
     ]
   : [];
-for (const { start, stop } of watches) {
-  start();
-  ponder.onStop(stop);
-}
+for (const { start } of watches) ponder.onStop(start());
 
 const chains = statusChains(configured.chains, Object.values(contractSources(configured)));
 
@@ -227,9 +222,7 @@ function openApi(config: Config) {
     pages: {
       ...common,
       registry,
-      examples: sharedExamples(),
-      archives: sharedArchives(),
-      believed: sharedBelieved(),
+      ...shared(),
       process: ponder,
       hashOf: headHashes,
       log,

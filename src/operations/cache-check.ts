@@ -1,3 +1,4 @@
+import pRetry from "p-retry";
 import type { Statement } from "../ponder/sql-client.ts";
 import { crossChecked } from "../rpc/compared-logs.ts";
 import {
@@ -17,7 +18,7 @@ import {
   type Nodes,
   toHex,
 } from "../rpc/nodes.ts";
-import { rangeAt, unionOf } from "./cache.ts";
+import { unionOf } from "./cache.ts";
 import { type CachedFilter, cachedChildren, cachedFilters, cachedLogs } from "./cached-logs.ts";
 
 /** A log that cache and chain do not share, or the fields of a cached block that its header does not have. */
@@ -26,76 +27,72 @@ type CacheDifference =
   | { block: number; kind: "header"; fields: string[] };
 
 /** What a comparison of the cache with the chain found. */
-export type CacheCheck = {
-  ranges: number;
-  /** Ranges that no node answered for. */
-  unanswered: number;
-  differingRanges: BlockRange[];
-  blocks: number;
-  cachedBlocks: number;
-  logs: number;
-  differences: CacheDifference[];
-};
+export type CacheCheck = Awaited<ReturnType<typeof checkCache>>;
 
 /** Which cached blocks are compared; `samples` ranges of at most `longestRange` blocks. */
-export type CacheSample = { chainId: number; from: number; to: number; samples: number };
+type CacheSample = { chainId: number; from: number; to: number; samples: number };
 
 const longestRange = 100;
-const tries = 3;
 
 /**
- * Compares random ranges of a chain's cached logs with the nodes: the logs of each range, of which two answers are compared, the receipts
- * of one of its blocks and the header of a cached one. `progress` is called after each range.
+ * Compares random ranges of a chain's cached logs with the nodes: the logs of each range, of which two answers are compared, and receipts and
+ * headers of one of its blocks and of a cached one. `progress` is called after each range.
  */
 export async function checkCache(
   run: Statement,
   nodes: Nodes,
   { chainId, from, to, samples, progress }: CacheSample & { progress: (done: number) => void },
-): Promise<CacheCheck> {
+) {
   const filters = await filtersOf(run, chainId);
   const ranges = unionOf(filters.flatMap((filter) => filter.ranges)).flatMap((range) => {
     const clipped = { from: Math.max(range.from, from), to: Math.min(range.to, to) };
     return clipped.from <= clipped.to ? [clipped] : [];
   });
-  const cachedBlocks = ranges.reduce((sum, range) => sum + sizeOf(range), 0);
-  const check: CacheCheck = {
-    ranges: 0,
+  const check = {
+    cachedBlocks: ranges.reduce((sum, range) => sum + sizeOf(range), 0),
+    ...{ ranges: 0, blocks: 0, logs: 0 },
+    /** Ranges that no node answered for. */
     unanswered: 0,
-    differingRanges: [],
-    blocks: 0,
-    cachedBlocks,
-    logs: 0,
-    differences: [],
+    differingRanges: [] as BlockRange[],
+    differences: [] as CacheDifference[],
   };
-  for (let done = 1; done <= samples && cachedBlocks > 0; done++) {
-    const range = rangeAt(ranges, Math.floor(nodes.random() * cachedBlocks), longestRange);
+  for (let done = 1; done <= samples && check.cachedBlocks > 0; done++) {
+    const range = rangeAt(ranges, Math.floor(nodes.random() * check.cachedBlocks));
     const chosen = filters.filter((filter) => filter.ranges.some((one) => isWithin(range, one)));
-    const found = await cachedLogs(run, chainId, range);
-    const cached = found.filter((log) => chosen.some((filter) => isOf(filter, log)));
-    const answers = await logsOfChain(nodes, range, chosen, cached);
+    const isChosen = (log: RpcLog) => chosen.some((filter) => isOf(filter, log));
+    const cached = (await cachedLogs(run, chainId, range)).filter(isChosen);
+    const blocks = await cachedBlocks(run, chainId, range);
+    const compare = async () => {
+      const answers = await Promise.all(requestsOf(range, chosen).map((one) => askTwice(nodes, one)));
+      return compareRange(nodes, range, { cached, blocks, logs: answers.flat().filter(isChosen), isChosen });
+    };
+    const differences = await pRetry(compare, { retries: 2, minTimeout: 500 }).catch(() => undefined);
     progress(done);
-    if (answers === undefined) {
+    if (differences === undefined) {
       check.unanswered += 1;
       continue;
     }
     check.ranges += 1;
     check.blocks += sizeOf(range);
     check.logs += cached.length;
-    const differences = [
-      ...(await headerDifferences(run, nodes, { chainId, range })),
-      ...differencesOf(cached, answers),
-    ];
-    if (differences.length === 0) continue;
-    check.differingRanges.push(range);
+    if (differences.length > 0) check.differingRanges.push(range);
     check.differences.push(...differences);
   }
   return check;
 }
 
+/** The part of ranges, at most `longestRange` blocks, that begins with the block at this index among all of theirs. */
+function rangeAt(ranges: readonly BlockRange[], index: number): BlockRange {
+  let left = index;
+  for (const { from, to } of ranges) {
+    if (left <= to - from) return { from: from + left, to: Math.min(from + left + longestRange - 1, to) };
+    left -= to - from + 1;
+  }
+  throw new Error("There is no such block.");
+}
+
 const sizeOf = ({ from, to }: BlockRange) => to - from + 1;
 const isWithin = (inner: BlockRange, outer: BlockRange) => outer.from <= inner.from && inner.to <= outer.to;
-
-// --- What is cached ---
 
 /** What Ponder fetched, as its logs are tested and asked for. */
 type Filter = CachedFilter & {
@@ -123,26 +120,15 @@ function isOf({ children, query }: Filter, log: RpcLog): boolean {
   return since !== undefined && since <= Number(log.blockNumber);
 }
 
-// --- What the chain has ---
+type CachedBlock = Record<"hash" | "parentHash" | "timestamp" | "logsBloom" | "receiptsRoot", string>;
 
-/** The logs of a range for these filters by the nodes; undefined if they do not answer. */
-async function logsOfChain(
-  nodes: Nodes,
-  range: BlockRange,
-  filters: readonly Filter[],
-  cached: readonly RpcLog[],
-): Promise<RpcLog[] | undefined> {
-  for (let i = 0; i < tries; i++) {
-    try {
-      const logs = (await Promise.all(requestsOf(range, filters).map((one) => askTwice(nodes, one)))).flat();
-      const unique = new Map(logs.map((log) => [`${Number(log.blockNumber)}.${Number(log.logIndex)}`, log]));
-      const all = [...unique.values()].filter((log) => filters.some((filter) => isOf(filter, log)));
-      return await withReceipts(nodes, { range, filters, cached, all });
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, 500 * 2 ** i));
-    }
-  }
-  return undefined;
+async function cachedBlocks(run: Statement, chainId: number, { from, to }: BlockRange) {
+  const { rows } = await run(
+    `SELECT number::text, hash, parent_hash AS "parentHash", timestamp::text, logs_bloom AS "logsBloom", receipts_root AS "receiptsRoot"
+    FROM ponder_sync.blocks WHERE chain_id = $1 AND number BETWEEN $2 AND $3 ORDER BY number`,
+    [chainId, from, to],
+  );
+  return new Map(rows.map(({ number, ...block }) => [Number(number), block as CachedBlock]));
 }
 
 /** One request for all contracts with an address, and one for events of any contract. */
@@ -170,27 +156,51 @@ async function askTwice(nodes: Nodes, request: LogsRequest): Promise<RpcLog[]> {
   return (await crossChecked(nodes, { node, logs }, request)).logs;
 }
 
-/** The logs, corrected by the receipts of blocks in which cache and answer differ, and of one more. */
-async function withReceipts(
+/** How cached logs and blocks differ from the chain's: in blocks where cache and nodes differ, and in two more, receipts decide. */
+async function compareRange(
   nodes: Nodes,
+  { from, to }: BlockRange,
   {
-    range,
-    filters,
     cached,
-    all,
-  }: { range: BlockRange; filters: readonly Filter[]; cached: readonly RpcLog[]; all: RpcLog[] },
-): Promise<RpcLog[]> {
-  const random = range.from + Math.floor(nodes.random() * sizeOf(range));
-  const differing = differingLogs(cached, all).map(({ blockNumber }) => Number(blockNumber));
-  let corrected = all;
-  for (const block of new Set([...differing.slice(0, 5), random])) {
+    blocks,
+    logs,
+    isChosen,
+  }: {
+    cached: readonly RpcLog[];
+    blocks: ReadonlyMap<number, CachedBlock>;
+    logs: readonly RpcLog[];
+    isChosen: (log: RpcLog) => boolean;
+  },
+): Promise<CacheDifference[]> {
+  const found: CacheDifference[] = [];
+  const idOf = ({ blockNumber, logIndex }: RpcLog) => `${Number(blockNumber)}.${Number(logIndex)}`;
+  let chain = [...new Map(logs.map((log) => [idOf(log), log])).values()];
+  const differing = differingLogs(cached, chain).map(({ blockNumber }) => Number(blockNumber));
+  const random = from + Math.floor(nodes.random() * sizeOf({ from, to }));
+  const randomCached = [...blocks.keys()][Math.floor(nodes.random() * blocks.size)] ?? random;
+  for (const block of new Set([...differing.slice(0, 5), random, randomCached])) {
     const header = await provenHeader(nodes, block);
-    const proven = header && (await logsByReceipts(nodes, nodes.all, header));
-    if (proven === undefined) continue;
-    const ours = proven.logs.filter((log) => filters.some((filter) => isOf(filter, log)));
-    corrected = [...corrected.filter(({ blockNumber }) => Number(blockNumber) !== block), ...ours];
+    if (header === undefined) continue;
+    const ours = Object.entries(blocks.get(block) ?? {});
+    const theirs = { ...header, timestamp: String(Number(header.timestamp)) };
+    const fields = ours.flatMap(([name, value]) =>
+      theirs[name as keyof CachedBlock] === value ? [] : [name],
+    );
+    if (fields.length > 0) found.push({ block, kind: "header", fields });
+    const proven = await logsByReceipts(nodes, nodes.all, header);
+    if (proven !== undefined)
+      chain = [
+        ...chain.filter(({ blockNumber }) => Number(blockNumber) !== block),
+        ...proven.logs.filter(isChosen),
+      ];
   }
-  return corrected;
+  const different = new Set(differingLogs(cached, chain));
+  const of = (all: readonly RpcLog[], kind: "missing" | "too many") =>
+    all.filter((log) => different.has(log)).map((log) => ({ block: Number(log.blockNumber), kind, log }));
+  return [
+    ...found,
+    ...[...of(chain, "missing"), ...of(cached, "too many")].sort((a, b) => a.block - b.block),
+  ];
 }
 
 async function provenHeader(nodes: Nodes, block: number): Promise<Header | undefined> {
@@ -199,36 +209,4 @@ async function provenHeader(nodes: Nodes, block: number): Promise<Header | undef
     if (header !== undefined) return header;
   }
   return undefined;
-}
-
-/** How one of the cached blocks of a range differs from its header. */
-async function headerDifferences(
-  run: Statement,
-  nodes: Nodes,
-  { chainId, range }: { chainId: number; range: BlockRange },
-): Promise<CacheDifference[]> {
-  const { rows } = await run(
-    `SELECT number::text, hash, parent_hash, timestamp::text, logs_bloom, receipts_root FROM ponder_sync.blocks
-    WHERE chain_id = $1 AND number BETWEEN $2 AND $3 ORDER BY number`,
-    [chainId, range.from, range.to],
-  );
-  const row = rows[Math.floor(nodes.random() * rows.length)];
-  const header = row && (await provenHeader(nodes, Number(row["number"])));
-  if (row === undefined || header === undefined) return [];
-  const onChain = {
-    hash: header.hash,
-    parent_hash: header.parentHash,
-    timestamp: String(Number(header.timestamp)),
-    logs_bloom: header.logsBloom,
-    receipts_root: header.receiptsRoot,
-  };
-  const fields = Object.entries(onChain).flatMap(([field, value]) => (row[field] === value ? [] : [field]));
-  return fields.length === 0 ? [] : [{ block: Number(row["number"]), kind: "header", fields }];
-}
-
-function differencesOf(cached: readonly RpcLog[], chain: readonly RpcLog[]): CacheDifference[] {
-  const different = new Set(differingLogs(cached, chain));
-  const of = (logs: readonly RpcLog[], kind: "missing" | "too many") =>
-    logs.filter((log) => different.has(log)).map((log) => ({ block: Number(log.blockNumber), kind, log }));
-  return [...of(chain, "missing"), ...of(cached, "too many")].sort((a, b) => a.block - b.block);
 }

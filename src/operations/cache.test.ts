@@ -2,11 +2,11 @@ import type { PGlite } from "@electric-sql/pglite";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { addBlocks, addIndex, openPonderCache, resetPonderCache } from "../../test/support/ponder/cache.ts";
+import type { Shared } from "../ponder/shared.ts";
 import type { Statement } from "../ponder/sql-client.ts";
 import {
   CacheInUseError,
   createDoubtWatch,
-  type Doubts,
   keepDoubts,
   mergeRanges,
   orphanedBy,
@@ -191,25 +191,16 @@ test("ranges in doubt are kept by chain until they are purged", async () => {
 });
 
 test("an index leaves ranges alone that another index of the database found", async () => {
-  // As releases before kept them.
-  await run("DROP TABLE IF EXISTS ponder_sync.doubtful_ranges");
-  await run(
-    "CREATE TABLE ponder_sync.doubtful_ranges (chain_id bigint NOT NULL, from_block bigint NOT NULL, to_block bigint NOT NULL)",
-  );
-  await run("INSERT INTO ponder_sync.doubtful_ranges VALUES (1, 1, 2)");
   await keepDoubts(run, { chainId: 1, owner: "first" }, [{ from: 20, to: 29 }]);
   await keepDoubts(run, { chainId: 1, owner: "second" }, [{ from: 20, to: 29 }]);
   await keepDoubts(run, { chainId: 1, owner: "second" }, []);
-  expect(await readDoubts(run, [1])).toEqual([
-    { chainId: 1, from: 1, to: 2 },
-    { chainId: 1, from: 20, to: 29 },
-  ]);
+  expect(await readDoubts(run, [1])).toEqual([{ chainId: 1, from: 20, to: 29 }]);
   await purgeCache(run, { chainId: 1, from: 0, to: 100 }, now);
   expect(await readDoubts(run, [1])).toEqual([]);
 });
 
 test("a watch stores ranges in doubt as they come and go, and says what to run", async () => {
-  const doubts: Doubts = new Map();
+  const doubts: Shared["unverified"] = new Map();
   const said: string[] = [];
   const watch = createDoubtWatch({
     run,

@@ -1,15 +1,23 @@
 import type { PGlite } from "@electric-sql/pglite";
 import fc from "fast-check";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   addBlocks,
   addIndex,
+  type ForkedChain,
   hashOn,
   openPonderCache,
   resetPonderCache,
+  serveHashes,
 } from "../../test/support/ponder/cache.ts";
 import type { Statement } from "../ponder/sql-client.ts";
-import { finalizedBlock, findContradiction, keepHash } from "./finalized-blocks.ts";
+import {
+  type ChainWatch,
+  createChainWatch,
+  finalizedBlock,
+  findContradiction,
+  keepHash,
+} from "./finalized-blocks.ts";
 
 let database: PGlite;
 const run: Statement = (text, values) => database.query(text, values);
@@ -18,6 +26,9 @@ beforeAll(async () => {
 });
 beforeEach(() => resetPonderCache(database));
 afterAll(() => database?.close());
+
+const keptHashes = async () =>
+  (await run("SELECT number::int, hash FROM ponder_sync.finalized_hashes ORDER BY 1")).rows;
 
 // Its branch differs from block `fork` on, and ends with `head`.
 function node(fork: number, head = 100_000_000) {
@@ -31,7 +42,9 @@ function node(fork: number, head = 100_000_000) {
   };
 }
 
-test("an empty cache contradicts nothing", async () => {
+test("a database without a cache, and an empty one, contradict nothing", async () => {
+  expect(await findContradiction(run, 1, node(0).fetchHash)).toBeUndefined();
+  await database.exec("DROP SCHEMA ponder_sync CASCADE");
   expect(await findContradiction(run, 1, node(0).fetchHash)).toBeUndefined();
 });
 
@@ -56,7 +69,7 @@ test("a fork in blocks without events differs from the finalized hash", async ()
   });
 });
 
-test("a chain that ends early has no hash for the first block that it lacks", async () => {
+test("a chain that ends early has no hash for the block that it lacks", async () => {
   await addBlocks(database, 1, [3, 50, 90]);
   expect(await findContradiction(run, 1, node(1_000, 60).fetchHash)).toEqual({
     chainId: 1,
@@ -67,7 +80,7 @@ test("a chain that ends early has no hash for the first block that it lacks", as
   });
 });
 
-test("bisection finds the first cached block that differs, wherever the fork is", async () => {
+test("what remains is on the chain, wherever the fork is, at the cost of few requests", async () => {
   const blocks = fc.uniqueArray(fc.integer({ min: 0, max: 30_000_000 }), { minLength: 1, maxLength: 40 });
   const forked = blocks.chain((numbers) =>
     fc.tuple(fc.constant(numbers), fc.integer({ min: 0, max: Math.max(...numbers) })),
@@ -78,22 +91,17 @@ test("bisection finds the first cached block that differs, wherever the fork is"
       await addBlocks(database, 1, numbers);
       const { fetchHash, asked } = node(fork);
       const found = await findContradiction(run, 1, fetchHash);
-      const first = Math.min(...numbers.filter((number) => number >= fork));
-      expect(found?.block).toBe(first);
-      expect(found?.from).toBe(Math.max(-1, ...numbers.filter((number) => number < fork)) + 1);
-      // The newest block, and one for each halving of 30 million.
+      const newest = Math.max(...numbers);
+      const common = Math.max(-1, ...numbers.filter((number) => number < fork));
+      expect(found?.block).toBeGreaterThanOrEqual(fork);
+      expect(found?.from).toBeLessThanOrEqual(common + 1);
+      // As far below the common block as that is below the newest, and the gap to the next cached one.
+      const deepest = numbers.filter((number) => number <= newest - 2 * (newest - common) - 1);
+      expect(found?.from).toBeGreaterThanOrEqual(Math.max(-1, ...deepest) + 1);
       expect(asked.length).toBeLessThanOrEqual(26);
     }),
     { numRuns: 30 },
   );
-});
-
-test("of old finalized hashes one of each thousand blocks remains", async () => {
-  for (const number of [0, 500, 999, 1_000, 1_500, 2_600, 3_000]) {
-    await keepHash(run, 1, { number, hash: hashOn("a", number) });
-  }
-  const { rows } = await run("SELECT number::int FROM ponder_sync.finalized_hashes ORDER BY 1");
-  expect(rows.map(({ number }) => number)).toEqual([0, 1_000, 2_600, 3_000]);
 });
 
 test("the finalized block is the end of the cache, or the index's own where nothing is cached", async () => {
@@ -103,4 +111,85 @@ test("the finalized block is the end of the cache, or the index's own where noth
   // Ponder stores blocks 3 to 90 in this form.
   await database.exec("INSERT INTO ponder_sync.intervals VALUES ('log_1', 1, '{[3,91]}')");
   expect(await finalizedBlock(run, "names", 1)).toBe(90);
+});
+
+describe("a watch", () => {
+  let chain: ForkedChain;
+  let url: Awaited<ReturnType<typeof serveHashes>>;
+  let lines: string[];
+  let watch: ChainWatch;
+  const watchOf = (http: string[]) =>
+    createChainWatch({
+      chains: [{ id: 1, name: "mainnet", rpc: { http } }],
+      run,
+      schema: "names",
+      log: (level, message) => void lines.push(`${level}: ${message}`),
+    });
+  beforeEach(async () => {
+    lines = [];
+    chain = { fork: 1_000, head: 1_000 };
+    url = await serveHashes(chain);
+    await addBlocks(database, 1, [40, 60]);
+    await addIndex(database, "names", { chainId: 1, block: 70 });
+    // The first URL does not respond.
+    watch = watchOf(["http://127.0.0.1:1", url.url]);
+  });
+  afterEach(() => url.close());
+
+  const kept = [0, 70].map((number) => ({ number, hash: hashOn("a", number) }));
+  const fault = {
+    since: expect.any(Number),
+    reason: `The chain contradicts the index: block 60 of chain 1 is ${hashOn("a", 60)} in the index, ${hashOn("b", 60)} at the node.`,
+  };
+
+  test("keeps the hashes of block 0 and of the finalized block, and then asks for two blocks at a time", async () => {
+    await watch.look();
+    expect(await keptHashes()).toEqual(kept);
+    url.asked.length = 0;
+    await watch.look();
+    expect(url.asked).toEqual([70, 60]);
+    expect(watch.fault()).toBeUndefined();
+  });
+
+  test("reports a fork once, until the node returns to the blocks of the index", async () => {
+    await watch.look();
+    chain.fork = 50;
+    await watch.look();
+    await watch.look();
+    expect(watch.fault()).toEqual(fault);
+    expect(lines).toEqual([
+      `error: ${fault.reason} Stop the index, run "npm run cache -- purge --chain 1 --from 41" and build a new index. ` +
+        'See "When the chain contradicts the index" in docs/operations.md.',
+    ]);
+    chain.fork = 1_000;
+    await watch.look();
+    expect(watch.fault()).toBeUndefined();
+  });
+
+  test("takes a node that lags behind for no fork", async () => {
+    chain.head = 50;
+    await watch.look();
+    expect(watch.fault()).toBeUndefined();
+    url.asked.length = 0;
+    await watch.look();
+    expect(url.asked).toEqual([60]);
+    chain.head = 1_000;
+    chain.fork = 55;
+    await watch.look();
+    expect(watch.fault()).toEqual(fault);
+  });
+
+  test("leaves a URL aside that serves another chain, and keeps none of its hashes", async () => {
+    const stranger = await serveHashes({ fork: 0, head: 1_000, id: 5 });
+    await expect(watchOf([stranger.url]).look()).rejects.toThrow("no RPC URL serves chain 1 now");
+    const beside = watchOf([stranger.url, url.url]);
+    await beside.look();
+    expect(beside.fault()).toBeUndefined();
+    expect(await keptHashes()).toEqual(kept);
+    // A fork is seen beside it all the same.
+    chain.fork = 50;
+    await beside.look();
+    expect(beside.fault()).toEqual(fault);
+    stranger.close();
+  });
 });

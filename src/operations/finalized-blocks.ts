@@ -1,17 +1,17 @@
 import { Gauge } from "prom-client";
 import type { IndexedChain } from "../config/chains.ts";
 import { type Log, seeOperations } from "../log/json-log.ts";
-import { parseCheckpoint } from "../ponder/checkpoints.ts";
 import { metricsRegistry } from "../ponder/process.ts";
 import { requestChainId, requestHash } from "../ponder/rpc-request.ts";
-import { hasTable, quoted, type Statement } from "../ponder/sql-client.ts";
+import { createTable, hasTable, quoted, type Statement } from "../ponder/sql-client.ts";
+import { repeat } from "./repeat.ts";
 
 /** The node's hash of a block; undefined if it has no such block. Rejects if no node responds. */
 export type FetchHash = (number: number) => Promise<string | undefined>;
 
 /**
  * A finalized block of the cache that the node does not have: `ours` is its cached hash, `theirs` the node's, undefined
- * while the node's chain ends before it. They agree below block `from`.
+ * while the node's chain ends before it. They agree on the newest cached block below `from`.
  */
 export type Contradiction = {
   chainId: number;
@@ -25,74 +25,54 @@ type Pin = { number: number; hash: string };
 
 // ponder: caches only blocks with events, so a fork of empty blocks would go unseen: hashes of finalized blocks are kept
 // beside its cache, and are dropped together with it.
-const createTable = `CREATE TABLE IF NOT EXISTS ponder_sync.finalized_hashes
+const hashes = `ponder_sync.finalized_hashes
   (chain_id bigint NOT NULL, number bigint NOT NULL, hash text NOT NULL, PRIMARY KEY (chain_id, number))`;
-
-const newestIn = (table: string) =>
-  `(SELECT number, hash FROM ponder_sync.${table} WHERE chain_id = $1 AND number <= $2 ORDER BY number DESC LIMIT 1)`;
 
 /**
  * Compares the newest finalized hash and the newest cached block of a chain with the node; undefined if they agree, and
- * for a chain without a cache. On a difference the newest common block is found by bisection over cached blocks.
+ * for a chain without a cache. After a difference it goes back, twice as far each time, to a block that both have.
  */
 export async function findContradiction(
   run: Statement,
   chainId: number,
   fetchHash: FetchHash,
 ): Promise<Contradiction | undefined> {
-  const newest = await pinReader(run, chainId);
-  for (const pin of await newest(Number.MAX_SAFE_INTEGER)) {
+  if (!(await hasTable(run, "ponder_sync.blocks"))) return undefined;
+  await createTable(run, hashes);
+  const pins = await newestPins(run, chainId, Number.MAX_SAFE_INTEGER);
+  for (const pin of pins) {
     const theirs = await fetchHash(pin.number);
-    if (theirs !== pin.hash) return bisect({ chainId, ours: pin, theirs }, newest, fetchHash);
+    if (theirs !== pin.hash) return goBack(run, { chainId, ours: pin, theirs }, fetchHash);
   }
   return undefined;
 }
 
-type Pins = (atMost: number) => Promise<Pin[]>;
-
-async function bisect(
-  suspect: { chainId: number; ours: Pin; theirs: string | undefined },
-  newest: Pins,
+async function goBack(
+  run: Statement,
+  { chainId, ...suspect }: { chainId: number; ours: Pin; theirs: string | undefined },
   fetchHash: FetchHash,
 ): Promise<Contradiction> {
   let { ours, theirs } = suspect;
-  let common = -1;
-  // Invariant: no cached block up to `common` differs, and `ours` does.
-  while (common + 1 < ours.number) {
-    const middle = Math.floor((common + ours.number) / 2);
-    const [pin] = await newest(middle);
-    if (pin === undefined || pin.number <= common) {
-      common = middle;
-      continue;
-    }
-    const hash = await fetchHash(pin.number);
-    if (hash === pin.hash) common = middle;
-    else [ours, theirs] = [pin, hash];
+  for (let step = 1; ; step *= 2) {
+    const [pin] = await newestPins(run, chainId, ours.number - step);
+    const hash = pin && (await fetchHash(pin.number));
+    if (pin === undefined || hash === pin.hash)
+      return { chainId, block: ours.number, ours: ours.hash, theirs, from: pin ? pin.number + 1 : 0 };
+    [ours, theirs] = [pin, hash];
   }
-  const [last] = await newest(ours.number - 1);
-  return {
-    chainId: suspect.chainId,
-    block: ours.number,
-    ours: ours.hash,
-    theirs,
-    from: last ? last.number + 1 : 0,
-  };
 }
 
-/** Reads the newest finalized hash and cached block up to a block, highest first. */
-async function pinReader(run: Statement, chainId: number): Promise<Pins> {
-  const tables: string[] = [];
-  for (const name of ["blocks", "finalized_hashes"]) {
-    if (await hasTable(run, `ponder_sync.${name}`)) tables.push(newestIn(name));
-  }
-  return async (atMost) => {
-    if (tables.length === 0) return [];
-    const sql = `SELECT DISTINCT number::text, hash FROM (${tables.join(" UNION ALL ")}) AS pins`;
-    const { rows } = await run(sql, [chainId, atMost]);
-    return rows
-      .map(({ number, hash }) => ({ number: Number(number), hash: String(hash) }))
-      .sort((a, b) => b.number - a.number);
-  };
+/** The newest finalized hash and cached block up to a block, highest first. */
+async function newestPins(run: Statement, chainId: number, atMost: number): Promise<Pin[]> {
+  const [blocks, kept] = ["blocks", "finalized_hashes"].map(
+    (table) =>
+      `(SELECT number, hash FROM ponder_sync.${table} WHERE chain_id = $1 AND number <= $2 ORDER BY number DESC LIMIT 1)`,
+  );
+  const { rows } = await run(
+    `SELECT number::text, hash FROM (${blocks} UNION ${kept}) pins ORDER BY pins.number DESC`,
+    [chainId, atMost],
+  );
+  return rows.map(({ number, hash }) => ({ number: Number(number), hash: String(hash) }));
 }
 
 /**
@@ -104,128 +84,91 @@ export async function finalizedBlock(
   schema: string,
   chainId: number,
 ): Promise<number | undefined> {
-  // ponder: a cached range is stored with its end raised by one.
+  // ponder: a cached range is stored with its end raised by one. With several chains the finalized checkpoint may be another chain's; that
+  // of a start, which no event has reached, ends with zeros.
   const { rows } = await run(
-    `SELECT (SELECT max(upper(blocks)) - 1 FROM ponder_sync.intervals WHERE chain_id = $1)::text AS cached,
-      (SELECT finalized_checkpoint FROM ${quoted(schema)}._ponder_checkpoint WHERE chain_id = $1) AS checkpoint`,
+    `SELECT greatest((SELECT max(upper(blocks)) - 1 FROM ponder_sync.intervals WHERE chain_id = $1),
+      (SELECT substr(finalized_checkpoint, 27, 16)::numeric FROM ${quoted(schema)}._ponder_checkpoint
+        WHERE chain_id = $1 AND substr(finalized_checkpoint, 11, 16)::bigint = $1 AND finalized_checkpoint !~ '0{33}$'))::text AS block`,
     [chainId],
   );
-  const { cached, checkpoint } = rows[0] ?? {};
-  const indexed = typeof checkpoint === "string" ? parseCheckpoint(checkpoint) : undefined;
-  // ponder: with several chains the finalized checkpoint may be another chain's.
-  const isOwn = indexed !== undefined && indexed.chainId === chainId && !indexed.isStart;
-  const known = [...(cached === null ? [] : [Number(cached)]), ...(isOwn ? [indexed.block.number] : [])];
-  return known.length === 0 ? undefined : Math.max(...known);
+  const block = rows[0]?.["block"];
+  return typeof block === "string" ? Number(block) : undefined;
 }
 
-/** Keeps the hash of a finalized block, and of older ones the lowest of each thousand blocks. */
+/** Keeps the hash of a finalized block. */
 export async function keepHash(run: Statement, chainId: number, { number, hash }: Pin): Promise<void> {
-  await run(createTable);
+  await createTable(run, hashes);
   await run("INSERT INTO ponder_sync.finalized_hashes VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", [
     chainId,
     number,
     hash,
   ]);
-  await run(
-    `DELETE FROM ponder_sync.finalized_hashes kept WHERE chain_id = $1 AND number < $2 AND EXISTS (
-      SELECT 1 FROM ponder_sync.finalized_hashes lower WHERE lower.chain_id = $1
-        AND lower.number >= kept.number / 1000 * 1000 AND lower.number < kept.number)`,
-    [chainId, number - 1_000],
-  );
 }
 
-const firstPause = 2_000;
-// At most three requests for each chain: fewer than one a minute.
-const longestPause = 200_000;
+// At most three requests for each chain, and one for each URL.
+const [firstPause, longestPause] = [2_000, 200_000];
 const metric = "nsindex_chain_contradicts_index";
 
 /** Compares the finalized blocks that the index rests on with the nodes while it runs. */
-export type ChainWatch = {
-  /** The first contradiction that was found and still holds; undefined while chains and index agree. */
-  current(): Contradiction | undefined;
-  /** The same for clients: since when it is known (Unix seconds), and a sentence. */
-  fault(): { since: number; reason: string } | undefined;
-  /** Compares each chain once and keeps the hashes of newly finalized blocks; never rejects. */
-  look(): Promise<void>;
-  /** Looks at once, then at growing intervals up to 200 seconds, until `stop`. */
-  start(): void;
-  stop(): void;
-};
+export type ChainWatch = ReturnType<typeof createChainWatch>;
 
 type Options = { chains: readonly IndexedChain[]; run: Statement; schema: string; log: Log };
 
 /** Watches chains; a contradiction is logged once and shown by the metric `nsindex_chain_contradicts_index`. */
-export function createChainWatch(options: Options): ChainWatch {
-  const { chains } = options;
-  const watched = chains.map((chain) => ({ chain, ...watchChain(chain, options) }));
-  let timer: NodeJS.Timeout | undefined;
-  let isOpen = true;
-  showMetric(chains, (chainId) => watched.some(({ chain, current }) => chain.id === chainId && current()));
-
-  const look = async () => {
-    await Promise.all(watched.map((one) => one.look(() => isOpen)));
-  };
-  const loop = async (pause: number) => {
-    await look();
-    if (isOpen) timer = setTimeout(() => void loop(Math.min(pause * 2, longestPause)), pause).unref();
-  };
-  const current = () => watched.map((one) => one.current()).find((found) => found !== undefined);
+export function createChainWatch(options: Options) {
+  const { chains, log } = options;
+  const watched = chains.map((chain) => watchChain(chain, options));
+  showMetric(watched);
   return {
-    current,
+    /** The first contradiction that was found and still holds, for clients: since when it is known (Unix seconds), and a sentence. */
     fault: () => watched.map((one) => one.fault()).find((fault) => fault !== undefined),
-    look,
-    start: () => void loop(firstPause),
-    stop: () => {
-      isOpen = false;
-      clearTimeout(timer);
+    /** Compares each chain once and keeps the hashes of newly finalized blocks. */
+    look: async () => void (await Promise.all(watched.map((one) => one.look()))),
+    /** Looks at once, then at growing intervals up to 200 seconds, until the returned function is called. */
+    start() {
+      const stops = watched.map(({ id, look }) =>
+        repeat(look, {
+          everyMs: (round) => (round === 0 ? 0 : Math.min(firstPause * 2 ** (round - 1), longestPause)),
+          log,
+          failure: "Could not compare the chain with the index",
+          fields: { chain_id: id, section: seeOperations("While something is away") },
+        }),
+      );
+      return () => {
+        for (const stop of stops) stop();
+      };
     },
   };
 }
 
+type Watched = ReturnType<typeof watchChain>;
+
 function watchChain(chain: IndexedChain, { run, schema, log }: Options) {
-  const chainId = chain.id;
-  const fetchHash = (number: number) => firstHash(chain.rpc.http, number);
+  const { id } = chain;
   // Also that of a node which has not caught up: it is on no other chain as far as is known.
   let found: Contradiction | undefined;
   let since = 0;
   let kept: number | undefined;
-  let isFailing = false;
-
-  async function compare(): Promise<void> {
-    if (found !== undefined && (await fetchHash(found.block)) === found.theirs) return;
-    const before = found;
-    // A URL of another chain says nothing about this one.
-    const fetchOwn = async (number: number) => firstHash(await ownUrls(chain), number);
-    const seen = await findContradiction(run, chainId, fetchHash);
-    found = isContradicted(seen) ? await findContradiction(run, chainId, fetchOwn) : seen;
-    if (found === undefined) kept = await keepFinalized({ run, schema }, chainId, fetchOwn, kept);
-    if (found === undefined || !isContradicted(found) || isContradicted(before)) return;
-    since = Math.floor(Date.now() / 1000);
-    log("error", messageOf(found), { chain_id: chainId });
-  }
-
   return {
-    current: () => (isContradicted(found) ? found : undefined),
-    fault: () => (found && isContradicted(found) ? { since, reason: sentenceOf(found) } : undefined),
-    async look(isOpen: () => boolean): Promise<void> {
-      try {
-        await compare();
-        isFailing = false;
-      } catch (error) {
-        // An outage of nodes or database says nothing about the chain.
-        if (!isOpen() || isFailing) return;
-        isFailing = true;
-        const reason = error instanceof Error ? error.message : String(error);
-        log("warn", `Could not compare the chain with the index, will try again: ${reason}`, {
-          chain_id: chainId,
-          section: seeOperations("While something is away"),
-        });
-      }
+    id,
+    fault: () => (isContradicted(found) ? { since, reason: sentenceOf(found) } : undefined),
+    async look(): Promise<void> {
+      const urls = await ownUrls(chain);
+      const fetchHash = (number: number) => firstHash(urls, number);
+      if (found !== undefined && (await fetchHash(found.block)) === found.theirs) return;
+      const before = found;
+      found = await findContradiction(run, id, fetchHash);
+      if (found === undefined) kept = await keepFinalized({ run, schema }, id, fetchHash, kept);
+      if (!isContradicted(found) || isContradicted(before)) return;
+      since = Math.floor(Date.now() / 1000);
+      log("error", messageOf(found), { chain_id: id });
     },
   };
 }
 
-const isContradicted = (found: Contradiction | undefined) => found?.theirs !== undefined;
+const isContradicted = (found: Contradiction | undefined): found is Contradiction =>
+  found?.theirs !== undefined;
 
 /** Keeps the hash of the finalized block unless it is that of `last`; returns the newest block whose hash is kept. */
 async function keepFinalized(
@@ -251,7 +194,7 @@ async function firstHash([first = "", ...others]: readonly string[], number: num
   return answer;
 }
 
-/** The URLs that say that they serve the chain. Rejects if none does. */
+/** The URLs that say that they serve the chain: others say nothing about it. Rejects if none does. */
 async function ownUrls({ id, rpc }: IndexedChain): Promise<string[]> {
   const ids = await Promise.all(rpc.http.map((url) => requestChainId(url).catch(() => undefined)));
   const own = rpc.http.filter((_, place) => ids[place] === id);
@@ -263,16 +206,12 @@ function sentenceOf({ chainId, block, ours, theirs }: Contradiction): string {
   return `The chain contradicts the index: block ${block} of chain ${chainId} is ${ours} in the index, ${theirs} at the node.`;
 }
 
-function messageOf(contradiction: Contradiction): string {
-  const { from, chainId } = contradiction;
-  return (
-    `${sentenceOf(contradiction)} Stop the index, run ` +
-    `"npm run cache -- purge --chain ${chainId} --from ${from}" and build a new index. ` +
-    seeOperations("When the chain contradicts the index")
-  );
-}
+const messageOf = (contradiction: Contradiction) =>
+  `${sentenceOf(contradiction)} Stop the index, run ` +
+  `"npm run cache -- purge --chain ${contradiction.chainId} --from ${contradiction.from}" and build a new index. ` +
+  seeOperations("When the chain contradicts the index");
 
-function showMetric(chains: readonly IndexedChain[], isShown: (chainId: number) => boolean): void {
+function showMetric(watched: readonly Watched[]): void {
   const registry = metricsRegistry();
   if (registry === undefined) return;
   // A hot reload loads the API again over the same registry.
@@ -283,7 +222,7 @@ function showMetric(chains: readonly IndexedChain[], isShown: (chainId: number) 
     labelNames: ["chain_id"],
     registers: [registry],
     collect() {
-      for (const { id } of chains) this.set({ chain_id: id }, isShown(id) ? 1 : 0);
+      for (const { id, fault } of watched) this.set({ chain_id: id }, fault() === undefined ? 0 : 1);
     },
   });
 }

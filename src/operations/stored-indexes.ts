@@ -1,8 +1,6 @@
 import type { RowSettings } from "../config/row-settings.ts";
-import { type BlockRef, indexedBlock } from "../ponder/checkpoints.ts";
-import type { WriteStatement } from "../ponder/process.ts";
-import { hasTable, quoted, type RowReader, type Statement } from "../ponder/sql-client.ts";
-import { heartbeatTimeout } from "./cache.ts";
+import { indexedBlock } from "../ponder/checkpoints.ts";
+import { createTable, hasTable, quoted, type RowReader, type Statement } from "../ponder/sql-client.ts";
 
 /** What an index says of itself: release and settings. */
 export type Description = {
@@ -13,77 +11,49 @@ export type Description = {
   settings?: RowSettings;
 };
 
-/** An index in the database, as operators see it. */
-export type IndexState = {
-  schema: string;
-  /** Undefined for an index of an old release. */
-  description: Description | undefined;
-  buildId: string;
-  bytes: number;
-  /** `backfill` also while a restarted index catches up. */
-  state: "backfill" | "live" | "completed" | "stopped";
-  /** Whether its first backfill is over and its indexes for queries are built. */
-  isServable: boolean;
-  /** Whether an indexer holds it. */
-  isAlive: boolean;
-  /** When its indexer was alive last, in Unix milliseconds. */
-  aliveAt: number;
-  heads: { chain: string; chainId: number; head: BlockRef | undefined }[];
-  /** The views schemas that point to it. */
-  names: string[];
-  /** Machines with readers of this schema, or of its views schemas, by the number of their connections. */
-  readers: Record<string, number>;
-};
-
 /** ponder: the table of an index by which it is found, also in a schema of views. */
 export const metaTable = "_ponder_meta";
-// What the indexing process says of itself, a row for each subject: `indexing` is its status, `description` a Description,
-// `servable` and `took over` the time since when that is so.
+// What is said of an index, a row for each subject: `indexing` is its status, `description` a Description, `servable` and `took over`
+// the time since when that is so, `purged` the blocks that it rests on and the cache no longer has.
 const statusTable = "_indexing_status";
 
-/**
- * Creates the table in which the indexing process says of itself what others ask: a row for each subject. `saved_at` is by the
- * clock of the database; `json` keeps the order of members. The first row is the index's description.
- */
-export async function describeIndex(
-  run: WriteStatement,
-  schema: string,
-  description: Description,
-): Promise<void> {
-  await run(
-    `CREATE TABLE IF NOT EXISTS ${quoted(schema)}.${statusTable}
-      (id text PRIMARY KEY, snapshot json NOT NULL, saved_at timestamptz NOT NULL)`,
-  );
-  await saveStatus(run, schema, "description", description);
-}
-
-/** Replaces what the table says of a subject. */
+/** Replaces what is said of a subject. `saved_at` is by the clock of the database; `json` keeps the order of members. */
 export async function saveStatus(
-  run: WriteStatement,
+  run: Statement,
   schema: string,
   subject: string,
-  word: object,
+  status: object,
 ): Promise<void> {
   await run(
     `INSERT INTO ${quoted(schema)}.${statusTable} VALUES ($1, $2, now())
       ON CONFLICT (id) DO UPDATE SET snapshot = excluded.snapshot, saved_at = excluded.saved_at`,
-    [subject, JSON.stringify(word)],
+    [subject, JSON.stringify(status)],
   );
 }
 
-/** Whether the table says something of a subject. */
-export async function hasStatus(run: Statement, schema: string, subject: string): Promise<boolean> {
-  const { rows } = await run(`SELECT 1 FROM ${quoted(schema)}.${statusTable} WHERE id = $1`, [subject]);
-  return rows.length > 0;
+/** Creates the table of what is said of an index. */
+export const createStatusTable = (run: Statement, schema: string) =>
+  createTable(
+    run,
+    `${quoted(schema)}.${statusTable} (id text PRIMARY KEY, snapshot json NOT NULL, saved_at timestamptz NOT NULL)`,
+  );
+
+/** Creates the table of what is said of an index, with its description. */
+export async function describeIndex(run: Statement, schema: string, description: Description): Promise<void> {
+  await createStatusTable(run, schema);
+  await saveStatus(run, schema, "description", description);
+}
+
+/** What is said of the index of a schema, or of a views schema, by subject. */
+export async function statusOf(run: Statement, schema: string): Promise<Map<string, unknown>> {
+  if (!(await hasTable(run, `${quoted(schema)}.${statusTable}`))) return new Map();
+  const { rows } = await run(`SELECT id, snapshot FROM ${quoted(schema)}.${statusTable}`);
+  return new Map(rows.map(({ id, snapshot }) => [String(id), snapshot]));
 }
 
 /** What the index of a schema, or of a views schema, says of itself; undefined if it says nothing. */
 export async function descriptionOf(run: Statement, schema: string): Promise<Description | undefined> {
-  if (!(await hasTable(run, `${quoted(schema)}.${statusTable}`))) return undefined;
-  const { rows } = await run(
-    `SELECT snapshot FROM ${quoted(schema)}.${statusTable} WHERE id = 'description'`,
-  );
-  return rows[0]?.["snapshot"] as Description | undefined;
+  return (await statusOf(run, schema)).get("description") as Description | undefined;
 }
 
 /** The settings of the index that the current schema shows; undefined if it kept none. */
@@ -115,9 +85,19 @@ export async function viewsSchemas(run: Statement): Promise<Map<string, string>>
   return new Map(rows.map(({ name, schema }) => [String(name), String(schema)]));
 }
 
-/** Every index of this program in the database. */
-export async function listIndexes(run: Statement, now: number): Promise<IndexState[]> {
-  const names = await viewsSchemas(run);
+type App = {
+  build_id: string;
+  is_ready: number;
+  is_locked: number;
+  heartbeat_at: number;
+  table_names?: unknown;
+};
+
+/** ponder: a lock whose heartbeat is this old, in milliseconds, is lost. */
+export const heartbeatTimeout = 25_000;
+
+/** Every index of the framework in the database, also those of other applications. `expiry`: milliseconds until its lock is lost. */
+export async function listPonderIndexes(run: Statement, now: number) {
   const { rows } = await run(
     `SELECT n.nspname::text AS schema, (SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
         WHERE c.relnamespace = n.oid AND c.relkind = 'r')::text AS bytes
@@ -127,79 +107,69 @@ export async function listIndexes(run: Statement, now: number): Promise<IndexSta
           AND a.attrelid IN (m.oid, to_regclass(format('%I._ponder_checkpoint', n.nspname)))) = cardinality($2) ORDER BY 1`,
     [metaTable, ["key", "value", "chain_name", "chain_id", "latest_checkpoint", "safe_checkpoint"]],
   );
-  const indexes: IndexState[] = [];
-  for (const { schema, bytes } of rows.map((row) => ({
-    schema: String(row["schema"]),
-    bytes: row["bytes"],
-  }))) {
-    const own = [...names].flatMap(([name, shown]) => (shown === schema ? [name] : []));
-    const index = await readIndex(run, schema, now);
-    if (index === undefined) continue;
+  const indexes = [];
+  for (const { schema, bytes } of rows) {
+    const own = quoted(String(schema));
+    const app = (await run(`SELECT value FROM ${own}.${metaTable} WHERE key = 'app'`)).rows[0]?.["value"];
+    if (app === undefined || app === null) continue;
+    const { is_ready, is_locked, heartbeat_at } = app as App;
+    const checkpoints = await run(
+      `SELECT chain_name AS chain, chain_id::int8::text AS id, latest_checkpoint AS latest, safe_checkpoint AS safe
+        FROM ${own}._ponder_checkpoint ORDER BY chain_id`,
+    );
+    const heads = checkpoints.rows.map(({ chain, id, latest, safe }) => {
+      const row = { latestCheckpoint: String(latest), safeCheckpoint: String(safe) };
+      const head = indexedBlock({ ...row, chainId: Number(id), isReady: is_ready === 1 });
+      return { chain: String(chain), chainId: Number(id), head, latest: row.latestCheckpoint };
+    });
+    const expiry = is_locked === 1 ? Math.max(0, heartbeat_at + heartbeatTimeout - now) : 0;
+    indexes.push({ schema: String(schema), bytes: Number(bytes), app: app as App, heads, expiry });
+  }
+  return indexes;
+}
+
+/** An index in the database, as operators see it. */
+export type IndexState = Awaited<ReturnType<typeof listIndexes>>[number];
+
+/** Every index of this program in the database, with the views schemas that point to it, and its readers. */
+export async function listIndexes(run: Statement, now: number) {
+  const names = await viewsSchemas(run);
+  const indexes = [];
+  for (const { schema, bytes, app, heads, expiry } of await listPonderIndexes(run, now)) {
+    const tables: unknown[] = Array.isArray(app.table_names) ? app.table_names : [];
+    if (!tables.includes("domain") || !tables.includes("resolver")) continue;
+    const status = await statusOf(run, schema);
+    const views = [...names].flatMap(([name, shown]) => (shown === schema ? [name] : []));
+    const isAlive = expiry > 0;
     indexes.push({
-      ...index,
-      bytes: Number(bytes),
-      names: own,
-      readers: await readersOf(run, [schema, ...own]),
+      schema,
+      bytes,
+      heads: heads.map(({ latest: _, ...head }) => head),
+      isAlive,
+      names: views,
+      /** Undefined for an index of an old release. */
+      description: status.get("description") as Description | undefined,
+      buildId: app.build_id,
+      state: stateOf(status, isAlive, app.is_ready === 1),
+      /** Whether its first backfill is over and its indexes for queries are built, which an old release did not say. */
+      isServable: status.has("servable") || (!status.has("description") && app.is_ready === 1),
+      /** When its indexer was alive last, in Unix milliseconds. */
+      aliveAt: isAlive ? now : app.heartbeat_at,
+      /** Machines with readers of this schema, or of its views schemas, by the number of their connections. */
+      readers: await readersOf(run, [schema, ...views]),
     });
   }
   return indexes;
 }
 
-type App = {
-  build_id: string;
-  is_ready: number;
-  is_locked: number;
-  heartbeat_at: number;
-  table_names: string[];
-};
-type Said = Record<string, unknown>;
-
-async function readIndex(run: Statement, schema: string, now: number) {
-  const { rows } = await run(`SELECT value FROM ${quoted(schema)}.${metaTable} WHERE key = 'app'`);
-  const app = rows[0]?.["value"] as App | null | undefined;
-  // Other applications of the framework may use the database too, of any release.
-  const tables = Array.isArray(app?.table_names) ? app.table_names : [];
-  if (app == null || !["domain", "resolver"].every((table) => tables.includes(table))) return undefined;
-  const told = (await hasTable(run, `${quoted(schema)}.${statusTable}`))
-    ? await run(`SELECT id, snapshot FROM ${quoted(schema)}.${statusTable}`)
-    : { rows: [] };
-  const words = new Map(told.rows.map(({ id, snapshot }) => [String(id), snapshot as Said]));
-  const isAlive = app.is_locked === 1 && app.heartbeat_at + heartbeatTimeout > now;
-  const progress = words.get("indexing")?.["omnichainSnapshot"] as Said | undefined;
-  const isComplete = progress?.["omnichainStatus"] === "omnichain-completed";
-  return {
-    schema,
-    description: words.get("description") as Description | undefined,
-    buildId: app.build_id,
-    state: isComplete
-      ? ("completed" as const)
-      : !isAlive
-        ? ("stopped" as const)
-        : app.is_ready === 1
-          ? ("live" as const)
-          : ("backfill" as const),
-    // An old release has no words of it.
-    isServable: words.has("servable") || (!words.has("description") && app.is_ready === 1),
-    aliveAt: isAlive ? now : app.heartbeat_at,
-    isAlive,
-    heads: await headsOf(run, schema, app.is_ready === 1),
-  };
-}
-
-async function headsOf(run: Statement, schema: string, isReady: boolean) {
-  const { rows } = await run(
-    `SELECT chain_name, chain_id::int8::text AS chain_id, latest_checkpoint, safe_checkpoint FROM ${quoted(schema)}._ponder_checkpoint ORDER BY chain_id`,
-  );
-  return rows.map((row) => {
-    const chainId = Number(row["chain_id"]);
-    const head = indexedBlock({
-      chainId,
-      isReady,
-      latestCheckpoint: String(row["latest_checkpoint"]),
-      safeCheckpoint: String(row["safe_checkpoint"]),
-    });
-    return { chain: String(row["chain_name"]), chainId, head };
-  });
+// `backfill` also while a restarted index catches up.
+function stateOf(status: ReadonlyMap<string, unknown>, isAlive: boolean, isReady: boolean) {
+  const indexing = status.get("indexing") as
+    | { omnichainSnapshot?: { omnichainStatus?: unknown } }
+    | undefined;
+  if (indexing?.omnichainSnapshot?.omnichainStatus === "omnichain-completed") return "completed";
+  if (!isAlive) return "stopped";
+  return isReady ? "live" : "backfill";
 }
 
 // ponder: names its connections after the schema that they read.

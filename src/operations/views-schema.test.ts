@@ -22,7 +22,7 @@ const checkpoint = (block: number) =>
 async function createIndex(
   schema: string,
   block: number,
-  { isLocked = false, isOld = false, columns = "id text primary key" } = {},
+  { isLocked = false, columns = "id text primary key" } = {},
 ) {
   const app = {
     build_id: "b1",
@@ -42,7 +42,7 @@ async function createIndex(
     create table ${schema}.resolver (id text primary key);
     insert into ${schema}.domain (id) values ('${schema}')`);
   const described = { release: "1.0.0", namespace: "mainnet", plugins: ["subgraph"] };
-  await describeIndex(run, schema, isOld ? described : { ...described, settings: { PLUGINS: "subgraph" } });
+  await describeIndex(run, schema, described);
 }
 
 beforeEach(async () => {
@@ -99,16 +99,6 @@ test("refuses an index that is not complete, an unknown one, and names that are 
   );
   for (const name of ["v1", "public", "ponder_sync"])
     await expect(switchName(run, { schema: "v1", name })).rejects.toThrow("must be a name of its own");
-});
-
-test("refuses an index whose settings are not known, unless it is forced", async () => {
-  await createIndex("v1", 10, { isOld: true });
-  await servable("v1");
-  await expect(to("v1")).rejects.toThrow(
-    'The index in schema "v1" is of an older release, which did not keep its settings',
-  );
-  await switchName(run, { schema: "v1", name: "names" }, { isForced: true });
-  expect(await served()).toEqual([{ id: "v1" }]);
 });
 
 test("drops an index that nothing uses, and no other", async () => {

@@ -2,13 +2,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { RowSettings } from "../config/row-settings.ts";
 import { type Log, seeOperations } from "../log/json-log.ts";
 import { hasTable, quoted, type RowReader, type Statement } from "../ponder/sql-client.ts";
+import { repeat } from "./repeat.ts";
 import {
-  hasStatus,
   listIndexes,
   metaTable,
   saveStatus,
   shownSchemaSql,
   shownSettings,
+  statusOf,
   usesOf,
   viewsSchemas,
 } from "./stored-indexes.ts";
@@ -18,56 +19,42 @@ export class ViewsSchemaError extends Error {
   override name = "ViewsSchemaError";
 }
 
-type Column = { name: string; type: string };
-type Relations = Map<string, Column[]>;
+/** Columns of each table or view of a schema: their types by name, in order. */
+type Relations = Map<string, Record<string, string>>;
 
 async function relationsOf(run: Statement, schema: string): Promise<Relations> {
   const { rows } = await run(
-    `SELECT c.relname::text AS relation, a.attname::text AS name, format_type(a.atttypid, a.atttypmod) AS type
+    `SELECT c.relname::text AS relation, json_object_agg(a.attname, format_type(a.atttypid, a.atttypmod) ORDER BY a.attnum) AS columns
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
       WHERE n.nspname = $1 AND c.relkind IN ('r', 'v') AND NOT starts_with(c.relname, '_reorg__')
         AND NOT starts_with(c.relname, '_checksum_') AND a.attnum > 0
-        AND NOT a.attisdropped ORDER BY c.relname, a.attnum`,
+        AND NOT a.attisdropped GROUP BY 1 ORDER BY 1`,
     [schema],
   );
-  const relations: Relations = new Map();
-  for (const { relation, name, type } of rows) {
-    const columns = relations.get(String(relation)) ?? [];
-    columns.push({ name: String(name), type: String(type) });
-    relations.set(String(relation), columns);
-  }
-  return relations;
+  return new Map(rows.map(({ relation, columns }) => [String(relation), columns as Record<string, string>]));
 }
 
-const has = (columns: readonly Column[] | undefined, { name, type }: Column) =>
-  columns?.some((other) => other.name === name && other.type === type) ?? false;
-
-/** What `shown` has of the tables of entities and `next` lacks, as table.column. */
-const lackingIn = (next: Relations, shown: Relations) =>
-  [...shown].flatMap(([relation, columns]) =>
-    (relation.startsWith("_") ? [] : columns).flatMap((column) =>
-      has(next.get(relation), column) ? [] : [`${relation}.${column.name}`],
-    ),
-  );
+/** The columns that `columns` lacks, or has of another type. */
+const lackingIn = (columns: Record<string, string> | undefined, shown: Record<string, string>) =>
+  Object.keys(shown).filter((name) => columns?.[name] !== shown[name]);
 
 /**
  * One text of statements, which the server runs as one transaction: readers see all of the former index or all of the next.
  * Views that can stay are replaced in place, so that rights and views of others on them last.
  */
 function switchText({ schema, name }: Target, next: Relations, shown: Relations): string {
-  const [own, target] = [quoted(name), quoted(schema)];
-  const statements = [`CREATE SCHEMA IF NOT EXISTS ${own}`];
+  const viewOf = (relation: string) => `${quoted(name)}.${quoted(relation)}`;
+  const statements = [`CREATE SCHEMA IF NOT EXISTS ${quoted(name)}`];
   for (const relation of shown.keys())
-    if (!next.has(relation)) statements.push(`DROP VIEW ${own}.${quoted(relation)}`);
+    if (!next.has(relation)) statements.push(`DROP VIEW ${viewOf(relation)}`);
   for (const [relation, columns] of next) {
-    const before = shown.get(relation) ?? [];
-    const fits = before.every((column) => has(columns, column));
-    const first = fits ? before : [];
-    const added = columns.filter((column) => !has(first, column));
-    const list = [...first, ...added].map((column) => quoted(column.name)).join(", ");
-    if (!fits) statements.push(`DROP VIEW ${own}.${quoted(relation)}`);
+    const before = shown.get(relation) ?? {};
+    const fits = lackingIn(columns, before).length === 0;
+    if (!fits) statements.push(`DROP VIEW ${viewOf(relation)}`);
+    // A view keeps its columns, and gets new ones behind them.
+    const list = Object.keys(fits ? { ...before, ...columns } : columns).map(quoted);
     statements.push(
-      `CREATE OR REPLACE VIEW ${own}.${quoted(relation)} AS SELECT ${list} FROM ${target}.${quoted(relation)}`,
+      `CREATE OR REPLACE VIEW ${viewOf(relation)} AS SELECT ${list.join(", ")} FROM ${quoted(schema)}.${quoted(relation)}`,
     );
   }
   return statements.join(";\n");
@@ -96,16 +83,13 @@ export async function switchName(
     throw new ViewsSchemaError(
       `The index in schema ${quoted(schema)} is not complete yet: its backfill or its indexes for queries are missing.`,
     );
-  if (index.description?.settings === undefined && !isForced)
-    throw new ViewsSchemaError(
-      `The index in schema ${quoted(schema)} is of an older release, which did not keep its settings: readers of this release ` +
-        "would describe it by their own. Start readers of its release, whose settings are those of the index, and add --force.",
-    );
   const former = (await viewsSchemas(run)).get(name);
   const [next, shown] = [await relationsOf(run, schema), await relationsOf(run, name)];
   if (former === undefined && shown.size > 0)
     throw new ViewsSchemaError(`Schema ${quoted(name)} has tables of its own. Choose another views schema.`);
-  const lacking = lackingIn(next, shown);
+  const lacking = [...shown].flatMap(([relation, columns]) =>
+    relation.startsWith("_") ? [] : lackingIn(next.get(relation), columns).map((one) => `${relation}.${one}`),
+  );
   if (lacking.length > 0 && !isForced)
     throw new ViewsSchemaError(
       `Readers of the index that is served now may ask for what the index in ${quoted(schema)} lacks: ` +
@@ -188,7 +172,6 @@ async function hasCaughtUp(run: Statement, { schema, name }: Target, now: number
 }
 
 type TakeOver = {
-  target: Target;
   run: Statement;
   /** Whether the backfill is over and the indexes for queries are built. */
   isReady: () => Promise<boolean>;
@@ -202,45 +185,26 @@ type TakeOver = {
  */
 export function takeOverWhenReady(
   { schema, name }: { schema: string; name: string | undefined },
-  { run, isReady, log, everyMs = 1_000 }: Omit<TakeOver, "target">,
+  { run, isReady, log, everyMs = 1_000 }: TakeOver,
 ): () => void {
-  const stopped = new AbortController();
-  const wait = (ms: number) => pause(ms, undefined, { signal: stopped.signal, ref: false });
-  const say = (word: string) => saveStatus(run, schema, word, { at: new Date().toISOString() });
-
+  const note = (subject: string) => saveStatus(run, schema, subject, { at: new Date().toISOString() });
+  let isNoted = false;
   const work = async () => {
-    for (let isNoted = false; ; await wait(everyMs)) {
-      try {
-        if (!isNoted && !(await isReady())) continue;
-        if (!isNoted) await say("servable");
-        isNoted = true;
-        if (name === undefined || (await hasStatus(run, schema, "took over"))) return;
-        if (!(await hasCaughtUp(run, { schema, name }, Date.now()))) continue;
-        const former = await switchName(run, { schema, name });
-        await say("took over");
-        log(
-          "info",
-          `Readers of ${quoted(name)} are served from schema ${quoted(schema)} now, before from ${former ?? "none"}.`,
-        );
-        return;
-      } catch (error) {
-        if (stopped.signal.aborted) return;
-        // Postgres: undefined table. The one with the words comes soon after the start.
-        if (!isNoted && (error as { code?: unknown }).code === "42P01") continue;
-        const reason = error instanceof Error ? error.message : String(error);
-        const what = isNoted
-          ? "Could not take over the views schema"
-          : "Could not note that the index can be served";
-        log("warn", `${what}, trying again: ${reason}`, {
-          section: seeOperations("Upgrade without downtime"),
-        });
-        await wait(10 * everyMs);
-      }
-    }
+    if (!isNoted && !(await isReady())) return undefined;
+    if (!isNoted) await note("servable");
+    isNoted = true;
+    if (name === undefined || (await statusOf(run, schema)).has("took over")) return "done";
+    if (!(await hasCaughtUp(run, { schema, name }, Date.now()))) return undefined;
+    const former = await switchName(run, { schema, name });
+    await note("took over");
+    log(
+      "info",
+      `Readers of ${quoted(name)} are served from schema ${quoted(schema)} now, before from ${former ?? "none"}.`,
+    );
+    return "done";
   };
-  // Waiting ends with an error when it is stopped.
-  work().catch(() => undefined);
-  return () => stopped.abort();
+  const fields = { section: seeOperations("Upgrade without downtime") };
+  return repeat(work, { everyMs, log, failure: "Could not take over the views schema", fields });
 }
 
 /**
@@ -263,8 +227,8 @@ export async function watchShownSchema(
   // While the database is away the last known index is as good as any.
   const tryToLook = () => look().catch(() => undefined);
   await tryToLook();
-  const timer = setInterval(() => void tryToLook(), 1_000).unref();
-  return { current: () => shown ?? schema, stop: () => clearInterval(timer) };
+  const stop = repeat(tryToLook, { everyMs: 1_000, log, failure: "", fields: {} });
+  return { current: () => shown ?? schema, stop };
 }
 
 type ShownOptions = { database: RowReader; onSettings: (settings: RowSettings) => void; log: Log };

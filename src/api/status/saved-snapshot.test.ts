@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import { describeIndex, saveStatus } from "../../operations/stored-indexes.ts";
-import type { WriteStatement } from "../../ponder/process.ts";
+import type { Statement } from "../../ponder/sql-client.ts";
 import { createDatabase } from "../database/client.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { readSavedSnapshot } from "./status-source.ts";
@@ -9,7 +9,7 @@ import { readSavedSnapshot } from "./status-source.ts";
 const client = await createEmbedded();
 const database = createDatabase(client);
 const read = () => readSavedSnapshot(database, AbortSignal.timeout(10_000));
-const write: WriteStatement = (text, values) => client.query(text, values);
+const write: Statement = (text, values) => client.query(text, values);
 
 beforeEach(() =>
   client.exec(`

@@ -3,6 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import { describeIndex } from "../../operations/stored-indexes.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
+import type { Statement } from "../../ponder/sql-client.ts";
 import { createDatabase } from "../database/client.ts";
 import type { Reading, Snapshot } from "./snapshot.ts";
 import { type BlockClient, createStatusSource, openStatus } from "./status-source.ts";
@@ -219,7 +220,7 @@ beforeEach(async () => {
       finalized_checkpoint varchar(75) not null);
     insert into _ponder_checkpoint values ('mainnet', 1, '${checkpoint(190, "9")}', '${checkpoint(200, "9")}',
       '${checkpoint(190, "9")}')`);
-  const write = (text: string, values?: unknown[]) => client.query(text, values);
+  const write: Statement = (text, values) => client.query(text, values);
   await describeIndex(write, "names", { release: "1.5.1", namespace: "mainnet", plugins: ["subgraph"] });
 });
 
