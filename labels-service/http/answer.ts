@@ -1,13 +1,14 @@
 import { once } from "node:events";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
 import { refuse } from "../../src/http/refusal.ts";
 import { nextTurn } from "../../src/http/turn.ts";
 
-/** An HTTP response before it is written. Responses may share bytes; a body of several parts is computed while it is sent. */
+/** An HTTP response before it is written. A body of several parts is computed while it is sent. */
 export type Answer = {
   status: number;
   contentType: string;
-  body: string | Uint8Array | Iterable<string | Uint8Array>;
+  body: string | Uint8Array | Iterable<string>;
   /** For metrics: how the request went, in one word. */
   outcome: Outcome;
   /** Further headers: names and values in turn. */
@@ -84,13 +85,6 @@ export function createSharedMemory(bytes: number): () => Memory {
 
 const anyOrigin = ["access-control-allow-origin", "*"];
 
-const noHeaders: string[] = [];
-
-/** Any web page may use the label endpoints and see their 404s; health and metrics are not for web pages. */
-function corsHeaders(path: string): string[] {
-  return path.startsWith("/v1/") ? anyOrigin : noHeaders;
-}
-
 /** Answers a browser's question whether it may send a request. */
 export function writePreflight(response: ServerResponse, headers: IncomingHttpHeaders): void {
   const asked = headers["access-control-request-headers"];
@@ -108,101 +102,60 @@ export function writePreflight(response: ServerResponse, headers: IncomingHttpHe
 /** Small parts are written together: a write costs as much as healing fifty labels. */
 const writeSize = 65_536;
 
-/**
- * Sends the answer to a request; a body of several parts no faster than the client takes it. A long body has been sent, or
- * the client has gone, when the promise resolves; a short one may still be on its way.
- */
-export type Writer = (
-  response: ServerResponse,
-  request: { method: string; path: string },
-  answer: Answer,
-) => Promise<void>;
+// What is left of a body that is too long, too slow or one too many is not read.
+const endsBody = new Set([408, 413, 503]);
 
 /** How long a client may take to read a long response, and may take not a byte of it, in milliseconds. */
 export type Patience = { responseMs: number; stalledMs: number };
 
 /**
- * A writer that drops clients which read a long response too slowly. Long texts take a share of memory until they are sent.
+ * Sends the answer to a request, a body of several parts no faster than the client takes it; drops clients that read a long
+ * one too slowly. A long body takes memory while it is sent. It has been sent, or the client has gone, when the promise resolves.
  */
-export function createWriter(shareOfMemory: () => Memory, patience: Patience): Writer {
-  return (response, { method, path }, answer) => {
-    const sending = { isHead: method === "HEAD", headers: corsHeaders(path), patience };
-    const { body } = answer;
-    if ((typeof body !== "string" && !isBytes(body)) || body.length <= writeSize) {
-      return writeAnswer(response, answer, sending);
-    }
-    const memory = shareOfMemory();
-    // A text once as such, once as bytes.
-    const isFree = memory.take(isBytes(body) ? body.length : 2 * body.length);
-    return writeAnswer(response, isFree ? answer : busy, sending).finally(memory.release);
-  };
-}
-
-// What is left of a body that is too long, too slow or one too many is not read.
-const endsBody = new Set([408, 413, 503]);
-
-const isBytes = (body: Answer["body"]) => body instanceof Uint8Array;
-
-async function writeAnswer(
+export async function writeAnswer(
   response: ServerResponse,
-  { status, contentType, body, headers: own = [] }: Answer,
-  { isHead, headers, patience }: { isHead: boolean; headers: string[]; patience: Patience },
+  { method, path }: { method: string; path: string },
+  given: Answer,
+  { memory, patience }: { memory: Memory; patience: Patience },
 ): Promise<void> {
-  const head = ["content-type", contentType, "x-content-type-options", "nosniff", ...headers, ...own];
+  const isWhole = (body: Answer["body"]) => typeof body === "string" || body instanceof Uint8Array;
+  const needed = isWhole(given.body) && given.body.length > writeSize ? 2 * given.body.length : 0;
+  const { status, contentType, body, headers = [] } = memory.take(needed) ? given : busy;
+  const head = ["content-type", contentType, "x-content-type-options", "nosniff", ...headers];
+  // Any web page may use the label endpoints and see their 404s; health and metrics are not for web pages.
+  if (path.startsWith("/v1/")) head.push(...anyOrigin);
   if (status === 503) head.push("retry-after", "1");
   if (endsBody.has(status) && !response.req.complete && typeof body === "string") {
     return refuse({ incoming: response.req, outgoing: response }, { status, headers: head, body });
   }
-  if (isHead) {
-    response.writeHead(status, head).end();
-    return;
-  }
-  const isWhole = typeof body === "string" || isBytes(body);
-  if (isWhole) {
-    // A long text is encoded once, for its length and for the connection.
-    const bytes = typeof body === "string" && body.length > writeSize ? Buffer.from(body) : body;
-    const length = Buffer.byteLength(bytes);
-    head.push("content-length", String(length));
-    // Plain ASCII needs no conversion.
-    response.writeHead(status, head).end(bytes, length === bytes.length ? "latin1" : "utf8");
+  if (method === "HEAD") return void response.writeHead(status, head).end();
+  if (isWhole(body)) {
+    const length = Buffer.byteLength(body);
+    response.writeHead(status, [...head, "content-length", String(length)]).end(body);
     if (length <= writeSize) return;
   } else response.writeHead(status, head);
   response.setTimeout(patience.stalledMs);
   const impatience = setTimeout(() => response.destroy(), patience.responseMs);
   try {
-    if (!isWhole) await writeParts(response, body);
-    if (!response.writableFinished && !response.destroyed) await once(response, "close");
+    if (!isWhole(body)) await pipeline(inChunks(body), response);
+    else if (!response.writableFinished && !response.destroyed) await once(response, "close");
+  } catch (error) {
+    // The client has gone. Where a part cannot be computed it notices that the response is incomplete.
+    if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
   } finally {
     clearTimeout(impatience);
   }
 }
 
-async function writeParts(response: ServerResponse, parts: Iterable<string | Uint8Array>): Promise<void> {
-  const gone = new AbortController();
-  response.once("close", () => gone.abort());
-  const write = async (piece: string | Uint8Array) => {
-    if (piece.length === 0 || response.write(piece)) return;
-    await once(response, "drain", { signal: gone.signal });
-  };
-  const iterator = parts[Symbol.iterator]();
-  try {
-    let pending = "";
-    for (;;) {
-      // A socket with room in its buffers takes megabytes at once, during which nothing else would run.
-      await nextTurn();
-      if (response.destroyed) return;
-      const { done, value } = iterator.next();
-      if (done) break;
-      if (typeof value === "string") pending += value;
-      if (typeof value === "string" && pending.length < writeSize) continue;
-      await write(pending);
-      pending = "";
-      if (typeof value !== "string") await write(value);
-    }
-    response.end(pending);
-  } catch (error) {
-    // The client has gone, or a part could not be computed: the client notices that the response is incomplete.
-    response.destroy();
-    if (!gone.signal.aborted) throw error;
+async function* inChunks(parts: Iterable<string>): AsyncGenerator<string> {
+  let chunk = "";
+  for (const part of parts) {
+    chunk += part;
+    if (chunk.length < writeSize) continue;
+    yield chunk;
+    chunk = "";
+    // A socket with room in its buffers takes megabytes at once, during which nothing else would run.
+    await nextTurn();
   }
+  yield chunk;
 }

@@ -4,10 +4,8 @@ import type { Log } from "../../src/log/json-log.ts";
 
 /** The label database at a path where the file may be replaced at any time. */
 export type LiveDatabase = {
-  /** The attached database; undefined while there is none. Do not keep it across an await. */
+  /** The attached database; undefined while there is none. It stays open for two minutes after another has replaced it. */
   current(): LabelFile | undefined;
-  /** As `current`, but kept open until `release` is called, whatever happens at the path. */
-  borrow(): { file: LabelFile; release: () => void } | undefined;
   /** Attaches the file at the path if it has changed; always, if `isForced`. */
   reload(options: { isForced: boolean }): void;
   /** How often a database was attached, and how often that failed. */
@@ -15,34 +13,18 @@ export type LiveDatabase = {
   close(): void;
 };
 
+/** Longer than a request and its response may take. */
+const closedAfterMs = 120_000;
+
 /** Opens nothing before the first `reload`. A file that cannot be used never replaces one that can. */
 export function createLiveDatabase(path: string, log: Log): LiveDatabase {
   const counts = { attached: 0, failed: 0 };
-  let attached: { file: LabelFile; borrowers: number; isRetired: boolean } | undefined;
+  let attached: LabelFile | undefined;
   let lastSeen: string | undefined = "not looked yet";
-
-  const retire = () => {
-    if (attached === undefined) return;
-    attached.isRetired = true;
-    if (attached.borrowers === 0) attached.file.close();
-    attached = undefined;
-  };
 
   return {
     counts,
-    current: () => attached?.file,
-    borrow: () => {
-      const borrowed = attached;
-      if (borrowed === undefined) return undefined;
-      borrowed.borrowers++;
-      return {
-        file: borrowed.file,
-        release: () => {
-          borrowed.borrowers--;
-          if (borrowed.isRetired && borrowed.borrowers === 0) borrowed.file.close();
-        },
-      };
-    },
+    current: () => attached,
     reload: ({ isForced }) => {
       const seen = identityOf(path);
       if (seen === lastSeen && !isForced) return;
@@ -55,8 +37,8 @@ export function createLiveDatabase(path: string, log: Log): LiveDatabase {
       }
       try {
         const file = openLabelFile(path);
-        retire();
-        attached = { file, borrowers: 0, isRetired: false };
+        if (attached !== undefined) setTimeout(attached.close, closedAfterMs).unref();
+        attached = file;
         counts.attached++;
         log("info", "label database attached", { path, ...file.facts });
       } catch (error) {
@@ -64,7 +46,10 @@ export function createLiveDatabase(path: string, log: Log): LiveDatabase {
         log("error", "label database refused", { path, reason: (error as Error).message });
       }
     },
-    close: retire,
+    close: () => {
+      attached?.close();
+      attached = undefined;
+    },
   };
 }
 

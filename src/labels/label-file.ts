@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import type { Hex } from "viem";
 import packageJson from "../../package.json" with { type: "json" };
-import { digestLength, digestOfText } from "../ens/keccak.ts";
+import { digestLength } from "../ens/keccak.ts";
 import { isPreimage, labelKey, writeDigest } from "./digests.ts";
 import { isLabelSetId, type LabelSetFacts, labelDatabaseSchemaVersion } from "./label-set.ts";
 import { counted, type LabelSource } from "./source.ts";
@@ -31,7 +31,7 @@ export type LabelFile = {
 };
 
 /** A short label, the bytes of a long one, or undefined: there is no such label. */
-type ShortHeal = string | number | undefined;
+export type ShortHeal = string | number | undefined;
 
 /** `application_id` of a label database: "ENSL". */
 export const labelDatabaseApplicationId = 0x45_4e_53_4c;
@@ -53,7 +53,7 @@ export function openLabelFile(path: string): LabelFile {
       path,
       facts,
       versions: readVersions(database),
-      ...lookups(database, facts),
+      ...lookups(database),
       close: () => void database.close(),
     };
   } catch (error) {
@@ -76,10 +76,7 @@ export function openFileSource(path: string, labelSetVersion: number): LabelSour
   };
 }
 
-function lookups(
-  database: Database.Database,
-  { highestLabelSetVersion }: LabelSetFacts,
-): Pick<LabelFile, "heal" | "healAll" | "healShort"> {
+function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll" | "healShort"> {
   const byKey = database
     .prepare<[number], [version: number, label: string]>("SELECT version, label FROM labels WHERE key = ?")
     .raw();
@@ -90,20 +87,18 @@ function lookups(
     .raw();
   const hasCollisions = database.prepare("SELECT 1 FROM collisions").get() !== undefined;
 
-  const isChecked = createLongChecks();
-
   /** Heals the labelhash whose bytes begin at `start`. */
   const healAt = (digests: Uint8Array, start: number, highestVersion: number): string | undefined => {
     const row = byKey.get(labelKey(digests, start));
     if (row === undefined) return undefined;
     const [version, label] = row;
-    if (isChecked(label, digests, start)) return version <= highestVersion ? label : undefined;
+    if (isPreimage(label, digests, start)) return version <= highestVersion ? label : undefined;
     const other = byLabelhash.get(Buffer.from(digests.subarray(start, start + digestLength)));
     if (other === undefined || other[0] > highestVersion) return undefined;
     return isPreimage(other[1], digests, start) ? other[1] : undefined;
   };
 
-  const labelsAt = createKeysLookup(database, highestLabelSetVersion);
+  const labelsAt = createKeysLookup(database);
   const healShort: LabelFile["healShort"] = (digests, highestVersion, places, longest) => {
     const answers = new Array<ShortHeal>(places.length);
     for (let start = 0; start < places.length; start += keysAtOnce) {
@@ -112,7 +107,7 @@ function lookups(
       for (let i = 0; i < some.length; i++) {
         const at = (some[i] ?? 0) * digestLength;
         const label = labels[i] ?? undefined;
-        const isAnswer = typeof label === "string" ? isChecked(label, digests, at) : label || !hasCollisions;
+        const isAnswer = typeof label === "string" ? isPreimage(label, digests, at) : label || !hasCollisions;
         answers[start + i] = isAnswer ? label : healAt(digests, at, highestVersion);
       }
     }
@@ -134,28 +129,6 @@ function lookups(
   };
 }
 
-/** UTF-16 units of a label whose hash takes as long as a hundred heals. */
-const longToCheck = 65_536;
-/** Labels of that length whose labelhash is known. */
-const mostChecked = 1000;
-
-/**
- * `isPreimage` for the labels that are found by their key, which hashes a long one only once: the file that is open never
- * changes. Otherwise one label of megabytes, asked for again and again, keeps the processor busy, also by labelhashes that
- * have the same key.
- */
-function createLongChecks(): typeof isPreimage {
-  const known = new Map<number, Buffer>();
-  return (label, digests, start = 0) => {
-    if (label.length < longToCheck) return isPreimage(label, digests, start);
-    // Each key has one row.
-    const key = labelKey(digests, start);
-    const digest = known.get(key) ?? Buffer.from(digestOfText(label));
-    if (known.size < mostChecked) known.set(key, digest);
-    return digest.equals(digests.subarray(start, start + digestLength));
-  };
-}
-
 /** More bytes than SQLite puts into one value. */
 const longestLabel = 2 ** 31;
 
@@ -166,25 +139,20 @@ const keysAtOnce = 100;
  * Looks up labels by key alone: up to `keysAtOnce` places among the digests, null where there is no such label. Labels of more
  * than `longest` bytes are replaced by their number of bytes, which is known without reading them.
  */
-function createKeysLookup(database: Database.Database, highest: number) {
+function createKeysLookup(database: Database.Database) {
   // One value a row is fetched faster than two. A LEFT JOIN keeps the order of its left side.
-  const select = (value: string) =>
-    database
-      .prepare<[(number | null)[]], string | number | null>(
-        `SELECT ${value} FROM (VALUES ${new Array(keysAtOnce).fill("(?)").join(", ")}) AS wanted
+  const select = database
+    .prepare<[(number | null)[]], string | number | null>(
+      `SELECT iif(version <= ?, iif(octet_length(label) <= ?, label, octet_length(label)), NULL)
+        FROM (VALUES ${new Array(keysAtOnce).fill("(?)").join(", ")}) AS wanted
           LEFT JOIN labels ON labels.key = wanted.column1`,
-      )
-      .pluck();
-  const ofLength = "iif(octet_length(label) <= ?, label, octet_length(label))";
-  const [ofAny, ofVersion] = [select(ofLength), select(`iif(version <= ?, ${ofLength}, NULL)`)];
+    )
+    .pluck();
   return (digests: Uint8Array, places: Uint32Array, { highestVersion, longest }: Bounds) => {
-    const isOfAny = highestVersion >= highest;
-    const parameters: (number | null)[] = isOfAny ? [longest] : [highestVersion, longest];
-    const count = parameters.length + keysAtOnce;
-    for (let i = 0; i < places.length; i++)
-      parameters.push(labelKey(digests, (places[i] ?? 0) * digestLength));
-    while (parameters.length < count) parameters.push(null);
-    return (isOfAny ? ofAny : ofVersion).all(parameters);
+    const parameters: (number | null)[] = [highestVersion, longest];
+    for (const place of places) parameters.push(labelKey(digests, place * digestLength));
+    while (parameters.length < keysAtOnce + 2) parameters.push(null);
+    return select.all(parameters);
   };
 }
 

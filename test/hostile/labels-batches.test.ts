@@ -1,7 +1,9 @@
 import { once } from "node:events";
+import { renameSync } from "node:fs";
 import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import type { ServerLimits } from "../../labels-service/http/server.ts";
+import { batchOf as batchOfLabels, createLabelDatabase } from "../../labels-service/store/database.ts";
 import { errorReply, startServer } from "../../labels-service/test-support/running-server.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 
@@ -105,9 +107,27 @@ test("a body that does not fit into the shared memory is refused", async () => {
 });
 
 test("a label that does not fit into the shared memory is refused, with when to ask again", async () => {
-  // The label has 120 kB, which all responses share.
   await start({ memory: 100_000 });
   const response = await fetch(`${server.base}/v1/heal/${labelhash(long)}`);
   expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
   expect(await response.json()).toEqual(busy.body);
+});
+
+test("many heals of a long label at once do not delay other requests by all of them", async () => {
+  await start();
+  const longest = "y".repeat(16_000_000);
+  const writer = createLabelDatabase(`${server.databasePath}.next`, "ens-test-env");
+  writer.add(batchOfLabels([longest]));
+  writer.finish(new Date(0));
+  renameSync(`${server.databasePath}.next`, server.databasePath);
+  server.database.reload({ isForced: true });
+  let healed = 0;
+  const heals = Array.from({ length: 20 }, async () => {
+    await (await fetch(`${server.base}/v1/heal/${labelhash(longest)}`)).body?.cancel();
+    healed++;
+  });
+  await expect.poll(() => healed).toBeGreaterThan(0);
+  expect((await server.ask("/health")).status).toBe(200);
+  expect(healed).toBeLessThan(20);
+  await Promise.all(heals);
 });
