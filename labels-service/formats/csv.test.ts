@@ -74,19 +74,9 @@ describe("CSV", () => {
 
   test("ends at a row that is too long, whatever is in it", async () => {
     for (const byte of ["x", ",", '"']) {
-      await expect(parse("eth\n", byte.repeat(17 * 1024 * 1024))).rejects.toThrow(
-        "The row at line 2 is longer than 16777216 bytes.",
+      await expect(parse("eth\n", byte.repeat(2 * 1024 * 1024))).rejects.toThrow(
+        "The row at line 2 is longer than 1048576 bytes.",
       );
     }
-  });
-
-  test("resumes from a checkpoint", async () => {
-    const text = Buffer.from('one\n"t\nwo"\nthree\n');
-    const sink = { label: () => {}, invalid: () => {}, ignored: () => {} };
-    const first = csv.createParser(sink, startOfInput);
-    first.push(text.subarray(0, 15));
-    const checkpoint = first.checkpoint();
-    expect(checkpoint.offset).toBe(11);
-    expect((await collect(csv.createParser, [text.subarray(11)], checkpoint)).labels).toEqual(["three"]);
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { collect } from "../test-support/collect.ts";
 import { ensrainbow } from "./ensrainbow.ts";
-import { startOfInput } from "./parser.ts";
 
 const hex = (text: string) => Buffer.from(text.replaceAll(/\s/g, ""), "hex");
 const framed = (...fields: Buffer[]) => {
@@ -105,14 +104,5 @@ describe(".ensrainbow file", () => {
       labels: ["eth"],
       invalid: ["record 2 at byte 71: its length is broken, so nothing after it can be read"],
     });
-  });
-
-  test("resumes from a checkpoint", async () => {
-    const sink = { label: () => {}, invalid: () => {}, ignored: () => {} };
-    const first = ensrainbow.createParser(sink, startOfInput);
-    first.push(Buffer.concat([header, eth, empty.subarray(0, 5)]));
-    const checkpoint = first.checkpoint();
-    expect(checkpoint).toEqual({ offset: 71, rows: 1, isInside: true });
-    expect((await collect(ensrainbow.createParser, [empty], checkpoint)).labels).toEqual([""]);
   });
 });

@@ -34,13 +34,11 @@ function createEnsrainbowParser(sink: RowSink, from: Checkpoint): LabelParser {
   let isBroken = false;
   let consumed = from.offset;
 
-  const onMessage = (bytes: Buffer, start: number, end: number) => {
+  const onMessage = (message: Buffer) => {
     if (hasHeader) {
       rows++;
-      readRecord(sink, bytes, start, end);
-      return;
-    }
-    parseHeader(bytes.subarray(start, end));
+      readRecord(sink, message);
+    } else parseHeader(message);
     hasHeader = true;
   };
 
@@ -50,7 +48,7 @@ function createEnsrainbowParser(sink: RowSink, from: Checkpoint): LabelParser {
       const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
       const base = consumed;
       let at = 0;
-      while (at < bytes.length) {
+      for (;;) {
         const delimiter = readLength(bytes, at);
         if (delimiter === undefined) break;
         if (delimiter.length > longestRow) {
@@ -63,7 +61,7 @@ function createEnsrainbowParser(sink: RowSink, from: Checkpoint): LabelParser {
         const end = delimiter.start + delimiter.length;
         if (end > bytes.length) break;
         consumed = base + at;
-        onMessage(bytes, delimiter.start, end);
+        onMessage(bytes.subarray(delimiter.start, end));
         at = end;
       }
       consumed = base + at;
@@ -122,30 +120,11 @@ function parseHeader(bytes: Buffer): LabelSetPin {
   return { labelSetId: header.labelSetId, labelSetVersion: header.labelSetVersion };
 }
 
-const [hashTag, labelTag] = [0x0a, 0x12];
-
-function readRecord(sink: RowSink, bytes: Buffer, start: number, end: number): void {
-  const labelAt = start + 34;
-  if (bytes[start] === hashTag && bytes[start + 1] === 32 && labelAt <= end) {
-    const given = bytes.subarray(start + 2, labelAt);
-    if (labelAt === end) {
-      sink.label(bytes, end, end, given);
-      return;
-    }
-    const label = bytes[labelAt] === labelTag ? readLength(bytes, labelAt + 1) : undefined;
-    if (label !== undefined && label.start + label.length === end) {
-      sink.label(bytes, label.start, end, given);
-      return;
-    }
-  }
-  readUnusualRecord(sink, bytes.subarray(start, end));
-}
-
-/** Fields in another order, repeated or unknown, which Protocol Buffers allows. */
-function readUnusualRecord(sink: RowSink, bytes: Buffer): void {
+/** Fields may come in any order, repeated, or be unknown, which Protocol Buffers allows. */
+function readRecord(sink: RowSink, message: Buffer): void {
   let [given, label]: Uint8Array[] = [];
   try {
-    const reader = new BinaryReader(bytes);
+    const reader = new BinaryReader(message);
     while (reader.pos < reader.len) {
       const [field, wireType] = reader.tag();
       if (field === 1 && wireType === WireType.LengthDelimited) given = reader.bytes();
@@ -161,8 +140,9 @@ function readUnusualRecord(sink: RowSink, bytes: Buffer): void {
 }
 
 /** The first bytes of an `.ensrainbow` file. */
-export function encodeHeader({ labelSetId, labelSetVersion }: LabelSetPin): Buffer {
-  const message = new BinaryWriter()
+export function encodeHeader({ labelSetId, labelSetVersion }: LabelSetPin): Uint8Array {
+  return new BinaryWriter()
+    .fork()
     .tag(1, WireType.LengthDelimited)
     .string(identifier)
     .tag(2, WireType.Varint)
@@ -171,22 +151,14 @@ export function encodeHeader({ labelSetId, labelSetVersion }: LabelSetPin): Buff
     .string(labelSetId)
     .tag(4, WireType.Varint)
     .uint32(labelSetVersion)
+    .join()
     .finish();
-  return Buffer.concat([varint(message.length), message]);
 }
-
-const headOfRecord = Buffer.from([hashTag, 32]);
-const tagOfLabel = Buffer.from([labelTag]);
 
 /** The bytes of one label's record, its length included. */
-export function encodeRecord(label: string): Buffer {
-  const text = Buffer.from(label);
+export function encodeRecord(label: string): Uint8Array {
+  const writer = new BinaryWriter().fork().tag(1, WireType.LengthDelimited).bytes(digestOfText(label));
   // Protocol Buffers omit an empty field.
-  const field = text.length === 0 ? [] : [tagOfLabel, varint(text.length), text];
-  const length = 34 + field.reduce((sum, { length }) => sum + length, 0);
-  return Buffer.concat([varint(length), headOfRecord, digestOfText(label), ...field]);
-}
-
-function varint(value: number): Buffer {
-  return Buffer.from(new BinaryWriter().uint32(value).finish());
+  if (label !== "") writer.tag(2, WireType.LengthDelimited).string(label);
+  return writer.join().finish();
 }

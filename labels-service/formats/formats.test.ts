@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { detectFormat, formatNames, formatOf } from "./formats.ts";
+import { labelhash } from "../../src/ens/labels.ts";
+import { collect } from "../test-support/collect.ts";
+import { detectFormat, type FormatName, formatNames, formatOf } from "./formats.ts";
+import { startOfInput } from "./parser.ts";
 
 describe("format of an input", () => {
   test.each([
@@ -22,6 +25,41 @@ describe("format of an input", () => {
   test("is required when quotes are ambiguous", () => {
     expect(() => detectFormat(Buffer.from('eth\n"007"\n'), "standard input")).toThrow(/--format text/);
   });
+});
+
+// Header, "eth" and the empty label.
+const records = Buffer.from(
+  "1e0a0a656e737261696e626f7710011a0c656e732d746573742d656e762000" +
+    "270a204f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f01203657468" +
+    "220a20c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470",
+  "hex",
+);
+const row = (label: string) => `${labelhash(label)}\t${label}\n`;
+
+test.each<[FormatName, string | Buffer]>([
+  ["ensrainbow", records],
+  ["sql", `--\nCOPY ens_names FROM stdin;\n${row("eth")}${row("xyz")}\\.\n`],
+  ["csv", 'one\n"t\nwo"\nthree\n'],
+  ["text", "\ufeffone\ntwo\n\nthree"],
+])("a parser of %s resumes at every checkpoint of another", async (name, text) => {
+  const { createParser } = formatOf(name);
+  const bytes = Buffer.from(text);
+  const whole = await collect(createParser, [bytes]);
+  for (let cut = 1; cut < bytes.length; cut++) {
+    const first: string[] = [];
+    const parser = createParser(
+      {
+        label: (label, start, end) => first.push(label.toString("utf8", start, end)),
+        invalid: () => undefined,
+        ignored: () => undefined,
+      },
+      startOfInput,
+    );
+    parser.push(bytes.subarray(0, cut));
+    const checkpoint = parser.checkpoint();
+    const { labels, invalid } = await collect(createParser, [bytes.subarray(checkpoint.offset)], checkpoint);
+    expect([[...first, ...labels], invalid]).toEqual([whole.labels, whole.invalid]);
+  }
 });
 
 test("every format is documented as the command line explains it, in the order of detection", () => {
