@@ -1,30 +1,17 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openLabelFile } from "../src/labels/label-file.ts";
 import { digestsOf } from "../test/support/digests.ts";
 import { validate } from "./commands/validate.ts";
 import { openDatabaseReader } from "./store/database.ts";
 import { start } from "./test-support/command-line.ts";
-import { noProgress } from "./test-support/ingest-text.ts";
+import { noOutput } from "./test-support/ingest-text.ts";
+import { folderForEach, labelSet } from "./test-support/run-command.ts";
 
-let folder: string;
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "cli-"));
-});
-afterEach(() => rmSync(folder, { recursive: true }));
-
-const run = (args: string[], stdin?: string | Buffer) => start(args, folder, stdin).ended;
-const labelSet = (id: string, version: number) => [
-  "--label-set-id",
-  id,
-  "--label-set-version",
-  String(version),
-];
-
+const folderOf = folderForEach("cli-");
+const run = (args: string[], stdin?: string | Buffer) => start(args, folderOf(), stdin).ended;
 describe("label commands", () => {
   test("add, show, check, export and delete labels", async () => {
     const ingested = await run(["ingest", "-", ...labelSet("ens-test-env", 0)], gzipSync("eth\nxyz\neth\n"));
@@ -48,6 +35,7 @@ describe("label commands", () => {
     const second = await run(["ingest", "ens-test-env_0.ensrainbow", "--database", "second.sqlite"]);
     expect(second).toMatchObject({ code: 0 });
 
+    const folder = folderOf();
     writeFileSync(join(folder, "more.csv"), '"new, label"\neth\n');
     const converted = await run([
       "convert",
@@ -76,27 +64,8 @@ describe("label commands", () => {
     });
   });
 
-  test("explain themselves", async () => {
-    const { code, stdout } = await run(["help"]);
-    expect(code).toBe(0);
-    for (const name of ["ingest", "serve", "stats", "validate", "export", "convert", "purge"]) {
-      expect(stdout).toMatch(new RegExp(`^  ${name} `, "m"));
-    }
-  });
-
-  test("refuse invalid input in one line", async () => {
-    const { code, stderr } = await run(
-      ["ingest", "-", ...labelSet("x", 0)],
-      Buffer.from([0x65, 0x0a, 0xff, 0x0a]),
-    );
-    expect(code).toBe(1);
-    expect(stderr).toBe(
-      "1 of 2 rows are invalid, so nothing was ingested (--skip-invalid leaves them out): line 2: the label is not valid UTF-8\n",
-    );
-    expect(existsSync(join(folder, "data/labels.sqlite"))).toBe(false);
-  });
-
   test("survive kill -9 at any moment of an ingest: the old database stays, and the next attempt resumes", async () => {
+    const folder = folderOf();
     const base = Array.from({ length: 50_000 }, (_, i) => `base${i}\n`).join("");
     expect(await run(["ingest", "-", ...labelSet("x", 0)], base)).toMatchObject({ code: 0 });
     const database = join(folder, "data/labels.sqlite");
@@ -119,7 +88,7 @@ describe("label commands", () => {
       stderr: "Resuming after 300,000 rows that were read before.\n",
     });
     const scan = openDatabaseReader(database);
-    expect(validate(scan, noProgress)).toEqual({ labels: 350_000, faults: 0, descriptions: [] });
+    expect(validate(scan, noOutput)).toEqual({ labels: 350_000, faults: 0, descriptions: [] });
     scan.close();
     const file = openLabelFile(database);
     expect(file.healAll(digestsOf(labels.slice(0, 5000)), 1)).toEqual(labels.slice(0, 5000));

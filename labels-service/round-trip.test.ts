@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { labelhash } from "../src/ens/labels.ts";
 import { openLabelFile } from "../src/labels/label-file.ts";
 import { digestsOf } from "../test/support/digests.ts";
+import { exportVersion } from "./commands/export.ts";
 import { validate } from "./commands/validate.ts";
-import { exportVersion } from "./ingest/export-version.ts";
 import { openDatabaseReader } from "./store/database.ts";
-import { ingestBytes, noProgress } from "./test-support/ingest-text.ts";
+import { ingestBytes, noOutput } from "./test-support/ingest-text.ts";
 
 let folder: string;
 let next = 0;
@@ -39,8 +39,8 @@ function healed(databasePath: string, labels: string[]) {
 function exported(databasePath: string, version: number): Buffer {
   const scan = openDatabaseReader(databasePath);
   const target = path("labels.ensrainbow");
-  exportVersion(scan, version, target, noProgress);
-  expect(validate(scan, noProgress).faults).toBe(0);
+  exportVersion(scan, version, target, noOutput);
+  expect(validate(scan, noOutput).faults).toBe(0);
   scan.close();
   return readFileSync(target);
 }
@@ -131,7 +131,7 @@ describe("a damaged .ensrainbow file", () => {
         // Cut between two records, or changed outside of labels: every label is still correct.
         const scan = openDatabaseReader(databasePath);
         const found = [...scan.labels()].flat().map(([, label]) => label);
-        expect(validate(scan, noProgress).faults).toBe(0);
+        expect(validate(scan, noOutput).faults).toBe(0);
         scan.close();
         for (const label of found) expect(labels).toContain(label);
       }),

@@ -49,7 +49,6 @@ export function command<const N extends Options, const O extends Options>({
   purpose: string;
   run(given: Given<N & O>, context: CommandContext): void | Promise<void>;
 }): Command {
-  const known = { ...needs, ...options } as N & O;
   const written = (group: Options) =>
     Object.entries(group).map(([name, value]) => (value === "" ? `--${name}` : `--${name} ${value}`));
   const parts = [
@@ -61,34 +60,19 @@ export function command<const N extends Options, const O extends Options>({
     usage: parts.join(" "),
     purpose,
     run: async (args, context) => {
-      const given = parseCommandLine(args, known, operand);
-      const { database = context.database } = given.values as { database?: string };
-      await run({ ...given, database }, context);
+      const { values, positionals } = parsed(args, { ...needs, ...options });
+      const empty = Object.keys(values).find((name) => values[name] === "");
+      if (empty !== undefined) throw new UsageError(`--${empty} needs a value.`);
+      const surplus = positionals[operand === undefined ? 0 : 1];
+      if (surplus !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(surplus)}.`);
+      const [first = ""] = positionals;
+      if (operand !== undefined && first === "") {
+        throw new UsageError(`Name the ${operand}, or - for standard input.`);
+      }
+      const { database = context.database } = values as { database?: string };
+      await run({ values: values as Values<N & O>, operand: first, database }, context);
     },
   };
-}
-
-/**
- * The options and the one operand of a command line. Throws `UsageError` for unknown, repeated or empty options, and for
- * a missing or unexpected operand. `operand` is its name for messages; undefined if the command takes none.
- */
-export function parseCommandLine<const O extends Options>(
-  args: string[],
-  options: O,
-  operand: string | undefined,
-): { values: Values<O>; operand: string } {
-  const { values, positionals, tokens } = parsed(args, options);
-  const names = tokens.flatMap((token) => (token.kind === "option" ? [token.name] : []));
-  const repeated = names.find((name, i) => names.indexOf(name) !== i);
-  if (repeated !== undefined) throw new UsageError(`--${repeated} is given twice.`);
-  const empty = Object.keys(values).find((name) => values[name] === "");
-  if (empty !== undefined) throw new UsageError(`--${empty} needs a value.`);
-  const [first, second] = positionals;
-  const surplus = operand === undefined ? first : second;
-  if (surplus !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(surplus)}.`);
-  if (operand !== undefined && first === undefined)
-    throw new UsageError(`Name the ${operand}, or - for standard input.`);
-  return { values: values as Values<O>, operand: first ?? "" };
 }
 
 function parsed(args: string[], known: Options) {
@@ -96,7 +80,7 @@ function parsed(args: string[], known: Options) {
   for (const [name, value] of Object.entries(known))
     options[name] = { type: value === "" ? "boolean" : "string" };
   try {
-    return parseArgs({ args, options, allowPositionals: true, tokens: true });
+    return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
     const [firstSentence] = (error as Error).message.split(/(?<=\.) |\n/);
     throw new UsageError(firstSentence ?? "The options cannot be understood.");

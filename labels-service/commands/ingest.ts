@@ -2,7 +2,7 @@ import { counted, escapeControls } from "../../src/log/json-log.ts";
 import { labelSetVersions } from "../formats/ensrainbow.ts";
 import { formatOf } from "../formats/formats.ts";
 import { type IngestReport, ingest } from "../ingest/ingest.ts";
-import { createProgress, duration } from "../ingest/progress.ts";
+import { duration } from "../ingest/progress.ts";
 import { openInput } from "../ingest/read-input.ts";
 import { command, databaseOption, formatOption, parseFormat, wholeNumber } from "./command-line.ts";
 
@@ -23,10 +23,8 @@ export const ingestCommand = command({
       format: parseFormat(values.format),
       skipInvalid: values["skip-invalid"] ?? false,
       checkpointBytes: (checkpointMb ?? 256) * 1_000_000,
-      progress: createProgress(stderr),
       now: () => new Date(),
-      onIgnored: ({ position, reason }) => stderr.write(`Ignored ${position}: ${reason}.\n`),
-      onResume: (rows) => stderr.write(`Resuming after ${number(rows)} rows that were read before.\n`),
+      stderr,
     });
     stdout.write(summary(report, database, (performance.now() - started) / 1000));
   },

@@ -1,7 +1,7 @@
 import { digestOfText } from "../../src/ens/keccak.ts";
 import { labelKey } from "../../src/labels/digests.ts";
 import { counted } from "../../src/log/json-log.ts";
-import { createProgress, type Progress } from "../ingest/progress.ts";
+import { createProgress, type Output } from "../ingest/progress.ts";
 import { type DatabaseReader, openDatabaseReader } from "../store/database.ts";
 import { command, databaseOption } from "./command-line.ts";
 
@@ -12,7 +12,7 @@ export const validateCommand = command({
   run: ({ database }, { stdout, stderr }) => {
     const reader = openDatabaseReader(database);
     try {
-      const { labels, faults, descriptions } = validate(reader, createProgress(stderr));
+      const { labels, faults, descriptions } = validate(reader, stderr);
       const checked = `${counted(labels, "label")} of "${reader.facts.labelSetId}"`;
       if (faults > 0) {
         for (const description of descriptions) stderr.write(`${description}\n`);
@@ -39,19 +39,19 @@ const describedFaults = 20;
  * Checks all that readers of the database rely on: every label has the keccak-256 it is stored under, versions run from 0
  * to the highest, and all counts agree with the rows.
  */
-export function validate(reader: DatabaseReader, progress: Progress): Validation {
+export function validate(reader: DatabaseReader, stderr: Output): Validation {
   const result: Validation = { labels: 0, faults: 0, descriptions: [] };
   const report = (description: string) => {
     result.faults++;
     if (result.descriptions.length < describedFaults) result.descriptions.push(description);
   };
-  result.labels = checkLabels(reader, progress, report);
-  progress.finish();
+  result.labels = checkLabels(reader, stderr, report);
   checkCounts(reader, result.labels, report);
   return result;
 }
 
-function checkLabels(reader: DatabaseReader, progress: Progress, report: (fault: string) => void): number {
+function checkLabels(reader: DatabaseReader, stderr: Output, report: (fault: string) => void): number {
+  const progress = createProgress(stderr);
   const { recordsCount } = reader.facts;
   let labels = 0;
   for (const rows of reader.labels()) {
@@ -67,6 +67,7 @@ function checkLabels(reader: DatabaseReader, progress: Progress, report: (fault:
     }
     labels++;
   }
+  progress.finish();
   return labels;
 }
 

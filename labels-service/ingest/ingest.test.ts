@@ -1,25 +1,25 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { labelhash } from "../../src/ens/labels.ts";
 import { openLabelFile } from "../../src/labels/label-file.ts";
 import { digestsOf } from "../../test/support/digests.ts";
 import { validate } from "../commands/validate.ts";
 import { openDatabaseReader } from "../store/database.ts";
-import { ingestBytes, ingestDefaults, noProgress } from "../test-support/ingest-text.ts";
+import { ingestBytes, ingestDefaults, noOutput } from "../test-support/ingest-text.ts";
+import { folderForEach } from "../test-support/run-command.ts";
 import { ingest, ingestFolder, lockFolder } from "./ingest.ts";
 import { type Input, openInput } from "./read-input.ts";
 
 let folder: string;
 let databasePath: string;
 
+const folderOf = folderForEach("ingest-");
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "ingest-"));
+  folder = folderOf();
   databasePath = join(folder, "data", "labels.sqlite");
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 function heal(labels: string[], version = 0) {
   const file = openLabelFile(databasePath);
@@ -107,21 +107,6 @@ describe("ingest", () => {
     expect(readdirSync(join(folder, "data"))).toEqual([]);
   });
 
-  test("skips invalid rows on request, and lists them", async () => {
-    const bytes = dump(row("eth"), row("eth", "evil\\n"), "nonsense\n", row("xyz"));
-    const report = await ingestBytes(bytes, { databasePath, skipInvalid: true });
-    expect(report.counts).toMatchObject({ accepted: 2, invalid: 2 });
-    expect(heal(["eth", "xyz"])).toEqual(["eth", "xyz"]);
-    expect(report.rejectsPath).toBe(join(folder, "data", "ens-test-env_0.rejects.txt"));
-    expect(readFileSync(report.rejectsPath!, "utf8").split("\n")).toEqual([
-      expect.stringMatching(
-        /^line 3: the labelhash is not that of the label "evil\\n", which has 0x[0-9a-f]{64}$/,
-      ),
-      "line 4: it is not a labelhash, a tab and a label",
-      "",
-    ]);
-  });
-
   test("keeps the readable rows of a damaged file on request", async () => {
     const whole = gzipSync(Array.from({ length: 50_000 }, (_, i) => `label${i}\n`).join(""));
     const half = whole.subarray(0, whole.length / 2);
@@ -146,7 +131,7 @@ describe("ingest", () => {
       { version: 0, recordsCount: 2, ingestedAt: "2026-01-02T03:04:05.678Z" },
       { version: 1, recordsCount: 1, ingestedAt: "2026-01-02T03:04:05.678Z" },
     ]);
-    expect(validate(scan, noProgress)).toEqual({ labels: 3, faults: 0, descriptions: [] });
+    expect(validate(scan, noOutput)).toEqual({ labels: 3, faults: 0, descriptions: [] });
     scan.close();
   });
 
@@ -177,33 +162,6 @@ describe("ingest", () => {
       if (base) expect(heal(["eth", "xyz"])).toEqual(["eth", undefined]);
     },
   );
-
-  test("resumes where a process died, with the same result", async () => {
-    const labels = Array.from({ length: 50_000 }, (_, i) => `label${i}`);
-    const bytes = Buffer.from(`${labels.join("\n")}\n`);
-    const resumed: number[] = [];
-    const options = {
-      ...ingestDefaults,
-      databasePath,
-      checkpointBytes: 50_000,
-      onResume: (rows: number) => void resumed.push(rows),
-    };
-    for (const breaksAfter of [200_000, 200_000, 400_000]) {
-      await expect(ingest({ ...options, input: fileOf(bytes, { breaksAfter }) })).rejects.toThrow(
-        "power cut",
-      );
-      expect(existsSync(databasePath)).toBe(false);
-    }
-    const { facts, counts } = await ingest({ ...options, input: fileOf(bytes) });
-    expect(resumed.length).toBe(3);
-    expect(resumed[0]).toBeGreaterThan(10_000);
-    expect(resumed[2]).toBeGreaterThan(resumed[1]!);
-    expect({ accepted: counts.accepted, records: facts.recordsCount }).toEqual({
-      accepted: 50_000,
-      records: 50_000,
-    });
-    expect(heal(labels)).toEqual(labels);
-  });
 
   test("starts from the beginning when the leftovers are of another task", async () => {
     const bytes = Buffer.from("eth\n".repeat(50_000));

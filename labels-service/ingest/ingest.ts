@@ -16,9 +16,9 @@ import {
   flush,
   type LabelDatabaseWriter,
 } from "../store/database.ts";
-import type { Progress } from "./progress.ts";
-import { type Input, peek, type ReadRows, readInput } from "./read-input.ts";
-import type { Remark, RowCounts } from "./verify-rows.ts";
+import { createProgress, type Output, type Progress } from "./progress.ts";
+import { type Input, peek } from "./read-input.ts";
+import { type ReadRows, type RowCounts, readRows } from "./read-rows.ts";
 
 export type IngestOptions = {
   input: Input;
@@ -30,10 +30,9 @@ export type IngestOptions = {
   skipInvalid: boolean;
   /** Unpacked bytes between two points from which a killed ingest resumes. */
   checkpointBytes: number;
-  progress: Progress;
   now: () => Date;
-  onIgnored: (remark: Remark) => void;
-  onResume: (rows: number) => void;
+  /** Gets progress and remarks. */
+  stderr: Output;
 };
 
 export type IngestReport = {
@@ -53,15 +52,20 @@ export type IngestReport = {
  */
 export async function ingest(options: IngestOptions): Promise<IngestReport> {
   const chunks = options.input.chunks();
+  const progress = createProgress(options.stderr);
   try {
-    return await ingestChunks(options, chunks);
+    return await ingestChunks(options, chunks, progress);
   } finally {
-    options.progress.finish();
+    progress.finish();
     await chunks.return(undefined);
   }
 }
 
-async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffer>): Promise<IngestReport> {
+async function ingestChunks(
+  options: IngestOptions,
+  chunks: AsyncGenerator<Buffer>,
+  progress: Progress,
+): Promise<IngestReport> {
   const { head, all } = await peek(chunks, detectionLength);
   const format = options.format ?? detectFormat(head, options.input.name);
   const labelSet = wantedLabelSet(options, format, head);
@@ -72,22 +76,21 @@ async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffe
   const unlock = lockFolder(folder);
   try {
     const { labelSetId, labelSetVersion } = labelSet;
-    const rows = await readInput({
+    const rows = await readRows({
       ...options,
-      chunks: all,
-      format,
-      folder,
+      ...{ progress, chunks: all, format, folder },
       task: [options.input.identity, labelSetId, labelSetVersion, format, options.skipInvalid].join(" "),
     });
-    const { sorter, counts, hasRejects } = rows;
+    const { sorter, counts } = rows;
     const nextPath = join(folder, "next.sqlite");
     const writer = base
       ? extendLabelDatabase(nextPath, options.databasePath, base)
       : createLabelDatabase(nextPath, labelSetId);
-    write(writer, rows, options.progress);
+    write(writer, rows, progress);
     const facts = writer.finish(options.now());
     sorter.close();
     const rejectsPath = join(dirname(options.databasePath), `${labelSetId}_${labelSetVersion}.rejects.txt`);
+    const hasRejects = counts.invalid > 0;
     if (hasRejects) renameSync(join(folder, "rejects.txt"), rejectsPath);
     renameSync(nextPath, options.databasePath);
     flush(dirname(options.databasePath));

@@ -1,4 +1,5 @@
-import { closeSync, fdatasyncSync, ftruncateSync, readSync, writeSync } from "node:fs";
+import { closeSync, fdatasyncSync, ftruncateSync, readSync, writeFileSync } from "node:fs";
+import { labelKey } from "../../src/labels/digests.ts";
 import { createFile, type LabelBatch, reopenFile } from "../store/database.ts";
 
 /**
@@ -28,40 +29,46 @@ const sliceSize = 32 * 1024 * 1024;
 const batchLength = 4096;
 
 /** Opens a sorter with its file at `path`: an empty one, or the one that `state` describes. */
-export function openLabelSorter(path: string, state: SorterState = emptyState()): LabelSorter {
-  const file = state.length === 0 ? createFile(path) : reopenFile(path);
-  ftruncateSync(file, state.length);
-  const { parts } = state;
-  const pending: Rows[] = Array.from({ length: partCount }, () => ({ bytes: noBytes, length: 0 }));
-  let fileLength = state.length;
+export function openLabelSorter(
+  path: string,
+  { length, parts }: SorterState = { length: 0, parts: Array.from({ length: partCount }, () => []) },
+): LabelSorter {
+  const file = length === 0 ? createFile(path) : reopenFile(path);
+  ftruncateSync(file, length);
+  let fileLength = length;
+  // Rows that are not in the file yet: a buffer for each part, and how much of it is taken.
+  const pending = Buffer.allocUnsafeSlow(partCount * bufferSize);
+  const taken = new Uint32Array(partCount);
 
-  const write = (part: number, bytes: Uint8Array) => {
-    for (let done = 0; done < bytes.length; ) {
-      done += writeSync(file, bytes, done, bytes.length - done, fileLength + done);
-    }
+  const write = (part: number, bytes: Buffer) => {
+    writeFileSync(file, bytes);
     parts[part]?.push(fileLength, bytes.length);
     fileLength += bytes.length;
   };
-  const flushPart = (part: number, rows: Rows) => {
-    if (rows.length === 0) return;
-    write(part, rows.bytes.subarray(0, rows.length));
-    rows.length = 0;
+  const flush = (part: number) => {
+    const [start, length] = [part * bufferSize, taken[part] ?? 0];
+    if (length > 0) write(part, pending.subarray(start, start + length));
+    taken[part] = 0;
   };
   const flushAll = () => {
-    for (const [part, rows] of pending.entries()) flushPart(part, rows);
+    for (let part = 0; part < partCount; part++) flush(part);
   };
 
   return {
     add: (digest, bytes, start, end) => {
       const part = ((digest[0] ?? 0) << 2) | ((digest[1] ?? 0) >> 6);
       const length = headLength + end - start;
-      let rows = pending[part] ?? { bytes: noBytes, length: 0 };
-      if (rows.length + length > bufferSize) flushPart(part, rows);
-      if (length > bufferSize) rows = { bytes: Buffer.allocUnsafe(length), length: 0 };
-      else if (rows.bytes === noBytes) rows.bytes = Buffer.allocUnsafeSlow(bufferSize);
-      addHead(rows, digest, end - start);
-      addLabel(rows, bytes, start, end);
-      if (length > bufferSize) flushPart(part, rows);
+      if ((taken[part] ?? 0) + length > bufferSize) flush(part);
+      const isLong = length > bufferSize;
+      const rows = isLong ? Buffer.allocUnsafe(length) : pending;
+      const rowAt = isLong ? 0 : part * bufferSize + (taken[part] ?? 0);
+      // 7 bytes of the labelhash, the label's length in 4 bytes, little-endian, and the label.
+      for (let i = 0; i < keyLength; i++) rows[rowAt + i] = digest[i] ?? 0;
+      const labelAt = rows.writeUInt32LE(end - start, rowAt + keyLength);
+      if (length > 60) rows.set(bytes.subarray(start, end), labelAt);
+      else for (let i = start; i < end; i++) rows[labelAt + i - start] = bytes[i] ?? 0;
+      if (isLong) write(part, rows);
+      else taken[part] = (taken[part] ?? 0) + length;
     },
     batches: function* () {
       flushAll();
@@ -78,56 +85,19 @@ export function openLabelSorter(path: string, state: SorterState = emptyState())
   };
 }
 
-function emptyState(): SorterState {
-  return { length: 0, parts: Array.from({ length: partCount }, () => []) };
-}
-
-/** Rows one after another: 7 bytes of the labelhash, the label's length in 4 bytes, little-endian, and the label. */
-type Rows = { bytes: Buffer; length: number };
-
-const noBytes = Buffer.alloc(0);
-
-function addHead(rows: Rows, digest: Uint8Array, labelLength: number): void {
-  const { bytes, length } = rows;
-  for (let i = 0; i < keyLength; i++) bytes[length + i] = digest[i] ?? 0;
-  bytes[length + keyLength] = labelLength;
-  bytes[length + keyLength + 1] = labelLength >> 8;
-  bytes[length + keyLength + 2] = labelLength >> 16;
-  bytes[length + keyLength + 3] = labelLength >> 24;
-  rows.length = length + headLength;
-}
-
-function addLabel(rows: Rows, source: Uint8Array, start: number, end: number): void {
-  const { bytes, length } = rows;
-  const labelLength = end - start;
-  if (labelLength > 48) bytes.set(source.subarray(start, end), length);
-  else for (let i = 0; i < labelLength; i++) bytes[length + i] = source[start + i] ?? 0;
-  rows.length = length + labelLength;
-}
-
 function* slices(file: number, pieces: number[]): Generator<Buffer> {
   for (let next = 0; next < pieces.length; ) {
-    let length = 0;
-    const first = next;
-    do {
-      length += pieces[next + 1] ?? 0;
-      next += 2;
-    } while (next < pieces.length && length + (pieces[next + 1] ?? 0) <= sliceSize);
-    const slice = Buffer.allocUnsafe(length);
-    for (let piece = first, at = 0; piece < next; piece += 2) {
-      const [offset = 0, size = 0] = [pieces[piece], pieces[piece + 1]];
-      readExactly(file, slice.subarray(at, at + size), offset);
-      at += size;
+    const slice: Buffer[] = [];
+    for (let length = 0; next < pieces.length && length < sliceSize; next += 2) {
+      const [offset = 0, size = 0] = [pieces[next], pieces[next + 1]];
+      const piece = Buffer.allocUnsafe(size);
+      if (readSync(file, piece, 0, size, offset) < size) {
+        throw new Error("The temporary file of the ingest is shorter than it was written.");
+      }
+      slice.push(piece);
+      length += size;
     }
-    yield slice;
-  }
-}
-
-function readExactly(file: number, target: Buffer, offset: number): void {
-  for (let done = 0; done < target.length; ) {
-    const count = readSync(file, target, done, target.length - done, offset + done);
-    if (count === 0) throw new Error("The temporary file of the ingest is shorter than it was written.");
-    done += count;
+    yield Buffer.concat(slice);
   }
 }
 
@@ -152,14 +122,9 @@ function* sortedBatches(slice: Buffer): Generator<LabelBatch> {
     for (let i = start; i < end; i++) {
       const at = offsets[(halves[2 * i] ?? 0) & 0x3fffff] ?? 0;
       const labelAt = at + headLength;
-      batch.keys.push(keyAt(slice, at));
+      batch.keys.push(labelKey(slice, at));
       batch.labels.push(slice.toString("utf8", labelAt, labelAt + slice.readUInt32LE(at + keyLength)));
     }
     yield batch;
   }
-}
-
-function keyAt(slice: Buffer, at: number): number {
-  const low = (slice.readUInt16BE(at + 4) << 4) | ((slice[at + 6] ?? 0) >> 4);
-  return slice.readUInt32BE(at) * 2 ** 20 + low;
 }

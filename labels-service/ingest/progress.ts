@@ -6,7 +6,8 @@ export type Progress = {
   finish(): void;
 };
 
-type Output = { isTTY?: boolean | undefined; write(text: string): unknown };
+/** Where progress and remarks go: standard error. */
+export type Output = { isTTY?: boolean | undefined; write(text: string): unknown };
 
 const barWidth = 24;
 

@@ -2,7 +2,7 @@ import { closeSync, constants, copyFileSync, fsyncSync, openSync, rmSync } from 
 import Database from "better-sqlite3";
 import { digestOfText } from "../../src/ens/keccak.ts";
 import { labelKey } from "../../src/labels/digests.ts";
-import { labelDatabaseApplicationId, openLabelFile } from "../../src/labels/label-file.ts";
+import { type LabelFile, labelDatabaseApplicationId, openLabelFile } from "../../src/labels/label-file.ts";
 import { type LabelSetFacts, labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
 
 // The layout is documented in docs/labels.md for those who open the file with other programs. Pages are small because a
@@ -86,44 +86,36 @@ const rowsWrittenAtOnce = 32;
 
 /** Inserts the labels of a batch that the database lacks, and returns how many they were. */
 function createInserter(database: Database.Database, version: number): (batch: LabelBatch) => number {
-  const insertRows = (count: number) =>
-    database.prepare<[(number | string)[]]>(
-      `INSERT INTO labels VALUES ${new Array(count).fill(`(?, ${version}, ?)`).join(", ")} ON CONFLICT DO NOTHING`,
-    );
-  const [insertOne, insertMany] = [insertRows(1), insertRows(rowsWrittenAtOnce)];
+  const statements = new Map<number, Database.Statement<[(number | string)[]]>>();
+  const insertOf = (count: number) => {
+    const rows = new Array(count).fill(`(?, ${version}, ?)`).join(", ");
+    const statement =
+      statements.get(count) ??
+      database.prepare<[(number | string)[]]>(`INSERT INTO labels VALUES ${rows} ON CONFLICT DO NOTHING`);
+    statements.set(count, statement);
+    return statement;
+  };
+  const insertMany = insertOf(rowsWrittenAtOnce);
   const labelAt = database.prepare<[number], string>("SELECT label FROM labels WHERE key = ?").pluck();
   const insertCollision = database.prepare<[Buffer, number, string]>(
     "INSERT INTO collisions VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
   );
 
-  const keepCollisions = ({ keys, labels }: LabelBatch, start: number, end: number) => {
-    let kept = 0;
-    for (let i = start; i < end; i++) {
-      const [key, label] = [keys[i] ?? 0, labels[i] ?? ""];
-      if (labelAt.get(key) === label) continue;
-      kept += insertCollision.run(Buffer.from(digestOfText(label)), version, label).changes;
-    }
-    return kept;
-  };
-
-  return (batch) => {
-    const { keys, labels } = batch;
-    const parameters = new Array<number | string>(2 * rowsWrittenAtOnce);
-    const whole = keys.length - (keys.length % rowsWrittenAtOnce);
+  return ({ keys, labels }) => {
     let added = 0;
-    for (let start = 0; start < whole; start += rowsWrittenAtOnce) {
-      for (let i = 0; i < rowsWrittenAtOnce; i++) {
-        parameters[2 * i] = keys[start + i] ?? 0;
-        parameters[2 * i + 1] = labels[start + i] ?? "";
+    for (let start = 0; start < keys.length; start += rowsWrittenAtOnce) {
+      const count = Math.min(rowsWrittenAtOnce, keys.length - start);
+      const parameters: (number | string)[] = [];
+      for (let i = start; i < start + count; i++) parameters.push(keys[i] ?? 0, labels[i] ?? "");
+      const { changes } = (count === rowsWrittenAtOnce ? insertMany : insertOf(count)).run(parameters);
+      added += changes;
+      if (changes === count) continue;
+      // Some are there already, or share their key with another label.
+      for (let i = start; i < start + count; i++) {
+        const [key, label] = [keys[i] ?? 0, labels[i] ?? ""];
+        if (labelAt.get(key) === label) continue;
+        added += insertCollision.run(Buffer.from(digestOfText(label)), version, label).changes;
       }
-      const { changes } = insertMany.run(parameters);
-      added += changes;
-      if (changes < rowsWrittenAtOnce) added += keepCollisions(batch, start, start + rowsWrittenAtOnce);
-    }
-    for (let i = whole; i < keys.length; i++) {
-      const { changes } = insertOne.run([keys[i] ?? 0, labels[i] ?? ""]);
-      added += changes;
-      if (changes === 0) added += keepCollisions(batch, i, i + 1);
     }
     return added;
   };
@@ -139,13 +131,10 @@ export function batchOf(labels: string[]): LabelBatch {
 type LabelRow = [key: number, label: string];
 /** A row of table `collisions`. */
 type CollisionRow = [labelhash: Buffer, label: string];
-/** A row of table `versions`. */
-type VersionRow = { version: number; recordsCount: number; ingestedAt: string };
-
 /** A label database, open to be read from end to end; single labels are healed by a `LabelFile`. */
 export type DatabaseReader = {
   facts: LabelSetFacts;
-  versions: VersionRow[];
+  versions: LabelFile["versions"];
   /** Rows in the order of their keys, in lists of some thousand; only those of `version` if it is given. */
   labels(version?: number): Generator<LabelRow[]>;
   collisions(version?: number): CollisionRow[];
@@ -158,19 +147,14 @@ const rowsReadAtOnce = 4096;
 
 /** Opens the label database at `path`. Throws `LabelFileError` as `openLabelFile` does. */
 export function openDatabaseReader(path: string): DatabaseReader {
-  const { facts, close } = openLabelFile(path);
+  const { facts, versions, close } = openLabelFile(path);
   close();
   const database = new Database(path, { readonly: true, fileMustExist: true });
   database.pragma("mmap_size = 2147418112");
   database.exec("BEGIN");
   const page = database
-    .prepare<[number], LabelRow>(
-      `SELECT key, label FROM labels WHERE key > ? ORDER BY key LIMIT ${rowsReadAtOnce}`,
-    )
-    .raw();
-  const pageOfVersion = database
-    .prepare<[number, number], LabelRow>(
-      `SELECT key, label FROM labels WHERE key > ? AND version = ? ORDER BY key LIMIT ${rowsReadAtOnce}`,
+    .prepare<[number, number | null], LabelRow>(
+      `SELECT key, label FROM labels WHERE key > ? AND version = ifnull(?, version) ORDER BY key LIMIT ${rowsReadAtOnce}`,
     )
     .raw();
   const countOf = database
@@ -182,14 +166,10 @@ export function openDatabaseReader(path: string): DatabaseReader {
 
   return {
     facts,
-    versions: database
-      .prepare<[], VersionRow>(
-        "SELECT version, records_count AS recordsCount, ingested_at AS ingestedAt FROM versions ORDER BY version",
-      )
-      .all(),
+    versions,
     labels: function* (version) {
       for (let last = -1; ; ) {
-        const rows = version === undefined ? page.all(last) : pageOfVersion.all(last, version);
+        const rows = page.all(last, version ?? null);
         const lastRow = rows.at(-1);
         if (lastRow === undefined) return;
         yield rows;
@@ -210,17 +190,17 @@ export function openDatabaseReader(path: string): DatabaseReader {
 }
 
 /**
- * Creates the file for reading and writing, instead of what is at `path`: a symbolic link is removed, never followed. Throws
+ * Creates the file for reading and appending, instead of what is at `path`: a symbolic link is removed, never followed. Throws
  * if somebody else puts something there meanwhile. Returns its descriptor.
  */
 export function createFile(path: string): number {
   rmSync(path, { force: true });
-  return openSync(path, "wx+");
+  return openSync(path, "ax+");
 }
 
-/** Opens a file that `createFile` created, for reading and writing; throws if it has become a symbolic link. */
+/** Opens a file that `createFile` created, for reading and appending; throws if it has become a symbolic link. */
 export function reopenFile(path: string): number {
-  return openSync(path, constants.O_RDWR | constants.O_NOFOLLOW);
+  return openSync(path, constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW);
 }
 
 /** Waits until the content of the file or folder is on disk. */

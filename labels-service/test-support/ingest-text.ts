@@ -3,7 +3,7 @@ import { type IngestOptions, type IngestReport, ingest } from "../ingest/ingest.
 import { openInput } from "../ingest/read-input.ts";
 
 /** Nobody watches. */
-export const noProgress = { report: () => {}, finish: () => {} };
+export const noOutput = { write: () => {} };
 
 /** Ingests the bytes as they come from standard input, with defaults for what a test does not care about. */
 export function ingestBytes(
@@ -23,8 +23,6 @@ export const ingestDefaults = {
   labelSetVersion: 0,
   skipInvalid: false,
   checkpointBytes: Number.POSITIVE_INFINITY,
-  progress: noProgress,
+  stderr: noOutput,
   now: () => new Date("2026-01-02T03:04:05.678Z"),
-  onIgnored: () => {},
-  onResume: () => {},
 };

@@ -1,7 +1,20 @@
 import { EventEmitter } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { afterEach, beforeEach } from "vitest";
 import { main } from "../main.ts";
+
+/** A folder for each test of a file, removed after it. */
+export function folderForEach(prefix: string): () => string {
+  let folder = "";
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), prefix));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+  return () => folder;
+}
 
 /** How a command ended, and what it wrote. */
 export type CommandOutcome = { code: number; stdout: string; stderr: string };

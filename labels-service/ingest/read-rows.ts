@@ -1,0 +1,240 @@
+import { isUtf8 } from "node:buffer";
+import {
+  closeSync,
+  constants,
+  ftruncateSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { digestOf } from "../../src/ens/keccak.ts";
+import { escapeControls } from "../../src/log/json-log.ts";
+import { type FormatName, formatOf } from "../formats/formats.ts";
+import {
+  type Checkpoint,
+  InputError,
+  type LabelParser,
+  type RowSink,
+  startOfInput,
+} from "../formats/parser.ts";
+import { createFile, reopenFile } from "../store/database.ts";
+import { type LabelSorter, openLabelSorter, type SorterState } from "./label-sorter.ts";
+import type { Output, Progress } from "./progress.ts";
+import type { Input } from "./read-input.ts";
+
+/** How many rows of an input were accepted or not so far, and how many accepted labels end in a carriage return. */
+export type RowCounts = {
+  accepted: number;
+  invalid: number;
+  ignored: number;
+  endingInCarriageReturn: number;
+};
+
+/** What a later process needs to resume where this one stopped. */
+type Manifest = {
+  /** Names what is done; only work on the same task is resumed. */
+  task: string;
+  checkpoint: Checkpoint;
+  counts: RowCounts;
+  rejectsLength: number;
+  spill: SorterState;
+  isComplete: boolean;
+};
+
+export type ReadOptions = {
+  input: Input;
+  /** The input's unpacked bytes from its beginning. */
+  chunks: AsyncGenerator<Buffer>;
+  format: FormatName;
+  /** Where everything is kept until the rows are in the database. */
+  folder: string;
+  task: string;
+  skipInvalid: boolean;
+  /** Unpacked bytes between two points from which a killed process resumes. */
+  checkpointBytes: number;
+  progress: Progress;
+  stderr: Output;
+};
+
+/** The rows of an input, ready to be written. */
+export type ReadRows = { sorter: LabelSorter; counts: RowCounts };
+
+/**
+ * Reads and verifies all rows of an input and collects their labels in a sorter; resumes from the last checkpoint in
+ * `folder` if it is of the same `task`. Throws `InvalidRowsError` after the whole input was read, unless `skipInvalid`.
+ */
+export async function readRows(options: ReadOptions): Promise<ReadRows> {
+  const { input, folder, task, skipInvalid, stderr } = options;
+  const manifestPath = join(folder, "manifest.json");
+  const resumed = input.identity === undefined ? undefined : readManifest(manifestPath, task);
+  const counts = resumed?.counts ?? { accepted: 0, invalid: 0, ignored: 0, endingInCarriageReturn: 0 };
+  if (resumed === undefined) rmSync(manifestPath, { force: true });
+  else
+    stderr.write(`Resuming after ${counts.accepted.toLocaleString("en-US")} rows that were read before.\n`);
+  const rejects = openRejects(join(folder, "rejects.txt"), resumed?.rejectsLength ?? 0);
+  const sorter = openLabelSorter(join(folder, "spill"), resumed?.spill);
+  const sink = createRowVerifier({ sorter, counts, position: () => parser.position(), rejects, stderr });
+  const parser = formatOf(options.format).createParser(sink, resumed?.checkpoint ?? startOfInput);
+  const save = (isComplete: boolean) =>
+    writeManifest(manifestPath, {
+      ...{ task, counts, isComplete },
+      checkpoint: parser.checkpoint(),
+      rejectsLength: rejects.length(),
+      spill: sorter.checkpoint(),
+    });
+
+  if (resumed?.isComplete !== true) {
+    await parseAll(options, parser, { sink, counts, save: () => save(false) });
+    if (counts.invalid === 0 || skipInvalid) save(true);
+  }
+  const first = rejects.first();
+  rejects.close();
+  if (counts.invalid > 0 && !skipInvalid) {
+    sorter.close();
+    throw new InvalidRowsError(counts, first);
+  }
+  return { sorter, counts };
+}
+
+async function parseAll(
+  { input, chunks, checkpointBytes, progress }: ReadOptions,
+  parser: LabelParser,
+  { sink, counts, save }: { sink: RowSink; counts: RowCounts; save: () => void },
+): Promise<void> {
+  let unread = parser.checkpoint().offset;
+  let sinceCheckpoint = 0;
+  try {
+    for await (const chunk of chunks) {
+      const skipped = Math.min(unread, chunk.length);
+      unread -= skipped;
+      if (skipped === chunk.length) continue;
+      parser.push(chunk.subarray(skipped));
+      progress.report("reading", counts.accepted, input.size && input.bytesRead() / input.size);
+      sinceCheckpoint += chunk.length;
+      if (sinceCheckpoint < checkpointBytes) continue;
+      save();
+      sinceCheckpoint = 0;
+    }
+  } catch (error) {
+    // zlib failed because of its input.
+    const isDamage = error instanceof Error && "code" in error && /^Z_/.test(String(error.code));
+    if (!isDamage) throw error;
+    sink.invalid(`the packed input is damaged or cut off from here on: ${error.message}`);
+  }
+  parser.end();
+}
+
+type Verifier = {
+  sorter: Pick<LabelSorter, "add">;
+  counts: RowCounts;
+  position: LabelParser["position"];
+  rejects: { add(line: string): void };
+  stderr: Output;
+};
+
+/**
+ * Checks each row: the label must be valid UTF-8, and the labelhash given with it (if any) its keccak-256. Labels go to the
+ * sorter; other rows are listed. All are counted.
+ */
+function createRowVerifier({ sorter, counts, position, rejects, stderr }: Verifier): RowSink {
+  const invalid = (reason: string) => {
+    counts.invalid++;
+    rejects.add(`${position()}: ${reason}\n`);
+  };
+
+  return {
+    label: (bytes, start, end, given) => {
+      if (!isAscii(bytes, start, end) && !isUtf8(bytes.subarray(start, end))) {
+        invalid("the label is not valid UTF-8");
+        return;
+      }
+      const digest = digestOf(bytes, start, end);
+      if (given !== undefined && !isSame(given, digest)) {
+        const label = escapeControls(
+          JSON.stringify(bytes.toString("utf8", start, Math.min(end, start + 200))),
+        );
+        invalid(`the labelhash is not that of the label ${label}, which has 0x${digest.toString("hex")}`);
+        return;
+      }
+      counts.accepted++;
+      if (end > start && bytes[end - 1] === 0x0d) counts.endingInCarriageReturn++;
+      sorter.add(digest, bytes, start, end);
+    },
+    invalid,
+    ignored: (reason) => {
+      counts.ignored++;
+      stderr.write(`Ignored ${position()}: ${reason}.\n`);
+    },
+  };
+}
+
+function isAscii(bytes: Buffer, start: number, end: number): boolean {
+  let bits = 0;
+  for (let i = start; i < end; i++) bits |= bytes[i] ?? 0;
+  return bits < 0x80;
+}
+
+function isSame(one: Uint8Array, other: Uint8Array): boolean {
+  let difference = one.length ^ other.length;
+  for (let i = 0; i < other.length; i++) difference |= (one[i] ?? 0) ^ (other[i] ?? 0);
+  return difference === 0;
+}
+
+const shownRejects = 5;
+/** Bytes after which the list of invalid rows ends: it may need fifty times as much room as the rows. */
+const longestRejects = 64 * 1024 * 1024;
+
+function openRejects(path: string, length: number) {
+  const file = length === 0 ? createFile(path) : reopenFile(path);
+  ftruncateSync(file, length);
+  let written = length;
+  return {
+    add: (line: string) => {
+      if (written >= longestRejects) return;
+      written += writeSync(file, line);
+      if (written >= longestRejects) written += writeSync(file, "Further rows are not listed.\n");
+    },
+    /** The first lines, those from before a resumption included. */
+    first: () => {
+      const head = Buffer.alloc(8192);
+      const lines = head.toString("utf8", 0, readSync(file, head, 0, head.length, 0)).split("\n");
+      return lines.slice(0, Math.min(shownRejects, lines.length - 1));
+    },
+    length: () => written,
+    close: () => closeSync(file),
+  };
+}
+
+function readManifest(path: string, task: string): Manifest | undefined {
+  try {
+    const flag = constants.O_RDONLY | constants.O_NOFOLLOW;
+    const manifest: Manifest = JSON.parse(readFileSync(path, { encoding: "utf8", flag }));
+    return manifest.task === task ? manifest : undefined;
+  } catch {
+    // No manifest, or an unfinished one: reading from the beginning is always right.
+    return undefined;
+  }
+}
+
+function writeManifest(path: string, manifest: Manifest): void {
+  const file = createFile(`${path}.new`);
+  writeFileSync(file, JSON.stringify(manifest), { flush: true });
+  closeSync(file);
+  renameSync(`${path}.new`, path);
+}
+
+/** Some rows of the input are not labels; nothing was used. */
+class InvalidRowsError extends InputError {
+  override name = "InvalidRowsError";
+  constructor({ accepted, invalid, ignored }: RowCounts, first: readonly string[]) {
+    const all = (accepted + invalid + ignored).toLocaleString("en-US");
+    super(
+      `${invalid.toLocaleString("en-US")} of ${all} rows are invalid, so nothing was ingested (--skip-invalid leaves them out): ` +
+        `${first.join("; ")}${invalid > first.length ? "; …" : ""}`,
+    );
+  }
+}
