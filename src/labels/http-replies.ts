@@ -2,8 +2,10 @@ import type { Hex } from "viem";
 import { z } from "zod";
 import { isLabelOf } from "../ens/labels.ts";
 import { escapeControls } from "../log/json-log.ts";
-import type { Reply } from "./http-client.ts";
 import { LabelSourceError, type LabelSourceFacts } from "./source.ts";
+
+/** An HTTP response with its whole body. */
+export type Reply = { status: number; body: string };
 
 /** `GET /v1/heal/<labelhash>`, 200. */
 const healReply = z.object({ status: z.literal("success"), label: z.string() });
@@ -110,17 +112,13 @@ function contentOf<T extends z.ZodTypeAny>({ status, body }: Reply, schema: T): 
     throw new LabelServiceOutage("it answered 200 with a body that is not a label service's");
   }
   const error = errorReply.safeParse(json);
-  const reason = error.success ? `${status}: ${shownError(error.data.error)}` : `${status}`;
+  // A service's error text, fit for messages whatever it is.
+  const reason = error.success ? `${status}: ${escapeControls(error.data.error.slice(0, 200))}` : `${status}`;
   if (status === 404 && error.success && error.data.errorCode === 404) return undefined;
   if (status >= 500 || [404, 408, 425, 429].includes(status)) {
     throw new LabelServiceOutage(`it answered ${reason}`);
   }
   throw new LabelSourceError(`The label service refuses the request with status ${reason}.`);
-}
-
-/** A service's error text, fit for messages whatever it is. */
-function shownError(text: string): string {
-  return escapeControls(text.slice(0, 200));
 }
 
 function parsed(body: string): unknown {

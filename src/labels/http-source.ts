@@ -2,8 +2,7 @@ import { LRUCache } from "lru-cache";
 import pRetry from "p-retry";
 import type { Hex } from "viem";
 import { type Log, seeOperations } from "../log/json-log.ts";
-import { createHttpClient, type Reply } from "./http-client.ts";
-import { askFacts, LabelServiceOutage, labelOf, labelsOf } from "./http-replies.ts";
+import { askFacts, LabelServiceOutage, labelOf, labelsOf, type Reply } from "./http-replies.ts";
 import {
   counted,
   type LabelSource,
@@ -29,6 +28,11 @@ const productionLimits = {
   cacheSize: 64_000_000,
 };
 const cacheCostOfEntry = 200;
+/** Bytes of the longest response that is read: more than any list of labels as JSON. */
+const longestReply = 128 * 1024 * 1024;
+
+/** A cached answer; without a label, the label set does not know the labelhash. */
+type Answer = { label: string | undefined };
 
 /**
  * Asks a label service over HTTP, pinned to the label set. Network errors, 5xx, responses that are not the label
@@ -41,15 +45,16 @@ export async function openHttpSource(
   { labelSetId, labelSetVersion, log, signal }: LabelSourceOptions,
   limits: HttpSourceLimits = productionLimits,
 ): Promise<LabelSource> {
-  const client = createHttpClient(url, limits.timeoutMs);
   const closing = new AbortController();
+  const request = createHttpClient(url, limits.timeoutMs, closing.signal);
   const untilAnswered = createPatientAsker(
-    (path) => client.get(path),
+    request,
     createOutageLog(withoutSecrets(url.href), log),
     limits,
     signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal]),
   );
-  const pin = `label_set_id=${labelSetId}&label_set_version=${labelSetVersion}`;
+  const pin = { label_set_id: labelSetId, label_set_version: String(labelSetVersion) };
+  const query = new URLSearchParams(pin);
   const cache = new LRUCache<Hex, Answer>({
     maxSize: limits.cacheSize,
     sizeCalculation: ({ label }) => cacheCostOfEntry + (label?.length ?? 0),
@@ -58,7 +63,9 @@ export async function openHttpSource(
 
   const ask = async (labelhash: Hex): Promise<string | undefined> => {
     try {
-      const label = await untilAnswered(`/v1/heal/${labelhash}?${pin}`, (reply) => labelOf(reply, labelhash));
+      const label = await untilAnswered(`/v1/heal/${labelhash}?${query}`, (reply) =>
+        labelOf(reply, labelhash),
+      );
       cache.set(labelhash, { label });
       return counted(label);
     } finally {
@@ -78,55 +85,77 @@ export async function openHttpSource(
   };
 
   let lastFacts = await askFacts(untilAnswered);
-  const pinned = { label_set_id: labelSetId, label_set_version: labelSetVersion };
-  const askTogether = createTogether((body) =>
-    client.post("/v1/heal", JSON.stringify({ ...body, ...pinned })),
-  );
+  let hasLists = true;
+  const askForList = async (labelhashes: readonly Hex[]) => {
+    const body = JSON.stringify({ labelhashes, ...pin, label_set_version: labelSetVersion });
+    const reply = await request("/v1/heal", body).catch(() => undefined);
+    if (reply !== undefined && withoutLists.includes(reply.status)) hasLists = false;
+    for (const [labelhash, label] of labelsOf(reply, labelhashes)) cache.set(labelhash, { label });
+  };
   return {
     heal,
     expect: async (labelhashes) => {
       const missing = [...new Set(labelhashes)].filter((labelhash) => !cache.has(labelhash));
-      if (missing.length === 0) return;
-      const labels = await askTogether(missing);
+      while (hasLists && missing.length > 0) await askForList(missing.splice(0, mostTogether));
       // A service that answers no lists is asked for many at the same time.
-      if (labels === "unsupported") await Promise.allSettled(missing.map(heal));
-      else for (const [labelhash, label] of labels) cache.set(labelhash, { label });
+      const left = labelhashes.filter((labelhash) => !hasLists && !cache.has(labelhash));
+      while (left.length > 0) await Promise.allSettled(left.splice(0, mostAtOnce).map(heal));
     },
     describe: async () => {
-      lastFacts = await askFacts(async (path, read) => read(await client.get(path))).catch(() => lastFacts);
+      lastFacts = await askFacts(async (path, read) => read(await request(path))).catch(() => lastFacts);
       return lastFacts;
     },
-    close: () => {
-      closing.abort(new Error("The label source was closed."));
-      client.close();
-    },
+    close: () => closing.abort(new Error("The label source was closed.")),
   };
 }
 
 // Few enough for the longest list and the longest response that this project's service gives, whatever the labels.
 const mostTogether = 1_000;
-const unsupported = [400, 404, 405, 501];
+const mostAtOnce = 64;
+/** What services without lists answer to one. */
+const withoutLists = [400, 404, 405, 501];
 
-/** Asks for the labels of lists; an empty result for those that could not be had, "unsupported" by services without lists. */
-function createTogether(post: (body: { labelhashes: readonly Hex[] }) => Promise<Reply>) {
-  let isSupported = true;
-  return async (labelhashes: readonly Hex[]): Promise<Map<Hex, string | undefined> | "unsupported"> => {
-    const labels = new Map<Hex, string | undefined>();
-    for (let from = 0; isSupported && from < labelhashes.length; from += mostTogether) {
-      const part = labelhashes.slice(from, from + mostTogether);
-      const reply = await post({ labelhashes: part }).catch(() => undefined);
-      if (reply !== undefined && unsupported.includes(reply.status)) isSupported = false;
-      for (const [labelhash, label] of labelsOf(reply, part)) labels.set(labelhash, label);
+/**
+ * Requests below `base`, whose path is kept as a prefix; a body is sent as JSON. A request fails after `timeoutMs` milliseconds,
+ * when the response is longer than any list of labels, and at once when `closed` is aborted.
+ */
+export function createHttpClient(base: URL, timeoutMs: number, closed: AbortSignal) {
+  const prefix = withoutSecrets(base.href).replace(/\/+$/, "");
+  const accepted = { accept: "application/json", ...credentials(base) };
+  return async (path: string, body?: string): Promise<Reply> => {
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const sent =
+      body === undefined
+        ? { headers: accepted }
+        : { method: "POST", body, headers: { ...accepted, "content-type": "application/json" } };
+    const signal = AbortSignal.any([closed, timeout]);
+    try {
+      const response = await fetch(prefix + path, { ...sent, signal, redirect: "manual" });
+      const chunks: Uint8Array[] = [];
+      let length = 0;
+      for await (const chunk of response.body ?? []) {
+        length += chunk.length;
+        if (length > longestReply) throw new Error(`a response of more than ${longestReply} bytes`);
+        chunks.push(chunk);
+      }
+      return { status: response.status, body: Buffer.concat(chunks).toString("utf8") };
+    } catch (error) {
+      if (timeout.aborted) throw new Error(`no answer within ${timeoutMs} ms`, { cause: error });
+      // fetch says why in the cause alone.
+      const { message, code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException;
+      throw new Error(message || code, { cause: error });
     }
-    return isSupported ? labels : "unsupported";
   };
 }
 
-/** A cached answer; without a label, the label set does not know the labelhash. */
-type Answer = { label: string | undefined };
+function credentials({ username, password }: URL): Record<string, string> {
+  if (username === "") return {};
+  const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { authorization: `Basic ${Buffer.from(text).toString("base64")}` };
+}
 
 function createPatientAsker(
-  get: (path: string) => Promise<Reply>,
+  request: (path: string) => Promise<Reply>,
   outage: ReturnType<typeof createOutageLog>,
   limits: HttpSourceLimits,
   signal: AbortSignal,
@@ -134,7 +163,7 @@ function createPatientAsker(
   return async <T>(path: string, read: (reply: Reply) => T): Promise<T> => {
     let isWaiting = false;
     const attempt = async () => {
-      const reply = await get(path).catch((error: Error) => {
+      const reply = await request(path).catch((error: Error) => {
         throw new LabelServiceOutage(error.message, { cause: error });
       });
       const answer = read(reply);
@@ -171,11 +200,8 @@ function createOutageLog(url: string, log: Log) {
       if (since !== undefined) return;
       since = performance.now();
       labelCounters.outages++;
-      log("warn", "label service cannot be used, waiting for it", {
-        url,
-        reason,
-        section: seeOperations("While something is away"),
-      });
+      const section = seeOperations("While something is away");
+      log("warn", "label service cannot be used, waiting for it", { url, reason, section });
     },
     ended: () => {
       if (since === undefined) return;

@@ -11,7 +11,7 @@ export type LabelFile = {
   path: string;
   facts: LabelSetFacts;
   /** How many labels each version added, as counted when it was ingested. */
-  versions: readonly { version: number; recordsCount: number }[];
+  versions: readonly { version: number; recordsCount: number; ingestedAt: string }[];
   /**
    * The label whose keccak-256 is `labelhash`, if a label set version of at most `highestVersion` holds it. Throws a
    * `TypeError` unless the labelhash is canonical: `0x` and 64 lower-case digits.
@@ -114,7 +114,7 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
     return answers;
   };
 
-  const oneDigest = new Uint8Array(digestLength);
+  const oneDigest = Buffer.alloc(digestLength);
   const oneLabel = (label: ShortHeal) => (typeof label === "number" ? undefined : label);
   return {
     heal: (labelhash, highestVersion) => {
@@ -195,7 +195,7 @@ function readFacts(database: Database.Database, path: string): LabelSetFacts {
 function readVersions(database: Database.Database) {
   return database
     .prepare<[], LabelFile["versions"][number]>(
-      "SELECT version, records_count AS recordsCount FROM versions ORDER BY version",
+      "SELECT version, records_count AS recordsCount, ingested_at AS ingestedAt FROM versions ORDER BY version",
     )
     .all();
 }

@@ -1,15 +1,12 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { createHttpClient, type HttpClient } from "../../src/labels/http-client.ts";
-import { openHttpSource } from "../../src/labels/http-source.ts";
+import { createHttpClient, openHttpSource } from "../../src/labels/http-source.ts";
 
 // Responses of a label service, or of what took its place, that would fill the indexer's memory, hold it up or write its log.
 
 let server: Server;
-let client: { close: HttpClient["close"] };
 afterEach(async () => {
-  client.close();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
 });
@@ -21,9 +18,8 @@ async function serve(respond: RequestListener) {
 }
 
 async function ask(respond: RequestListener, timeoutMs: number) {
-  const http = createHttpClient(await serve(respond), timeoutMs);
-  client = http;
-  return http.get("/v1/heal/0x");
+  const request = createHttpClient(await serve(respond), timeoutMs, new AbortController().signal);
+  return request("/v1/heal/0x");
 }
 
 test("a response without end is given up after 128 MiB", async () => {
@@ -73,7 +69,6 @@ test("an error text is cut short, and its control characters are escaped", async
   });
   const options = { url: url.href, labelSetId: "subgraph", labelSetVersion: 0, log: () => undefined };
   const source = await openHttpSource(url, options);
-  client = { close: () => void source.close() };
   // 200 characters in all, three of them shown escaped.
   await expect(source.heal(`0x${"00".repeat(32)}`)).rejects.toThrow(
     /status 400: \\u001b\[2J\\u000a\\u202ex{194}\.$/,
