@@ -10,16 +10,8 @@
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { createRandom } from "../devnet/random.ts";
-import type { Attack } from "./hostile/attack.ts";
-import { attacks } from "./hostile/attacks.ts";
-import {
-  histogram,
-  type Observer,
-  runAttack,
-  startObserver,
-  tableHead,
-  tableRow,
-} from "./hostile/measure.ts";
+import { type Attack, attacks } from "./hostile/attacks.ts";
+import { type Observer, runAttack, startObserver, tableHead, tableRow } from "./hostile/measure.ts";
 import { startWorld, type World } from "./hostile/world.ts";
 import { sleep } from "./measure.ts";
 
@@ -76,9 +68,7 @@ async function measureTogether(world: World, observer: Observer): Promise<void> 
   const during = await observer.read();
   await sleep(60_000);
   console.log(`${tableRow("during", during)}\n${tableRow("the minute after", await observer.read())}`);
-  console.log(
-    `\n${histogram(during)}\n\n${[...runs].map(([name, count]) => `${count} x ${name}`).join(", ")}`,
-  );
+  console.log(`\n${[...runs].map(([name, count]) => `${count} x ${name}`).join(", ")}`);
 }
 
 async function measureInTurn(world: World, observer: Observer): Promise<void> {

@@ -4,11 +4,12 @@ import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { chainIds } from "../../devnet/recorded-chains.ts";
-import { listen } from "../../devnet/rpc/listen.ts";
+import { listen } from "../../devnet/rpc/server.ts";
+import { askSubgraph } from "../load/service.ts";
 import { megabytesIn, quantile, residentMegabytes, sleep } from "../measure.ts";
 import { clientQueries, type KnownName } from "../subgraph/queries.ts";
-import type { Attack } from "./attack.ts";
 import type { AttackJob } from "./attack-process.ts";
+import type { Attack } from "./attacks.ts";
 import type { Seen, Watched } from "./watch.ts";
 import type { World } from "./world.ts";
 
@@ -99,12 +100,8 @@ type Requests = Pick<Watched, "name" | "port" | "requests">;
 /** Paths that must always respond, a small query, and four clients with the ten queries of wallets and explorers. */
 async function watchedRequests({ port, labelsPort }: World): Promise<Requests[]> {
   const ask = (body: object) => ({ method: "POST", path: "/subgraph", body: JSON.stringify(body) }) as const;
-  const response = await fetch(`http://127.0.0.1:${port}/subgraph`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: '{"query":"{ domains(first: 300, where: { name_ends_with: \\".eth\\" }) { id name owner { id } } }"}',
-  });
-  const { domains } = ((await response.json()) as { data: { domains: KnownName[] } }).data;
+  const names = '{ domains(first: 300, where: { name_ends_with: ".eth" }) { id name owner { id } } }';
+  const { domains } = (await askSubgraph<{ domains: KnownName[] }>(`http://127.0.0.1:${port}`, names)).data;
   const queries = clientQueries(domains, domains[0]?.owner.id ?? "0x").flatMap(({ query, variables }) =>
     variables.slice(0, 20).map((one) => ask({ query, variables: one })),
   );
@@ -146,20 +143,4 @@ function cellOf(seen: Seen | undefined): string {
   );
   const [p99, worst] = [0.99, 1].map((share) => quantile(seen.latencies, share).toFixed(0));
   return [`${p99} / ${worst} ms`, ...failed].join(", ");
-}
-
-const bounds = [5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
-
-/** How many requests of each watched path were answered within the bounds. */
-export function histogram({ seen }: Period): string {
-  const rows = watchedNames.map((name) => {
-    const latencies = seen[name]?.latencies ?? [];
-    const within = bounds.map((bound) => latencies.filter((one) => one <= bound).length);
-    return `| ${[name, ...within.map((count, place) => count - (within[place - 1] ?? 0))].join(" | ")} |`;
-  });
-  return [
-    `| | ${bounds.map((bound) => `${bound} ms`).join(" | ")} |`,
-    `|${"---|".repeat(bounds.length + 1)}`,
-    ...rows,
-  ].join("\n");
 }

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
 import { type DemoChains, goLive, openChains } from "../../devnet/demo/chains.ts";
 import {
   type DemoServices,
@@ -11,9 +12,9 @@ import {
 import { waitWhileRunning } from "../../devnet/indexing-service.ts";
 import { freePort } from "../../devnet/ports.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
+import { generateStatements } from "../../test/support/subgraph/generate.ts";
 import { startBenchPostgres } from "../world.ts";
-import { longLabelLengths } from "./attacks/labels.ts";
-import { type AddedRows, addRows } from "./rows.ts";
+import { longLabelLengths } from "./attacks.ts";
 
 const schema = "hostile";
 
@@ -37,7 +38,7 @@ export async function startWorld(rows: AddedRows) {
   );
   goLive(chains);
   const services = await startServices(options, chains, postgres.url);
-  await addRows({ url: postgres.url, schema }, rows);
+  await addRows(postgres.url, rows);
   const pidOfIndex = async () => (await childrenOf(services.index.pid))[0];
   return {
     port,
@@ -75,4 +76,46 @@ async function startServices(services: DemoServices, chains: DemoChains, databas
     await waitWhileRunning([labels, index], `/ready on port ${port}`, look, limits);
   }
   return { labels, index };
+}
+
+/** How many rows of each kind are added to those of the recorded chains. */
+type AddedRows = { names: number; sales: number };
+
+/**
+ * Adds generated names, and copies of the recorded sales, to a finished index, so that attacks find as many rows as a
+ * public index has. The rows bypass Ponder's triggers: no reorganisation will touch them.
+ */
+async function addRows(url: string, { names, sales }: AddedRows) {
+  const client = new pg.Client({ connectionString: url, options: `-c search_path=${schema}` });
+  await client.connect();
+  try {
+    await client.query("SET session_replication_role = replica");
+    for (const text of generateStatements(names)) await client.query(`${text} ON CONFLICT DO NOTHING`);
+    const { rows } = await client.query(
+      "SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS columns FROM pg_attribute WHERE attrelid = 'name_sales'::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'id'",
+    );
+    const { columns } = rows[0] as { columns: string };
+    await client.query(
+      `INSERT INTO name_sales (id, ${columns})
+       SELECT id || '-' || i, ${columns} FROM name_sales, generate_series(1, (SELECT ceil($1::numeric / greatest(count(*), 1))::int FROM name_sales)) i`,
+      [sales],
+    );
+    await analyze(client);
+  } finally {
+    await client.end();
+  }
+}
+
+// The service may be creating an index at that time: the server ends one of two that wait for each other.
+async function analyze(client: pg.Client): Promise<void> {
+  const isDeadlock = (error: unknown) => error instanceof pg.DatabaseError && error.code === "40P01";
+  for (let isDone = false; !isDone; ) {
+    isDone = await client.query("ANALYZE").then(
+      () => true,
+      (error) => {
+        if (isDeadlock(error)) return false;
+        throw error;
+      },
+    );
+  }
 }
