@@ -1,20 +1,25 @@
 import { createRandom } from "../../devnet/random.ts";
-import { createSubject, type Place, type Subject, startRecordedNode } from "./subject.ts";
-
-const killsOfIndex = 6;
-const last = 1_666;
-const lastBackfilled = 1_600;
+import { sleep } from "../measure.ts";
+import {
+  createSubject,
+  lastBackfilled,
+  lastBlock,
+  type Place,
+  type Rows,
+  type Subject,
+  startRecordedNode,
+  untilLine,
+} from "./subject.ts";
 
 type Moment = "backfill" | "index creation" | "live";
 const moments: readonly Moment[] = ["backfill", "backfill", "index creation", "live", "live", "live"];
 
-/** Kills indexes at random moments, six times each, and compares what they end with. Returns how many were not equal. */
-export async function killAndCompare(kills: number, place: Place): Promise<number> {
+/** Kills indexes at random moments, six times each, and compares what they end with. Returns how many were not as expected. */
+export async function killAndCompare(kills: number, place: Place, expected: Rows): Promise<number> {
   const random = createRandom(11);
   let failures = 0;
-  const expected = await rowsWithoutKill(place);
   console.log("| Index | Killed in | Entities |\n|---|---|---|");
-  for (let index = 1; index <= Math.ceil(kills / killsOfIndex); index++) {
+  for (let index = 1; index <= Math.ceil(kills / moments.length); index++) {
     const node = await startRecordedNode(lastBackfilled);
     const subject = await createSubject(place, `kills_${index}`);
     const done: string[] = [];
@@ -24,16 +29,16 @@ export async function killAndCompare(kills: number, place: Place): Promise<numbe
         subject.start(node.url);
         await untilMoment(subject, moment, random.fraction());
         const advance = setInterval(() => {
-          if (moment === "live") node.chain.setHead(Math.min(last - 10, node.chain.head() + 1));
+          if (moment === "live") node.chain.setHead(Math.min(lastBlock - 10, node.chain.head() + 1));
         }, 50);
-        if (moment === "live") await new Promise((resolve) => setTimeout(resolve, random.below(1_500)));
+        if (moment === "live") await sleep(random.below(1_500));
         done.push(`${moment} at block ${(await subject.block().catch(() => undefined)) ?? "-"}`);
         await subject.kill();
         clearInterval(advance);
       }
-      node.chain.setHead(last);
+      node.chain.setHead(lastBlock);
       subject.start(node.url);
-      const isThere = await subject.reaches(last, 120_000);
+      const isThere = await subject.reaches(lastBlock, 120_000);
       const differences = isThere ? await subject.differences(expected) : ["not up"];
       if (differences.length > 0) failures += 1;
       console.log(
@@ -47,32 +52,10 @@ export async function killAndCompare(kills: number, place: Place): Promise<numbe
   return failures;
 }
 
-async function rowsWithoutKill(place: Place) {
-  const node = await startRecordedNode(last);
-  const subject = await createSubject(place, "kills_none");
-  try {
-    subject.start(node.url);
-    if (!(await subject.reaches(last, 120_000))) throw new Error(subject.lines().slice(-20).join("\n"));
-    return await subject.rows();
-  } finally {
-    await subject.stop();
-    await node.close();
-  }
-}
-
-const backfillStarts = "Started backfill indexing";
-const backfillEnds = "Completed backfill indexing across all chains";
-
 /** Waits for a moment within a phase; `place` from 0 to 1 says where in it. */
 async function untilMoment(subject: Subject, moment: Moment, place: number): Promise<void> {
-  if (moment === "live") {
-    await subject.reaches(0, 60_000);
-    return;
-  }
-  const line = moment === "backfill" ? backfillStarts : backfillEnds;
-  const until = Date.now() + 60_000;
-  while (Date.now() < until && !subject.lines().some((one) => one.includes(line))) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  await new Promise((resolve) => setTimeout(resolve, place * (moment === "backfill" ? 3_000 : 300)));
+  if (moment === "live") return void (await subject.reaches(0, 60_000));
+  const phase = moment === "backfill" ? "Started" : "Completed";
+  await untilLine(subject, `${phase} backfill indexing`, 60_000);
+  await sleep(place * (moment === "backfill" ? 3_000 : 300));
 }

@@ -1,7 +1,17 @@
 import { startNode } from "../../devnet/node.ts";
-import { type Liar, type Lying, lies, startLiar } from "../../devnet/rpc/liar.ts";
+import { type Lying, lies, startLiar } from "../../devnet/rpc/liar.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
-import { createSubject, type Place, type Rows, type Subject, startRecordedNode } from "./subject.ts";
+import { sleep } from "../measure.ts";
+import {
+  createSubject,
+  lastBackfilled,
+  lastBlock,
+  type Place,
+  type Rows,
+  type Subject,
+  startRecordedNode,
+  untilLine,
+} from "./subject.ts";
 
 /** A lie, and by how many URLs it is told beside how many honest ones. */
 export type Case = {
@@ -36,12 +46,10 @@ export const cases: readonly Case[] = [
 ];
 
 /** What came of a lie, in the backfill and live. */
-export type Outcome = { backfill: string; live: string; told: number; checks: string; isRight: boolean };
+export type Outcome = { backfill: string; live: string; isRight: boolean };
 
-type Setting = Place & { expected: { at1600: Rows; atEnd: Rows } };
+type Setting = Place & { expected: { backfilled: Rows; atEnd: Rows } };
 
-const lastBackfilled = 1_600;
-const last = 1_666;
 const patienceMs = 90_000;
 
 /**
@@ -77,52 +85,29 @@ export async function runCase(one: Case, seed: number, { expected, ...place }: S
     if (typeof lying !== "string") tell();
     subject.start(urls);
     if (typeof lying === "string") {
-      await untilBackfill(subject);
+      await untilLine(subject, "Started fetching backfill", 30_000);
       tell();
     }
-    const backfill = await outcome(lastBackfilled, expected.at1600);
+    const backfill = await outcome(lastBackfilled, expected.backfilled);
     hush();
-    const checks = [await subject.checks().catch(() => "")];
-    const told = () => liars.reduce((sum, liar: Liar) => sum + liar.told(), 0);
     if (backfill.text !== "equal") {
       if (seed > 1 || !backfill.isRight)
-        return {
-          backfill: backfill.text,
-          live: "-",
-          told: told(),
-          checks: checks.join(),
-          isRight: backfill.isRight,
-        };
+        return { backfill: backfill.text, live: "-", isRight: backfill.isRight };
       await subject.stop();
       subject.start(urls);
       await subject.reaches(lastBackfilled, patienceMs);
     }
     const lull = tell();
-    for (let head = lastBackfilled; head <= last; head += 3) {
+    for (let head = lastBackfilled; head <= lastBlock; head += 3) {
       node.chain.setHead(head);
-      await new Promise((resolve) => setTimeout(resolve, 120));
+      await sleep(120);
     }
-    node.chain.setHead(last);
-    const live = await outcome(last, expected.atEnd);
+    const live = await outcome(lastBlock, expected.atEnd);
     clearTimeout(lull);
-    checks.push(await subject.checks().catch(() => ""));
-    return {
-      backfill: backfill.text,
-      live: live.text,
-      told: told(),
-      checks: checks.filter(Boolean).join(" / "),
-      isRight: backfill.isRight && live.isRight,
-    };
+    return { backfill: backfill.text, live: live.text, isRight: backfill.isRight && live.isRight };
   } finally {
     await subject.stop();
     await Promise.all([...liars, node, stranger].map((opened) => opened.close()));
-  }
-}
-
-async function untilBackfill(subject: Subject) {
-  const until = Date.now() + 30_000;
-  while (Date.now() < until && !subject.lines().some((line) => line.includes("Started fetching backfill"))) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
@@ -150,8 +135,7 @@ async function outcomeOf(subject: Subject, wanted: Wanted): Promise<Result> {
     hush();
     await subject.settles();
     await subject.reaches(block, patienceMs);
-    for (let i = 0; i < turnsOfDoubt && (await subject.fault()) !== undefined; i++)
-      await new Promise((resolve) => setTimeout(resolve, 500));
+    for (let i = 0; i < turnsOfDoubt && (await subject.fault()) !== undefined; i++) await sleep(500);
     const wrong = await subject.differences(expected);
     const fault = await subject.fault();
     if (fault === undefined && wrong.length === 0) return { text: "equal", isRight: true };
@@ -182,22 +166,16 @@ async function repair(
   const commands = [
     ...new Set([...`${text}\n${refusal}`.matchAll(command)].map(([, args]) => args as string)),
   ];
-  if (isUp && commands.length === 0) {
-    const left = await subject.differences(expected);
-    return {
-      text: left.length === 0 ? "equal with an honest URL" : `WRONG (${left.length}) after`,
-      isRight: left.length === 0,
-    };
+  const isPurged = !isUp || commands.length > 0;
+  if (isPurged) {
+    await subject.stop();
+    for (const args of commands) await subject.runCommand(args.split(" "), honest);
+    subject.newSchema();
+    subject.start(honest);
+    if (!(await subject.reaches(block, patienceMs)))
+      return { text: `NOT UP after: ${subject.lines().at(-1)}`, isRight: false };
   }
-  await subject.stop();
-  for (const args of commands) await subject.runCommand(args.split(" "), honest);
-  subject.newSchema();
-  subject.start(honest);
-  if (!(await subject.reaches(block, patienceMs)))
-    return { text: `NOT UP after: ${subject.lines().at(-1)}`, isRight: false };
-  const left = await subject.differences(expected);
-  return {
-    text: left.length === 0 ? "equal after purge" : `WRONG (${left.length}) after purge`,
-    isRight: left.length === 0,
-  };
+  const { length } = await subject.differences(expected);
+  const how = isPurged ? "after purge" : "with an honest URL";
+  return { text: length === 0 ? `equal ${how}` : `WRONG (${length}) ${how}`, isRight: length === 0 };
 }

@@ -1,4 +1,5 @@
 import type { DevNode } from "../../devnet/node.ts";
+import { askSubgraph } from "../load/service.ts";
 import { createSubject, type Place, type Subject, startRecordedNode } from "./subject.ts";
 
 const now = () => Math.floor(Date.now() / 1000);
@@ -63,12 +64,7 @@ async function faultOfReorg(node: DevNode, subject: Subject, depth: number): Pro
 
 async function registered(subject: Subject, labels: readonly string[]): Promise<string[]> {
   const query = `{ registrations(first: 1000, where: { labelName_in: ${JSON.stringify(labels)} }) { labelName } }`;
-  const response = await fetch(`${subject.url}/subgraph`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ query }),
-  });
-  const { data } = (await response.json()) as { data: { registrations: { labelName: string }[] } };
+  const { data } = await askSubgraph<{ registrations: { labelName: string }[] }>(subject.url, query);
   return data.registrations.map(({ labelName }) => labelName).sort();
 }
 

@@ -13,19 +13,45 @@ import type { ServiceProcess } from "../../devnet/service-process.ts";
 import { expireLock } from "../../test/support/postgres.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
 import { recordedLabels, recordingAs, sepolia, sepoliaDatasources } from "../../test/support/recordings.ts";
+import { sleep } from "../measure.ts";
 import { createDatabase } from "../world.ts";
 
-/** A node over the recording of the root chain, as if it were sepolia. `clock`: time of mined blocks, in Unix seconds. */
-export function startRecordedNode(head?: number, clock?: () => number) {
-  const node = startNode({
-    clock,
+/** A node over the recording of the root chain, as if it were sepolia. */
+export async function startRecordedNode(head?: number) {
+  const node = await startNode({
     recording: recordingAs("root", sepolia),
     contracts: readAddresses(recordingFolder("root")),
   });
-  return node.then((started) => {
-    if (head !== undefined) started.chain.setHead(head);
-    return started;
-  });
+  if (head !== undefined) node.chain.setHead(head);
+  return node;
+}
+
+/** The last block of a backfill, and of the chain. */
+export const [lastBackfilled, lastBlock] = [1_600, 1_666] as const;
+
+/** Waits until the index has logged a line that has the text; at most so long. */
+export async function untilLine(subject: Subject, text: string, timeoutMs: number): Promise<void> {
+  const until = Date.now() + timeoutMs;
+  while (Date.now() < until && !subject.lines().some((line) => line.includes(text))) await sleep(5);
+}
+
+/** The rows of an honest index once its backfill is over, and at the end. */
+export async function honestRows(place: Place) {
+  const node = await startRecordedNode(lastBackfilled);
+  const subject = await createSubject(place, "honest");
+  const rowsAt = async (head: number) => {
+    node.chain.setHead(head);
+    if (!(await subject.reaches(head, 120_000))) throw new Error(subject.lines().slice(-20).join("\n"));
+    await subject.settles();
+    return subject.rows();
+  };
+  try {
+    subject.start(node.url);
+    return { backfilled: await rowsAt(lastBackfilled), atEnd: await rowsAt(lastBlock) };
+  } finally {
+    await subject.stop();
+    await node.close();
+  }
 }
 
 /** Files that all runs share: labels and contracts. */
@@ -84,7 +110,7 @@ export async function createSubject({ server, inputs }: Place, name: string) {
       for (let turn = 0, before = -1, quiet = 0; turn < 60 && quiet < 3; turn++) {
         quiet = lines.length === before ? quiet + 1 : 0;
         before = lines.length;
-        await new Promise((resolve) => setTimeout(resolve, 1_000));
+        await sleep(1_000);
       }
     },
     ...rowReader(databaseUrl, () => `names_v${schema}`),
@@ -155,7 +181,7 @@ function reader(url: string, isRunning: () => boolean, isStuck: () => boolean) {
       while (Date.now() < until && isRunning() && !isStuck()) {
         const found = await block().catch(() => undefined);
         if (found !== undefined && found >= wanted) return true;
-        await new Promise((resolve) => setTimeout(resolve, 150));
+        await sleep(150);
       }
       return false;
     },
@@ -164,17 +190,6 @@ function reader(url: string, isRunning: () => boolean, isStuck: () => boolean) {
       const text = await (await get("/api/indexing-status")).text();
       const found = /"reason":("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
       return found === undefined ? undefined : (JSON.parse(found) as string);
-    },
-    /** Counts of the checks of RPC answers by kind, over all URLs. */
-    async checks(): Promise<string> {
-      const text = await (await get("/metrics")).text();
-      const counts = new Map<string, number>();
-      for (const [, kind, value] of text.matchAll(
-        /^nsindex_rpc_checks_total\{.*kind="([^"]+)".*\} (\d+)$/gm,
-      )) {
-        counts.set(kind as string, (counts.get(kind as string) ?? 0) + Number(value));
-      }
-      return [...counts].map(([kind, count]) => `${count} ${kind}`).join(", ");
     },
   };
 }

@@ -3,14 +3,8 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { Hex } from "viem";
 import { clientQueries, type KnownName } from "../subgraph/queries.ts";
-import type { LoadResult } from "./load.ts";
+import { type LoadResult, requestOf } from "./load.ts";
 import type { LoadJob } from "./load-process.ts";
-
-/** A request as it is sent over a connection. */
-export function requestOf(method: "GET" | "POST", path: string, body = ""): string {
-  const content = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`;
-  return `${method} ${path} HTTP/1.1\r\nhost: localhost\r\n${body && content}\r\n${body}`;
-}
 
 /** A process that loads the service at a port over 16 connections, each picking from some requests, after a second of warm-up. */
 export function startLoad(seconds: number) {
@@ -29,9 +23,9 @@ export function startLoad(seconds: number) {
   };
 }
 
-/** Asks the subgraph of the service at a port; throws if it answers with errors. Returns the data and the length of the text. */
-export async function askSubgraph<Data>(port: number, query: string, variables?: object) {
-  const response = await fetch(`http://127.0.0.1:${port}/subgraph`, {
+/** Asks the subgraph of a service; throws if it answers with errors. Returns the data and the length of the text. */
+export async function askSubgraph<Data>(url: string, query: string, variables?: object) {
+  const response = await fetch(`${url}/subgraph`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ query, variables }),
@@ -41,18 +35,17 @@ export async function askSubgraph<Data>(port: number, query: string, variables?:
   return { data: (JSON.parse(text) as { data: Data }).data, length: text.length };
 }
 
-/** The ten queries of clients over some names of the service at a port, each with the requests that send it, and these names. */
+/** The ten queries of clients over some names of the service at a port, each with the requests that send it. */
 export async function subgraphRequests(port: number, collector: Hex) {
   const known =
     '{ domains(first: 1000, where: { name_starts_with: "name1", labelName_not: null }) { id name owner { id } } }';
-  const { domains } = (await askSubgraph<{ domains: KnownName[] }>(port, known)).data;
-  const queries = clientQueries(domains, collector).map((one) => ({
+  const { domains } = (await askSubgraph<{ domains: KnownName[] }>(`http://127.0.0.1:${port}`, known)).data;
+  return clientQueries(domains, collector).map((one) => ({
     ...one,
     requests: one.variables.map((variables) =>
       requestOf("POST", "/subgraph", JSON.stringify({ query: one.query, variables })),
     ),
   }));
-  return { domains, queries };
 }
 
 /** Requests a second and milliseconds, for a column. */
