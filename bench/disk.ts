@@ -2,10 +2,9 @@
 // indexes.
 //
 //   node cli/with-node.mjs bench/disk.ts [--logs 100000] [--relations 12] [--against CHECKOUT]
-//   node cli/with-node.mjs bench/disk.ts --database postgres://... --schema names --logs 23456789     of an index that is there
 //
 // --against also indexes with another checkout of this project (with its packages installed), and prints the ratio. Needs a Postgres
-// server's programs, unless --database is given.
+// server's programs.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
@@ -19,8 +18,6 @@ const { values: options } = parseArgs({
     logs: { type: "string", default: "100000" },
     relations: { type: "string", default: "12" },
     against: { type: "string" },
-    database: { type: "string" },
-    schema: { type: "string", default: "public" },
   },
 });
 const cache = "ponder_sync";
@@ -41,16 +38,6 @@ function describeLargest({ logs, relations }: Taken): string {
         `  ${whole(bytes / logs).padStart(6)} bytes a log  ${isIndex ? "index" : "table"} ${name}`,
     )
     .join("\n");
-}
-
-async function ofDatabase(url: string): Promise<void> {
-  const logs = Number(options.logs);
-  const { relations, names } = await diskOf(url, options.schema);
-  console.log(
-    `${describe(options.schema, { logs, names, relations })}\n${describeLargest({ logs, relations, names })}`,
-  );
-  const fetched = await diskOf(url, cache);
-  console.log(describe(cache, { logs, names, relations: fetched.relations }));
 }
 
 const sets: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -92,5 +79,4 @@ async function ofSets({ folder, url }: World): Promise<void> {
   }
 }
 
-if (options.database === undefined) await inWorld("disk", ofSets);
-else await ofDatabase(options.database);
+await inWorld("disk", ofSets);

@@ -5,16 +5,15 @@
 //
 // With --against, this checkout alternates with another one of this project (with its packages installed): both ingest the
 // same dump, and both serve the same database in short turns. Ratios above 1: this one costs less processor time.
-import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { projectRoot } from "../devnet/indexing-service.ts";
-import { digestOfText } from "../src/ens/keccak.ts";
-import { openLabelFile } from "../src/labels/label-file.ts";
-import { generatedLabels, writeDump } from "./labels/data.ts";
-import { compareLabels, cpuSeconds, ingest, requests, runCommand, startServer } from "./labels/turns.ts";
+import { writeDump } from "./labels/data.ts";
+import { compareLabels, ingest, requests, runCommand, type Server, startServer } from "./labels/turns.ts";
 import { load } from "./load/load.ts";
+import { megabytesIn, processorSecondsOf, whole } from "./measure.ts";
 
 const { values } = parseArgs({
   options: {
@@ -29,7 +28,6 @@ const { values } = parseArgs({
 const [labelCount, seconds, port] = [Number(values.labels), Number(values.seconds), Number(values.port)];
 const { folder } = values;
 
-const whole = (value: number) => Math.round(value).toLocaleString("en-US");
 const report = (what: string, value: string, target = "") =>
   console.log(`${what.padEnd(44)} ${value.padStart(22)}   ${target}`);
 
@@ -47,7 +45,6 @@ if (values.against !== undefined) {
 } else {
   console.log(`${whole(labelCount)} labels; the last column is the target\n`);
   measureIngest();
-  checkNothingLost();
   const { cpuSeconds: validating } = runCommand(projectRoot, "validate", "--database", database);
   report("validate, labels/s of processor time", whole(labelCount / validating), ">= 1,000,000");
   await measureService();
@@ -62,43 +59,21 @@ function measureIngest() {
   report("bytes/label on disk", bytes.toFixed(1), "<= 30");
 }
 
-function checkNothingLost() {
-  const file = openLabelFile(database);
-  let lost = 0;
-  let batch: string[] = [];
-  const check = () => {
-    const digests = Buffer.concat(batch.map((label) => Buffer.from(digestOfText(label))));
-    for (const [i, label] of file.healAll(digests, 0).entries()) if (label !== batch[i]) lost++;
-    batch = [];
-  };
-  for (const label of generatedLabels(labelCount)) if (batch.push(label) === 1000) check();
-  check();
-  report("labels lost or changed", whole(lost), "0");
-  report("labels in the database", whole(file.facts.recordsCount), whole(labelCount));
-  file.close();
-}
-
-/** The median of three rounds by processor time for each request, after a warm-up. */
-async function run(next: () => string, connections: number) {
+/** A load after a warm-up, and the processor time for each request. */
+async function run({ port, pid }: Server, next: () => string, connections: number) {
   await load(port, { connections, seconds: 1, next });
-  const rounds = [];
-  for (let round = 0; round < 3; round++) {
-    const before = await cpuSeconds(port);
-    const result = await load(port, { connections, seconds: seconds / 3, next });
-    rounds.push({ ...result, microseconds: (((await cpuSeconds(port)) - before) * 1e6) / result.requests });
-  }
-  const [, median] = rounds.toSorted((a, b) => a.microseconds - b.microseconds);
-  if (median === undefined) throw new Error("No round was run.");
-  return median;
+  const before = processorSecondsOf(pid);
+  const result = await load(port, { connections, seconds, next });
+  return { ...result, microseconds: ((processorSecondsOf(pid) - before) * 1e6) / result.requests };
 }
 
 async function measureService() {
   const started = performance.now();
-  const { pid, stop } = await startServer(projectRoot, { port, database });
+  const server = await startServer(projectRoot, { port, database });
   report("start to first heal, s", ((performance.now() - started) / 1000).toFixed(2), "< 0.5");
   const { batch, ...single } = requests(labelCount);
   for (const [kind, next] of Object.entries(single)) {
-    const { microseconds, perSecond, p50, p99, statuses } = await run(next, 50);
+    const { microseconds, perSecond, p50, p99, statuses } = await run(server, next, 50);
     report(
       `${kind} heal, 50 connections, processor us`,
       microseconds.toFixed(1),
@@ -110,19 +85,15 @@ async function measureService() {
       JSON.stringify(statuses),
     );
   }
-  const { p50 } = await run(single.pinned, 1);
+  const { p50 } = await run(server, single.pinned, 1);
   report("pinned heal, one connection, p50 ms", p50.toFixed(3), "< 0.1");
-  reportMemory("private memory after these, MB", pid);
-  const { microseconds } = await run(batch, 1);
+  reportMemory("private memory after these, MB", server.pid);
+  const { microseconds } = await run(server, batch, 1);
   report("batch heal, labels/s of processor time", whole(1e10 / microseconds), ">= 500,000");
-  reportMemory("private memory after batches, MB", pid);
-  await stop();
+  reportMemory("private memory after batches, MB", server.pid);
+  await server.stop();
 }
 
-/** Private memory of the process that is not a file's page, where the system reports it. */
-function reportMemory(what: string, pid: number) {
-  const path = `/proc/${pid}/smaps_rollup`;
-  if (!existsSync(path)) return;
-  const sizes = [...readFileSync(path, "utf8").matchAll(/^Private_Dirty: +(\d+) kB/gm)];
-  report(what, whole(sizes.reduce((sum, [, kilobytes]) => sum + Number(kilobytes), 0) / 1000), "< 100");
-}
+/** Private memory of the process that is not a file's page. */
+const reportMemory = (what: string, pid: number) =>
+  report(what, whole(megabytesIn(`/proc/${pid}/smaps_rollup`, /^Private_Dirty: +(\d+)/m)), "< 100");

@@ -11,11 +11,12 @@ import { namespaces } from "../src/deployments/namespaces.ts";
 import type { SqlClient } from "../src/ponder/sql-client.ts";
 import { fill, hot, labelOf, nameOf, now, ownerOf, word, year } from "./lookup/names.ts";
 import { numbers, openEndpoints } from "./lookup/service.ts";
+import { quantile, sleep } from "./measure.ts";
 import { startBenchPostgres } from "./world.ts";
 
 // The endpoints under /v1 over generated names on Postgres, without a socket: the mix of a wallet's look-ups at a fixed rate, and
 // each other route with 16 requests at a time, beside the limits of the release gate that ENS Labs' index must pass.
-//   node cli/with-node.mjs bench/lookup.ts [--names 1000000] [--seconds 10] [--rate 200] [--explain] [--only relevance]
+//   node cli/with-node.mjs bench/lookup.ts [--names 1000000] [--seconds 10] [--rate 200] [--only relevance]
 //     [--database postgres://...]
 // Postgres keeps tables in as much memory as in compose.yaml. `--only`: the routes whose line begins with it, or `lookup`. `--database`: one that is filled if it is empty, and kept.
 
@@ -24,7 +25,6 @@ const { values: options } = parseArgs({
     names: { type: "string", default: "1000000" },
     seconds: { type: "string", default: "10" },
     rate: { type: "string", default: "200" },
-    explain: { type: "boolean", default: false },
     only: { type: "string", default: "" },
     database: { type: "string" },
   },
@@ -46,35 +46,7 @@ if (!found[0]?.is_filled) {
 }
 
 const plugins = ["subgraph", "protocol-acceleration"];
-const source = createDatabase(pool as unknown as SqlClient);
-const explainedOnes = new Set<string>();
-// As connections of the service run it.
-async function explained(sql: string, values: readonly string[]): Promise<string> {
-  const client = await pool.connect();
-  await client.query(`SET random_page_cost = 1.1; SET jit = off; SET max_parallel_workers_per_gather = 0; SET work_mem = '64MB';
-    SET plan_cache_mode = force_generic_plan; PREPARE asked AS ${sql}`);
-  const given = values.map((value) => `'${value.replaceAll("'", "''")}'`).join(", ");
-  const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS) EXECUTE asked(${given})`);
-  client.release(true);
-  return rows.map((row) => String(row["QUERY PLAN"]).slice(0, 180)).join("\n");
-}
-
-async function explainOnce(sql: string, values: readonly string[]): Promise<void> {
-  if (options.explain && !explainedOnes.has(sql)) console.log(`${await explained(sql, values)}\n`);
-  explainedOnes.add(sql);
-}
-
-const database: typeof source = {
-  ...source,
-  row: async (sql, values, signal) => {
-    await explainOnce(sql, values);
-    return source.row(sql, values, signal);
-  },
-  rows: async (sql, values, ...given) => {
-    await explainOnce(sql, values);
-    return source.rows(sql, values, ...given);
-  },
-};
+const database = createDatabase(pool as unknown as SqlClient);
 const ask = openEndpoints(
   [lookup, nameDetail, subnames, addressNames, deadlineNames, search, events, lookupStatus],
   {
@@ -118,8 +90,7 @@ async function show(name: string, run: () => Promise<number[]>, gate: string) {
   const before = await processorMs();
   const times = await run();
   const each = ((await processorMs()) - before) / times.length;
-  times.sort((a, b) => a - b);
-  const at = (share: number) => (times[Math.floor((times.length - 1) * share)] ?? 0).toFixed(1);
+  const at = (share: number) => quantile(times, share).toFixed(1);
   console.log(
     `${name.padEnd(44)} ${String(times.length).padStart(6)}  ${at(0.5)} / ${at(0.95)} / ${at(0.99)} ms  (gate ${gate}; processor ${each.toFixed(1)} ms)`,
   );
@@ -180,33 +151,25 @@ const allRoutes: [string, () => string, string][] = [
 
 const routes = allRoutes.filter(([name]) => isAsked(name));
 
-for (const [name, path] of routes) {
-  if (options.explain) console.log(`${name}\n`);
-  await ask(path());
-}
+for (const [, path] of routes) await ask(path());
 await ask("/v1/lookup", mixed());
-if (options.explain) {
-  for (const inputs of [1, 1_000]) for (const kind of [0, 1]) await ask("/v1/lookup", batch(inputs, kind));
-} else {
-  console.log("route".padEnd(44), "  runs  p50 / p95 / p99");
-  if (isAsked("lookup")) await measureLookup();
-  for (const [name, path, gate] of routes)
-    await show(`${name}, 16 at a time`, () => busy(() => ask(path()), 16), gate);
-}
+console.log("route".padEnd(44), "  runs  p50 / p95 / p99");
+if (isAsked("lookup")) await measureLookup();
+for (const [name, path, gate] of routes)
+  await show(`${name}, 16 at a time`, () => busy(() => ask(path()), 16), gate);
 await pool.end();
 await own?.stop();
 
-// At a fixed rate: the times of all requests, whether or not those before have ended.
-async function atRate(rate: number): Promise<number[]> {
+// So many at a fixed rate: the times of all requests, whether or not those before have ended.
+async function atRate(rate: number, count: number): Promise<number[]> {
   const times: number[] = [];
-  const running: Promise<void>[] = [];
   const started = performance.now();
-  for (let i = 0; i < seconds * rate; i++) {
+  const running = Array.from({ length: count }, async (_, i) => {
     const due = started + (i * 1_000) / rate;
-    await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
+    await sleep(due - performance.now());
     // What is sent late, because the processor is busy, has waited too.
-    running.push(timed(() => ask("/v1/lookup", mixed()), times, due));
-  }
+    await timed(() => ask("/v1/lookup", mixed()), times, due);
+  });
   await Promise.all(running);
   return times;
 }
@@ -215,36 +178,16 @@ async function atRate(rate: number): Promise<number[]> {
 async function inBursts(rate: number): Promise<number[]> {
   const times: number[] = [];
   for (let second = 0; second < seconds; second++) {
-    const started = performance.now();
-    await Promise.all(
-      Array.from({ length: rate * 3 }, async (_, i) => {
-        const due = started + (i * 1_000) / (rate * 3);
-        await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
-        await timed(() => ask("/v1/lookup", mixed()), times, due);
-      }),
-    );
-    await new Promise((resolve) => setTimeout(resolve, Math.max(0, started + 2_000 - performance.now())));
+    const next = sleep(2_000);
+    times.push(...(await atRate(rate * 3, rate * 3)));
+    await next;
   }
   return times;
 }
 
-function p95(times: number[]): number {
-  return times.sort((a, b) => a - b)[Math.floor((times.length - 1) * 0.95)] ?? 0;
-}
-
-// The rate is raised by a quarter until every twentieth request takes more than 10 ms.
-async function highestRate(): Promise<number> {
-  let held = 0;
-  for (let rate = 10; rate < 5_000; rate = Math.ceil(rate * 1.25)) {
-    if (p95(await atRate(rate)) > 10) break;
-    held = rate;
-  }
-  return held;
-}
-
 async function measureLookup() {
   const rate = Number(options.rate);
-  await show(`lookup, the mix, ${rate}/s`, () => atRate(rate), "5/10/25");
+  await show(`lookup, the mix, ${rate}/s`, () => atRate(rate, seconds * rate), "5/10/25");
   await show(`lookup, the mix, bursts of ${rate * 3}`, () => inBursts(rate), "5/10/25");
   for (const inputs of [1, 10, 100, 1_000])
     await show(
@@ -252,5 +195,4 @@ async function measureLookup() {
       () => busy(() => ask("/v1/lookup", batch(inputs, random(4))), 1),
       inputs === 1_000 ? "p95 25" : "none",
     );
-  console.log(`lookup, the mix: p95 below 10 ms up to ${await highestRate()} requests/s`);
 }

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { freePort } from "../../devnet/ports.ts";
-import { listen } from "../../devnet/rpc/listen.ts";
+import { listen } from "../../devnet/rpc/server.ts";
 import { openNodes } from "../../src/archive/ask.ts";
 import { recordChain } from "../../src/archive/record.ts";
 import { wantedOf } from "../../src/archive/wanted.ts";

@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { labelhash } from "../../src/ens/labels.ts";
-import { load } from "../load/load.ts";
+import { load, requestOf } from "../load/load.ts";
+import { processorSecondsOf, sleep } from "../measure.ts";
 import { generatedLabels } from "./data.ts";
 
 /** What a command of the label service cost. */
@@ -39,19 +40,12 @@ export async function startServer(
   const options = ["--port", String(port), "--host", "127.0.0.1", "--database", database];
   const child = spawn(process.execPath, [cli, "serve", ...options], { stdio: "ignore" });
   const url = `http://127.0.0.1:${port}/v1/heal/${labelhash("x".repeat(120_000))}`;
-  while ((await fetch(url).catch(() => undefined))?.status !== 200)
-    await new Promise((done) => setTimeout(done, 5));
+  while ((await fetch(url).catch(() => undefined))?.status !== 200) await sleep(5);
   const stop = async () => {
     child.kill("SIGTERM");
     await once(child, "exit");
   };
   return { port, pid: child.pid ?? 0, stop };
-}
-
-/** Processor seconds of the label service at `port` so far. */
-export async function cpuSeconds(port: number): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  return Number(/^process_cpu_seconds_total (\S+)/m.exec(text)?.[1]);
 }
 
 /** Requests for labels of the generated set, at random. */
@@ -63,17 +57,13 @@ export function requests(labelCount: number) {
     if (i++ % step === 1 % step && label.length < 1000) known.push(labelhash(label));
   const unknown = known.map((_, i) => labelhash(`unknown label ${i}`));
   const pin = "?label_set_id=subgraph&label_set_version=0";
-  const get = (labelhash: string, query: string) =>
-    `GET /v1/heal/${labelhash}${query} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
+  const get = (labelhash: string, query: string) => requestOf("GET", `/v1/heal/${labelhash}${query}`);
   const pick = (list: string[]) => list[Math.floor(Math.random() * list.length)] ?? "";
-  const bodies = Array.from({ length: 20 }, () => {
+  const posts = Array.from({ length: 20 }, () => {
     const labelhashes = Array.from({ length: 10_000 }, () => pick(known));
-    return JSON.stringify({ labelhashes, label_set_id: "subgraph", label_set_version: 0 });
+    const body = { labelhashes, label_set_id: "subgraph", label_set_version: 0 };
+    return requestOf("POST", "/v1/heal", JSON.stringify(body));
   });
-  const posts = bodies.map(
-    (body) =>
-      `POST /v1/heal HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-  );
   return {
     pinned: () => get(pick(known), pin),
     known: () => get(pick(known), ""),
@@ -105,10 +95,10 @@ export async function compareLabels(
     const servers = await inTurn(pair, checkouts, (one) => startServer(one, { port: port++, database }));
     for (const [kind, next] of kinds) {
       const [connections, seconds] = kind === "batch" ? [2, 0.4] : [50, 0.2];
-      const turn = async ({ port }: Server) => {
-        const before = await cpuSeconds(port);
+      const turn = async ({ port, pid }: Server) => {
+        const before = processorSecondsOf(pid);
         const result = await load(port, { connections, seconds, next });
-        return (((await cpuSeconds(port)) - before) * 1e6) / result.requests;
+        return ((processorSecondsOf(pid) - before) * 1e6) / result.requests;
       };
       for (const server of servers) await load(server.port, { connections, seconds: 1, next });
       const turns = await measured(Math.ceil(rounds / pairs), (round) => inTurn(round, servers, turn));

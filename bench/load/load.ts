@@ -1,4 +1,11 @@
 import { connect, type Socket } from "node:net";
+import { quantile } from "../measure.ts";
+
+/** A request as it is sent over a connection. */
+export function requestOf(method: "GET" | "POST", path: string, body = ""): string {
+  const content = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`;
+  return `${method} ${path} HTTP/1.1\r\nhost: localhost\r\n${body && content}\r\n${body}`;
+}
 
 /** Result of a load run. Latencies are in milliseconds. */
 export type LoadResult = {
@@ -32,16 +39,8 @@ export async function load(
   await Promise.all(drivers);
   isOver = true;
   const elapsed = (performance.now() - started) / 1000;
-  const sorted = Float64Array.from(latencies).sort();
-  const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
-  return {
-    requests: sorted.length,
-    perSecond: sorted.length / elapsed,
-    p50: at(0.5),
-    p95: at(0.95),
-    p99: at(0.99),
-    statuses,
-  };
+  const [p50 = 0, p95 = 0, p99 = 0] = [0.5, 0.95, 0.99].map((share) => quantile(latencies, share));
+  return { requests: latencies.length, perSecond: latencies.length / elapsed, p50, p95, p99, statuses };
 }
 
 type Drive = {
