@@ -12,8 +12,7 @@ import {
 import { reverseRegistrarAbi } from "../../abis/registrars.ts";
 import { registryReadAbi, resolverReadAbi, universalResolverAbi } from "../../abis/resolver.ts";
 import type { Chain } from "../chain/chain.ts";
-import { firstLabel, suffixesOf } from "./names.ts";
-import { newestLog, resolverOf } from "./registry.ts";
+import { firstLabel, newestLog, resolverOf, suffixesOf } from "./registry.ts";
 import { askResolver, type KnownResolver } from "./resolver.ts";
 
 /** What a contract returns for a call at a block; undefined: it reverts. */

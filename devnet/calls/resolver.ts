@@ -39,31 +39,28 @@ export function askResolver(resolver: KnownResolver, data: Hex): Hex | undefined
 
 type Read = { functionName: string; node: Hex; key: unknown };
 
+// Reads of one value: the event that sets it, its member, and what is returned before the first.
+const plainRecords: Readonly<Record<string, [event: string, member: string, unset: unknown]>> = {
+  name: ["NameChanged", "name", ""],
+  contenthash: ["ContenthashChanged", "hash", "0x"],
+  zonehash: ["DNSZonehashChanged", "zonehash", "0x"],
+  recordVersions: ["VersionChanged", "newVersion", 0n],
+};
+
 function recordOf(resolver: KnownResolver, { functionName, node, key }: Read): unknown {
-  switch (functionName) {
-    case "addr":
-      return key === undefined ? accountOf(resolver, node) : addressOf(resolver, node, key as bigint);
-    case "text":
-      return textOf(resolver, node, key as string);
-    case "name":
-      return newest(resolver, node, ["NameChanged"])?.args["name"] ?? "";
-    case "contenthash":
-      return newest(resolver, node, ["ContenthashChanged"])?.args["hash"] ?? "0x";
-    case "zonehash":
-      return newest(resolver, node, ["DNSZonehashChanged"])?.args["zonehash"] ?? "0x";
-    case "pubkey": {
-      const { x = zeroHash, y = zeroHash } = newest(resolver, node, ["PubkeyChanged"])?.args ?? {};
-      return [x, y];
-    }
-    case "recordVersions":
-      return newest(resolver, node, ["VersionChanged"], () => true)?.args["newVersion"] ?? 0n;
-    case "interfaceImplementer": {
-      const change = newest(resolver, node, ["InterfaceChanged"], ({ interfaceID }) => interfaceID === key);
-      return change?.args["implementer"] ?? zeroAddress;
-    }
-    default:
-      return undefined; // No event has the text of an ABI.
+  const plain = plainRecords[functionName];
+  if (plain !== undefined) return newest(resolver, node, [plain[0]])?.args[plain[1]] ?? plain[2];
+  if (functionName === "text") return textOf(resolver, node, key as string);
+  if (functionName === "addr")
+    return key === undefined ? accountOf(resolver, node) : addressOf(resolver, node, key as bigint);
+  if (functionName === "pubkey") {
+    const { x = zeroHash, y = zeroHash } = newest(resolver, node, ["PubkeyChanged"])?.args ?? {};
+    return [x, y];
   }
+  // No event has the text of an ABI.
+  if (functionName !== "interfaceImplementer") return undefined;
+  const change = newest(resolver, node, ["InterfaceChanged"], ({ interfaceID }) => interfaceID === key);
+  return change?.args["implementer"] ?? zeroAddress;
 }
 
 // AddrChanged is all that resolvers without coin types emit; others emit it beside AddressChanged, with the same address.

@@ -1,7 +1,7 @@
 import { keccak256, namehash, toHex } from "viem";
 import { packetToBytes } from "viem/ens";
 import { expect, test } from "vitest";
-import { firstLabel, suffixesOf } from "./names.ts";
+import { firstLabel, suffixesOf } from "./registry.ts";
 
 test("each suffix has its node and its place in the DNS form", () => {
   expect(suffixesOf(toHex(packetToBytes("a.bcd.eth")))).toEqual([
