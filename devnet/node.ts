@@ -6,9 +6,8 @@ import { createMiner } from "./chain/miner.ts";
 import type { Contracts, SecondLayer } from "./life/actions.ts";
 import { createScenario } from "./life/scenario.ts";
 import type { Recording } from "./recording.ts";
-import { createFaults } from "./rpc/faults.ts";
 import { createMethods } from "./rpc/methods.ts";
-import { serveRpc } from "./rpc/server.ts";
+import { createFaults, serveRpc } from "./rpc/server.ts";
 
 /** A running node: its address, its chain, and the means to change both. */
 export type DevNode = Awaited<ReturnType<typeof startNode>>;

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { createRandom, type Random } from "../random.ts";
 import type { Answer } from "../recording.ts";
-import { listen } from "./listen.ts";
+import { listen } from "./server.ts";
 
 /** Ways to answer `eth_getLogs` wrongly. */
 export const lies = {

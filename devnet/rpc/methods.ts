@@ -1,10 +1,9 @@
 import type { Hex } from "viem";
+import { z } from "zod";
 import type { ContractCalls } from "../calls/contracts.ts";
-import type { Block } from "../chain/block.ts";
+import type { Block, BlockLog } from "../chain/block.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { Recording } from "../recording.ts";
-import { filterLogs } from "./log-filter.ts";
-import { invalidParams, RpcError } from "./rpc-error.ts";
 
 /** A JSON-RPC method: takes the call's parameters, returns the result, throws RpcError. */
 export type RpcMethod = (params: unknown[]) => unknown;
@@ -18,15 +17,18 @@ export function createMethods(
   { calls, traces }: Pick<Recording, "calls" | "traces">,
   contracts: ContractCalls = new Map(),
 ): ReadonlyMap<string, RpcMethod> {
+  const constants = {
+    eth_chainId: toHex(chain.chainId),
+    net_version: String(chain.chainId),
+    net_listening: true,
+    web3_clientVersion: "devnet/recorded-blocks",
+    eth_syncing: false,
+    eth_accounts: [],
+    eth_gasPrice: "0x3b9aca00",
+    eth_maxPriorityFeePerGas: "0x3b9aca00",
+  };
   return new Map<string, RpcMethod>([
-    ["eth_chainId", () => toHex(chain.chainId)],
-    ["net_version", () => String(chain.chainId)],
-    ["net_listening", () => true],
-    ["web3_clientVersion", () => "devnet/recorded-blocks"],
-    ["eth_syncing", () => false],
-    ["eth_accounts", () => []],
-    ["eth_gasPrice", () => "0x3b9aca00"],
-    ["eth_maxPriorityFeePerGas", () => "0x3b9aca00"],
+    ...Object.entries(constants).map(([name, value]): [string, RpcMethod] => [name, () => value]),
     ["eth_blockNumber", () => toHex(chain.head())],
     ...blockMethods(chain),
     ["eth_getLogs", ([filter]) => filterLogs(chain, filter)],
@@ -37,9 +39,12 @@ export function createMethods(
 
 function blockMethods(chain: Chain): [name: string, method: RpcMethod][] {
   const byTag = (tag: unknown): Block | undefined => chain.block(numberOf(chain, tag));
-  const byHash = (hash: unknown): Block | undefined => chain.blockWithHash(text("hash", hash));
-  const transaction = (hash: unknown) => chain.transaction(text("hash", hash));
+  const byHash = (hash: unknown): Block | undefined => chain.blockWithHash(checked(z.string(), hash));
+  const transaction = (hash: unknown) => chain.transaction(checked(z.string(), hash));
+  const shown = (block: Block | undefined, full: unknown) =>
+    block && full === true ? { ...block.fields, transactions: block.transactions } : (block?.fields ?? null);
   const countOf = (block: Block | undefined) => (block ? toHex(block.transactions.length) : null);
+  const isHash = (tag: unknown) => typeof tag === "string" && tag.length === 66;
   return [
     ["eth_getBlockByNumber", ([tag, full]) => shown(byTag(tag), full)],
     ["eth_getBlockByHash", ([hash, full]) => shown(byHash(hash), full)],
@@ -47,20 +52,14 @@ function blockMethods(chain: Chain): [name: string, method: RpcMethod][] {
     ["eth_getBlockTransactionCountByHash", ([hash]) => countOf(byHash(hash))],
     ["eth_getTransactionByHash", ([hash]) => transaction(hash)?.transaction ?? null],
     ["eth_getTransactionReceipt", ([hash]) => transaction(hash)?.receipt ?? null],
-    [
-      "eth_getBlockReceipts",
-      ([tag]) => {
-        const block = typeof tag === "string" && tag.length === 66 ? byHash(tag) : byTag(tag);
-        return block?.receipts ?? null;
-      },
-    ],
+    ["eth_getBlockReceipts", ([tag]) => (isHash(tag) ? byHash(tag) : byTag(tag))?.receipts ?? null],
   ];
 }
 
 function callMethod(chain: Chain, calls: Recording["calls"], contracts: ContractCalls): RpcMethod {
   const recorded = new Map(calls.map((call) => [callKey(call.to, call.data, call.block), call]));
   return ([call, tag]) => {
-    const { to, data, input } = record("the call", call);
+    const { to, data, input } = checked(z.record(z.unknown()), call);
     const block = numberOf(chain, tag);
     const callData = String(data ?? input ?? "0x") as Hex;
     const found = recorded.get(callKey(String(to), callData, toHex(block)));
@@ -74,32 +73,73 @@ function callMethod(chain: Chain, calls: Recording["calls"], contracts: Contract
 function traceMethod(traces: Recording["traces"]): RpcMethod {
   const recorded = new Map<string, unknown>(traces.map(({ hash, result }) => [hash, result]));
   return ([hash]) => {
-    const trace = recorded.get(text("hash", hash).toLowerCase());
+    const trace = recorded.get(checked(z.string(), hash).toLowerCase());
     if (trace === undefined) throw new RpcError({ code: -32000, message: "no trace was recorded" });
     return trace;
   };
 }
 
+// A value or a list of values, lower-cased; undefined, null and an empty list mean any, as in geth.
+const wanted = z
+  .union([z.string().transform((one) => [one]), z.array(z.string())])
+  .nullish()
+  .transform((values) => (values?.length ? new Set(values.map((value) => value.toLowerCase())) : undefined));
+const logFilter = z.object({
+  blockHash: z.string().optional(),
+  fromBlock: z.unknown(),
+  toBlock: z.unknown(),
+  address: wanted,
+  topics: z.array(wanted).max(4).nullish(),
+});
+
+/** Logs that an `eth_getLogs` filter selects, in chain order (Ethereum JSON-RPC). */
+export function filterLogs(chain: Chain, filter: unknown): BlockLog[] {
+  const { blockHash, fromBlock, toBlock, address, topics } = checked(logFilter, filter);
+  // A filter with more positions than a log has topics does not match it, even where the position is null.
+  const hasTopics = ({ topics: own }: BlockLog) =>
+    (topics ?? []).every((set, position) => {
+      const topic = own[position];
+      return topic !== undefined && (set === undefined || set.has(topic));
+    });
+  const blocks =
+    blockHash === undefined ? range(chain, fromBlock, toBlock) : [chain.blockWithHash(blockHash)];
+  return blocks.flatMap((block) => {
+    if (block === undefined) throw new RpcError({ code: -32000, message: "unknown block" });
+    return block.logs.filter((log) => (address?.has(log.address) ?? true) && hasTopics(log));
+  });
+}
+
+function range(chain: Chain, fromBlock: unknown, toBlock: unknown): Block[] {
+  const [from, to] = [numberOf(chain, fromBlock), numberOf(chain, toBlock)];
+  if (from > to) throw invalidParams("fromBlock is after toBlock");
+  return chain.range(from, to);
+}
+
 function numberOf(chain: Chain, tag: unknown): number {
   const number = chain.numberOf(tag);
-  if (number === undefined) throw invalidParams("the block must be a tag or a hex number");
+  if (number === undefined) throw invalidParams("a block must be a tag or a hex number");
   return number;
 }
 
-function shown(block: Block | undefined, full: unknown) {
-  if (block === undefined) return null;
-  return full === true ? { ...block.fields, transactions: block.transactions } : block.fields;
-}
-
-function text(field: string, value: unknown): string {
-  if (typeof value !== "string") throw invalidParams(`${field} must be a string`);
-  return value;
-}
-
-function record(field: string, value: unknown): Record<string, unknown> {
-  if (typeof value !== "object" || value === null) throw invalidParams(`${field} must be an object`);
-  return value as Record<string, unknown>;
+function checked<Schema extends z.ZodTypeAny>(schema: Schema, value: unknown): z.infer<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw invalidParams(`${issue?.path.join(".")} ${issue?.message}`.trim());
 }
 
 const callKey = (to: string, data: string, block: string) => `${to} ${data} ${block}`.toLowerCase();
 const toHex = (number: number) => `0x${number.toString(16)}`;
+
+const invalidParams = (problem: string) =>
+  new RpcError({ code: -32602, message: `invalid params: ${problem}` });
+
+/** An error response to a JSON-RPC call (codes of JSON-RPC 2.0 and EIP-1474). */
+export class RpcError extends Error {
+  override name = "RpcError";
+  readonly code: number;
+  constructor({ code, message }: { code: number; message: string }) {
+    super(message);
+    this.code = code;
+  }
+}

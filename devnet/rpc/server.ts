@@ -1,9 +1,76 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { z } from "zod";
-import { createFaults, faultsSchema } from "./faults.ts";
-import { listen } from "./listen.ts";
-import type { RpcMethod } from "./methods.ts";
-import { RpcError } from "./rpc-error.ts";
+import { createRandom } from "../random.ts";
+import { RpcError, type RpcMethod } from "./methods.ts";
+
+/** Serves HTTP on the loopback interface; `wanted` 0 takes a free port. Rejects when the port is taken. */
+export async function listen(handler: RequestListener, wanted = 0) {
+  const server = createServer(handler);
+  server.keepAliveTimeout = 30_000;
+  server.listen(wanted, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    /** Closes the port and drops open connections. */
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+// Which share of the requests fails, with which HTTP status; `methods` limits it to requests that contain one of them.
+const failure = z
+  .object({
+    rate: z.number().min(0).max(1).default(1),
+    status: z.number().int().min(400).max(599).default(503),
+    methods: z.array(z.string()).optional(),
+    seed: z.number().int().min(1).default(1),
+  })
+  .strict();
+
+// Faults a caller can set: a response delay in milliseconds, a failing share, a node that hangs up.
+const faultsSchema = z
+  .object({
+    delayMs: z.number().int().min(0).max(600_000).optional(),
+    fail: failure.nullable().optional(),
+    down: z.boolean().optional(),
+  })
+  .strict();
+
+/** State of the injected faults; with the same seed the same requests fail. */
+export function createFaults() {
+  let current: { delayMs: number; down: boolean; fail: z.infer<typeof failure> | undefined } = {
+    ...{ delayMs: 0, down: false, fail: undefined },
+  };
+  let random = createRandom(1);
+
+  return {
+    set(change: z.input<typeof faultsSchema>) {
+      const { delayMs = current.delayMs, down = current.down, fail } = faultsSchema.parse(change);
+      current = { delayMs, down, fail: fail === undefined ? current.fail : (fail ?? undefined) };
+      if (fail !== undefined) random = createRandom(fail?.seed ?? 1);
+    },
+
+    current: () => current,
+
+    /** HTTP status that a request with these methods fails with; undefined when it succeeds. */
+    statusFor(methods: readonly string[]): number | undefined {
+      const { fail } = current;
+      if (fail?.methods !== undefined && !methods.some((method) => fail.methods?.includes(method))) {
+        return undefined;
+      }
+      return fail !== undefined && random.fraction() < fail.rate ? fail.status : undefined;
+    },
+  };
+}
 
 // Body of a `POST /control`: faults, a new head, a number of blocks to mine now.
 const controlSchema = faultsSchema.extend({
@@ -12,18 +79,16 @@ const controlSchema = faultsSchema.extend({
 });
 
 type Control = z.infer<typeof controlSchema>;
-type Faults = ReturnType<typeof createFaults>;
-type Counts = Map<string, number>;
 
 /** What a server serves: methods, faults to inject, and what a `POST /control` changes. */
 type RpcService = {
   methods: ReadonlyMap<string, RpcMethod>;
-  faults: Faults;
+  faults: ReturnType<typeof createFaults>;
   /** Applies a change; returns the chain's state, for the response. */
   control: (change: Control) => object;
   /** Settles when a response of so many bytes may leave. */
   line?: ((bytes: number) => Promise<void> | undefined) | undefined;
-  counts: Counts;
+  counts: Map<string, number>;
 };
 
 /**
@@ -55,9 +120,7 @@ async function handleCalls(
 ) {
   if (faults.current().down) return void request.socket.destroy();
   if (request.method !== "POST") return send(response, 405, { error: "JSON-RPC is sent by POST" });
-  const body = await readBody(request);
-  if (body === undefined) return send(response, 413, { error: "the request is too large" });
-  const parsed = parseJson(body);
+  const parsed = parseJson(await text(request));
   if (parsed === undefined) return send(response, 200, errorOf(null, -32700, "parse error"));
   const calls: unknown[] = Array.isArray(parsed) ? parsed : [parsed];
   for (const call of calls) {
@@ -71,9 +134,9 @@ async function handleCalls(
   if (faults.current().down) return void request.socket.destroy();
   if (calls.length === 0) return send(response, 200, errorOf(null, -32600, "empty batch"));
   const answers = calls.map((call) => answer(methods, call));
-  const text = JSON.stringify(Array.isArray(parsed) ? answers : answers[0]);
-  await line?.(text.length);
-  return sendText(response, 200, text);
+  const body = JSON.stringify(Array.isArray(parsed) ? answers : answers[0]);
+  await line?.(body.length);
+  return sendText(response, 200, body);
 }
 
 async function handleControl(
@@ -88,31 +151,30 @@ async function handleControl(
   if (request.method !== "POST") {
     return send(response, 200, { calls: Object.fromEntries(counts), ...apply({}) });
   }
-  const parsed = controlSchema.safeParse(parseJson((await readBody(request)) ?? ""));
-  if (!parsed.success) {
-    const problem = parsed.error.issues
-      .map(({ path, message }) => `${path.join(".")}: ${message}`)
-      .join("; ");
-    return send(response, 400, { error: problem });
-  }
-  return send(response, 200, apply(parsed.data));
+  const parsed = controlSchema.safeParse(parseJson(await text(request)));
+  if (parsed.success) return send(response, 200, apply(parsed.data));
+  const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  return send(response, 400, { error: problems.join("; ") });
 }
 
+const callSchema = z.object({
+  id: z.union([z.string(), z.number()]).nullish().catch(null),
+  method: z.string(),
+  params: z.unknown(),
+});
+
 function answer(methods: ReadonlyMap<string, RpcMethod>, call: unknown): object {
-  if (typeof call !== "object" || call === null || Array.isArray(call)) {
-    return errorOf(null, -32600, "invalid request");
-  }
-  const { id: given, method, params = [] } = call as { id?: unknown; method?: unknown; params?: unknown };
-  const id = typeof given === "string" || typeof given === "number" ? given : null;
-  if (typeof method !== "string") return errorOf(id, -32600, "invalid request: method must be a string");
+  const parsed = callSchema.safeParse(call);
+  if (!parsed.success) return errorOf(null, -32600, "invalid request");
+  const { id = null, method, params = [] } = parsed.data;
   const serve = methods.get(method);
   if (serve === undefined) return errorOf(id, -32601, `the method ${method} does not exist`);
   if (!Array.isArray(params)) return errorOf(id, -32602, "invalid params: params must be a list");
   try {
     return { jsonrpc: "2.0", id, result: serve(params) };
   } catch (error) {
-    if (error instanceof RpcError) return errorOf(id, error.code, error.message);
-    return errorOf(id, -32603, error instanceof Error ? error.message : "internal error");
+    const code = error instanceof RpcError ? error.code : -32603;
+    return errorOf(id, code, error instanceof Error ? error.message : "internal error");
   }
 }
 
@@ -126,19 +188,6 @@ function methodOf(call: unknown): string {
   return typeof method === "string" ? method : "(none)";
 }
 
-const maxBodyBytes = 10_000_000;
-
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxBodyBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
 function parseJson(body: string): unknown {
   try {
     return JSON.parse(body);
@@ -147,11 +196,8 @@ function parseJson(body: string): unknown {
   }
 }
 
-function send(response: ServerResponse, status: number, body: unknown) {
+const send = (response: ServerResponse, status: number, body: unknown) =>
   sendText(response, status, JSON.stringify(body));
-}
 
-function sendText(response: ServerResponse, status: number, text: string) {
-  response.writeHead(status, { "content-type": "application/json" });
-  response.end(text);
-}
+const sendText = (response: ServerResponse, status: number, body: string) =>
+  void response.writeHead(status, { "content-type": "application/json" }).end(body);

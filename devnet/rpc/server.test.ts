@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createFaults } from "./faults.ts";
+import { createFaults } from "./server.ts";
 
 const hundred = (faults: ReturnType<typeof createFaults>, methods = ["eth_getLogs"]) =>
   Array.from({ length: 100 }, () => faults.statusFor(methods));

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { recordedBlocks } from "../chain/block.ts";
 import { createChain } from "../chain/chain.ts";
 import { type Answer, readRecording } from "../recording.ts";
-import { filterLogs } from "./log-filter.ts";
+import { filterLogs } from "./methods.ts";
 
 const recording = readRecording(new URL("../recording/a-base", import.meta.url).pathname);
 const blocks = recordedBlocks(recording);
@@ -60,12 +60,12 @@ test("any range and choice of topics equals a plain scan of the recording", () =
 });
 
 test.each([
-  [null, "the filter must be an object"],
-  [{ fromBlock: "soon" }, "fromBlock and toBlock must be tags or hex"],
+  [null, "Expected object, received null"],
+  [{ fromBlock: "soon" }, "a block must be a tag or a hex number"],
   [{ fromBlock: "0x5", toBlock: "0x4" }, "fromBlock is after toBlock"],
-  [{ address: 5 }, "address must be hex strings"],
-  [{ topics: newOwner }, "topics must be a list of at most 4"],
-  [{ topics: [[5]] }, "topics must be hex strings"],
+  [{ address: 5 }, "address Invalid input"],
+  [{ topics: newOwner }, "topics Expected array, received string"],
+  [{ topics: [[5]] }, "topics.0 Invalid input"],
 ])("%j is refused", (filter, problem) => {
   expect(() => find(filter)).toThrow(`invalid params: ${problem}`);
 });
