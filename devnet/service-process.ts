@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import type { Readable } from "node:stream";
+import { createInterface } from "node:readline";
 
 /** A program that runs alongside this one. */
 export type ServiceProcess = ReturnType<typeof startServiceProcess>;
@@ -28,21 +28,21 @@ export function startServiceProcess({ name, args, cwd, env, onLine }: ServiceOpt
     env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], ...env },
     // The channel ends with this process: services then end too.
     stdio: ["ignore", "pipe", "pipe", "ipc"],
-    detached: process.platform !== "win32",
+    detached: true,
   });
   const lines: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) {
-    if (stream === null) continue;
-    eachLine(stream, (line) => {
+  for (const input of [child.stdout, child.stderr]) {
+    if (input === null) continue;
+    createInterface({ input }).on("line", (line) => {
       lines.push(line);
       if (lines.length > keptLines) lines.shift();
       onLine?.(line);
     });
   }
   let ending: Ending | undefined;
-  const ended = endOf(child).then((result) => {
-    ending = result;
-    return result;
+  const ended = once(child, "close").then(([code, signal]): Ending => {
+    ending = { code: code ?? undefined, signal: signal ?? undefined };
+    return ending;
   });
 
   function kill() {
@@ -72,33 +72,13 @@ export function startServiceProcess({ name, args, cwd, env, onLine }: ServiceOpt
   };
 }
 
-function eachLine(stream: Readable, take: (line: string) => void) {
-  let rest = "";
-  stream.setEncoding("utf8").on("data", (chunk: string) => {
-    const [last = "", ...complete] = (rest + chunk).split("\n").reverse();
-    rest = last;
-    for (const line of complete.reverse()) take(line);
-  });
-}
-
-function killGroup(child: ChildProcess) {
-  if (child.pid === undefined) return;
+function killGroup({ pid }: ChildProcess) {
+  if (pid === undefined) return;
   try {
-    if (process.platform === "win32") child.kill("SIGKILL");
-    else process.kill(-child.pid, "SIGKILL");
+    process.kill(-pid, "SIGKILL");
   } catch {
     // The group has already exited.
   }
 }
 
 const keptLines = 500;
-
-async function endOf(child: ChildProcess): Promise<Ending> {
-  const [code, signal] = (await Promise.race([
-    once(child, "close"),
-    once(child, "error").then(([error]) => {
-      throw error;
-    }),
-  ])) as [number | null, NodeJS.Signals | null];
-  return { code: code ?? undefined, signal: signal ?? undefined };
-}

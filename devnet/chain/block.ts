@@ -1,4 +1,4 @@
-import { concatHex, type Hex, keccak256, numberToHex, stringToHex } from "viem";
+import { concatHex, type Hex, keccak256, numberToHex, stringToHex, zeroAddress, zeroHash } from "viem";
 import { emptyRoot, headerHash, receiptsRoot } from "../../src/rpc/block-proofs.ts";
 import { bloomOf } from "../../src/rpc/log-answers.ts";
 import type { EmittedLog } from "../events.ts";
@@ -87,7 +87,12 @@ export type PlannedBlock = {
 export function buildBlock(planned: PlannedBlock): Block {
   const { chainId, transactions } = planned;
   const pending = transactions.map((transaction) => pendingOf(chainId, transaction));
-  const gasAfter = gasAfterEach(pending.map(({ gas }) => gas));
+  let gasSum = 0n;
+  // Gas that the block used up to and with each transaction.
+  const gasAfter = pending.map(({ gas }) => {
+    gasSum += BigInt(gas);
+    return numberToHex(gasSum);
+  });
   const header = headerOf(
     planned,
     pending.map(({ hash }) => hash),
@@ -169,15 +174,6 @@ function headerOf(
   } as const;
 }
 
-/** Gas that a block used up to and with each transaction. */
-function gasAfterEach(gas: readonly Hex[]): Hex[] {
-  let sum = 0n;
-  return gas.map((used) => {
-    sum += BigInt(used);
-    return numberToHex(sum);
-  });
-}
-
 /** The fields of a transaction that its block does not determine. */
 function pendingOf(chainId: number, { from, to, value, logs, nonce = 0, ...given }: PlannedTransaction) {
   const fields = {
@@ -224,5 +220,3 @@ const commitment = (purpose: string, parts: readonly Hex[]): Hex =>
 const secondsPerBlock = 12;
 /** Keccak of the RLP of an empty list: the uncle hash of every block since the merge. */
 const emptyUncles = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347";
-const zeroAddress = "0x0000000000000000000000000000000000000000";
-const zeroHash: Hex = `0x${"0".repeat(64)}`;

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { json } from "node:stream/consumers";
 import { createRandom, type Random } from "../random.ts";
 import type { Answer } from "../recording.ts";
 import { listen } from "./server.ts";
@@ -91,7 +92,7 @@ export async function startLiar({
   let current = lying;
   let told = 0;
   let truthful = lying.truthful ?? 0;
-  const transactionsOf = createTransactionsOf(() => target);
+  const transactionsOf = (blockHash: string) => transactionsIn(target, blockHash);
 
   function changed(filter: Answer, logs: Answer[]): Answer[] {
     const isOfBlock = filter["blockHash"] !== undefined;
@@ -153,10 +154,7 @@ export async function startLiar({
 async function serveReplies(answer: (call: Call) => Promise<Reply>) {
   const { port, close } = await listen(async (request, response) => {
     try {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-      const reply = await answer(JSON.parse(Buffer.concat(chunks).toString("utf8")) as Call);
-      const { status, text, headers, isCut = false } = reply;
+      const { status, text, headers, isCut = false } = await answer((await json(request)) as Call);
       const length = Buffer.byteLength(text) * (isCut ? 2 : 1);
       response.writeHead(status, {
         "content-type": "application/json",
@@ -173,16 +171,7 @@ async function serveReplies(answer: (call: Call) => Promise<Reply>) {
   return { url: `http://localhost:${port}`, close };
 }
 
-/** The transactions of blocks of a node, each asked for once. */
-function createTransactionsOf(node: () => string) {
-  const blocks = new Map<string, Promise<string[]>>();
-  return (blockHash: string) => {
-    const known = blocks.get(blockHash) ?? transactionsIn(node(), blockHash);
-    blocks.set(blockHash, known);
-    return known;
-  };
-}
-
+/** The hashes of the transactions of a node's block. */
 async function transactionsIn(node: string, blockHash: string): Promise<string[]> {
   const call = { id: 1, method: "eth_getBlockByHash", params: [blockHash, false] };
   const { result } = JSON.parse((await passOn(node, call)).text) as { result?: { transactions: string[] } };
