@@ -70,7 +70,7 @@ async function run({ port, pid }: Server, next: () => string, connections: numbe
 async function measureService() {
   const started = performance.now();
   const server = await startServer(projectRoot, { port, database });
-  report("start to first heal, s", ((performance.now() - started) / 1000).toFixed(2), "< 0.5");
+  report("start to readiness, s", ((performance.now() - started) / 1000).toFixed(2), "< 0.5");
   const { batch, ...single } = requests(labelCount);
   for (const [kind, next] of Object.entries(single)) {
     const { microseconds, perSecond, p50, p99, statuses } = await run(server, next, 50);

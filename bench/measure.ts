@@ -23,7 +23,7 @@ export async function untilReady(port: number): Promise<void> {
       ({ ok }) => ok,
       () => false,
     );
-  while (!(await isReady())) await sleep(200);
+  while (!(await isReady())) await sleep(20);
 }
 
 /** Megabytes that a process holds in memory; 0 once it has ended. */

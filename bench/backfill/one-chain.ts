@@ -1,10 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { projectRoot } from "../../devnet/indexing-service.ts";
 import { freePort } from "../../devnet/ports.ts";
-import { startServiceProcess } from "../../devnet/service-process.ts";
-import { waitFor } from "../../devnet/wait.ts";
+import { startServer } from "../labels/turns.ts";
 import { quantile, whole } from "../measure.ts";
 import { runStatement, type World } from "../world.ts";
 import { type ServedHistory, serveHistory } from "./chain.ts";
@@ -55,8 +53,9 @@ export async function measureOneChain(options: OneChainOptions): Promise<void> {
   const { folder } = world;
   const served = await serveHistory(isEnsv2 ? { logs, folder, given: ensv2History(logs) } : { logs, folder });
   const { environment, firstBlock, lastBlock } = served;
-  const service = await serveLabels(environment.LABELS_URL);
-  const subject: Subject = { served, labelService: service.url, world };
+  const port = await freePort();
+  const service = await startServer(realRoot, { port, database: fileURLToPath(environment.LABELS_URL) });
+  const subject: Subject = { served, labelService: `http://127.0.0.1:${port}`, world };
   const datasources = join(folder, "datasources.json");
   writeFileSync(datasources, ensv2Datasources(firstBlock));
   const modes = (isEnsv2 ? modesOfEnsv2 : modesOfNames)({ DATASOURCES_FILE: datasources });
@@ -79,7 +78,7 @@ export async function measureOneChain(options: OneChainOptions): Promise<void> {
     printRuns(runs);
   } finally {
     await served.close();
-    await service.stop("SIGTERM");
+    await service.stop();
   }
 }
 
@@ -140,26 +139,6 @@ async function backfill(
   await runStatement(world.url, `DROP SCHEMA "${schema}" CASCADE`);
   await runStatement(world.url, "CHECKPOINT");
   return { ...run, logsPerSecond: served.logs / run.seconds };
-}
-
-/** Serves a database of labels over HTTP, from its own process. */
-async function serveLabels(labelsUrl: string) {
-  const port = await freePort();
-  const service = startServiceProcess({
-    name: "label service",
-    args: [
-      join(projectRoot, "labels-service/cli.ts"),
-      ...["serve", "--host", "127.0.0.1", "--port", String(port), "--database", fileURLToPath(labelsUrl)],
-    ],
-    cwd: projectRoot,
-    env: { ...process.env },
-  });
-  const url = `http://127.0.0.1:${port}`;
-  await waitFor("the label service", async () => {
-    const { ok } = await fetch(`${url}/ready`);
-    return ok ? { done: true } : { state: "not ready" };
-  });
-  return { url, stop: service.stop };
 }
 
 function printRuns(runs: ReadonlyMap<string, Run[]>): void {

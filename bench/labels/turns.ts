@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { labelhash } from "../../src/ens/labels.ts";
 import { load, requestOf } from "../load/load.ts";
-import { processorSecondsOf, sleep } from "../measure.ts";
+import { processorSecondsOf, untilReady } from "../measure.ts";
 import { generatedLabels } from "./data.ts";
 
 /** What a command of the label service cost. */
@@ -31,7 +31,7 @@ export function ingest(
 /** A label service under measurement. */
 export type Server = { port: number; pid: number; stop(): Promise<void> };
 
-/** Starts the label service of `checkout`; it has healed its first label when the promise resolves. */
+/** Starts the label service of `checkout`; it has its database when the promise resolves. */
 export async function startServer(
   checkout: string,
   { port, database }: { port: number; database: string },
@@ -39,8 +39,7 @@ export async function startServer(
   const cli = join(checkout, "labels-service/cli.ts");
   const options = ["--port", String(port), "--host", "127.0.0.1", "--database", database];
   const child = spawn(process.execPath, [cli, "serve", ...options], { stdio: "ignore" });
-  const url = `http://127.0.0.1:${port}/v1/heal/${labelhash("x".repeat(120_000))}`;
-  while ((await fetch(url).catch(() => undefined))?.status !== 200) await sleep(5);
+  await untilReady(port);
   const stop = async () => {
     child.kill("SIGTERM");
     await once(child, "exit");
