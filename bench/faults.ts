@@ -1,7 +1,7 @@
-// Faults: what an index does while nodes lie, processes are killed and chains are reorganised. Every run ends equal to an index
+// Faults: what an index does while nodes lie and processes are killed. Every run ends equal to an index
 // that saw none of it, or says what is wrong and is equal after the command that it names; else the exit code is 1.
 //
-//   node cli/with-node.mjs bench/faults.ts [--changes 5] [--lies all|none|<name>] [--seeds 3] [--kills 12] [--reorgs 64] [--jobs 2]
+//   node cli/with-node.mjs bench/faults.ts [--changes 5] [--lies all|none|<name>] [--seeds 3] [--kills 12] [--jobs 2]
 //
 // FAULTS_LOGS names a folder for the log of each index, FAULTS_PATIENCE multiplies how long is waited. Needs a Postgres server's
 // programs (it starts one for the run). --kills 60 --seeds 3 is the whole campaign.
@@ -11,7 +11,6 @@ import { parseArgs } from "node:util";
 import { followChanges } from "./faults/changes.ts";
 import { killAndCompare } from "./faults/kills.ts";
 import { cases, runCase } from "./faults/lies.ts";
-import { reorganiseAndCompare } from "./faults/reorgs.ts";
 import { honestRows, writeInputs } from "./faults/subject.ts";
 import { startBenchPostgres } from "./world.ts";
 
@@ -21,7 +20,6 @@ const { values: options } = parseArgs({
     lies: { type: "string", default: "all" },
     seeds: { type: "string", default: "3" },
     kills: { type: "string", default: "12" },
-    reorgs: { type: "string", default: "64" },
     jobs: { type: "string", default: "2" },
   },
 });
@@ -56,7 +54,6 @@ try {
   }
   if (Number(options.kills) > 0)
     failures += await killAndCompare(Number(options.kills), place, expected.atEnd);
-  if (Number(options.reorgs) > 0) failures += await reorganiseAndCompare(Number(options.reorgs), place);
   console.log(failures === 0 ? "All as they should be." : `${failures} were not as they should be.`);
   process.exitCode = failures === 0 ? 0 : 1;
 } finally {

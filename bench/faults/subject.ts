@@ -141,7 +141,6 @@ export async function createSubject({ server, inputs }: Place, name: string) {
       await killProcess(running());
       await expireLock(databaseUrl, `names_v${schema}`);
     },
-    waitForExit: () => running().ended,
   };
 }
 
