@@ -7,7 +7,7 @@ import type { Random } from "../../devnet/random.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 
 /** Target of an attack. `port` is that of the attacked service. */
-export type Target = {
+type Target = {
   port: number;
   /** Loopback address that the attack comes from. */
   from: string;

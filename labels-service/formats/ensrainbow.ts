@@ -98,45 +98,43 @@ function readHeader(head: Buffer): LabelSetPin {
 }
 
 function parseHeader(bytes: Buffer): LabelSetPin {
-  const header = { identifier: "", formatVersion: 0, labelSetId: "", labelSetVersion: 0 };
-  try {
-    const reader = new BinaryReader(bytes);
-    while (reader.pos < reader.len) {
-      const [field, wireType] = reader.tag();
-      if (field === 1) header.identifier = reader.string();
-      else if (field === 2) header.formatVersion = reader.uint32();
-      else if (field === 3) header.labelSetId = reader.string();
-      else if (field === 4) header.labelSetVersion = reader.uint32();
-      else reader.skip(wireType, field);
-    }
-  } catch (error) {
-    throw new InputError("The file's header is broken.", { cause: error });
+  const fields = fieldsOf(bytes);
+  if (fields === undefined) throw new InputError("The file's header is broken.");
+  const text = (field: number) => Buffer.from(fields.bytes.get(field) ?? []).toString("utf8");
+  if (text(1) !== identifier) throw new InputError("This is not an .ensrainbow file.");
+  const version = fields.numbers.get(2) ?? 0;
+  if (version !== formatVersion) {
+    throw new InputError(`The file's format version is ${version}; expected ${formatVersion}.`);
   }
-  if (header.identifier !== identifier) throw new InputError("This is not an .ensrainbow file.");
-  if (header.formatVersion !== formatVersion) {
-    throw new InputError(`The file's format version is ${header.formatVersion}; expected ${formatVersion}.`);
-  }
-  if (!isLabelSetId(header.labelSetId)) throw new InputError("The file's label set id is malformed.");
-  return { labelSetId: header.labelSetId, labelSetVersion: header.labelSetVersion };
+  const labelSetId = text(3);
+  if (!isLabelSetId(labelSetId)) throw new InputError("The file's label set id is malformed.");
+  return { labelSetId, labelSetVersion: fields.numbers.get(4) ?? 0 };
 }
 
-/** Fields may come in any order, repeated, or be unknown, which Protocol Buffers allows. */
 function readRecord(sink: RowSink, message: Buffer): void {
-  let [given, label]: Uint8Array[] = [];
+  const fields = fieldsOf(message)?.bytes;
+  const [given, label] = [fields?.get(1), fields?.get(2)];
+  if (fields === undefined) sink.invalid("the record is broken");
+  else if (given?.length !== 32) {
+    sink.invalid(`the labelhash has ${given?.length ?? 0} bytes; expected 32`);
+  } else sink.label(Buffer.from(label ?? []), 0, label?.length ?? 0, given);
+}
+
+/** The fields of a message by number, in any order, repeated or unknown, as Protocol Buffers allows; undefined if it is broken. */
+function fieldsOf(message: Buffer) {
+  const fields = { bytes: new Map<number, Uint8Array>(), numbers: new Map<number, number>() };
   try {
     const reader = new BinaryReader(message);
     while (reader.pos < reader.len) {
       const [field, wireType] = reader.tag();
-      if (field === 1 && wireType === WireType.LengthDelimited) given = reader.bytes();
-      else if (field === 2 && wireType === WireType.LengthDelimited) label = reader.bytes();
+      if (wireType === WireType.LengthDelimited) fields.bytes.set(field, reader.bytes());
+      else if (wireType === WireType.Varint) fields.numbers.set(field, reader.uint32());
       else reader.skip(wireType, field);
     }
+    return fields;
   } catch {
-    sink.invalid("the record is broken");
-    return;
+    return undefined;
   }
-  if (given?.length !== 32) sink.invalid(`the labelhash has ${given?.length ?? 0} bytes; expected 32`);
-  else sink.label(Buffer.from(label ?? []), 0, label?.length ?? 0, given);
 }
 
 /** The first bytes of an `.ensrainbow` file. */

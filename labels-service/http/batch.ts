@@ -107,7 +107,7 @@ async function healList(file: LabelFile, digests: Buffer, highestVersion: number
   let [shortBytes, longBytes, longest] = [0, 0, 0];
   for (let start = 0; start < order.length; start += healedAtOnce) {
     const places = order.subarray(start, start + healedAtOnce);
-    const labels = file.healShort(digests, highestVersion, places, heldLength);
+    const labels = file.healAll(digests, highestVersion, { places, longest: heldLength });
     for (const [i, place] of places.entries()) {
       const label = labels[i];
       found[place] = label;

@@ -18,15 +18,15 @@ export type LabelFile = {
    */
   heal(labelhash: Hex, highestVersion: number): string | undefined;
   /**
-   * As `heal`, for labelhashes given as bytes, 32 each, one after another. Costs a fraction of single heals. Keep lists
-   * short: all labels are held in memory.
+   * As `heal`, for labelhashes given as bytes, 32 each, one after another: those at `places`, in that order, or all. Costs a
+   * fraction of single heals. A label of more than `longest` bytes is neither read nor checked; its number of bytes stands for
+   * it. Keep lists short: all labels are held in memory.
    */
-  healAll(digests: Uint8Array, highestVersion: number): (string | undefined)[];
-  /**
-   * As `healAll`, only for the labelhashes at `places`, in that order. A label of more than `longest` bytes is neither read
-   * nor checked; its number of bytes stands for it.
-   */
-  healShort(digests: Uint8Array, highestVersion: number, places: Uint32Array, longest: number): ShortHeal[];
+  healAll(
+    digests: Uint8Array,
+    highestVersion: number,
+    some?: { places: Uint32Array; longest: number },
+  ): ShortHeal[];
   close(): void;
 };
 
@@ -58,7 +58,7 @@ export function openLabelFile(path: string): LabelFile {
     };
   } catch (error) {
     database.close();
-    throw error instanceof LabelFileError ? error : new LabelFileError(path, messageOf(error), error);
+    throw error instanceof LabelFileError ? error : new LabelFileError(path, (error as Error).message, error);
   }
 }
 
@@ -76,7 +76,7 @@ export function openFileSource(path: string, labelSetVersion: number): LabelSour
   };
 }
 
-function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll" | "healShort"> {
+function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll"> {
   const byKey = database
     .prepare<[number], [version: number, label: string]>("SELECT version, label FROM labels WHERE key = ?")
     .raw();
@@ -98,24 +98,34 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
     return isPreimage(other[1], digests, start) ? other[1] : undefined;
   };
 
-  const labelsAt = createKeysLookup(database);
-  const healShort: LabelFile["healShort"] = (digests, highestVersion, places, longest) => {
-    const answers = new Array<ShortHeal>(places.length);
+  // One value a row is fetched faster than two. A LEFT JOIN keeps the order of its left side.
+  const byKeys = database
+    .prepare<[(number | null)[]], string | number | null>(
+      `SELECT iif(version <= ?, iif(octet_length(label) <= ?, label, octet_length(label)), NULL)
+        FROM (VALUES ${new Array(keysAtOnce).fill("(?)").join(", ")}) AS wanted
+          LEFT JOIN labels ON labels.key = wanted.column1`,
+    )
+    .pluck();
+  const healAll: LabelFile["healAll"] = (digests, highestVersion, some) => {
+    const { places, longest } = some ?? { places: everyPlace(digests), longest: longestLabel };
+    const answers: ShortHeal[] = [];
     for (let start = 0; start < places.length; start += keysAtOnce) {
-      const some = places.subarray(start, start + keysAtOnce);
-      const labels = labelsAt(digests, some, { highestVersion, longest });
-      for (let i = 0; i < some.length; i++) {
-        const at = (some[i] ?? 0) * digestLength;
+      const asked = places.subarray(start, start + keysAtOnce);
+      const parameters: (number | null)[] = [highestVersion, longest];
+      for (const place of asked) parameters.push(labelKey(digests, place * digestLength));
+      while (parameters.length < keysAtOnce + 2) parameters.push(null);
+      const labels = byKeys.all(parameters);
+      for (let i = 0; i < asked.length; i++) {
+        const at = (asked[i] ?? 0) * digestLength;
         const label = labels[i] ?? undefined;
         const isAnswer = typeof label === "string" ? isPreimage(label, digests, at) : label || !hasCollisions;
-        answers[start + i] = isAnswer ? label : healAt(digests, at, highestVersion);
+        answers.push(isAnswer ? label : healAt(digests, at, highestVersion));
       }
     }
     return answers;
   };
 
   const oneDigest = Buffer.alloc(digestLength);
-  const oneLabel = (label: ShortHeal) => (typeof label === "number" ? undefined : label);
   return {
     heal: (labelhash, highestVersion) => {
       if (!writeDigest(labelhash, oneDigest)) {
@@ -123,9 +133,7 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
       }
       return healAt(oneDigest, 0, highestVersion);
     },
-    healAll: (digests, highestVersion) =>
-      healShort(digests, highestVersion, everyPlace(digests), longestLabel).map(oneLabel),
-    healShort,
+    healAll,
   };
 }
 
@@ -134,29 +142,6 @@ const longestLabel = 2 ** 31;
 
 /** Keys looked up by one statement. */
 const keysAtOnce = 100;
-
-/**
- * Looks up labels by key alone: up to `keysAtOnce` places among the digests, null where there is no such label. Labels of more
- * than `longest` bytes are replaced by their number of bytes, which is known without reading them.
- */
-function createKeysLookup(database: Database.Database) {
-  // One value a row is fetched faster than two. A LEFT JOIN keeps the order of its left side.
-  const select = database
-    .prepare<[(number | null)[]], string | number | null>(
-      `SELECT iif(version <= ?, iif(octet_length(label) <= ?, label, octet_length(label)), NULL)
-        FROM (VALUES ${new Array(keysAtOnce).fill("(?)").join(", ")}) AS wanted
-          LEFT JOIN labels ON labels.key = wanted.column1`,
-    )
-    .pluck();
-  return (digests: Uint8Array, places: Uint32Array, { highestVersion, longest }: Bounds) => {
-    const parameters: (number | null)[] = [highestVersion, longest];
-    for (const place of places) parameters.push(labelKey(digests, place * digestLength));
-    while (parameters.length < keysAtOnce + 2) parameters.push(null);
-    return select.all(parameters);
-  };
-}
-
-type Bounds = { highestVersion: number; longest: number };
 
 function everyPlace(digests: Uint8Array): Uint32Array {
   return Uint32Array.from({ length: digests.length / digestLength }, (_, place) => place);
@@ -198,10 +183,6 @@ function readVersions(database: Database.Database) {
       "SELECT version, records_count AS recordsCount, ingested_at AS ingestedAt FROM versions ORDER BY version",
     )
     .all();
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The file is not a label database that this program can read. */
