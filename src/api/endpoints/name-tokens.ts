@@ -7,6 +7,7 @@ import { tokenIssuers } from "../../deployments/namespaces.ts";
 import { tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { labelhash } from "../../ens/labels.ts";
 import { namehash, parentName } from "../../ens/names.ts";
+import { isEncodedLabel } from "../../ens/normalization.ts";
 import { type Database, planOnce } from "../database/client.ts";
 import { generationSql, versionSql } from "../database/v2-walk.ts";
 import {
@@ -177,14 +178,14 @@ export const nameTokens = endpoint({
       const v2 = ensv2 && plugins.includes("ensv2") ? { contracts: ensv2, time } : undefined;
       const outside = name === undefined ? undefined : outsideScope(name, names);
       const node = domainId ?? namehash(name ?? "");
-      const ofRegistrars = outside === undefined ? await readTokens(database, node, signal, v2) : undefined;
-      const path =
-        ofRegistrars === undefined && v2
-          ? name === undefined
-            ? await pathOfNode(database, node, v2, signal)
-            : outside && pathOfName(name)
-          : undefined;
-      const found = ofRegistrars ?? (path && v2 && (await readV2Tokens(database, path, v2, signal)));
+      let found = outside === undefined ? await readTokens(database, node, signal, v2) : undefined;
+      if (found === undefined && v2) {
+        // A node that a registry ever had a name for, or a name outside of the registrars.
+        const [named] =
+          name === undefined ? await database.row(nameSql, [String(v2.contracts.chainId), node], signal) : [];
+        const path = name === undefined ? named : outside && name;
+        if (path) found = await readV2Tokens(database, path, v2, signal);
+      }
       if (!found) {
         const details = [
           ...(outside && v2 ? [`No registry of ENSv2 that is known to be one has a token of ${name}.`] : []),
@@ -255,12 +256,15 @@ function withOwnership(
     if (mintStatus === "burned") return "burned" as const;
     return v2?.version === "v2" ? ("fully-onchain" as const) : ("unknown" as const);
   };
-  const described = (describe: (token: Token) => z.output<typeof ownershipType>) => (entry: Token) => ({
-    token: entry.token,
-    ownership: { ownershipType: describe(entry), owner: entry.owner },
-    mintStatus: entry.mintStatus,
+  const described = ({ token, owner, mintStatus }: Token, type: z.output<typeof ownershipType>) => ({
+    token,
+    ownership: { ownershipType: type, owner },
+    mintStatus,
   });
-  return [...tokens.map(described(ownershipOf)), ...(v2?.tokens ?? []).map(described(ownershipInV2))];
+  return [
+    ...tokens.map((token) => described(token, ownershipOf(token))),
+    ...(v2?.tokens ?? []).map((token) => described(token, ownershipInV2(token))),
+  ];
 }
 
 // Both generations: where ENSv2 is not indexed, there are no entries and its columns stay unread.
@@ -322,43 +326,19 @@ async function readTokens(
   };
 }
 
-/** A name of ENSv2: its text, and its labelhashes, its own first. */
-type PathOfV2 = { name: string; labelhashes: readonly Hex[] };
+const nameSql = "SELECT max(name) FROM v2_domains WHERE chain_id = $1::int AND id = $2";
 
-/** The path of a name given as text. */
-function pathOfName(name: string): PathOfV2 {
-  return { name, labelhashes: name.split(".").map(labelhash) };
-}
-
-const pathSql = `
-WITH RECURSIVE up AS (
-  SELECT name, labelhash, parent_id, 0 AS level FROM v2_domains WHERE chain_id = $1::int AND id = $2
-  UNION
-  SELECT up.name, d.labelhash, d.parent_id, up.level + 1 FROM up JOIN v2_domains d ON d.chain_id = $1::int AND d.id = up.parent_id
-  WHERE up.level < 64
-)
-SELECT max(name), json_agg(labelhash ORDER BY level)::text FROM up`;
-
-/** The path of a node that a registry ever had a name for; undefined for others. */
-async function pathOfNode(
-  database: Database,
-  node: Hex,
-  { contracts }: V2,
-  signal: AbortSignal,
-): Promise<PathOfV2 | undefined> {
-  const [name, labelhashes] = await database.row(pathSql, [String(contracts.chainId), node], signal);
-  if (typeof name !== "string") return undefined;
-  return { name, labelhashes: JSON.parse(labelhashes ?? "[]") as Hex[] };
-}
+const hashOfLabel = (label: string): Hex =>
+  isEncodedLabel(label) ? `0x${label.slice(1, -1)}` : labelhash(label);
 
 /** The tokens of a name of any depth in ENSv2, from the registry that holds it. */
 async function readV2Tokens(
   database: Database,
-  { name, labelhashes }: PathOfV2,
+  name: string,
   { contracts, time }: V2,
   signal: AbortSignal,
 ): Promise<FoundTokens | undefined> {
-  const paths = [pathOf(labelhashes)];
+  const paths = [pathOf(name.split(".").map(hashOfLabel))];
   const [found] = await readV2Names(database, contracts, { paths, time, hasV1: false }, signal);
   const { entry = null, registry = null } = found ?? {};
   if (entry === null || registry === null || entry.holder === null) return undefined;
