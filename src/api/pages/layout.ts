@@ -52,7 +52,7 @@ ${content}</section>`;
 }
 
 /** A table: the first cell of a row is its head, cells in the columns `numeric` are numbers. It scrolls where it is too wide. */
-export function table(parts: { caption: string; head: string[]; numeric?: number[]; rows: Html[][] }): Html {
+function table(parts: { caption: string; head: string[]; numeric?: number[]; rows: Html[][] }): Html {
   const { caption, head, numeric = [], rows } = parts;
   const kind = (place: number) => (numeric.includes(place) ? html` class="number"` : "");
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table><caption>${caption}</caption>
@@ -75,7 +75,7 @@ const grouped = new Intl.NumberFormat("en");
 export const count = (value: number) => grouped.format(Math.round(value));
 
 /** A number with one decimal where that says something. */
-export const decimal = (value: number) =>
+const decimal = (value: number) =>
   value >= 100 || Number.isInteger(value) ? count(value) : value.toFixed(1);
 
 /** A text from a chain, fit to be shown: control and formatting characters as `\u…`, cut after `most` characters. */
@@ -86,15 +86,15 @@ export function shown(text: string, most = 100): Html {
 }
 
 /** A hash or address; style cuts it, so that it is copied and read out whole. */
-export const hash = (hex: string) => html`<code class="hash">${hex}</code>`;
+const hash = (hex: string) => html`<code class="hash">${hex}</code>`;
 
 /** An address that leads to its page. */
-export const addressLink = (address: string) => html`<a href="/address/${address}">${hash(address)}</a>`;
+const addressLink = (address: string) => html`<a href="/address/${address}">${hash(address)}</a>`;
 
 const longestLink = 255;
 
 /** A name that leads to its page, under its node where its text does not lead there. */
-export function nameLink({ id, name }: { id: string; name: string | null }): Html {
+function nameLink({ id, name }: { id: string; name: string | null }): Html {
   if (name === null || name === "") return html`<a href="/name/${id}">${hash(id)}</a>`;
   const isPlain = name.length <= longestLink && !/[\p{C}\p{Z}]/u.test(name) && namehash(name) === id;
   return html`<a href="/name/${isPlain ? encodeURIComponent(name) : id}">${shown(name)}</a>`;
@@ -121,7 +121,7 @@ export function span(seconds: number): string {
 }
 
 /** A point in time (Unix seconds), to the minute. */
-export function date(seconds: number): Html {
+function date(seconds: number): Html {
   const time = new Date(seconds * 1_000);
   if (Number.isNaN(time.getTime())) return html`later than any date`;
   const text = time.toISOString();
@@ -129,7 +129,53 @@ export function date(seconds: number): Html {
 }
 
 /** A size in bytes. */
-export function bytes(size: number): string {
+function bytes(size: number): string {
   const power = Math.min(4, Math.max(0, Math.floor(Math.log2(Math.max(size, 1)) / 10)));
   return `${decimal(size / 1024 ** power)} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
+}
+
+/** A member of a body, as `a.b`; undefined where there is none. */
+export const memberOf = (body: unknown, path: string): unknown =>
+  path.split(".").reduce<unknown>((value, key) => (value as Record<string, unknown> | null)?.[key], body);
+
+// What an event changed, as words: `owner 0x…, cost 1`.
+function details(data: object): Html {
+  const members = Object.entries(data).filter(([, value]) => value !== null);
+  const textOf = (value: unknown) => (typeof value === "object" ? JSON.stringify(value) : String(value));
+  return shown(members.map(([name, value]) => `${name} ${textOf(value)}`).join(", "), 600);
+}
+
+const formats: Readonly<Record<string, (value: unknown, row: unknown) => Html>> = {
+  text: (value) => shown(Array.isArray(value) ? value.join(", ") : String(value), 600),
+  number: (value) => html`${count(Number(value))}`,
+  decimal: (value) => html`${decimal(Number(value))}`,
+  bytes: (value) => html`${bytes(Number(value))}`,
+  span: (value) => html`${span(Number(value))}`,
+  state: (value) => html`<span class="state ${value}">${value}</span>`,
+  percent: (value, row) =>
+    html`<progress max="100" value="${value}" aria-label="${memberOf(row, "name")}"></progress> ${Number(value).toFixed(2)} %`,
+  time: (value) => date(Number(value)),
+  hash: (value) => hash(String(value)),
+  address: (value) => addressLink(String(value)),
+  details: (value) => details(Object(value)),
+  name: (name, row) => {
+    const nodes = ["namehash", "action.registrationLifecycle.node", "id"].map((one) => memberOf(row, one));
+    return nameLink({ id: String(nodes.find((node) => node !== undefined)), name: String(name) });
+  },
+};
+
+/** Titles and values of a row, undefined where there is none. `columns`: `Title=member:format, …`, where a member may be one of a member, as `a.b`. */
+export function valuesOf(row: unknown, columns: string): [title: string, value: Html | undefined][] {
+  return columns.split(", ").map((column) => {
+    const [, title = "", member = "", format = "text"] = /^(.+)=([\w.]+):?(\w+)?$/.exec(column) ?? [];
+    const value = memberOf(row, member) ?? undefined;
+    return [title, value === undefined ? undefined : formats[format]?.(value, row)];
+  });
+}
+
+/** Rows as a table, with `columns` as of `valuesOf`. */
+export function listOf(caption: string, rows: readonly unknown[], columns: string): Html {
+  const body = rows.map((row) => valuesOf(row, columns).map(([, value]) => value ?? html`–`));
+  const numeric = columns.split(", ").flatMap((column, at) => (column.endsWith(":number") ? [at] : []));
+  return table({ caption, head: valuesOf({}, columns).map(([title]) => title), numeric, rows: body });
 }

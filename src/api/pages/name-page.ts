@@ -3,64 +3,22 @@ import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { escapeControls } from "../../log/json-log.ts";
 import {
-  addressLink,
-  count,
-  date,
   type Frame,
   facts,
   type Html,
-  hash,
-  nameLink,
+  listOf,
+  memberOf,
   page,
   policy,
   section,
   shown,
-  table,
+  valuesOf,
 } from "./layout.ts";
 
 /** What an endpoint of this service responds to GET of a path, for the client of a request. */
 export type Ask = (path: string, c?: Context) => Promise<{ status: number; body: unknown }>;
 
 const most = 30;
-
-/** A member of a body, as `a.b`; undefined where there is none. */
-export const memberOf = (body: unknown, path: string): unknown =>
-  path.split(".").reduce<unknown>((value, key) => (value as Record<string, unknown> | null)?.[key], body);
-
-// What an event changed, as words: `owner 0x…, cost 1`.
-function details(data: object): Html {
-  const members = Object.entries(data).filter(([, value]) => value !== null);
-  const textOf = (value: unknown) => (typeof value === "object" ? JSON.stringify(value) : String(value));
-  return shown(members.map(([name, value]) => `${name} ${textOf(value)}`).join(", "), 300);
-}
-
-const formats: Readonly<Record<string, (value: unknown, row: unknown) => Html>> = {
-  text: (value) => shown(Array.isArray(value) ? value.join(", ") : String(value), 300),
-  number: (value) => html`${count(Number(value))}`,
-  time: (value) => date(Number(value)),
-  hash: (value) => hash(String(value)),
-  address: (value) => addressLink(String(value)),
-  details: (value) => details(Object(value)),
-  name: (name, row) => {
-    const nodes = ["namehash", "action.registrationLifecycle.node", "id"].map((one) => memberOf(row, one));
-    return nameLink({ id: String(nodes.find((node) => node !== undefined)), name: String(name) });
-  },
-};
-
-// `Title=member:format, …` of a row: titles and values, undefined where there is none.
-function valuesOf(row: unknown, columns: string): [title: string, value: Html | undefined][] {
-  return columns.split(", ").map((column) => {
-    const [, title = "", member = "", format = "text"] = /^(.+)=([\w.]+):?(\w+)?$/.exec(column) ?? [];
-    const value = memberOf(row, member) ?? undefined;
-    return [title, value === undefined ? undefined : formats[format]?.(value, row)];
-  });
-}
-
-/** Rows as a table. `columns`: `Title=member:format, …`, where a member may be one of a member, as `a.b`. */
-export function listOf(caption: string, rows: readonly unknown[], columns: string): Html {
-  const body = rows.map((row) => valuesOf(row, columns).map(([, value]) => value ?? html`–`));
-  return table({ caption, head: valuesOf({}, columns).map(([title]) => title), rows: body });
-}
 
 /** A list of a page: the path that is asked for it, with `$id` and `$name`, and where in the body its rows are. */
 type Block = { title: string; path: string; rows: string; columns: string };

@@ -364,7 +364,7 @@ describe("rates", () => {
     expect(facts.rate).toEqual({ seconds: 10, events: 20, fetchedBlocks: 0 });
     // 10 blocks in 10 s, 140 ahead on the chain whose end is known.
     expect(facts.expectedEnd).toEqual({ seconds: 140, by: "blocks" });
-    expect(html).toContain("in 2 min 20 s, by the blocks ahead");
+    expect(html).toContain("<dt>Expected end of the backfill in</dt><dd>2 min 20 s</dd>");
   });
 
   test("a backfill in which nothing moves for a minute says so", async () => {

@@ -18,21 +18,20 @@ import {
 } from "../status/snapshot.ts";
 import type { StatusSource } from "../status/status-source.ts";
 import {
-  bytes,
   count,
-  decimal,
   type Frame,
   facts,
   type Html,
-  hash,
+  listOf,
+  memberOf,
   page,
   policy,
   section,
   shown,
   span,
-  table,
+  valuesOf,
 } from "./layout.ts";
-import { type Ask, listOf, memberOf } from "./name-page.ts";
+import type { Ask } from "./name-page.ts";
 
 /** Where a chain is: its state, first, last and target block, seconds behind `now` (Unix seconds), and percent. */
 function chainProgress(chain: ChainSnapshot | undefined, now: number) {
@@ -382,55 +381,42 @@ function content(found: StatusFacts): Html {
   const state = isLate ? "late" : problems.length > 0 ? "trouble" : phase;
   return html`<div id="state"><p class="state ${state}"><strong>${text}</strong>${behind}</p>
 ${problems.map((problem) => html`<p class="problem" role="alert">${shown(problem, 2_000)}</p>`)}</div>
-${section("Progress", summary(found))}
-${section("Chains", chainsTable(found))}
+${section("Progress", facts(valuesOf(summaryOf(found), progress)))}
+${section("Chains", listOf("How far each chain is indexed", found.chains, chain))}
 ${section("Newest names", newestNames(found))}
-${oddEvents(found.anomalies)}
-${requests(found.rpc)}
-${values("Labels", found.labels)}
-${values("Database", found.database)}
-${values("Configuration", found.configuration)}`;
+${section("Odd events", oddEvents(found.anomalies))}
+${section("RPC requests", requests(found.rpc))}
+${section("Labels", facts(valuesOf(found.labels, labels)))}
+${section("Database", facts(valuesOf(found.database, database)))}
+${section("Configuration", facts(valuesOf(found.configuration, configuration)))}`;
 }
 
-function summary({
-  phase,
-  rate,
-  expectedEnd: end,
+const progress =
+  "Behind now=distance:span, Events indexed since the start=events:number, Events a second=rate.events:decimal, " +
+  "Expected end of the backfill in=expectedEnd.seconds:span, Indexes built; until all are queries are slow=indexes.built:number, " +
+  "Of indexes=indexes.total:number, Reorganizations followed=reorganizations:number";
+const chain =
+  "Chain=name, Id=id, State=state:state, Indexed block=indexed.number:number, Of block=target.number:number, Progress=percent:percent, " +
+  "Age of block=behind:span, Hash of block=head.hash:hash";
+const labels =
+  "Label set=labelSetId, Version of the set=labelSetVersion, Version of the program=version, Layout of the label database=schemaVersion, " +
+  "Highest version of the source=highestLabelSetVersion, Labels of the source=recordsCount:number, Healed in percent=hitPercent:decimal, " +
+  "Healed=healed:number, Unknown=unknown:number, Answered from memory=cached:number, Outages=outages:number, Waiting=waiting:number";
+const database =
+  "Kind=kind, Schema=schema, Size of the schema=schemaBytes:bytes, Size of the RPC cache=cacheBytes:bytes, Size of the whole database=databaseBytes:bytes";
+const configuration =
+  "Namespace=namespace, Mode=mode, Plugins=plugins, RPC URLs=rpcUrls, Archives=archives, Believed without proof=believedWithoutProof, " +
+  "Version of the program=version, Ponder=ponder, Node=node";
+
+// A reader counts no events, and a backfill follows no reorganizations.
+const summaryOf = ({ rate, events, reorganizations, ...found }: StatusFacts) => ({
+  ...found,
   events,
-  reorganizations,
-  distance,
-  indexes,
-}: StatusFacts): Html {
-  return facts([
-    ["Behind now", distance === undefined ? undefined : span(distance)],
-    ["Events indexed since the start", events === undefined ? undefined : count(events)],
-    ["Events a second", events === undefined ? undefined : rate && decimal(rate.events)],
-    ["Expected end of the backfill", end && `in ${span(end.seconds)}, by the blocks ahead`],
-    [
-      "Indexes built; until then queries are slow",
-      indexes && `${count(indexes.built)} of ${count(indexes.total)}`,
-    ],
-    [
-      "Reorganizations followed",
-      phase === "live" && reorganizations !== undefined ? count(reorganizations) : undefined,
-    ],
-  ]);
-}
+  rate: events === undefined ? undefined : rate,
+  reorganizations: found.phase === "live" ? reorganizations : undefined,
+});
 
-function chainsTable({ chains }: StatusFacts): Html {
-  const block = (one: BlockRef | undefined) => (one === undefined ? html`–` : html`${count(one.number)}`);
-  const rows = chains.map(({ id, name, state, head, ...chain }) => [
-    html`${name} <small>${id}</small>`,
-    html`<span class="state ${state}">${state}</span>`,
-    block(chain.indexed),
-    block(chain.target),
-    html`<progress max="1" value="${chain.percent / 100}" aria-label="${name}"></progress> ${chain.percent.toFixed(2)} %`,
-    html`${chain.behind === undefined ? "–" : span(chain.behind)}`,
-    head === undefined ? html`–` : html`${hash(head.hash)} <small>${count(head.block)}</small>`,
-  ]);
-  const head = ["Chain", "State", "Indexed block", "Of block", "Progress", "Age of block", "Hash of block"];
-  return table({ caption: "How far each chain is indexed", head, numeric: [2, 3, 5], rows });
-}
+const note = (text: string) => html`<p class="note">${text}</p>`;
 
 function newestNames({ newestNames: names, phase }: StatusFacts): Html {
   const columns = "Name=name:name, Registered=since:time, Expires=expiry:time, By=registrant:address";
@@ -439,68 +425,29 @@ function newestNames({ newestNames: names, phase }: StatusFacts): Html {
   const missing = isBackfilled
     ? "The names could not be read."
     : "Names are listed once the backfill is complete.";
-  return html`<p class="note">${names ? "None yet." : missing}</p>`;
+  return note(names ? "None yet." : missing);
 }
 
-type OddEvents = {
-  kind: string;
-  count: number;
-  examples: readonly { chainId: number; transactionHash: string; logIndex: number }[];
-};
-
-/** Events that rules skipped or repaired, by kind, with the places of the last. */
-function oddEvents(kinds: readonly OddEvents[]): Html {
-  if (kinds.length === 0) return section("Odd events", html`<p class="note">None since the start.</p>`);
-  const rows = kinds.map(({ kind, count: times, examples }) => {
-    const places = examples.map(
-      (one) => html`<div>chain ${one.chainId}, log ${one.logIndex} of ${hash(one.transactionHash)}</div>`,
-    );
-    return [html`<code>${kind}</code>`, html`${count(times)}`, html`${places}`];
-  });
+/** Events that rules skipped or repaired, by kind, with the last ones. */
+function oddEvents(kinds: StatusFacts["anomalies"]): Html {
+  if (kinds.length === 0) return note("None since the start.");
+  const rows = kinds.map(({ examples, ...kind }) => ({
+    ...kind,
+    last: examples.map((one) => `chain ${one.chainId}, log ${one.logIndex} of ${one.transactionHash}`),
+  }));
   const caption = "Events that were skipped or repaired, since the start";
-  return section("Odd events", table({ caption, head: ["Kind", "Events", "Last ones"], numeric: [1], rows }));
+  return listOf(caption, rows, "Kind=kind, Events=count:number, Last ones=last");
 }
 
 /** Requests to the chains' nodes; undefined in a reader, which sends none. */
 function requests(list: readonly Requests[] | undefined): Html {
-  const none = list === undefined ? "The indexing process counts them; this one serves its index." : "None.";
-  if (!list?.length) return section("RPC requests", html`<p class="note">${none}</p>`);
-  const rows = list.map(({ chain, method, ...counts }) =>
-    [chain, method, count(counts.answered), count(counts.failed), count(counts.units)].map(
-      (text) => html`${text}`,
-    ),
-  );
+  if (list === undefined) return note("The indexing process counts them; this one serves its index.");
+  if (list.length === 0) return note("None.");
   const units = count(list.reduce((sum, one) => sum + one.units, 0));
   const caption = `Requests to the nodes since the start: ${units} compute units of Alchemy`;
-  const head = ["Chain", "Method", "Answered", "Failed", "Compute units"];
-  return section("RPC requests", table({ caption, head, numeric: [2, 3, 4], rows }));
-}
-
-const terms: Readonly<Record<string, string>> = {
-  labelSetId: "Label set",
-  labelSetVersion: "Version of the set",
-  highestLabelSetVersion: "Highest version of the source",
-  recordsCount: "Labels of the source",
-  version: "Version of the program",
-  schemaVersion: "Layout of the label database",
-  hitPercent: "Healed, in percent",
-  cached: "Answered from memory",
-  schemaBytes: "Size of the schema",
-  cacheBytes: "Size of the RPC cache",
-  databaseBytes: "Size of the whole database",
-  rpcUrls: "RPC URLs",
-};
-
-const termOf = (key: string) => terms[key] ?? `${key.charAt(0).toUpperCase()}${key.slice(1)}`;
-
-/** Named values, those that are known. Numbers whose name ends in `Bytes` are sizes. */
-function values(title: string, record: Readonly<Record<string, unknown>>): Html {
-  const known = Object.entries(record).filter(([, value]) => value !== undefined && value !== null);
-  const text = (key: string, value: unknown) => {
-    if (typeof value === "number") return key.endsWith("Bytes") ? bytes(value) : decimal(value);
-    return Array.isArray(value) ? value.join(", ") : String(value);
-  };
-  return section(title, facts(known.map(([key, value]) => [termOf(key), text(key, value)])));
+  const columns =
+    "Chain=chain, Method=method, Answered=answered:number, Failed=failed:number, Compute units=units:number";
+  return listOf(caption, list, columns);
 }
 
 /** GET /: the page for browsers, its facts as JSON for others. */
