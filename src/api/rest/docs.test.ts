@@ -1,63 +1,24 @@
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { z } from "zod/v4";
 import { endpoints } from "../endpoints/endpoints.ts";
 import { docsRoutes, documentOf } from "./docs.ts";
-import { endpoint } from "./endpoint.ts";
 
 type Operation = {
   operationId: string;
   parameters: { name: string; in: string; required: boolean; schema: object }[];
-  requestBody?: object;
-  responses: Record<string, object>;
 };
 type Document = {
-  openapi: string;
-  info: { version: string };
   paths: Record<string, { get: Operation; post?: Operation }>;
 };
 
-const readDocument = (list: Parameters<typeof documentOf>[0]["endpoints"]): Document =>
-  JSON.parse(JSON.stringify(documentOf({ version: "1.2.3", endpoints: list })));
-const document = readDocument(endpoints);
+const document: Document = JSON.parse(JSON.stringify(documentOf({ version: "1.2.3", endpoints })));
 
 test("the document is frozen", async () => {
   await expect(JSON.stringify(document, null, 2)).toMatchFileSnapshot("../../../test/fixtures/openapi.json");
 });
 
-test("lists every REST endpoint once", () => {
-  const { openapi, info, paths } = document;
-  expect([openapi, info.version]).toEqual(["3.1.0", "1.2.3"]);
-  expect(Object.keys(paths)).toEqual([
-    "/api/config",
-    "/api/indexing-status",
-    "/amirealtime",
-    "/api/realtime",
-    "/api/checksum",
-    "/api/registrar-actions",
-    "/api/registrar-actions/{parentNode}",
-    "/api/name-tokens",
-    "/api/name-sales",
-    "/api/permissions",
-    "/api/resolve/records/{name}",
-    "/api/resolve/primary-name/{address}/{chainId}",
-    "/api/resolve/primary-names/{address}",
-    "/v1/lookup",
-    "/v1/names/{name}",
-    "/v1/names/{name}/records",
-    "/v1/names/{name}/subnames",
-    "/v1/names/{name}/history",
-    "/v1/addresses/{address}/names",
-    "/v1/addresses/{address}/primary-name",
-    "/v1/addresses/{address}/history",
-    "/v1/addresses/{address}/calendar.ics",
-    "/v1/events",
-    "/v1/names",
-    "/v1/search",
-    "/v1/status",
-    "/v1/namespaces/{namespace}",
-  ]);
-  const ids = Object.values(paths).map(({ get, post }) => (get ?? post)?.operationId);
+test("each operation has an id of its own", () => {
+  const ids = Object.values(document.paths).map(({ get, post }) => (get ?? post)?.operationId);
   expect(new Set(ids).size).toBe(ids.length);
 });
 
@@ -73,62 +34,6 @@ test("lists every part of a path as a required parameter", () => {
       ...(inQuery[path] ?? []),
     ]);
   }
-});
-
-test("contains the bounds that requests are checked against", () => {
-  const { paths } = document;
-  const parameter = (path: string, name: string) =>
-    paths[path]?.get.parameters.find((candidate) => candidate.name === name)?.schema;
-  expect(parameter("/api/name-tokens", "domainId")).toEqual({
-    type: "string",
-    pattern: "^0x[0-9a-fA-F]{64}$",
-  });
-  expect(parameter("/api/resolve/records/{name}", "accelerate")).toEqual({
-    type: "string",
-    enum: ["true", "false"],
-  });
-});
-
-test("describes a body, several methods of a path, required parameters and other media types", () => {
-  const common = { path: "/api/notes/{id}", tag: "Notes", summary: "", description: "" };
-  const params = z.object({ id: z.string() });
-  const list = [
-    endpoint({
-      ...common,
-      params,
-      query: z.object({ since: z.string(), until: z.string().default("now") }),
-      answers: { 200: { description: "A calendar", schema: z.string(), type: "text/calendar" } },
-      handle: () => () => ({ status: 200, text: "BEGIN:VCALENDAR" }),
-    }),
-    endpoint({
-      ...common,
-      method: "post",
-      params,
-      body: z.object({ text: z.string() }),
-      answers: { 201: { description: "Stored", schema: z.object({}) } },
-      handle: () => () => ({ status: 201, body: {} }),
-    }),
-  ];
-  const { get, post } = readDocument(list).paths["/api/notes/{id}"]!;
-  expect([get.operationId, post?.operationId]).toEqual(["getApiNotesId", "postApiNotesId"]);
-  expect(get.parameters.map(({ name, required }) => [name, required])).toEqual([
-    ["id", true],
-    ["since", true],
-    ["until", false],
-  ]);
-  expect(get.responses["200"]).toEqual({
-    description: "A calendar",
-    content: { "text/calendar": { schema: { type: "string" } } },
-  });
-  expect(post?.requestBody).toEqual({
-    required: true,
-    content: {
-      "application/json": {
-        schema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
-      },
-    },
-  });
-  expect(Object.keys(post?.responses ?? {})).toEqual(["201", "400"]);
 });
 
 const shownDocument = { openapi: "3.1.0", info: { title: "nsindex", version: "1.2.3" } };
