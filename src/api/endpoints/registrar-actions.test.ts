@@ -261,26 +261,6 @@ describe("while no response is possible", () => {
     });
   });
 
-  test("a missing status comes before the parameters", async () => {
-    const { get } = createRoutes({ status: "none" });
-    expect(await get("/?page=0")).toMatchObject({
-      status: 503,
-      body: { responseCode: "error", error: { message: "The indexing status is not available." } },
-    });
-  });
-
-  test.each(["omnichain-unstarted", "omnichain-backfill"])("so does %s", async (status) => {
-    const { body, ...answer } = await createRoutes({ status }).get("/?page=0");
-    expect(answer.status).toBe(503);
-    expect(body.responseCode).toBe("error");
-    expect(body.error.details).toContain("omnichain-following or omnichain-completed");
-    expect(body.error.details).toContain(status);
-  });
-
-  test("a completed index responds", async () => {
-    expect((await createRoutes({ status: "omnichain-completed" }).get("/")).status).toBe(200);
-  });
-
   test("a failing database is reported without details, and logged", async () => {
     const database = {
       row: async () => {

@@ -174,7 +174,7 @@ export const lookup = endpoint({
       const meta = asOfWithToken(current, source.hashOf);
       const comma = (at: number) => (at === 0 ? "" : ",");
       const data = results.map((result, at) => `${comma(at)}${result}`);
-      return { status: 200, parts: ['{"data":[', ...data, `],"meta":${JSON.stringify(meta)}}`] };
+      return { status: 200, text: ['{"data":[', ...data, `],"meta":${JSON.stringify(meta)}}`] };
     },
 });
 

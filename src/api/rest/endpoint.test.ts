@@ -133,15 +133,6 @@ describe("input", () => {
     const { status, body } = await send(given);
     expect([status, body]).toEqual([400, { message: "Invalid Input", details }]);
   });
-
-  test("of more than a million bytes is refused", async () => {
-    const inputs = JSON.stringify({ inputs: ["x".repeat(1_000_000)] });
-    const { status, body } = await send(inputs);
-    expect([status, body]).toEqual([413, { message: "The body has more than 1000000 bytes" }]);
-    const stream = new Blob([inputs]).stream();
-    const chunked = { method: "POST", body: stream, duplex: "half" } as RequestInit;
-    expect((await open(post).ask("/notes", chunked)).status).toBe(413);
-  });
 });
 
 test("a response in another format has the declared media type", async () => {

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import type { Context, Hono, HonoRequest } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod/v4";
 import type { Log } from "../../log/json-log.ts";
@@ -23,15 +22,14 @@ type Answer = { description: string; schema: z.ZodType; type?: string };
 /** The responses of an endpoint by HTTP status. */
 export type Answers = { [S in ContentfulStatusCode]?: Answer };
 
-/** What a handler responds with: a value for the declared schema, or `text` or `parts` of one that are already written out. */
+/** What a handler responds with: a value for the declared schema, or `text` of one that is already written out, perhaps in parts. */
 export type Reply<A extends Answers> = {
   [S in keyof A & ContentfulStatusCode]: A[S] extends Answer ? { status: S } & Body<A[S]> : never;
 }[keyof A & ContentfulStatusCode];
 
 // `isCached`: clients may keep it for a moment, and ask whether it is still the same.
 type Body<A extends Answer> = { headers?: Record<string, string>; isCached?: boolean } & (
-  | { text: string }
-  | { parts: readonly string[] }
+  | { text: string | readonly string[] }
   | (A extends { type: string } ? never : { body: z.output<A["schema"]> })
 );
 
@@ -40,7 +38,7 @@ type AnyReply = {
   status: ContentfulStatusCode;
   headers?: Record<string, string>;
   isCached?: boolean;
-} & ({ text: string } | { parts: readonly string[] } | { body: unknown });
+} & ({ text: string | readonly string[] } | { body: unknown });
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
 
@@ -131,7 +129,7 @@ function refused({ plugins, index }: Needs<never, string | undefined>): string {
 
 const mostBodyBytes = 1_000_000;
 
-/** The most bytes that the body of a request to a REST endpoint may have, and the 413 for a longer one. */
+/** The most bytes that the body of a request to a REST endpoint may have, and the 413 for a longer one: the server refuses it. */
 export const bodyOfRest = {
   bytes: mostBodyBytes,
   refusal: { message: `The body has more than ${mostBodyBytes} bytes` },
@@ -163,16 +161,7 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
   };
 
   const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1");
-  if (endpoint.method === "get") app.get(path, respond);
-  else
-    app.post(
-      path,
-      bodyLimit({
-        maxSize: bodyOfRest.bytes,
-        onError: (c) => c.json(envelope.tooLarge ?? bodyOfRest.refusal, 413),
-      }),
-      respond,
-    );
+  app.on(endpoint.method.toUpperCase(), path, respond);
 }
 
 // The path is parsed before the query, and each reports all that is wrong with it.
@@ -220,18 +209,13 @@ const send = createSender({ patienceMs: 30_000, heldBytes: 134_217_728 });
 const longFrom = 262_144;
 
 function toResponse(c: Context, reply: AnyReply, answers: Answers): Response {
-  const parts = partsOf(reply);
+  const parts = "text" in reply ? [reply.text].flat() : [JSON.stringify(reply.body)];
   const type = answers[reply.status]?.type ?? "application/json";
   const headers = { "content-type": type, ...reply.headers };
   if (reply.isCached) return cached(c, parts.join(""), { status: reply.status, headers });
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   if (reply.status !== 200 || length < longFrom) return c.body(parts.join(""), reply.status, headers);
   return send(c, parts, { headers, isPacked: false });
-}
-
-function partsOf(reply: AnyReply): readonly string[] {
-  if ("parts" in reply) return reply.parts;
-  return ["text" in reply ? reply.text : JSON.stringify(reply.body)];
 }
 
 function cached(
