@@ -143,11 +143,9 @@ export function omnichainSnapshot(
   const omnichainStatus = omnichainStatusOf(snapshots);
   if (omnichainStatus === undefined) return undefined;
 
-  const chains: Record<string, ChainSnapshot> = {};
-  for (const [index, chain] of facts.entries()) {
-    const snapshot = snapshots[index];
-    if (snapshot !== undefined) chains[String(chain.chainId)] = snapshot;
-  }
+  const chains = Object.fromEntries(
+    snapshots.map((snapshot, index) => [String(facts[index]?.chainId), snapshot]),
+  );
   return { omnichainStatus, chains, omnichainIndexingCursor: omnichainCursor(snapshots) };
 }
 
@@ -193,25 +191,18 @@ function furthest(facts: readonly ChainFacts[], processedBefore: number | undefi
 
 /** Dates the omnichain snapshot by the clock, or by the newest block in it where that is ahead of the clock. */
 export function createSnapshot(omnichainSnapshot: OmnichainSnapshot, now: number): Snapshot {
+  const known = Object.values(omnichainSnapshot.chains).flatMap((chain) => [
+    chain.config.startBlock,
+    ...(chain.config.configType === "definite" ? [chain.config.endBlock] : []),
+    ...(chain.chainStatus === "chain-backfill" ? [chain.backfillEndBlock] : []),
+    ...(chain.chainStatus === "chain-following" ? [chain.latestKnownBlock] : []),
+  ]);
   return {
     strategy: "omnichain",
     slowestChainIndexingCursor: omnichainSnapshot.omnichainIndexingCursor,
-    snapshotTime: Math.max(now, highestKnownTimestamp(Object.values(omnichainSnapshot.chains))),
+    snapshotTime: Math.max(now, ...known.map((block) => block.timestamp)),
     omnichainSnapshot,
   };
-}
-
-/** Timestamp of the newest block among the chains' ranges, backfill targets and heads. */
-function highestKnownTimestamp(chains: readonly ChainSnapshot[]): number {
-  return Math.max(...chains.flatMap(knownBlocks).map((block) => block.timestamp));
-}
-
-function knownBlocks(chain: ChainSnapshot): BlockRef[] {
-  const blocks = [chain.config.startBlock];
-  if (chain.config.configType === "definite") blocks.push(chain.config.endBlock);
-  if (chain.chainStatus === "chain-backfill") blocks.push(chain.backfillEndBlock);
-  if (chain.chainStatus === "chain-following") blocks.push(chain.latestKnownBlock);
-  return blocks;
 }
 
 /** A snapshot seen from `projectedAt` on: no progress since it was taken and a new block on every chain just now. */
@@ -271,29 +262,42 @@ export type FactsContext = { endsAhead: ReadonlySet<number>; findBlock: FindBloc
 
 /** Facts of one chain, or undefined while the block that it starts at, or an end that it has passed, is not known. */
 export function chainFacts(
-  chain: StatusChain,
+  { chainId, startBlock: start, endBlock: end }: StatusChain,
   row: CheckpointRow | undefined,
   metrics: SyncMetrics | undefined,
   { endsAhead, findBlock }: FactsContext,
 ): ChainFacts | undefined {
-  const startBlock = startOf(chain, row) ?? findBlock(chain.chainId, chain.startBlock);
+  const find = (number: number) => findBlock(chainId, number);
+  const first = row && parseCheckpoint(row.latestCheckpoint).block;
+  const startBlock = first?.number === start ? first : find(start);
   if (startBlock === undefined) return undefined;
 
-  const latestIndexedBlock = indexedOf(chain, row);
-  const endBlock = endOf(chain, latestIndexedBlock, endsAhead, findBlock);
+  const head = row && indexedBlock(row);
+  const latestIndexedBlock = head && head.number >= start ? head : undefined;
+  const indexed = latestIndexedBlock?.number ?? -1;
+  // An end block that did not exist when the chain went live stays unknown, even once it is mined, until it is indexed:
+  // a chain that follows its head must not fall back to backfill.
+  const isAhead = end === undefined || (endsAhead.has(chainId) && indexed < end);
+  const endBlock = isAhead ? undefined : indexed === end ? latestIndexedBlock : find(end);
   // Blocks past the end are fetched but not indexed: a cursor that followed them would have to return to the end.
-  const isPastEnd = chain.endBlock !== undefined && (latestIndexedBlock?.number ?? 0) > chain.endBlock;
-  if (isPastEnd && endBlock === undefined) return undefined;
+  if (end !== undefined && indexed > end && endBlock === undefined) return undefined;
 
-  const backfillEndBlock = backfillEndOf(chain, row, metrics, findBlock);
+  const { historicalTotalBlocks: total = 0, syncBlock, syncBlockTimestamp } = metrics ?? {};
+  const finalized = row && parseCheckpoint(row.finalizedCheckpoint);
+  const isUsable = finalized?.chainId === chainId && finalized.block.number >= start;
+  // Until Ponder has set where its backfill ends, the last finalized block in its table is the best known target.
+  const backfillEndBlock =
+    (total > 0 ? find(start + total - 1) : undefined) ?? (isUsable ? finalized.block : undefined);
+  // ponder: number and timestamp belong together only for live blocks. In the backfill the number may run ahead alone.
+  const isLive = syncBlock !== undefined && syncBlockTimestamp !== undefined && syncBlock >= start + total;
   return {
-    chainId: chain.chainId,
+    chainId,
     startBlock,
     endBlock,
     backfillEndBlock,
     latestIndexedBlock,
-    latestKnownBlock: knownOf(chain, metrics) ?? backfillEndBlock,
-    sync: syncOf(metrics),
+    latestKnownBlock: isLive ? { timestamp: syncBlockTimestamp, number: syncBlock } : backfillEndBlock,
+    sync: metrics?.isComplete ? "complete" : metrics?.isRealtime ? "live" : "backfill",
   };
 }
 
@@ -328,60 +332,6 @@ export function processedBefore(
   if (metrics.some((chain) => chain.isRealtime || chain.isComplete))
     times.push(backfilledBefore(facts, metrics));
   return times.length === 0 ? undefined : Math.max(...times);
-}
-
-function startOf(chain: StatusChain, row: CheckpointRow | undefined): BlockRef | undefined {
-  if (row === undefined) return undefined;
-  const { block } = parseCheckpoint(row.latestCheckpoint);
-  return block.number === chain.startBlock ? block : undefined;
-}
-
-function indexedOf(chain: StatusChain, row: CheckpointRow | undefined): BlockRef | undefined {
-  const block = row && indexedBlock(row);
-  return block === undefined || block.number < chain.startBlock ? undefined : block;
-}
-
-// An end block that did not exist when the chain went live stays unknown, even once it is mined, until it is indexed:
-// a chain that follows its head must not fall back to backfill.
-function endOf(
-  chain: StatusChain,
-  indexed: BlockRef | undefined,
-  endsAhead: ReadonlySet<number>,
-  findBlock: FindBlock,
-): BlockRef | undefined {
-  if (chain.endBlock === undefined) return undefined;
-  if (indexed?.number === chain.endBlock) return indexed;
-  const isReached = indexed !== undefined && indexed.number >= chain.endBlock;
-  if (endsAhead.has(chain.chainId) && !isReached) return undefined;
-  return findBlock(chain.chainId, chain.endBlock);
-}
-
-function backfillEndOf(
-  chain: StatusChain,
-  row: CheckpointRow | undefined,
-  metrics: SyncMetrics | undefined,
-  findBlock: FindBlock,
-): BlockRef | undefined {
-  const total = metrics?.historicalTotalBlocks;
-  const target = total ? findBlock(chain.chainId, chain.startBlock + total - 1) : undefined;
-  if (target !== undefined || row === undefined) return target;
-  // Until Ponder has set where its backfill ends, the last finalized block in its table is the best known target.
-  const finalized = parseCheckpoint(row.finalizedCheckpoint);
-  const isUsable = finalized.chainId === chain.chainId && finalized.block.number >= chain.startBlock;
-  return isUsable ? finalized.block : undefined;
-}
-
-// ponder: number and timestamp belong together only for live blocks. In the backfill the number may run ahead alone.
-function knownOf(chain: StatusChain, metrics: SyncMetrics | undefined): BlockRef | undefined {
-  if (metrics?.syncBlock === undefined || metrics.syncBlockTimestamp === undefined) return undefined;
-  const backfillEnd = chain.startBlock + (metrics.historicalTotalBlocks ?? 0) - 1;
-  if (metrics.syncBlock <= backfillEnd) return undefined;
-  return { timestamp: metrics.syncBlockTimestamp, number: metrics.syncBlock };
-}
-
-function syncOf(metrics: SyncMetrics | undefined): ChainFacts["sync"] {
-  if (metrics?.isComplete) return "complete";
-  return metrics?.isRealtime ? "live" : "backfill";
 }
 
 // ponder: the figure is the same for every chain, counted from the earliest start to where the backfill of all ends.

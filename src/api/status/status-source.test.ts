@@ -316,6 +316,16 @@ test("a process that only serves reports what the indexing process has saved, an
   expect([...indexing.logged, ...serving.logged]).toEqual([]);
 });
 
+test("a process that only serves reports nothing of a snapshot in another format", async () => {
+  await client.exec(`insert into _indexing_status values ('indexing', '{"strategy":"omnichain"}', now())`);
+  const { logged, ...serving } = processOf({ isIndexer: false });
+  const served = open({ logged, ...serving });
+  await served.refresh();
+  expect(served.current()).toBeUndefined();
+  expect(logged[0]).toMatch(/^Could not read the indexing status: .*slowestChainIndexingCursor/s);
+  serving.stop();
+});
+
 test("a process that only serves reports and shows since when the indexing process has been silent", async () => {
   const indexing = processOf({});
   const own = open(indexing);

@@ -246,10 +246,7 @@ const sectionOf = ({ reason }: Staleness) =>
 const savedReading = z.object({ snapshot: snapshotSchema, reportedAt: z.int(), age: z.number() });
 
 /** The saved snapshot, or undefined if no indexing process has left one. Throws if it is malformed. */
-export async function readSavedSnapshot(
-  database: RowReader,
-  signal: AbortSignal,
-): Promise<Reading | undefined> {
+async function readSavedSnapshot(database: RowReader, signal: AbortSignal): Promise<Reading | undefined> {
   const [exists] = await database.row("select to_regclass('_indexing_status')::text", [], signal);
   if (typeof exists !== "string") return undefined;
   const [text] = await database.row(
