@@ -4,8 +4,7 @@ import { createTables } from "../../../test/support/database.ts";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { createDatabase } from "../database/client.ts";
-import { nameSales } from "./name-sales.ts";
-import { namesContext, nameTokens } from "./name-tokens.ts";
+import { nameSales, namesContext, nameTokens } from "./name-tokens.ts";
 
 const node = "0x18770adb54fb7af86b6740f0e43e0e4ca5bd33cf0cf28a5cd047ae8690a84c0f";
 const labelhash = "0x87b9f9a8ed34ff2f2df4e85e103a290dc5328443160a49233018a09d1fb34a11";
