@@ -304,6 +304,12 @@ describe("every path", () => {
     expect((await api().get("/", { headers: { accept } })).text).not.toContain("/subgraph");
   });
 
+  test("the page of a name is asked for as such, whatever the request says of what it knows", async () => {
+    const headers = { "if-none-match": "*", "x-forwarded-for": "192.0.2.1" };
+    const { status, text } = await api().get("/name/a..eth", { headers });
+    expect([status, text.includes("empty label")]).toEqual([400, true]);
+  });
+
   test("/ is JSON for others, with nothing secret", async () => {
     const { status, text, headers } = await api().get("/");
     expect([status, headers.get("content-type")]).toEqual([200, "application/json"]);

@@ -1,6 +1,3 @@
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Context, Hono } from "hono";
 import type { Log } from "../log/json-log.ts";
@@ -25,18 +22,14 @@ export function commonHeaders(version: string) {
 
 type PageSources = Omit<StatusSources, "ask">;
 
-const assetNames = ["page.css", "page.js"];
-
 function addPages(app: Hono, sources: PageSources, hasSubgraph: boolean): void {
-  const folder = fileURLToPath(new URL("pages/assets/", import.meta.url));
-  const tag = createHash("sha256");
-  for (const name of assetNames) tag.update(readFileSync(join(folder, name)));
-  const assets = `/assets/${tag.digest("hex").slice(0, 16)}`;
-  addAssets(app, Object.fromEntries(assetNames.map((name) => [`${assets}/${name}`, join(folder, name)])));
-  const graphiql = [["/subgraph", "GraphiQL"]] as const;
+  const assets = `/assets/${sources.versions.nsIndexer}`;
+  const fileOf = (name: string) => fileURLToPath(new URL(`pages/assets/${name}`, import.meta.url));
+  const names = ["page.css", "page.js"];
+  addAssets(app, Object.fromEntries(names.map((name) => [`${assets}/${name}`, fileOf(name)])));
   const links = [
     ["/", "Status"],
-    ...(hasSubgraph ? graphiql : []),
+    ...(hasSubgraph ? [["/subgraph", "GraphiQL"] as const] : []),
     ["/docs", "REST API"],
     ["/metrics", "Metrics"],
   ] as const;
@@ -51,8 +44,12 @@ const askOf =
   (app: Hono): Ask =>
   async (path, c) => {
     const { incoming } = (c?.env ?? {}) as { incoming?: unknown };
-    const init = c ? { headers: c.req.raw.headers, signal: c.req.raw.signal } : {};
-    const response = await app.request(path, init, { incoming });
+    const headers = new Headers();
+    for (const name of ["x-forwarded-for", "forwarded"]) {
+      const value = c?.req.header(name);
+      if (value !== undefined) headers.set(name, value);
+    }
+    const response = await app.request(path, { headers, signal: c?.req.raw.signal ?? null }, { incoming });
     return { status: response.status, body: await response.json() };
   };
 
