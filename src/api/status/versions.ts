@@ -4,20 +4,11 @@ import { z } from "zod/v4";
 import type { Log } from "../../log/json-log.ts";
 import { shared } from "./shared-reading.ts";
 
-/**
- * Versions of this program (`nsDb`, `nsIndexer`) and of what it runs on, as `/api/config` shows them; "unknown" if one
- * cannot be found.
- */
-export type Versions = {
-  runtime: string;
-  indexingFramework: string;
-  nsDb: string;
-  nsIndexer: string;
-  nsNormalize: string;
-};
+/** Versions of this program and of what it runs on, as `/api/config` shows them. */
+export type Versions = ReturnType<typeof readVersions>;
 
-/** Reads the versions of the installed packages. */
-export function readVersions(): Versions {
+/** Reads the versions of the installed packages: `nsDb` and `nsIndexer` are this program's; "unknown" if one cannot be found. */
+export function readVersions() {
   const program = versionIn(() => findPackageJSON(import.meta.url));
   return {
     runtime: process.versions.node,
