@@ -52,21 +52,19 @@ export const checksum = endpoint({
     200: { description: "The checksums at a time", schema },
     404: { description: "There is no checksum of this time, or none yet", schema: messageSchema },
   },
-  handle:
-    ({ database }: { database: Database }) =>
-    async ({ query: { timestamp }, request }) => {
-      const [name] = await database.row(tableSql, [], request.raw.signal);
-      const values = [timestamp === undefined ? "" : String(timestamp)];
-      const [text] = name ? await database.row(sql, values, request.raw.signal) : [];
-      const { found, from, to } = stored.parse(JSON.parse(text ?? '{"found":null,"from":null,"to":null}'));
-      if (from === null || to === null)
-        throw new ApiError(404, {
-          message: `There is no checksum yet. The first is of the next multiple of ${checksumEvery} seconds, once the blocks of that time are final.`,
-        });
-      if (found === null)
-        throw new ApiError(404, {
-          message: `There is no checksum of ${timestamp}: ask for ${from} to ${to}.`,
-        });
-      return { status: 200, body: { timestamp: timestamp ?? to, ...found, kept: { from, to } } };
-    },
+  handle: async ({ query: { timestamp }, request }, { database }: { database: Database }) => {
+    const [name] = await database.row(tableSql, [], request.raw.signal);
+    const values = [timestamp === undefined ? "" : String(timestamp)];
+    const [text] = name ? await database.row(sql, values, request.raw.signal) : [];
+    const { found, from, to } = stored.parse(JSON.parse(text ?? '{"found":null,"from":null,"to":null}'));
+    if (from === null || to === null)
+      throw new ApiError(404, {
+        message: `There is no checksum yet. The first is of the next multiple of ${checksumEvery} seconds, once the blocks of that time are final.`,
+      });
+    if (found === null)
+      throw new ApiError(404, {
+        message: `There is no checksum of ${timestamp}: ask for ${from} to ${to}.`,
+      });
+    return { status: 200, body: { timestamp: timestamp ?? to, ...found, kept: { from, to } } };
+  },
 });

@@ -50,21 +50,19 @@ export const config = endpoint({
   summary: "What is indexed, and with which versions",
   description: "The public part of the configuration.",
   answers: { 200: { description: "The configuration", schema } },
-  handle:
-    ({ config, versions, labelSource }: ConfigContext) =>
-    async () => {
-      const { indexedChainIds, databaseSchema, isSubgraphCompatible, namespace, plugins } = config;
-      const { labelSetId, labelSetVersion } = config.labelSet;
-      const { version, schemaVersion } = await labelSource();
-      const body = {
-        indexedChainIds: [...indexedChainIds],
-        databaseSchemaName: databaseSchema,
-        isSubgraphCompatible,
-        labelSet: { labelSetId, labelSetVersion },
-        namespace,
-        plugins: [...plugins],
-        versionInfo: { ...versions, nsRainbow: version, nsRainbowSchema: schemaVersion },
-      };
-      return { status: 200, body };
-    },
+  handle: async (_, { config, versions, labelSource }: ConfigContext) => {
+    const { indexedChainIds, databaseSchema, isSubgraphCompatible, namespace, plugins } = config;
+    const { labelSetId, labelSetVersion } = config.labelSet;
+    const { version, schemaVersion } = await labelSource();
+    const body = {
+      indexedChainIds: [...indexedChainIds],
+      databaseSchemaName: databaseSchema,
+      isSubgraphCompatible,
+      labelSet: { labelSetId, labelSetVersion },
+      namespace,
+      plugins: [...plugins],
+      versionInfo: { ...versions, nsRainbow: version, nsRainbowSchema: schemaVersion },
+    };
+    return { status: 200, body };
+  },
 });

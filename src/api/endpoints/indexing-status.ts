@@ -46,17 +46,15 @@ export const indexingStatus = endpoint({
     responseCode: "error" as const,
   })),
   answers: { 200: { description: "The status", schema } },
-  handle:
-    ({ clock, indexes, anomalies }: StatusContext) =>
-    async ({ current: { snapshot, json, stale } }) => {
-      const counted = await anomalies?.();
-      const found = indexes?.();
-      const building = found !== undefined && found.built < found.total ? found : undefined;
-      // The text is built once per snapshot, so that the cost of a response does not depend on the number of chains.
-      const { projectedAt, worstCaseDistance } = project(snapshot, Math.floor(clock() / 1000));
-      const text = `{"responseCode":"ok","realtimeProjection":{"projectedAt":${projectedAt},"worstCaseDistance":${worstCaseDistance},"snapshot":${json}}${memberOf("stale", stale)}${memberOf("indexes", building)}${memberOf("anomalies", counted)}}`;
-      return { status: 200, text };
-    },
+  handle: async ({ current: { snapshot, json, stale } }, { clock, indexes, anomalies }: StatusContext) => {
+    const counted = await anomalies?.();
+    const found = indexes?.();
+    const building = found !== undefined && found.built < found.total ? found : undefined;
+    // The text is built once per snapshot, so that the cost of a response does not depend on the number of chains.
+    const { projectedAt, worstCaseDistance } = project(snapshot, Math.floor(clock() / 1000));
+    const text = `{"responseCode":"ok","realtimeProjection":{"projectedAt":${projectedAt},"worstCaseDistance":${worstCaseDistance},"snapshot":${json}}${memberOf("stale", stale)}${memberOf("indexes", building)}${memberOf("anomalies", counted)}}`;
+    return { status: 200, text };
+  },
 });
 
 function memberOf(name: string, value: unknown): string {
@@ -99,18 +97,19 @@ export const realtime = ["/amirealtime", "/api/realtime"].map((path) =>
         schema: messageSchema,
       },
     },
-    handle:
-      ({ clock }: { clock: () => number }) =>
-      ({ query: { maxWorstCaseDistance }, current: { snapshot, stale } }) => {
-        if (stale !== undefined) throw new ApiError(503, { message: stale.reason });
-        const { worstCaseDistance } = project(snapshot, Math.floor(clock() / 1000));
-        if (worstCaseDistance > maxWorstCaseDistance) {
-          throw new ApiError(503, {
-            message: `The worst-case distance is ${worstCaseDistance} seconds, more than the ${maxWorstCaseDistance} seconds asked for.`,
-          });
-        }
-        const { slowestChainIndexingCursor } = snapshot;
-        return { status: 200, body: { maxWorstCaseDistance, slowestChainIndexingCursor, worstCaseDistance } };
-      },
+    handle: (
+      { query: { maxWorstCaseDistance }, current: { snapshot, stale } },
+      { clock }: { clock: () => number },
+    ) => {
+      if (stale !== undefined) throw new ApiError(503, { message: stale.reason });
+      const { worstCaseDistance } = project(snapshot, Math.floor(clock() / 1000));
+      if (worstCaseDistance > maxWorstCaseDistance) {
+        throw new ApiError(503, {
+          message: `The worst-case distance is ${worstCaseDistance} seconds, more than the ${maxWorstCaseDistance} seconds asked for.`,
+        });
+      }
+      const { slowestChainIndexingCursor } = snapshot;
+      return { status: 200, body: { maxWorstCaseDistance, slowestChainIndexingCursor, worstCaseDistance } };
+    },
   }),
 );

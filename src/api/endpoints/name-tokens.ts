@@ -173,44 +173,45 @@ export const nameTokens = endpoint({
       schema: errorSchema,
     },
   },
-  handle:
-    ({ database, names, plugins, ensv2 }: NameTokensContext) =>
-    async ({ query: { domainId, name }, current, request }) => {
-      const { signal } = request.raw;
-      const time = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
-      const v2 = ensv2 && plugins.includes("ensv2") ? { contracts: ensv2, time } : undefined;
-      const outside = name === undefined ? undefined : outsideScope(name, names);
-      const node = domainId ?? namehash(name ?? "");
-      let found = outside === undefined ? await readTokens(database, node, signal, v2) : undefined;
-      if (found === undefined && v2) {
-        // A node that a registry ever had a name for, or a name outside of the registrars.
-        const [named] =
-          name === undefined ? await database.row(nameSql, [String(v2.contracts.chainId), node], signal) : [];
-        const path = name === undefined ? named : outside && name;
-        if (path) found = await readV2Tokens(database, path, v2, signal);
-      }
-      if (!found) {
-        const details = [
-          ...(outside && v2 ? [`No registry of ENSv2 that is known to be one has a token of ${name}.`] : []),
-          outside ?? `No token of ${name ?? node} was seen on the indexed chains.`,
-          // The node does not say what it is below.
-          ...(name === undefined ? names.inactiveNames.map(notActive) : []),
-        ];
-        return { status: 404, body: notIndexed(details.join(" ")) };
-      }
-      const { expiresAt } = found;
-      const { version, reserved } = found.v2 ?? {};
-      const registeredNameTokens = {
-        domainId: node,
-        name: found.name,
-        tokens: withOwnership(found, names, ensv2?.graveyard),
-        expiresAt,
-        ...(version === undefined ? {} : { version }),
-        ...(reserved === undefined ? {} : { reserved, isExpired: expiresAt <= time }),
-        accurateAsOf: time,
-      };
-      return { status: 200, body: { responseCode: "ok" as const, registeredNameTokens } };
-    },
+  handle: async (
+    { query: { domainId, name }, current, request },
+    { database, names, plugins, ensv2 }: NameTokensContext,
+  ) => {
+    const { signal } = request.raw;
+    const time = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
+    const v2 = ensv2 && plugins.includes("ensv2") ? { contracts: ensv2, time } : undefined;
+    const outside = name === undefined ? undefined : outsideScope(name, names);
+    const node = domainId ?? namehash(name ?? "");
+    let found = outside === undefined ? await readTokens(database, node, signal, v2) : undefined;
+    if (found === undefined && v2) {
+      // A node that a registry ever had a name for, or a name outside of the registrars.
+      const [named] =
+        name === undefined ? await database.row(nameSql, [String(v2.contracts.chainId), node], signal) : [];
+      const path = name === undefined ? named : outside && name;
+      if (path) found = await readV2Tokens(database, path, v2, signal);
+    }
+    if (!found) {
+      const details = [
+        ...(outside && v2 ? [`No registry of ENSv2 that is known to be one has a token of ${name}.`] : []),
+        outside ?? `No token of ${name ?? node} was seen on the indexed chains.`,
+        // The node does not say what it is below.
+        ...(name === undefined ? names.inactiveNames.map(notActive) : []),
+      ];
+      return { status: 404, body: notIndexed(details.join(" ")) };
+    }
+    const { expiresAt } = found;
+    const { version, reserved } = found.v2 ?? {};
+    const registeredNameTokens = {
+      domainId: node,
+      name: found.name,
+      tokens: withOwnership(found, names, ensv2?.graveyard),
+      expiresAt,
+      ...(version === undefined ? {} : { version }),
+      ...(reserved === undefined ? {} : { reserved, isExpired: expiresAt <= time }),
+      accurateAsOf: time,
+    };
+    return { status: 200, body: { responseCode: "ok" as const, registeredNameTokens } };
+  },
 });
 
 function notActive({ managedName, plugin }: { managedName: string; plugin: string }): string {
@@ -428,21 +429,19 @@ export const nameSales = endpoint({
     },
     400: pagedRefusal,
   },
-  handle:
-    ({ database }: { database: Database }) =>
-    async ({ query, current, request }) => {
-      const paging = pagingOf(query);
-      const node = query.name === undefined ? query.domainId : namehash(query.name);
-      const { page, recordsPerPage } = paging;
-      const values = [recordsPerPage, (page - 1) * recordsPerPage].map(String);
-      const [total, rows] = await database.row(
-        node === undefined ? ofAll : ofOne,
-        node === undefined ? values : [...values, node],
-        request.raw.signal,
-      );
-      const { pageContext, headers } = pageOf(request.url, paging, Number(total));
-      const accurateAsOf = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
-      const body = { responseCode: "ok" as const, nameSales: sale.rows(rows), pageContext, accurateAsOf };
-      return { status: 200, headers, body };
-    },
+  handle: async ({ query, current, request }, { database }: { database: Database }) => {
+    const paging = pagingOf(query);
+    const node = query.name === undefined ? query.domainId : namehash(query.name);
+    const { page, recordsPerPage } = paging;
+    const values = [recordsPerPage, (page - 1) * recordsPerPage].map(String);
+    const [total, rows] = await database.row(
+      node === undefined ? ofAll : ofOne,
+      node === undefined ? values : [...values, node],
+      request.raw.signal,
+    );
+    const { pageContext, headers } = pageOf(request.url, paging, Number(total));
+    const accurateAsOf = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
+    const body = { responseCode: "ok" as const, nameSales: sale.rows(rows), pageContext, accurateAsOf };
+    return { status: 200, headers, body };
+  },
 });

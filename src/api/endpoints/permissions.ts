@@ -247,33 +247,30 @@ export const permissions = endpoint({
     },
     400: pagedRefusal,
   },
-  handle:
-    ({ database, plugins, ensv2 }: PermissionsContext) =>
-    async ({ query, current, request }) => {
-      if (ensv2 === undefined)
-        throw new ApiError(503, { message: "The namespace has no contracts of ENSv2." });
-      const { signal } = request.raw;
-      const time = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
-      const paging = pagingOf(query);
-      const cursor = readCursor(query.cursor, cursorsOf(query))?.join("-") ?? "";
-      const hasV1 = plugins.includes("subgraph");
-      const paths = query.name === undefined ? [] : [pathOfName(query.name)];
-      const [name] =
-        paths.length === 0 ? [] : await readV2Names(database, ensv2, { paths, time, hasV1 }, signal);
-      const { by, values } = subjectOf(query, name);
-      const all = valuesOf(ensv2, values, { time, paging, cursor });
-      const [counted, rows] = await database.row(statements[by], all, signal);
-      const { pageContext, headers } = pageOf(request.url, paging, Math.min(Number(counted), mostCounted));
-      const found = permission.rows(rows);
-      const body = {
-        responseCode: "ok" as const,
-        ...(name === undefined || query.name === undefined ? {} : { name: describe(query.name, name) }),
-        permissions: found,
-        pageContext: { ...pageContext, ...nextOf(found, paging, query) },
-        accurateAsOf: time,
-      };
-      return { status: 200, headers, body };
-    },
+  handle: async ({ query, current, request }, { database, plugins, ensv2 }: PermissionsContext) => {
+    if (ensv2 === undefined) throw new ApiError(503, { message: "The namespace has no contracts of ENSv2." });
+    const { signal } = request.raw;
+    const time = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
+    const paging = pagingOf(query);
+    const cursor = readCursor(query.cursor, cursorsOf(query))?.join("-") ?? "";
+    const hasV1 = plugins.includes("subgraph");
+    const paths = query.name === undefined ? [] : [pathOfName(query.name)];
+    const [name] =
+      paths.length === 0 ? [] : await readV2Names(database, ensv2, { paths, time, hasV1 }, signal);
+    const { by, values } = subjectOf(query, name);
+    const all = valuesOf(ensv2, values, { time, paging, cursor });
+    const [counted, rows] = await database.row(statements[by], all, signal);
+    const { pageContext, headers } = pageOf(request.url, paging, Math.min(Number(counted), mostCounted));
+    const found = permission.rows(rows);
+    const body = {
+      responseCode: "ok" as const,
+      ...(name === undefined || query.name === undefined ? {} : { name: describe(query.name, name) }),
+      permissions: found,
+      pageContext: { ...pageContext, ...nextOf(found, paging, query) },
+      accurateAsOf: time,
+    };
+    return { status: 200, headers, body };
+  },
 });
 
 const pathOfName = (name: string) => pathOf(name === "" ? [] : name.split(".").map(labelhash));

@@ -216,10 +216,7 @@ export const registrarActions = [
     summary: "Registrations and renewals",
     description:
       "As their users see them: the events of one transaction and name are one action. Newest first.",
-    handle: (context: RegistrarActionsContext) => {
-      const respond = createResponder(context);
-      return (call) => respond(call, undefined);
-    },
+    handle: (call, context: RegistrarActionsContext) => responderOf(context)(call, undefined),
   }),
   endpoint({
     ...common,
@@ -232,12 +229,18 @@ export const registrarActions = [
     }),
     summary: "Registrations and renewals under one name",
     description: "Actions on direct subnames of the name with this node: that of eth, base.eth or linea.eth.",
-    handle: (context: RegistrarActionsContext) => {
-      const respond = createResponder(context);
-      return (call) => respond(call, call.params.parentNode);
-    },
+    handle: (call, context: RegistrarActionsContext) => responderOf(context)(call, call.params.parentNode),
   }),
 ];
+
+// What counts are remembered in is made once for a context.
+const responders = new WeakMap<object, ReturnType<typeof createResponder>>();
+
+function responderOf(context: RegistrarActionsContext) {
+  const found = responders.get(context) ?? createResponder(context);
+  responders.set(context, found);
+  return found;
+}
 
 type RequestOfClient = { url: string; raw: Pick<Request, "signal"> };
 
@@ -308,22 +311,18 @@ const ofBoth = (bind: (value: string) => string, time: number, v2: V2Contracts) 
       g.generation = 'reserved' AS is_reserved) n`;
 };
 
-// Ids begin with the block's timestamp in ten digits: their order is that of time, and ranges of time are ranges of ids.
-const timestampDigits = 10;
-const lastTimestamp = 10 ** timestampDigits - 1;
 const zeroReferrer = `0x${"0".repeat(64)}`;
 
-// Undefined for a filter that matches nothing.
-function conditionsOf(filter: ActionFilter): { text: string; values: string[] } | undefined {
+// Ids begin with the block's timestamp in ten digits: their order is that of time, and ranges of time are ranges of ids.
+const idAt = (timestamp: number) => String(Math.min(Math.max(timestamp, 0), 10 ** 10 - 1)).padStart(10, "0");
+
+function conditionsOf(filter: ActionFilter): { text: string; values: string[] } {
   const values: string[] = [];
   const bind = (value: string) => `$${values.push(value)}`;
-  const parts: string[] = [];
+  const parts: string[] = ["true"];
   const { subregistryIds, beginTimestamp, endTimestamp, node = filter.name } = filter;
-  if (subregistryIds?.length === 0) return undefined;
-  if (beginTimestamp !== undefined && beginTimestamp > lastTimestamp) return undefined;
-  if (endTimestamp !== undefined && endTimestamp < 0) return undefined;
-
-  if (subregistryIds?.length === 1) parts.push(`subregistry_id = ${bind(subregistryIds[0] ?? "")}`);
+  if (subregistryIds?.length === 0) parts.push("false");
+  else if (subregistryIds?.length === 1) parts.push(`subregistry_id = ${bind(subregistryIds[0] ?? "")}`);
   else if (subregistryIds) parts.push(`subregistry_id IN (${subregistryIds.map(bind).join(", ")})`);
   if (filter.type) parts.push(`type = ${bind(filter.type)}`);
   if (node) parts.push(`node = ${bind(node)}`);
@@ -331,33 +330,24 @@ function conditionsOf(filter: ActionFilter): { text: string; values: string[] } 
   if (filter.decodedReferrer) parts.push(`decoded_referrer = ${bind(filter.decodedReferrer)}`);
   // Written like the condition of the partial index, which would not be used otherwise.
   if (filter.withReferral) parts.push(`encoded_referrer <> '${zeroReferrer}'`);
-  if (beginTimestamp !== undefined && beginTimestamp > 0) parts.push(`id >= ${bind(idAt(beginTimestamp))}`);
-  if (endTimestamp !== undefined && endTimestamp < lastTimestamp)
-    parts.push(`id < ${bind(idAt(endTimestamp + 1))}`);
-  return { text: parts.length === 0 ? "true" : parts.join(" AND "), values };
+  if (beginTimestamp !== undefined) parts.push(`id >= ${bind(idAt(beginTimestamp))}`);
+  if (endTimestamp !== undefined) parts.push(`id < ${bind(idAt(endTimestamp + 1))}`);
+  return { text: parts.join(" AND "), values };
 }
-
-function idAt(timestamp: number): string {
-  return String(timestamp).padStart(timestampDigits, "0");
-}
-
-type Actions = {
-  database: Database;
-  reading: ReturnType<typeof createActionReading>;
-  v2: V2Contracts | undefined;
-};
 
 /** What actions are read from; `v2`: the contracts of ENSv2 where these are indexed. */
-export function actionsIn(database: Database, v2: V2Contracts | undefined): Actions {
-  return { database, reading: createActionReading(v2), v2 };
-}
+export const actionsIn = (database: Database, v2: V2Contracts | undefined) => ({
+  database,
+  reading: createActionReading(v2),
+  v2,
+});
 
 /**
  * One page of actions, newest first, ties by id, with the state of their names at a time (Unix seconds). `totalRecords` is
  * their number: pages past the middle are counted from the oldest action on.
  */
 export async function readActions(
-  { database, reading, v2 }: Actions,
+  { database, reading, v2 }: ReturnType<typeof actionsIn>,
   filter: ActionFilter,
   { page, recordsPerPage, totalRecords, time }: Paging & { totalRecords: number; time: number },
   signal: AbortSignal,
@@ -365,7 +355,7 @@ export async function readActions(
   const conditions = conditionsOf(filter);
   const first = (page - 1) * recordsPerPage;
   const count = Math.min(recordsPerPage, totalRecords - first);
-  if (conditions === undefined || count <= 0) return [];
+  if (count <= 0) return [];
   const after = totalRecords - first - count;
   const [order, offset] = after < first ? ["ASC", after] : ["DESC", first];
   const values = [...conditions.values];
@@ -390,10 +380,8 @@ export async function readActions(
 export function createActionCounts(database: Database) {
   const settled = new LRUCache<string, { upTo: string; count: number }>({ max: 1_000 });
   return async (filter: ActionFilter, signal: AbortSignal): Promise<number> => {
-    const conditions = conditionsOf(filter);
-    if (conditions === undefined) return 0;
-    const { text, values } = conditions;
-    const key = JSON.stringify(conditions);
+    const { text, values } = conditionsOf(filter);
+    const key = [text, ...values].join("\0");
     const { upTo, count } = settled.get(key) ?? { upTo: "", count: 0 };
     const sql = `
     WITH border AS MATERIALIZED (SELECT ${finalizedCheckpointSql} AS id)

@@ -110,7 +110,7 @@ export const resolvedRecords = endpoint({
     200: { description: "The records", schema: z.strictObject({ records: recordsSchema, ...options }) },
     503: unavailable,
   },
-  handle: (context: ResolveContext) => async (call) => {
+  handle: async (call, context: ResolveContext) => {
     const { name } = call.params;
     const selection = selectionOf(call.query);
     if (selection === undefined) throw new ApiError(400, nothingSelected);
@@ -133,7 +133,7 @@ export const resolvedPrimaryName = endpoint({
     200: { description: "The name or null", schema: z.strictObject({ name: nullableText, ...options }) },
     503: unavailable,
   },
-  handle: (context: ResolveContext) => async (call) => {
+  handle: async (call, context: ResolveContext) => {
     const body = await resolve(context, call, async (resolution, tracer) => ({
       name: await primaryName(resolution, call.params, tracer),
     }));
@@ -160,7 +160,7 @@ export const resolvedPrimaryNames = endpoint({
     },
     503: unavailable,
   },
-  handle: (context: ResolveContext) => async (call) => {
+  handle: async (call, context: ResolveContext) => {
     const { address } = call.params;
     const chainIds = call.query.chainIds ?? context.resolution.known.primaryNameChains;
     const body = await resolve(context, call, (resolution, tracer) =>

@@ -96,7 +96,7 @@ export const addressNames = endpoint({
   params: z.object({ address: anyCaseAddress("address") }),
   query,
   answers: { 200: listAnswer, 404: notFoundAnswer, 422: unsupportedAnswer },
-  handle: (context: LookupContext) => async (call) => {
+  handle: async (call, context: LookupContext) => {
     const { lookup } = context;
     const { address } = call.params;
     const { cursor: _, page_size: __, dedupe: ___, include = [], ...list } = call.query;
@@ -341,41 +341,42 @@ export const addressCalendar = endpoint({
     200: { description: "The calendar", schema: z.string(), type: "text/calendar; charset=utf-8" },
     404: notFoundAnswer,
   },
-  handle:
-    ({ lookup }: LookupContext) =>
-    async ({ params: { address }, query: { namespace, relation, alarms }, current, request }) => {
-      const statement = binder(timesOf(lookup.places, current));
-      const holder = statement.bind(address);
-      const sql = listSql(lookup.places, {
-        branches: namesHeldBy(lookup.places, holder).map((found) => ({
-          ...found,
-          where: `${found.where}${isCustodian(lookup.places, address) ? " AND false" : ""}`,
-          // Anybody can give the address names that cost nothing and end soon: these come last.
-          order: [
-            { sql: "CASE WHEN names.is_lease THEN 0 ELSE 1 END", type: "int", isDerived: true },
-            ...byNumber("names.expires"),
-          ],
-        })),
-        filters: [
-          `names.${relation} = ${holder}`,
-          "names.status IN ('active', 'expired')",
-          `names.expires BETWEEN 1 AND ${lastDate}`,
-          // A wrapper entry's date has no effect unless its parent gave up control.
-          "(names.is_lease OR names.is_emancipated)",
-          ...inNamespace(lookup, namespace),
+  handle: async (
+    { params: { address }, query: { namespace, relation, alarms }, current, request },
+    { lookup }: LookupContext,
+  ) => {
+    const statement = binder(timesOf(lookup.places, current));
+    const holder = statement.bind(address);
+    const sql = listSql(lookup.places, {
+      branches: namesHeldBy(lookup.places, holder).map((found) => ({
+        ...found,
+        where: `${found.where}${isCustodian(lookup.places, address) ? " AND false" : ""}`,
+        // Anybody can give the address names that cost nothing and end soon: these come last.
+        order: [
+          { sql: "CASE WHEN names.is_lease THEN 0 ELSE 1 END", type: "int", isDerived: true },
+          ...byNumber("names.expires"),
         ],
-        after: undefined,
-        isDescending: false,
-        limit: mostNames + 1,
-      });
-      const found = await readList(lookup, { sql, values: statement.values }, request.raw.signal);
-      const rows = found.map(({ row }) => ({
-        row: listRow(lookup.places, row),
-        place: placeOfRow(lookup.places, row),
-        parent: row.parent,
-      }));
-      return { status: 200, text: calendarOf(address, rows, alarms), isCached: true };
-    },
+      })),
+      filters: [
+        `names.${relation} = ${holder}`,
+        "names.status IN ('active', 'expired')",
+        `names.expires BETWEEN 1 AND ${lastDate}`,
+        // A wrapper entry's date has no effect unless its parent gave up control.
+        "(names.is_lease OR names.is_emancipated)",
+        ...inNamespace(lookup, namespace),
+      ],
+      after: undefined,
+      isDescending: false,
+      limit: mostNames + 1,
+    });
+    const found = await readList(lookup, { sql, values: statement.values }, request.raw.signal);
+    const rows = found.map(({ row }) => ({
+      row: listRow(lookup.places, row),
+      place: placeOfRow(lookup.places, row),
+      parent: row.parent,
+    }));
+    return { status: 200, text: calendarOf(address, rows, alarms), isCached: true };
+  },
 });
 
 type Deadline = { row: Row; place: Place; parent: Hex | null };

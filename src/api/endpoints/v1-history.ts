@@ -178,7 +178,7 @@ export const nameHistory = endpoint({
   params: z.object({ name: z.string().meta({ example: "vitalik.eth" }) }),
   query,
   answers: { 200: historyAnswer, 404: notFoundAnswer },
-  handle: (context: LookupContext) => async (call) => {
+  handle: async (call, context: LookupContext) => {
     const { lookup } = context;
     const { node } = await readNameOfPath(lookup, call.params.name, call);
     return historyPage(context, call, {
@@ -199,7 +199,7 @@ export const addressHistory = endpoint({
   params: z.object({ address: anyCaseAddress("address") }),
   query,
   answers: { 200: historyAnswer },
-  handle: (context: LookupContext) => (call) =>
+  handle: (call, context: LookupContext) =>
     historyPage(context, call, {
       list: [call.params.address],
       find: ({ bind }) => ({
@@ -259,7 +259,7 @@ export const events = endpoint({
     "Entries as histories have them, newest first. Filters narrow each other. Blocks are of one chain, which `namespace`, `resolver` or `registration_id` names. Releases are listed with `name` or `registration_id`.",
   query: eventsQuery,
   answers: { 200: historyAnswer, 404: notFoundAnswer },
-  handle: (context: LookupContext) => (call) => {
+  handle: (call, context: LookupContext) => {
     const { namespace, name, address, resolver, registration_id, from_block, to_block, type } = call.query;
     const { places } = context.lookup;
     const within = placesIn(context.lookup, namespace);

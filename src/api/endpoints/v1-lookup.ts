@@ -128,7 +128,6 @@ type Options = {
   ofPlaces: readonly Place[] | undefined;
   times: number[];
   signal: AbortSignal;
-  /** Writes a result as JSON. */
   /** The JSON of each input's result. */
   results: string[];
 };
@@ -146,36 +145,37 @@ export const lookup = endpoint({
   answers: {
     200: { description: "The results", schema: z.strictObject({ data: z.array(result), meta: metaSchema }) },
   },
-  handle:
-    ({ lookup: source }: LookupContext) =>
-    async ({ body: { inputs, profile, namespace: given }, current, request }) => {
-      // The place of each name is known from itself.
-      const namespace = given === "auto" || given === "public" || given === "" ? undefined : given;
-      const known = [...new Set(source.places.map((place) => place.namespace))];
-      if (namespace !== undefined && !known.includes(namespace))
-        refuse("invalid_input", `namespace must be one of: auto, public, ${known.join(", ")}`);
-      if (inputs.length > 0 && inputs.every((one) => "address" in one && !isAddress(one)))
-        refuse("invalid_input", wrongAddress);
-      const options = {
-        isFeed: profile === "feed",
-        namespace,
-        ofPlaces: namespace === undefined ? undefined : placesIn(source, namespace),
-        times: timesOf(source.places, current),
-        signal: request.raw.signal,
-      };
-      const asked = inputs.map((given, at) => ({ given, at }));
-      const names = asked.filter((one): one is Asked<NameInput> => "name" in one.given);
-      const addresses = asked.filter((one): one is Asked<AddressInput> => "address" in one.given);
-      const results: string[] = [];
-      await Promise.all([
-        ofNames(source, names, { ...options, results }),
-        ofAddresses(source, addresses, { ...options, results }),
-      ]);
-      const meta = asOfWithToken(current, source.hashOf);
-      const comma = (at: number) => (at === 0 ? "" : ",");
-      const data = results.map((result, at) => `${comma(at)}${result}`);
-      return { status: 200, text: ['{"data":[', ...data, `],"meta":${JSON.stringify(meta)}}`] };
-    },
+  handle: async (
+    { body: { inputs, profile, namespace: given }, current, request },
+    { lookup: source }: LookupContext,
+  ) => {
+    // The place of each name is known from itself.
+    const namespace = given === "auto" || given === "public" || given === "" ? undefined : given;
+    const known = [...new Set(source.places.map((place) => place.namespace))];
+    if (namespace !== undefined && !known.includes(namespace))
+      refuse("invalid_input", `namespace must be one of: auto, public, ${known.join(", ")}`);
+    if (inputs.length > 0 && inputs.every((one) => "address" in one && !isAddress(one)))
+      refuse("invalid_input", wrongAddress);
+    const options = {
+      isFeed: profile === "feed",
+      namespace,
+      ofPlaces: namespace === undefined ? undefined : placesIn(source, namespace),
+      times: timesOf(source.places, current),
+      signal: request.raw.signal,
+    };
+    const asked = inputs.map((given, at) => ({ given, at }));
+    const names = asked.filter((one): one is Asked<NameInput> => "name" in one.given);
+    const addresses = asked.filter((one): one is Asked<AddressInput> => "address" in one.given);
+    const results: string[] = [];
+    await Promise.all([
+      ofNames(source, names, { ...options, results }),
+      ofAddresses(source, addresses, { ...options, results }),
+    ]);
+    const meta = asOfWithToken(current, source.hashOf);
+    const comma = (at: number) => (at === 0 ? "" : ",");
+    const data = results.map((result, at) => `${comma(at)}${result}`);
+    return { status: 200, text: ['{"data":[', ...data, `],"meta":${JSON.stringify(meta)}}`] };
+  },
 });
 
 type Asked<Input> = { given: Input; at: number };

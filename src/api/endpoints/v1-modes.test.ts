@@ -222,7 +222,7 @@ test("an error of our own statement is a 500 that is logged, not the database's 
     description: "",
     envelope: lookupEnvelope,
     answers: { 200: { description: "Never", schema: z.object({}) } },
-    handle: () => async (call) => {
+    handle: async (call) => {
       await database.row("SELECT 1", ["unused"], call.request.raw.signal);
       return { status: 200, body: {} };
     },

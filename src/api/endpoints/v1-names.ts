@@ -76,29 +76,27 @@ export const nameDetail = endpoint({
     200: { description: "The name", schema: z.strictObject({ data: rowSchema, meta: metaSchema }) },
     404: notFoundAnswer,
   },
-  handle:
-    ({ lookup }: LookupContext) =>
-    async ({ params, query, current, request }) => {
-      const { places, known, hashOf } = lookup;
-      inNamespace(lookup, query.namespace);
-      const { found, node } = await readNameOfPath(lookup, params.name, {
-        current,
-        request,
-        withRecords: true,
-      });
-      if (query.namespace !== undefined && placeOfRow(places, found.row).namespace !== query.namespace)
-        return refuse("not_found", "The index never saw this name");
-      const row = detailRow(places, found, known);
-      const data = query.include?.includes("counts")
-        ? {
-            ...row,
-            ...countsOf(row),
-            ...(await subnameCount({ lookup, current }, node, request.raw.signal)),
-          }
-        : row;
-      const meta = { ...asOfWithToken(current, hashOf), source: "indexed" as const };
-      return { status: 200, body: { data, meta }, isCached: true };
-    },
+  handle: async ({ params, query, current, request }, { lookup }: LookupContext) => {
+    const { places, known, hashOf } = lookup;
+    inNamespace(lookup, query.namespace);
+    const { found, node } = await readNameOfPath(lookup, params.name, {
+      current,
+      request,
+      withRecords: true,
+    });
+    if (query.namespace !== undefined && placeOfRow(places, found.row).namespace !== query.namespace)
+      return refuse("not_found", "The index never saw this name");
+    const row = detailRow(places, found, known);
+    const data = query.include?.includes("counts")
+      ? {
+          ...row,
+          ...countsOf(row),
+          ...(await subnameCount({ lookup, current }, node, request.raw.signal)),
+        }
+      : row;
+    const meta = { ...asOfWithToken(current, hashOf), source: "indexed" as const };
+    return { status: 200, body: { data, meta }, isCached: true };
+  },
 });
 
 function countsOf({ records }: Row) {
@@ -138,7 +136,7 @@ export const subnames = endpoint({
     ...cursorParameters,
   }),
   answers: { 200: listAnswer, 404: notFoundAnswer },
-  handle: (context: LookupContext) => async (call) => {
+  handle: async (call, context: LookupContext) => {
     const { lookup } = context;
     const { q, match, sort, order, include_expired } = call.query;
     const { node } = await readNameOfPath(lookup, call.params.name, call);
@@ -188,7 +186,7 @@ export const search = endpoint({
     "In the order of names, released ones included. A dot at the end of `q` is the end of a label; one at its begin, with `match=contains`, the start of one. `sort=relevance`: names whose label is the text, then those whose label begins with it, then those one typing error away.",
   query: searchQuery,
   answers: { 200: listAnswer, 404: notFoundAnswer },
-  handle: (context: LookupContext) => async (call) => {
+  handle: async (call, context: LookupContext) => {
     if (call.query.sort === "relevance") return relevant(context, call);
     const { lookup } = context;
     const { q, match = "prefix", namespace, status } = call.query;
@@ -441,47 +439,45 @@ export const deadlineNames = endpoint({
     "In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not.",
   query: deadlinesQuery,
   answers: { 200: listAnswer, 404: notFoundAnswer },
-  handle:
-    ({ lookup }: LookupContext) =>
-    async ({ query: asked, current, request }) => {
-      const { namespace, parent, authority, order } = asked;
-      const { isGrace, windows, member } = windowsOf(asked);
-      const list = ["deadlines", namespace, parent, authority, order, isGrace, windows];
-      const opened = openPage(
-        asked,
-        list,
-        sorted(0).map(({ type }) => type),
-      );
-      const ofNamespace = inNamespace(lookup, namespace);
-      const places = lookup.places.filter((place) => place.namespace === namespace);
-      const node = parent === undefined ? undefined : nameIn(parent).node;
-      const isDescending = order === "desc";
-      const found: (Listed & { place: number | undefined })[] = [];
-      // Windows are apart, so that each one's names follow those of the one before.
-      for (const window of isDescending ? [...windows].reverse() : windows) {
-        if (found.length > opened.size) break;
-        const statement = binder(timesOf(lookup.places, current));
-        const sql = listSql(lookup.places, {
-          branches: branchesOf(
-            { places: lookup.places, namespace, isGrace, window, isDescending, parent: node },
-            statement,
-          ),
-          filters: [...ofNamespace, ...ofAuthority(authority, places)],
-          rowFilters: node === undefined ? [] : [`d.parent_id = ${statement.bind(node)}`],
-          after: opened.after?.map(statement.bind),
-          isDescending,
-          limit: limitOf(opened.size - found.length),
-        });
-        const isCommon = !isDescending && authority === undefined;
-        const listing = { sql: isCommon ? planOnce(sql) : sql, values: statement.values };
-        const rows = await readList(lookup, listing, request.raw.signal);
-        found.push(...rows.map((row) => ({ ...row, place: window.place })));
-      }
-      const { shown, page } = opened.of(found);
-      const data = shown.map(({ row, place }) => ({
-        ...listRow(lookup.places, row),
-        ...(member === undefined ? {} : { [member]: place }),
-      }));
-      return { status: 200, body: { data, page, meta: asOf(current, lookup.hashOf) } };
-    },
+  handle: async ({ query: asked, current, request }, { lookup }: LookupContext) => {
+    const { namespace, parent, authority, order } = asked;
+    const { isGrace, windows, member } = windowsOf(asked);
+    const list = ["deadlines", namespace, parent, authority, order, isGrace, windows];
+    const opened = openPage(
+      asked,
+      list,
+      sorted(0).map(({ type }) => type),
+    );
+    const ofNamespace = inNamespace(lookup, namespace);
+    const places = lookup.places.filter((place) => place.namespace === namespace);
+    const node = parent === undefined ? undefined : nameIn(parent).node;
+    const isDescending = order === "desc";
+    const found: (Listed & { place: number | undefined })[] = [];
+    // Windows are apart, so that each one's names follow those of the one before.
+    for (const window of isDescending ? [...windows].reverse() : windows) {
+      if (found.length > opened.size) break;
+      const statement = binder(timesOf(lookup.places, current));
+      const sql = listSql(lookup.places, {
+        branches: branchesOf(
+          { places: lookup.places, namespace, isGrace, window, isDescending, parent: node },
+          statement,
+        ),
+        filters: [...ofNamespace, ...ofAuthority(authority, places)],
+        rowFilters: node === undefined ? [] : [`d.parent_id = ${statement.bind(node)}`],
+        after: opened.after?.map(statement.bind),
+        isDescending,
+        limit: limitOf(opened.size - found.length),
+      });
+      const isCommon = !isDescending && authority === undefined;
+      const listing = { sql: isCommon ? planOnce(sql) : sql, values: statement.values };
+      const rows = await readList(lookup, listing, request.raw.signal);
+      found.push(...rows.map((row) => ({ ...row, place: window.place })));
+    }
+    const { shown, page } = opened.of(found);
+    const data = shown.map(({ row, place }) => ({
+      ...listRow(lookup.places, row),
+      ...(member === undefined ? {} : { [member]: place }),
+    }));
+    return { status: 200, body: { data, page, meta: asOf(current, lookup.hashOf) } };
+  },
 });

@@ -75,7 +75,7 @@ export const nameRecords = endpoint({
     404: notFoundAnswer,
     422: unsupportedAnswer,
   },
-  handle: (context: LookupContext & ResolveContext) => async (call) => {
+  handle: async (call, context: LookupContext & ResolveContext) => {
     const { lookup } = context;
     const { keys, source } = call.query;
     const { found, name } = await readNameOfPath(lookup, call.params.name, { ...call, withRecords: true });
@@ -212,46 +212,41 @@ export const addressPrimaryName = endpoint({
     },
     404: notFoundAnswer,
   },
-  handle:
-    (context: LookupContext & ResolveContext) =>
-    async ({
-      params: { address },
-      query: { source, namespace = "ens", ...given },
-      current,
-      request,
-      client,
-    }) => {
-      const { lookup } = context;
-      const [place] = placesIn(lookup, namespace);
-      const coin = given.coin_type ?? (place && !place.isRoot ? Number(coinTypeOfChain(place.chainId)) : eth);
-      const asked = { query: { accelerate: false, trace: false }, request, client };
-      const answers = await Promise.all([
-        ...(source === "verified" ? [] : [claimOf(lookup, { address, coin }, request.raw.signal)]),
-        ...(source === "indexed" ? [] : [verified()]),
-      ]);
-      const data = { address, coin_type: coin, namespace, answers };
-      const body = { data, meta: asOfWithToken(current, lookup.hashOf) };
-      return { status: 200, body, isCached: source === "indexed" };
+  handle: async (
+    { params: { address }, query: { source, namespace = "ens", ...given }, current, request, client },
+    context: LookupContext & ResolveContext,
+  ) => {
+    const { lookup } = context;
+    const [place] = placesIn(lookup, namespace);
+    const coin = given.coin_type ?? (place && !place.isRoot ? Number(coinTypeOfChain(place.chainId)) : eth);
+    const asked = { query: { accelerate: false, trace: false }, request, client };
+    const answers = await Promise.all([
+      ...(source === "verified" ? [] : [claimOf(lookup, { address, coin }, request.raw.signal)]),
+      ...(source === "indexed" ? [] : [verified()]),
+    ]);
+    const data = { address, coin_type: coin, namespace, answers };
+    const body = { data, meta: asOfWithToken(current, lookup.hashOf) };
+    return { status: 200, body, isCached: source === "indexed" };
 
-      async function verified(): Promise<PrimaryAnswer> {
-        if (!isEvmCoinType(BigInt(coin))) return { source: "verified", ...noSuchNames };
-        // The root chain's names are for coin type 60 on test networks too.
-        const chainId = coin === eth ? 1 : coin - defaultCoin;
-        try {
-          const { name } = await resolve(context, asked, async (resolution, tracer) => ({
-            name: await primaryName(resolution, { address, chainId }, tracer),
-          }));
-          return name === null
-            ? { source: "verified", status: "not_found" }
-            : { source: "verified", status: "ok", name };
-        } catch (error) {
-          // Of the chain, or of too many resolutions at a time; the claim is worth sending without it.
-          if (error instanceof ApiError)
-            return { source: "verified", status: "failed", failure_reason: error.message };
-          throw error;
-        }
+    async function verified(): Promise<PrimaryAnswer> {
+      if (!isEvmCoinType(BigInt(coin))) return { source: "verified", ...noSuchNames };
+      // The root chain's names are for coin type 60 on test networks too.
+      const chainId = coin === eth ? 1 : coin - defaultCoin;
+      try {
+        const { name } = await resolve(context, asked, async (resolution, tracer) => ({
+          name: await primaryName(resolution, { address, chainId }, tracer),
+        }));
+        return name === null
+          ? { source: "verified", status: "not_found" }
+          : { source: "verified", status: "ok", name };
+      } catch (error) {
+        // Of the chain, or of too many resolutions at a time; the claim is worth sending without it.
+        if (error instanceof ApiError)
+          return { source: "verified", status: "failed", failure_reason: error.message };
+        throw error;
       }
-    },
+    }
+  },
 });
 
 const eth = 60;

@@ -53,49 +53,47 @@ export const lookupStatus = endpoint({
       schema: z.strictObject({ data: statusSchema, meta: z.strictObject({}) }),
     },
   },
-  handle:
-    ({ clock }: StatusContext) =>
-    ({ current: { snapshot, stale } }) => {
-      const now = Math.floor(clock() / 1_000);
-      const chains = Object.fromEntries(
-        Object.entries(snapshot.omnichainSnapshot.chains).map(([id, chain]): [string, ChainState] => {
-          const indexed = indexedBlockOf(chain);
-          const known = chain.chainStatus === "chain-following" ? chain.latestKnownBlock : indexed;
-          const isDone = chain.chainStatus === "chain-completed";
-          const lag = indexed === undefined || isDone ? null : Math.max(0, now - indexed.timestamp);
-          const blocks = indexed && known ? known.number - indexed.number : null;
-          const head = known === undefined ? null : known.number;
-          const isStale = stale !== undefined || indexed === undefined || (lag ?? 0) > staleAfter;
-          return [
-            id,
-            {
-              latest_block: head,
-              indexed_block: indexed?.number ?? null,
-              safe_block: null,
-              finalized_block: null,
-              lag_blocks: blocks,
-              lag_seconds: lag,
-              network_block: head,
-              network_head_observed_at: known === undefined ? null : String(known.timestamp),
-              network_head_age_seconds: known === undefined ? null : Math.max(0, now - known.timestamp),
-              network_head_status: known === undefined ? "pending" : isStale ? "stale" : "fresh",
-              ingestion_lag_blocks: blocks,
-              ingestion_lag_seconds: lag,
-              status: isStale ? "stale" : (lag ?? 0) > degradedAfter ? "degraded" : "ready",
-            },
-          ];
-        }),
-      );
-      const states = Object.values(chains).map(({ status }) => status);
-      const worst: z.output<typeof state> =
-        (["stale", "degraded"] as const).find((one) => states.includes(one)) ?? "ready";
-      const none = {
-        pending_invalidation_count: 0,
-        pending_invalidation_count_capped: false,
-        dead_letter_count: 0,
-      };
-      return { status: 200, body: { data: { status: worst, ...none, chains }, meta: {} } };
-    },
+  handle: ({ current: { snapshot, stale } }, { clock }: StatusContext) => {
+    const now = Math.floor(clock() / 1_000);
+    const chains = Object.fromEntries(
+      Object.entries(snapshot.omnichainSnapshot.chains).map(([id, chain]): [string, ChainState] => {
+        const indexed = indexedBlockOf(chain);
+        const known = chain.chainStatus === "chain-following" ? chain.latestKnownBlock : indexed;
+        const isDone = chain.chainStatus === "chain-completed";
+        const lag = indexed === undefined || isDone ? null : Math.max(0, now - indexed.timestamp);
+        const blocks = indexed && known ? known.number - indexed.number : null;
+        const head = known === undefined ? null : known.number;
+        const isStale = stale !== undefined || indexed === undefined || (lag ?? 0) > staleAfter;
+        return [
+          id,
+          {
+            latest_block: head,
+            indexed_block: indexed?.number ?? null,
+            safe_block: null,
+            finalized_block: null,
+            lag_blocks: blocks,
+            lag_seconds: lag,
+            network_block: head,
+            network_head_observed_at: known === undefined ? null : String(known.timestamp),
+            network_head_age_seconds: known === undefined ? null : Math.max(0, now - known.timestamp),
+            network_head_status: known === undefined ? "pending" : isStale ? "stale" : "fresh",
+            ingestion_lag_blocks: blocks,
+            ingestion_lag_seconds: lag,
+            status: isStale ? "stale" : (lag ?? 0) > degradedAfter ? "degraded" : "ready",
+          },
+        ];
+      }),
+    );
+    const states = Object.values(chains).map(({ status }) => status);
+    const worst: z.output<typeof state> =
+      (["stale", "degraded"] as const).find((one) => states.includes(one)) ?? "ready";
+    const none = {
+      pending_invalidation_count: 0,
+      pending_invalidation_count_capped: false,
+      dead_letter_count: 0,
+    };
+    return { status: 200, body: { data: { status: worst, ...none, chains }, meta: {} } };
+  },
 });
 
 const capability = z.strictObject({ completeness: z.enum(["full", "partial", "unsupported"]) });
@@ -121,22 +119,20 @@ export const lookupNamespace = endpoint({
     },
     404: { description: "A namespace that is not indexed", schema: errorSchema },
   },
-  handle:
-    ({ lookup: { places, hasRecords } }: LookupContext) =>
-    ({ params: { namespace } }) => {
-      const ofIt = places.filter((place) => place.namespace === namespace);
-      if (ofIt.length === 0)
-        return refuse("not_found", `The namespace ${JSON.stringify(namespace)} is not indexed`);
-      const full = { completeness: "full" as const };
-      const withRecords = hasRecords ? full : { completeness: "partial" as const };
-      const capabilities = {
-        names: full,
-        address_names: full,
-        search: full,
-        records: withRecords,
-        primary_names: withRecords,
-      };
-      const networks = ofIt.map(({ network, chainId }) => ({ network, chain_id: chainId }));
-      return { status: 200, body: { data: { namespace, capabilities, networks }, meta: {} } };
-    },
+  handle: ({ params: { namespace } }, { lookup: { places, hasRecords } }: LookupContext) => {
+    const ofIt = places.filter((place) => place.namespace === namespace);
+    if (ofIt.length === 0)
+      return refuse("not_found", `The namespace ${JSON.stringify(namespace)} is not indexed`);
+    const full = { completeness: "full" as const };
+    const withRecords = hasRecords ? full : { completeness: "partial" as const };
+    const capabilities = {
+      names: full,
+      address_names: full,
+      search: full,
+      records: withRecords,
+      primary_names: withRecords,
+    };
+    const networks = ofIt.map(({ network, chainId }) => ({ network, chain_id: chainId }));
+    return { status: 200, body: { data: { namespace, capabilities, networks }, meta: {} } };
+  },
 });

@@ -16,9 +16,7 @@ const echo = endpoint({
   params: z.object({ id: z.string().regex(/^\d+$/, "id must be a number").transform(Number) }),
   query: z.object({ a: z.string("a is missing"), b: z.string().optional() }),
   answers: anything,
-  handle:
-    () =>
-    ({ params, query }) => ({ status: 200, body: { params, query } }),
+  handle: ({ params, query }) => ({ status: 200, body: { params, query } }),
 });
 
 const post = endpoint({
@@ -28,18 +26,14 @@ const post = endpoint({
   query: z.object({ draft: z.string().optional() }),
   body: z.object({ inputs: z.array(z.string()) }),
   answers: { 201: { description: "What came", schema: z.strictObject({ inputs: z.array(z.string()) }) } },
-  handle:
-    () =>
-    async ({ body }) => ({ status: 201, body, headers: { location: "/notes/1" } }),
+  handle: async ({ body }) => ({ status: 201, body, headers: { location: "/notes/1" } }),
 });
 
 const calendar = endpoint({
   ...described,
   path: "/calendar",
   answers: { 200: { description: "A calendar", schema: z.string(), type: "text/calendar; charset=utf-8" } },
-  handle:
-    ({ clock }: { clock: () => number }) =>
-    () => ({ status: 200, text: `DTSTART:${clock()}` }),
+  handle: (_, { clock }: { clock: () => number }) => ({ status: 200, text: `DTSTART:${clock()}` }),
 });
 
 const failing = endpoint({
@@ -47,12 +41,10 @@ const failing = endpoint({
   path: "/failing/{how}",
   params: z.object({ how: z.string() }),
   answers: anything,
-  handle:
-    () =>
-    ({ params: { how } }) => {
-      if (how === "refuse") throw new ApiError(503, { message: "Not now.", details: { retry: true } });
-      throw new Error(`the password is ${how}`);
-    },
+  handle: ({ params: { how } }) => {
+    if (how === "refuse") throw new ApiError(503, { message: "Not now.", details: { retry: true } });
+    throw new Error(`the password is ${how}`);
+  },
 });
 
 const gated = (parts: { isCheckedAfterInput: boolean }) =>
@@ -66,9 +58,7 @@ const gated = (parts: { isCheckedAfterInput: boolean }) =>
       ...parts,
     },
     answers: anything,
-    handle:
-      () =>
-      ({ current }) => ({ status: 200, body: current.snapshot.slowestChainIndexingCursor }),
+    handle: ({ current }) => ({ status: 200, body: current.snapshot.slowestChainIndexingCursor }),
   });
 
 function open(given: Parameters<typeof mount<typeof context>>[1], changes: Partial<typeof context> = {}) {
@@ -218,7 +208,7 @@ describe("the gate", () => {
       needs: { plugins: ["registrars"], index: "complete" },
       envelope: envelope(coded, ({ reason }) => ({ code: reason as "plugin" })),
       answers: anything,
-      handle: () => () => ({ status: 200, body: null }),
+      handle: () => ({ status: 200, body: null }),
     });
     expect(documented.answers[503]).toEqual({
       description: "A plugin it needs is not active, or the index is not complete yet",

@@ -81,12 +81,12 @@ export type Endpoint<C> = Required<Description> &
   Schemas<z.ZodObject | undefined, z.ZodObject | undefined, z.ZodType | undefined> & {
     needs: Needs<C, "known" | "complete" | undefined>;
     answers: Answers;
-    handle: (context: C) => (call: never) => AnyReply | Promise<AnyReply>;
+    handle: (call: never, context: C) => AnyReply | Promise<AnyReply>;
   };
 
 /**
- * An endpoint from its parts. `handle` is called once with the context and returns the function that responds to
- * requests. The 400 of input that its schemas refuse and the 503 of the gate are added to its answers.
+ * An endpoint from its parts. `handle` responds to a request from the context of the service. The 400 of input that its schemas
+ * refuse and the 503 of the gate are added to its answers.
  */
 export function endpoint<
   C,
@@ -100,7 +100,7 @@ export function endpoint<
     Schemas<P, Q, B> & {
       needs?: Needs<C, I>;
       answers: A;
-      handle: (context: C) => (call: Call<P, Q, B, I>) => Reply<A> | Promise<Reply<A>>;
+      handle: (call: Call<P, Q, B, I>, context: C) => Reply<A> | Promise<Reply<A>>;
     },
 ): Endpoint<C> {
   const { method = "get", envelope = plainEnvelope, needs = {}, hasTags = false } = parts;
@@ -139,7 +139,7 @@ export const bodyOfRest = {
 export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateContext, log: Log): void {
   const { needs, envelope, answers, body: bodySchema } = endpoint;
   // A call has the types of the endpoint's own schemas, with which it is parsed.
-  const handle = endpoint.handle(context) as (call: object) => AnyReply | Promise<AnyReply>;
+  const handle = endpoint.handle as (call: object, context: C) => AnyReply | Promise<AnyReply>;
   const refusalOf = createGate(needs, context);
 
   const respond = async (c: Context): Promise<Response> => {
@@ -153,7 +153,7 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       const given = bodySchema && parse(bodySchema, await readJson(c, envelope), envelope);
       if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
       const client = String(c.get("client") ?? "");
-      const reply = await handle({ ...input, body: given, current, request: c.req, client });
+      const reply = await handle({ ...input, body: given, current, request: c.req, client }, context);
       return toResponse(c, reply, answers);
     } catch (error) {
       return errorResponse(error, c, log, envelope);
