@@ -1,5 +1,5 @@
 import type { PGlite } from "@electric-sql/pglite";
-import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import type { PgTable } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
@@ -19,9 +19,7 @@ let store: ResultStore;
 beforeAll(async () => {
   database = await createEmbedded();
   const { schema, name, columns } = shapeOf(rpcRequestResults);
-  const types = getTableConfig(rpcRequestResults).columns.map(
-    (column, place) => `"${columns[place]?.name}" ${column.getSQLType()}`,
-  );
+  const types = columns.map(({ name, column }) => `"${name}" ${column.getSQLType()}`);
   await database.exec(`CREATE SCHEMA "${schema}"; CREATE TABLE "${schema}"."${name}" (${types});
     CREATE UNIQUE INDEX ON "${schema}"."${name}" (request_hash, chain_id)`);
   const db = drizzle(database, { casing: "snake_case" });

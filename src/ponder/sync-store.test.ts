@@ -1,5 +1,5 @@
 import type { PGlite } from "@electric-sql/pglite";
-import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import type { PgTable } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
@@ -23,11 +23,9 @@ beforeAll(async () => {
   database = await createEmbedded();
   await database.exec("CREATE SCHEMA ponder_sync");
   for (const table of [blocks, logs, transactions]) {
-    const { schema, name, columns, key } = shapeOf(table);
-    const types = getTableConfig(table).columns.map(
-      (column, place) => `"${columns[place]?.name}" ${column.getSQLType()}`,
-    );
-    const keys = columns.filter(({ property }) => key.includes(property)).map((column) => column.name);
+    const { schema, name, columns, keys: keyColumns } = shapeOf(table);
+    const types = columns.map(({ name, column }) => `"${name}" ${column.getSQLType()}`);
+    const keys = keyColumns.map((column) => column.name);
     await database.exec(`CREATE TABLE "${schema}"."${name}" (${types}, PRIMARY KEY (${keys}))`);
   }
   const db = drizzle(database, { casing: "snake_case" });

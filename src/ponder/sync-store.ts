@@ -1,5 +1,5 @@
 import { setImmediate as yielding } from "node:timers/promises";
-import { getTableColumns, type SQL, sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { moduleOfPonder } from "./expected.ts";
 import { endingOnTypeErrors } from "./rows/errors.ts";
@@ -83,9 +83,8 @@ async function insert(qb: Connection, table: PgTable, rows: readonly Row[]): Pro
 
 function insertion(table: PgTable, rows: readonly Row[]): SQL {
   const { schema, name, columns } = shapeOf(table);
-  const types = getTableColumns(table) as Record<string, { getSQLType(): string }>;
-  const arrays = columns.map(({ property }) => {
-    const type = types[property]?.getSQLType() ?? "text";
+  const arrays = columns.map(({ property, column }) => {
+    const type = column.getSQLType();
     // A cast to a text of limited length would cut it; the insertion refuses what is too long.
     const cast = sql.raw(type.startsWith("varchar") ? "text[]" : `${type}[]`);
     return sql`${arrayText(rows.map((row) => row[property]))}::text::${cast}`;

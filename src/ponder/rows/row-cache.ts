@@ -26,9 +26,6 @@ export type KnownRows = {
   written: { rows: number; characters: number };
 };
 
-// Of a table that no handler reads, this many rows are kept for the case that one will; then none.
-const unreadRows = 20_000;
-
 // Memory of a row besides its text: object, numbers, entry of a map.
 const bytesBesideText = 600;
 
@@ -173,10 +170,6 @@ async function writeAll(connection: Connection, changed: KnownRows[]): Promise<v
     known.written.rows += rows;
     known.written.characters += characters;
   };
-  if (connection.$dialect === "pglite") {
-    for (const known of changed) await write(known);
-    return;
-  }
   // All of them end before an error goes on: they share the connection.
   const results = await Promise.allSettled(changed.map(write));
   const failed = results.find((result) => result.status === "rejected");
@@ -223,14 +216,11 @@ function sorted({ changes }: KnownRows): Changes {
 
 // The changes are written: they are what the database has.
 function keepChanges(known: KnownRows): void {
-  const { changes, isRead } = known;
+  const { changes, rows, older } = known;
   known.changes = new Map();
-  if (!isRead && known.rows.size > unreadRows) {
-    known.rows = new Map();
-    known.isComplete = false;
-  }
-  if (!isRead && !known.isComplete) return;
-  const { rows, older } = known;
+  // Rows such as those of events, which no handler reads, are not kept.
+  if (!known.isRead) known.isComplete = false;
+  if (!known.isRead) return;
   for (const [key, { row }] of changes) {
     rows.set(key, row);
     if (row === null && known.isComplete) known.deleted.push(key);

@@ -1,6 +1,6 @@
 import { setImmediate as yielding } from "node:timers/promises";
-import { and, eq, getTableColumns, inArray, or, type SQL, sql } from "drizzle-orm";
-import type { PgColumn, PgDatabase, PgQueryResultHKT, PgTable } from "drizzle-orm/pg-core";
+import { and, eq, inArray, or, type SQL, sql } from "drizzle-orm";
+import type { PgDatabase, PgQueryResultHKT, PgTable } from "drizzle-orm/pg-core";
 import { moduleOfPonder } from "../expected.ts";
 import type { Row, TableShape } from "./table-shape.ts";
 
@@ -70,11 +70,10 @@ async function replaceRows(
   const run = (text: string) => connection.wrap((db) => db.execute(text));
   await run(`CREATE TEMP TABLE IF NOT EXISTS "${name}" AS SELECT * FROM ${target} WITH NO DATA`);
   await copyRows();
-  const columns = columnsOf(shape);
-  const isSame = columns
-    .filter(({ isKey }) => isKey)
-    .map(({ name }) => `target."${name}" = source."${name}"`);
-  const set = columns.filter(({ isKey }) => !isKey).map(({ name }) => `"${name}" = source."${name}"`);
+  const isSame = shape.keys.map(({ name }) => `target."${name}" = source."${name}"`);
+  const set = shape.columns
+    .filter((column) => !shape.keys.includes(column))
+    .map(({ name }) => `"${name}" = source."${name}"`);
   await run(
     `UPDATE ${target} AS target SET ${set.join(", ")} FROM "${name}" AS source WHERE ${isSame.join(" AND ")}`,
   );
@@ -82,36 +81,23 @@ async function replaceRows(
 }
 
 async function upsertRows(connection: Connection, shape: TableShape, rows: Row[]): Promise<void> {
-  const columns = columnsOf(shape);
   await connection.wrap((db) =>
     db
       .insert(shape.table)
       .values(rows)
       .onConflictDoUpdate({
-        target: columns.filter(({ isKey }) => isKey).map(({ column }) => column),
+        target: shape.keys.map(({ column }) => column),
         set: Object.fromEntries(
-          columns.map(({ property, name }) => [property, sql.raw(`excluded."${name}"`)]),
+          shape.columns.map(({ property, name }) => [property, sql.raw(`excluded."${name}"`)]),
         ),
       }),
   );
 }
 
-function columnsOf({ table, columns, key }: TableShape) {
-  const byProperty = getTableColumns(table) as Record<string, PgColumn>;
-  return columns.flatMap(({ property, name }) => {
-    const column = byProperty[property];
-    return column === undefined ? [] : [{ property, name, column, isKey: key.includes(property) }];
-  });
-}
-
-function anyOf(shape: TableShape, rows: Row[]): SQL | undefined {
-  const keys = columnsOf(shape).filter(({ isKey }) => isKey);
+function anyOf({ keys }: TableShape, rows: Row[]): SQL | undefined {
   const [only] = keys;
-  if (keys.length === 1 && only !== undefined)
-    return inArray(
-      only.column,
-      rows.map((row) => row[only.property]),
-    );
+  const values = only && keys.length === 1 && rows.map((row) => row[only.property]);
+  if (only && values) return inArray(only.column, values);
   return or(...rows.map((row) => and(...keys.map(({ column, property }) => eq(column, row[property])))));
 }
 

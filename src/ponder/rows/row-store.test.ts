@@ -1,4 +1,5 @@
 import type { PGlite } from "@electric-sql/pglite";
+import { integer, pgTable, text, timestamp } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/pglite";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createEmbedded } from "../../../test/support/embedded/database.ts";
@@ -8,6 +9,7 @@ import {
   type TestDatabase,
 } from "../../../test/support/ponder/random-rows.ts";
 import { account, domainEvent } from "../../schema/subgraph.ts";
+import { shapeOf } from "./table-shape.ts";
 
 let embedded: PGlite;
 let database: TestDatabase;
@@ -166,5 +168,14 @@ test("a use after the handler has returned is an error", async () => {
   store.isProcessingEvents = false;
   await expect(db.find(account, { id: id(1) })).rejects.toThrow(
     "A handler used the store after it had returned",
+  );
+});
+
+test.each([
+  ["timestamp", { at: timestamp() }],
+  ["$onUpdateFn", { at: integer().$onUpdateFn(() => 1) }],
+])("a column of %s is refused by its name", (_, columns) => {
+  expect(() => shapeOf(pgTable("things", { id: text().primaryKey(), ...columns }))).toThrow(
+    "things.at: columns of type timestamp or date and $onUpdateFn are not supported.",
   );
 });

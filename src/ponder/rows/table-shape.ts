@@ -1,33 +1,18 @@
 import { type Column, getTableColumns, getTableName } from "drizzle-orm";
 import { toSnakeCase } from "drizzle-orm/casing";
-import { getTableConfig, PgArray, type PgTable } from "drizzle-orm/pg-core";
+import { getTableConfig, PgArray, type PgColumn, type PgTable } from "drizzle-orm/pg-core";
 import { NonRetryableUserError } from "./errors.ts";
 
 /** A row by the names of its properties, as handlers write it and read it. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** What the columns of a table mean for its rows. */
-export type TableShape = {
-  table: PgTable;
-  name: string;
-  schema: string;
-  /** Properties of the primary key. */
-  key: readonly string[];
-  /** Columns in the order of the table: property and name in the database. */
-  columns: readonly { property: string; name: string }[];
-  /** The primary key as one text; equal keys give equal texts. */
-  keyOf(row: Row): string;
-  /** The row as the database returns it: defaults and nulls filled in. Throws if a column that must not be null is. */
-  stored(row: Row): Row;
-  /** The row with these properties changed; undefined ones stay. Throws if that would change its key. */
-  changed(before: Row, set: Row): Row;
-  /** The stored rows in the text form of COPY. */
-  copyText(rows: readonly Row[]): string;
-};
+export type TableShape = ReturnType<typeof newShape>;
 
 type ColumnShape = {
   property: string;
-  column: Column;
+  column: PgColumn;
+  /** In the database. */
   name: string;
   stored(value: unknown): unknown;
   text(value: unknown): string;
@@ -42,7 +27,7 @@ export function shapeOf(table: PgTable): TableShape {
   return known;
 }
 
-function newShape(table: PgTable): TableShape {
+function newShape(table: PgTable) {
   const shaped = Object.entries(getTableColumns(table)).map(([property, column]) =>
     columnShapeOf(property, column),
   );
@@ -63,14 +48,18 @@ function newShape(table: PgTable): TableShape {
     table,
     name,
     schema: config.schema ?? "public",
-    key: keys.map(({ property }) => property),
-    columns: shaped.map(({ property, name }) => ({ property, name })),
+    /** Columns of the primary key. */
+    keys,
+    /** Columns in the order of the table. */
+    columns: shaped,
+    /** The primary key as one text; equal keys give equal texts. */
     keyOf:
       keys.length === 1 && only !== undefined
-        ? (row) => String(only.stored(row[only.property]))
+        ? (row: Row) => String(only.stored(row[only.property]))
         : // Texts hold no NUL.
-          (row) => keys.map(({ property, stored }) => String(stored(row[property]))).join("\0"),
-    stored(row) {
+          (row: Row) => keys.map(({ property, stored }) => String(stored(row[property]))).join("\0"),
+    /** The row as the database returns it: defaults and nulls filled in. Throws if a column that must not be null is. */
+    stored(row: Row): Row {
       const result: Record<string, unknown> = { ...row };
       for (const { property, column, stored } of shaped) {
         const given = result[property];
@@ -81,7 +70,8 @@ function newShape(table: PgTable): TableShape {
       }
       return result;
     },
-    changed(before, set) {
+    /** The row with these properties changed; undefined ones stay. Throws if that would change its key. */
+    changed(before: Row, set: Row): Row {
       const result: Record<string, unknown> = { ...before };
       for (const { property, stored } of shaped) {
         const value = set[property];
@@ -95,7 +85,8 @@ function newShape(table: PgTable): TableShape {
       }
       return result;
     },
-    copyText: (rows) => rows.map((row) => lineOf(shaped, row)).join("\n"),
+    /** The stored rows in the text form of COPY. */
+    copyText: (rows: readonly Row[]) => rows.map((row) => lineOf(shaped, row)).join("\n"),
   };
 }
 
@@ -114,7 +105,7 @@ function lineOf(shaped: readonly ColumnShape[], row: Row): string {
 const nameOf = (column: Column): string =>
   "keyAsName" in column && column.keyAsName ? toSnakeCase(column.name) : column.name;
 
-function columnShapeOf(property: string, column: Column): ColumnShape {
+function columnShapeOf(property: string, column: PgColumn): ColumnShape {
   const stored = storedBy(column);
   return {
     property,
