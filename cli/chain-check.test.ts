@@ -110,8 +110,8 @@ test("nodes that do not respond do not hold up the start", async () => {
 
 test("an embedded index with blocks in doubt starts over without them", async () => {
   const database = await PGlite.create(directory);
-  await keepDoubts((text, values) => database.query(text, values), { chainId: 1, owner: "public" }, [
-    { from: 50, to: 70 },
+  await keepDoubts((text, values) => database.query(text, values), "public", [
+    { chainId: 1, from: 50, to: 70 },
   ]);
   await database.close();
   await check([await startNode({ fork: 100, head: 100 })]);

@@ -13,8 +13,13 @@ import {
 import { nearestOf } from "../src/config/nearest.ts";
 import { environmentOf, type RowSettings } from "../src/config/row-settings.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
-import { type IndexState, listIndexes } from "../src/operations/stored-indexes.ts";
-import { dropIndex, switchName, ViewsSchemaError } from "../src/operations/views-schema.ts";
+import {
+  dropIndex,
+  type IndexState,
+  listIndexes,
+  switchName,
+  ViewsSchemaError,
+} from "../src/operations/stored-indexes.ts";
 import { hasTable, isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
 import { openDatabase, openIfThere, PreflightError } from "./preflight.ts";
 

@@ -11,8 +11,7 @@ import { seeOperations } from "../log/json-log.ts";
 import { createDoubtWatch } from "../operations/cache.ts";
 import { installChecksums, keepChecksums } from "../operations/checksums.ts";
 import { createChainWatch } from "../operations/finalized-blocks.ts";
-import { describeIndex } from "../operations/stored-indexes.ts";
-import { takeOverWhenReady, watchShownSchema } from "../operations/views-schema.ts";
+import { describeIndex, takeOverWhenReady, watchShownSchema } from "../operations/stored-indexes.ts";
 import { isBackfillComplete, restoreHeads } from "../ponder/checkpoints.ts";
 import { guardNextServer } from "../ponder/http-server.ts";
 import {

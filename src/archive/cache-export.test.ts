@@ -3,9 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { startNode } from "../../devnet/node.ts";
+import { createRandom } from "../../devnet/random.ts";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
+import { checkCache } from "../operations/cache-check.ts";
+import { requestRpc } from "../ponder/rpc-request.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
+import { newNode, newNodes, type RpcRequest } from "../rpc/nodes.ts";
 import { exportCache } from "./cache-export.ts";
 import { checkArchive } from "./check.ts";
 import { readResults } from "./folder.ts";
@@ -141,4 +146,41 @@ test("results of calls of archived blocks are exported once", async () => {
   expect(await found()).toEqual([first]);
   await add("d4", chainId, 7);
   expect(await found()).toEqual([first, [["d4", 7, "0xd4"]]]);
+});
+
+test("a comparison with the chain finds a log that is missing, one too many and a block that differs", async () => {
+  const node = await startNode({ recording });
+  const request = async (body: RpcRequest) => (await requestRpc(node.url, body)).result;
+  const options = { chain: "linea", chainId, isPublic: true, crossCheckShare: 1, now: Date.now };
+  const ignored = { log: () => {}, count: () => {}, unverified: () => {}, believe: () => {} };
+  const random = createRandom(1).fraction;
+  const nodes = newNodes({ ...options, ...ignored, random }, [newNode("node", request)]);
+  const compare = () =>
+    checkCache(run, nodes, { chainId, from: 20, to: 40, samples: 40, progress: () => {} });
+  expect(await compare()).toMatchObject({ cachedBlocks: 21, ranges: 40, unanswered: 0, differences: [] });
+  const within = logs
+    .filter(isExported)
+    .filter((log) => Number(log.blockNumber) >= 20 && Number(log.blockNumber) <= 40);
+  const block = Number(within[0]?.blockNumber);
+  const ofFirst = "chain_id = $1 AND block_number = $2 AND log_index = $3";
+  await run(`UPDATE ponder_sync.logs SET data = '0x12' WHERE ${ofFirst}`, [
+    chainId,
+    block,
+    Number(within[0]?.logIndex),
+  ]);
+  await run("UPDATE ponder_sync.blocks SET timestamp = timestamp + 1 WHERE chain_id = $1 AND number = $2", [
+    chainId,
+    block,
+  ]);
+  const { differences } = await compare();
+  const found = new Set(
+    differences.map(
+      (one) => `${one.block} ${one.kind} ${"fields" in one ? one.fields : Number(one.log.logIndex)}`,
+    ),
+  );
+  const index = Number(within[0]?.logIndex);
+  expect(found).toEqual(
+    new Set([`${block} missing ${index}`, `${block} too many ${index}`, `${block} header timestamp`]),
+  );
+  await node.close();
 });

@@ -175,26 +175,23 @@ test("ranges that overlap or touch are one; beyond five, what spans them all", (
 });
 
 test("ranges in doubt are kept by chain until they are purged", async () => {
-  await keepDoubts(run, { chainId: 1, owner: "public" }, [{ from: 20, to: 29 }]);
-  await keepDoubts(run, { chainId: 2, owner: "public" }, [{ from: 5, to: 9 }]);
-  await keepDoubts(run, { chainId: 1, owner: "public" }, [
-    { from: 20, to: 25 },
-    { from: 40, to: 41 },
-  ]);
-  expect(await readDoubts(run, [1, 2])).toEqual([
+  await keepDoubts(run, "public", [{ chainId: 1, from: 20, to: 29 }]);
+  const ranges = [
     { chainId: 1, from: 20, to: 25 },
     { chainId: 1, from: 40, to: 41 },
     { chainId: 2, from: 5, to: 9 },
-  ]);
+  ];
+  await keepDoubts(run, "public", ranges);
+  expect(await readDoubts(run, [1, 2])).toEqual(ranges);
   await purgeCache(run, { chainId: 1, from: 20, to: 25 }, now);
   expect(await readDoubts(run, [1])).toEqual([{ chainId: 1, from: 40, to: 41 }]);
 });
 
 test("an index leaves ranges alone that another index of the database found", async () => {
-  await keepDoubts(run, { chainId: 1, owner: "first" }, [{ from: 20, to: 29 }]);
-  await keepDoubts(run, { chainId: 1, owner: "second" }, [{ from: 20, to: 29 }]);
-  await keepDoubts(run, { chainId: 1, owner: "second" }, []);
-  expect(await readDoubts(run, [1])).toEqual([{ chainId: 1, from: 20, to: 29 }]);
+  const range = { chainId: 1, from: 20, to: 29 };
+  for (const owner of ["first", "second"]) await keepDoubts(run, owner, [range]);
+  await keepDoubts(run, "second", []);
+  expect(await readDoubts(run, [1])).toEqual([range]);
   await purgeCache(run, { chainId: 1, from: 0, to: 100 }, now);
   expect(await readDoubts(run, [1])).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { type Log, seeOperations } from "../log/json-log.ts";
 import { parseCheckpoint } from "../ponder/checkpoints.ts";
 import type { Shared } from "../ponder/shared.ts";
-import { createTable, hasTable, quoted, type Statement } from "../ponder/sql-client.ts";
+import { createTable, hasTable, inTransaction, quoted, type Statement } from "../ponder/sql-client.ts";
 import { repeat } from "./repeat.ts";
 import { createStatusTable, listPonderIndexes, saveStatus, statusOf } from "./stored-indexes.ts";
 
@@ -25,10 +25,10 @@ const tablesSql = `SELECT table_name::text AS name, column_name::text AS block F
  * rest on them as orphaned. `run` has a connection of its own. Throws CacheInUseError while an indexer of the chain runs.
  */
 export async function purgeCache(run: Statement, range: CachedRange, now: number): Promise<Purge> {
-  await run("BEGIN");
-  try {
+  const { chainId, from } = range;
+  return inTransaction(run, async () => {
     const indexes = (await listPonderIndexes(run, now)).filter(
-      ({ heads }) => heads.length === 0 || heads.some(({ chainId }) => chainId === range.chainId),
+      ({ heads }) => heads.length === 0 || heads.some((head) => head.chainId === chainId),
     );
     const used = indexes.find(({ expiry }) => expiry > 0);
     if (used !== undefined)
@@ -38,20 +38,15 @@ export async function purgeCache(run: Statement, range: CachedRange, now: number
     const removed: Record<string, number> = {};
     for (const { name, block } of (await run(tablesSql)).rows)
       removed[String(name)] = await deleteRows(run, String(name), String(block), range);
-    if (await hasTable(run, "ponder_sync.intervals")) {
+    if (await hasTable(run, "ponder_sync.intervals"))
       removed["intervals"] = await subtractFromIntervals(run, range);
-    }
     const orphaned = indexes.filter(({ heads }) => heads.some((head) => restsOn(head, range)));
     for (const { schema } of orphaned) {
       await createStatusTable(run, schema);
-      await saveStatus(run, schema, "purged", { chainId: range.chainId, from: range.from });
+      await saveStatus(run, schema, "purged", { chainId, from });
     }
-    await run("COMMIT");
     return { removed, orphaned: orphaned.map(({ schema }) => schema) };
-  } catch (error) {
-    await run("ROLLBACK");
-    throw error;
-  }
+  });
 }
 
 // ponder: caches results of requests that name no block without one.
@@ -81,8 +76,10 @@ async function subtractFromIntervals(run: Statement, { chainId, from, to }: Cach
   return Number(rows[0]?.["count"]);
 }
 
-function restsOn(index: { chainId: number; latest: string }, { chainId, from }: CachedRange): boolean {
-  const { block, isStart, chainId: ofBlock } = parseCheckpoint(index.latest);
+type IndexedChain = { chainId: number; latestCheckpoint: string };
+
+function restsOn(index: IndexedChain, { chainId, from }: CachedRange): boolean {
+  const { block, isStart, chainId: ofBlock } = parseCheckpoint(index.latestCheckpoint);
   if (index.chainId !== chainId || isStart) return false;
   return ofBlock !== chainId || block.number >= from;
 }
@@ -116,21 +113,21 @@ export function mergeRanges(ranges: readonly { from: number; to: number }[]): { 
   return [{ from: first.from, to: last.to }];
 }
 
-/** Replaces the stored ranges in doubt of a chain that an index found: `owner` is its schema. Several may share the cache. */
+const doubtsTable = `ponder_sync.doubtful_ranges
+  (chain_id bigint NOT NULL, from_block bigint NOT NULL, to_block bigint NOT NULL, owner text NOT NULL)`;
+
+/** Replaces the stored ranges in doubt that an index found: `owner` is its schema. Several may share the cache. */
 export async function keepDoubts(
   run: Statement,
-  { chainId, owner }: { chainId: number; owner: string },
-  ranges: readonly { from: number; to: number }[],
+  owner: string,
+  ranges: readonly Required<CachedRange>[],
 ): Promise<void> {
-  await createTable(
-    run,
-    `ponder_sync.doubtful_ranges
-      (chain_id bigint NOT NULL, from_block bigint NOT NULL, to_block bigint NOT NULL, owner text NOT NULL)`,
-  );
+  await createTable(run, doubtsTable);
   await run(
-    `WITH gone AS (DELETE FROM ponder_sync.doubtful_ranges WHERE chain_id = $1 AND owner = $4)
-    INSERT INTO ponder_sync.doubtful_ranges SELECT $1, *, $4 FROM unnest($2::bigint[], $3::bigint[])`,
-    [chainId, ranges.map(({ from }) => from), ranges.map(({ to }) => to), owner],
+    `WITH gone AS (DELETE FROM ponder_sync.doubtful_ranges WHERE owner = $1)
+    INSERT INTO ponder_sync.doubtful_ranges SELECT "chainId", "from", "to", $1
+      FROM json_to_recordset($2::json) AS ranges ("chainId" bigint, "from" bigint, "to" bigint)`,
+    [owner, JSON.stringify(ranges)],
   );
 }
 
@@ -141,14 +138,15 @@ export async function readDoubts(
 ): Promise<Required<CachedRange>[]> {
   if (!(await hasTable(run, "ponder_sync.doubtful_ranges"))) return [];
   const { rows } = await run(
-    "SELECT DISTINCT chain_id, from_block, to_block FROM ponder_sync.doubtful_ranges WHERE chain_id = ANY($1::bigint[]) ORDER BY 1, 2",
+    `SELECT DISTINCT chain_id, from_block, to_block FROM ponder_sync.doubtful_ranges WHERE chain_id = ANY($1::bigint[]) ORDER BY 1, 2`,
     [chainIds],
   );
-  return rows.map((row) => ({
-    chainId: Number(row["chain_id"]),
-    from: Number(row["from_block"]),
-    to: Number(row["to_block"]),
-  }));
+  return rows.map((row) => {
+    const [chainId = 0, from = 0, to = 0] = ["chain_id", "from_block", "to_block"].map((name) =>
+      Number(row[name]),
+    );
+    return { chainId, from, to };
+  });
 }
 
 /** The commands that remove ranges from the cache, separated by `separator`. */
@@ -188,7 +186,7 @@ export function createDoubtWatch({
   const look = async () => {
     const [before, now] = [stored, JSON.stringify(current())];
     if (now === before) return;
-    for (const [chainId, ranges] of doubts) await keepDoubts(run, { chainId, owner }, mergeRanges(ranges));
+    await keepDoubts(run, owner, current());
     stored = now;
     const found = fault();
     if (found !== undefined && before === "[]") log("error", found.reason, {});

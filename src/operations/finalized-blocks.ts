@@ -99,26 +99,22 @@ export async function finalizedBlock(
 /** Keeps the hash of a finalized block. */
 export async function keepHash(run: Statement, chainId: number, { number, hash }: Pin): Promise<void> {
   await createTable(run, hashes);
-  await run("INSERT INTO ponder_sync.finalized_hashes VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", [
-    chainId,
-    number,
-    hash,
-  ]);
+  const text = "INSERT INTO ponder_sync.finalized_hashes VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+  await run(text, [chainId, number, hash]);
 }
 
 // At most three requests for each chain, and one for each URL.
 const [firstPause, longestPause] = [2_000, 200_000];
 const metric = "nsindex_chain_contradicts_index";
 
-/** Compares the finalized blocks that the index rests on with the nodes while it runs. */
-export type ChainWatch = ReturnType<typeof createChainWatch>;
-
 type Options = { chains: readonly IndexedChain[]; run: Statement; schema: string; log: Log };
 
-/** Watches chains; a contradiction is logged once and shown by the metric `nsindex_chain_contradicts_index`. */
-export function createChainWatch(options: Options) {
-  const { chains, log } = options;
-  const watched = chains.map((chain) => watchChain(chain, options));
+/**
+ * Compares the finalized blocks that the index rests on with the nodes while it runs; a contradiction is logged once and shown by the
+ * metric `nsindex_chain_contradicts_index`.
+ */
+export function createChainWatch({ chains, run, schema, log }: Options) {
+  const watched = chains.map((chain) => watchChain(chain, { run, schema, log }));
   showMetric(watched);
   return {
     /** The first contradiction that was found and still holds, for clients: since when it is known (Unix seconds), and a sentence. */
@@ -142,14 +138,16 @@ export function createChainWatch(options: Options) {
   };
 }
 
+/** That watch. */
+export type ChainWatch = ReturnType<typeof createChainWatch>;
+
 type Watched = ReturnType<typeof watchChain>;
 
-function watchChain(chain: IndexedChain, { run, schema, log }: Options) {
+function watchChain(chain: IndexedChain, { run, schema, log }: Omit<Options, "chains">) {
   const { id } = chain;
   // Also that of a node which has not caught up: it is on no other chain as far as is known.
   let found: Contradiction | undefined;
-  let since = 0;
-  let kept: number | undefined;
+  let [since, kept] = [0, -1];
   return {
     id,
     fault: () => (isContradicted(found) ? { since, reason: sentenceOf(found) } : undefined),
@@ -159,34 +157,21 @@ function watchChain(chain: IndexedChain, { run, schema, log }: Options) {
       if (found !== undefined && (await fetchHash(found.block)) === found.theirs) return;
       const before = found;
       found = await findContradiction(run, id, fetchHash);
-      if (found === undefined) kept = await keepFinalized({ run, schema }, id, fetchHash, kept);
-      if (!isContradicted(found) || isContradicted(before)) return;
-      since = Math.floor(Date.now() / 1000);
-      log("error", messageOf(found), { chain_id: id });
+      if (isContradicted(found) && !isContradicted(before)) {
+        since = Math.floor(Date.now() / 1000);
+        log("error", messageOf(found), { chain_id: id });
+      }
+      const number = found === undefined ? await finalizedBlock(run, schema, id) : undefined;
+      const hash = number === undefined || number === kept ? undefined : await fetchHash(number);
+      if (number === undefined || hash === undefined) return;
+      await keepHash(run, id, { number, hash });
+      kept = number;
     },
   };
 }
 
 const isContradicted = (found: Contradiction | undefined): found is Contradiction =>
   found?.theirs !== undefined;
-
-/** Keeps the hash of the finalized block unless it is that of `last`; returns the newest block whose hash is kept. */
-async function keepFinalized(
-  { run, schema }: Pick<Options, "run" | "schema">,
-  chainId: number,
-  fetchHash: FetchHash,
-  last: number | undefined,
-): Promise<number | undefined> {
-  const finalized = await finalizedBlock(run, schema, chainId);
-  if (finalized === undefined || finalized === last) return last;
-  // Block 0 identifies a test chain that was recreated before its first event.
-  for (const number of last === undefined ? [0, finalized] : [finalized]) {
-    const hash = await fetchHash(number);
-    if (hash === undefined) return last;
-    await keepHash(run, chainId, { number, hash });
-  }
-  return finalized;
-}
 
 async function firstHash([first = "", ...others]: readonly string[], number: number) {
   let answer = requestHash(first, number);

@@ -1,8 +1,15 @@
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { quoted, type Statement } from "../ponder/sql-client.ts";
-import { describeIndex, listIndexes, saveStatus, viewsSchemas } from "./stored-indexes.ts";
-import { dropIndex, switchName, takeOverWhenReady } from "./views-schema.ts";
+import {
+  describeIndex,
+  dropIndex,
+  listIndexes,
+  saveStatus,
+  switchName,
+  takeOverWhenReady,
+  viewsSchemas,
+} from "./stored-indexes.ts";
 
 const client = await createEmbedded();
 const now = 1_700_000_000_000;
@@ -54,7 +61,7 @@ afterAll(() => client.close());
 
 const servable = (schema: string) => saveStatus(run, schema, "servable", {});
 const served = async () => (await client.query("select id from names.domain")).rows;
-const to = (schema: string) => switchName(run, { schema, name: "names" }, { now: () => now });
+const to = (schema: string) => switchName(run, { schema, name: "names" });
 
 test("points a name to one index, then to another, and back", async () => {
   await createIndex("v1", 10);
@@ -180,11 +187,9 @@ test.each([
   await to(schema);
   expect(await served()).toEqual([{ id: "v1" }]);
   await expect(dropIndex(run, schema, now)).rejects.toThrow('it is served as "names"');
-  await expect(switchName(run, { schema: "v2", name: schema }, { now: () => now })).rejects.toThrow(
-    "has tables of its own",
-  );
+  await expect(switchName(run, { schema: "v2", name: schema })).rejects.toThrow("has tables of its own");
   const back = { schema: "v2", name: "names" };
-  expect(await switchName(run, back, { isForced: true, now: () => now })).toBe(schema);
+  expect(await switchName(run, back, { isForced: true })).toBe(schema);
   await dropIndex(run, schema, now);
   expect((await listIndexes(run, now)).map((one) => one.schema)).toEqual(["v2"]);
   expect((await client.query("select * from mine.kept")).rows).toEqual([]);

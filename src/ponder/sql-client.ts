@@ -24,6 +24,19 @@ export const createTable = (run: (text: string) => Promise<unknown>, definition:
   run(`DO $create$ BEGIN PERFORM pg_advisory_xact_lock(hashtext('nsindex create table'));
     CREATE TABLE IF NOT EXISTS ${definition}; END $create$`);
 
+/** Does work in one transaction; `run` has a connection of its own. */
+export async function inTransaction<T>(run: Statement, work: () => Promise<T>): Promise<T> {
+  await run("BEGIN");
+  try {
+    const result = await work();
+    await run("COMMIT");
+    return result;
+  } catch (error) {
+    await run("ROLLBACK");
+    throw error;
+  }
+}
+
 /** Does work on the database before Ponder indexes; an outage of some seconds is waited out, as Ponder itself does. */
 export const throughOutage = (work: () => Promise<unknown>) =>
   pRetry(work, { retries: 9, minTimeout: 500, maxTimeout: 5_000 });

@@ -1,7 +1,13 @@
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
-import { describeIndex, saveStatus, viewsSchemas } from "../../src/operations/stored-indexes.ts";
-import { dropIndex, switchName, ViewsSchemaError } from "../../src/operations/views-schema.ts";
+import {
+  describeIndex,
+  dropIndex,
+  saveStatus,
+  switchName,
+  ViewsSchemaError,
+  viewsSchemas,
+} from "../../src/operations/stored-indexes.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
 import { createEmptyDatabase } from "../support/postgres.ts";
 

@@ -170,23 +170,24 @@ async function readSize(database: Database, schema: string, signal: AbortSignal)
 type Shown = Pick<Shared, "examples" | "archives" | "believed">;
 
 /** What the status page is made of. `clock` gives milliseconds. */
-export type StatusSources = Shown & ConfigContext & {
-  config: { chains: readonly { id: number; name: string; rpc: { http: readonly string[] } }[] };
-  status: Pick<StatusSource, "current">;
-  database: Database;
-  ask: Ask;
-  /** Metrics of this process. */
-  registry: Registry | undefined;
-  process: { isIndexer: boolean; isEmbedded: boolean };
-  /** How many of the database's indexes for queries are built; undefined before their turn comes, and in readers. */
-  indexes: () => { built: number; total: number } | undefined;
-  /** Hash of a chain's last indexed block; undefined until a node responds. */
-  hashOf: HashOf;
-  clock: () => number;
-  log: Log;
-  /** Calls `stop` when the process ends. */
-  onStop: (stop: () => void) => void;
-};
+export type StatusSources = Shown &
+  ConfigContext & {
+    config: { chains: readonly { id: number; name: string; rpc: { http: readonly string[] } }[] };
+    status: Pick<StatusSource, "current">;
+    database: Database;
+    ask: Ask;
+    /** Metrics of this process. */
+    registry: Registry | undefined;
+    process: { isIndexer: boolean; isEmbedded: boolean };
+    /** How many of the database's indexes for queries are built; undefined before their turn comes, and in readers. */
+    indexes: () => { built: number; total: number } | undefined;
+    /** Hash of a chain's last indexed block; undefined until a node responds. */
+    hashOf: HashOf;
+    clock: () => number;
+    log: Log;
+    /** Calls `stop` when the process ends. */
+    onStop: (stop: () => void) => void;
+  };
 
 /** What the service is doing. */
 type Phase = "starting" | "stale" | "fetching" | "indexing" | "building-indexes" | "live" | "completed";
