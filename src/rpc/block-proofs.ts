@@ -41,11 +41,8 @@ export function headerHash(header: Record<string, unknown>): string | undefined 
   const hash = hashOf(items as Hex[]);
   if (hash === header["hash"]) return hash;
   const unknown = unknownFields(header);
-  const endings = unknown.flatMap((one) => [
-    [one],
-    ...unknown.flatMap((next) => (next === one ? [] : [[one, next]])),
-  ]);
-  const named = endings.find((ending) => hashOf([...(items as Hex[]), ...ending]) === header["hash"]);
+  const pairs = unknown.flatMap((one) => unknown.map((next) => [...new Set([one, next])]));
+  const named = pairs.find((ending) => hashOf([...(items as Hex[]), ...ending]) === header["hash"]);
   return named === undefined ? hash : (header["hash"] as string);
 }
 
@@ -94,8 +91,8 @@ export type ProvenReceipt = {
 
 /** The `receiptsRoot` of the block that has exactly these receipts, in order. */
 export function receiptsRoot(receipts: readonly ProvenReceipt[]): Hex {
-  const leaves = receipts.map((receipt, place) => ({
-    path: nibblesOf(toRlp(quantityOf(`0x${place.toString(16)}`) ?? "0x")),
+  const leaves = receipts.map((receipt, index) => ({
+    path: toRlp(quantityOf(`0x${index.toString(16)}`) ?? "0x").slice(2),
     value: encodeReceipt(receipt),
   }));
   return keccak256(bytesOf(toRlp(nodeOf(leaves))));
@@ -142,19 +139,17 @@ export function provenLogs(answer: unknown, header: Header): RpcLog[] | undefine
       cumulativeGasUsed: receipt.cumulativeGasUsed ?? "0x",
     }));
     if (receiptsRoot(receipts) !== header.receiptsRoot) return undefined;
-    const hashes = receipts.map(({ transactionHash }) => transactionHash);
-    if (header.transactions.some((hash, place) => hash !== hashes[place])) return undefined;
-    const placed = receipts.flatMap(({ logs, transactionHash }, place) =>
-      logs.map((log) => ({ log, transactionHash, place })),
-    );
-    const isInPlace = placed.every(
-      ({ log, transactionHash, place }, index) =>
-        log.blockHash === header.hash &&
-        Number(log.blockNumber) === Number(header.number) &&
-        Number(log.logIndex) === index &&
-        Number(log.transactionIndex) === place &&
-        log.transactionHash === transactionHash,
-    );
+    const placed = receipts.flatMap((receipt, index) => receipt.logs.map((log) => ({ log, receipt, index })));
+    const isInPlace =
+      header.transactions.every((hash, index) => hash === receipts[index]?.transactionHash) &&
+      placed.every(
+        ({ log, receipt, index }, logIndex) =>
+          log.blockHash === header.hash &&
+          Number(log.blockNumber) === Number(header.number) &&
+          Number(log.logIndex) === logIndex &&
+          Number(log.transactionIndex) === index &&
+          log.transactionHash === receipt.transactionHash,
+      );
     return isInPlace ? placed.map(({ log }) => log) : undefined;
   } catch {
     // An answer of another form proves nothing.
@@ -162,30 +157,29 @@ export function provenLogs(answer: unknown, header: Header): RpcLog[] | undefine
   }
 }
 
-type Leaf = { path: number[]; value: Hex };
+/** A value by its path: the digits of its key in hexadecimal. */
+type Leaf = { path: string; value: Hex };
 type TrieNode = Hex | readonly TrieNode[];
-
-const nibblesOf = (hex: string) => Array.from(hex.slice(2), (digit) => Number.parseInt(digit, 16));
 
 /** The node of a Merkle Patricia trie over leaves of which no two have one path. */
 function nodeOf(leaves: readonly Leaf[]): TrieNode {
   const [first] = leaves;
   if (first === undefined) return "0x";
-  if (leaves.length === 1) return [compact(first.path, true), first.value];
+  if (leaves.length === 1) return [compact(first.path, { isLeaf: true }), first.value];
   let shared = 0;
   while (leaves.every(({ path }) => path[shared] !== undefined && path[shared] === first.path[shared]))
     shared += 1;
-  if (shared > 0) {
-    const below = leaves.map(({ path, value }) => ({ path: path.slice(shared), value }));
-    return [compact(first.path.slice(0, shared), false), linkTo(nodeOf(below))];
-  }
-  const branches = Array.from({ length: 16 }, (_, nibble) => {
-    const below = leaves.filter(({ path }) => path[0] === nibble);
-    return below.length === 0
-      ? "0x"
-      : linkTo(nodeOf(below.map(({ path, value }) => ({ path: path.slice(1), value }))));
-  });
-  return [...branches, leaves.find(({ path }) => path.length === 0)?.value ?? "0x"];
+  const below = (prefix: string) =>
+    linkTo(
+      nodeOf(
+        leaves.flatMap(({ path, value }) =>
+          path.startsWith(prefix) ? { path: path.slice(prefix.length), value } : [],
+        ),
+      ),
+    );
+  const prefix = first.path.slice(0, shared);
+  if (shared > 0) return [compact(prefix, { isLeaf: false }), below(prefix)];
+  return [...[..."0123456789abcdef"].map(below), leaves.find(({ path }) => path === "")?.value ?? "0x"];
 }
 
 // A node of less than 32 bytes stands for itself, a larger one by its hash.
@@ -194,8 +188,7 @@ function linkTo(node: TrieNode): TrieNode {
   return encoded.length < 2 + 64 ? node : keccak256(bytesOf(encoded));
 }
 
-function compact(path: readonly number[], isLeaf: boolean): Hex {
-  const flag = (isLeaf ? 2 : 0) + (path.length % 2);
-  const nibbles = path.length % 2 === 0 ? [flag, 0, ...path] : [flag, ...path];
-  return `0x${nibbles.map((nibble) => nibble.toString(16)).join("")}`;
+function compact(path: string, { isLeaf }: { isLeaf: boolean }): Hex {
+  const isOdd = path.length % 2 === 1;
+  return `0x${(isLeaf ? 2 : 0) + (isOdd ? 1 : 0)}${isOdd ? "" : "0"}${path}`;
 }

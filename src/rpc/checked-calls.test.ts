@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import { watchedOptions } from "../../test/support/ponder/rpc-nodes.ts";
 import { requestCall } from "./checked-calls.ts";
 import { newNode, newNodes, type RpcRequest } from "./nodes.ts";
 import { recheckUnverified } from "./unverified.ts";
@@ -8,28 +9,16 @@ const revert = () => Promise.reject(Object.assign(new Error("execution reverted"
 
 /** The calls of a chain whose URLs return these results, or fail with them. */
 function callsOf(...results: (string | ((block: unknown) => Promise<string>))[]) {
-  const unverified = vi.fn();
-  const count = vi.fn();
   const requests = results.map((result) =>
     vi.fn(async ({ params }: RpcRequest) =>
       typeof result === "string" ? result : result((params as unknown[])[1]),
     ),
   );
   const all = requests.map((request, place) => newNode(`url${place}`, request));
-  const nodes = newNodes(
-    {
-      ...{ chain: "mainnet", chainId: 1, crossCheckShare: 0.01, isPublic: true },
-      ...{ log: vi.fn(), count, unverified, believe: vi.fn(), random: () => 0.5, now: () => 1_000 },
-    },
-    all,
-  );
+  const { options, ...watched } = watchedOptions({ crossCheckShare: 0.01 });
+  const nodes = newNodes(options, all);
   const request = (block?: string) => requestCall(nodes, all[0]!, call(block));
-  const reported = () =>
-    (unverified.mock.lastCall?.[0] as { from: number; to: number }[] | undefined)?.map(({ from, to }) => [
-      from,
-      to,
-    ]);
-  return { nodes, all, requests, unverified, reported, count, request };
+  return { ...watched, nodes, all, requests, request };
 }
 
 test("all URLs are asked, and what they agree about is not unverified", async () => {

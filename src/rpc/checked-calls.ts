@@ -1,6 +1,5 @@
 import { isContractRefusal } from "../ens/contract-refusals.ts";
-import { seeOperations } from "../log/json-log.ts";
-import { isAside, type Node, type Nodes, type RpcRequest, type Served } from "./nodes.ts";
+import { isAside, type Node, type Nodes, type RpcRequest, report, type Served } from "./nodes.ts";
 import { addUnverified, keepServed } from "./unverified.ts";
 
 // What contracts of the configuration return to handlers. No header proves it, so that all URLs are asked.
@@ -71,16 +70,10 @@ async function outcomesOf(nodes: Nodes, asked: readonly Node[], body: RpcRequest
 }
 
 function dispute(nodes: Nodes, call: Served, another: Node): void {
-  const { host } = call.node;
-  nodes.count({ chain: nodes.chain, host, kind: "unverified" });
+  nodes.count({ chain: nodes.chain, host: call.node.host, kind: "unverified" });
+  const message = "Two RPC URLs return different results of a contract";
   if (!nodes.hasDisputes)
-    nodes.log("error", "Two RPC URLs return different results of a contract", {
-      chain: nodes.chain,
-      hostname: host,
-      another: another.host,
-      block: call.from,
-      section: seeOperations("When a node leaves out logs"),
-    });
+    report(nodes, call.node, { level: "error", message }, { another: another.host, block: call.from });
   nodes.hasDisputes = true;
   nodes.calls.lift();
   addUnverified(nodes, [call]);

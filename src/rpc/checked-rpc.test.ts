@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type DevNode, startNode } from "../../devnet/node.ts";
 import { type Answer, readRecording } from "../../devnet/recording.ts";
+import { watchedOptions } from "../../test/support/ponder/rpc-nodes.ts";
 import { emptyRoot, headerHash, receiptsRoot } from "./block-proofs.ts";
 import { checkedUrls } from "./checked-rpc.ts";
 import type { RpcRequest } from "./nodes.ts";
@@ -33,42 +34,17 @@ const changing =
 
 /** The checked clients of hosts, as Ponder creates them, and what they report. */
 function checked(byHost: Record<string, Request>, crossCheckShare = 0, chainId = 0, isPublic = true) {
-  const clock = { time: 1_000 };
-  const log = vi.fn();
-  const count = vi.fn();
-  const unverified = vi.fn();
-  const believe = vi.fn();
+  const { options, ...watched } = watchedOptions({ chain: "base", chainId, isPublic, crossCheckShare });
   const urls = checkedUrls(
     Object.keys(byHost).map((host) => `http://${host}/secret`),
-    {
-      chain: "base",
-      chainId,
-      isPublic,
-      crossCheckShare,
-      log,
-      count,
-      unverified,
-      believe,
-      random: () => 0.5,
-      now: () => clock.time,
-    },
+    options,
   );
   // What Ponder does with the entries.
   const backends = (urls as unknown[]).map((url) => {
     const { hostname } = new URL(String(url));
     return { hostname, request: byHost[hostname] as Request };
   }) as { hostname: string; request: Request }[];
-  const kinds = () => count.mock.calls.map(([{ host, kind }]) => `${host} ${kind}`);
-  return {
-    clock,
-    log,
-    unverified,
-    believe,
-    kinds,
-    hosts: backends.map(({ hostname }) => hostname),
-    request: backends[0]!.request,
-    backends,
-  };
+  return { ...watched, request: backends[0]!.request, backends };
 }
 
 const head = { method: "eth_getBlockByNumber", params: ["latest", true] };
@@ -91,8 +67,8 @@ const crowded = () => {
 };
 
 test("passes sound answers on unchanged, and other methods untouched", async () => {
-  const { request, kinds, hosts } = checked({ one: honest });
-  expect(hosts).toEqual(["one"]);
+  const { request, kinds, backends } = checked({ one: honest });
+  expect(backends.map(({ hostname }) => hostname)).toEqual(["one"]);
   expect(await request(getLogs())).toEqual(all);
   expect(await request({ method: "eth_chainId" })).toBe(await honest({ method: "eth_chainId" }));
   expect(kinds()).toEqual([]);
@@ -131,12 +107,6 @@ test("two URLs that differ: receipts decide, and the wrong one is put aside", as
   expect(liar.mock.calls.length).toBe(before);
 });
 
-test("two URLs that differ: a right answer stays, the second URL is put aside", async () => {
-  const { request, kinds } = checked({ honest, liar: changing("eth_getLogs", withoutFirst) }, 1);
-  expect(await request(getLogs())).toEqual(all);
-  expect(kinds()).toContain("liar put-aside");
-});
-
 /** A block with other fields, and the hash that it has with them. */
 function sibling(block: Answer, fields: Answer): Answer {
   const { hash: _hash, ...changed } = { ...block, ...fields };
@@ -169,14 +139,6 @@ test("two URLs that differ in logs and receipts: those receipts count that have 
       expect(kinds()).not.toContain("honest missing-logs");
     }
   }
-});
-
-test("two URLs that lie alike do not evict the honest one: proof decides, not votes", async () => {
-  const liar = changingLogs(withOtherData);
-  const { request, kinds } = checked({ honest, liar, accomplice: liar }, 1);
-  expect(await request(getLogs())).toEqual(all);
-  expect(kinds()).not.toContain("honest missing-logs");
-  expect(kinds()).not.toContain("honest put-aside");
 });
 
 test("two URLs that differ where no receipts prove anything: neither is believed", async () => {
@@ -249,7 +211,7 @@ test.each([
   },
 );
 
-test("a lying URL never evicts the honest one live, whichever is asked first", async () => {
+test("lying URLs never evict the honest one, live or in the backfill, whichever is asked first: proof decides, not votes", async () => {
   const blockHash = crowded();
   const liar = changingLogs(withOtherData);
   for (const urls of [
@@ -259,7 +221,8 @@ test("a lying URL never evicts the honest one live, whichever is asked first", a
   ]) {
     const { backends, kinds } = checked(urls, 1);
     for (const { request } of backends)
-      expect(await request(getLogs({ blockHash }))).toEqual(await honest(getLogs({ blockHash })));
+      for (const filter of [{ blockHash }, undefined])
+        expect(await request(getLogs(filter))).toEqual(await honest(getLogs(filter)));
     expect(kinds()).not.toContain("honest missing-logs");
     expect(kinds()).not.toContain("honest put-aside");
   }
@@ -425,7 +388,7 @@ test("what a proven liar changed is compared with what the confirming URL says, 
   for (const change of [withoutFirst, withOtherData, withOtherTopics]) {
     let lies = "none";
     const liar: Request = (body) => (lies === "none" ? honest : changingLogs(change))(body);
-    const { request, backends, unverified, kinds } = checked({ liar, honest }, 0.4);
+    const { request, backends, reported, kinds } = checked({ liar, honest }, 0.4);
     const part = (from: number, to: number) => ({
       fromBlock: `0x${from.toString(16)}`,
       toBlock: `0x${to.toString(16)}`,
@@ -437,30 +400,26 @@ test("what a proven liar changed is compared with what the confirming URL says, 
     await backends[0]!.request(getLogs({ blockHash: crowded() }));
     expect(kinds()).toContain("liar missing-logs");
     await vi.waitFor(() => expect(kinds()).toContain("liar differing"));
-    expect(unverified.mock.lastCall?.[0]).toEqual([expect.objectContaining({ from: 61, to: 120 })]);
+    expect(reported()).toEqual([[61, 120]]);
     // Ponder asks for a range again only if it did not store it.
     await request(getLogs(part(61, 120)));
     await request(getLogs(part(0, 60)));
   }
 });
 
-test("a URL that serves another chain is refused, and put aside where there is another", async () => {
+test("a URL that serves another chain is refused and named once, and put aside where there is another", async () => {
   const id = Number(await honest({ method: "eth_chainId" }));
   const stranger = changing("eth_chainId", () => "0x1");
-  const { backends, kinds } = checked({ stranger, honest }, 0, id);
-  await expect(backends[0]!.request(getLogs())).rejects.toThrow(
-    `Refused an answer of stranger: it answers for chain 1, not for chain ${id}.`,
-  );
-  expect(await backends[0]!.request(getLogs())).toEqual(all);
-  expect(kinds()).toContain("stranger wrong-chain");
-  expect(kinds()).toContain("stranger put-aside");
-});
-
-test("a URL that keeps serving another chain is named once", async () => {
-  const id = Number(await honest({ method: "eth_chainId" }));
-  const { request, log, kinds } = checked({ stranger: changing("eth_chainId", () => "0x1") }, 0, id);
-  for (let i = 0; i < 50; i++) await expect(request(getLogs())).rejects.toThrow("it answers for chain 1");
+  const { request, log, kinds } = checked({ stranger }, 0, id);
+  for (let i = 0; i < 50; i++)
+    await expect(request(getLogs())).rejects.toThrow(
+      `Refused an answer of stranger: it answers for chain 1, not for chain ${id}.`,
+    );
   expect(kinds().filter((kind) => kind === "stranger wrong-chain")).toHaveLength(50);
+  const beside = checked({ stranger, honest }, 0, id);
+  await expect(beside.request(getLogs())).rejects.toThrow("it answers for chain 1");
+  expect(await beside.request(getLogs())).toEqual(all);
+  expect(beside.kinds()).toContain("stranger put-aside");
   const lines = log.mock.calls.filter(([, message]) => message.includes("serves another chain"));
   expect(lines).toEqual([
     ["error", expect.any(String), expect.objectContaining({ hostname: "stranger", expected: id, found: 1 })],
@@ -470,7 +429,7 @@ test("a URL that keeps serving another chain is named once", async () => {
 test("all that a single URL returned stays unverified once it was found wrong: nobody can confirm it", async () => {
   let isHonest = true;
   const liar: Request = (body) => (isHonest ? honest : changingLogs(withoutFirst))(body);
-  const { request, unverified } = checked({ liar }, 0.4);
+  const { request, reported } = checked({ liar }, 0.4);
   const live = getLogs({ blockHash: crowded() });
   await request(getLogs({ fromBlock: "0x0", toBlock: "0x3c" }));
   await request(getLogs({ blockHash: all.at(-1)!["blockHash"] }));
@@ -479,9 +438,9 @@ test("all that a single URL returned stays unverified once it was found wrong: n
   isHonest = true;
   await request(live);
   await request(getLogs({ fromBlock: "0x3d", toBlock: "0x50" }));
-  expect(unverified.mock.lastCall?.[0]).toEqual([
-    expect.objectContaining({ from: 0, to: 0x3c }),
-    expect.objectContaining({ from: 0x3d, to: 0x50 }),
+  expect(reported()).toEqual([
+    [0, 0x3c],
+    [0x3d, 0x50],
   ]);
 });
 

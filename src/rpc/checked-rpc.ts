@@ -1,24 +1,11 @@
 import { backendWithCredentials, hasCredentials } from "../ponder/rpc-request.ts";
 import { believedOfUrls } from "./believed.ts";
-import { emptyRoot } from "./block-proofs.ts";
 import { requestCall } from "./checked-calls.ts";
-import { checkBlock, checkSilentBlock, crossChecked, isCheckDue, keepRange } from "./compared-logs.ts";
+import { checkBlock, otherBlock, requestLiveLogs, requestLogs } from "./compared-logs.ts";
+import { headerIn, type LogsFilter, queryOf } from "./log-answers.ts";
 import {
-  bloomOf,
-  headerIn,
-  type LogsFilter,
-  matches,
-  queryOf,
-  type RpcLog,
-  WrongAnswerError,
-} from "./log-answers.ts";
-import {
-  askHeader,
-  fetchValidatedLogs,
   hashProblem,
   inPlaceOf,
-  type LogsRequest,
-  logsByReceipts,
   type Node,
   type Nodes,
   type NodesOptions,
@@ -27,11 +14,9 @@ import {
   provenHeader,
   type RpcRequest,
   refusal,
-  sayUnverified,
-  startingWith,
 } from "./nodes.ts";
 import { watchOutages } from "./outage.ts";
-import { requireNearBlock, requireOwnAnswer, requireSameChain, scheduleChainCheck } from "./same-chain.ts";
+import { requireNearBlock, requireSameChain } from "./same-chain.ts";
 import { recheckUnverified } from "./unverified.ts";
 
 /** What Ponder creates from an entry of its list of RPC URLs. */
@@ -91,14 +76,9 @@ function checkedAnswer(nodes: Nodes, node: Node, body: RpcRequest): Promise<unkn
   const isLogs = method === "eth_getLogs" && typeof first === "object" && first !== null;
   const query = isLogs ? queryOf(first as LogsFilter) : undefined;
   if (query === undefined) return requestCall(nodes, node, body);
-  const request = { filter: first as LogsFilter, query };
-  const { blockHash } = query;
-  return blockHash === undefined
-    ? requestLogs(nodes, node, request)
-    : requestLiveLogs(nodes, node, { ...request, blockHash });
+  if (query.blockHash !== undefined) return requestLiveLogs(nodes, node, query, query.blockHash);
+  return requestLogs(nodes, node, { filter: first as LogsFilter, query });
 }
-
-// --- Blocks ---
 
 /**
  * A block that Ponder asks for, checked. Throws if it is not the one that was asked for, does not hash to its hash, or does not fit the
@@ -134,68 +114,4 @@ async function requestBlock(nodes: Nodes, node: Node, body: RpcRequest): Promise
   if (isHex && !isByHash && isFull === true) await checkBlock(nodes, node, block);
   headers.set(block.hash, Promise.resolve(block));
   return response;
-}
-
-/**
- * The error for a block that a node named, but does not have: the node has another one at its height, so that asking again, for
- * a minute as Ponder does, can't help. Undefined if the node may only be behind.
- */
-async function otherBlock(nodes: Nodes, node: Node, hash: string): Promise<WrongAnswerError | undefined> {
-  const number = (await nodes.headers.get(hash))?.number;
-  const now = number === undefined ? undefined : await askHeader(nodes, node, number);
-  if (now === undefined || now.hash === hash) return undefined;
-  const problem = `block ${Number(number)} is ${now.hash} there, no longer ${hash}`;
-  return new WrongAnswerError(`Gave up a block of ${node.host}: ${problem}.`, { isFinal: true });
-}
-
-// --- Logs ---
-
-async function requestLogs(nodes: Nodes, node: Node, request: LogsRequest): Promise<RpcLog[]> {
-  const own = { node, logs: await fetchValidatedLogs(nodes, node, request) };
-  const isDue = isCheckDue(nodes, own);
-  const answer = isDue ? await crossChecked(nodes, own, request) : own;
-  nodes.checks.add();
-  if (isDue && nodes.checks.spend()) await checkSilentBlock(nodes, answer, request);
-  requireOwnAnswer(nodes, answer.node);
-  keepRange(nodes, answer, request);
-  scheduleChainCheck(nodes, answer.node);
-  return answer.logs;
-}
-
-const everything = { addresses: undefined, topics: [] };
-
-/**
- * The logs of a live block, from receipts that have the root that its header names: of the node or of another. Where receipts were never
- * proven, because no URL serves them, the node's own logs must have the header's bloom and indexes without a gap. Throws if neither holds.
- */
-async function requestLiveLogs(
-  nodes: Nodes,
-  node: Node,
-  { query, blockHash }: LogsRequest & { blockHash: string },
-): Promise<RpcLog[]> {
-  const header = (await nodes.headers.get(blockHash)) ?? (await askHeader(nodes, node, blockHash));
-  const unproven = async (problem: string) =>
-    (await otherBlock(nodes, node, blockHash)) ?? refusal(nodes, node, problem);
-  if (header === undefined) throw await unproven(`the header of block ${blockHash} is missing`);
-  if (header.receiptsRoot === emptyRoot) return [];
-  const body = { method: "eth_getBlockReceipts", params: [blockHash] };
-  const receipts = await node.request(body).catch((error: unknown) => error);
-  const proven = await logsByReceipts(nodes, startingWith(nodes, node), header, { node, receipts });
-  if (proven !== undefined) return proven.logs.filter((log) => matches(log, query));
-  const problem = `no receipts prove the logs of block ${Number(header.number)}`;
-  if (nodes.areReceiptsProvable)
-    throw receipts instanceof Error
-      ? ((await otherBlock(nodes, node, blockHash)) ?? receipts)
-      : await unproven(problem);
-  const logs = await fetchValidatedLogs(nodes, node, {
-    filter: { blockHash },
-    query: { ...query, ...everything },
-  });
-  const isOfBlock = logs.every(
-    (log, index) => Number(log.logIndex) === index && Number(log.blockNumber) === Number(header.number),
-  );
-  if (!isOfBlock || bloomOf(logs) !== header.logsBloom.toLowerCase())
-    throw refusal(nodes, node, `${problem}, and they do not fit its header`);
-  sayUnverified(nodes, node, "data of live logs, because no URL serves the receipts of whole blocks");
-  return logs.filter((log) => matches(log, query));
 }

@@ -1,16 +1,17 @@
+import { emptyRoot } from "./block-proofs.ts";
 import {
+  bloomOf,
   differingBlocks,
   differingLogs,
   digestOfLogs,
   type Header,
-  headerProblem,
   isInBloom,
-  limitSize,
+  type LogsQuery,
   matches,
   mayBeCutOff,
   mayHaveMore,
   type RpcLog,
-  type WrongAnswerError,
+  WrongAnswerError,
 } from "./log-answers.ts";
 import {
   anotherThan,
@@ -22,7 +23,6 @@ import {
   missingLogs,
   type Node,
   type Nodes,
-  receiptsOf,
   refusal,
   type Served,
   type ServedRange,
@@ -30,16 +30,29 @@ import {
   startingWith,
   toHex,
 } from "./nodes.ts";
-import { provesChain } from "./same-chain.ts";
+import { provesChain, requireOwnAnswer, scheduleChainCheck } from "./same-chain.ts";
 import { dropUnverified, keepServed } from "./unverified.ts";
 
 /** An answer to `eth_getLogs`, and the node that gave it. */
-export type NodeAnswer = { node: Node; logs: RpcLog[] };
+type NodeAnswer = { node: Node; logs: RpcLog[] };
+
+/** The logs of a range that Ponder asks for in the backfill, checked, and kept until their blocks are. Throws if nothing holds. */
+export async function requestLogs(nodes: Nodes, node: Node, request: LogsRequest): Promise<RpcLog[]> {
+  const own = { node, logs: await fetchValidatedLogs(nodes, node, request) };
+  const isDue = isCheckDue(nodes, own);
+  const answer = isDue ? await crossChecked(nodes, own, request) : own;
+  nodes.checks.add();
+  if (isDue && nodes.checks.spend()) await checkSilentBlock(nodes, answer, request);
+  requireOwnAnswer(nodes, answer.node);
+  keepRange(nodes, answer, request);
+  scheduleChainCheck(nodes, answer.node);
+  return answer.logs;
+}
 
 const alwaysCompared = 10;
 
 /** Whether an answer is to be compared: a share is, and in any case the first of a URL and those of one that was wrong. */
-export function isCheckDue(nodes: Nodes, { node, logs }: NodeAnswer): boolean {
+function isCheckDue(nodes: Nodes, { node, logs }: NodeAnswer): boolean {
   if (nodes.crossCheckShare === 0) return false;
   const isNew = logs.length > 0 && node.compared < alwaysCompared;
   return node.hasLied || isNew || nodes.random() < nodes.crossCheckShare;
@@ -88,7 +101,7 @@ async function decide(
     const truth = proven.logs.filter((log) => matches(log, request.query));
     for (const answer of [one, other])
       if (!wrong.has(answer) && differingLogs(logsIn(answer), truth).length > 0)
-        wrong.set(answer, missingLogs(nodes, answer.node, { block, truth: receiptsOf(proven.node) }));
+        wrong.set(answer, missingLogs(nodes, answer.node, { block, truth: proven.truth }));
   }
   if (!wrong.has(one)) return one;
   if (!wrong.has(other)) return other;
@@ -99,7 +112,7 @@ async function decide(
  * Looks at the header of a block of which an answer has no logs, in half of the cases the one after its last log: there an
  * answer that was cut off lacks some. Throws if the block has logs that were asked for.
  */
-export async function checkSilentBlock(nodes: Nodes, { node, logs }: NodeAnswer, { query }: LogsRequest) {
+async function checkSilentBlock(nodes: Nodes, { node, logs }: NodeAnswer, { query }: LogsRequest) {
   const next = Number(logs.at(-1)?.blockNumber ?? query.from - 1) + 1;
   const drawn = query.from + Math.floor(nodes.random() * (query.to - query.from + 1));
   const block = next <= query.to && nodes.random() < 0.5 ? next : drawn;
@@ -109,12 +122,69 @@ export async function checkSilentBlock(nodes: Nodes, { node, logs }: NodeAnswer,
   if (header === undefined || !mayHaveMore(header.logsBloom, [], query)) return;
   const proven = await logsByReceipts(nodes, startingWith(nodes, witness), header);
   if (proven?.logs.some((log) => matches(log, query)))
-    throw missingLogs(nodes, node, { block, truth: receiptsOf(proven.node) });
+    throw missingLogs(nodes, node, { block, truth: proven.truth });
+}
+
+// --- Live logs ---
+
+const everything = { addresses: undefined, topics: [] };
+
+/**
+ * The logs of a live block, from receipts that have the root that its header names: of the node or of another. Where receipts were never
+ * proven, because no URL serves them, the node's own logs must have the header's bloom and indexes without a gap. Throws if neither holds.
+ */
+export async function requestLiveLogs(
+  nodes: Nodes,
+  node: Node,
+  query: LogsQuery,
+  blockHash: string,
+): Promise<RpcLog[]> {
+  const header = (await nodes.headers.get(blockHash)) ?? (await askHeader(nodes, node, blockHash));
+  const unproven = async (problem: string) =>
+    (await otherBlock(nodes, node, blockHash)) ?? refusal(nodes, node, problem);
+  if (header === undefined) throw await unproven(`the header of block ${blockHash} is missing`);
+  if (header.receiptsRoot === emptyRoot) return [];
+  const body = { method: "eth_getBlockReceipts", params: [blockHash] };
+  const receipts = await node.request(body).catch((error: unknown) => error);
+  const proven = await logsByReceipts(nodes, startingWith(nodes, node), header, { node, receipts });
+  if (proven !== undefined) return proven.logs.filter((log) => matches(log, query));
+  const problem = `no receipts prove the logs of block ${Number(header.number)}`;
+  if (nodes.areReceiptsProvable)
+    throw receipts instanceof Error
+      ? ((await otherBlock(nodes, node, blockHash)) ?? receipts)
+      : await unproven(problem);
+  const logs = await fetchValidatedLogs(nodes, node, {
+    filter: { blockHash },
+    query: { ...query, ...everything },
+  });
+  const isOfBlock = logs.every(
+    (log, index) => Number(log.logIndex) === index && Number(log.blockNumber) === Number(header.number),
+  );
+  if (!isOfBlock || bloomOf(logs) !== header.logsBloom.toLowerCase())
+    throw refusal(nodes, node, `${problem}, and they do not fit its header`);
+  sayUnverified(nodes, node, "data of live logs, because no URL serves the receipts of whole blocks");
+  return logs.filter((log) => matches(log, query));
+}
+
+/**
+ * The error for a block that a node named, but does not have: the node has another one at its height, so that asking again, for
+ * a minute as Ponder does, can't help. Undefined if the node may only be behind.
+ */
+export async function otherBlock(
+  nodes: Nodes,
+  node: Node,
+  hash: string,
+): Promise<WrongAnswerError | undefined> {
+  const number = (await nodes.headers.get(hash))?.number;
+  const now = number === undefined ? undefined : await askHeader(nodes, node, number);
+  if (now === undefined || now.hash === hash) return undefined;
+  const problem = `block ${Number(number)} is ${now.hash} there, no longer ${hash}`;
+  return new WrongAnswerError(`Gave up a block of ${node.host}: ${problem}.`, { isFinal: true });
 }
 
 // --- Logs that wait for their blocks ---
 
-const mostRanges = 1_000;
+const [mostRanges, mostBlocks] = [1_000, 100_000];
 const alwaysSampled = 20;
 
 /** Keeps an answer for the check of its blocks. Whoever asks for a range again has not stored what it got before. */
@@ -132,8 +202,19 @@ export function keepRange(nodes: Nodes, { node, logs }: NodeAnswer, request: Log
   dropRanges(nodes, isAskedAgain);
   dropUnverified(nodes, isAskedAgain);
   nodes.ranges.add(range);
-  limitSize(nodes.ranges, mostRanges);
+  limitRanges(nodes);
   keepServed(nodes, range);
+}
+
+function limitRanges({ ranges }: Nodes): void {
+  let blocks = [...ranges].reduce((sum, { byBlock }) => sum + byBlock.size, 0);
+  for (const range of ranges) {
+    if (ranges.size <= mostRanges && blocks <= mostBlocks) return;
+    ranges.delete(range);
+    blocks -= range.byBlock.size;
+    // The range itself is kept for longer.
+    range.byBlock.clear();
+  }
 }
 
 function dropRanges({ ranges, served }: Nodes, isDropped: (range: Served) => boolean): void {
@@ -190,8 +271,11 @@ type Comparison = { node: Node; block: Header; logs: readonly RpcLog[]; ranges: 
 
 async function compareWithBlock(nodes: Nodes, { node, block, logs, ranges }: Comparison): Promise<void> {
   const number = Number(block.number);
-  const problem = headerProblem(block, logs);
-  if (problem !== undefined) throw refusal(nodes, node, problem, { isFinal: true });
+  const foreign = logs.find((log) => log.blockHash !== block.hash);
+  if (foreign) {
+    const problem = `log ${Number(foreign.logIndex)} of block ${number} has block hash ${foreign.blockHash}, but the block has ${block.hash}`;
+    throw refusal(nodes, node, problem, { isFinal: true });
+  }
   const invented = logs.find((log) => !isInBloom(block, log));
   const liar = ranges.find(({ byBlock }) => invented && byBlock.get(number)?.includes(invented));
   if (liar) throw missingLogs(nodes, liar.node, { block: number, truth: "its bloom", isFinal: true });
@@ -214,6 +298,5 @@ async function compareWithBlock(nodes: Nodes, { node, block, logs, ranges }: Com
     return differingLogs(truth, byBlock.get(number) ?? []).length > 0;
   });
   // Ponder has the logs already: only a failure of the block keeps it from storing them.
-  if (wrong)
-    throw missingLogs(nodes, wrong.node, { block: number, truth: receiptsOf(proven.node), isFinal: true });
+  if (wrong) throw missingLogs(nodes, wrong.node, { block: number, truth: proven.truth, isFinal: true });
 }

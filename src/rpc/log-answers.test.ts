@@ -93,11 +93,9 @@ test("an anonymous log does not match a filter of events", () => {
 });
 
 // Limits of hosted providers: 1,000 to 20,000 logs, depending on the provider and the plan.
-test.each([1_000, 2_000, 5_000, 10_000, 20_000, 50_000])("%i logs may be cut off", (count) => {
-  expect(mayBeCutOff(count)).toBe(true);
-});
-test.each([0, 1, 999, 1_001, 10_500])("%i logs are not", (count) => {
-  expect(mayBeCutOff(count)).toBe(false);
+test("logs may be cut off where their number is a limit", () => {
+  const counts = [0, 1, 999, 1_000, 1_001, 2_000, 5_000, 10_000, 10_500, 20_000, 50_000];
+  expect(counts.filter(mayBeCutOff)).toEqual([1_000, 2_000, 5_000, 10_000, 20_000, 50_000]);
 });
 
 test.each(recordings)("the blooms of recording $name are those of its headers", ({ blocks, byBlock }) => {
@@ -113,20 +111,6 @@ test.each(recordings)("the blooms of recording $name are those of its headers", 
 
 test("a bloom without logs contains nothing", () => {
   expect(mayContain(bloomOf([]), first.address)).toBe(false);
-});
-
-test("a block in which a log is missing has another bloom, or a gap before its last log, or repeats another log", () => {
-  for (const { byBlock } of recordings) {
-    for (const logs of byBlock.values()) {
-      for (const missing of logs) {
-        const left = logs.filter((log) => log !== missing);
-        const hasGap = left.length > 0 && Number(left.at(-1)!.logIndex) !== left.length - 1;
-        const items = new Set(left.flatMap(({ address, topics }) => [address, ...topics]));
-        const isRepeated = [missing.address, ...missing.topics].every((item) => items.has(item));
-        expect(hasGap || isRepeated || bloomOf(left) !== bloomOf(logs)).toBe(true);
-      }
-    }
-  }
 });
 
 test("names the blocks in which two answers differ", () => {

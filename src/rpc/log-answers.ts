@@ -253,15 +253,11 @@ export function headerIn(answer: unknown): Header | undefined {
   return { ...texts, transactions: hashes } as Header;
 }
 
-/** What logs say of their block that its header contradicts; undefined if nothing does. */
-export function headerProblem({ number, hash }: Header, logs: readonly RpcLog[]): string | undefined {
-  const other = logs.find((log) => log.blockHash !== hash);
-  if (other === undefined) return undefined;
-  return `log ${Number(other.logIndex)} of block ${Number(number)} has block hash ${other.blockHash}, but the block has ${hash}`;
-}
-
 /** Whether the header's bloom has the contract and all topics of a log: else the block has no such log. */
-export const isInBloom = ({ logsBloom }: Header, { address, topics }: RpcLog): boolean =>
+export const isInBloom = (
+  { logsBloom }: Pick<Header, "logsBloom">,
+  { address, topics }: Pick<RpcLog, "address" | "topics">,
+): boolean =>
   mayContain(logsBloom, address) &&
   topics.every((topic, place) =>
     place === 0 ? mayContain(logsBloom, topic) : hasBits(logsBloom, bitsOf(topic)),

@@ -18,32 +18,8 @@ import {
 /** A JSON-RPC request as Ponder passes it on. */
 export type RpcRequest = { method: string; params?: unknown };
 
-/** One URL of a chain, known by its host only: the rest of a URL may hold a key. Times in milliseconds since 1970. */
-export type Node = {
-  host: string;
-  request: (body: RpcRequest) => Promise<unknown>;
-  /** Answers in a row that were refused. */
-  refused: number;
-  /** Ranges of its logs that were compared; the first few always are. */
-  compared: number;
-  /** Whether it left out or invented logs: from then on every range of it is compared. */
-  hasLied: boolean;
-  /** Whether it was last seen to serve another chain. */
-  isForeign: boolean;
-  /** Since when its answers have to be asked for again, if that has not begun. */
-  unverifiedSince: number | undefined;
-  /** Until when the other URLs answer in its place, and do not ask it about calls. */
-  asideUntil: number;
-  silentUntil: number;
-  /** When it was last seen to serve the chain; after how many requests or at what time it is asked; what that may cost. */
-  chainCheck: { provenAt: number; requests: number; until: number; isPlanned: boolean; budget: Budget };
-};
-
-/** Requests that only serve checks: a share of the others, of which a number can be saved up. */
-export type Budget = ReturnType<typeof createBudget>;
-
-/** A budget of `most` requests at first, and of `share` more for each request that is added. */
-export function createBudget(share: number, most: number) {
+/** Requests that may be sent for checks alone: `most` at first, and `share` more for each other request that is added. */
+function createBudget(share: number, most: number) {
   let left = most;
   return {
     add: () => {
@@ -114,10 +90,27 @@ export function openAnswerCount(): CountAnswer {
   return (fact) => counter.inc(fact);
 }
 
+/** One URL of a chain, known by its host only: the rest of a URL may hold a key. Times in milliseconds since 1970. */
+export type Node = ReturnType<typeof newNode>;
+
 /** A URL that nothing is known of yet. */
-export const newNode = (host: string, request: Node["request"]): Node => ({
-  ...{ host, request, refused: 0, compared: 0, hasLied: false, isForeign: false },
-  ...{ unverifiedSince: undefined, asideUntil: 0, silentUntil: 0 },
+export const newNode = (host: string, request: (body: RpcRequest) => Promise<unknown>) => ({
+  host,
+  request,
+  /** Answers in a row that were refused. */
+  refused: 0,
+  /** Ranges of its logs that were compared; the first few always are. */
+  compared: 0,
+  /** Whether it left out or invented logs: from then on every range of it is compared. */
+  hasLied: false,
+  /** Whether it was last seen to serve another chain. */
+  isForeign: false,
+  /** Since when its answers have to be asked for again, if that has not begun. */
+  unverifiedSince: undefined as number | undefined,
+  /** Until when the other URLs answer in its place, and until when it is not asked about calls. */
+  asideUntil: 0,
+  silentUntil: 0,
+  /** When it was last seen to serve the chain; after how many requests or at what time it is asked; what that may cost. */
   chainCheck: { provenAt: 0, requests: 0, until: 0, isPlanned: false, budget: createBudget(0.005, 10) },
 });
 
@@ -139,43 +132,35 @@ export type ServedRange = Served & {
 };
 
 /** The URLs of one chain, and what they returned. */
-export type Nodes = Omit<NodesOptions, "unverified"> & {
-  reportUnverified: NodesOptions["unverified"];
-  all: Node[];
-  /** The number of the newest block that one of them named. */
-  newest?: number;
-  /** Whether receipts were seen to have the root that their header names: from then on others that do not are wrong. */
-  areReceiptsProvable: boolean;
-  /** Nodes whose receipts of a block did not have its root, until any prove the block's logs. */
-  contradicting: LRUCache<string, Set<Node>>;
-  /** Proven headers by hash, also those that are on their way. */
-  headers: LRUCache<string, Promise<Header | undefined>>;
-  /** The last ranges of logs, with what waits for their blocks. */
-  ranges: Set<ServedRange>;
-  /** Filters of logs by their text, each kept once. */
-  selections: Map<string, LogsRequest>;
-  /** What Ponder received and may have stored, and the part of it that was wrong or may be. */
-  served: Set<Served>;
-  unverified: Set<Served>;
-  /** Headers and receipts that may be asked for; all of them once a block did not fit its logs. */
-  checks: Budget;
-  /** Calls that may be asked twice: on most chains all of them, and once two URLs differ. */
-  calls: Budget;
-  hasDisputes: boolean;
-  /** How many blocks may have been compared with their receipts because they are a sample. */
-  sampled: number;
-};
+export type Nodes = ReturnType<typeof newNodes>;
 
 /** The URLs of a chain of which nothing is known yet. */
-export const newNodes = ({ unverified, ...options }: NodesOptions, all: Node[]): Nodes => ({
+export const newNodes = ({ unverified, ...options }: NodesOptions, all: Node[]) => ({
   ...options,
-  ...{ reportUnverified: unverified, all, areReceiptsProvable: false },
-  contradicting: new LRUCache({ max: 100 }),
-  headers: new LRUCache({ max: 512 }),
-  ...{ ranges: new Set(), selections: new Map(), served: new Set(), unverified: new Set() },
+  reportUnverified: unverified,
+  all,
+  /** The number of the newest block that one of them named. */
+  newest: undefined as number | undefined,
+  /** Whether receipts were seen to have the root that their header names: from then on others that do not are wrong. */
+  areReceiptsProvable: false,
+  /** Nodes whose receipts of a block did not have its root, until any prove the block's logs. */
+  contradicting: new LRUCache<string, Set<Node>>({ max: 100 }),
+  /** Proven headers by hash, also those that are on their way. */
+  headers: new LRUCache<string, Promise<Header | undefined>>({ max: 512 }),
+  /** The last ranges of logs, with what waits for their blocks. */
+  ranges: new Set<ServedRange>(),
+  /** Filters of logs by their text, each kept once. */
+  selections: new Map<string, LogsRequest>(),
+  /** What Ponder received and may have stored, and the part of it that was wrong or may be. */
+  served: new Set<Served>(),
+  unverified: new Set<Served>(),
+  /** Headers and receipts that may be asked for; all of them once a block did not fit its logs. */
   checks: createBudget(0.005 + options.crossCheckShare, 20),
+  /** Calls that may be asked twice: on most chains all of them, and once two URLs differ. */
   calls: createBudget(0.02, 100),
-  ...{ hasDisputes: false, sampled: 0 },
+  hasDisputes: false,
+  /** How many blocks may have been compared with their receipts because they are a sample. */
+  sampled: 0,
 });
 
 const refusalsUntilAside = 3;
@@ -210,8 +195,16 @@ export function refusal(
   return new WrongAnswerError(`Refused an answer of ${node.host}: ${problem}.`, options);
 }
 
-/** Receipts of a node, as what proves another answer wrong. */
-export const receiptsOf = ({ host }: Node) => `the receipts of ${host}`;
+/** Writes a line about a URL. */
+export function report(
+  nodes: Nodes,
+  node: Node,
+  { level, message }: { level: "warn" | "error"; message: string },
+  fields: Parameters<Log>[2],
+): void {
+  const section = seeOperations("When a node leaves out logs");
+  nodes.log(level, message, { chain: nodes.chain, hostname: node.host, ...fields, section });
+}
 
 /** The error for an answer that lacks, invents or changes logs; `truth` names what proves it, in words. Reports the URL, and puts it aside if there is another. */
 export function missingLogs(
@@ -223,17 +216,9 @@ export function missingLogs(
   nodes.count({ chain: nodes.chain, host: node.host, kind: "missing-logs" });
   // One line: what follows is counted.
   if (!node.hasLied) {
-    nodes.log(
-      "error",
-      "RPC endpoint returned incomplete or fabricated logs. What it returned before is compared",
-      {
-        chain: nodes.chain,
-        hostname: node.host,
-        block,
-        truth,
-        section: seeOperations("When a node leaves out logs"),
-      },
-    );
+    const message =
+      "RPC endpoint returned incomplete or fabricated logs. What it returned before is compared";
+    report(nodes, node, { level: "error", message }, { block, truth });
     node.unverifiedSince = 0;
     node.hasLied = true;
   }
@@ -252,14 +237,8 @@ export function putAside(nodes: Nodes, node: Node, reason: string) {
   }
   node.refused = 0;
   nodes.count({ chain: nodes.chain, host: node.host, kind: "put-aside" });
-  nodes.log("warn", "Put an RPC URL aside", {
-    chain: nodes.chain,
-    hostname: node.host,
-    reason,
-    minutes: asideMinutes,
-    in_its_place: another.host,
-    section: seeOperations("When a node leaves out logs"),
-  });
+  const fields = { reason, minutes: asideMinutes, in_its_place: another.host };
+  report(nodes, node, { level: "warn", message: "Put an RPC URL aside" }, fields);
 }
 
 /** Asks a node for something that Ponder did not ask for; undefined if it fails or knows nothing. */
@@ -305,20 +284,17 @@ export async function askHeader(nodes: Nodes, node: Node, block: string): Promis
   return isAsked ? header : undefined;
 }
 
-/** All logs of a block, and the node whose receipts prove them. */
-export type ProvenLogs = { logs: RpcLog[]; node: Node };
-
 /**
- * All logs of a block by the receipts of the first of these nodes whose receipts have the root that the header names; undefined if none
- * has them. `known`: receipts that a node was asked for before. Reports nodes whose receipts of the block contradict the proven ones.
+ * All logs of a block by the receipts of the first of these nodes whose receipts have the root that the header names, and what proves
+ * them, in words; undefined if none has them. `known`: receipts that a node was asked for before. Reports nodes whose receipts of the block contradict the proven ones.
  */
 export async function logsByReceipts(
   nodes: Nodes,
   asked: readonly Node[],
   header: Header,
   known?: { node: Node; receipts: unknown },
-): Promise<ProvenLogs | undefined> {
-  if (header.receiptsRoot === emptyRoot && asked[0] !== undefined) return { logs: [], node: asked[0] };
+): Promise<{ logs: RpcLog[]; truth: string } | undefined> {
+  if (header.receiptsRoot === emptyRoot) return { logs: [], truth: "its header" };
   const contradicting = nodes.contradicting.get(header.hash) ?? new Set();
   for (const node of asked) {
     const body = { method: "eth_getBlockReceipts", params: [header.hash] };
@@ -329,10 +305,10 @@ export async function logsByReceipts(
       continue;
     }
     nodes.areReceiptsProvable = true;
-    for (const wrong of contradicting)
-      missingLogs(nodes, wrong, { block: Number(header.number), truth: receiptsOf(node) });
+    const truth = `the receipts of ${node.host}`;
+    for (const wrong of contradicting) missingLogs(nodes, wrong, { block: Number(header.number), truth });
     nodes.contradicting.delete(header.hash);
-    return { logs, node };
+    return { logs, truth };
   }
   return undefined;
 }

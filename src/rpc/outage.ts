@@ -19,31 +19,24 @@ export function watchOutages({ chain, log, now }: { chain: string; log: Log; now
   const silent = new Set<string>();
   const hosts = new Map<string, string>();
   let since: number | undefined;
-
   const failed = (url: string, error: object) => {
     silent.add(url);
     if (silent.size < hosts.size) return;
     failures.add(error);
-    if (since !== undefined) return;
-    since = now();
-    log("warn", "No RPC URL answers. Indexing waits", {
-      chain,
-      hostnames: [...hosts.values()].join(", "),
-      reason: reasonOf(error),
-      section: seeOperations("While something is away"),
-    });
+    const hostnames = [...hosts.values()].join(", ");
+    const section = seeOperations("While something is away");
+    const reason = reasonOf(error);
+    if (since === undefined)
+      log("warn", "No RPC URL answers. Indexing waits", { chain, hostnames, reason, section });
+    since ??= now();
   };
-  const answered = (url: string, host: string) => {
+  const answered = (url: string, hostname: string) => {
     silent.delete(url);
     if (since === undefined) return;
-    log("info", "An RPC URL answers again", {
-      chain,
-      hostname: host,
-      seconds: Math.round((now() - since) / 1_000),
-    });
+    const seconds = Math.round((now() - since) / 1_000);
+    log("info", "An RPC URL answers again", { chain, hostname, seconds });
     since = undefined;
   };
-
   return (url: string, host: string, request: Request): Request => {
     hosts.set(url, host);
     return async (body) => {

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test, vi } from "vitest";
+import { watchedOptions } from "../../test/support/ponder/rpc-nodes.ts";
 import {
   inPlaceOf,
   isAside,
@@ -29,14 +30,7 @@ beforeEach(() => {
     return `0x${served.toString(16)}`;
   });
   other = newNode("other", async () => "0x1");
-  nodes = newNodes(
-    {
-      ...{ chain: "mainnet", chainId: mainnet, isPublic: true, crossCheckShare: 0 },
-      ...{ log: vi.fn(), count: vi.fn(), unverified: vi.fn(), believe: vi.fn() },
-      ...{ random: () => 0.5, now: () => now },
-    },
-    [node],
-  );
+  nodes = newNodes(watchedOptions({ now: () => now }).options, [node]);
 });
 
 test("a URL is asked for its chain where its newest block is far from the one before", async () => {

@@ -1,6 +1,5 @@
-import { seeOperations } from "../log/json-log.ts";
 import { WrongAnswerError } from "./log-answers.ts";
-import { type Node, type Nodes, probe, putAside } from "./nodes.ts";
+import { type Node, type Nodes, probe, putAside, report } from "./nodes.ts";
 import { recheckUnverified } from "./unverified.ts";
 
 // Whether a URL still serves the chain: its provider may come to serve another one, for good or for a moment.
@@ -76,13 +75,8 @@ function wrongChain(nodes: Nodes, node: Node, chainId: number): WrongAnswerError
   nodes.count({ chain: nodes.chain, host: node.host, kind: "wrong-chain" });
   // One line: what follows is counted.
   if (!node.isForeign) {
-    nodes.log("error", "An RPC URL serves another chain now. What it returned before is compared", {
-      chain: nodes.chain,
-      hostname: node.host,
-      expected: nodes.chainId,
-      found: chainId,
-      section: seeOperations("When a node leaves out logs"),
-    });
+    const message = "An RPC URL serves another chain now. What it returned before is compared";
+    report(nodes, node, { level: "error", message }, { expected: nodes.chainId, found: chainId });
     node.unverifiedSince ??= node.chainCheck.provenAt;
     node.isForeign = true;
   }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { watchedOptions } from "../../test/support/ponder/rpc-nodes.ts";
 import { keepRange } from "./compared-logs.ts";
 import { queryOf, type RpcLog } from "./log-answers.ts";
 import { newNode, newNodes, type RpcRequest, toHex } from "./nodes.ts";
@@ -28,15 +29,8 @@ function createChain() {
     return state.chainId === 1 && Number(fromBlock) <= 25 && 25 <= Number(toBlock) ? [log] : [];
   };
   const node = newNode("one", answer);
-  const unverified = vi.fn();
-  const nodes = newNodes(
-    {
-      ...{ chain: "mainnet", chainId: 1, isPublic: true, crossCheckShare: 0 },
-      ...{ log: vi.fn(), count: vi.fn(), believe: vi.fn(), unverified },
-      ...{ random: () => 0.5, now: () => state.now },
-    },
-    [node],
-  );
+  const { options, reported } = watchedOptions({ now: () => state.now });
+  const nodes = newNodes(options, [node]);
   /** Takes the logs of a range as an index does. */
   const fetchRange = async (from: number, to: number, by = node) => {
     state.now += 10;
@@ -46,11 +40,6 @@ function createChain() {
     const logs = (await answer({ method: "eth_getLogs", params: [filter] })) as RpcLog[];
     keepRange(nodes, { node: by, logs }, { filter, query });
   };
-  const reported = () =>
-    (unverified.mock.lastCall?.[0] as { from: number; to: number }[] | undefined)?.map(({ from, to }) => [
-      from,
-      to,
-    ]);
   return { state, node, nodes, fetchRange, reported };
 }
 

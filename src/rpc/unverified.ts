@@ -16,7 +16,7 @@ export function keepServed(nodes: Nodes, served: Served): void {
 export function dropUnverified(nodes: Nodes, isDropped: (one: Served) => boolean): void {
   const dropped = [...nodes.unverified].filter(isDropped);
   for (const one of dropped) nodes.unverified.delete(one);
-  if (dropped.length > 0) report(nodes);
+  if (dropped.length > 0) publish(nodes);
 }
 
 /** Asks again for what URLs returned before they were found wrong, beside other requests. */
@@ -39,11 +39,11 @@ export function addUnverified(nodes: Nodes, answers: readonly Served[]): void {
     nodes.served.delete(one);
     nodes.unverified.add(one);
   }
-  report(nodes);
+  publish(nodes);
   void verify(nodes, answers);
 }
 
-const report = (nodes: Nodes) => nodes.reportUnverified([...nodes.unverified]);
+const publish = (nodes: Nodes) => nodes.reportUnverified([...nodes.unverified]);
 
 const [firstWaitMs, longestWaitMs] = [2_000, 600_000];
 
@@ -57,7 +57,7 @@ async function verify(nodes: Nodes, answers: readonly Served[]): Promise<void> {
       else if (isSame === undefined) undecided.push(one);
       else nodes.count({ chain: nodes.chain, host: one.node.host, kind: "differing" });
     }
-    report(nodes);
+    publish(nodes);
     if (undecided.length === 0) return;
     open = undecided;
     await new Promise((resolve) => setTimeout(resolve, wait).unref());
