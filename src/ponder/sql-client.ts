@@ -1,4 +1,3 @@
-import type { Socket } from "node:net";
 import pRetry from "p-retry";
 import { membersOfPonder } from "./expected.ts";
 
@@ -48,8 +47,6 @@ type SqlResult = { rows: unknown[][] };
 export type PoolClient = {
   /** Of its backend; null until it is known. */
   readonly processID?: number | null;
-  /** What it sends and receives, after TLS. */
-  readonly connection: { stream: Pick<Socket, "on" | "off" | "listeners"> };
   query(query: {
     /** Statements of one name and text are parsed once for each connection, and planned once where one plan fits all values. */
     name?: string | undefined;
@@ -61,8 +58,6 @@ export type PoolClient = {
     /** Milliseconds until the connection gives up waiting. */
     query_timeout?: number;
   }): Promise<SqlResult>;
-  /** Closes the connection at once if a statement runs, which then fails. */
-  end(): Promise<void>;
   release(error?: boolean): void;
 };
 

@@ -8,8 +8,7 @@ import {
   type RowReader,
   type SqlClient,
 } from "../../ponder/sql-client.ts";
-import { type Column, takeLongRows } from "./long-rows.ts";
-import { BusyError, createQueue, lockedUp, type Turn } from "./queue.ts";
+import { BusyError, createQueue, forClient, lockedUp } from "./queue.ts";
 
 /** Takes the text of a row. */
 type Take = (text: string) => void;
@@ -26,13 +25,9 @@ export type RowsReader = {
   rows(sql: string, values: readonly string[], signal: AbortSignal, take: Take): Promise<void>;
 };
 
-// A statement's row, or nothing where `take` gets its rows.
-type Run = (sql: string, values: readonly string[], signal: AbortSignal, take?: Take) => Promise<Column[]>;
-
-/** Runs statements of one row, whose long columns come in pieces. */
-export type ColumnReader = {
-  columns(sql: string, values: readonly string[], signal: AbortSignal): Promise<Column[]>;
-};
+type Row = Awaited<ReturnType<RowReader["row"]>>;
+// A statement's row; `take` gets all of its rows.
+type Run = (sql: string, values: readonly string[], signal: AbortSignal, take?: Take) => Promise<Row>;
 
 // Names of the statements that connections plan once.
 const plannedOnce = new Map<string, string>();
@@ -68,15 +63,14 @@ export type DatabaseLimits = Pick<
   | "responseBytes"
 >;
 
-/** The row that a statement gives is longer than allowed. */
+/** The rows that a statement gives are longer than allowed. */
 export class RowTooLongError extends Error {
   override name = "RowTooLongError";
 }
 
 /** A database, all of whose statements pass through one queue. */
 export type QueuedDatabase = Database &
-  RowsReader &
-  ColumnReader & {
+  RowsReader & {
     /** Runs a task whose statements, later ones too, are queued as those of `client`. */
     forClient<T>(client: string, task: () => T): T;
   };
@@ -90,81 +84,19 @@ export function createDatabase(client: SqlClient, given: Partial<DatabaseLimits>
   return queueStatements(createPooled(client, limits), limits, connections);
 }
 
-/**
- * Lets the statements of `columns` run in turn, on `connections` connections, each for `limits.timeoutMs` from when its
- * turn comes. Whoever leaves gets an error at once; the turn ends with the statement.
- */
+/** Lets the statements of `statement` run in turn, on `connections` connections. */
 export function queueStatements(
-  columns: Run,
-  { concurrency, slow, timeoutMs, ...limits }: Omit<DatabaseLimits, "responseBytes">,
+  statement: Run,
+  { concurrency, slow, ...limits }: Omit<DatabaseLimits, "responseBytes">,
   connections: number,
 ): QueuedDatabase {
-  const slowOnes = limits.quickMs < timeoutMs ? Math.min(slow, connections - 1) : 0;
+  const slowOnes = limits.quickMs < limits.timeoutMs ? Math.min(slow, connections - 1) : 0;
   const most = Math.min(concurrency, connections - slowOnes);
   const spare = Math.min(2, connections - slowOnes - most);
-  const { turn, forClient } = createQueue({ ...limits, concurrency: most, spare, slow: slowOnes });
-
-  const inTurn: Run = async (sql, values, signal, take) => {
-    const run = (stop: AbortSignal) => columns(sql, values, stop, take);
-    try {
-      return await inOneTurn(await turn(sql, signal), run, { signal, timeoutMs });
-    } catch (error) {
-      if (error !== tooSlow) throw error;
-      return inOneTurn(await turn(sql, signal, true), run, { signal, timeoutMs });
-    }
-  };
-
-  return {
-    columns: (sql, values, signal) => inTurn(sql, values, signal),
-    row: async (sql, values, signal) => (await inTurn(sql, values, signal)).map(textOf),
-    rows: async (sql, values, signal, take) => void (await inTurn(sql, values, signal, take)),
-    forClient,
-  };
-}
-
-function inOneTurn(
-  { quickMs, mayGoOn, end }: Turn,
-  run: (signal: AbortSignal) => Promise<Column[]>,
-  { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
-): Promise<Column[]> {
-  // One signal for all: AbortSignal.any() costs as much as the rest of a small statement.
-  const stop = new AbortController();
-  const { promise, resolve, reject } = Promise.withResolvers<Column[]>();
-  const giveUp = (reason: unknown) => {
-    stop.abort(reason);
-    reject(reason);
-  };
-  const onAbort = () => giveUp(signal.reason);
-  const onTimeout = () => giveUp(tookTooLong);
-  const onOverrun = () => {
-    if (hasEnded) return;
-    if (mayGoOn()) timer = setTimeout(onTimeout, timeoutMs - (quickMs ?? 0));
-    else stop.abort(tooSlow);
-  };
-  let hasEnded = false;
-  // A row that came while the event loop was held is read before.
-  let timer =
-    quickMs === undefined
-      ? setTimeout(onTimeout, timeoutMs)
-      : setTimeout(() => setImmediate(onOverrun), quickMs);
-  signal.addEventListener("abort", onAbort, { once: true });
-  run(stop.signal)
-    .then(resolve, (error) => reject(stop.signal.reason === tooSlow ? tooSlow : error))
-    .finally(() => {
-      hasEnded = true;
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
-      end();
-    });
-  return promise;
-}
-
-// Made once: each error would compute its stack.
-const tookTooLong = new DOMException("The statement took too long.", "TimeoutError");
-const tooSlow = new Error("The statement is slow.");
-
-function textOf(column: Column): string | null {
-  return typeof column === "string" || column === null ? column : Buffer.concat(column).toString();
+  const { run } = createQueue({ ...limits, concurrency: most, spare, slow: slowOnes });
+  const inTurn: Run = (sql, values, signal, take) =>
+    run(sql, signal, (stop) => statement(sql, values, stop, take));
+  return { row: inTurn, rows: async (...given) => void (await inTurn(...given)), forClient };
 }
 
 // Set once for each connection, so that they hold before a statement is parsed. The rows that are asked for are looked up by
@@ -184,20 +116,13 @@ function createPooled(
   pool: Pool,
   { timeoutMs, responseBytes }: Pick<DatabaseLimits, "timeoutMs" | "responseBytes">,
 ): Run {
-  const ready = new WeakMap<PoolClient, ReturnType<typeof takeLongRows>>();
+  const ready = new WeakSet<PoolClient>();
   const modes = new WeakMap<PoolClient, string>();
   const canceller = ownConnections(pool, { max: 1, idleTimeoutMillis: 0 });
 
-  async function open(client: PoolClient) {
-    const found = ready.get(client);
-    if (found !== undefined) return found;
-    await client.query({ text: sessionSettings(timeoutMs) });
-    const opened = takeLongRows(client);
-    ready.set(client, opened);
-    return opened;
-  }
-
-  async function plan(client: PoolClient, mode: string) {
+  async function prepare(client: PoolClient, mode: string) {
+    if (!ready.has(client)) await client.query({ text: sessionSettings(timeoutMs) });
+    ready.add(client);
     if ((modes.get(client) ?? planning.always) === mode) return;
     await client.query({ text: `SET plan_cache_mode = ${mode}` });
     modes.set(client, mode);
@@ -212,24 +137,14 @@ function createPooled(
     };
     let isBroken = true;
     try {
-      const longRows = await open(client);
       const name = plannedOnce.get(text);
-      await plan(client, name === undefined ? planning.always : planning.once);
+      await prepare(client, name === undefined ? planning.always : planning.once);
       isBroken = false;
       signal.throwIfAborted();
       signal.addEventListener("abort", cancel, { once: true });
-      if (take) longRows.startMany(responseBytes);
-      else longRows.start(responseBytes);
       const types = take && { getTypeParser: () => takeUpTo(responseBytes, take, cancel) };
-      try {
-        const { rows } = await client.query({ name, text, values: [...values], rowMode: "array", types });
-        return longRows.row() ?? (rows[0] ?? []).map(toText);
-      } catch (error) {
-        isBroken = longRows.isTooLong();
-        throw isBroken ? new RowTooLongError() : error;
-      } finally {
-        longRows.stop();
-      }
+      const { rows } = await client.query({ name, text, values: [...values], rowMode: "array", types });
+      return (rows[0] ?? []).map(toText);
     } finally {
       signal.removeEventListener("abort", cancel);
       if (cancellation !== undefined) {

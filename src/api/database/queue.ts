@@ -38,23 +38,16 @@ type LaneLimits = {
   queuePerClient: number;
 };
 
-/** How many statements run and wait, and from when on one counts as slow. */
+/** How many statements run and wait, and for how long. */
 export type QueueLimits = LaneLimits & {
+  /** Milliseconds that a statement may take, from when its turn comes. */
+  timeoutMs: number;
   /** Milliseconds that a statement may take beside the quick ones. */
   quickMs: number;
   /** Statements that run for longer, at the same time; one of them only for clients that have none. 0: no limit of time. */
   slow: number;
   /** Slow statements that wait, of all clients; of one client half of them. */
   slowQueue: number;
-};
-
-/** What a statement may do from when its turn comes. */
-export type Turn = {
-  /** Milliseconds after which it asks whether it may go on; none if it need not. */
-  quickMs: number | undefined;
-  /** Whether it may go on. If not it is to be stopped, and may ask for a turn among the slow ones. */
-  mayGoOn(): boolean;
-  end(): void;
 };
 
 type Client = {
@@ -65,24 +58,25 @@ type Client = {
   latest: number;
 };
 
-// Statements that were slow are remembered for so long, by client: what is slow with one's values may be quick with another's.
-const slowForMs = 60_000;
-const mostSlow = 2_000;
-const patience = 5;
-
 const clients = new AsyncLocalStorage<string>();
 
 /** The client whose request is worked on here, as named to `forClient`; undefined for the service's own work. */
 export const currentClient = () => clients.getStore();
 
+/** Runs a task whose statements, later ones too, count as those of the client with this name. */
+export const forClient = <T>(name: string, task: () => T): T => clients.run(name, task);
+
+// Made once: each error would compute its stack.
+const tookTooLong = new DOMException("The statement took too long.", "TimeoutError");
+const tooSlow = new Error("The statement is slow.");
+
 /**
  * The one queue for statements, in two lanes: one that has taken longer than `quickMs` goes on only on one of the places for
- * slow ones, so that quick ones wait for quick ones alone. What was slow lately begins there; what was quick lately has
- * `patience` times as long, since it may wait for a processor. Statements that no client asked for (the service's own) are
- * neither slow nor refused.
+ * slow ones, so that quick ones wait for quick ones alone. What was slow lately begins there. Statements that no client asked for
+ * (the service's own) are neither slow nor refused.
  */
-export function createQueue(limits: QueueLimits, clock = performance.now.bind(performance)) {
-  const { quickMs, slow, slowQueue } = limits;
+export function createQueue(limits: QueueLimits) {
+  const { timeoutMs, quickMs, slow, slowQueue } = limits;
   const quickLane = createLane(limits);
   const slowLane = createLane({
     concurrency: Math.max(1, slow - 1),
@@ -90,63 +84,89 @@ export function createQueue(limits: QueueLimits, clock = performance.now.bind(pe
     queue: slowQueue,
     queuePerClient: Math.ceil(slowQueue / 2),
   });
-  const slowOnes = new LRUCache<string, number>({ max: mostSlow, ttl: slowForMs });
-  const quickOnes = new LRUCache<string, number>({ max: mostSlow, ttl: slowForMs });
-
-  async function slowTurn(client: string, key: string, signal: AbortSignal): Promise<Turn> {
-    const leave = await slowLane.turn(client, signal);
-    const since = clock();
-    const end = () => {
-      if (clock() - since < quickMs) slowOnes.delete(key);
-      leave();
-    };
-    return { quickMs: undefined, mayGoOn: () => true, end };
-  }
+  // For a minute, by client: what is slow with one's values may be quick with another's.
+  const slowOnes = new LRUCache<string, true>({ max: 2_000, ttl: 60_000 });
 
   return {
-    /** Runs a task whose statements, later ones too, count as those of the client with this name. */
-    forClient: <T>(name: string, task: () => T): T => clients.run(name, task),
-
     /**
-     * Waits for a turn of the statement `sql`; among the slow ones if it `wasStopped`. Throws BusyError, or the reason of
-     * `signal` once aborted.
+     * Runs the statement `sql` by `task` when its turn comes, twice if it was slow and had no place among the slow ones. Throws
+     * BusyError, a TimeoutError, or the reason of `signal` once aborted; the turn ends with the statement.
      */
-    async turn(sql: string, signal: AbortSignal, wasStopped = false): Promise<Turn> {
+    async run<T>(sql: string, signal: AbortSignal, task: (stop: AbortSignal) => Promise<T>): Promise<T> {
       const client = currentClient();
-      if (client === undefined || slow === 0) {
-        const end = await quickLane.turn(client, signal);
-        return { quickMs: undefined, mayGoOn: () => true, end };
-      }
-      const key = `${client} ${sql.length < longText ? sql : hash("sha1", sql)}`;
-      if (wasStopped) slowOnes.set(key, 1);
-      if (slowOnes.has(key)) return slowTurn(client, key, signal);
-      let leave = await quickLane.turn(client, signal);
+      if (client === undefined || slow === 0)
+        return runInTurn({ leave: await quickLane.turn(client, signal), signal, timeoutMs }, task);
+      const key = `${client} ${hash("sha1", sql)}`;
+      const leave = slowOnes.has(key) ? undefined : await quickLane.turn(client, signal);
       // Others like it may have been slow while it waited.
-      if (slowOnes.has(key)) {
-        leave();
-        return slowTurn(client, key, signal);
+      if (leave && slowOnes.has(key)) leave();
+      else if (leave) {
+        try {
+          const next = () => {
+            slowOnes.set(key, true);
+            return slowLane.enter(client);
+          };
+          return await runInTurn({ leave, signal, timeoutMs, overrun: { quickMs, next } }, task);
+        } catch (error) {
+          if (error !== tooSlow) throw error;
+        }
       }
-      const since = clock();
+      const leaveSlow = await slowLane.turn(client, signal);
+      const since = performance.now();
       const end = () => {
-        if (clock() - since < quickMs && !slowOnes.has(key)) quickOnes.set(key, 1);
-        leave();
+        if (performance.now() - since < quickMs) slowOnes.delete(key);
+        leaveSlow();
       };
-      const mayGoOn = () => {
-        quickOnes.delete(key);
-        slowOnes.set(key, 1);
-        const leaveSlow = slowLane.enter(client);
-        if (leaveSlow === undefined) return false;
-        leave();
-        leave = leaveSlow;
-        return true;
-      };
-      return { quickMs: quickOnes.has(key) ? quickMs * patience : quickMs, mayGoOn, end };
+      return runInTurn({ leave: end, signal, timeoutMs }, task);
     },
   };
 }
 
-// Texts from here on are told apart by their hash.
-const longText = 1_000;
+type Turn = {
+  leave: () => void;
+  signal: AbortSignal;
+  timeoutMs: number;
+  /** After so many milliseconds the statement goes on only if `next` gives another place: how to leave it. */
+  overrun?: { quickMs: number; next: () => (() => void) | undefined };
+};
+
+function runInTurn<T>(
+  { leave, signal, timeoutMs, overrun }: Turn,
+  task: (stop: AbortSignal) => Promise<T>,
+): Promise<T> {
+  // One signal for all: AbortSignal.any() costs as much as the rest of a small statement.
+  const stop = new AbortController();
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  let [hasEnded, end] = [false, leave];
+  const giveUp = (reason: unknown) => {
+    stop.abort(reason);
+    reject(reason);
+  };
+  const onAbort = () => giveUp(signal.reason);
+  const onTimeout = () => giveUp(tookTooLong);
+  const onOverrun = ({ quickMs, next }: NonNullable<Turn["overrun"]>) => {
+    if (hasEnded) return;
+    const leaveNext = next();
+    if (leaveNext === undefined) return stop.abort(tooSlow);
+    end();
+    end = leaveNext;
+    timer = setTimeout(onTimeout, timeoutMs - quickMs);
+  };
+  // A row that came while the event loop was held is read before.
+  let timer = overrun
+    ? setTimeout(() => setImmediate(onOverrun, overrun), overrun.quickMs)
+    : setTimeout(onTimeout, timeoutMs);
+  signal.addEventListener("abort", onAbort, { once: true });
+  task(stop.signal)
+    .then(resolve, (error) => reject(stop.signal.reason === tooSlow ? tooSlow : error))
+    .finally(() => {
+      hasEnded = true;
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      end();
+    });
+  return promise;
+}
 
 /**
  * Places for statements. The next turn goes to the client with the fewest running statements; among equals to the one whose
@@ -242,54 +262,4 @@ export function lineUp<T>(line: Set<() => void>, signal: AbortSignal, enter: () 
   line.add(next);
   signal.addEventListener("abort", stop, { once: true });
   return promise;
-}
-
-type Run<Row> = (sql: string, values: readonly string[], signal: AbortSignal) => Promise<Row>;
-type Flight<Row> = { row: Promise<Row>; since: number; waiting: number; stop: AbortController };
-
-// A request that joins another's statement may see a moment before its own, but never more than this.
-const joinableMs = 50;
-
-/**
- * Runs statements through `run`; equal ones of the same moment run once. A statement is stopped when all who wait
- * for it have gone.
- */
-export function shareRows<Row>(
-  run: Run<Row>,
-  clock: () => number = performance.now.bind(performance),
-): Run<Row> {
-  const flights = new Map<string, Flight<Row>>();
-
-  function start(key: string, sql: string, values: readonly string[]): Flight<Row> {
-    const stop = new AbortController();
-    const flight: Flight<Row> = { row: run(sql, values, stop.signal), since: clock(), waiting: 0, stop };
-    const land = () => {
-      if (flights.get(key) === flight) flights.delete(key);
-    };
-    flight.row.then(land, land);
-    flights.set(key, flight);
-    return flight;
-  }
-
-  return async (sql, values, signal) => {
-    signal.throwIfAborted();
-    // No parameter contains a NUL: Postgres would refuse it.
-    const key = [sql, ...values].join("\0");
-    const found = flights.get(key);
-    const isJoinable = found !== undefined && clock() - found.since < joinableMs;
-    const flight = isJoinable ? found : start(key, sql, values);
-    flight.waiting += 1;
-    const { promise, resolve, reject } = Promise.withResolvers<Row>();
-    const leave = () => {
-      flight.waiting -= 1;
-      if (flight.waiting === 0) {
-        if (flights.get(key) === flight) flights.delete(key);
-        flight.stop.abort(signal.reason);
-      }
-      reject(signal.reason);
-    };
-    signal.addEventListener("abort", leave, { once: true });
-    flight.row.then(resolve, reject);
-    return promise.finally(() => signal.removeEventListener("abort", leave));
-  };
 }

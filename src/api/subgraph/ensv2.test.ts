@@ -361,12 +361,12 @@ describe("at the last block", () => {
 
   test("the fields are found through relations, aliases and fragments, in one statement", async () => {
     let statements = 0;
-    const { columns } = stored.database;
+    const { row } = stored.database;
     const database = {
       ...stored.database,
-      columns: (...given: Parameters<typeof columns>) => {
+      row: (...given: Parameters<typeof row>) => {
         statements += 1;
-        return columns(...given);
+        return row(...given);
       },
     };
     const subgraph = createSubgraph({
@@ -399,12 +399,12 @@ describe("at the last block", () => {
 
   test("a hundred names by id are read by one walk", async () => {
     const texts: string[] = [];
-    const { columns } = stored.database;
+    const { row } = stored.database;
     const database = {
       ...stored.database,
-      columns: (...given: Parameters<typeof columns>) => {
+      row: (...given: Parameters<typeof row>) => {
         texts.push(given[0]);
-        return columns(...given);
+        return row(...given);
       },
     };
     const given = { chainId: v2ChainId, deployment: "test", blockOf: async () => undefined, v2: contracts };

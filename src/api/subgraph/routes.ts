@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.ts";
 import { type Head, headSql, headTimeSql } from "../../ponder/checkpoints.ts";
-import type { ColumnReader } from "../database/client.ts";
-import { BusyError, shareRows } from "../database/queue.ts";
+import type { Database } from "../database/client.ts";
+import { BusyError } from "../database/queue.ts";
 import { bothGenerations } from "../database/v2-domains.ts";
 import type { WalkContracts } from "../database/v2-walk.ts";
 import { acceptsGzip, compress, createSender, type Send } from "../rest/send.ts";
@@ -19,7 +19,7 @@ import { QueryError } from "./schema/errors.ts";
 
 /** What a subgraph reads from and how it presents itself. */
 export type SubgraphOptions = {
-  database: ColumnReader;
+  database: Database;
   /** Chain whose indexed block `_meta` shows: the root chain of the name service. */
   chainId: number;
   /** Shown as `_meta.deployment`. */
@@ -65,7 +65,7 @@ export function createSubgraph({
   const generations = () => v2 && bothGenerations(v2, timeSql(chainId, endBlock()?.timestamp));
   const hashes = createBlockHashes(blockOf);
   const options = {
-    columns: shareRows(database.columns),
+    row: database.row,
     limits,
     deployment,
     headSql: headSql(chainId),
@@ -228,7 +228,7 @@ async function respond(
   headers["Vary"] = "Accept-Encoding";
   const isPacked = acceptsGzip(c);
   if (isPacked) headers["Content-Encoding"] = "gzip";
-  if (typeof body !== "string" && !(body instanceof Uint8Array)) return send(c, body, { headers, isPacked });
+  if (typeof body !== "string") return send(c, body, { headers, isPacked });
   return c.body(isPacked ? await compress(body) : body, 200, headers);
 }
 

@@ -1,22 +1,19 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { type Head, headUpTo, parseHead } from "../../../ponder/checkpoints.ts";
-import { type ColumnReader, RowTooLongError } from "../../database/client.ts";
-import type { Column } from "../../database/long-rows.ts";
-import type { Parts } from "../../rest/send.ts";
-import { yieldToEventLoop } from "../../rest/turns.ts";
+import type { Database } from "../../database/client.ts";
 import type { CompiledRequest, RootField } from "../compile/compile.ts";
 import { danglingMark } from "../compile/compile.ts";
 import type { BlockHashes } from "../request/block.ts";
 import { metaJson, unservedBlock } from "../request/block.ts";
 import { type ErrorEntry, QueryError } from "../schema/errors.ts";
 
-/** Response to one request: the body, one text or UTF-8 unless it is long, and the block that it was read at. */
-export type Answer = { body: string | Uint8Array<ArrayBuffer> | Parts; head: Head | undefined };
+/** Response to one request: the body, one text unless it is long, and the block that it was read at. */
+export type Answer = { body: string | readonly string[]; head: Head | undefined };
 
 /** What a request runs with. */
 export type ExecuteOptions = {
   /** Runs a statement of one row, for `limits.timeoutMs` at most. */
-  columns: ColumnReader["columns"];
+  row: Database["row"];
   limits: SubgraphLimits;
   /** Shown as `_meta.deployment`. */
   deployment: string;
@@ -42,30 +39,26 @@ export async function executeRequest(
   const failed = new Map(request.failed);
   const texts = fields.filter((field) => field.kind === "sql").filter(({ group }) => !failed.has(group));
   const columns = [options.headSql, ...texts.map(({ sql }) => sql), ...extensions.map(({ sql }) => sql)];
-  const sql = withShared(request, `SELECT ${columns.join(", ")}`);
+  const sql = withShared(request, upToBytes(columns, options.limits));
   const row = await readRow(options, statement.finish(sql), signal);
-  const head = headUpTo(options.endBlock(), parseHead(shortText(row[0])));
+  const head = headUpTo(options.endBlock(), parseHead(row[0] ?? null));
   const unserved = await findUnservedBlock(fields, { ...options, head });
   if (unserved !== undefined) return { body: JSON.stringify({ errors: [unserved.entry] }), head };
-  const values = new Map<RootField, NonNullable<Column>>(
-    texts.map((field, index) => [field, row[index + 1] ?? "null"]),
-  );
+  const values = new Map<RootField, string>(texts.map((field, index) => [field, row[index + 1] ?? "null"]));
   for (const [field, text] of values) {
-    const dangling = await findDangling(text);
+    const dangling = findDangling(text);
     if (dangling !== undefined && !failed.has(field.group)) failed.set(field.group, dangling);
   }
-  const data: (string | Uint8Array)[] = [];
+  const data: string[] = [];
   for (const field of fields) {
     if (failed.has(field.group)) continue;
     const value = await fieldValue(request, field, values, { ...options, head });
     if (value === undefined) continue;
-    data.push(`${data.length === 0 ? "" : ","}"${field.selected.key}":`);
-    if (typeof value === "string") data.push(value);
-    else for (const piece of value) data.push(piece);
+    data.push(`${data.length === 0 ? "" : ","}"${field.selected.key}":`, value);
   }
   const hints = extensions.map((extension, place) => ({
     ...extension,
-    text: shortText(row[texts.length + 1 + place]) ?? "null",
+    text: row[texts.length + 1 + place] ?? "null",
   }));
   return { body: bodyOf(data, [...failed.values()], hints, options.limits), head };
 }
@@ -80,20 +73,22 @@ function withShared({ context, statement }: CompiledRequest, selected: string): 
   return all.length === 0 ? selected : `WITH ${all.join(", ")} ${selected}`;
 }
 
-// The head and the hints are a few characters long.
-function shortText(column: Column | undefined): string | null {
-  return typeof column === "string" ? column : null;
+// Without a row where the columns are longer together than a response may be: Postgres does not send them.
+function upToBytes(columns: readonly string[], { responseBytes }: SubgraphLimits): string {
+  const named = columns.map((sql, place) => `${sql} AS c${place}`);
+  const bytes = columns.map((_, place) => `coalesce(octet_length(r.c${place})::bigint, 0)`);
+  return `SELECT r.* FROM (SELECT ${named.join(", ")} OFFSET 0) r WHERE ${bytes.join(" + ")} <= ${responseBytes}`;
 }
 
 async function readRow(
-  { columns, limits }: ExecuteOptions,
+  { row, limits }: ExecuteOptions,
   { sql, values }: { sql: string; values: string[] },
   signal: AbortSignal,
-): Promise<Column[]> {
+): Promise<(string | null)[]> {
+  let found: (string | null)[];
   try {
-    return await columns(sql, values, signal);
+    found = await row(sql, values, signal);
   } catch (error) {
-    if (error instanceof RowTooLongError) throw tooLong(limits);
     if (isTimeout(error)) {
       throw new QueryError(
         `Query timed out after ${limits.timeoutMs} ms. Narrow it with \`where\`, or page by \`id_gt\` instead of \`skip\`.`,
@@ -104,6 +99,8 @@ async function readRow(
       throw new QueryError(`Store error: ${error instanceof Error ? error.message : error}`);
     throw error;
   }
+  if (found.length === 0) throw tooLong(limits);
+  return found;
 }
 
 // From the signal, or from Postgres for a statement that was cancelled.
@@ -130,40 +127,26 @@ async function findUnservedBlock(
   return undefined;
 }
 
-async function findDangling(value: NonNullable<Column>): Promise<QueryError | undefined> {
-  const text = typeof value === "string" ? value : await textFromMark(value);
+function findDangling(text: string): QueryError | undefined {
   const start = text.indexOf(danglingMark);
   if (start < 0) return undefined;
   const field = text.slice(start + 1, text.indexOf(danglingMark, start + 1));
   return new QueryError(`Null value resolved for non-null field \`${field}\``);
 }
 
-// The second mark may stand in the piece after that of the first.
-async function textFromMark(pieces: readonly Uint8Array[]): Promise<string> {
-  for (const [place, piece] of pieces.entries()) {
-    if (piece.includes(danglingMark.charCodeAt(0)))
-      return Buffer.concat(pieces.slice(place, place + 2)).toString();
-    if (place % piecesOfSlice === piecesOfSlice - 1) await yieldToEventLoop();
-  }
-  return "";
-}
-
-// Others have their turn after each so many, which are of a megabyte.
-const piecesOfSlice = 8;
-
 async function fieldValue(
   request: CompiledRequest,
   field: RootField,
-  values: ReadonlyMap<RootField, NonNullable<Column>>,
+  values: ReadonlyMap<RootField, string>,
   source: ExecuteOptions & { head: Head | undefined },
-): Promise<NonNullable<Column> | undefined> {
+): Promise<string | undefined> {
   if (field.kind === "sql") return values.get(field);
   if (field.kind === "meta") return metaJson(request.context, field.selected, field.constraint, source);
   return field.text;
 }
 
 function bodyOf(
-  data: (string | Uint8Array)[],
+  data: string[],
   errors: QueryError[],
   hints: { member: string; key: string; text: string }[],
   limits: SubgraphLimits,
@@ -178,9 +161,7 @@ function bodyOf(
   let length = 0;
   for (const part of parts) length += part.length;
   if (length > limits.responseBytes) throw tooLong(limits);
-  if (length >= longBody) return parts;
-  if (parts.every((part) => typeof part === "string")) return parts.join("");
-  return Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part)));
+  return length >= longBody ? parts : parts.join("");
 }
 
 // Up to this length a body is in one piece.
