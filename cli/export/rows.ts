@@ -1,6 +1,13 @@
 import { namesJoins } from "../../src/api/database/names.ts";
 import { entriesOfKindSql, entryOf, eventKinds, type StoredEntry } from "../../src/api/names/history.ts";
-import { allNames, nameJson, partsOfNames, resolverOf, type StoredName } from "../../src/api/names/names.ts";
+import {
+  allNames,
+  nameText,
+  objectText,
+  partsOfNames,
+  resolverOf,
+  type StoredName,
+} from "../../src/api/names/names.ts";
 import { type Place, placeOfRow } from "../../src/api/names/places.ts";
 import { listRow, registrationId, tokenId } from "../../src/api/names/rows.ts";
 
@@ -84,10 +91,10 @@ const seconds = (text: string | null | undefined) => {
   return value > longest ? longest : value;
 };
 
-type Stored = { row: StoredName; label: string | null; cost: string | null };
+type Stored = { row: StoredName; label?: string; cost?: string };
 
 const stored = (from: string, cost: string, places: readonly Place[]) =>
-  `SELECT json_build_object('row', ${nameJson}, 'label', d.label_name, 'cost', ${cost}) AS found FROM ${from}${namesJoins(places)} WHERE d.name <> ''`;
+  `SELECT ${objectText(nameText, { label: "to_json(d.label_name)", cost })}::json AS found FROM ${from}${namesJoins(places)} WHERE d.name <> ''`;
 
 function nameOf({ row, label }: Stored, places: readonly Place[]) {
   const place = placeOfRow(places, row);
@@ -96,15 +103,15 @@ function nameOf({ row, label }: Stored, places: readonly Place[]) {
     namehash: row.node,
     name: row.name,
     display_name: shown.display_name,
-    label,
-    labelhash: row.labelhash,
+    label: label ?? null,
+    labelhash: row.labelhash ?? null,
     namespace: place.namespace,
     chain_id: place.chainId,
     network: place.network,
     status: row.status,
     in_grace: shown.in_grace ?? false,
-    owner: row.owner,
-    manager: row.manager,
+    owner: row.owner ?? null,
+    manager: row.manager ?? null,
     resolver: resolverOf(row, place)?.address ?? null,
     registered_at: seconds(shown.registered_at),
     created_at: seconds(shown.created_at),
@@ -120,7 +127,7 @@ function nameOf({ row, label }: Stored, places: readonly Place[]) {
 
 function registrationOf(found: Stored, places: readonly Place[]) {
   const { network: _, display_name: __, ...name } = nameOf(found, places);
-  const all: FileRow = { ...name, cost: found.cost };
+  const all: FileRow = { ...name, cost: found.cost ?? null };
   return Object.fromEntries(Object.keys(registrationColumns).map((column) => [column, all[column] ?? null]));
 }
 
@@ -163,7 +170,7 @@ export function sourceOf(what: Subject, places: readonly Place[]): Source {
     return {
       columns: registrationColumns,
       statements: [
-        `${stored(`registration o JOIN ${partsOfNames(places)[0]} ON d.id = o.domain_id`, "o.cost::text", places)} ORDER BY o.expiry_date, o.id`,
+        `${stored(`registration o JOIN ${partsOfNames(places)[0]} ON d.id = o.domain_id`, "to_json(o.cost::text)", places)} ORDER BY o.expiry_date, o.id`,
       ],
       rowOf: registrationOf,
     };

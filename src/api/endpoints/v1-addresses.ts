@@ -379,7 +379,7 @@ export const addressCalendar = endpoint({
   },
 });
 
-type Deadline = { row: Row; place: Place; parent: Hex | null };
+type Deadline = { row: Row; place: Place; parent: Hex | undefined };
 
 // One name more than it shows says that there are more.
 function calendarOf(address: string, deadlines: readonly Deadline[], alarms: readonly number[]): string {

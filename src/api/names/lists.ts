@@ -20,9 +20,11 @@ import { type Extra, type Listed, type NamesSource, readCount, readGivenNames, r
 import {
   hasName,
   hideFromPlanner,
-  nameJson,
+  listText,
   nameOfNode,
+  nameText,
   noExpiry,
+  objectText,
   partsOfNames,
   type SomeRows,
   tablesOfNames,
@@ -106,9 +108,11 @@ export function listSql(places: readonly Place[], options: ListOptions): string 
   // Names that no registry of ENSv2 leads to are left out.
   const needsNames = secondGeneration(places) !== undefined || filters.length > 0 || branches.some(isDerived);
   const joins = namesJoins(places);
-  const members = Object.entries(extra).map(([name, sql]) => `, '${name}', ${sql}`);
   const found = (keys: readonly string[]) =>
-    `json_build_object('row', ${nameJson}, 'after', json_build_array(${keys.map((key) => `(${key})::text`).join(", ")})${members.join("")})::text`;
+    objectText(nameText, {
+      after: `json_build_array(${keys.map((key) => `(${key})::text`).join(", ")})`,
+      ...extra,
+    });
   const tables: string[] = [];
   const parts = branches.map((branch, at) => {
     const { from, where, derived = [], order, isLater, fromSome, table } = branch;
@@ -141,7 +145,7 @@ export function listSql(places: readonly Place[], options: ListOptions): string 
   const rows = needsNames
     ? `SELECT f.found FROM ${page} ${order}`
     : `SELECT ${found(keys.map((_, at) => `f.k${at}`))} AS found FROM (SELECT * FROM ${page} ${order}) f ${nameOfNode(places, "f.id")}${joins} ${order}`;
-  return `${tables.length > 0 ? `WITH RECURSIVE ${tables.join(",\n")} ` : ""}SELECT '[' || coalesce(string_agg(found, ','), '') || ']' FROM (${rows}) listed`;
+  return `${tables.length > 0 ? `WITH RECURSIVE ${tables.join(",\n")} ` : ""}${listText(rows)}`;
 }
 
 const isDerived = ({ derived = [], order }: Branch) =>

@@ -12,10 +12,12 @@ import {
   columns,
   hasName,
   hideFromPlanner,
-  nameJson,
+  listText,
   nameOfNode,
   nameOfPath,
   namesHeldBy,
+  nameText,
+  objectText,
   type StoredName,
 } from "./names.ts";
 import { isCustodian, type Place } from "./places.ts";
@@ -131,10 +133,13 @@ function readingSql(
   { places, hasRecords, withRecords }: Reading & { places: readonly Place[] },
 ): string {
   const ofNode = { chain: "names.chain", node: "d.id", hasRecords };
-  const records = `, 'records', (SELECT ${recordsJson(ofNode)} FROM resolver s2 WHERE s2.id = names.resolver_row)`;
-  const inV2 = secondGeneration(places) === undefined ? "" : ", 'inV2', names.reading";
-  return `SELECT json_build_object('at', q.at - 1, 'found', n.found)::text FROM ${asked}
-LEFT JOIN LATERAL (SELECT json_build_object('row', ${nameJson}${withRecords ? `${records}${inV2}` : ""}) AS found
+  const records = `SELECT ${recordsJson(ofNode)}::text FROM resolver s2 WHERE s2.id = names.resolver_row`;
+  const members = {
+    records: `coalesce((${records}), 'null')`,
+    ...(secondGeneration(places) === undefined ? {} : { inV2: "names.reading" }),
+  };
+  return `SELECT concat('{"at":', q.at - 1, ',"found":', coalesce(n.found, 'null'), '}') FROM ${asked}
+LEFT JOIN LATERAL (SELECT ${objectText(nameText, withRecords ? members : {})} AS found
 FROM ${rows} WHERE ${hasName}) n ON true`;
 }
 
@@ -379,8 +384,12 @@ const relations = `CASE WHEN (${isOwner}) AND (${isManager}) THEN '["owner","man
   WHEN ${isManager} THEN '["manager"]' ELSE '[]' END::json`;
 
 const foundSql = (claims: Claims, rank: string, name: string) =>
-  `json_build_object('row', ${nameJson}, 'after', json_build_array((${rank})::text, ${name}, d.id), 'isPrimary', ${rank} = 0,
-  'forward', CASE WHEN ${rank} = 0 THEN ${forwardSql(claims, "q.address")} END, 'relations', ${relations})`;
+  objectText(nameText, {
+    after: `json_build_array((${rank})::text, ${name}, d.id)`,
+    isPrimary: `${rank} = 0`,
+    forward: `CASE WHEN ${rank} = 0 THEN ${forwardSql(claims, "q.address")} END`,
+    relations,
+  });
 
 /** SQL of the names of an address with few: `n` candidates, and how many of them are its own. With more, nothing but `n` is computed. */
 function fewSql(claims: Claims): string {
@@ -391,7 +400,7 @@ function fewSql(claims: Claims): string {
   const found = `array_agg(${foundSql(claims, "o.rank", "o.name")} ORDER BY o.rank, o.name, d.id) FILTER (WHERE ${isMine} AND ${beyond})`;
   return `WITH held AS MATERIALIZED (${held})
 SELECT (SELECT count(*) FROM held) AS n, count(*) FILTER (WHERE ${isMine}) AS total,
-  coalesce(array_to_json((${found})[1:q.size + 1]), '[]') AS rows
+  '[' || coalesce(array_to_string((${found})[1:q.size + 1], ','), '') || ']' AS rows
 FROM ${candidates}${namesJoins(places)}
 CROSS JOIN LATERAL (SELECT left(d.name, 256) AS name, CASE WHEN d.name = c.claim THEN 0 WHEN ${isOwner} THEN 1 ELSE 2 END AS rank OFFSET 0) o
 WHERE ${hasName} AND (SELECT count(*) FROM held) <= ${few}`;
@@ -461,10 +470,9 @@ ORDER BY left(${name}, 256), ${id} LIMIT ${limit})`;
   return `SELECT ${totalSql(places)} AS total, r.rows FROM (WITH held AS MATERIALIZED (
     ${branch(0, primary)}
     UNION ${owned.join("\nUNION ")})
-  SELECT coalesce(json_agg(found), '[]') AS rows FROM (
-    SELECT ${foundSql(claims, "f.rank", "f.name")} AS found
+  SELECT (${listText(`SELECT ${foundSql(claims, "f.rank", "f.name")} AS found
     FROM (SELECT * FROM held UNION ${managed.join("\nUNION ")}) f ${nameOfNode(places, "f.id")}${joins}
-    ORDER BY f.rank, f.name, f.id LIMIT q.size + 1) listed) r`;
+    ORDER BY f.rank, f.name, f.id LIMIT q.size + 1`)}) AS rows) r`;
 }
 
 function totalSql(places: readonly Place[]): string {
@@ -488,7 +496,7 @@ function totalSql(places: readonly Place[]): string {
 /** The statement that reads the names of addresses. */
 function addressSql(claims: Claims): string {
   const claim = claimSql(claims, "q.address", "q.reverse");
-  return `SELECT json_build_object('at', q.at, 'rows', n.rows, 'total', n.total)::text
+  return `SELECT concat('{"at":', q.at, ',"total":', n.total, ',"rows":', n.rows, '}')
 FROM json_to_recordset($2::json) AS q (at int, address text, owner boolean, manager boolean, size int, reverse text, after_rank int, after_name text, after_id text, places int[])
 CROSS JOIN LATERAL (SELECT ${claim} AS claim OFFSET 0) c
 CROSS JOIN LATERAL (${fewSql(claims)}) few

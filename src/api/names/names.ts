@@ -132,35 +132,35 @@ export const notInSecond = (v2: WalkContracts, node: string): string => `NOT EXI
     WHERE n.chain_id = ${v2.chainId} AND n.id = ${node} AND n.registry = '${v2.ethRegistry}' AND n.owner_id <> '${zeroAddress}'
       AND n.expiry_date > ${indexTime} AND ${ethAttachedSql(v2, indexTime)} OFFSET 0)`;
 
-/** A name as the table `names` has it. Numbers of seconds are texts: they have up to 64 bits. */
+/** A name as the table `names` has it; absent is what it has not, or is not. Numbers of seconds are texts: they have up to 64 bits. */
 export type StoredName = {
+  place: number;
   name: string;
   node: Hex;
-  labelhash: Hex | null;
-  parent: Hex | null;
-  place: number;
+  labelhash?: Hex;
+  parent?: Hex;
   now: number;
   status: "active" | "expired" | "released" | "unregistered";
-  owner: Hex | null;
-  manager: Hex | null;
-  since: string | null;
+  owner?: Hex;
+  manager?: Hex;
+  since?: string;
   created: string;
-  expires: string | null;
-  graceEnds: string | null;
-  isLease: boolean;
-  isManaged: boolean | null;
-  isWrapped: boolean;
-  isLapsed: boolean;
-  fuses: number | null;
-  wrapperExpires: string | null;
-  wasWrapped: boolean;
-  holder: Hex | null;
-  isHeldThroughWrapper: boolean | null;
-  isMigrated: boolean;
-  isOwned: boolean;
-  resolver: Hex | null;
+  expires?: string;
+  graceEnds?: string;
+  isLease?: boolean;
+  isManaged?: boolean;
+  isWrapped?: boolean;
+  isLapsed?: boolean;
+  fuses?: number;
+  wrapperExpires?: string;
+  wasWrapped?: boolean;
+  holder?: Hex;
+  isHeldThroughWrapper?: boolean;
+  isMigrated?: boolean;
+  isOwned?: boolean;
+  resolver?: Hex;
   /** Where ENSv2 is indexed and knows the name. `isInForce`: the facts are those of its entry. */
-  v2: {
+  v2?: {
     version: "v1" | "v2" | null;
     isReserved: boolean;
     migrated: string | null;
@@ -169,48 +169,56 @@ export type StoredName = {
     token: Hex | null;
     subregistry: Hex | null;
     holder: Hex | null;
-  } | null;
+  };
 };
 
-// SQL of JSON: of text without characters that JSON escapes, and of numbers, booleans and JSON.
-const plain = (sql: string) => `coalesce('"' || ${sql} || '"', 'null')`;
-const bare = (sql: string) => `coalesce((${sql})::text, 'null')`;
+// SQL of a member of JSON, null without a value: of text that has nothing to escape, of numbers and JSON, and of what is true.
+const ofText = (member: string, column: string) => `',"${member}":"' || names.${column} || '"'`;
+const bare = (member: string, sql: string) => `',"${member}":' || (${sql})::text`;
+const ifTrue = (member: string, column: string) => `CASE WHEN names.${column} THEN ',"${member}":true' END`;
 
-const rowMembers: Readonly<Record<keyof StoredName, string>> = {
-  name: bare("to_json(names.name)"),
-  node: plain("names.node"),
-  labelhash: plain("names.labelhash"),
-  parent: plain("names.parent"),
-  place: bare("names.place"),
-  now: bare("names.now"),
-  status: plain("names.status"),
-  owner: plain("names.owner"),
-  manager: plain("names.manager"),
-  since: plain("names.registered"),
-  created: plain("names.created"),
-  expires: plain("names.expires"),
-  graceEnds: plain("names.grace_ends"),
-  isLease: bare("names.is_lease"),
-  isManaged: bare("names.is_managed"),
-  isWrapped: bare("names.is_wrapped"),
-  isLapsed: bare("names.is_lapsed"),
-  fuses: bare("names.fuses"),
-  wrapperExpires: plain("names.wrapper_expires"),
-  wasWrapped: bare("names.was_wrapped"),
-  holder: plain("names.last_holder"),
-  isHeldThroughWrapper: bare("names.is_held_through_wrapper"),
-  isMigrated: bare("names.is_migrated"),
-  isOwned: bare("names.is_owned"),
-  resolver: plain("names.resolver"),
-  v2: bare("names.v2"),
-};
+/** SQL of a row of `names` as the text of JSON, a `StoredName`: Postgres takes longer to make JSON of a record. */
+export const nameText: string = `concat('{"place":', names.place, ${[
+  bare("name", "to_json(names.name)"),
+  ofText("node", "node"),
+  ofText("labelhash", "labelhash"),
+  ofText("parent", "parent"),
+  bare("now", "names.now"),
+  ofText("status", "status"),
+  ofText("owner", "owner"),
+  ofText("manager", "manager"),
+  ofText("since", "registered"),
+  ofText("created", "created"),
+  ofText("expires", "expires"),
+  ofText("graceEnds", "grace_ends"),
+  ifTrue("isLease", "is_lease"),
+  ifTrue("isManaged", "is_managed"),
+  ifTrue("isWrapped", "is_wrapped"),
+  ifTrue("isLapsed", "is_lapsed"),
+  bare("fuses", "names.fuses"),
+  ofText("wrapperExpires", "wrapper_expires"),
+  ifTrue("wasWrapped", "was_wrapped"),
+  ofText("holder", "last_holder"),
+  ifTrue("isHeldThroughWrapper", "is_held_through_wrapper"),
+  ifTrue("isMigrated", "is_migrated"),
+  ifTrue("isOwned", "is_owned"),
+  ofText("resolver", "resolver"),
+  bare("v2", "names.v2"),
+].join(", ")}, '}')`;
 
-/** SQL of a row of `names` as JSON, a `StoredName`. Its text is put together: Postgres takes longer to make JSON of a record. */
-export const nameJson: string = `('{' || ${Object.entries(rowMembers)
-  .map(([member, json]) => `'"${member}":' || ${json}`)
-  .join(" || ',' || ")} || '}')::json`;
+/** SQL of the text of a JSON object, by the SQL of its members' JSON; members that are null are left out. */
+export const objectText = (row: string, members: Readonly<Record<string, string>>): string =>
+  `concat('{"row":', ${row}${Object.entries(members)
+    .map(([member, sql]) => `, ${bare(member, sql)}`)
+    .join("")}, '}')`;
+
+/** SQL of the text of a JSON list of what is found, each a text `found`. */
+export const listText = (rows: string): string =>
+  `SELECT '[' || coalesce(string_agg(found, ','), '') || ']' FROM (${rows}) listed`;
 
 /** The resolver of a name, by its chain and address; undefined if it has none. */
 export function resolverOf({ resolver }: StoredName, { chainId }: Place) {
-  return resolver === null || resolver === zeroAddress ? undefined : { chain_id: chainId, address: resolver };
+  return resolver === undefined || resolver === zeroAddress
+    ? undefined
+    : { chain_id: chainId, address: resolver };
 }

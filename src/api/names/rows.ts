@@ -25,7 +25,7 @@ function identity(row: StoredName, { namespace }: Place) {
 
 /** Deadlines: expiry and end of grace in Unix seconds, at most 2^63 - 1, or null with the reason. Nothing for a name without dates. */
 function deadlines({ expires, graceEnds, status }: StoredName) {
-  if (expires === null)
+  if (expires === undefined)
     return status === "released"
       ? { expires_at: null, grace_ends_at: null, expires_at_reason: "released" as const }
       : {};
@@ -36,8 +36,8 @@ function deadlines({ expires, graceEnds, status }: StoredName) {
 
 // The format has dates of 63 bits.
 const mostSeconds = 9_223_372_036_854_775_807n;
-const upToMost = <T extends string | null>(date: T) =>
-  date !== null && BigInt(date) > mostSeconds ? String(mostSeconds) : date;
+const upToMost = (date: string | undefined) =>
+  date !== undefined && BigInt(date) > mostSeconds ? String(mostSeconds) : (date ?? null);
 
 const fuseNames = [
   "cannot_unwrap",
@@ -62,7 +62,7 @@ function wrapperDates(expires: string) {
 }
 
 function wrapperFacts(row: StoredName) {
-  if (!row.isWrapped || row.fuses === null || row.wrapperExpires === null)
+  if (!row.isWrapped || row.fuses === undefined || row.wrapperExpires === undefined)
     return row.wasWrapped ? { wrapper_state: "unwrapped" as const } : {};
   const isOver = BigInt(row.wrapperExpires) < BigInt(row.now);
   const fuses = isOver ? 0 : row.fuses >>> 0;
@@ -104,13 +104,13 @@ function wrapperOf(row: StoredName) {
 /** The end of a lease that was not renewed: who held it, through what, and since when anybody can register the name. */
 function lapsedRegistration(row: StoredName) {
   if (row.v2?.isInForce) return lapsedEntry(row, row.v2);
-  if (row.status !== "released" || row.graceEnds === null) return {};
+  if (row.status !== "released" || row.graceEnds === undefined) return {};
   const isOfWrapper = row.isLease ? row.isHeldThroughWrapper : row.isWrapped;
   // A lease without a grace period ends at its expiry; grace periods and entries of the wrapper hold in their last second.
   const isOverAtEnd = row.isLease && row.graceEnds === row.expires;
   return {
     lapsed_registration: omitUndefined({
-      owner: row.holder ?? undefined,
+      owner: row.holder,
       held_through: isOfWrapper ? ("wrapper" as const) : ("registrar" as const),
       released_at: String(BigInt(row.graceEnds) + (isOverAtEnd ? 0n : 1n)),
       release_kind: "expired" as const,
@@ -126,7 +126,7 @@ function lapsedEntry({ status, graceEnds }: StoredName, { holder }: NonNullable<
     lapsed_registration: omitUndefined({
       owner: holder,
       held_through: "registry" as const,
-      released_at: isReleased ? (graceEnds ?? undefined) : undefined,
+      released_at: isReleased ? graceEnds : undefined,
       release_kind: "expired" as const,
     }),
   };
@@ -264,9 +264,9 @@ const lifecycle = (row: StoredName) => ({
 
 const holders = (row: StoredName) =>
   omitUndefined({
-    owner: row.owner ?? undefined,
-    manager: row.manager ?? undefined,
-    registered_at: row.since ?? undefined,
+    owner: row.owner,
+    manager: row.manager,
+    registered_at: row.since,
     created_at: row.created,
   });
 
@@ -291,7 +291,7 @@ export function searchRow(places: Places, row: StoredName): Row {
 
 /** The row of a subname. */
 export function subnameRow(places: Places, row: StoredName): Row {
-  return { ...searchRow(places, row), ...omitUndefined({ labelhash: row.labelhash ?? undefined }) };
+  return { ...searchRow(places, row), ...omitUndefined({ labelhash: row.labelhash }) };
 }
 
 /** The row of one of an address's names. */

@@ -3,7 +3,7 @@ import { planOnce } from "../database/client.ts";
 import { namesJoins } from "../database/names.ts";
 import type { SortType } from "../rest/pages.ts";
 import type { Listed, NamesSource } from "./lookups.ts";
-import { nameJson, nameOfNode, partsOfNames } from "./names.ts";
+import { listText, nameOfNode, nameText, objectText, partsOfNames } from "./names.ts";
 import type { Place } from "./places.ts";
 
 // Names as a person looks for them: those whose label is the text, then those whose label begins with it, then those whose label is
@@ -104,13 +104,12 @@ function searchSql({ places, hasRecords }: NamesSource, { filters, isComplete }:
   const order = keys.join(", ");
   const claim = hasRecords ? isClaimed("h.name") : "false";
   return `WITH held AS MATERIALIZED (${[...exact, ...ofPrefix].join("\nUNION\n")})
-SELECT coalesce(json_agg(found), '[]')::text FROM (
-SELECT json_build_object('row', ${nameJson}, 'after', json_build_array(${keys.map((key) => `${key}::text`).join(", ")})) AS found
+${listText(`SELECT ${objectText(nameText, { after: `json_build_array(${keys.map((key) => `${key}::text`).join(", ")})` })} AS found
 FROM (SELECT * FROM (SELECT h.id, h.kind, h.created_at, CASE WHEN h.kind = 0 THEN char_length(h.name) ELSE c.rank END AS first,
       CASE WHEN h.kind = 0 THEN c.rank ELSE char_length(h.name) END AS second
     FROM (SELECT * FROM held UNION ${similar.join(" UNION ")}) h CROSS JOIN LATERAL (SELECT CASE WHEN ${claim} THEN 0 ELSE 1 END AS rank OFFSET 0) c) f
   WHERE ($7::text = '' OR (${order}) > (nullif($7::text, '')::int, $8::int, $9::int, $10::numeric, $11::text COLLATE "C")) AND $3::text IS NOT NULL
-  ORDER BY ${order} LIMIT $12::int) f ${nameOfNode(places, "f.id")}${namesJoins(places)} ORDER BY ${order}) listed`;
+  ORDER BY ${order} LIMIT $12::int) f ${nameOfNode(places, "f.id")}${namesJoins(places)} ORDER BY ${order}`)}`;
 }
 
 type Search = {
