@@ -15,7 +15,6 @@ import { openHandlers } from "../../test/support/handlers.ts";
 import { createRecordedIndex, type PlayedLog } from "../../test/support/recorded-index.ts";
 import { datasourcesFile, lastBlocks, recordingOf } from "../../test/support/recordings.ts";
 import { indexedRecords } from "../api/resolution/indexed-records.ts";
-import { emptySelection } from "../api/resolution/selection.ts";
 import { namespaces } from "../deployments/namespaces.ts";
 import { resolverTextRecord } from "../schema/protocol-acceleration.ts";
 import { registerProtocolAcceleration } from "./protocol-acceleration.ts";
@@ -55,7 +54,7 @@ function createResolvers() {
     const texts = new Map(own.map((row) => [row["key"] as string, row["value"] as string]));
     const none = { name: null, contenthash: null, pubkeyX: null, pubkeyY: null, dnszonehash: null };
     const records = { ...none, addresses: new Map(), texts };
-    const selection = { ...emptySelection(), texts: [key] };
+    const selection = { texts: [key] };
     return indexedRecords(records, selection, { hasDefaultAddress: false }).texts?.[key];
   };
   return { ...index, textOf, asked: () => asked.size };

@@ -6,7 +6,7 @@ import { createChainReader, UnavailableError } from "../resolution/chain-reader.
 import { createGatewayReader, type GatewayLimits } from "../resolution/gateway.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import { primaryName, type Resolution, resolveRecords } from "../resolution/resolve.ts";
-import { namePath, selectionOf, selectionQuery } from "../resolution/selection.ts";
+import { isEmptySelection, namePath, selectionQuery } from "../resolution/selection.ts";
 import { createTrace, type Tracer } from "../resolution/trace.ts";
 import type { V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
@@ -112,10 +112,9 @@ export const resolvedRecords = endpoint({
   },
   handle: async (call, context: ResolveContext) => {
     const { name } = call.params;
-    const selection = selectionOf(call.query);
-    if (selection === undefined) throw new ApiError(400, nothingSelected);
+    if (isEmptySelection(call.query)) throw new ApiError(400, nothingSelected);
     const body = await resolve(context, call, async (resolution, tracer) => ({
-      records: await resolveRecords(resolution, { name, selection }, tracer),
+      records: await resolveRecords(resolution, { name, selection: call.query }, tracer),
     }));
     return { status: 200, body };
   },

@@ -27,7 +27,7 @@ import {
 } from "../names/records.ts";
 import { detailRow, type Row } from "../names/rows.ts";
 import { primaryName, resolveRecords } from "../resolution/resolve.ts";
-import { emptySelection, type Records } from "../resolution/selection.ts";
+import type { Records } from "../resolution/selection.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError } from "../rest/errors.ts";
 import { addressSchema, anyCaseAddress } from "../rest/values.ts";
@@ -127,7 +127,6 @@ async function liveRecordsOf(
   if (!isNormalizedName(name))
     return all({ status: "unsupported", unsupported_reason: "verified_records_not_supported" });
   const selection = {
-    ...emptySelection(),
     addresses: addresses.map(numberOf),
     texts: [...new Set(texts.map(textKeyOf))],
     contenthash: keys.includes("contenthash"),

@@ -5,6 +5,7 @@ import { namehash } from "../../ens/names.ts";
 import { type Database, planOnce, type RowsReader } from "../database/client.ts";
 import { namesJoins, ownResolver, secondGeneration } from "../database/names.ts";
 import { askedPath, pathOf } from "../resolution/v2-names.ts";
+import { readV2Records, recordsJson, type V2Resolver } from "../resolution/v2-records.ts";
 import { yieldToEventLoop } from "../rest/turns.ts";
 import { type GivenName, isNode, readName } from "./contract.ts";
 import {
@@ -21,7 +22,7 @@ import {
   type StoredName,
 } from "./names.ts";
 import { isCustodian, type Place } from "./places.ts";
-import { type FoundName, readV2Records, recordsJson, type V2Resolver } from "./records.ts";
+import type { FoundName } from "./records.ts";
 
 /** SQL of a list: its values follow `$1`, the times of the places. */
 export type NamesQuery = { sql: string; values: string[] };

@@ -179,30 +179,20 @@ describe("the resolver of a name (ENSIP-10)", () => {
   });
 });
 
-describe("an extended resolver's function (ENSIP-10)", () => {
-  const target = { chainId: 1, resolver, name: "alice.eth" };
-  const inner = { functionName: "text", args: [`0x${aliceNode}`, "url"] };
+test("an extended resolver is called through `resolve`, with the name and its own call data (ENSIP-10)", async () => {
   const bytes = (data: Hex) => encodeAbiParameters([{ type: "bytes" }], [data]);
-
-  test("is called through `resolve`, with the name and its own call data", async () => {
-    const { reader, calls } = readerOf(() => bytes(textData("wild")));
-    expect(await readExtended(reader, target, inner)).toBe("wild");
-    expect(calls).toEqual([
-      {
-        to: resolver,
-        data: encodeFunctionData({
-          abi: parseAbi(["function resolve(bytes name, bytes data) view returns (bytes)"]),
-          args: ["0x05616c6963650365746800", encodeFunctionData(request)],
-        }),
-      },
-    ]);
-  });
-
-  test.each<[string, () => Hex]>([
-    ["reverts", fail({ code: 3, message: "execution reverted" })],
-    ["returns no data", () => bytes("0x")],
-    ["returns data that is not a string", () => bytes(`0x${"ff".repeat(32)}`)],
-  ])("returns undefined if it %s", async (_, reply) => {
-    expect(await readExtended(readerOf(reply).reader, target, inner)).toBeUndefined();
-  });
+  const inner = { functionName: "text", args: [`0x${aliceNode}`, "url"] };
+  const read = (reply: () => Hex) => {
+    const { reader, calls } = readerOf(reply);
+    return { calls, value: readExtended(reader, { chainId: 1, resolver, name: "alice.eth" }, inner) };
+  };
+  const wild = read(() => bytes(textData("wild")));
+  expect(await wild.value).toBe("wild");
+  const resolveAbi = parseAbi(["function resolve(bytes name, bytes data) view returns (bytes)"]);
+  const args = ["0x05616c6963650365746800", encodeFunctionData(request)] as const;
+  expect(wild.calls).toEqual([{ to: resolver, data: encodeFunctionData({ abi: resolveAbi, args }) }]);
+  // It refuses, returns no data, or data that is not a string.
+  const refusal = fail({ code: 3, message: "execution reverted" });
+  for (const reply of [refusal, () => bytes("0x"), () => bytes(`0x${"ff".repeat(32)}`)])
+    expect(await read(reply).value).toBeUndefined();
 });

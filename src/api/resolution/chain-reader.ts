@@ -18,7 +18,7 @@ import { addressValue, bytesValue, nameValue, pubkeyValue, textValue } from "../
 import { createTurns, resolutionLimits } from "./admission.ts";
 import { GatewayError } from "./gateway.ts";
 import type { KnownContracts, Registry } from "./known-contracts.ts";
-import { type Records, type Selection, unsetRecords } from "./selection.ts";
+import { type Family, type Records, recordsBy, type Selection, unsetRecords } from "./selection.ts";
 
 /** The resolver that a chain has for a name; `isWildcard`: it is set for an ancestor of the name. */
 type FoundResolver = { resolver: Hex; isWildcard: boolean };
@@ -185,65 +185,48 @@ export async function liveRecords(
   if (target.isWildcard && !isExtended) return unsetRecords(selection);
 
   const node = namehash(name);
-  const ask = (functionName: string, ...args: unknown[]) =>
-    isExtended
-      ? readExtended(reader, target, { functionName, args: [node, ...args] })
-      : reader.read(chainId, resolver, {
-          abi: resolverReadAbi,
-          functionName,
-          args: [node, ...args],
-        } as never);
-  return askFor(ask, selection);
+  const ask = (functionName: string, ...args: unknown[]) => {
+    const request = { functionName, args: [node, ...args] };
+    return isExtended
+      ? readExtended(reader, target, request)
+      : reader.read(chainId, resolver, { abi: resolverReadAbi, ...request } as never);
+  };
+  const asked: Promise<unknown>[] = [];
+  recordsBy(selection, (family, key) => asked.push(askFor(ask, family, key)));
+  const values = (await Promise.all(asked)).values();
+  return recordsBy(selection, () => values.next().value);
 }
 
 type Ask = (functionName: string, ...args: unknown[]) => Promise<unknown>;
 
-async function askFor(ask: Ask, selection: Selection): Promise<Records> {
-  const [name, addresses, texts, contenthash, pubkey, dnszonehash, version, abi, interfaces] =
-    await Promise.all([
-      selection.name ? ask("name") : undefined,
-      keyed(selection.addresses, (coinType) => askAddress(ask, coinType)),
-      keyed(selection.texts, async (key) => textOf(await ask("text", key))),
-      selection.contenthash ? ask("contenthash") : undefined,
-      selection.pubkey ? ask("pubkey") : undefined,
-      selection.dnszonehash ? ask("zonehash") : undefined,
-      selection.version ? ask("recordVersions") : undefined,
-      selection.abi === undefined ? undefined : ask("ABI", selection.abi),
-      keyed(selection.interfaces, async (id) => implementerOf(await ask("interfaceImplementer", id))),
-    ]);
-  return {
-    ...(selection.name ? { name: typeof name === "string" ? nameValue(name) : null } : {}),
-    ...(selection.addresses.length > 0 ? { addresses } : {}),
-    ...(selection.texts.length > 0 ? { texts } : {}),
-    ...(selection.contenthash ? { contenthash: bytesOf(contenthash) } : {}),
-    ...(selection.pubkey ? { pubkey: pubkeyOf(pubkey) } : {}),
-    ...(selection.dnszonehash ? { dnszonehash: bytesOf(dnszonehash) } : {}),
-    ...(selection.version ? { version: typeof version === "bigint" ? String(version) : null } : {}),
-    ...(selection.abi === undefined ? {} : { abi: abiOf(abi) }),
-    ...(selection.interfaces.length > 0 ? { interfaces } : {}),
-  };
+async function askFor(ask: Ask, family: Family, key: string | bigint | true): Promise<unknown> {
+  const { functionName, read } = getters[family];
+  const raw = await ask(functionName, ...(key === true ? [] : [key]));
+  // Resolvers older than ENSIP-9 know the address of coin type 60 only, under another function.
+  return read(raw === undefined && family === "addresses" && key === 60n ? await ask("addr") : raw);
 }
 
-async function keyed<K extends string | bigint, V>(
-  keys: readonly K[],
-  read: (key: K) => Promise<V>,
-): Promise<Record<string, V>> {
-  return Object.fromEntries(await Promise.all(keys.map(async (key) => [String(key), await read(key)])));
-}
+const ofText =
+  <T>(read: (text: string) => T) =>
+  (raw: unknown) =>
+    typeof raw === "string" ? read(raw) : null;
+const ofBytes = ofText((raw) => bytesValue(raw as Hex));
 
-// Resolvers older than ENSIP-9 know the address of coin type 60 only, under another function.
-async function askAddress(ask: Ask, coinType: bigint): Promise<string | null> {
-  const raw = (await ask("addr", coinType)) ?? (coinType === 60n ? await ask("addr") : undefined);
-  return typeof raw === "string" ? addressValue(raw) : null;
-}
-
-function textOf(raw: unknown): string | null {
-  return typeof raw === "string" ? textValue(raw) : null;
-}
-
-function bytesOf(raw: unknown): Hex | null {
-  return typeof raw === "string" ? bytesValue(raw as Hex) : null;
-}
+// The function of each family, and the value of what it returns.
+const getters: Readonly<Record<Family, { functionName: string; read: (raw: unknown) => unknown }>> = {
+  name: { functionName: "name", read: ofText(nameValue) },
+  addresses: { functionName: "addr", read: ofText(addressValue) },
+  texts: { functionName: "text", read: ofText(textValue) },
+  contenthash: { functionName: "contenthash", read: ofBytes },
+  pubkey: { functionName: "pubkey", read: pubkeyOf },
+  dnszonehash: { functionName: "zonehash", read: ofBytes },
+  version: { functionName: "recordVersions", read: (raw) => (typeof raw === "bigint" ? String(raw) : null) },
+  abi: { functionName: "ABI", read: abiOf },
+  interfaces: {
+    functionName: "interfaceImplementer",
+    read: ofText((raw) => (raw === zeroAddress ? null : raw.toLowerCase())),
+  },
+};
 
 function pubkeyOf(raw: unknown) {
   const [x, y] = (raw ?? []) as Hex[];
@@ -254,8 +237,4 @@ function abiOf(raw: unknown) {
   const [contentType, data] = (raw ?? []) as [bigint?, Hex?];
   if (!contentType || data === undefined || data === "0x") return null;
   return { contentType: String(contentType), data };
-}
-
-function implementerOf(raw: unknown): Hex | null {
-  return typeof raw !== "string" || raw === zeroAddress ? null : (raw.toLowerCase() as Hex);
 }

@@ -1,6 +1,8 @@
-import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
+import { lookup } from "node:dns";
+import { once } from "node:events";
 import http from "node:http";
 import https from "node:https";
+import type { LookupFunction } from "node:net";
 import { type Hex, isHex } from "viem";
 import { z } from "zod/v4";
 import { isPublicAddress } from "../../rpc/public-address.ts";
@@ -69,41 +71,31 @@ async function ask(
   const url = new URL(text);
   checkHost(url, limits);
   const body = isPost ? JSON.stringify({ data, sender }) : undefined;
-  return new Promise((resolve, reject) => {
-    const request = (url.protocol === "https:" ? https : http).request(
-      url,
-      {
-        method: isPost ? "POST" : "GET",
-        headers: {
-          accept: "application/json",
-          ...(body === undefined
-            ? {}
-            : { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
-        },
-        signal: AbortSignal.any([signal, AbortSignal.timeout(limits.timeoutMs)]),
-        // One connection per look-up: no connection stays open to a host that a contract chose.
-        agent: false,
-        ...(limits.allowsPrivateHosts ? {} : { lookup: lookupPublic }),
-      },
-      (response) => {
-        const chunks: Buffer[] = [];
-        let size = 0;
-        response.on("data", (chunk: Buffer) => {
-          size += chunk.length;
-          if (size > limits.maxBytes) request.destroy(new GatewayError("a gateway's response is too long"));
-          else chunks.push(chunk);
-        });
-        response.on("end", () =>
-          resolve({ status: response.statusCode ?? 500, text: Buffer.concat(chunks).toString("utf8") }),
-        );
-        response.on("error", reject);
-      },
-    );
-    request.on("error", reject);
-    // A gateway may close the connection, or leave HTTP (101), without a response: nothing else follows then.
-    request.on("close", () => reject(new GatewayError("a gateway closed the connection")));
-    request.end(body);
+  const request = (url.protocol === "https:" ? https : http).request(url, {
+    method: isPost ? "POST" : "GET",
+    headers: { accept: "application/json", ...(isPost ? { "content-type": "application/json" } : {}) },
+    signal: AbortSignal.any([signal, AbortSignal.timeout(limits.timeoutMs)]),
+    // One connection per look-up: no connection stays open to a host that a contract chose.
+    agent: false,
+    ...(limits.allowsPrivateHosts ? {} : { lookup: lookupPublic }),
   });
+  // A gateway may close the connection, or leave HTTP (101), without a response: nothing else follows then.
+  const closed = once(request, "close").then(() => {
+    throw new GatewayError("a gateway closed the connection");
+  });
+  closed.catch(() => undefined);
+  // Also after its response.
+  request.on("error", () => undefined);
+  request.end(body);
+  const [response] = (await Promise.race([once(request, "response"), closed])) as [http.IncomingMessage];
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limits.maxBytes) throw new GatewayError("a gateway's response is too long");
+    chunks.push(chunk);
+  }
+  return { status: response.statusCode ?? 500, text: Buffer.concat(chunks).toString() };
 }
 
 // Servers take no longer ones (a proof that does not fit is asked for by POST).
@@ -129,23 +121,14 @@ function checkHost(url: URL, { allowsPrivateHosts }: GatewayLimits): void {
   if (isLiteral && !allowsPrivateHosts && !isPublicAddress(host)) throw new PrivateHostError();
 }
 
-type LookupCallback = (
-  error: NodeJS.ErrnoException | null,
-  address: string | LookupAddress[],
-  family?: number,
-) => void;
-
-function lookupPublic(hostname: string, options: LookupOptions, callback: LookupCallback): void {
+const lookupPublic: LookupFunction = (hostname, options, callback) =>
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error) return callback(error, []);
-    const [first] = addresses;
-    if (first === undefined || !addresses.every(({ address }) => isPublicAddress(address))) {
-      return callback(new PrivateHostError(), []);
-    }
+    const [first] = addresses ?? [];
+    const isPublic = first && addresses.every(({ address }) => isPublicAddress(address));
+    if (error || !isPublic) return callback(error ?? new PrivateHostError(), "", 0);
     if (options.all) callback(null, addresses);
     else callback(null, first.address, first.family);
   });
-}
 
 /** No gateway responded; the message says why the last one did not. */
 export class GatewayError extends Error {

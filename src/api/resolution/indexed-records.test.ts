@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type IndexedRecords, indexedRecords, liveSelection } from "./indexed-records.ts";
-import { emptySelection, type Selection } from "./selection.ts";
+import type { Selection } from "./selection.ts";
 
 const unset: IndexedRecords = {
   name: null,
@@ -16,10 +16,10 @@ const bob = `0x${"b0".repeat(20)}`;
 const zero = `0x${"00".repeat(20)}`;
 const x = `0x${"01".repeat(32)}` as const;
 
-const read = (records: Partial<IndexedRecords>, selection: Partial<Selection>, hasDefaultAddress = false) =>
-  indexedRecords({ ...unset, ...records }, { ...emptySelection(), ...selection }, { hasDefaultAddress });
+const read = (records: Partial<IndexedRecords>, selection: Selection, hasDefaultAddress = false) =>
+  indexedRecords({ ...unset, ...records }, selection, { hasDefaultAddress });
 
-test.each<[string, Partial<IndexedRecords>, Partial<Selection>, object]>([
+test.each<[string, Partial<IndexedRecords>, Selection, object]>([
   ["nothing that is not selected", { name: "alice.eth", contenthash: "0xe301" }, {}, {}],
   ["a name", { name: "alice.eth" }, { name: true }, { name: "alice.eth" }],
   ["no name that is not normalised (ENSIP-15)", { name: "Alice.eth" }, { name: true }, { name: null }],
@@ -56,20 +56,9 @@ test("the default address stands in for EVM chains without a record, if the reso
 });
 
 test("only the chain knows versions, ABIs and interfaces", () => {
-  const selection: Selection = {
-    ...emptySelection(),
-    name: true,
-    texts: ["url"],
-    version: true,
-    abi: 1n,
-    interfaces: ["0x01ffc9a7"],
-  };
-  expect(liveSelection(selection)).toEqual({
-    ...emptySelection(),
-    version: true,
-    abi: 1n,
-    interfaces: ["0x01ffc9a7"],
-  });
+  const live: Selection = { version: true, abi: 1n, interfaces: ["0x01ffc9a7"] };
+  const selection = { ...live, name: true, texts: ["url"] };
+  expect(liveSelection(selection)).toEqual(live);
   expect(indexedRecords(unset, selection, { hasDefaultAddress: false })).toEqual({
     name: null,
     texts: { url: null },

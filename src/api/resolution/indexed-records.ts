@@ -1,11 +1,9 @@
 import type { Hex } from "viem";
-import { rootNode } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
-import { dnsLabels } from "../../ens/names.ts";
-import { addressValue, nameValue, textValue } from "../../ens/record-values.ts";
+import { addressValue, nameValue } from "../../ens/record-values.ts";
 import { defaultEvmCoinType, isEvmCoinType } from "../../ens/reverse-names.ts";
 import { type Database, planOnce } from "../database/client.ts";
-import { emptySelection, type Records, type Selection } from "./selection.ts";
+import { type Records, recordsBy, type Selection } from "./selection.ts";
 
 /** Raw values of a resolver's records; absent ones are unset. */
 export type IndexedRecords = {
@@ -117,113 +115,8 @@ function storedRecords({ records, addresses, texts }: StoredRecords): IndexedRec
   };
 }
 
-const noRecords = { name: null, contenthash: null, pubkeyX: null, pubkeyY: null, dnszonehash: null };
-
-// The record that a node is linked to, else the one that the root node is.
-const linkedSql = planOnce(`
-SELECT json_agg(json_build_array(r.kind, r.key, r.value))::text
-FROM v2_records r
-WHERE r.chain_id = $1::int AND r.resolver = $2 AND r.record_id = coalesce(
-    (SELECT nullif(l.record_id, 0) FROM v2_record_links l WHERE l.chain_id = $1::int AND l.resolver = $2 AND l.node = $3),
-    (SELECT nullif(l.record_id, 0) FROM v2_record_links l
-      WHERE l.chain_id = $1::int AND l.resolver = $2 AND l.node = '${rootNode}'))
-  AND r.key_hash = ANY ($4::text[])
-  AND r.generation = coalesce((SELECT g.generation FROM v2_record_generations g
-    WHERE g.chain_id = $1::int AND g.resolver = $2 AND g.record_id = r.record_id), 0)`);
-
-/** The selected records that a resolver with record ids holds for a node. */
-export async function recordsOfLink(
-  database: Database,
-  { chainId, resolver, node, coinTypes, textKeys }: Selected & { resolver: Hex },
-  signal: AbortSignal,
-): Promise<IndexedRecords> {
-  const hexKeys = new Map(
-    textKeys.map((key): [Hex, string] => [`0x${Buffer.from(key).toString("hex")}`, key]),
-  );
-  const keys = [
-    "contenthash:",
-    "name:",
-    ...coinTypes.map((type) => `address:${type}`),
-    ...[...hexKeys.keys()].map((key) => `text:${key}`),
-  ];
-  const values = [String(chainId), resolver, node, arrayOf(keys.map(keccak256))];
-  const [text] = await database.row(linkedSql, values, signal);
-  const found = (JSON.parse(text ?? "[]") as [string, string, Hex | null][]).filter(
-    ([, , value]) => value !== "0x",
-  );
-  const ofKind = (kind: string) => found.filter(([one]) => one === kind);
-  const plain = (hex: Hex | null | undefined) =>
-    hex ? Buffer.from(hex.slice(2), "hex").toString("utf8") : "";
-  return {
-    ...noRecords,
-    contenthash: ofKind("contenthash")[0]?.[2] ?? null,
-    name: textValue(plain(ofKind("name")[0]?.[2])),
-    addresses: new Map(ofKind("address").map(([, coinType, value]) => [coinType, value ?? ""])),
-    texts: new Map(
-      ofKind("text").flatMap(([, key, value]) => {
-        const read = textValue(plain(value));
-        return read === null ? [] : [[hexKeys.get(key as Hex) ?? key, read] as const];
-      }),
-    ),
-  };
-}
-
-const aliasSql = planOnce(`
-SELECT s.place::text, a.target FROM unnest($3::text[]) WITH ORDINALITY s(hash, place)
-JOIN v2_aliases a ON a.chain_id = $1::int AND a.resolver = $2 AND a.name_hash = s.hash AND a.target <> '0x'
-ORDER BY s.place LIMIT 1`);
-
-/** How many aliases of a name are followed. */
-export const mostAliases = 20;
-
-/**
- * The labels of the name that a resolver reads for a name: the longest suffix with an alias is replaced, again and again until
- * none has one or the same target comes back. Undefined where the resolver may fail: aliases without end, malformed targets.
- */
-export async function aliasedLabels(
-  database: Database,
-  { chainId, resolver, labels }: { chainId: number; resolver: Hex; labels: readonly Buffer[] },
-  signal: AbortSignal,
-): Promise<readonly Buffer[] | undefined> {
-  let current = labels;
-  let last: string | undefined;
-  for (let round = 0; round < mostAliases; round++) {
-    const [place, target] = await database.row(
-      aliasSql,
-      [String(chainId), resolver, arrayOf(suffixHashes(current))],
-      signal,
-    );
-    if (typeof target !== "string" || target === last) return current;
-    const replaced = withSuffix(current, Number(place), target as Hex);
-    if (replaced === undefined) return undefined;
-    current = replaced;
-    last = target;
-  }
-  return undefined;
-}
-
-/** By which aliases are stored: hashes of a name and the names above it, the root included. */
-export function suffixHashes(labels: readonly Buffer[]): Hex[] {
-  return [...labels.keys(), labels.length].map((place) => keccak256(wireForm(labels.slice(place))));
-}
-
-/** The labels whose suffix from a place on (1: all) is replaced by a name in wire form; undefined if that is malformed. */
-export function withSuffix(
-  labels: readonly Buffer[],
-  place: number,
-  target: Hex,
-): readonly Buffer[] | undefined {
-  const replaced = dnsLabels(target);
-  if (replaced === undefined || wireForm(replaced).length !== target.length / 2 - 1) return undefined;
-  return [...labels.slice(0, place - 1), ...replaced];
-}
-
-function wireForm(labels: readonly Buffer[]): Buffer {
-  return Buffer.concat([
-    ...labels.flatMap((label) => [Buffer.from([label.length]), label]),
-    Buffer.from([0]),
-  ]);
-}
+/** The single records of a resolver without any. */
+export const noRecords = { name: null, contenthash: null, pubkeyX: null, pubkeyY: null, dnszonehash: null };
 
 // Hex and digits only, so that nothing needs to be quoted.
 function arrayOf(items: readonly (string | bigint)[]): string {
@@ -231,9 +124,11 @@ function arrayOf(items: readonly (string | bigint)[]): string {
 }
 
 /** The part of a selection that only the chain knows: ABIs, interfaces, and the version before its first change. */
-export function liveSelection({ version, abi, interfaces }: Selection): Selection {
-  return { ...emptySelection(), version, abi, interfaces };
-}
+export const liveSelection = ({ version, abi, interfaces }: Selection): Selection => ({
+  version,
+  abi,
+  interfaces,
+});
 
 /** The rest of the selection, from the index. `hasDefaultAddress`: see StaticResolver. */
 export function indexedRecords(
@@ -241,25 +136,21 @@ export function indexedRecords(
   selection: Selection,
   { hasDefaultAddress }: { hasDefaultAddress: boolean },
 ): Records {
-  const address = (coinType: bigint): string | null => {
+  const { name, pubkeyX: x, pubkeyY: y } = records;
+  const addressOf = (coinType: bigint): string | null => {
     const own = records.addresses.get(String(coinType));
     const isFallback = own === undefined && hasDefaultAddress && isEvmCoinType(coinType);
     const raw = isFallback ? records.addresses.get(String(defaultEvmCoinType)) : own;
     return raw === undefined ? null : addressValue(raw);
   };
-  const { pubkeyX: x, pubkeyY: y } = records;
-  return {
-    ...(selection.name ? { name: records.name === null ? null : nameValue(records.name) } : {}),
-    ...(selection.addresses.length > 0
-      ? { addresses: Object.fromEntries(selection.addresses.map((type) => [String(type), address(type)])) }
-      : {}),
-    ...(selection.texts.length > 0
-      ? { texts: Object.fromEntries(selection.texts.map((key) => [key, records.texts.get(key) ?? null])) }
-      : {}),
-    ...(selection.contenthash ? { contenthash: records.contenthash } : {}),
-    ...(selection.pubkey ? { pubkey: x === null || y === null ? null : { x, y } } : {}),
-    ...(selection.dnszonehash ? { dnszonehash: records.dnszonehash } : {}),
-  };
+  const indexed = { ...selection, version: undefined, abi: undefined, interfaces: undefined };
+  return recordsBy(indexed, (family, key) => {
+    if (family === "addresses") return addressOf(key as bigint);
+    if (family === "texts") return records.texts.get(String(key)) ?? null;
+    if (family === "name") return name === null ? null : nameValue(name);
+    if (family === "pubkey") return x === null || y === null ? null : { x, y };
+    return family === "contenthash" ? records.contenthash : records.dnszonehash;
+  });
 }
 
 const reverseNameSql = planOnce(`

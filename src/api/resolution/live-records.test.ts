@@ -1,7 +1,7 @@
-import { encodeFunctionData, type Hex, toFunctionSelector } from "viem";
+import { encodeFunctionData, type Hex } from "viem";
 import { describe, expect, test } from "vitest";
-import { type ChainReader, liveRecords, UnavailableError } from "./chain-reader.ts";
-import { emptySelection, type Selection } from "./selection.ts";
+import { type ChainReader, liveRecords } from "./chain-reader.ts";
+import type { Selection } from "./selection.ts";
 
 const resolver: Hex = "0x231b0ee14048e9dccd1d247744d114a4eb5e8e63";
 const alice: Hex = `0x${"a1".repeat(20)}`;
@@ -36,17 +36,8 @@ function readerOf(values: Values): ChainReader {
   };
 }
 
-const records = (values: Values, selection: Partial<Selection>, isWildcard = false) =>
-  liveRecords(
-    readerOf(values),
-    { chainId: 1, resolver, name: "alice.eth", isWildcard },
-    { ...emptySelection(), ...selection },
-  );
-
-test("knows the selectors of the standards", () => {
-  expect(toFunctionSelector("addr(bytes32,uint256)")).toBe(selectors.addr);
-  expect(toFunctionSelector("resolve(bytes,bytes)")).toBe(selectors.resolve);
-});
+const records = (values: Values, selection: Selection, isWildcard = false) =>
+  liveRecords(readerOf(values), { chainId: 1, resolver, name: "alice.eth", isWildcard }, selection);
 
 const everything: Selection = {
   name: true,
@@ -78,7 +69,7 @@ const x: Hex = `0x${"01".repeat(32)}`;
 const none: Hex = `0x${"00".repeat(32)}`;
 
 describe("values as a resolver returns them", () => {
-  test.each<[string, Values, Partial<Selection>, object]>([
+  test.each<[string, Values, Selection, object]>([
     ["a name", { [selectors.name]: () => "alice.eth" }, { name: true }, { name: "alice.eth" }],
     [
       "a name that is not normalised (ENSIP-15)",
@@ -171,15 +162,4 @@ describe("a resolver that is set for a parent name (ENSIP-10)", () => {
     expect(await records(values, { texts: ["url"] }, true)).toEqual({ texts: { url: "wild" } });
     expect(asked.map((data) => String(data).slice(0, 10))).toEqual([selectors.text]);
   });
-});
-
-test("an unreachable resolver makes the records unavailable", async () => {
-  const reader: ChainReader = {
-    read: async () => {
-      throw new UnavailableError("Chain 1 could not be asked.");
-    },
-    findResolver: async () => undefined,
-  };
-  const target = { chainId: 1, resolver, name: "alice.eth", isWildcard: false };
-  await expect(liveRecords(reader, target, everything)).rejects.toThrow(UnavailableError);
 });

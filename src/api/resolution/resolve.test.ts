@@ -9,7 +9,7 @@ import { createDatabase } from "../database/client.ts";
 import { type ChainReader, UnavailableError } from "./chain-reader.ts";
 import { knownContracts } from "./known-contracts.ts";
 import { primaryName, type Resolution, resolveRecords } from "./resolve.ts";
-import { emptySelection, type Selection } from "./selection.ts";
+import type { Selection } from "./selection.ts";
 import { createTrace } from "./trace.ts";
 
 // Names of mainnet and Base, resolved from the index alone.
@@ -48,12 +48,8 @@ const resolution = (): Resolution => ({
   signal: new AbortController().signal,
 });
 
-const resolve = (name: string, selection: Partial<Selection>) =>
-  resolveRecords(
-    resolution(),
-    { name, selection: { ...emptySelection(), ...selection } },
-    createTrace(Date.now).tracer,
-  );
+const resolve = (name: string, selection: Selection) =>
+  resolveRecords(resolution(), { name, selection }, createTrace(Date.now).tracer);
 
 beforeAll(async () => {
   client = await createTables();

@@ -1,5 +1,4 @@
 import type { Hex } from "viem";
-import { rootNode } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { namehash, namesAbove } from "../../ens/names.ts";
 import { nameValue } from "../../ens/record-values.ts";
@@ -12,18 +11,19 @@ import {
 import type { Database } from "../database/client.ts";
 import { type ChainReader, liveRecords } from "./chain-reader.ts";
 import {
-  aliasedLabels,
+  type IndexedRecords,
   indexedRecords,
   indexedResolver,
   indexedReverseName,
   liveSelection,
-  recordsOfLink,
+  noRecords,
   recordsOfNode,
 } from "./indexed-records.ts";
 import type { KnownContracts, Registry } from "./known-contracts.ts";
-import { emptySelection, isEmptySelection, type Records, type Selection, unsetRecords } from "./selection.ts";
+import { isEmptySelection, type Records, type Selection, unsetRecords } from "./selection.ts";
 import type { Tracer } from "./trace.ts";
 import { pathOf, readV2Names, type V2Contracts } from "./v2-names.ts";
+import { labelOf, nodeOf, type Reading, readStored, withoutAliases } from "./v2-records.ts";
 
 /** What one request resolves with. Without `database` the index is not used. */
 export type Resolution = {
@@ -89,9 +89,7 @@ async function resolveInV2(
     if (target.isWildcard && kind === "public") return unsetRecords(selection);
     const records = await recordsInV2(resolution, { resolver, kind, labels }, selection);
     if (records === undefined) return execute(reader, target, selection, within);
-    const rest = liveSelection(selection);
-    const live = isEmptySelection(rest) ? {} : await execute(reader, target, rest, within);
-    return { ...indexedRecords(records, selection, { hasDefaultAddress: true }), ...live };
+    return completed(records, { hasDefaultAddress: true }, reader, target, selection, within);
   });
 }
 
@@ -102,18 +100,32 @@ async function recordsInV2(
     kind,
     labels,
   }: { resolver: Hex; kind: "public" | "nodes" | "records" | "none"; labels: string[] },
-  { addresses, texts: textKeys }: Selection,
-) {
+  { addresses = [], texts: textKeys = [] }: Selection,
+): Promise<IndexedRecords | undefined> {
   const { chainId } = ensv2.contracts;
-  const bytes = labels.map((label) => Buffer.from(label));
-  const read =
-    kind === "nodes" ? await aliasedLabels(database, { chainId, resolver, labels: bytes }, signal) : bytes;
-  if (read === undefined) return undefined;
-  const node = pathOf(read.map((label) => keccak256(label))).nodes.at(-1) ?? rootNode;
-  const selected = { chainId, resolver, node, coinTypes: [...addresses, defaultEvmCoinType], textKeys };
-  return kind === "records"
-    ? recordsOfLink(database, selected, signal)
-    : recordsOfNode(database, selected, signal);
+  const asked: Reading = {
+    ...{ at: 0, resolver, kind: kind === "records" ? kind : "nodes" },
+    labels: labels.map((label) => labelOf(Buffer.from(label))),
+  };
+  const read = await withoutAliases(database, { chainId, readings: [asked] }, signal);
+  const [reading] = read;
+  if (reading === undefined) return undefined;
+  if (kind === "records") {
+    const [stored] = await readStored(database, { chainId, hasRecords: true, read }, signal);
+    const { addresses: all, texts, ...single } = stored?.set ?? {};
+    return {
+      ...noRecords,
+      ...single,
+      addresses: new Map(Object.entries(all ?? {})),
+      texts: new Map(Object.entries(texts ?? {})),
+    };
+  }
+  const coinTypes = [...addresses, defaultEvmCoinType];
+  return recordsOfNode(
+    database,
+    { chainId, resolver, node: nodeOf(reading.labels), coinTypes, textKeys },
+    signal,
+  );
 }
 
 async function resolveLive(
@@ -121,12 +133,8 @@ async function resolveLive(
   { name, selection }: Request,
   tracer: Tracer,
 ): Promise<Records> {
-  const found = await tracer.span(forwardProtocol, "find-resolver", { name }, async (within) => {
-    const answer = await reader.findResolver(name);
-    within.result(answer?.resolver ?? null);
-    return answer;
-  });
-  if (!(await isThere(found, tracer)) || found === undefined) return unsetRecords(selection);
+  const found = await findResolver(tracer, { name }, () => reader.findResolver(name));
+  if (found === undefined) return unsetRecords(selection);
   return execute(reader, { chainId: known.root.chainId, name, ...found }, selection, tracer);
 }
 
@@ -138,21 +146,16 @@ async function resolveFrom(
 ): Promise<Records> {
   const { database, known, reader, signal } = resolution;
   const { name, selection } = request;
-  const found = await tracer.span(forwardProtocol, "find-resolver", { name, ...registry }, async (within) => {
-    const [node, ...above] = namesAbove(name).map(namehash);
-    if (node === undefined) return undefined;
-    const { addresses, texts: textKeys } = selection;
-    // The default address is for resolvers that fall back to it.
-    const coinTypes = [...addresses, defaultEvmCoinType];
-    const answer = await indexedResolver(
-      database,
-      { registry, nodes: [node, ...above], coinTypes, textKeys },
-      signal,
-    );
-    within.result(answer?.resolver ?? null);
-    return answer;
-  });
-  if (!(await isThere(found, tracer)) || found === undefined) return unsetRecords(selection);
+  const [node, ...above] = namesAbove(name).map(namehash);
+  const { addresses = [], texts: textKeys = [] } = selection;
+  // The default address is for resolvers that fall back to it.
+  const coinTypes = [...addresses, defaultEvmCoinType];
+  const found = await findResolver(tracer, { name, ...registry }, async () =>
+    node === undefined
+      ? undefined
+      : indexedResolver(database, { registry, nodes: [node, ...above], coinTypes, textKeys }, signal),
+  );
+  if (found === undefined) return unsetRecords(selection);
 
   const { chainId } = registry;
   const { resolver, place } = found;
@@ -177,12 +180,10 @@ async function resolveFrom(
     forwardProtocol,
     "accelerate-known-onchain-static-resolver",
     { resolver },
-    async (within) => {
-      if (target.isWildcard && !fixed.isExtended) return unsetRecords(selection);
-      const rest = liveSelection(selection);
-      const live = isEmptySelection(rest) ? {} : await execute(reader, target, rest, within);
-      return { ...indexedRecords(found.records, selection, fixed), ...live };
-    },
+    async (within) =>
+      target.isWildcard && !fixed.isExtended
+        ? unsetRecords(selection)
+        : completed(found.records, fixed, reader, target, selection, within),
   );
 }
 
@@ -201,11 +202,39 @@ async function reverseRecords(
   return selection.name ? { ...records, name: raw === undefined ? null : nameValue(raw) } : records;
 }
 
-async function isThere(found: { resolver: Hex } | undefined, tracer: Tracer): Promise<boolean> {
-  return tracer.span(forwardProtocol, "active-resolver-exists", {}, async (within) => {
-    within.result(found !== undefined);
-    return found !== undefined;
+// A step whose outcome is known.
+const check = (tracer: Tracer, step: [protocol: string, name: string], inputs: object, outcome: boolean) =>
+  tracer.span(...step, { ...inputs }, async (within) => {
+    within.result(outcome);
+    return outcome;
   });
+
+const isThere = (found: { resolver: Hex } | undefined, tracer: Tracer) =>
+  check(tracer, [forwardProtocol, "active-resolver-exists"], {}, found !== undefined);
+
+async function findResolver<T extends { resolver: Hex }>(
+  tracer: Tracer,
+  inputs: Record<string, unknown>,
+  find: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  const found = await tracer.span(forwardProtocol, "find-resolver", inputs, async (within) => {
+    const answer = await find();
+    within.result(answer?.resolver ?? null);
+    return answer;
+  });
+  await isThere(found, tracer);
+  return found;
+}
+
+// What the index has of a resolver's records, and the rest from the resolver.
+async function completed(
+  records: IndexedRecords,
+  { hasDefaultAddress }: { hasDefaultAddress: boolean },
+  ...[reader, target, selection, tracer]: Parameters<typeof execute>
+): Promise<Records> {
+  const rest = liveSelection(selection);
+  const live = isEmptySelection(rest) ? {} : await execute(reader, target, rest, tracer);
+  return { ...indexedRecords(records, selection, { hasDefaultAddress }), ...live };
 }
 
 function execute(
@@ -238,36 +267,25 @@ export function primaryName(
       "resolve-reverse-name",
       { name: reverse },
       async (step) => {
-        const selection = { ...emptySelection(), name: true };
+        const selection = { name: true };
         const records = await resolveRecords(resolution, { name: reverse, selection }, step);
         return records.name ?? null;
       },
     );
-    const hasName = await within.span(reverseProtocol, "name-record-exists-check", {}, async (step) => {
-      step.result(name !== null);
-      return name !== null;
-    });
-    if (!hasName || name === null) return null;
+    await check(within, [reverseProtocol, "name-record-exists-check"], {}, name !== null);
+    if (name === null) return null;
 
     const found = await within.span(
       reverseProtocol,
       "forward-resolve-address-record",
       { name },
       async (step) => {
-        const selection = { ...emptySelection(), addresses: [coinType] };
+        const selection = { addresses: [coinType] };
         const records = await resolveRecords(resolution, { name, selection }, step);
         return records.addresses?.[String(coinType)] ?? null;
       },
     );
-    return within.span(
-      reverseProtocol,
-      "verify-resolved-address-matches-address",
-      { found },
-      async (step) => {
-        const isSame = found === address;
-        step.result(isSame);
-        return isSame ? name : null;
-      },
-    );
+    const step = [reverseProtocol, "verify-resolved-address-matches-address"] as [string, string];
+    return (await check(within, step, { found }, found === address)) ? name : null;
   });
 }

@@ -1,21 +1,30 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { isTextKey } from "../../ens/record-values.ts";
-import { nameParameter } from "../rest/values.ts";
+import { booleanParameter, nameParameter } from "../rest/values.ts";
 
-/** Records that a request selects. */
+/** Records that a request selects; what is absent is not selected. */
 export type Selection = {
-  name: boolean;
-  addresses: bigint[];
-  texts: string[];
-  contenthash: boolean;
-  pubkey: boolean;
-  dnszonehash: boolean;
-  version: boolean;
+  name?: boolean | undefined;
+  addresses?: readonly bigint[] | undefined;
+  texts?: readonly string[] | undefined;
+  contenthash?: boolean | undefined;
+  pubkey?: boolean | undefined;
+  dnszonehash?: boolean | undefined;
+  version?: boolean | undefined;
   /** Mask of the accepted content types. */
-  abi: bigint | undefined;
-  interfaces: Hex[];
+  abi?: bigint | undefined;
+  interfaces?: readonly Hex[] | undefined;
 };
+
+// In the order of responses.
+const families = [
+  ...(["name", "addresses", "texts", "contenthash", "pubkey", "dnszonehash"] as const),
+  ...(["version", "abi", "interfaces"] as const),
+] as const satisfies (keyof Selection)[];
+
+/** A kind of records. */
+export type Family = (typeof families)[number];
 
 /** Values of the selected records: groups and keys that were not selected are absent, unset records are null. */
 export type Records = {
@@ -43,11 +52,12 @@ function listInput(field: string, isItem: (item: string) => boolean, itemFault: 
     .refine((items) => items.length <= maxItems, `${field} must not name more than ${maxItems}`);
 }
 
-function flagInput(field: string) {
-  return z.enum(["true", "false"], { error: `${field} must be true or false` }).optional();
-}
+const flagInput = (field: string) => booleanParameter(field).optional();
 
 const isUint256 = (digits: string) => /^(0|[1-9]\d{0,77})$/.test(digits) && BigInt(digits) < maxUint256;
+
+// zod transforms what a refinement has refused, too.
+const toBigInt = (digits: string) => (isUint256(digits) ? BigInt(digits) : 0n);
 
 /** Query parameters that select records. */
 export const selectionQuery = z.object({
@@ -57,6 +67,7 @@ export const selectionQuery = z.object({
     isUint256,
     "addresses must be coin types in decimal digits, with commas between",
   )
+    .transform((items) => items.map(toBigInt))
     .optional()
     .meta({ description: "Coin types (ENSIP-9, ENSIP-11), with commas between", example: "60,0,2147492101" }),
   texts: listInput(
@@ -73,6 +84,7 @@ export const selectionQuery = z.object({
   abi: z
     .string({ error: "abi must be given once" })
     .refine((text) => isUint256(text) && text !== "0", "abi must be a mask of content types, at least 1")
+    .transform(toBigInt)
     .optional()
     .meta({ description: "Mask of the welcome content types of an ABI (ENSIP-4)" }),
   interfaces: listInput(
@@ -80,6 +92,7 @@ export const selectionQuery = z.object({
     (id) => /^0x[0-9a-fA-F]{8}$/.test(id),
     "interfaces must be 4-byte ids (0x and 8 hex digits) with commas between",
   )
+    .transform((ids) => ids.map((id) => id.toLowerCase() as Hex))
     .optional()
     .meta({ description: "Interface ids (ENSIP-8), with commas between" }),
 });
@@ -91,56 +104,23 @@ export const namePath = z.object({
     .meta({ example: "moonlamp.eth" }),
 });
 
-/** The selection that the query parameters mean; undefined if nothing is selected. */
-export function selectionOf(query: z.output<typeof selectionQuery>): Selection | undefined {
-  const selection: Selection = {
-    name: query.name === "true",
-    addresses: (query.addresses ?? []).map(BigInt),
-    texts: query.texts ?? [],
-    contenthash: query.contenthash === "true",
-    pubkey: query.pubkey === "true",
-    dnszonehash: query.dnszonehash === "true",
-    version: query.version === "true",
-    abi: query.abi === undefined ? undefined : BigInt(query.abi),
-    interfaces: (query.interfaces ?? []).map((id) => id.toLowerCase() as Hex),
-  };
-  return isEmptySelection(selection) ? undefined : selection;
-}
-
-/** A selection of nothing. */
-export function emptySelection(): Selection {
-  return {
-    name: false,
-    addresses: [],
-    texts: [],
-    contenthash: false,
-    pubkey: false,
-    dnszonehash: false,
-    version: false,
-    abi: undefined,
-    interfaces: [],
-  };
+/** The selected records, each as `read` gives it by its family, and by its key where the family has several. */
+export function recordsBy(
+  selection: Selection,
+  read: (family: Family, key: string | bigint | true) => unknown,
+): Records {
+  const groups = families.flatMap((family): [string, unknown][] => {
+    const selected = selection[family];
+    if (typeof selected !== "object") return selected ? [[family, read(family, selected)]] : [];
+    const values = selected.map((key) => [String(key), read(family, key)]);
+    return values.length === 0 ? [] : [[family, Object.fromEntries(values)]];
+  });
+  return Object.fromEntries(groups);
 }
 
 /** Whether nothing is selected. */
-export function isEmptySelection(selection: Selection): boolean {
-  return Object.values(selection).every(
-    (part) => part === false || part === undefined || (Array.isArray(part) && part.length === 0),
-  );
-}
+export const isEmptySelection = (selection: Selection): boolean =>
+  Object.keys(unsetRecords(selection)).length === 0;
 
 /** The selected records, each unset. */
-export function unsetRecords(selection: Selection): Records {
-  const unset = (keys: readonly (string | bigint)[]) => Object.fromEntries(keys.map((key) => [key, null]));
-  return {
-    ...(selection.name ? { name: null } : {}),
-    ...(selection.addresses.length > 0 ? { addresses: unset(selection.addresses.map(String)) } : {}),
-    ...(selection.texts.length > 0 ? { texts: unset(selection.texts) } : {}),
-    ...(selection.contenthash ? { contenthash: null } : {}),
-    ...(selection.pubkey ? { pubkey: null } : {}),
-    ...(selection.dnszonehash ? { dnszonehash: null } : {}),
-    ...(selection.version ? { version: null } : {}),
-    ...(selection.abi === undefined ? {} : { abi: null }),
-    ...(selection.interfaces.length > 0 ? { interfaces: unset(selection.interfaces) } : {}),
-  };
-}
+export const unsetRecords = (selection: Selection): Records => recordsBy(selection, () => null);

@@ -6,7 +6,7 @@ import type { Database } from "../../../src/api/database/client.ts";
 import { type ChainReader, UnavailableError } from "../../../src/api/resolution/chain-reader.ts";
 import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
 import { type Resolution, resolveRecords } from "../../../src/api/resolution/resolve.ts";
-import { emptySelection, type Records } from "../../../src/api/resolution/selection.ts";
+import type { Records } from "../../../src/api/resolution/selection.ts";
 import { createTrace } from "../../../src/api/resolution/trace.ts";
 import { pathOf, readV2Names, type V2Name, v2ContractsOf } from "../../../src/api/resolution/v2-names.ts";
 import type { Config } from "../../../src/config/environment.ts";
@@ -171,7 +171,6 @@ export async function authorityDifferences(
 
 const coinType = 0x80000001n;
 const selection = {
-  ...emptySelection(),
   addresses: [60n, coinType],
   texts: ["description", "avatar"],
   contenthash: true,

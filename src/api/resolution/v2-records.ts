@@ -1,0 +1,244 @@
+import { type Hex, hexToBytes } from "viem";
+import { rootNode, subnode } from "../../ens/ids.ts";
+import { keccak256 } from "../../ens/keccak.ts";
+import { dnsLabels } from "../../ens/names.ts";
+import { textValue } from "../../ens/record-values.ts";
+import { type Database, planOnce } from "../database/client.ts";
+import { kindOf, type ResolverFacts, type V2Contracts } from "./v2-names.ts";
+
+// Records as the index has them: which keys were ever seen, and their values. Those of ENSv2 are under record ids, or in resolvers keyed
+// by nodes, where aliases lead to other names.
+
+/** The records that a name's resolver has for it; `set` where values are indexed. */
+export type StoredRecords = {
+  seenCoins: string[] | null;
+  seenTexts: string[] | null;
+  addr: string | null;
+  /** Content hash as its event had it: `0x` of a cleared one. */
+  hash: Hex | null;
+  set?: {
+    contenthash: Hex | null;
+    name: string | null;
+    addresses: Record<string, string> | null;
+    texts: Record<string, string> | null;
+  } | null;
+};
+
+/** SQL of `StoredRecords` as JSON, of the row `s2` of `resolver`. */
+export const recordsJson = ({
+  chain,
+  node,
+  hasRecords,
+}: {
+  chain: string;
+  node: string;
+  hasRecords: boolean;
+}) =>
+  `json_build_object('seenCoins', s2.coin_types::text[], 'seenTexts', s2.texts, 'addr', s2.addr_id, 'hash', s2.content_hash${
+    hasRecords
+      ? `, 'set', (SELECT json_build_object('contenthash', v.contenthash, 'name', v.name,
+  'addresses', (SELECT json_object_agg(a.coin_type::text, a.value) FROM resolver_address_records a
+    WHERE a.chain_id = v.chain_id AND a.address = v.address AND a.node = v.node),
+  'texts', (SELECT json_object_agg(t.key, t.value) FROM resolver_text_records t
+    WHERE t.chain_id = v.chain_id AND t.address = v.address AND t.node = v.node))
+  FROM resolver_records v WHERE v.id = 'eip155:' || ${chain} || ':' || s2.address || '/' || ${node})`
+      : ""
+  })`;
+
+/** How a name in ENSv2 is resolved, as the walk found it. `labels`: those that registries have, as bytes, the top one first. */
+export type V2Resolver = ResolverFacts & {
+  resolver: Hex | null;
+  isProven: boolean;
+  /** Whether it is the name's own, not one from above. */
+  isOwn: boolean;
+  labels: (Hex | null)[];
+};
+
+/** `records`: those of the name's resolver in the first generation. */
+type Asked = { one: { row: { name: string }; records: StoredRecords | null }; inV2: V2Resolver };
+
+/** A label of a name: bytes, and the hash where nobody knows them. */
+type Label = { hash: Hex; bytes: Buffer | undefined };
+
+/** Records to read: those of a resolver for a name, under its node or under record ids. */
+export type Reading = { at: number; kind: "nodes" | "records"; resolver: Hex; labels: readonly Label[] };
+
+const unset = { contenthash: null, name: null, addresses: null, texts: null };
+const noRecords: StoredRecords = { seenCoins: null, seenTexts: null, addr: null, hash: null, set: unset };
+
+/** Records of names in ENSv2, in order, of all in one statement, or two; null where only the chain knows them. */
+export async function readV2Records(
+  database: Database,
+  { contracts, hasRecords, asked }: { contracts: V2Contracts; hasRecords: boolean; asked: readonly Asked[] },
+  signal: AbortSignal,
+): Promise<(StoredRecords | null)[]> {
+  const result: (StoredRecords | null)[] = asked.map(() => null);
+  const readings: Reading[] = [];
+  for (const [at, one] of asked.entries()) {
+    const { resolver, isProven, isOwn, ...facts } = one.inV2;
+    const kind = resolver === null ? "none" : kindOf(resolver, facts, contracts);
+    if (!isProven || kind === "unknown") continue;
+    if (kind === "v1") result[at] = one.one.records ?? noRecords;
+    else if (resolver === null || kind === "none" || (kind === "public" && !isOwn)) result[at] = noRecords;
+    else readings.push({ at, resolver, kind: kind === "records" ? kind : "nodes", labels: labelsOf(one) });
+  }
+  const { chainId } = contracts;
+  const read = await withoutAliases(database, { chainId, readings }, signal);
+  const found = await readStored(database, { chainId, hasRecords, read }, signal);
+  for (const [place, { at }] of read.entries()) result[at] = found[place] ?? null;
+  return result;
+}
+
+// Registries tell the bytes of labels that names cannot show.
+function labelsOf({ one, inV2: { labels } }: Asked): Label[] {
+  const { name } = one.row;
+  const parts = name === "" ? [] : name.split(".");
+  return parts.map((part, place) => {
+    const stored = labels[parts.length - 1 - place];
+    const bytes = stored ? Buffer.from(hexToBytes(stored)) : Buffer.from(part);
+    const encoded = /^\[([0-9a-f]{64})\]$/.exec(part);
+    if (encoded !== null && !stored) return { hash: `0x${encoded[1]}`, bytes: undefined };
+    return labelOf(bytes);
+  });
+}
+
+/** A label by its bytes. */
+export const labelOf = (bytes: Buffer): Label => ({ hash: keccak256(bytes), bytes });
+
+/** The node of a name by its labels, its own first. */
+export const nodeOf = (labels: readonly Label[]) =>
+  labels.reduceRight<Hex>((parent, { hash }) => subnode(parent, hash), rootNode);
+
+// How many aliases of a name are followed.
+const mostAliases = 20;
+
+const aliasesSql = planOnce(`SELECT json_agg(json_build_array(f.at, f.place, f.target))::text FROM (
+  SELECT DISTINCT ON (s.at) s.at, s.place, a.target
+  FROM unnest($2::int[], $3::int[], $4::text[], $5::text[]) s (at, place, resolver, hash)
+  JOIN v2_aliases a ON a.chain_id = $1::int AND a.resolver = s.resolver AND a.name_hash = s.hash AND a.target <> '0x'
+  ORDER BY s.at, s.place) f`);
+const anyAliasSql = planOnce(`SELECT json_agg(r.resolver)::text FROM unnest($2::text[]) r (resolver)
+  WHERE EXISTS (SELECT FROM v2_aliases a WHERE a.chain_id = $1::int AND a.resolver = r.resolver AND a.target <> '0x')`);
+
+const list = (values: readonly (string | number)[]) => `{${values.join(",")}}`;
+
+/**
+ * The readings by the names that resolvers read: the longest suffix with an alias is replaced, again and again until none has one or
+ * the same target comes back. Those whose resolver may fail (aliases without end, malformed targets), or of which nobody can tell, are
+ * left out.
+ */
+export async function withoutAliases(
+  database: Database,
+  { chainId, readings }: { chainId: number; readings: readonly Reading[] },
+  signal: AbortSignal,
+): Promise<Reading[]> {
+  const read = async <T>(sql: string, columns: readonly (readonly (string | number)[])[]): Promise<T[]> => {
+    if (columns[0]?.length === 0) return [];
+    const [text] = await database.row(sql, [String(chainId), ...columns.map(list)], signal);
+    return JSON.parse(text ?? "[]");
+  };
+  const isKnown = ({ labels }: Reading) => labels.every(({ bytes }) => bytes !== undefined);
+  const done = readings.filter(({ kind }) => kind === "records");
+  const byNode = readings.filter(({ kind }) => kind === "nodes");
+  const unsure = byNode.filter((one) => !isKnown(one));
+  const withAliases = new Set(await read<Hex>(anyAliasSql, [unsure.map(({ resolver }) => resolver)]));
+  done.push(...unsure.filter(({ resolver }) => !withAliases.has(resolver)));
+  let pending = byNode.filter(isKnown).map((reading) => ({ reading, last: "" }));
+  for (let round = 0; round < mostAliases && pending.length > 0; round++) {
+    const suffixes = pending.flatMap(({ reading }, at) =>
+      suffixHashes(bytesOf(reading)).map((hash, place) => [at, place + 1, reading.resolver, hash] as const),
+    );
+    const columns = ([0, 1, 2, 3] as const).map((column) => suffixes.map((one) => one[column]));
+    const found = await read<[number, number, Hex]>(aliasesSql, columns);
+    const aliases = new Map(found.map(([at, place, target]) => [at, { place, target }]));
+    pending = pending.flatMap(({ reading, last }, at) => {
+      const { place, target } = aliases.get(at) ?? {};
+      if (place === undefined || target === undefined || target === last) {
+        done.push(reading);
+        return [];
+      }
+      const labels = withSuffix(bytesOf(reading), place, target)?.map(labelOf);
+      return labels === undefined ? [] : [{ reading: { ...reading, labels }, last: target }];
+    });
+  }
+  return done;
+}
+
+const bytesOf = ({ labels }: Reading) => labels.flatMap(({ bytes }) => bytes ?? []);
+
+// By which aliases are stored: hashes of a name and the names above it, the root included.
+const suffixHashes = (labels: readonly Buffer[]): Hex[] =>
+  [...labels.keys(), labels.length].map((place) => keccak256(wireForm(labels.slice(place))));
+
+// The labels whose suffix from a place on (1: all) is replaced by a name in wire form; undefined if that is malformed.
+function withSuffix(labels: readonly Buffer[], place: number, target: Hex): Buffer[] | undefined {
+  const replaced = dnsLabels(target);
+  if (replaced === undefined || wireForm(replaced).length !== target.length / 2 - 1) return undefined;
+  return [...labels.slice(0, place - 1), ...replaced];
+}
+
+const wireForm = (labels: readonly Buffer[]): Buffer =>
+  Buffer.concat([...labels.flatMap((label) => [Buffer.from([label.length]), label]), Buffer.from([0])]);
+
+// $1: chain, $2 and $3: resolvers and nodes; $4: which of them have record ids.
+const storedSql = (
+  hasRecords: boolean,
+) => `SELECT json_agg(CASE WHEN q.by_id THEN r.found ELSE n.found END ORDER BY q.at)::text
+FROM unnest($2::text[], $3::text[], $4::boolean[]) WITH ORDINALITY q (resolver, node, by_id, at)
+LEFT JOIN LATERAL (SELECT ${recordsJson({ chain: "$1", node: "q.node", hasRecords })} AS found FROM resolver s2
+  WHERE NOT q.by_id AND s2.id = $1 || '-' || q.resolver || '-' || q.node) n ON true
+LEFT JOIN LATERAL (SELECT json_agg(json_build_array(r.kind, r.key, CASE WHEN r.generation = coalesce((
+    SELECT g.generation FROM v2_record_generations g WHERE g.chain_id = $1::int AND g.resolver = q.resolver AND g.record_id = r.record_id), 0)
+  THEN r.value END)) AS found
+  FROM v2_records r WHERE q.by_id AND r.chain_id = $1::int AND r.resolver = q.resolver AND r.record_id = coalesce(
+    (SELECT nullif(l.record_id, 0) FROM v2_record_links l WHERE l.chain_id = $1::int AND l.resolver = q.resolver AND l.node = q.node),
+    (SELECT nullif(l.record_id, 0) FROM v2_record_links l WHERE l.chain_id = $1::int AND l.resolver = q.resolver AND l.node = '${rootNode}'))) r ON true`;
+const storedStatements = { values: planOnce(storedSql(true)), keys: planOnce(storedSql(false)) };
+
+/** The records of readings without aliases, in order. */
+export async function readStored(
+  database: Database,
+  { chainId, hasRecords, read }: { chainId: number; hasRecords: boolean; read: readonly Reading[] },
+  signal: AbortSignal,
+): Promise<StoredRecords[]> {
+  if (read.length === 0) return [];
+  const values = [
+    String(chainId),
+    list(read.map(({ resolver }) => resolver)),
+    list(read.map(({ labels }) => nodeOf(labels))),
+    list(read.map(({ kind }) => String(kind === "records"))),
+  ];
+  const [text] = await database.row(storedStatements[hasRecords ? "values" : "keys"], values, signal);
+  const found = JSON.parse(text ?? "[]") as (StoredRecords | StoredRecord[] | null)[];
+  return read.map((_, place) => {
+    const one = found[place] ?? noRecords;
+    return Array.isArray(one) ? recordsOfId(one) : one;
+  });
+}
+
+/** Kind, key and value of a record; without value one that was cleared, or that only the chain knows. */
+type StoredRecord = [string, string, Hex | null];
+
+const textOf = (hex: string) => Buffer.from(hex.slice(2), "hex").toString("utf8");
+
+function recordsOfId(records: readonly StoredRecord[]): StoredRecords {
+  const ofKind = (wanted: string) => records.filter(([kind]) => kind === wanted);
+  const bytes = (value: Hex | null | undefined) => (value === "0x" ? null : (value ?? null));
+  const text = (value: Hex | null | undefined) => (value ? textValue(textOf(value)) : null);
+  const keep = (entries: readonly (readonly [string, string | null])[]) =>
+    Object.fromEntries(entries.flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
+  const [coins, texts] = [ofKind("address"), ofKind("text")];
+  const hash = ofKind("contenthash")[0]?.[2] ?? null;
+  return {
+    seenCoins: coins.map(([, coin]) => coin),
+    seenTexts: texts.map(([, key]) => textOf(key)),
+    addr: null,
+    hash,
+    set: {
+      contenthash: bytes(hash),
+      name: text(ofKind("name")[0]?.[2]),
+      addresses: keep(coins.map(([, coin, value]) => [coin, bytes(value)])),
+      texts: keep(texts.map(([, key, value]) => [textOf(key), text(value)])),
+    },
+  };
+}
