@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { LRUCache } from "lru-cache";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.ts";
 import {
   type EmbeddedClient,
@@ -29,10 +30,8 @@ type Row = Awaited<ReturnType<RowReader["row"]>>;
 // A statement's row; `take` gets all of its rows.
 type Run = (sql: string, values: readonly string[], signal: AbortSignal, take?: Take) => Promise<Row>;
 
-// Names of the statements that connections plan once.
-const plannedOnce = new Map<string, string>();
-// Each connection keeps the plans, some hundred kilobytes each.
-const mostPlanned = 400;
+// Names of the statements that connections plan once. Each connection keeps the plans, some hundred kilobytes each.
+const plannedOnce = new LRUCache<string, string>({ max: 400 });
 let planned = 0;
 
 /**
@@ -40,10 +39,7 @@ let planned = 0;
  * that have one good plan whatever their values, such as look-ups by key. Returns the text.
  */
 export function planOnce(sql: string): string {
-  if (plannedOnce.has(sql)) return sql;
-  const [oldest] = plannedOnce.keys();
-  if (plannedOnce.size >= mostPlanned && oldest !== undefined) plannedOnce.delete(oldest);
-  plannedOnce.set(sql, `once_${planned++}`);
+  if (!plannedOnce.has(sql)) plannedOnce.set(sql, `once_${planned++}`);
   return sql;
 }
 

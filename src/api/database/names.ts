@@ -1,3 +1,4 @@
+import type { Hex } from "viem";
 import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { gracePeriod, parentCannotControl } from "../../ens/registrations.ts";
@@ -11,11 +12,11 @@ export type NamePlace = {
   namespace: string;
   chainId: number;
   /** Parent of the names that a registrar leases. */
-  leases: string | undefined;
-  nameWrapper: string | undefined;
-  /** The contract whose links of names to resolvers are rows of their own. */
-  linker: string | undefined;
-  /** Seconds of the grace period of leases. */
+  leases: Hex | undefined;
+  nameWrapper: Hex | undefined;
+  /** The contract whose links of names to resolvers are rows of their own; undefined on the root chain, and where these are not indexed. */
+  linker: Hex | undefined;
+  /** Seconds after the expiry of a lease in which it can still be renewed, and nobody else can register the name. */
   grace: number;
   v2?: WalkContracts | undefined;
 };

@@ -112,7 +112,7 @@ type ReadName = FoundName & { inV2?: V2Resolver | null };
 type Reading = { hasRecords: boolean; withRecords: boolean };
 
 /** The statement that reads names by nodes. */
-const namesSql = (places: readonly Place[], reading: Reading) =>
+const namesByNodeSql = (places: readonly Place[], reading: Reading) =>
   readingSql(
     "unnest($2::text[]) WITH ORDINALITY q (node, at)",
     `(SELECT q.node COLLATE "C" AS id) a ${nameOfNode(places, "a.id")}${namesJoins(places)}`,
@@ -120,7 +120,7 @@ const namesSql = (places: readonly Place[], reading: Reading) =>
   );
 
 /** The statement that reads names by paths, in ENSv2 alone. */
-function pathsSql(places: readonly Place[], reading: Reading): string {
+function namesByPathSql(places: readonly Place[], reading: Reading): string {
   const v2 = secondGeneration(places);
   if (v2 === undefined) return "";
   const from = "jsonb_array_elements($2::jsonb) WITH ORDINALITY q (path, at)";
@@ -154,11 +154,11 @@ export function createNamesSource(
     { hasRecords, withRecords: true },
   ];
   const statements = {
-    names: planOnce(namesSql(places, bare)),
-    namesWithRecords: planOnce(namesSql(places, full)),
-    paths: planOnce(pathsSql(places, bare)),
-    pathsWithRecords: planOnce(pathsSql(places, full)),
-    addresses: planOnce(addressSql(given)),
+    names: planOnce(namesByNodeSql(places, bare)),
+    namesWithRecords: planOnce(namesByNodeSql(places, full)),
+    paths: planOnce(namesByPathSql(places, bare)),
+    pathsWithRecords: planOnce(namesByPathSql(places, full)),
+    addresses: planOnce(namesOfAddressesSql(given)),
   };
   return { ...given, statements };
 }
@@ -475,7 +475,7 @@ ORDER BY left(${name}, 256), ${id} LIMIT ${limit})`;
 }
 
 /** The statement that reads the names of addresses. */
-function addressSql(claims: Claims): string {
+function namesOfAddressesSql(claims: Claims): string {
   const claim = claimSql(claims, "q.address", "q.reverse");
   return `SELECT concat('{"at":', q.at, ',"total":', n.total, ',"rows":', n.rows, '}')
 FROM json_to_recordset($2::json) AS q (at int, address text, owner boolean, manager boolean, size int, reverse text, after_rank int, after_name text, after_id text, places int[])

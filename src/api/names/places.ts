@@ -5,27 +5,19 @@ import { rootDatasource } from "../../deployments/ens.ts";
 import { deployedContracts, managedNameOf, namespaceOfPlugin } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { gracePeriod } from "../../ens/registrations.ts";
+import type { NamePlace } from "../database/names.ts";
 import { type V2Contracts, v2ContractsOf } from "../resolution/v2-names.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
-/** Where the names of a deployment live, and by which rules they end. */
-export type Place = {
-  namespace: string;
-  chainId: number;
+/** Where the names of a deployment live, and by which rules they end; 3DNS leases names below any top level domain. */
+export type Place = NamePlace & {
   network: string;
-  /** Parent of the names that its registrar leases; undefined for 3DNS, which leases below any top level domain. */
-  leases: Hex | undefined;
-  nameWrapper: Hex | undefined;
   /** Emits the events of leases; undefined for 3DNS. */
   registrar: Hex | undefined;
   /** Emits the events of owners and resolvers; undefined for 3DNS. */
   registry: Hex | undefined;
   /** The registry that it replaced, where there is one. */
   oldRegistry: Hex | undefined;
-  /** The contract whose links of names to resolvers are rows of their own; undefined on the root chain, and where these are not indexed. */
-  linker: Hex | undefined;
-  /** Seconds after the expiry of a lease in which it can still be renewed, and nobody else can register the name. */
-  grace: number;
   isRoot: boolean;
   /** The contracts that name accounts (ENSIP-19), by chain; the root chain's place has all of them. */
   reverseRegistrars: ReadonlyMap<number, Hex>;

@@ -72,18 +72,6 @@ describe("values as a resolver returns them", () => {
   test.each<[string, Values, Selection, object]>([
     ["a name", { [selectors.name]: () => "alice.eth" }, { name: true }, { name: "alice.eth" }],
     [
-      "a name that is not normalised (ENSIP-15)",
-      { [selectors.name]: () => "Alice.eth" },
-      { name: true },
-      { name: null },
-    ],
-    [
-      "an address in mixed case (EIP-55)",
-      { [selectors.addr]: () => "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045" },
-      { addresses: [60n] },
-      { addresses: { "60": "0xd8da6bf26964af9d7eed9e03e53415d37aa96045" } },
-    ],
-    [
       // ENSIP-9: the script of 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa.
       "an address of Bitcoin",
       {
@@ -92,12 +80,6 @@ describe("values as a resolver returns them", () => {
       },
       { addresses: [0n, 2n] },
       { addresses: { "0": "0x76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac", "2": null } },
-    ],
-    [
-      "the zero address",
-      { [selectors.addr]: () => zero },
-      { addresses: [60n] },
-      { addresses: { "60": null } },
     ],
     [
       "an address of a resolver older than ENSIP-9",
@@ -117,14 +99,7 @@ describe("values as a resolver returns them", () => {
       { contenthash: true },
       { contenthash: "0xe301" },
     ],
-    [
-      "an empty content hash",
-      { [selectors.contenthash]: () => "0x" },
-      { contenthash: true },
-      { contenthash: null },
-    ],
     ["a public key", { [selectors.pubkey]: () => [x, none] }, { pubkey: true }, { pubkey: { x, y: none } }],
-    ["a public key of zeros", { [selectors.pubkey]: () => [none, none] }, { pubkey: true }, { pubkey: null }],
     [
       "an ABI",
       { [selectors.ABI]: (types) => (types === 3n ? [1n, "0x5b5d"] : [0n, "0x"]) },

@@ -1,12 +1,12 @@
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
 import { namehash } from "../../ens/names.ts";
-import { type ChainReader, UnavailableError } from "./chain-reader.ts";
+import type { ChainReader } from "./chain-reader.ts";
 import type { Resolution } from "./resolve.ts";
 import { primaryName } from "./resolve.ts";
 import { createTrace } from "./trace.ts";
 
-// ENSIP-19, over contracts alone; forward.test.ts has the same over the index.
+// ENSIP-19, over contracts alone; resolve.test.ts has the same over the index.
 
 const resolver: Hex = "0x231b0ee14048e9dccd1d247744d114a4eb5e8e63";
 const account: Hex = "0xd8da6bf26964af9d7eed9e03e53415d37aa96045";
@@ -62,9 +62,6 @@ test.each([
 
 test.each<[string, Names]>([
   ["the account has no reverse name", {}],
-  ["the reverse name is unset", { [`${digits}.addr.reverse`]: { name: "" } }],
-  ["the name is not normalised (ENSIP-15)", { [`${digits}.addr.reverse`]: { name: "Vitalik.eth" } }],
-  ["the name does not exist", { [`${digits}.addr.reverse`]: { name: "vitalik.eth" } }],
   [
     "the name has another address",
     {
@@ -81,13 +78,4 @@ test.each<[string, Names]>([
   ],
 ])("is null if %s", async (_, names) => {
   expect(await primary(resolutionOf(names), 1)).toBeNull();
-});
-
-test("is unavailable if the chain is unreachable", async () => {
-  const resolution = resolutionOf({});
-  const findResolver = async () => {
-    throw new UnavailableError("Chain 1 could not be asked.");
-  };
-  const reader = { ...resolution.reader, findResolver };
-  await expect(primary({ ...resolution, reader }, 1)).rejects.toThrow(UnavailableError);
 });

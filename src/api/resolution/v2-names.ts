@@ -142,7 +142,7 @@ SELECT json_agg(json_build_object('registry', entry.registry, 'registryPath', en
 ) ORDER BY entry.place)::text
 FROM ${walkedNames(askedSql, contracts, { time: "$2::numeric", hasV1 })}`);
 
-type Row = Omit<V2Name, "resolverKind" | "subregistry"> & {
+type StoredV2Name = Omit<V2Name, "resolverKind" | "subregistry"> & {
   subregistry: Hex | null;
   implementation: Hex | null;
   hasRecordIds: boolean | null;
@@ -161,10 +161,13 @@ export async function readV2Names(
 ): Promise<V2Name[]> {
   const values = [JSON.stringify(paths.map(askedPath)), String(time)];
   const [text] = await database.row(statementOf(contracts, hasV1), values, signal);
-  return (JSON.parse(text ?? "[]") as Row[]).map((row) => nameOf(row, contracts));
+  return (JSON.parse(text ?? "[]") as StoredV2Name[]).map((row) => nameOf(row, contracts));
 }
 
-function nameOf({ implementation, hasRecordIds, isUpgraded, ...row }: Row, contracts: V2Contracts): V2Name {
+function nameOf(
+  { implementation, hasRecordIds, isUpgraded, ...row }: StoredV2Name,
+  contracts: V2Contracts,
+): V2Name {
   return {
     ...row,
     entry: row.entry && { ...row.entry, resource: resourceOf(row.entry) },
@@ -200,7 +203,7 @@ function resourceOf({ status, resource }: NonNullable<V2Name["entry"]>): Hex {
 }
 
 /** What is stored of a resolver's contract. */
-export type ResolverFacts = Pick<Row, "implementation" | "hasRecordIds" | "isUpgraded">;
+export type ResolverFacts = Pick<StoredV2Name, "implementation" | "hasRecordIds" | "isUpgraded">;
 
 /** What events tell of a resolver's responses: only those of known code are sure. */
 export function kindOf(

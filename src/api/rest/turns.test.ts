@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createQueue } from "../database/queue.ts";
+import { forClient } from "../database/queue.ts";
 import { yieldToEventLoop } from "./turns.ts";
 
 test("slices of eight requests never run in the same turn of the event loop", async () => {
@@ -23,8 +23,6 @@ test("slices of eight requests never run in the same turn of the event loop", as
 });
 
 test("many slices of one client delay those of another by one", async () => {
-  const lane = { concurrency: 1, spare: 0, queue: 1, queuePerClient: 1 };
-  const { forClient } = createQueue({ ...lane, quickMs: 1_000, slow: 1, slowQueue: 1 });
   const order: string[] = [];
   const slices = (client: string, count: number) =>
     forClient(client, () =>
