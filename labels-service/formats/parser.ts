@@ -45,8 +45,8 @@ export type Checkpoint = { offset: number; rows: number; isInside: boolean };
 /** Before the first row. */
 export const startOfInput: Checkpoint = { offset: 0, rows: 0, isInside: false };
 
-/** Bytes of the longest row that is accepted, ten times those of a transaction: damage is noticed before it fills the memory. */
-export const longestRow = 1024 * 1024;
+/** Bytes of the longest row that is accepted: a contract can make a label of some megabytes, damage is noticed before it fills the memory. */
+export const longestRow = 16 * 1024 * 1024;
 
 // What some programs put before UTF-8 text.
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
