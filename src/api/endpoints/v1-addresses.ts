@@ -11,7 +11,6 @@ import {
   type Binder,
   type Branch,
   beginsWith,
-  binder,
   byExpiry,
   byName,
   byNumber,
@@ -26,6 +25,7 @@ import {
   namespaceParameter,
   notFoundAnswer,
   ofLookup,
+  openStatement,
   type Relation,
   relationText,
   sortedByName,
@@ -36,12 +36,12 @@ import {
   claimOfCoin,
   claimSql,
   forwardSql,
+  type Listed,
   mostCountedOfAddress,
-  readList,
   reverseNode,
 } from "../names/lookups.ts";
 import { namesHeldBy, partsOfNames } from "../names/names.ts";
-import { isCustodian, type Place, placeOfRow, timesOf } from "../names/places.ts";
+import { isCustodian, type Place, placeOfRow } from "../names/places.ts";
 import { defaultCoin } from "../names/records.ts";
 import { addressRow, listRow, type Row } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
@@ -341,11 +341,10 @@ export const addressCalendar = endpoint({
     200: { description: "The calendar", schema: z.string(), type: "text/calendar; charset=utf-8" },
     404: notFoundAnswer,
   },
-  handle: async (
-    { params: { address }, query: { namespace, relation, alarms }, current, request },
-    { lookup }: LookupContext,
-  ) => {
-    const statement = binder(timesOf(lookup.places, current));
+  handle: async (call, { lookup }: LookupContext) => {
+    const { address } = call.params;
+    const { namespace, relation, alarms } = call.query;
+    const statement = openStatement(lookup, call);
     const holder = statement.bind(address);
     const sql = listSql(lookup.places, {
       branches: namesHeldBy(lookup.places, holder).map((found) => ({
@@ -369,7 +368,7 @@ export const addressCalendar = endpoint({
       isDescending: false,
       limit: mostNames + 1,
     });
-    const found = await readList(lookup, { sql, values: statement.values }, request.raw.signal);
+    const found = await statement.rows<Listed>(sql);
     const rows = found.map(({ row }) => ({
       row: listRow(lookup.places, row),
       place: placeOfRow(lookup.places, row),

@@ -1,5 +1,4 @@
 import { z } from "zod/v4";
-import { planOnce } from "../database/client.ts";
 import { asOf, closedQuery, metaSchema, openPage, refuse, timeParameter } from "../names/contract.ts";
 import {
   emittedByRegistriesOfV2,
@@ -30,7 +29,6 @@ import {
 } from "../names/history.ts";
 import {
   type Binder,
-  binder,
   choice,
   includeParameter,
   type LookupContext,
@@ -38,16 +36,17 @@ import {
   namespaceParameter,
   notFoundAnswer,
   ofLookup,
+  openStatement,
   placesIn,
   readNameOfPath,
+  type StatementCall,
   textParameter,
   wordsParameter,
 } from "../names/lists.ts";
-import { isSubregistry, type Place, timesOf } from "../names/places.ts";
+import { isSubregistry, type Place } from "../names/places.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorPageSchema, cursorParameters } from "../rest/pages.ts";
 import { anyCaseAddress } from "../rest/values.ts";
-import type { CurrentStatus } from "../status/status-source.ts";
 
 /** The query parameters that all histories have. */
 const historyParameters = {
@@ -86,11 +85,7 @@ const historyAnswer = {
 };
 
 /** A request for a history. */
-type HistoryCall = {
-  query: z.output<typeof query>;
-  current: CurrentStatus;
-  request: { raw: Request };
-};
+type HistoryCall = StatementCall & { query: z.output<typeof query> };
 
 /** What a history is of: what its cursors belong to besides the common parameters, its parts, and its own conditions. */
 type Subject = {
@@ -106,39 +101,32 @@ const mostCounted = 10_000;
 /** A page of history. */
 async function historyPage(
   { lookup }: LookupContext,
-  { query: asked, current, request }: HistoryCall,
+  call: HistoryCall,
   { list: subject, find, isCounted = false }: Subject,
 ) {
+  const { query: asked, current } = call;
   const { order, include = [] } = asked;
   const { type, exclude_type, kind, record_key, from_timestamp, to_timestamp } = asked;
   if (from_timestamp !== undefined && to_timestamp !== undefined && from_timestamp > to_timestamp)
     refuse("invalid_input", "from_timestamp must be less than or equal to to_timestamp");
   const filters = [type, exclude_type, kind, record_key, order, from_timestamp, to_timestamp];
   const opened = openPage(asked, ["history", ...subject, ...filters], historyOrderTypes);
-  const statement = binder(timesOf(lookup.places, current));
+  // Kinds of events are many; most requests ask for all.
+  const isCommon = [type, exclude_type, kind].every((one) => one === undefined);
+  const statement = openStatement(lookup, call, { isCommon });
   const kinds = kindsOf(asked);
   const { parts, conditions } = find(statement, kinds);
   const history = { parts, kinds, conditions: [...conditions, ...conditionsOf(asked, statement)] };
   // The times of the places serve only histories of names.
   const timed = (sql: string) => `WITH times AS (SELECT $1::bigint[]) ${sql}`;
-  const counting =
+  const total =
     isCounted || include.includes("total_count")
-      ? { sql: historyCountSql(history, mostCounted), values: [...statement.values] }
-      : undefined;
+      ? statement.count(timed(historyCountSql(history, mostCounted)), mostCounted)
+      : null;
   const after = opened.after?.map(statement.bind);
   const place = { after, isDescending: order === "desc", limit: opened.limit };
-  const sql = historySql(history, place, lookup.places);
-  // Kinds of events are many; most requests ask for all.
-  const isCommon = [type, exclude_type, kind].every((one) => one === undefined);
-  const plan = (text: string) => (isCommon ? planOnce(timed(text)) : timed(text));
-  const { signal } = request.raw;
-  const [[json], [count]] = await Promise.all([
-    lookup.database.row(plan(sql), statement.values, signal),
-    counting ? lookup.database.row(plan(counting.sql), counting.values, signal) : [],
-  ]);
-  const rows = JSON.parse(json ?? "[]") as StoredEntry[];
-  const total = count == null || Number(count) > mostCounted ? null : Number(count);
-  const { shown, page } = opened.of(rows, total);
+  const sql = timed(historySql(history, place, lookup.places));
+  const { shown, page } = opened.of(...(await Promise.all([statement.rows<StoredEntry>(sql), total])));
   const members = { hasData: include.includes("data"), hasKind: include.includes("raw") };
   const data = shown.map((entry) => entryOf(entry, lookup.places, members));
   return { status: 200 as const, body: { data, page, meta: asOf(current, lookup.hashOf) } };

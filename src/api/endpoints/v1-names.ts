@@ -2,7 +2,6 @@ import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { gracePeriodOfV2, isDotEth } from "../../ens/registrations.ts";
-import { planOnce } from "../database/client.ts";
 import { secondGeneration } from "../database/names.ts";
 import {
   asOf,
@@ -19,7 +18,6 @@ import {
   type Binder,
   type Branch,
   beginsWith,
-  binder,
   branchesFrom,
   byExpiry,
   byName,
@@ -36,20 +34,21 @@ import {
   namespaceParameter,
   notFoundAnswer,
   ofLookup,
+  openStatement,
   readNameOfPath,
   type SortKey,
+  type StatementCall,
   type TextAnywhere,
   textParameter,
   wordsParameter,
 } from "../names/lists.ts";
-import { type Listed, readCount, readList } from "../names/lookups.ts";
+import type { Listed } from "../names/lookups.ts";
 import { entriesOf, noExpiry, notInSecond, partsOfNames } from "../names/names.ts";
-import { namespacesText, type Place, placeOfRow, timesOf } from "../names/places.ts";
+import { namespacesText, type Place, placeOfRow } from "../names/places.ts";
 import { detailRow, listRow, type Row, rowSchema, searchRow, subnameRow } from "../names/rows.ts";
-import { readRelevant, relevanceTypes } from "../names/search.ts";
+import { relevanceSql, relevanceTypes } from "../names/search.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorParameters, limitOf } from "../rest/pages.ts";
-import type { CurrentStatus } from "../status/status-source.ts";
 
 const namePath = z.object({
   name: z.string().meta({
@@ -76,23 +75,16 @@ export const nameDetail = endpoint({
     200: { description: "The name", schema: z.strictObject({ data: rowSchema, meta: metaSchema }) },
     404: notFoundAnswer,
   },
-  handle: async ({ params, query, current, request }, { lookup }: LookupContext) => {
+  handle: async (call, { lookup }: LookupContext) => {
+    const { params, query, current } = call;
     const { places, known, hashOf } = lookup;
     inNamespace(lookup, query.namespace);
-    const { found, node } = await readNameOfPath(lookup, params.name, {
-      current,
-      request,
-      withRecords: true,
-    });
+    const { found, node } = await readNameOfPath(lookup, params.name, { ...call, withRecords: true });
     if (query.namespace !== undefined && placeOfRow(places, found.row).namespace !== query.namespace)
       return refuse("not_found", "The index never saw this name");
     const row = detailRow(places, found, known);
     const data = query.include?.includes("counts")
-      ? {
-          ...row,
-          ...countsOf(row),
-          ...(await subnameCount({ lookup, current }, node, request.raw.signal)),
-        }
+      ? { ...row, ...countsOf(row), ...(await subnameCount(lookup, call, node)) }
       : row;
     const meta = { ...asOfWithToken(current, hashOf), source: "indexed" as const };
     return { status: 200, body: { data, meta }, isCached: true };
@@ -108,15 +100,11 @@ function countsOf({ records }: Row) {
 const mostCounted = 1_000;
 
 // Of a name with more it is left out.
-async function subnameCount(
-  { lookup, current }: LookupContext & { current: CurrentStatus },
-  node: string,
-  signal: AbortSignal,
-) {
-  const statement = binder(timesOf(lookup.places, current));
+async function subnameCount(lookup: LookupContext["lookup"], call: StatementCall, node: string) {
+  const statement = openStatement(lookup, call, { isCommon: true });
   const branches = branchesFrom(lookup.places, `d.parent_id = ${statement.bind(node)}`, byName);
-  const sql = planOnce(countSql(lookup.places, { branches, filters: [] }, mostCounted));
-  const count = await readCount(lookup, { sql, values: statement.values }, mostCounted, signal);
+  const sql = countSql(lookup.places, { branches, filters: [] }, mostCounted);
+  const count = await statement.count(sql, mostCounted);
   return count === null ? {} : { subname_count: count };
 }
 
@@ -175,7 +163,7 @@ const searchQuery = closedQuery({
   ...cursorParameters,
 });
 
-type SearchCall = { query: z.output<typeof searchQuery>; current: CurrentStatus; request: { raw: Request } };
+type SearchCall = StatementCall & { query: z.output<typeof searchQuery> };
 
 /** GET /v1/search. */
 export const search = endpoint({
@@ -209,28 +197,24 @@ export const search = endpoint({
   },
 });
 
-async function relevant({ lookup }: LookupContext, { query: asked, current, request }: SearchCall) {
-  const { q, match, namespace, status } = asked;
+async function relevant({ lookup }: LookupContext, call: SearchCall) {
+  const { q, match, namespace, status } = call.query;
   if (match !== undefined) refuse("invalid_input", "match has no meaning with sort=relevance");
   const text = fragmentOf(q, "prefix");
-  const opened = openPage(asked, ["relevance", text, namespace, status], relevanceTypes);
-  const rows = await readRelevant(
-    lookup,
-    {
-      text,
-      times: timesOf(lookup.places, current),
-      filters: [
-        ...inNamespace(lookup, namespace),
-        ...(status === undefined ? [] : ["names.status = 'active'"]),
-      ],
-      after: opened.after,
-      limit: opened.size + 1,
-    },
-    request.raw.signal,
+  const { after, size, ...opened } = openPage(
+    call.query,
+    ["relevance", text, namespace, status],
+    relevanceTypes,
   );
-  const { shown, page } = opened.of(rows);
+  const filters = [
+    ...inNamespace(lookup, namespace),
+    ...(status === undefined ? [] : ["names.status = 'active'"]),
+  ];
+  const { bind, rows } = openStatement(lookup, call, { isCommon: true });
+  const sql = relevanceSql(lookup, { text, filters, after, limit: size + 1 }, bind);
+  const { shown, page } = opened.of(await rows<Listed>(sql));
   const data = shown.map(({ row }) => searchRow(lookup.places, row));
-  return { status: 200 as const, body: { data, page, meta: asOf(current, lookup.hashOf) } };
+  return { status: 200 as const, body: { data, page, meta: asOf(call.current, lookup.hashOf) } };
 }
 
 // A condition on the text of names. `isFirst`: one that may be anywhere in the name is looked for in the order of names first.
@@ -439,7 +423,8 @@ export const deadlineNames = endpoint({
     "In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not.",
   query: deadlinesQuery,
   answers: { 200: listAnswer, 404: notFoundAnswer },
-  handle: async ({ query: asked, current, request }, { lookup }: LookupContext) => {
+  handle: async (call, { lookup }: LookupContext) => {
+    const { query: asked, current } = call;
     const { namespace, parent, authority, order } = asked;
     const { isGrace, windows, member } = windowsOf(asked);
     const list = ["deadlines", namespace, parent, authority, order, isGrace, windows];
@@ -456,7 +441,7 @@ export const deadlineNames = endpoint({
     // Windows are apart, so that each one's names follow those of the one before.
     for (const window of isDescending ? [...windows].reverse() : windows) {
       if (found.length > opened.size) break;
-      const statement = binder(timesOf(lookup.places, current));
+      const statement = openStatement(lookup, call, { isCommon: !isDescending && authority === undefined });
       const sql = listSql(lookup.places, {
         branches: branchesOf(
           { places: lookup.places, namespace, isGrace, window, isDescending, parent: node },
@@ -468,9 +453,7 @@ export const deadlineNames = endpoint({
         isDescending,
         limit: limitOf(opened.size - found.length),
       });
-      const isCommon = !isDescending && authority === undefined;
-      const listing = { sql: isCommon ? planOnce(sql) : sql, values: statement.values };
-      const rows = await readList(lookup, listing, request.raw.signal);
+      const rows = await statement.rows<Listed>(sql);
       found.push(...rows.map((row) => ({ ...row, place: window.place })));
     }
     const { shown, page } = opened.of(found);

@@ -16,7 +16,7 @@ import {
   readName,
   refuse,
 } from "./contract.ts";
-import { type Extra, type Listed, type NamesSource, readCount, readGivenNames, readList } from "./lookups.ts";
+import { type Extra, type Listed, type NamesSource, readGivenNames } from "./lookups.ts";
 import {
   hasName,
   hideFromPlanner,
@@ -44,7 +44,36 @@ export function binder(times: readonly number[]) {
   };
 }
 
-export type Binder = ReturnType<typeof binder>;
+export type Binder = Pick<ReturnType<typeof binder>, "bind">;
+
+/** A request that a statement answers. */
+export type StatementCall = { current: CurrentStatus; request: { raw: Request } };
+
+/**
+ * Collects the values of a statement, and runs it. `isCommon`: whether connections plan it once, for the few forms that most requests
+ * have.
+ */
+export function openStatement(
+  { database, places }: Pick<NamesSource, "database" | "places">,
+  { current, request }: StatementCall,
+  { isCommon = false } = {},
+) {
+  const { bind, values } = binder(timesOf(places, current));
+  const run = async (sql: string) => {
+    const [text] = await database.row(isCommon ? planOnce(sql) : sql, [...values], request.raw.signal);
+    return JSON.parse(text ?? "null");
+  };
+  return {
+    bind,
+    /** The rows of a list, from the values bound so far. */
+    rows: <T>(sql: string): Promise<T[]> => run(sql),
+    /** A number of at most `most`, likewise; null for a greater one. */
+    count: async (sql: string, most: number): Promise<number | null> => {
+      const count = await run(sql);
+      return count > most ? null : count;
+    },
+  };
+}
 
 /**
  * What rows are sorted by: SQL of a value that is never null, and its type. `plus` is added where branches are compared, so that each
@@ -500,11 +529,7 @@ export async function readNameOfPath(
   return { found: one.found, node: row.node, name: isTyped ? name.name : row.name };
 }
 
-type ListCall = {
-  query: CursorQuery;
-  current: CurrentStatus;
-  request: { raw: Request };
-};
+type ListCall = StatementCall & { query: CursorQuery };
 
 /** What a list is made of: how names are found, and the form of its rows. `list`: what its cursors belong to. */
 type List = {
@@ -524,38 +549,24 @@ type List = {
 /** A page of a list, with one statement, and one more for its total. */
 export async function listPage(
   { lookup }: LookupContext,
-  { query, current, request }: ListCall,
+  call: ListCall,
   { list, branches: find, extra, isDescending = false, isCommon = false, mostCounted, show }: List,
 ) {
-  const statement = binder(timesOf(lookup.places, current));
+  const statement = openStatement(lookup, call, { isCommon });
   const found = find(statement);
-  const opened = openPage(query, list, found.branches[0]?.order.map(({ type }) => type) ?? []);
-  const counting = mostCounted && {
-    sql: countSql(lookup.places, found, mostCounted),
-    values: [...statement.values],
-  };
-  const after = opened.after?.map(statement.bind);
+  const opened = openPage(call.query, list, found.branches[0]?.order.map(({ type }) => type) ?? []);
+  const total = mostCounted
+    ? statement.count(countSql(lookup.places, found, mostCounted), mostCounted)
+    : null;
   const options = {
     ...found,
-    after,
+    after: opened.after?.map(statement.bind),
     isDescending,
     limit: opened.limit,
     ...(extra ? { extra: extra(statement) } : {}),
   };
-  const sql = listSql(lookup.places, options);
-  const listing = { sql: isCommon ? planOnce(sql) : sql, values: statement.values };
-  const { signal } = request.raw;
-  const [listed, total] = await Promise.all([
-    readList(lookup, listing, signal),
-    counting
-      ? readCount(
-          lookup,
-          { ...counting, sql: isCommon ? planOnce(counting.sql) : counting.sql },
-          mostCounted,
-          signal,
-        )
-      : null,
-  ]);
-  const { shown, page } = opened.of(listed, total);
-  return { status: 200 as const, body: { data: shown.map(show), page, meta: asOf(current, lookup.hashOf) } };
+  const rows = await Promise.all([statement.rows<Listed>(listSql(lookup.places, options)), total]);
+  const { shown, page } = opened.of(...rows);
+  const meta = asOf(call.current, lookup.hashOf);
+  return { status: 200 as const, body: { data: shown.map(show), page, meta } };
 }

@@ -1,8 +1,7 @@
 import { namehash } from "../../ens/names.ts";
-import { planOnce } from "../database/client.ts";
 import { namesJoins } from "../database/names.ts";
 import type { SortType } from "../rest/pages.ts";
-import type { Listed, NamesSource } from "./lookups.ts";
+import type { NamesSource } from "./lookups.ts";
 import { listText, nameOfNode, nameText, objectText, partsOfNames } from "./names.ts";
 import type { Place } from "./places.ts";
 
@@ -67,10 +66,28 @@ function claims(places: readonly Place[]) {
 // All that names are sorted by: only those of the page are looked up again.
 const candidate = (kind: number) => `d.id, ${kind} AS kind, d.created_at, d.name`;
 
-type SearchForm = { filters: readonly string[]; isComplete: boolean };
+type Search = {
+  /** Normalised; a dot at its end says that the last label is complete. */
+  text: string;
+  /** Conditions of names, in a few forms only. */
+  filters: readonly string[];
+  after: readonly string[] | undefined;
+  limit: number;
+};
 
-// `$6` are the labels of typing errors, `$7` to `$11` the row to go on after, `$12` how many rows, `$13` what follows the label.
-function searchSql({ places, hasRecords }: NamesSource, { filters, isComplete }: SearchForm): string {
+/** SQL of names by relevance; binds all of its values. */
+export function relevanceSql(
+  { places, hasRecords }: NamesSource,
+  { text, filters, after = ["", "0", "0", "0", ""], limit }: Search,
+  bind: (value: string) => string,
+): string {
+  const dot = text.indexOf(".");
+  const isComplete = dot >= 0;
+  const label = isComplete ? text.slice(0, dot) : text;
+  // `$2` to `$5`, then the labels of typing errors as `$6`, the row to go on after, how many rows as `$12`, and what follows the label.
+  for (const value of [label, `${label}${last}`, text, `${text}${last}`, JSON.stringify(typosOf(label))])
+    bind(value);
+  for (const value of [...after, String(limit), isComplete ? text.slice(dot) : ""]) bind(value);
   const joins = filters.length === 0 ? "" : namesJoins(places);
   const where = ["d.name <> ''", ...filters].join(" AND ");
   const { isClaimed, lists } = claims(places);
@@ -110,39 +127,4 @@ FROM (SELECT * FROM (SELECT h.id, h.kind, h.created_at, CASE WHEN h.kind = 0 THE
     FROM (SELECT * FROM held UNION ${similar.join(" UNION ")}) h CROSS JOIN LATERAL (SELECT CASE WHEN ${claim} THEN 0 ELSE 1 END AS rank OFFSET 0) c) f
   WHERE ($7::text = '' OR (${order}) > (nullif($7::text, '')::int, $8::int, $9::int, $10::numeric, $11::text COLLATE "C")) AND $3::text IS NOT NULL
   ORDER BY ${order} LIMIT $12::int) f ${nameOfNode(places, "f.id")}${namesJoins(places)} ORDER BY ${order}`)}`;
-}
-
-type Search = {
-  /** Normalised; a dot at its end says that the last label is complete. */
-  text: string;
-  times: readonly number[];
-  /** Conditions of names, in a few forms only. */
-  filters: readonly string[];
-  after: readonly string[] | undefined;
-  limit: number;
-};
-
-/** Reads names by relevance, with one statement. */
-export async function readRelevant(
-  source: NamesSource,
-  { text, times, filters, after, limit }: Search,
-  signal: AbortSignal,
-): Promise<Listed[]> {
-  const dot = text.indexOf(".");
-  const isComplete = dot >= 0;
-  const label = isComplete ? text.slice(0, dot) : text;
-  const values = [
-    `{${times.join(",")}}`,
-    label,
-    `${label}${last}`,
-    text,
-    `${text}${last}`,
-    JSON.stringify(typosOf(label)),
-    ...(after ?? ["", "0", "0", "0", ""]),
-    String(limit),
-    isComplete ? text.slice(dot) : "",
-  ];
-  const sql = planOnce(searchSql(source, { filters, isComplete }));
-  const [json] = await source.database.row(sql, values, signal);
-  return JSON.parse(json ?? "[]");
 }
