@@ -4,7 +4,7 @@ import { labelhash } from "../../ens/labels.ts";
 import { namehash } from "../../ens/names.ts";
 import { type Database, planOnce, type RowsReader } from "../database/client.ts";
 import { namesJoins, ownResolver, secondGeneration } from "../database/names.ts";
-import { askedPath, pathOf } from "../resolution/v2-names.ts";
+import { pathOf } from "../resolution/v2-names.ts";
 import { readV2Records, recordsJson, type V2Resolver } from "../resolution/v2-records.ts";
 import { yieldToEventLoop } from "../rest/turns.ts";
 import { type GivenName, isNode, readName } from "./contract.ts";
@@ -84,27 +84,6 @@ async function eachRow<Row extends { at: number }>(
     work.catch(() => undefined);
   });
   await work;
-}
-
-/** Runs the SQL of a list. */
-export async function readList(
-  { database }: NamesSource,
-  { sql, values }: NamesQuery,
-  signal: AbortSignal,
-): Promise<Listed[]> {
-  const [json] = await database.row(sql, values, signal);
-  return JSON.parse(json ?? "[]");
-}
-
-/** Runs the SQL of `countSql`. */
-export async function readCount(
-  { database }: NamesSource,
-  { sql, values }: NamesQuery,
-  most: number,
-  signal: AbortSignal,
-) {
-  const [count] = await database.row(sql, values, signal);
-  return Number(count) > most ? null : Number(count);
 }
 
 type ReadName = FoundName & { inV2?: V2Resolver | null };
@@ -221,7 +200,7 @@ const pathsOfSlice = 32;
 
 // As `nameOfPath` reads it.
 function pathOfText(name: string) {
-  const path = askedPath(pathOf(name.split(".").map(labelhash)));
+  const path = pathOf(name.split(".").map(labelhash));
   return {
     ...path,
     name,

@@ -91,8 +91,8 @@ export type V2Name = {
   effective: { owner: Hex | null; resolver: Hex | null; expiry: string | null; graceEnds: string | null };
 };
 
-/** A name as its labels, the top one first: their hashes and the nodes of the names that they end. */
-export type NamePath = { labelhashes: readonly Hex[]; nodes: readonly Hex[] };
+/** A name as walks take it, the top label first: storage ids and hashes of its labels, and the nodes of the names that they end. */
+export type NamePath = { ids: readonly Hex[]; labels: readonly Hex[]; nodes: readonly Hex[] };
 
 /** The label, as names have it, of labelhash and label in hex, one after the other. */
 export function storedLabel(stored: string): string {
@@ -107,21 +107,14 @@ export function nameOfStored(stored: string): string {
 
 /** The path of a name of these labelhashes, the name's own first. */
 export function pathOf(labelhashes: readonly Hex[]): NamePath {
-  const fromTop = labelhashes.toReversed();
+  const labels = labelhashes.toReversed();
   let node = rootNode;
-  const nodes = fromTop.map((labelhash) => {
+  const nodes = labels.map((labelhash) => {
     node = subnode(node, labelhash);
     return node;
   });
-  return { labelhashes: fromTop, nodes };
+  return { ids: labels.map((hash): Hex => `${hash.slice(0, -8) as Hex}00000000`), labels, nodes };
 }
-
-/** A path as walks take it. */
-export const askedPath = ({ labelhashes, nodes }: NamePath) => ({
-  ids: labelhashes.map((hash) => `${hash.slice(0, -8)}00000000`),
-  labels: labelhashes,
-  nodes,
-});
 
 const askedSql = `
   SELECT n.place, n.value->'ids' AS ids, n.value->'labels' AS labels, n.value->'nodes' AS nodes,
@@ -159,7 +152,7 @@ export async function readV2Names(
   { paths, time, hasV1 }: { paths: readonly NamePath[]; time: number; hasV1: boolean },
   signal: AbortSignal,
 ): Promise<V2Name[]> {
-  const values = [JSON.stringify(paths.map(askedPath)), String(time)];
+  const values = [JSON.stringify(paths), String(time)];
   const [text] = await database.row(statementOf(contracts, hasV1), values, signal);
   return (JSON.parse(text ?? "[]") as StoredV2Name[]).map((row) => nameOf(row, contracts));
 }
