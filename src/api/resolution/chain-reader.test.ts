@@ -29,7 +29,7 @@ type Call = { to: string; data: Hex };
 /** A reader of chain 1, whose node gives `reply` for each call. */
 function readerOf(
   reply: (call: Call) => Hex | Promise<Hex>,
-  { hasUniversalResolver = false, signal = new AbortController().signal } = {},
+  { hasUniversalResolver = false } = {},
 ): { reader: ChainReader; calls: Call[] } {
   const calls: Call[] = [];
   const transport = custom(
@@ -59,7 +59,7 @@ function readerOf(
     askGateways: async () => {
       throw new Error("no gateway is expected");
     },
-    signal,
+    signal: new AbortController().signal,
   });
   return { reader, calls };
 }
@@ -87,15 +87,6 @@ describe("a contract's function", () => {
     const { reader } = readerOf(fail({ code: -32000, message: "header not found" }));
     await expect(reader.read(1, resolver, request)).rejects.toThrow(UnavailableError);
     await expect(reader.read(10, resolver, request)).rejects.toThrow("Chain 10 has no RPC URL.");
-  });
-
-  test("is aborted at once with the request", async () => {
-    const leaving = new AbortController();
-    const { reader } = readerOf(() => new Promise(() => {}), { signal: leaving.signal });
-    const reading = reader.read(1, resolver, request);
-    leaving.abort(new Error("gone"));
-    await expect(reading).rejects.toThrow(UnavailableError);
-    await expect(reader.read(1, resolver, request)).rejects.toThrow(UnavailableError);
   });
 });
 

@@ -76,9 +76,9 @@ function createRead({ clientOf, askGateways, signal }: Clients): ChainReader["re
     const client = clientOf(chainId);
     if (client === undefined) throw new UnavailableError(`Chain ${chainId} has no RPC URL.`);
     try {
+      signal.throwIfAborted();
       const data = encodeFunctionData(request as EncodeFunctionDataParameters);
-      const asked = call(boundedOf(client), { to, data, requestOptions: { signal } });
-      const reply = await unlessAborted(asked, signal);
+      const reply = await call(boundedOf(client), { to, data, requestOptions: { signal } });
       return decodeFunctionResult({ ...(request as object), data: reply.data ?? "0x" } as never);
     } catch (error) {
       if (!signal.aborted && isContractRefusal(error)) return undefined;
@@ -138,21 +138,6 @@ export async function readExtended(
     return decodeFunctionResult({ ...inner, data } as never);
   } catch {
     return undefined; // Data that the function cannot return is not a record.
-  }
-}
-
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  work.catch(() => undefined); // Once it is given up, nobody waits for it.
-  signal.throwIfAborted();
-  let stop = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop);
   }
 }
 
