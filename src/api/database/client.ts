@@ -138,7 +138,7 @@ function createPooled(
       isBroken = false;
       signal.throwIfAborted();
       signal.addEventListener("abort", cancel, { once: true });
-      const types = take && { getTypeParser: () => takeUpTo(responseBytes, take, cancel) };
+      const types = { getTypeParser: () => readUpTo(responseBytes, cancel, take) };
       const { rows } = await client.query({ name, text, values: [...values], rowMode: "array", types });
       return (rows[0] ?? []).map(toText);
     } finally {
@@ -166,13 +166,16 @@ function createPooled(
 }
 
 // Beyond so many characters of all rows the statement is cancelled.
-function takeUpTo(most: number, take: Take, cancel: () => void): Take {
+function readUpTo(most: number, cancel: () => void, take?: Take) {
   let characters = 0;
-  return (text) => {
+  return (text: string): string => {
     characters += text.length;
-    if (characters <= most) return take(text);
-    cancel();
-    throw new RowTooLongError();
+    if (characters > most) {
+      cancel();
+      throw new RowTooLongError();
+    }
+    take?.(text);
+    return take ? "" : text;
   };
 }
 
