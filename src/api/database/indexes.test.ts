@@ -25,32 +25,27 @@ describe("over an index", () => {
   let client: PGlite;
   let statements: string[];
   let lines: string[];
-  let failures: Error[];
   beforeEach(async () => {
     client = await createEmbedded("tables");
-    [statements, lines, failures] = [[], [], []];
+    [statements, lines] = [[], []];
   });
   afterEach(() => client.close());
 
-  const start = (states: (boolean | Error)[] = []) =>
+  const query: Statement = async (text, values) => {
+    statements.push(text);
+    const { rows } = await client.query<Record<string, unknown>>(text, values);
+    return { rows };
+  };
+  const start = (given: Partial<Parameters<typeof buildIndexes>[0]> = {}) =>
     buildIndexes({
-      isBackfilled: async () => {
-        const state = states.shift() ?? true;
-        if (state instanceof Error) throw state;
-        return state;
-      },
-      run: async (text, values) => {
-        const failure = text.startsWith("CREATE INDEX") ? failures.shift() : undefined;
-        if (failure) throw failure;
-        statements.push(text);
-        const { rows } = await client.query<Record<string, unknown>>(text, values);
-        return { rows };
-      },
+      isBackfilled: async () => true,
+      run: query,
       schema: "public",
       isEmbedded: true,
       log: (level, line) => lines.push(`${level} ${line}`),
       everyMs: 5,
       retryMs: 5,
+      ...given,
     });
   const built = async () => {
     const { rows } = await client.query<{ built: string }>(`SELECT ${builtIndexesSql("public")} AS built`);
@@ -60,7 +55,14 @@ describe("over an index", () => {
 
   test("waits for the backfill, then builds all of them and says so", async () => {
     expect(areIndexesBuilt(await built())).toBe(false);
-    const build = start([false, new Error("not yet"), false]);
+    const states = [false, new Error("not yet"), false];
+    const build = start({
+      isBackfilled: async () => {
+        const state = states.shift() ?? true;
+        if (state instanceof Error) throw state;
+        return state;
+      },
+    });
     expect(build.progress()).toBeUndefined();
     await expect.poll(() => build.progress()?.built).toBe(total);
     await expect
@@ -119,13 +121,7 @@ describe("over an index", () => {
       const { rows } = /gin|EXTENSION/.test(text) ? { rows: [] } : await client.query(text, values);
       return { rows: rows as Record<string, unknown>[] };
     };
-    const second = buildIndexes({
-      isBackfilled: async () => true,
-      run,
-      schema: "public",
-      isEmbedded: false,
-      log: (level, line) => lines.push(`${level} ${line}`),
-    });
+    const second = start({ run, isEmbedded: false });
     expect(areIndexesBuilt(await built())).toBe(true);
     expect(second.isComplete()).toBe(false);
     held.resolve();
@@ -134,8 +130,14 @@ describe("over an index", () => {
   });
 
   test("goes on after an error", async () => {
-    failures = [new Error("no space left on device")];
-    const build = start();
+    let fails = true;
+    const build = start({
+      run: (text, values) => {
+        if (!fails || !text.startsWith("CREATE INDEX")) return query(text, values);
+        fails = false;
+        throw new Error("no space left on device");
+      },
+    });
     await expect.poll(() => build.progress()?.built).toBe(total);
     expect(lines.filter((line) => line.startsWith("warn"))).toEqual([
       "warn An index for queries could not be built, trying again: no space left on device.",
@@ -145,8 +147,8 @@ describe("over an index", () => {
 
   test("tries again only when no other table is being built any more", async () => {
     let [running, most, fails] = [0, 0, true];
-    const build = buildIndexes({
-      isBackfilled: async () => true,
+    const build = start({
+      isEmbedded: false,
       run: async (text) => {
         if (!text.startsWith("CREATE INDEX")) {
           if (text.startsWith("SELECT")) most = Math.max(most, running);
@@ -159,11 +161,6 @@ describe("over an index", () => {
         fails = false;
         throw new Error("deadlock detected");
       },
-      schema: "public",
-      isEmbedded: false,
-      log: (level, line) => lines.push(`${level} ${line}`),
-      everyMs: 1,
-      retryMs: 1,
     });
     await expect.poll(() => build.progress()?.built).toBe(total);
     expect(lines.filter((line) => line.startsWith("warn"))).toHaveLength(1);

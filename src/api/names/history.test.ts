@@ -3,30 +3,11 @@ import { dataOf, dataSchema, type StoredEntry } from "./history.ts";
 
 const [account, contract]: [`0x${string}`, `0x${string}`] = [`0x${"a".repeat(40)}`, `0x${"c".repeat(40)}`];
 const node: `0x${string}` = `0x${"d".repeat(64)}`;
-const entry: StoredEntry = {
-  ...{
-    id: "1-2-3",
-    type: "NewOwner",
-    timestamp: 1,
-    block: 2,
-    log: 3,
-    transaction: node,
-    node,
-    name: null,
-    namespace: null,
-  },
-  ...{
-    holder: null,
-    resolver: null,
-    key: null,
-    value: null,
-    fuses: null,
-    expiry: null,
-    coin: null,
-    old: null,
-  },
-  ...{ since: null, facts: null, payment: null, after: [] },
-};
+const nothing = ["name", "namespace", "holder", "resolver", "key", "value", "fuses", "expiry", "coin", "old"];
+const entry = {
+  ...{ id: "1-2-3", type: "NewOwner", timestamp: 1, block: 2, log: 3, transaction: node, node, after: [] },
+  ...Object.fromEntries([...nothing, "since", "facts", "payment"].map((member) => [member, null])),
+} as unknown as StoredEntry;
 
 const cases: [string, Parameters<typeof dataOf>[0], Partial<StoredEntry>, object][] = [
   [

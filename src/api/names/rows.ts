@@ -39,15 +39,24 @@ const mostSeconds = 9_223_372_036_854_775_807n;
 const upToMost = (date: string | undefined) =>
   date !== undefined && BigInt(date) > mostSeconds ? String(mostSeconds) : (date ?? null);
 
-const fuseNames = [
-  "cannot_unwrap",
-  "cannot_burn_fuses",
-  "cannot_transfer",
-  "cannot_set_resolver",
-  "cannot_set_ttl",
-  "cannot_create_subdomain",
-  "cannot_approve",
-] as const;
+// Bits of the name wrapper's fuses.
+const fuseBits = {
+  cannot_unwrap: cannotUnwrap,
+  cannot_burn_fuses: 1 << 1,
+  cannot_transfer: 1 << 2,
+  cannot_set_resolver: 1 << 3,
+  cannot_set_ttl: 1 << 4,
+  cannot_create_subdomain: 1 << 5,
+  cannot_approve: 1 << 6,
+  parent_cannot_control: parentCannotControl,
+  is_dot_eth: isDotEth,
+  can_extend_expiry: 1 << 18,
+} as const;
+const ofFuses = <T>(value: (bit: number) => T) =>
+  Object.fromEntries(Object.entries(fuseBits).map(([name, bit]) => [name, value(bit)])) as Record<
+    keyof typeof fuseBits,
+    T
+  >;
 
 const noDates: Readonly<Record<string, "not_set" | "no_expiry">> = {
   "0": "not_set",
@@ -72,16 +81,7 @@ function wrapperFacts(row: StoredName) {
   const state = has(parentCannotControl) ? (has(cannotUnwrap) ? "locked" : "emancipated") : "wrapped";
   return {
     wrapper_state: state as "locked" | "emancipated" | "wrapped",
-    wrapper_fuses: {
-      fuses,
-      ...(Object.fromEntries(fuseNames.map((name, bit) => [name, has(1 << bit)])) as Record<
-        (typeof fuseNames)[number],
-        boolean
-      >),
-      parent_cannot_control: has(parentCannotControl),
-      is_dot_eth: has(isDotEth),
-      can_extend_expiry: has(1 << 18),
-    },
+    wrapper_fuses: { fuses, ...ofFuses(has) },
     ...dates,
   };
 }
@@ -171,26 +171,11 @@ function displayName(name: string): string {
 }
 
 const seconds = z.string().regex(/^\d+$/);
-const fuse = z.boolean();
 const located = z.strictObject({ chain_id: z.int(), address: addressSchema });
 
 const wrapperShape = {
   wrapper_state: z.enum(["wrapped", "emancipated", "locked", "lapsed", "unwrapped"]).optional(),
-  wrapper_fuses: z
-    .strictObject({
-      fuses: z.int(),
-      cannot_unwrap: fuse,
-      cannot_burn_fuses: fuse,
-      cannot_transfer: fuse,
-      cannot_set_resolver: fuse,
-      cannot_set_ttl: fuse,
-      cannot_create_subdomain: fuse,
-      cannot_approve: fuse,
-      parent_cannot_control: fuse,
-      is_dot_eth: fuse,
-      can_extend_expiry: fuse,
-    })
-    .optional(),
+  wrapper_fuses: z.strictObject({ fuses: z.int(), ...ofFuses(() => z.boolean()) }).optional(),
   wrapper_expires_at: seconds.nullable().optional(),
   wrapper_expires_at_reason: z.enum(["no_expiry", "not_set"]).optional(),
 };
