@@ -19,7 +19,7 @@ const text = (field: Field) => {
   const inner = field.kind === "scalar" ? field.scalar : field.target;
   return `${isList ? `[${inner}!]` : inner}${field.nullable ? "" : "!"}`;
 };
-const isExtra = (field: Field) => field.kind !== "relation" && field.extra;
+const isExtra = (field: Field) => field.extra;
 
 test("has the original's 27 entities and 3 interfaces with their root fields", () => {
   const roots = types.flatMap(({ name, singular, plural }) => [
@@ -57,7 +57,7 @@ test("has the original's 338 sort keys and lists the 58 that it rejects", () => 
   const keys = types.flatMap((type) =>
     [...sortKeys(type).values()]
       .filter(({ extra }) => !extra)
-      .map((key) => ({ name: `${type.name}.${key.key}`, key })),
+      .map((key) => ({ name: `${type.name}.${key.name}`, key })),
   );
   const names = (sortable: boolean) =>
     keys.filter(({ key }) => isSortable(key) === sortable).map(({ name }) => name);

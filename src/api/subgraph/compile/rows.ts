@@ -84,7 +84,7 @@ export function orderSql(
     );
   }
   if (!isSortable(key)) {
-    throw new QueryError(`Ordering by \`${key.key}\` is not supported for type \`${type.name}\``, {
+    throw new QueryError(`Ordering by \`${key.name}\` is not supported for type \`${type.name}\``, {
       scope: "group",
     });
   }

@@ -192,7 +192,7 @@ function invalid(reason: string): QueryError {
 
 /** The condition that selects a type's rows in a table of several types. */
 export function typeSql(statement: Statement, type: EntityType, alias: string): string[] {
-  return type.shared ? [`${alias}.type = ${statement.bind(type.name)}`] : [];
+  return type.interface !== undefined ? [`${alias}.type = ${statement.bind(type.name)}`] : [];
 }
 
 /** Conditions joined by AND; no condition is true. */

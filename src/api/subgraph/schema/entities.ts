@@ -1,20 +1,26 @@
-// The entities of the ENS subgraph as data. A field is written as its GraphQL type; `by <field>` marks one
-// that has no column and is found through that field of the other entity, `extra` one that the original lacks,
-// `walked` an extra one that is read from ENSv2.
+import { readFileSync } from "node:fs";
+import {
+  type DefinitionNode,
+  type FieldDefinitionNode,
+  type InterfaceTypeDefinitionNode,
+  Kind,
+  type ObjectTypeDefinitionNode,
+  parse,
+  print,
+} from "graphql";
 
 /** Types of scalar fields. */
 export type Scalar = "ID" | "String" | "Bytes" | "BigInt" | "Int" | "Boolean";
 
+/** `extra`: not in the original, offered beside it. */
+type FieldBase = { name: string; nullable: boolean; extra: boolean; description?: string | undefined };
+
 /** A field with a column of its own. */
-export type ScalarField = {
+export type ScalarField = FieldBase & {
   kind: "scalar";
-  name: string;
   scalar: Scalar;
   list: boolean;
-  nullable: boolean;
   column: string;
-  /** Not in the original: offered beside it. */
-  extra: boolean;
   /** Holds an id, which has no character that JSON escapes. */
   isId: boolean;
   /** Offered where ENSv2 is indexed: a column of the row's walk (src/api/database/v2-walk.ts). No filter or order has it. */
@@ -22,24 +28,10 @@ export type ScalarField = {
 };
 
 /** A stored relation: the column holds the target's id, which may point nowhere. */
-export type RelationField = {
-  kind: "relation";
-  name: string;
-  target: string;
-  nullable: boolean;
-  column: string;
-};
+export type RelationField = FieldBase & { kind: "relation"; target: string; column: string };
 
 /** A relation read backwards: rows of `target` whose column `by` holds this row's id. */
-export type DerivedField = {
-  kind: "derived";
-  name: string;
-  target: string;
-  by: string;
-  many: boolean;
-  nullable: boolean;
-  extra: boolean;
-};
+export type DerivedField = FieldBase & { kind: "derived"; target: string; by: string; many: boolean };
 
 /** A field of an entity or interface. */
 export type Field = ScalarField | RelationField | DerivedField;
@@ -48,9 +40,9 @@ export type Field = ScalarField | RelationField | DerivedField;
 export type EntityType = {
   name: string;
   kind: "entity" | "interface";
+  description: string | undefined;
+  /** The event tables hold all types of an interface; their column `type` holds the type's name. */
   table: string;
-  /** The event tables hold several types; their column `type` holds the type's name. */
-  shared: boolean;
   interface: string | undefined;
   implementers: string[];
   /** Column with the block of the row's last write. */
@@ -60,139 +52,19 @@ export type EntityType = {
   fields: Map<string, Field>;
 };
 
-type Declaration = { table: string; interface?: string; fields: Record<string, string> };
+type EntityNode = ObjectTypeDefinitionNode | InterfaceTypeDefinitionNode;
 
-const domainEvent = { blockNumber: "Int!", transactionID: "Bytes!", domain: "Domain!" };
-const registrationEvent = { blockNumber: "Int!", transactionID: "Bytes!", registration: "Registration!" };
-const resolverEvent = { blockNumber: "Int!", transactionID: "Bytes!", resolver: "Resolver!" };
+const { definitions } = parse(readFileSync(new URL("schema.graphql", import.meta.url), "utf8"));
+const isEntity = (node: DefinitionNode): node is EntityNode =>
+  node.kind === Kind.INTERFACE_TYPE_DEFINITION ||
+  (node.kind === Kind.OBJECT_TYPE_DEFINITION && hasDirective(node, "entity"));
+const nodes = definitions.filter(isEntity);
 
-const onDomain = (fields: Record<string, string>): Declaration => ({
-  table: "domain_event",
-  interface: "DomainEvent",
-  fields: { id: "ID!", ...domainEvent, ...fields },
-});
-const onRegistration = (fields: Record<string, string>): Declaration => ({
-  table: "registration_event",
-  interface: "RegistrationEvent",
-  fields: { id: "ID!", ...registrationEvent, ...fields },
-});
-const onResolver = (fields: Record<string, string>): Declaration => ({
-  table: "resolver_event",
-  interface: "ResolverEvent",
-  fields: { id: "ID!", ...resolverEvent, ...fields },
-});
-
-const declarations: Record<string, Declaration> = {
-  Domain: {
-    table: "domain",
-    fields: {
-      id: "ID!",
-      name: "String",
-      labelName: "String",
-      labelhash: "Bytes",
-      parent: "Domain",
-      subdomains: "[Domain!]! by parent",
-      subdomainCount: "Int!",
-      resolvedAddress: "Account",
-      resolver: "Resolver",
-      ttl: "BigInt",
-      isMigrated: "Boolean!",
-      createdAt: "BigInt!",
-      owner: "Account!",
-      registrant: "Account",
-      wrappedOwner: "Account",
-      expiryDate: "BigInt",
-      registration: "Registration by domain",
-      wrappedDomain: "WrappedDomain by domain",
-      events: "[DomainEvent!]! by domain",
-      version: "String walked",
-      reserved: "Boolean! walked",
-      migratedAt: "BigInt walked",
-      registry: "Bytes walked",
-      registryPath: "[Bytes!] walked",
-      effectiveOwner: "Bytes walked",
-      effectiveResolver: "Bytes walked",
-      effectiveExpiryDate: "BigInt walked",
-      graceEndDate: "BigInt walked",
-    },
-  },
-  DomainEvent: { table: "domain_event", fields: { id: "ID!", ...domainEvent } },
-  Transfer: onDomain({ owner: "Account!" }),
-  NewOwner: onDomain({ parentDomain: "Domain!", owner: "Account!" }),
-  NewResolver: onDomain({ resolver: "Resolver!" }),
-  NewTTL: onDomain({ ttl: "BigInt!" }),
-  WrappedTransfer: onDomain({ owner: "Account!" }),
-  NameWrapped: onDomain({ name: "String", fuses: "Int!", owner: "Account!", expiryDate: "BigInt!" }),
-  NameUnwrapped: onDomain({ owner: "Account!" }),
-  FusesSet: onDomain({ fuses: "Int!" }),
-  ExpiryExtended: onDomain({ expiryDate: "BigInt!" }),
-  Registration: {
-    table: "registration",
-    fields: {
-      id: "ID!",
-      domain: "Domain!",
-      registrationDate: "BigInt!",
-      expiryDate: "BigInt!",
-      cost: "BigInt",
-      registrant: "Account!",
-      labelName: "String",
-      events: "[RegistrationEvent!]! by registration",
-    },
-  },
-  RegistrationEvent: { table: "registration_event", fields: { id: "ID!", ...registrationEvent } },
-  NameRegistered: onRegistration({ registrant: "Account!", expiryDate: "BigInt!" }),
-  NameRenewed: onRegistration({ expiryDate: "BigInt!" }),
-  NameTransferred: onRegistration({ newOwner: "Account!" }),
-  WrappedDomain: {
-    table: "wrapped_domain",
-    fields: {
-      id: "ID!",
-      domain: "Domain!",
-      expiryDate: "BigInt!",
-      fuses: "Int!",
-      owner: "Account!",
-      name: "String",
-    },
-  },
-  Account: {
-    table: "account",
-    fields: {
-      id: "ID!",
-      domains: "[Domain!]! by owner",
-      wrappedDomains: "[WrappedDomain!] by owner",
-      registrations: "[Registration!] by registrant",
-    },
-  },
-  Resolver: {
-    table: "resolver",
-    fields: {
-      id: "ID!",
-      domain: "Domain",
-      address: "Bytes!",
-      addr: "Account",
-      contentHash: "Bytes",
-      texts: "[String!]",
-      coinTypes: "[BigInt!]",
-      events: "[ResolverEvent!]! by resolver",
-    },
-  },
-  ResolverEvent: { table: "resolver_event", fields: { id: "ID!", ...resolverEvent } },
-  AddrChanged: onResolver({ addr: "Account!" }),
-  MulticoinAddrChanged: onResolver({ coinType: "BigInt!", addr: "Bytes!" }),
-  NameChanged: onResolver({ name: "String!" }),
-  AbiChanged: onResolver({ contentType: "BigInt!" }),
-  PubkeyChanged: onResolver({ x: "Bytes!", y: "Bytes!" }),
-  TextChanged: onResolver({ key: "String!", value: "String" }),
-  ContenthashChanged: onResolver({ hash: "Bytes!" }),
-  InterfaceChanged: onResolver({ interfaceID: "Bytes!", implementer: "Bytes!" }),
-  AuthorisationChanged: onResolver({ owner: "Bytes!", target: "Bytes!", isAuthorized: "Boolean!" }),
-  VersionChanged: onResolver({ version: "BigInt!" }),
-};
-
-const scalars = new Set<string>(["ID", "String", "Bytes", "BigInt", "Int", "Boolean"]);
+/** The definitions of all other types and of directives, in GraphQL. */
+export const commonDefinitions = definitions.filter((node) => !isEntity(node)).map((node) => print(node));
 
 /** Every entity and interface by name. */
-export const entityTypes: ReadonlyMap<string, EntityType> = read(declarations);
+export const entityTypes: ReadonlyMap<string, EntityType> = readTypes();
 
 /** The entity or interface of this name. Throws if there is none, which is an error of ours. */
 export function entityType(name: string): EntityType {
@@ -206,73 +78,64 @@ export function snakeCase(name: string): string {
   return (name.match(/[\da-z]+|[A-Z]+(?![a-z])|[A-Z][\da-z]+/g) ?? []).join("_").toLowerCase();
 }
 
-function read(all: Record<string, Declaration>): Map<string, EntityType> {
-  const types = new Map<string, EntityType>();
-  for (const [name, declaration] of Object.entries(all)) {
-    const implementers = Object.keys(all).filter((other) => all[other]?.interface === name);
-    const shared = declaration.interface !== undefined;
-    const singular = `${name.charAt(0).toLowerCase()}${name.slice(1)}`;
-    types.set(name, {
-      name,
-      kind: implementers.length > 0 ? "interface" : "entity",
-      table: declaration.table,
-      shared,
-      interface: declaration.interface,
-      implementers,
-      changeColumn: shared || implementers.length > 0 ? "block_number" : "change_block",
-      singular,
-      plural: `${singular}s`,
-      fields: readFields(declaration.fields),
-    });
-  }
+function hasDirective({ directives }: EntityNode | FieldDefinitionNode, name: string): boolean {
+  return directives?.some((directive) => directive.name.value === name) === true;
+}
+
+function readTypes(): Map<string, EntityType> {
+  const types = new Map(nodes.map((node) => [node.name.value, readType(node)]));
   for (const type of types.values()) addEventLists(type, types);
   return types;
 }
 
-function readFields(fields: Record<string, string>): Map<string, Field> {
-  const stored = Object.entries(fields).map(([name, text]) => readField(name, text));
-  // Extra: the id behind every stored relation as a text field of its own.
-  const ids = stored
-    .filter((field) => field.kind === "relation")
-    .map(
-      ({ name, column, nullable }): ScalarField => ({
-        kind: "scalar",
-        name: `${name}Id`,
-        scalar: "String",
-        list: false,
-        nullable,
-        column,
-        extra: true,
-        isId: true,
-        isWalked: false,
-      }),
-    );
-  return new Map([...stored, ...ids].map((field) => [field.name, field]));
+function readType(node: EntityNode): EntityType {
+  const name = node.name.value;
+  const of = node.interfaces?.[0]?.name.value;
+  const implementers = nodes.filter(({ interfaces }) => interfaces?.[0]?.name.value === name);
+  const singular = `${name.charAt(0).toLowerCase()}${name.slice(1)}`;
+  const above = nodes.find((other) => other.name.value === of);
+  const stored = [...(above?.fields ?? []), ...(node.fields ?? [])].map(readField);
+  return {
+    name,
+    kind: implementers.length > 0 ? "interface" : "entity",
+    description: node.description?.value,
+    table: snakeCase(of ?? name),
+    interface: of,
+    implementers: implementers.map((one) => one.name.value),
+    changeColumn: of !== undefined || implementers.length > 0 ? "block_number" : "change_block",
+    singular,
+    plural: `${singular}s`,
+    fields: new Map([...stored, ...stored.flatMap(idField)].map((field) => [field.name, field])),
+  };
 }
 
-function readField(name: string, text: string): Field {
-  const isWalked = text.endsWith(" walked");
-  const extra = isWalked || text.endsWith(" extra");
-  const [type = "", by] = text.replace(/ (extra|walked)$/, "").split(" by ");
+function readField(node: FieldDefinitionNode): Field {
+  const name = node.name.value;
+  const type = print(node.type);
   const target = type.replace(/[[\]!]/g, "");
   const list = type.startsWith("[");
-  const nullable = !type.endsWith("!");
-  if (by !== undefined) {
-    return { kind: "derived", name, target, by: `${snakeCase(by)}_id`, many: list, nullable, extra };
-  }
-  if (!scalars.has(target))
-    return { kind: "relation", name, target, nullable, column: `${snakeCase(name)}_id` };
-  return {
-    kind: "scalar",
+  const isWalked = hasDirective(node, "walked");
+  const base = {
     name,
-    scalar: target as Scalar,
-    list,
-    nullable,
-    column: snakeCase(name),
-    extra,
-    isId: target === "ID",
-    isWalked,
+    nullable: !type.endsWith("!"),
+    extra: isWalked || hasDirective(node, "extra"),
+    description: node.description?.value,
   };
+  const by = /@derivedFrom\(field: "(\w+)"\)/.exec(print(node))?.[1];
+  if (by !== undefined) return { ...base, kind: "derived", target, by: `${snakeCase(by)}_id`, many: list };
+  if (nodes.some((other) => other.name.value === target))
+    return { ...base, kind: "relation", target, column: `${snakeCase(name)}_id` };
+  const scalar = target as Scalar;
+  return { ...base, kind: "scalar", scalar, list, column: snakeCase(name), isId: scalar === "ID", isWalked };
+}
+
+// Extra: the id behind every stored relation as a text field of its own.
+function idField(relation: Field): ScalarField[] {
+  if (relation.kind !== "relation") return [];
+  const { column, nullable } = relation;
+  const name = `${relation.name}Id`;
+  const isText = { kind: "scalar", scalar: "String", list: false, isId: true, isWalked: false } as const;
+  return [{ ...isText, name, column, nullable, extra: true }];
 }
 
 // Extra: beside `events` one list per event type (transfers, newOwners, ..).
@@ -280,8 +143,8 @@ function addEventLists(type: EntityType, types: Map<string, EntityType>): void {
   const events = type.fields.get("events");
   if (events?.kind !== "derived") return;
   for (const name of types.get(events.target)?.implementers ?? []) {
-    const event = types.get(name);
-    if (event === undefined || type.fields.has(event.plural)) continue;
-    type.fields.set(event.plural, { ...events, name: event.plural, target: name, extra: true });
+    const { plural } = types.get(name) as EntityType;
+    if (type.fields.has(plural)) continue;
+    type.fields.set(plural, { ...events, name: plural, target: name, extra: true, description: undefined });
   }
 }

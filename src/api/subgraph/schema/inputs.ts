@@ -2,47 +2,16 @@ import { Kind, type ValueNode } from "graphql";
 import { type EntityType, entityTypes, type Field, type Scalar, type ScalarField } from "./entities.ts";
 import { QueryError } from "./errors.ts";
 
-/** Operators that compare a column with a value; "" is equality. */
-export type Operator =
-  | ""
-  | "not"
-  | "gt"
-  | "lt"
-  | "gte"
-  | "lte"
-  | "in"
-  | "not_in"
-  | `${"" | "not_"}${"contains" | "starts_with" | "ends_with"}${"" | "_nocase"}`
-  | "has"
-  | "not_has";
-
-/** What one key of a filter object means. `input` is its GraphQL type. */
-export type FilterKey = { name: string } & KeyMeaning;
-type KeyMeaning = { input: string; extra: boolean } & (
-  | { kind: "column"; field: Field; operator: Operator }
-  | { kind: "child"; field: Field }
-  | { kind: "changeBlock" }
-  | { kind: "group"; every: boolean }
+const equality = ["", "not", "in", "not_in"] as const;
+const comparison = ["", "not", "gt", "lt", "gte", "lte", "in", "not_in"] as const;
+const ofBytes = [...comparison, "contains", "not_contains"] as const;
+const patterns = (["contains", "starts_with", "ends_with"] as const).flatMap(
+  (kind) => [kind, `${kind}_nocase`, `not_${kind}`, `not_${kind}_nocase`] as const,
 );
-
-const equality: Operator[] = ["", "not", "in", "not_in"];
-const comparison: Operator[] = ["", "not", "gt", "lt", "gte", "lte", "in", "not_in"];
-const ofBytes: Operator[] = [...comparison, "contains", "not_contains"];
-const patterns: Operator[] = [
-  "contains",
-  "contains_nocase",
-  "not_contains",
-  "not_contains_nocase",
-  "starts_with",
-  "starts_with_nocase",
-  "not_starts_with",
-  "not_starts_with_nocase",
-  "ends_with",
-  "ends_with_nocase",
-  "not_ends_with",
-  "not_ends_with_nocase",
-];
-const text: Operator[] = [...comparison, ...patterns];
+const text = [...comparison, ...patterns];
+const ofLists = ["", "not", "contains", "not_contains"] as const;
+const ofTexts = [...ofLists, "contains_nocase", "not_contains_nocase"] as const;
+const has = ["has", "not_has"] as const;
 const operators = {
   ID: comparison,
   BigInt: comparison,
@@ -52,94 +21,93 @@ const operators = {
   String: text,
 };
 
-const keys = new Map<string, Map<string, FilterKey>>();
+/** Operators that compare a column with a value; "" is equality. */
+export type Operator = (typeof text)[number] | (typeof has)[number];
+
+/** What one key of a filter object means. `input` is its GraphQL type. */
+export type FilterKey = { name: string; input: string; extra: boolean } & (
+  | { kind: "column"; field: Field; operator: Operator }
+  | { kind: "child"; field: Field }
+  | { kind: "changeBlock" }
+  | { kind: "group"; every: boolean }
+);
 
 /** Every key that a filter object of the type may hold, extras included. */
-export function filterKeys(type: EntityType): ReadonlyMap<string, FilterKey> {
-  const known = keys.get(type.name);
-  if (known !== undefined) return known;
-  const meanings = new Map([...type.fields.values()].flatMap(fieldKeys));
-  meanings.set("_change_block", { kind: "changeBlock", input: "BlockChangedFilter", extra: false });
-  for (const every of [true, false]) {
-    meanings.set(every ? "and" : "or", {
-      kind: "group",
-      every,
-      input: `[${type.name}_filter]`,
-      extra: false,
-    });
-  }
-  const found = new Map([...meanings].map(([name, meaning]) => [name, { name, ...meaning }]));
-  keys.set(type.name, found);
-  return found;
-}
-
-function fieldKeys(field: Field): [string, KeyMeaning][] {
-  if (field.kind === "scalar" && field.isWalked) return [];
-  if (field.kind === "scalar")
-    return field.list ? listKeys(field) : columnKeys(field, field.scalar, operators[field.scalar]);
-  const child: [string, KeyMeaning] = [
-    `${field.name}_`,
-    { kind: "child", field, input: `${field.target}_filter`, extra: field.kind === "derived" && field.extra },
+export const filterKeys = byType(({ name, fields }): FilterKey[] => {
+  const input = `[${name}_filter]`;
+  return [
+    ...[...fields.values()].flatMap(fieldKeys),
+    { name: "_change_block", kind: "changeBlock", input: "BlockChangedFilter", extra: false },
+    { name: "and", kind: "group", every: true, input, extra: false },
+    { name: "or", kind: "group", every: false, input, extra: false },
   ];
+});
+
+function fieldKeys(field: Field): FilterKey[] {
+  const { name, extra } = field;
+  if (field.kind === "scalar") return field.isWalked ? [] : scalarKeys(field);
+  const child: FilterKey = { name: `${name}_`, kind: "child", field, input: `${field.target}_filter`, extra };
   return field.kind === "derived" ? [child] : [...columnKeys(field, "String", text), child];
 }
 
-function columnKeys(field: Field, scalar: string, offered: Operator[]): [string, KeyMeaning][] {
-  const extra = field.kind === "scalar" && field.extra;
-  const keysOf = (some: Operator[], isExtra: boolean) =>
-    some.map((operator): [string, KeyMeaning] => {
-      const input = operator === "in" || operator === "not_in" ? `[${scalar}!]` : scalar;
-      return [keyOf(field, operator), { kind: "column", field, operator, input, extra: isExtra }];
-    });
+function scalarKeys(field: ScalarField): FilterKey[] {
+  const { scalar, list } = field;
+  const asExtra = { ...field, extra: true };
+  if (list) {
+    const keys = columnKeys(field, `[${scalar}!]`, scalar === "String" ? ofTexts : ofLists);
+    return [...keys, ...columnKeys(asExtra, scalar, has)];
+  }
   // Extra: an id may be searched like text.
-  return [...keysOf(offered, extra), ...(scalar === "ID" ? keysOf(patterns, true) : [])];
+  return [
+    ...columnKeys(field, scalar, operators[scalar]),
+    ...(scalar === "ID" ? columnKeys(asExtra, scalar, patterns) : []),
+  ];
 }
 
-function listKeys(field: ScalarField): [string, KeyMeaning][] {
-  const list: Operator[] = ["", "not", "contains", "not_contains"];
-  const nocase: Operator[] = field.scalar === "String" ? ["contains_nocase", "not_contains_nocase"] : [];
-  const has: Operator[] = ["has", "not_has"];
-  return [...list, ...nocase, ...has].map((operator) => {
-    const extra = has.includes(operator);
-    const input = extra ? field.scalar : `[${field.scalar}!]`;
-    return [keyOf(field, operator), { kind: "column", field, operator, input, extra }];
-  });
-}
-
-function keyOf(field: Field, operator: Operator): string {
-  return operator === "" ? field.name : `${field.name}_${operator}`;
+function columnKeys(field: Field, scalar: string, offered: readonly Operator[]): FilterKey[] {
+  return offered.map((operator) => ({
+    name: operator === "" ? field.name : `${field.name}_${operator}`,
+    kind: "column",
+    field,
+    operator,
+    input: operator === "in" || operator === "not_in" ? `[${scalar}!]` : scalar,
+    extra: field.extra,
+  }));
 }
 
 /** How a list may be sorted: by a column of the row, or by one of a related row. */
-export type SortKey = { key: string; field: Field; child: ScalarField | undefined; extra: boolean };
-
-const sorts = new Map<string, Map<string, SortKey>>();
+export type SortKey = { name: string; field: Field; child: ScalarField | undefined; extra: boolean };
 
 /**
  * Every value of the type's orderBy enum. Relations and lists are listed, as in the original, but cannot be
  * sorted by: see `isSortable`.
  */
-export function sortKeys(type: EntityType): ReadonlyMap<string, SortKey> {
-  const known = sorts.get(type.name);
-  if (known !== undefined) return known;
-  const found = new Map<string, SortKey>();
-  for (const field of type.fields.values()) {
-    if (field.kind === "scalar" && field.isWalked) continue;
-    const extra = field.kind !== "relation" && field.extra;
-    found.set(field.name, { key: field.name, field, child: undefined, extra });
-    if (field.kind === "scalar" || (field.kind === "derived" && field.many)) continue;
-    for (const child of entityTypes.get(field.target)?.fields.values() ?? []) {
-      if (child.kind !== "scalar" || child.list || child.extra) continue;
-      found.set(`${field.name}__${child.name}`, { key: `${field.name}__${child.name}`, field, child, extra });
-    }
-  }
-  sorts.set(type.name, found);
-  return found;
+export const sortKeys = byType(({ fields }): SortKey[] => [...fields.values()].flatMap(fieldSorts));
+
+function fieldSorts(field: Field): SortKey[] {
+  const { name, extra } = field;
+  const own = { name, field, child: undefined, extra };
+  if (field.kind === "scalar") return field.isWalked ? [] : [own];
+  if (field.kind === "derived" && field.many) return [own];
+  const children = [...(entityTypes.get(field.target)?.fields.values() ?? [])].filter(
+    (child) => child.kind === "scalar" && !child.list && !child.extra,
+  ) as ScalarField[];
+  return [own, ...children.map((child) => ({ name: `${name}__${child.name}`, field, child, extra }))];
 }
 
 /** Whether rows can be sorted by the key; the others are names of relations and lists of entities. */
 export function isSortable({ field, child }: SortKey): boolean {
   return child !== undefined || (field.kind === "scalar" && !field.list);
+}
+
+// What is offered of each type, by its name there; made once.
+function byType<T extends { name: string }>(offered: (type: EntityType) => T[]) {
+  const made = new Map<EntityType, ReadonlyMap<string, T>>();
+  return (type: EntityType): ReadonlyMap<string, T> => {
+    const known = made.get(type) ?? new Map(offered(type).map((one) => [one.name, one]));
+    made.set(type, known);
+    return known;
+  };
 }
 
 /**
