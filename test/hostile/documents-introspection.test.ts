@@ -49,9 +49,9 @@ test("refuses fields under thousands of aliases", async () => {
   expectRefusal(await createEndpoint(client).ask(wide), /^characters of introspection$/);
 });
 
-test("reads a fragment once that others repeat", async () => {
+test("refuses fragments that repeat others", async () => {
   const bomb = `{ __type(name: "Int") { ...F0 } } ${times(40, (i) => `fragment F${i} on __Type { ...F${i + 1} ...F${i + 1} }`)} fragment F40 on __Type { name }`;
-  expect(await createEndpoint(client).ask(bomb)).toEqual({ data: { __type: { name: "Int" } } });
+  expectRefusal(await createEndpoint(client).ask(bomb), /^fields/);
 });
 
 test("answers what client tools ask", async () => {

@@ -55,7 +55,7 @@ export type QueryRequest = {
 export type RootField = { selected: Selected; group: number; constraint: BlockConstraint } & (
   | { kind: "sql"; sql: string }
   | { kind: "meta" }
-  | { kind: "text"; text: string | undefined }
+  | { kind: "text"; text: string }
 );
 
 /** A request as one SQL statement, with what its response needs besides. `failed` is by group. */
@@ -116,17 +116,14 @@ export async function compileRequest(request: QueryRequest, compiler: Compiler):
   const { statement } = context;
   const compiled: CompiledRequest = { context, statement, fields: [], failed: new Map(), extensions: [] };
   checkRootFields(selections);
-  const asked = selections.filter(({ name }) => name === "__schema" || name === "__type");
-  const introspected =
-    asked.length === 0 ? {} : await compiler.introspect(request.query, operation, asked, context);
-  const add = createFields(compiled, request.extensions, introspected);
+  const add = createFields(compiled, request.extensions, compiler.introspect);
   let work = 0;
   for (const selected of selections) {
     if (context.budget.work > work + workAtOnce) {
       await yieldToEventLoop();
       work = context.budget.work;
     }
-    add(selected);
+    await add(selected);
   }
   return compiled;
 }
@@ -135,12 +132,12 @@ export async function compileRequest(request: QueryRequest, compiler: Compiler):
 function createFields(
   compiled: CompiledRequest,
   extensions: QueryRequest["extensions"],
-  introspected: Record<string, string>,
-): (selected: Selected) => void {
+  introspect: Compiler["introspect"],
+): (selected: Selected) => Promise<void> {
   const { context, fields } = compiled;
   let last: string | undefined;
   let group = -1;
-  return (selected) => {
+  return async (selected) => {
     const root = roots.get(selected.name);
     const isMeta = selected.name === "_meta";
     const isData = root !== undefined || isMeta;
@@ -152,7 +149,7 @@ function createFields(
     if (root !== undefined) addEntityField(compiled, { ...base, ...root, extensions });
     else if (isMeta) fields.push({ ...base, kind: "meta" });
     else if (selected.name === "__typename") fields.push({ ...base, kind: "text", text: '"Query"' });
-    else fields.push({ ...base, kind: "text", text: introspected[selected.key] });
+    else fields.push({ ...base, kind: "text", text: await introspect(context, selected) });
   };
 }
 
