@@ -1,7 +1,7 @@
 import type { FieldNode, SelectionSetNode } from "graphql";
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { yieldToEventLoop } from "../../rest/turns.ts";
-import { type BlockConstraint, blockConstraint } from "../request/block.ts";
+import { type BlockConstraint, blockConstraint, type MetaSource, metaJson } from "../request/block.ts";
 import { Budget, workAtOnce } from "../request/budget.ts";
 import {
   argument,
@@ -11,7 +11,6 @@ import {
   range,
   readVariables,
   type Selected,
-  type SelectionContext,
 } from "../request/document.ts";
 import type { createIntrospection } from "../request/introspection.ts";
 import {
@@ -23,24 +22,25 @@ import {
 } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
 import type { Value } from "../schema/inputs.ts";
-import { orderSql, pageSql, type RowContext, rowsSql } from "./rows.ts";
+import { armsOf, orderSql, pageSql, rowsSql } from "./rows.ts";
 import {
   bytesOf,
+  type CompileContext,
   columnOf,
   columnOfField,
+  createScope,
   createStatement,
   joinPieces,
   objectOfId,
   type Piece,
   type Scope,
-  type Statement,
   scalarPieces,
   typenamePieces,
   walkJoin,
   walkPrice,
   zeroAddress,
 } from "./statement.ts";
-import { all, typeSql, type WhereContext, whereSql } from "./where.ts";
+import { whereSql } from "./where.ts";
 
 /** The members of a GraphQL request. */
 export type QueryRequest = {
@@ -51,18 +51,21 @@ export type QueryRequest = {
   extensions: { counts: boolean; truncated: boolean };
 };
 
-/** One root field. Neighbours with the same block constraint form a group, which succeeds or fails as one. */
-export type RootField = { selected: Selected; group: number; constraint: BlockConstraint } & (
+/**
+ * One root field: a column of the statement, or read without it, undefined to leave it out. Neighbours with the same block constraint
+ * form a group, which succeeds or fails as one.
+ */
+export type RootField = { key: string; group: number; constraint: BlockConstraint } & (
   | { kind: "sql"; sql: string }
-  | { kind: "meta" }
-  | { kind: "text"; text: string }
+  | { kind: "read"; read: (source: MetaSource) => Promise<string | undefined> }
 );
 
 /** A request as one SQL statement, with what its response needs besides. `failed` is by group. */
 export type CompiledRequest = {
   context: CompileContext;
-  statement: Statement;
   fields: RootField[];
+  /** The constraint of each group, as JSON. */
+  groups: string[];
   failed: Map<number, QueryError>;
   extensions: { member: "counts" | "truncated"; key: string; sql: string }[];
 };
@@ -92,20 +95,21 @@ export type Compiler = {
  * Turns a request into one SQL statement, in slices that leave other requests their turn. Throws QueryError for errors that
  * concern the document as a whole, and if the request costs more than a limit.
  */
-export async function compileRequest(request: QueryRequest, compiler: Compiler): Promise<CompiledRequest> {
-  const { limits } = compiler;
-  const isLong = request.query.length > longDocument;
+export async function compileRequest(
+  { query, operationName, variables, extensions }: QueryRequest,
+  { limits, readDocument, introspect, v2 }: Compiler,
+): Promise<CompiledRequest> {
+  const isLong = query.length > longDocument;
   if (isLong) await yieldToEventLoop();
-  const operation = compiler.readDocument(request.query, request.operationName);
+  const operation = readDocument(query, operationName);
   if (isLong) await yieldToEventLoop();
   const context: CompileContext = {
     fragments: operation.fragments,
-    variables: readVariables(operation, request.variables, limits),
+    variables: readVariables(operation, variables, limits),
     limits,
     budget: new Budget(limits),
     statement: createStatement(),
-    shared: new Map(),
-    v2: compiler.v2,
+    v2,
   };
   const selections = collectFields(context, "Query", "Query", [operation.node.selectionSet]);
   if (selections.length > mostRootFields) {
@@ -113,75 +117,61 @@ export async function compileRequest(request: QueryRequest, compiler: Compiler):
       `The document has more than ${mostRootFields} root fields. Split it into several requests.`,
     );
   }
-  const { statement } = context;
-  const compiled: CompiledRequest = { context, statement, fields: [], failed: new Map(), extensions: [] };
-  checkRootFields(selections);
-  const add = createFields(compiled, request.extensions, compiler.introspect);
+  for (const { name, nodes } of selections) {
+    if (!roots.has(name) && !["__schema", "__type", "__typename", "_meta"].includes(name))
+      throw new QueryError(`Type \`Query\` has no field \`${name}\``, { node: nodes[0] });
+  }
+  const compiled: CompiledRequest = { context, fields: [], groups: [], failed: new Map(), extensions: [] };
   let work = 0;
   for (const selected of selections) {
     if (context.budget.work > work + workAtOnce) {
       await yieldToEventLoop();
       work = context.budget.work;
     }
-    await add(selected);
+    await addField(compiled, selected, { extensions, introspect });
   }
   return compiled;
 }
 
-/** Adds root fields to a compiled request, in the order of the document. */
-function createFields(
+async function addField(
   compiled: CompiledRequest,
-  extensions: QueryRequest["extensions"],
-  introspect: Compiler["introspect"],
-): (selected: Selected) => Promise<void> {
-  const { context, fields } = compiled;
-  let last: string | undefined;
-  let group = -1;
-  return async (selected) => {
-    const root = roots.get(selected.name);
-    const isMeta = selected.name === "_meta";
-    const isData = root !== undefined || isMeta;
-    const constraint: BlockConstraint = isData ? blockConstraint(context, selected) : { kind: "latest" };
-    const text = JSON.stringify(constraint);
-    if (text !== last) group += 1;
-    last = text;
-    const base = { selected, group, constraint };
-    if (root !== undefined) addEntityField(compiled, { ...base, ...root, extensions });
-    else if (isMeta) fields.push({ ...base, kind: "meta" });
-    else if (selected.name === "__typename") fields.push({ ...base, kind: "text", text: '"Query"' });
-    else fields.push({ ...base, kind: "text", text: await introspect(context, selected) });
-  };
-}
-
-function checkRootFields(selections: readonly Selected[]): void {
-  for (const { name, nodes } of selections) {
-    if (!roots.has(name) && !["__schema", "__type", "__typename", "_meta"].includes(name)) {
-      throw new QueryError(`Type \`Query\` has no field \`${name}\``, { node: nodes[0] });
-    }
+  selected: Selected,
+  { extensions, introspect }: Pick<QueryRequest, "extensions"> & Pick<Compiler, "introspect">,
+): Promise<void> {
+  const { context, fields, groups } = compiled;
+  const { key, name } = selected;
+  const root = roots.get(name);
+  const isMeta = name === "_meta";
+  const constraint: BlockConstraint =
+    root !== undefined || isMeta ? blockConstraint(context, selected) : { kind: "latest" };
+  const text = JSON.stringify(constraint);
+  if (text !== groups.at(-1)) groups.push(text);
+  const base = { key, group: groups.length - 1, constraint };
+  if (root !== undefined) addEntityField(compiled, selected, { ...base, ...root, extensions });
+  else if (isMeta)
+    fields.push({ ...base, kind: "read", read: (source) => metaJson(context, selected, constraint, source) });
+  else {
+    const json = name === "__typename" ? '"Query"' : await introspect(context, selected);
+    fields.push({ ...base, kind: "read", read: async () => json });
   }
 }
 
-type EntityField = {
-  selected: Selected;
-  group: number;
-  constraint: BlockConstraint;
-  type: EntityType;
-  many: boolean;
-  extensions: QueryRequest["extensions"];
-};
+type EntityField = Omit<RootField, "kind"> &
+  Pick<QueryRequest, "extensions"> & { type: EntityType; many: boolean };
 
 function addEntityField(
   { context, fields, failed, extensions: hints }: CompiledRequest,
-  { selected, group, constraint, type, many, extensions }: EntityField,
+  { nodes }: Selected,
+  { type, many, extensions, ...base }: EntityField,
 ): void {
-  const { key } = selected;
+  const { key, group } = base;
   try {
-    const sql = many ? listSql(context, type, selected) : singleSql(context, type, selected);
+    const sql = many ? listSql(context, type, nodes) : singleSql(context, type, nodes);
     if (sql === undefined) return;
     payForSql(context, sql);
-    fields.push({ selected, group, constraint, kind: "sql", sql });
+    fields.push({ ...base, kind: "sql", sql });
     if (!many || !(extensions.counts || extensions.truncated)) return;
-    const { count, truncated } = totalsSql(context, type, selected);
+    const { count, truncated } = totalsSql(context, type, nodes);
     payForSql(context, count + truncated);
     if (extensions.counts) hints.push({ member: "counts", key, sql: count });
     if (extensions.truncated) hints.push({ member: "truncated", key, sql: truncated });
@@ -196,85 +186,82 @@ function payForSql({ budget, statement }: CompileContext, sql: string): void {
   budget.spend("parameters", statement.size - budget.spent.parameters);
 }
 
-/** What the parts of one statement have in common. */
-type CompileContext = SelectionContext & WhereContext & RowContext & { shared: SharedRows };
-
-/** Rows that several root fields show, each with the same selection, by that: their ids, and SQL of id and JSON for these. */
-type SharedRows = Map<string, { table: string; ids: string[]; rowsOf: (ids: string) => string }>;
-
 /** Marks a non-null relation that points nowhere. JSON text never contains it. */
 export const danglingMark = "\u0001";
 
-/** SQL of a root field for one entity: JSON text, or null. Those of both generations are read together, since each is long to plan. */
-function singleSql(context: CompileContext, type: EntityType, { nodes }: Selected): string | undefined {
-  const alias = context.statement.alias();
+// SELECT of the object of a row that meets a condition.
+function oneSql(
+  context: CompileContext,
+  scope: Scope,
+  nodes: Selected["nodes"],
+  where: string,
+): string | undefined {
+  const object = objectSql(context, scope, nodes);
+  if (object === undefined) return undefined;
+  context.budget.spend("rows", scope.rows);
+  return `SELECT ${object} FROM ${rowsSql(context, scope, where)}`;
+}
+
+// SQL of a root field for one entity: JSON text, or null. Those of both generations are read together, since each is long to plan.
+function singleSql(context: CompileContext, type: EntityType, nodes: Selected["nodes"]): string | undefined {
+  const { statement, limits } = context;
+  const scope = createScope(statement, type, { depth: limits.depth, rows: 1 });
   const id = idArgument(context, nodes[0]);
-  const scope: Scope = { type, alias, columns: new Set(), depth: context.limits.depth, rows: 1 };
+  const asked = statement.bind(id);
+  const whereOf = (found: string) =>
+    whereSql(context, scope, { link: `${scope.alias}.id ${found}`, filter: null });
+  if (armsOf(context, scope) === undefined) {
+    const found = oneSql(context, scope, nodes, whereOf(`= ${asked}`));
+    return found && `(${found})`;
+  }
   const object = objectSql(context, scope, nodes);
   if (object === undefined) return undefined;
   context.budget.spend("rows", 1);
-  const ofType = typeSql(context.statement, type, alias);
-  const rowsOf = (found: string, columns: string) => {
-    const rows = rowsSql(context, scope, all([found, ...ofType]));
-    return `SELECT ${columns} FROM ${rows.from}${walkJoin(context.v2, scope)} WHERE ${rows.where}`;
-  };
-  if (id.includes("\0")) return `(${rowsOf("FALSE", object)})`;
-  const asked = context.statement.bind(id);
-  if (context.v2?.armsOf(type.table, alias) === undefined && !scope.isWalked)
-    return `(${rowsOf(`${alias}.id = ${asked}`, object)})`;
   const sets = nodes.map(({ selectionSet }) => selectionSet?.loc);
   const key = [type.name, ...sets.map((loc) => loc?.source.body.slice(loc.start, loc.end))].join("\n");
-  const shared = context.shared.get(key) ?? {
-    table: `shared${context.shared.size}`,
-    ids: [],
-    rowsOf: (ids: string) => rowsOf(`${alias}.id = ANY (${ids})`, `${alias}.id, ${object} AS json`),
-  };
-  context.shared.set(key, shared);
+  const shared = statement.shared(key, (ids) => {
+    const rows = rowsSql(context, scope, whereOf(`= ANY (${ids})`));
+    return `SELECT ${scope.alias}.id, ${object} AS json FROM ${rows}`;
+  });
   shared.ids.push(id);
   return `(SELECT json FROM ${shared.table} WHERE id = ${asked})`;
 }
 
-/** SQL of a root field for a list: JSON text. */
-function listSql(context: CompileContext, type: EntityType, { nodes }: Selected): string | undefined {
-  return listOf(context, type, nodes, { depth: context.limits.depth, rows: 1, link: undefined });
-}
-
-/** SQL for the number of rows behind a list, and for whether there are more than it returns. */
-function totalsSql(context: CompileContext, type: EntityType, { nodes }: Selected) {
-  const alias = context.statement.alias();
-  const { first, skip } = range(context, nodes[0]);
-  const filter = argument(context, nodes[0], "where");
-  const where = [...typeSql(context.statement, type, alias), ...whereSql(context, type, alias, filter)];
-  const rows = rowsSql(context, { type, alias, columns: [] }, all(where));
-  const from = `FROM ${rows.from} WHERE ${rows.where}`;
+// SQL for the number of rows behind a list, and for whether there are more than it returns.
+function totalsSql(context: CompileContext, type: EntityType, [node]: Selected["nodes"]) {
+  const scope = createScope(context.statement, type);
+  const { first, skip } = range(context, node);
+  const where = whereSql(context, scope, { filter: argument(context, node, "where") });
+  const from = `FROM ${rowsSql(context, scope, where)}`;
   return {
     count: `(SELECT count(*)::text ${from})`,
     truncated: `EXISTS (SELECT ${from} OFFSET ${skip + first} LIMIT 1)::text`,
   };
 }
 
-function listOf(
+// SQL of a list: JSON text. `link` joins its rows to the row above, under an alias.
+function listSql(
   context: CompileContext,
   type: EntityType,
   nodes: Selected["nodes"],
-  { depth, rows, link }: { depth: number; rows: number; link: ((alias: string) => string) | undefined },
+  { depth, rows, link }: { depth: number; rows: number; link?: (alias: string) => string } = {
+    depth: context.limits.depth,
+    rows: 1,
+  },
 ): string | undefined {
-  const { statement } = context;
-  const node = nodes[0];
-  const alias = statement.alias();
+  const [node] = nodes;
   const { first, skip } = range(context, node);
-  const order = orderSql(context, type, alias, {
-    orderBy: argument(context, node, "orderBy"),
-    orderDirection: argument(context, node, "orderDirection"),
-  });
-  const filter = whereSql(context, type, alias, argument(context, node, "where"));
-  const where = [...(link === undefined ? [] : [link(alias)]), ...typeSql(statement, type, alias), ...filter];
-  const scope: Scope = { type, alias, columns: new Set(["id"]), depth, rows: rows * first };
+  const scope = createScope(context.statement, type, { depth, rows: rows * first });
+  const { alias } = scope;
+  scope.columns.add("id");
+  const order = orderSql(context, scope, node);
+  const filter = argument(context, node, "where");
+  const where = whereSql(context, scope, { link: link?.(alias), filter });
   context.budget.spend("rows", scope.rows);
   const object = objectSql(context, scope, nodes);
   if (object === undefined) return undefined;
-  const page = pageSql(context, scope, { where: all(where), order, first, skip });
-  return `(SELECT concat('[', string_agg(${object}, ','), ']') FROM (${page}) ${alias}${walkJoin(context.v2, scope)})`;
+  const page = pageSql(context, scope, { where, order, first, skip });
+  return `(SELECT concat('[', string_agg(${object}, ','), ']') FROM (${page}) ${alias}${walkJoin(context, scope)})`;
 }
 
 // subgraph: an object without a selection is left out of the response.
@@ -381,13 +368,10 @@ function relationPieces(
     if (!field.nullable) return known;
     return [{ sql: `CASE WHEN ${id} IS NULL THEN 'null' ELSE ${joinPieces(statement, known)} END` }];
   }
-  const alias = statement.alias();
-  const inner: Scope = { type: target, alias, columns: new Set(), depth: scope.depth - 1, rows: scope.rows };
-  const object = objectSql(context, inner, nodes);
-  if (object === undefined) return undefined;
-  context.budget.spend("rows", scope.rows);
-  const rows = rowsSql(context, inner, `${alias}.id = ${id}`);
-  const found = `(SELECT ${object} FROM ${rows.from}${walkJoin(context.v2, inner)} WHERE ${rows.where})`;
+  const inner = createScope(statement, target, { depth: scope.depth - 1, rows: scope.rows });
+  const row = oneSql(context, inner, nodes, `${inner.alias}.id = ${id}`);
+  if (row === undefined) return undefined;
+  const found = `(${row})`;
   if (field.nullable) return [{ sql: `coalesce(${found}, 'null')` }];
   const missing = statement.bind(`${danglingMark}${field.name}${danglingMark}`);
   if (target.name !== "Resolver") return [{ sql: `coalesce(${found}, ${missing})` }];
@@ -423,24 +407,14 @@ function knownObject(
 function derivedSql(
   context: CompileContext,
   scope: Scope,
-  field: DerivedField,
+  { target, by, many }: DerivedField,
   { nodes }: Selected,
 ): string | undefined {
-  const target = entityType(field.target);
+  const type = entityType(target);
   const id = columnOf(scope, "id");
-  const depth = scope.depth - 1;
-  if (field.many) {
-    return listOf(context, target, nodes, {
-      depth,
-      rows: scope.rows,
-      link: (alias) => `${alias}.${field.by} = ${id}`,
-    });
-  }
-  const alias = context.statement.alias();
-  const inner: Scope = { type: target, alias, columns: new Set(), depth, rows: scope.rows };
-  const object = objectSql(context, inner, nodes);
-  if (object === undefined) return undefined;
-  context.budget.spend("rows", scope.rows);
-  const rows = rowsSql(context, inner, `${alias}.${field.by} = ${id}`);
-  return `coalesce((SELECT ${object} FROM ${rows.from}${walkJoin(context.v2, inner)} WHERE ${rows.where} LIMIT 1), 'null')`;
+  const within = { depth: scope.depth - 1, rows: scope.rows };
+  if (many) return listSql(context, type, nodes, { ...within, link: (alias) => `${alias}.${by} = ${id}` });
+  const inner = createScope(context.statement, type, within);
+  const found = oneSql(context, inner, nodes, `${inner.alias}.${by} = ${id}`);
+  return found && `coalesce((${found} LIMIT 1), 'null')`;
 }

@@ -1,19 +1,29 @@
 import type { BothGenerations } from "../../database/v2-domains.ts";
-import type { Selected } from "../request/document.ts";
+import type { Selected, SelectionContext } from "../request/document.ts";
 import type { EntityType, Field, ScalarField } from "../schema/entities.ts";
 
-type ListType = "text[]" | "numeric[]" | "integer[]";
+/** What the parts of one statement have in common: `v2` where names of ENSv2 are indexed. */
+export type CompileContext = SelectionContext & { statement: Statement; v2?: BothGenerations | undefined };
+
+type SqlType = "text" | "numeric" | "text[]" | "numeric[]" | "integer[]";
+
+/** A table of a statement with the JSON of rows by id, which several root fields show. */
+type SharedRows = { table: string; ids: string[] };
 
 /** Collects the bound parameters of one SQL statement. No text of a request ever becomes SQL text. */
 export type Statement = {
   /** Placeholder of a value, cast to an SQL type. */
-  bind(value: string, type?: "text" | "numeric" | ListType): string;
-  /** Placeholder of a list's distinct values, each changed by `change`, without those that contain NUL, which nothing stored does. */
-  bindList(values: readonly string[], type: ListType, change?: (value: string) => string): string;
+  bind(value: string, type?: SqlType): string;
+  /** Placeholder of a list's distinct values. */
+  bindList(values: readonly string[], type: SqlType): string;
   /** Number of values that were bound. */
   readonly size: number;
   /** A table alias that no other part of the statement has. */
   alias(): string;
+  /** Has the statement begin with a common table expression, once. */
+  with(table: string): void;
+  /** Rows that fields with the same key show; `rowsOf` is SQL of id and JSON for a list of ids. */
+  shared(key: string, rowsOf: (ids: string) => string): SharedRows;
   /** The finished SQL with its parameters, without those of parts that were left out. */
   finish(sql: string): { sql: string; values: string[] };
 };
@@ -23,35 +33,45 @@ export function createStatement(): Statement {
   const values: string[] = [];
   // Lists are parameters of their own type, so that the planner sees their values; the other types share a placeholder
   // of type text.
-  const places = new Map<string, Map<string, number>>();
+  const placeholders = new Map<string, number>();
+  const tables = new Set<string | (() => string)>();
+  const shared = new Map<string, SharedRows>();
   let aliases = 0;
-  function bind(value: string, type: "text" | "numeric" | ListType = "text"): string {
+  function bind(value: string, type: SqlType = "text"): string {
     const bound = type === "numeric" ? "text" : type;
-    const known = places.get(bound) ?? new Map<string, number>();
-    places.set(bound, known);
-    const place = known.get(value) ?? values.push(value);
-    known.set(value, place);
-    return `$${place}::${bound}${type === "numeric" ? "::numeric" : ""}`;
+    const key = `${bound} ${value}`;
+    const number = placeholders.get(key) ?? values.push(value);
+    placeholders.set(key, number);
+    return `$${number}::${bound}${type === "numeric" ? "::numeric" : ""}`;
   }
+  const bindList = (given: readonly string[], type: SqlType) => bind(arrayLiteral([...new Set(given)]), type);
   return {
     bind,
-    bindList(given, type, change = (value) => value) {
-      const stored = given.filter((value) => !value.includes("\0")).map(change);
-      return bind(arrayLiteral([...new Set(stored)]), type);
-    },
+    bindList,
     get size() {
       return values.length;
     },
     alias: () => `t${aliases++}`,
-    // Postgres refuses parameters that the text does not use.
-    finish(sql) {
+    with: (table) => void tables.add(table),
+    shared(key, rowsOf) {
+      const known = shared.get(key);
+      if (known !== undefined) return known;
+      const rows: SharedRows = { table: `shared${shared.size}`, ids: [] };
+      shared.set(key, rows);
+      tables.add(() => `${rows.table} AS MATERIALIZED (${rowsOf(bindList(rows.ids, "text[]"))})`);
+      return rows;
+    },
+    finish(selected) {
+      const all = [...tables].map((table) => (typeof table === "string" ? table : table()));
+      const sql = all.length === 0 ? selected : `WITH ${all.join(", ")} ${selected}`;
+      // Postgres refuses parameters that the text does not use.
       const used = new Map<string, number>();
-      const text = sql.replace(/\$(\d+)/g, (_, place: string) => {
-        const next = used.get(place) ?? used.size + 1;
-        used.set(place, next);
+      const text = sql.replace(/\$(\d+)/g, (_, number: string) => {
+        const next = used.get(number) ?? used.size + 1;
+        used.set(number, next);
         return `$${next}`;
       });
-      return { sql: text, values: [...used.keys()].map((place) => values[Number(place) - 1] ?? "") };
+      return { sql: text, values: [...used.keys()].map((number) => values[Number(number) - 1] ?? "") };
     },
   };
 }
@@ -71,6 +91,15 @@ export type Scope = {
   /** Whether a field is read from ENSv2. */
   isWalked?: boolean;
 };
+
+/** A scope of rows of a type under an alias of its own. */
+export function createScope(
+  statement: Statement,
+  type: EntityType,
+  { depth, rows }: Pick<Scope, "depth" | "rows"> = { depth: 0, rows: 0 },
+): Scope {
+  return { type, alias: statement.alias(), columns: new Set(), depth, rows };
+}
 
 /** A column of the scope's rows. */
 export function columnOf(scope: Scope, name: string): string {
@@ -97,7 +126,7 @@ export function columnOfField(scope: Scope, { column, isWalked, nullable }: Scal
 }
 
 /** The join by which rows are read from ENSv2, if a field is. */
-export function walkJoin(v2: BothGenerations | undefined, { alias, isWalked }: Scope): string {
+export function walkJoin({ v2 }: CompileContext, { alias, isWalked }: Scope): string {
   return isWalked && v2 ? ` LEFT JOIN LATERAL (${v2.walkOf(alias)}) ${alias}v ON TRUE` : "";
 }
 

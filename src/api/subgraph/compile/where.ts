@@ -1,5 +1,3 @@
-import type { SubgraphLimits } from "../../../config/limits.ts";
-import type { Budget } from "../request/budget.ts";
 import { type EntityType, entityType, type Field, type Scalar } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
 import {
@@ -11,14 +9,8 @@ import {
   show,
   type Value,
 } from "../schema/inputs.ts";
-import { type ColumnOfRows, indexedPrefix, prefixLength, type RowContext, rowsSql } from "./rows.ts";
-import { arrayLiteral, type Statement } from "./statement.ts";
-
-/** What the conditions of one statement share. */
-export type WhereContext = RowContext & {
-  limits: Pick<SubgraphLimits, "depth" | "listValues">;
-  budget: Budget;
-};
+import { indexedPrefix, linkSql, prefixLength, rowsSql } from "./rows.ts";
+import { arrayLiteral, type CompileContext, createScope, type Scope, type Statement } from "./statement.ts";
 
 const narrowing = new Set([
   "id",
@@ -37,13 +29,24 @@ const narrowing = new Set([
  */
 type Filtered = { type: EntityType; alias: string; depth: number; isNarrow: boolean };
 
-/** Conditions of a `where` object on rows of `type` under `alias`, all of which must hold. */
-export function whereSql(context: WhereContext, type: EntityType, alias: string, filter: Value): string[] {
-  return conditions(context, { type, alias, depth: context.limits.depth, isNarrow: false }, filter);
+/** The condition of a scope's rows: of its type, linked to others, and as a `where` object asks. */
+export function whereSql(
+  context: CompileContext,
+  { type, alias }: Scope,
+  {
+    link,
+    filter,
+    depth = context.limits.depth,
+  }: { link?: string | undefined; filter: Value; depth?: number },
+): string {
+  const own = link === undefined ? [] : [link];
+  // A table of several types.
+  if (type.interface !== undefined) own.push(`${alias}.type = ${context.statement.bind(type.name)}`);
+  return all([...own, ...conditions(context, { type, alias, depth, isNarrow: false }, filter)]);
 }
 
-function conditions(context: WhereContext, filtered: Filtered, filter: Value): string[] {
-  const { type, alias, depth } = filtered;
+function conditions(context: CompileContext, filtered: Filtered, filter: Value): string[] {
+  const { type, depth } = filtered;
   if (filter === null) return [];
   if (!isObject(filter))
     throw invalid(`expected an object of type ${type.name}_filter, but got ${show(filter)}`);
@@ -52,7 +55,7 @@ function conditions(context: WhereContext, filtered: Filtered, filter: Value): s
   const names = Object.keys(filter);
   context.budget.spend("filterKeys", Math.max(1, names.length));
   const isNarrow = names.some((name) => narrowing.has(name) && filter[name] !== null);
-  const inner = { type, alias, depth: depth - 1, isNarrow };
+  const inner = { ...filtered, depth: depth - 1, isNarrow };
   return names.flatMap((name) => {
     const key = keys.get(name);
     if (key === undefined) throw invalid(`\`${type.name}_filter\` has no field \`${name}\``);
@@ -60,10 +63,8 @@ function conditions(context: WhereContext, filtered: Filtered, filter: Value): s
   });
 }
 
-type KeyOf<Kind extends FilterKey["kind"]> = Extract<FilterKey, { kind: Kind }>;
-
 function condition(
-  context: WhereContext,
+  context: CompileContext,
   filtered: Filtered,
   key: FilterKey,
   value: Value,
@@ -82,9 +83,9 @@ function condition(
 
 // The keys of one element are ANDed. A group beside other keys is ANDed with them; graph-node does the same, or refuses it.
 function group(
-  context: WhereContext,
+  context: CompileContext,
   filtered: Filtered,
-  { name, every }: KeyOf<"group">,
+  { name, every }: { name: string; every: boolean },
   value: Value,
 ): string[] {
   if (value === null) return [];
@@ -95,7 +96,7 @@ function group(
   return [elements.length === 0 ? "FALSE" : `(${elements.join(" OR ")})`];
 }
 
-function changeBlock({ statement }: WhereContext, { type, alias }: Filtered, value: Value): string[] {
+function changeBlock({ statement }: CompileContext, { type, alias }: Filtered, value: Value): string[] {
   if (value === null) return [];
   const number = isObject(value) ? coerce("Int", value["number_gte"] ?? null) : undefined;
   if (number === undefined) throw invalid("`_change_block` takes {number_gte: Int!}");
@@ -104,81 +105,66 @@ function changeBlock({ statement }: WhereContext, { type, alias }: Filtered, val
 
 // A related row exists that matches. Deeper nesting than the original's one level works as well.
 function child(
-  context: WhereContext,
+  context: CompileContext,
   { alias, depth, isNarrow }: Filtered,
   field: Field,
-  value: Value,
+  filter: Value,
 ): string {
   if (field.kind === "scalar") throw new Error(`${field.name} is not a relation.`);
-  if (!isObject(value)) throw new QueryError("Query contains value with invalid type", { scope: "group" });
-  const type = entityType(field.target);
-  const other = context.statement.alias();
-  const link =
-    field.kind === "relation"
-      ? `${other}.id = ${alias}.${field.column}`
-      : `${other}.${field.by} = ${alias}.id`;
-  const where = [
-    link,
-    ...typeSql(context.statement, type, other),
-    ...conditions(context, { type, alias: other, depth, isNarrow: false }, value),
-  ];
+  if (!isObject(filter)) throw new QueryError("Query contains value with invalid type", { scope: "group" });
+  const other = createScope(context.statement, entityType(field.target));
+  const where = whereSql(context, other, { link: linkSql(alias, field, other.alias), filter, depth });
   // With few rows left the related row is looked up for each. OFFSET keeps the database from starting at the
   // related rows instead, which is slow for parents with millions of names.
-  const barrier = isNarrow ? " OFFSET 0" : "";
-  const rows = rowsSql(context, { type, alias: other, columns: [] }, where.join(" AND "));
-  return `EXISTS (SELECT FROM ${rows.from} WHERE ${rows.where}${barrier})`;
+  return `EXISTS (SELECT FROM ${rowsSql(context, other, where)}${isNarrow ? " OFFSET 0" : ""})`;
 }
 
+/** A column to compare: its SQL, and that of its first characters if an index has only these. */
+type Compared = { statement: Statement; column: string; prefix: string | undefined; scalar: Scalar };
+
 function column(
-  context: WhereContext,
+  context: CompileContext,
   { type, alias }: Filtered,
-  { name, field, operator }: KeyOf<"column">,
+  { name, field, operator }: Extract<FilterKey, { kind: "column" }>,
   value: Value,
 ): string {
   if (field.kind === "derived") throw new Error(`${field.name} has no column.`);
   const scalar = field.kind === "relation" ? "String" : field.scalar;
-  const place = {
+  const isList = field.kind === "scalar" && field.list && operator !== "has" && operator !== "not_has";
+  const compared = {
     statement: context.statement,
     column: `${alias}.${field.column}`,
-    table: type.table,
-    name: field.column,
+    prefix: indexedPrefix(type.table, alias, field.column),
+    scalar,
   };
-  if (value === null) return nullSql(place.column, name, operator);
-  if (field.kind === "scalar" && field.list && operator !== "has" && operator !== "not_has") {
-    return listConditionSql(place, scalar, operator, readList(context, name, scalar, value));
-  }
-  if (operator === "in" || operator === "not_in") {
-    return comparisonSql(place, scalar, operator, readList(context, name, scalar, value));
-  }
-  return comparisonSql(place, scalar, operator, [read(context, name, scalar, value)]);
+  if (value === null) return nullSql(compared.column, name, operator);
+  // A single value in place of a list is taken as a list of one.
+  const takesList = isList || operator === "in" || operator === "not_in";
+  const items = takesList && Array.isArray(value) ? value : [value];
+  if (takesList) checkLength(context, name, items);
+  const texts = items.map((item) => {
+    const text = coerce(scalar, item);
+    if (text === undefined) throw invalid(`\`${name}\` takes ${scalar}, but got ${show(item)}`);
+    context.budget.spendValue(text);
+    return text;
+  });
+  if (isList) return listSql(compared, operator, texts);
+  if (takesList) return memberSql(compared, operator, texts);
+  return comparisonSql(compared, operator, texts[0] ?? "");
 }
 
 function nullSql(column: string, name: string, operator: Operator): string {
   if (operator === "") return `${column} IS NULL`;
   if (operator === "not") return `${column} IS NOT NULL`;
+  const symbol = operator in sqlOperators ? sqlOperators[operator as Comparison] : operator;
   const message =
     operator === "in" || operator === "not_in"
-      ? `Non-list value passed to \`${operator === "in" ? "_in" : "_not_in"}\` filter`
-      : `Store error: unsupported filter \`${symbols[operator] ?? operator}\` for value \`null\``;
+      ? `Non-list value passed to \`_${operator}\` filter`
+      : `Store error: unsupported filter \`${symbol}\` for value \`null\``;
   throw new QueryError(`${message} (\`${name}\`)`, { scope: "group" });
 }
-const symbols: { [operator: string]: string } = { gt: ">", lt: "<", gte: ">=", lte: "<=" };
 
-// A single value in place of a list is taken as a list of one.
-function readList(context: WhereContext, name: string, scalar: Scalar, value: Value): string[] {
-  if (!Array.isArray(value)) return [read(context, name, scalar, value)];
-  checkLength(context, name, value);
-  return value.map((item) => read(context, name, scalar, item));
-}
-
-function read({ budget }: WhereContext, name: string, scalar: Scalar, value: Value): string {
-  const text = coerce(scalar, value);
-  if (text === undefined) throw invalid(`\`${name}\` takes ${scalar}, but got ${show(value)}`);
-  budget.spendValue(text);
-  return text;
-}
-
-function checkLength({ limits }: WhereContext, name: string, values: readonly unknown[]): void {
+function checkLength({ limits }: CompileContext, name: string, values: readonly unknown[]): void {
   if (values.length > limits.listValues) {
     throw invalid(
       `\`${name}\` has ${values.length} values and may have ${limits.listValues}; split it into several requests`,
@@ -190,71 +176,42 @@ function invalid(reason: string): QueryError {
   return new QueryError(`Invalid value provided for argument \`where\`: ${reason}`);
 }
 
-/** The condition that selects a type's rows in a table of several types. */
-export function typeSql(statement: Statement, type: EntityType, alias: string): string[] {
-  return type.interface !== undefined ? [`${alias}.type = ${statement.bind(type.name)}`] : [];
-}
-
-/** Conditions joined by AND; no condition is true. */
-export function all(conditions: readonly string[]): string {
-  return conditions.length === 0
-    ? "TRUE"
-    : conditions.length === 1
-      ? `${conditions[0]}`
-      : `(${conditions.join(" AND ")})`;
+// Conditions joined by AND; no condition is true.
+function all(conditions: readonly string[]): string {
+  const [first = "TRUE", second] = conditions;
+  return second === undefined ? first : `(${conditions.join(" AND ")})`;
 }
 
 const sqlOperators = { "": "=", not: "<>", gt: ">", lt: "<", gte: ">=", lte: "<=" } as const;
-
+// Of the first characters of texts that compare so.
+const prefixOperators = { "": "=", gt: ">=", gte: ">=", lt: "<=", lte: "<=" } as const;
 type Comparison = keyof typeof sqlOperators;
 
-/** One filter on a column that is not a list. Negations never hold for null. */
-function comparisonSql(place: ColumnOfRows, scalar: Scalar, operator: Operator, values: string[]): string {
-  switch (operator) {
-    case "in":
-    case "not_in":
-      return memberSql(place, scalar, operator, values);
-    case "has":
-    case "not_has":
-      return hasSql(place, scalar, operator, values);
-    case "":
-    case "not":
-    case "gt":
-    case "lt":
-    case "gte":
-    case "lte":
-      return compareSql(place, scalar, operator, values[0] ?? "");
-    default:
-      return scalar === "Bytes"
-        ? bytesSql(place, operator, values[0] ?? "")
-        : patternSql(place, operator, values[0] ?? "");
+// One filter on a column that is not a list. Negations never hold for null.
+function comparisonSql(compared: Compared, operator: Operator, value: string): string {
+  const { statement, column, prefix, scalar } = compared;
+  if (operator === "has" || operator === "not_has") {
+    const test = `${statement.bind(value, scalar === "BigInt" ? "numeric" : "text")} = ANY (${column})`;
+    return operator === "has" ? test : `(${column} IS NOT NULL AND NOT (${test}))`;
   }
+  if (!(operator in sqlOperators))
+    return scalar === "Bytes" ? bytesSql(compared, operator, value) : patternSql(compared, operator, value);
+  const comparison = operator as Comparison;
+  const begin = `${column} ${sqlOperators[comparison]}`;
+  if (scalar === "Boolean") return `${begin} ${value === "true"}`;
+  // A number of any length may be compared; one beyond the column's range simply matches as such.
+  if (scalar === "BigInt") return `${begin} ${statement.bind(value, "numeric")}`;
+  if (scalar === "Int") return `${begin} ${statement.bind(value, "numeric")}::integer`;
+  const whole = `${begin} ${statement.bind(value)}`;
+  if (prefix === undefined || comparison === "not") return whole;
+  return `(${prefix} ${prefixOperators[comparison]} ${statement.bind(firstCharacters(value))} AND ${whole})`;
 }
 
-function compareSql(place: ColumnOfRows, scalar: Scalar, operator: Comparison, value: string): string {
-  const { statement, column } = place;
-  if (scalar === "Boolean") return `${column} ${sqlOperators[operator]} ${value === "true"}`;
-  if (scalar === "BigInt" || scalar === "Int") {
-    return `${column} ${sqlOperators[operator]} ${number(statement, scalar, value)}`;
-  }
-  const nul = value.indexOf("\0");
-  if (nul >= 0) return compareWithNul(place, operator, value.slice(0, nul));
-  const whole = `${column} ${sqlOperators[operator]} ${statement.bind(value)}`;
-  const prefix = indexedPrefix(place);
-  if (prefix === undefined || operator === "not") return whole;
-  const loose = { "": "=", gt: ">=", gte: ">=", lt: "<=", lte: "<=" } as const;
-  return `(${prefix} ${loose[operator]} ${statement.bind(firstCharacters(value))} AND ${whole})`;
-}
-
-// Stored text contains no NUL, so a value with one lies between its part before the NUL and everything longer.
-function compareWithNul({ statement, column }: ColumnOfRows, operator: Comparison, before: string): string {
-  if (operator === "") return "FALSE";
-  if (operator === "not") return `${column} IS NOT NULL`;
-  return `${column} ${operator.startsWith("g") ? ">" : "<="} ${statement.bind(before)}`;
-}
-
-function memberSql(place: ColumnOfRows, scalar: Scalar, operator: "in" | "not_in", given: string[]): string {
-  const { statement, column } = place;
+function memberSql(
+  { statement, column, prefix, scalar }: Compared,
+  operator: Operator,
+  given: string[],
+): string {
   // An empty list matches nothing, negated or not.
   if (given.length === 0) return "FALSE";
   if (scalar === "Boolean") {
@@ -264,25 +221,21 @@ function memberSql(place: ColumnOfRows, scalar: Scalar, operator: "in" | "not_in
   const type = scalar === "Int" ? "integer[]" : scalar === "BigInt" ? "numeric[]" : "text[]";
   const list = statement.bindList(given, type);
   if (operator === "not_in") return `${column} <> ALL (${list})`;
-  const prefix = indexedPrefix(place);
   if (prefix === undefined) return `${column} = ANY (${list})`;
-  const prefixes = statement.bindList(given, "text[]", firstCharacters);
+  const prefixes = statement.bindList(given.map(firstCharacters), "text[]");
   return `(${prefix} = ANY (${prefixes}) AND ${column} = ANY (${list}))`;
 }
 
 // LIKE as the original: wildcards and backslashes of the value keep their meaning.
-function patternSql(place: ColumnOfRows, operator: Operator, value: string): string {
-  const { statement, column } = place;
+function patternSql({ statement, column, prefix }: Compared, operator: Operator, value: string): string {
   const negated = operator.startsWith("not_");
   const nocase = operator.endsWith("_nocase");
   const kind = operator.replace(/^not_|_nocase$/g, "");
-  if (value.includes("\0")) return negated ? `${column} IS NOT NULL` : "FALSE";
   const wild = value.startsWith("%") || value.endsWith("%");
   const pattern =
     kind === "starts_with" ? `${value}%` : kind === "ends_with" ? `%${value}` : wild ? value : `%${value}%`;
   const like = nocase ? "ILIKE" : "LIKE";
   const whole = () => `${column} ${negated ? "NOT " : ""}${like} ${statement.bind(pattern)}`;
-  const prefix = indexedPrefix(place);
   if (prefix === undefined || negated || nocase || kind !== "starts_with" || /[%_\\]/.test(value))
     return whole();
   const first = firstCharacters(value);
@@ -291,57 +244,27 @@ function patternSql(place: ColumnOfRows, operator: Operator, value: string): str
   return first === value ? begins : `(${begins} AND ${whole()})`;
 }
 
-function bytesSql({ statement, column }: ColumnOfRows, operator: Operator, value: string): string {
+function bytesSql({ statement, column }: Compared, operator: Operator, value: string): string {
   const part = `decode(${statement.bind(value.slice(2))}, 'hex')`;
   const found = `position(${part} IN decode(substr(${column}, 3), 'hex'))`;
   return operator.startsWith("not_") ? `${found} = 0` : `${found} > 0`;
 }
 
-function hasSql(
-  { statement, column }: ColumnOfRows,
-  scalar: Scalar,
-  operator: Operator,
-  values: string[],
-): string {
-  const value = values[0] ?? "";
-  const test = value.includes("\0")
-    ? "FALSE"
-    : `${scalar === "BigInt" ? statement.bind(value, "numeric") : statement.bind(value)} = ANY (${column})`;
-  return operator === "has" ? test : `(${column} IS NOT NULL AND NOT (${test}))`;
-}
-
-/** One filter on a list column. Lists that are null match no filter but equality with null. */
-function listConditionSql(place: ColumnOfRows, scalar: Scalar, operator: Operator, given: string[]): string {
-  const { statement, column } = place;
-  const values = given.filter((value) => !value.includes("\0"));
-  const impossible = values.length < given.length;
-  const negated = operator.startsWith("not");
-  if (impossible && !operator.startsWith("not_contains")) return negated ? `${column} IS NOT NULL` : "FALSE";
-  const type = scalar === "BigInt" ? "numeric[]" : "text[]";
-  const list = statement.bind(arrayLiteral(values), type);
-  switch (operator) {
-    case "":
-      return `${column} = ${list}`;
-    case "not":
-      return `${column} <> ${list}`;
-    case "contains":
-      return `${column} @> ${list}`;
-    case "not_contains":
-      return `NOT (${column} && ${list})`;
-    default: {
-      const folded = `(SELECT array_agg(lower(item COLLATE "C")) FROM unnest(${column}) item)`;
-      const lowered = statement.bind(arrayLiteral(values.map(lowerAscii)), "text[]");
-      const some = negated
-        ? `NOT coalesce(${folded} && ${lowered}, FALSE)`
-        : `coalesce(${folded}, '{}') @> ${lowered}`;
-      return `(${column} IS NOT NULL AND ${some})`;
-    }
-  }
-}
-
-// A number of any length may be compared; one beyond the column's range simply matches as such.
-function number(statement: Statement, scalar: "BigInt" | "Int", value: string): string {
-  return scalar === "Int" ? `${statement.bind(value, "numeric")}::integer` : statement.bind(value, "numeric");
+// One filter on a list column. Lists that are null match no filter but equality with null.
+function listSql({ statement, column, scalar }: Compared, operator: Operator, values: string[]): string {
+  const bind = (some: string[]) =>
+    statement.bind(arrayLiteral(some), scalar === "BigInt" ? "numeric[]" : "text[]");
+  if (operator === "") return `${column} = ${bind(values)}`;
+  if (operator === "not") return `${column} <> ${bind(values)}`;
+  if (operator === "contains") return `${column} @> ${bind(values)}`;
+  if (operator === "not_contains") return `NOT (${column} && ${bind(values)})`;
+  const folded = `(SELECT array_agg(lower(item COLLATE "C")) FROM unnest(${column}) item)`;
+  const lowered = bind(values.map((value) => value.replace(/[A-Z]/g, (letter) => letter.toLowerCase())));
+  const some =
+    operator === "not_contains_nocase"
+      ? `NOT coalesce(${folded} && ${lowered}, FALSE)`
+      : `coalesce(${folded}, '{}') @> ${lowered}`;
+  return `(${column} IS NOT NULL AND ${some})`;
 }
 
 // A character takes at most two units of UTF-16: a value of a megabyte is not taken apart.
@@ -349,8 +272,4 @@ function firstCharacters(value: string): string {
   return value.length <= prefixLength
     ? value
     : [...value.slice(0, 2 * prefixLength)].slice(0, prefixLength).join("");
-}
-
-function lowerAscii(value: string): string {
-  return value.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

@@ -1,5 +1,4 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { SelectionSetNode } from "graphql";
 import { LRUCache } from "lru-cache";
 import type { Head } from "../../../ponder/checkpoints.ts";
 import { QueryError } from "../schema/errors.ts";
@@ -45,72 +44,63 @@ function invalid(value: Value): QueryError {
   return new QueryError(`Invalid value provided for argument \`block\`: ${show(value)}`);
 }
 
-type MetaSource = {
+/** What a response says of the index and its block. */
+export type MetaSource = {
   head: Head | undefined;
   deployment: string;
   hashes: (head: Head) => Promise<BlockHashes | undefined>;
   hasErrors: () => boolean;
 };
 
-const fields: { [type: string]: ReadonlySet<string> } = {
-  _Meta_: new Set(["__typename", "block", "deployment", "hasIndexingErrors"]),
-  _Block_: new Set(["__typename", "hash", "number", "timestamp", "parentHash"]),
-};
-
 /**
  * JSON text of `_meta`. Before the first block the number is 0 and the rest null, so that clients that read
  * `block.number` see an index far behind instead of breaking.
  */
-export async function metaJson(
+export function metaJson(
   context: SelectionContext,
   { nodes }: Selected,
   constraint: BlockConstraint,
-  source: MetaSource,
+  { head, deployment, hashes, hasErrors }: MetaSource,
 ): Promise<string | undefined> {
-  const asked = select(context, "_Meta_", nodes);
-  if (asked === undefined) return undefined;
+  // subgraph: no hash for a block that is requested by number.
+  const hasHash = head !== undefined && constraint.kind !== "number";
+  let asked: Promise<BlockHashes | undefined> | undefined;
+  const hash = async (name: keyof BlockHashes) => {
+    if (hasHash) asked ??= hashes(head);
+    return JSON.stringify((await asked)?.[name] ?? null);
+  };
+  const block: Readers = {
+    number: () => `${head?.number ?? 0}`,
+    timestamp: () => `${head?.timestamp ?? null}`,
+    hash: () => hash("hash"),
+    parentHash: () => hash("parentHash"),
+  };
+  return selectedJson(context, "_Meta_", nodes, {
+    deployment: () => JSON.stringify(deployment),
+    hasIndexingErrors: () => `${hasErrors()}`,
+    block: (selected) => selectedJson(context, "_Block_", selected, block),
+  });
+}
+
+type Readers = { [name: string]: (nodes: Selected["nodes"]) => string | Promise<string | undefined> };
+
+async function selectedJson(
+  context: SelectionContext,
+  type: string,
+  nodes: Selected["nodes"],
+  readers: Readers,
+): Promise<string | undefined> {
+  const sets = nodes.flatMap((node) => node.selectionSet ?? []);
+  if (sets.length === 0) return undefined;
   const parts: string[] = [];
-  for (const selected of asked) {
-    const value = await metaField(context, selected, constraint, source);
-    if (value !== undefined) parts.push(`"${selected.key}":${value}`);
+  for (const { key, name, nodes: same } of collectFields(context, type, type, sets)) {
+    const reader = name === "__typename" ? () => `"${type}"` : readers[name];
+    if (reader === undefined)
+      throw new QueryError(`Type \`${type}\` has no field \`${name}\``, { node: same[0] });
+    const value = await reader(same);
+    if (value !== undefined) parts.push(`"${key}":${value}`);
   }
   return `{${parts.join(",")}}`;
-}
-
-async function metaField(
-  context: SelectionContext,
-  selected: Selected,
-  constraint: BlockConstraint,
-  source: MetaSource,
-): Promise<string | undefined> {
-  if (selected.name === "__typename") return '"_Meta_"';
-  if (selected.name === "deployment") return JSON.stringify(source.deployment);
-  if (selected.name === "hasIndexingErrors") return String(source.hasErrors());
-  const asked = select(context, "_Block_", selected.nodes);
-  if (asked === undefined) return undefined;
-  // subgraph: no hash for a block that is requested by number.
-  const wantsHash =
-    constraint.kind !== "number" && asked.some(({ name }) => name === "hash" || name === "parentHash");
-  const hashes = wantsHash && source.head !== undefined ? await source.hashes(source.head) : undefined;
-  const values: { [name: string]: string | number | undefined } = {
-    __typename: "_Block_",
-    number: source.head?.number ?? 0,
-    timestamp: source.head?.timestamp,
-    hash: hashes?.hash,
-    parentHash: hashes?.parentHash,
-  };
-  return `{${asked.map(({ key, name }) => `"${key}":${JSON.stringify(values[name] ?? null)}`).join(",")}}`;
-}
-
-function select(context: SelectionContext, type: string, nodes: Selected["nodes"]): Selected[] | undefined {
-  const sets: SelectionSetNode[] = nodes.flatMap((node) => node.selectionSet ?? []);
-  if (sets.length === 0) return undefined;
-  const asked = collectFields(context, type, type, sets);
-  for (const { name, nodes: places } of asked) {
-    if (!fields[type]?.has(name))
-      throw new QueryError(`Type \`${type}\` has no field \`${name}\``, { node: places[0] });
-  }
-  return asked;
 }
 
 /** A block as a node reports it. Timestamp in Unix seconds. */
@@ -123,41 +113,37 @@ const patienceMs = 2_000;
  * seconds, or has another block at that height (a reorganisation that is not indexed yet).
  */
 export function createBlockHashes(blockOf: (number: number) => Promise<RpcBlock | undefined>) {
+  type Known = { asked: Promise<BlockHashes | undefined>; hashes?: BlockHashes };
   // Kept for a few seconds only: the block may be replaced by one of the same height and time.
-  const known = new LRUCache<string, Promise<BlockHashes | undefined>>({ max: 64, ttl: 15_000 });
-  const settled = new LRUCache<string, BlockHashes>({ max: 64, ttl: 15_000 });
+  const known = new LRUCache<string, Known>({ max: 64, ttl: 15_000 });
 
-  function ask(head: Head): Promise<BlockHashes | undefined> {
+  function look(head: Head): Known {
     const key = `${head.number}/${head.timestamp}`;
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    const asked = withPatience(blockOf(head.number)).then((block) => {
-      if (block === undefined || block.timestamp !== head.timestamp) {
-        known.delete(key);
-        return undefined;
-      }
-      const hashes = { hash: block.hash, parentHash: block.parentHash };
-      settled.set(key, hashes);
-      return hashes;
-    });
-    known.set(key, asked);
-    return asked;
+    const found: Known = known.get(key) ?? { asked: fetchHashes(head).then((hashes) => keep(key, hashes)) };
+    known.set(key, found, { noUpdateTTL: true });
+    return found;
+  }
+
+  async function fetchHashes({ number, timestamp }: Head): Promise<BlockHashes | undefined> {
+    // Without a response the hash is unknown, which `_meta` may show as null.
+    const late = pause(patienceMs, undefined, { ref: false });
+    const block = await Promise.race([blockOf(number), late]).catch(() => undefined);
+    if (block === undefined || block.timestamp !== timestamp) return undefined;
+    return { hash: block.hash, parentHash: block.parentHash };
+  }
+
+  function keep(key: string, hashes: BlockHashes | undefined): BlockHashes | undefined {
+    const found = known.get(key);
+    if (hashes === undefined) known.delete(key);
+    else if (found !== undefined) found.hashes = hashes;
+    return hashes;
   }
 
   return {
-    ask,
+    ask: (head: Head) => look(head).asked,
     /** The hashes if they are known; else undefined, and they are fetched for the next time. */
-    peek(head: Head): BlockHashes | undefined {
-      const hashes = settled.get(`${head.number}/${head.timestamp}`);
-      if (hashes === undefined) void ask(head);
-      return hashes;
-    },
+    peek: (head: Head) => look(head).hashes,
   };
-}
-
-// Without a response the hash is unknown, which `_meta` may show as null.
-async function withPatience(answer: Promise<RpcBlock | undefined>): Promise<RpcBlock | undefined> {
-  return Promise.race([answer, pause(patienceMs, undefined, { ref: false })]).catch(() => undefined);
 }
 
 /**
@@ -166,15 +152,7 @@ async function withPatience(answer: Promise<RpcBlock | undefined>): Promise<RpcB
  */
 export async function unservedBlock(
   constraint: BlockConstraint,
-  {
-    head,
-    deployment,
-    hashes,
-  }: {
-    head: Head | undefined;
-    deployment: string;
-    hashes: (head: Head) => Promise<BlockHashes | undefined>;
-  },
+  { head, deployment, hashes }: MetaSource,
 ): Promise<QueryError | undefined> {
   if (constraint.kind === "latest") return undefined;
   if (constraint.kind === "hash") {

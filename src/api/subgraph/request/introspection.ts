@@ -27,7 +27,12 @@ export function createIntrospection({ hasV2 }: { hasV2: boolean } = { hasV2: fal
   /** JSON text of the field. Throws QueryError if it is longer than the limit. */
   return async (context: SelectionContext, { name, nodes }: Selected): Promise<string> => {
     const reading: Reading = { schema, context, root: nodes, selected: new Map(), count: 0 };
-    const steps = fieldText(reading, name === "__schema" ? SchemaMetaFieldDef : TypeMetaFieldDef, null, nodes);
+    const steps = fieldText(
+      reading,
+      name === "__schema" ? SchemaMetaFieldDef : TypeMetaFieldDef,
+      null,
+      nodes,
+    );
     for (let step = steps.next(); ; step = steps.next()) {
       if (step.done) return step.value;
       await yieldToEventLoop();

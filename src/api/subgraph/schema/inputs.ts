@@ -177,8 +177,13 @@ function jsonOf(value: Value): string {
   }
 }
 
-/** Text form of a scalar for the database, by the type of its column; undefined if the value does not fit. */
+/**
+ * Text form of a scalar for the database, by the type of its column; undefined if the value does not fit. Throws QueryError for a text
+ * with NUL, which no stored text has, and for bytes that are not hexadecimal.
+ */
 export function coerce(scalar: Scalar, value: Value): string | undefined {
+  if (typeof value === "string" && value.includes("\0"))
+    throw new QueryError(`Invalid value ${show(value)}: it contains NUL, which Postgres cannot hold`);
   switch (scalar) {
     case "String":
       return typeof value === "string" ? value : undefined;

@@ -11,7 +11,11 @@ import { filterKeys, sortKeys } from "./inputs.ts";
 /** The GraphQL schema that introspection shows, `hasV2`: with the fields of ENSv2. It resolves nothing: responses are built by SQL. */
 export function createSchema({ hasV2 }: { hasV2: boolean } = { hasV2: false }): GraphQLSchema {
   const types = [...entityTypes.values()];
-  const definitions = [...commonDefinitions, ...types.flatMap((type) => ofEntity(type, hasV2)), queryOf(types)];
+  const definitions = [
+    ...commonDefinitions,
+    ...types.flatMap((type) => ofEntity(type, hasV2)),
+    queryOf(types),
+  ];
   const { directives, ...config } = buildSchema(definitions.join("\n"), {
     assumeValidSDL: true,
     noLocation: true,
