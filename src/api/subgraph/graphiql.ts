@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Context } from "hono";
 import { LRUCache } from "lru-cache";
@@ -68,52 +69,8 @@ export function sendPage(c: Context, { text, packed, policy }: Page, send: Send)
   return send(c, [body], { headers, isPacked: false, isShared: true });
 }
 
-/** The queries that GraphiQL opens with, one a tab. */
-export const exampleQueries = (now: number): string[] => [
-  `# The newest names
-query LatestNames {
-  domains(first: 10, orderBy: createdAt, orderDirection: desc) {
-    name
-    createdAt
-    owner { id }
-    registration { expiryDate registrant { id } }
-  }
+/** The queries that GraphiQL opens with, one a tab, at a time in Unix seconds. */
+export function exampleQueries(now: number): string[] {
+  const text = readFileSync(new URL("examples.graphql", import.meta.url), "utf8");
+  return text.split(/\n(?=# )/).map((query) => query.replace("expiryDate_gt: 0", `expiryDate_gt: ${now}`));
 }
-`,
-  `# Names with their records. One name: where: { name: "…" }
-query Records {
-  domains(first: 5, orderBy: createdAt, orderDirection: desc, where: { resolver_not: null }) {
-    name
-    resolvedAddress { id }
-    resolver { address texts coinTypes contentHash }
-  }
-}
-`,
-  `# Names of addresses, by role. One address: where: { id: "0x…" }, in lower case
-query NamesOfAddress {
-  accounts(first: 5) {
-    id
-    domains(first: 10) { name }
-    registrations(first: 10) { domain { name } expiryDate }
-    wrappedDomains(first: 10) { name expiryDate fuses }
-  }
-}
-`,
-  `# What happened to names: events of registry, registrar and wrapper
-query History {
-  registrations(first: 3, orderBy: registrationDate, orderDirection: desc) {
-    domain { name events(first: 20) { __typename blockNumber transactionID } }
-    events(first: 20) { __typename blockNumber transactionID }
-  }
-}
-`,
-  `# The next names to expire
-query ExpiringSoon {
-  registrations(first: 10, orderBy: expiryDate, orderDirection: asc, where: { expiryDate_gt: ${now} }) {
-    domain { name }
-    expiryDate
-    registrant { id }
-  }
-}
-`,
-];

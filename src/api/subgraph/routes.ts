@@ -10,7 +10,6 @@ import { acceptsGzip, compress, createSender, type Send } from "../rest/send.ts"
 import { yieldToEventLoop } from "../rest/turns.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile.ts";
 import { graphiqlOfToday, sendPage } from "./graphiql.ts";
-import type { BlockHashes } from "./request/block.ts";
 import { createBlockHashes, type RpcBlock } from "./request/block.ts";
 import { createDocumentReader } from "./request/document.ts";
 import { createIntrospection } from "./request/introspection.ts";
@@ -36,33 +35,14 @@ export type SubgraphOptions = {
 };
 
 /** Runs GraphQL requests. */
-export type Subgraph = {
-  readonly limits: SubgraphLimits;
-  readonly deployment: string;
-  /** Runs a request. Throws BusyError if too many wait; errors of the query are part of the response. */
-  answer(request: QueryRequest, signal: AbortSignal): Promise<Answer>;
-  /** The latest indexed block; undefined before the first. */
-  head(signal: AbortSignal): Promise<Head | undefined>;
-  hasErrors(): boolean;
-  /** Hashes of an indexed block, if they are known already. */
-  hashesOf(head: Head): BlockHashes | undefined;
-};
+export type Subgraph = ReturnType<typeof createSubgraph>;
 
 /** The Graph's query dialect over the tables of src/schema/subgraph.ts. */
-export function createSubgraph({
-  database,
-  chainId,
-  deployment,
-  endBlock = () => undefined,
-  blockOf,
-  hasErrors = () => false,
-  limits: given,
-  v2,
-}: SubgraphOptions): Subgraph {
-  const limits = { ...defaultSubgraphLimits, ...given };
+export function createSubgraph({ database, chainId, blockOf, v2, ...given }: SubgraphOptions) {
+  const { deployment, endBlock = () => undefined, hasErrors = () => false } = given;
+  const limits = { ...defaultSubgraphLimits, ...given.limits };
   const readDocument = createDocumentReader(limits);
   const introspect = createIntrospection({ hasV2: v2 !== undefined });
-  const generations = () => v2 && bothGenerations(v2, timeSql(chainId, endBlock()?.timestamp));
   const hashes = createBlockHashes(blockOf);
   const options = {
     row: database.row,
@@ -74,35 +54,27 @@ export function createSubgraph({
     hasErrors,
   };
 
+  async function answer(request: QueryRequest, signal: AbortSignal): Promise<Answer> {
+    const generations = v2 && bothGenerations(v2, timeSql(chainId, endBlock()?.timestamp));
+    try {
+      const compiled = await compileRequest(request, { limits, readDocument, introspect, v2: generations });
+      return await executeRequest(compiled, options, signal);
+    } catch (error) {
+      if (!(error instanceof QueryError)) throw error;
+      return { body: JSON.stringify({ errors: [error.entry] }), head: undefined };
+    }
+  }
+
   return {
     limits,
-    deployment,
     hasErrors,
+    /** Runs a request. Throws BusyError if too many wait; errors of the query are part of the response. */
+    answer,
+    /** The latest indexed block; undefined before the first. */
+    head: async (signal: AbortSignal) =>
+      (await answer(readMembers({ query: "{ __typename }" }), signal)).head,
+    /** Hashes of an indexed block, if they are known already. */
     hashesOf: hashes.peek,
-    async answer(request, signal) {
-      try {
-        const compiled = await compileRequest(request, {
-          limits,
-          readDocument,
-          introspect,
-          v2: generations(),
-        });
-        return await executeRequest(compiled, options, signal);
-      } catch (error) {
-        if (error instanceof QueryError)
-          return { body: JSON.stringify({ errors: [error.entry] }), head: undefined };
-        throw error;
-      }
-    },
-    async head(signal) {
-      const empty: QueryRequest = {
-        query: "{ __typename }",
-        variables: {},
-        operationName: undefined,
-        extensions: { counts: false, truncated: false },
-      };
-      return (await this.answer(empty, signal)).head;
-    },
   };
 }
 
@@ -150,7 +122,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
       await yieldToEventLoop();
       const request = readParameters(url.searchParams);
       if (/^\s*mutation\b/.test(request.query)) throw new RequestError("Mutations are not supported");
-      return respondToGet(c, subgraph, request, { search: url.search, send });
+      return respond(c, subgraph, request, { tagOf: taggedBy(subgraph, url.search), send });
     })
     .onError((error, c) => {
       if (error instanceof RequestError) {
@@ -174,34 +146,25 @@ async function readText(c: Context, mostBytes: number): Promise<string> {
 }
 
 // A response to a GET may be cached until the next block is indexed: its tag contains the block, and whether there are errors.
-async function respondToGet(
-  c: Context,
-  subgraph: Subgraph,
-  request: QueryRequest,
-  { search, send }: { search: string; send: Send },
-): Promise<Response> {
+function taggedBy(subgraph: Subgraph, search: string) {
   const asked = createHash("sha256").update(search).digest("base64url").slice(0, 22);
-  const tagOf = (head: Head | undefined) =>
-    head === undefined
-      ? undefined
-      : `W/"${head.number}-${head.timestamp}-${asked}${subgraph.hasErrors() ? "-errors" : ""}"`;
-  const known = c.req.header("If-None-Match");
-  if (known?.includes(asked)) {
-    const tag = tagOf(await subgraph.head(c.req.raw.signal));
-    if (tag !== undefined && known.includes(tag)) {
-      return c.body(null, 304, { ETag: tag, "Cache-Control": "public, no-cache" });
-    }
-  }
-  return respond(c, subgraph, request, { tagOf, send });
+  return (head: Head | undefined) =>
+    head && `W/"${head.number}-${head.timestamp}-${asked}${subgraph.hasErrors() ? "-errors" : ""}"`;
 }
+
+type TagOf = ReturnType<typeof taggedBy>;
 
 async function respond(
   c: Context,
   subgraph: Subgraph,
   request: QueryRequest,
-  { tagOf, send }: { tagOf?: (head: Head | undefined) => string | undefined; send: Send },
+  { tagOf, send }: { tagOf?: TagOf; send: Send },
 ): Promise<Response> {
   const { signal } = c.req.raw;
+  const known = tagOf && c.req.header("If-None-Match");
+  const current = known && tagOf(await subgraph.head(signal));
+  if (current && known.includes(current))
+    return c.body(null, 304, { ETag: current, "Cache-Control": "public, no-cache" });
   const answer = await subgraph.answer(request, signal).catch((error: unknown) => {
     // The client has gone: nobody reads the response.
     if (signal.aborted) return undefined;
@@ -212,18 +175,15 @@ async function respond(
   // Also for clients that prefer application/graphql-response+json: some accept no other status than 200.
   const headers: Record<string, string> = { "Content-Type": "application/json", "graph-attestable": "false" };
   if (head !== undefined) {
-    const hash = subgraph.hashesOf(head)?.hash ?? null;
+    const { number, timestamp = null } = head;
     headers["graph-indexed"] = JSON.stringify({
-      hash,
-      number: head.number,
-      timestamp: head.timestamp ?? null,
+      hash: subgraph.hashesOf(head)?.hash ?? null,
+      number,
+      timestamp,
     });
   }
   const tag = tagOf?.(head);
-  if (tag !== undefined) {
-    headers["ETag"] = tag;
-    headers["Cache-Control"] = "public, no-cache";
-  }
+  if (tag !== undefined) Object.assign(headers, { ETag: tag, "Cache-Control": "public, no-cache" });
   if (typeof body === "string" && body.length < compressFrom) return c.body(body, 200, headers);
   headers["Vary"] = "Accept-Encoding";
   const isPacked = acceptsGzip(c);
@@ -237,7 +197,7 @@ class RequestError extends Error {
   override name = "RequestError";
 }
 
-/** Reads the body of a POST. */
+// The body of a POST.
 function readBody(text: string): QueryRequest {
   if (text === "") throw new RequestError("Body is required");
   const body = parseJson(text, "the body");
@@ -245,18 +205,15 @@ function readBody(text: string): QueryRequest {
   return readMembers(body);
 }
 
-/** Reads the parameters of a GET: `query`, and `variables` and `extensions` as JSON. */
-function readParameters(parameters: URLSearchParams): QueryRequest {
+// The parameters of a GET: `query`, and `variables` and `extensions` as JSON.
+function readParameters(search: URLSearchParams): QueryRequest {
   const json = (name: string) => {
-    const text = parameters.get(name);
-    return text === null || text === "" ? undefined : parseJson(text, `the parameter ${name}`);
+    const text = search.get(name);
+    return text ? parseJson(text, `the parameter ${name}`) : undefined;
   };
-  return readMembers({
-    query: parameters.get("query") ?? undefined,
-    operationName: parameters.get("operationName") ?? undefined,
-    variables: json("variables"),
-    extensions: json("extensions"),
-  });
+  const text = (name: string) => search.get(name) ?? undefined;
+  const [query, operationName] = [text("query"), text("operationName")];
+  return readMembers({ query, operationName, variables: json("variables"), extensions: json("extensions") });
 }
 
 function readMembers({ query, variables, operationName, extensions }: Record<string, unknown>): QueryRequest {
