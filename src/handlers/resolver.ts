@@ -1,20 +1,18 @@
+import type { Hex } from "viem";
 import { dnsResolverAbi, resolverAbi, textChanged } from "../../abis/resolver.ts";
 import type { Deployment, Namespace } from "../deployments/deployment.ts";
 import { deployedContracts, namesKey } from "../deployments/namespaces.ts";
 import { dnsTextRecord } from "../ens/dns-records.ts";
 import {
-  applyAbiChanged,
   applyAddrChanged,
   applyAddressChanged,
-  applyAuthorisationChanged,
   applyContenthashChanged,
-  applyDnsTextRecord,
-  applyInterfaceChanged,
   applyNameChanged,
-  applyPubkeyChanged,
+  applyRecordEvent,
   applyTextChanged,
   applyVersionChanged,
 } from "../indexing/resolver.ts";
+import type { Scope } from "../indexing/scope.ts";
 import type { EventsOf, On } from "./on.ts";
 
 export const textChangedWithValue =
@@ -27,14 +25,22 @@ export const dnsRecordEvents = [
   "DNSRecordDeleted",
 ] as const;
 
+type DnsRecord = Parameters<typeof dnsTextRecord>[0] & { node: Hex };
+
+/** A rule for text records, as one for events of DNS records: those that set or delete a text are such. */
+export const ofDnsRecords =
+  (rule: (scope: Scope, record: { node: Hex; key: string; value: string | undefined }) => unknown) =>
+  (scope: Scope, args: DnsRecord): unknown => {
+    const record = dnsTextRecord(args);
+    return record && rule(scope, { node: args.node, ...record });
+  };
+
 /** Registers the record events of every resolver on the chains of a deployment, DNS records among them. */
 export function registerResolvers(events: EventsOf, namespace: Namespace, deployment: Deployment): void {
   for (const { datasourceId, name } of deployedContracts(namespace, ["resolver"], [deployment])) {
     registerRecords(events(namesKey(deployment, datasourceId, name), resolverAbi));
     const on = events(namesKey(deployment, datasourceId, `DNS${name}`), dnsResolverAbi);
-    for (const event of dnsRecordEvents) {
-      on(event, (scope, args) => applyDnsTextRecord(scope, args.node, dnsTextRecord(args)));
-    }
+    for (const event of dnsRecordEvents) on(event, ofDnsRecords(applyTextChanged));
   }
 }
 
@@ -45,14 +51,20 @@ export function registerRecords(on: On<typeof resolverAbi>): void {
     applyAddressChanged(scope, { node, coinType, address }),
   );
   on("NameChanged", applyNameChanged);
-  on("ABIChanged", applyAbiChanged);
-  on("PubkeyChanged", applyPubkeyChanged);
+  on("ABIChanged", (scope, { node, contentType }) =>
+    applyRecordEvent(scope, node, { type: "AbiChanged", contentType }),
+  );
+  on("PubkeyChanged", (scope, { node, x, y }) =>
+    applyRecordEvent(scope, node, { type: "PubkeyChanged", x, y }),
+  );
   on(textChanged, (scope, { node, key }) => applyTextChanged(scope, { node, key, value: undefined }));
   on(textChangedWithValue, applyTextChanged);
   on("ContenthashChanged", applyContenthashChanged);
-  on("InterfaceChanged", applyInterfaceChanged);
+  on("InterfaceChanged", (scope, { node, interfaceID, implementer }) =>
+    applyRecordEvent(scope, node, { type: "InterfaceChanged", interfaceID, implementer }),
+  );
   on("AuthorisationChanged", (scope, { node, owner, target, isAuthorised: isAuthorized }) =>
-    applyAuthorisationChanged(scope, { node, owner, target, isAuthorized }),
+    applyRecordEvent(scope, node, { type: "AuthorisationChanged", owner, target, isAuthorized }),
   );
   on("VersionChanged", (scope, { node, newVersion: version }) =>
     applyVersionChanged(scope, { node, version }),

@@ -3,21 +3,15 @@ import { expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
 import {
   resolverAddressRecord,
-  resolverContract,
   resolverRecord,
   resolverTextRecord,
 } from "../schema/protocol-acceleration.ts";
 import {
-  addAbiContentType,
   clearRecords,
+  saveRecords,
   setAddressRecord,
   setAddrRecord,
-  setContenthashRecord,
-  setDnsTextRecord,
-  setNameRecord,
-  setPubkeyRecord,
   setTextRecord,
-  setZonehashRecord,
 } from "./resolver-records.ts";
 
 const node: Hex = `0x${"01".repeat(32)}`;
@@ -32,7 +26,6 @@ function harness() {
     addresses: () => store.rows(resolverAddressRecord).map(({ coinType, value }) => [coinType, value]),
     texts: () => store.rows(resolverTextRecord).map(({ key, value }) => [key, value]),
     records: () => store.rows(resolverRecord),
-    contracts: () => store.rows(resolverContract),
   };
 }
 
@@ -73,55 +66,11 @@ test("keeps texts under keys of any length, and none under unusable keys", async
   await setTextRecord(next(), { node, key: "", value: "a" });
   await setTextRecord(next(), { node, key: "nul\0", value: "a" });
   await setTextRecord(next(), { node, key: "nul", value: "a\0" });
-  await setDnsTextRecord(next(), node, { key: "dns", value: "txt" });
-  await setDnsTextRecord(next(), node, undefined);
   expect(texts()).toEqual([
     [long, "x"],
     ["avatar", "b"],
-    ["dns", "txt"],
   ]);
   expect(records()).toHaveLength(1);
-});
-
-test("keeps single-valued records", async () => {
-  const { next, records, contracts } = harness();
-  await setNameRecord(next(), { node, name: "vitalik.eth" });
-  await setContenthashRecord(next(), { node, hash: "0xe301" });
-  await setPubkeyRecord(next(), { node, x: `0x${"11".repeat(32)}`, y: `0x${"22".repeat(32)}` });
-  await setZonehashRecord(next(), { node, zonehash: "0xabcd" });
-  await addAbiContentType(next(), { node, contentType: 4n });
-  await addAbiContentType(next(), { node, contentType: 1n });
-  await addAbiContentType(next(), { node, contentType: 4n });
-  const emitter = `0x${"e1".repeat(20)}`;
-  expect(contracts()).toEqual([{ id: `eip155:1:${emitter}`, chainId: 1, address: emitter }]);
-  expect(records()).toEqual([
-    {
-      id: `eip155:1:${emitter}/${node}`,
-      chainId: 1,
-      address: emitter,
-      node,
-      name: "vitalik.eth",
-      contenthash: "0xe301",
-      pubkeyX: `0x${"11".repeat(32)}`,
-      pubkeyY: `0x${"22".repeat(32)}`,
-      dnszonehash: "0xabcd",
-      version: null,
-      abiContentTypes: [4n, 1n],
-      coinTypes: null,
-      textKeys: null,
-    },
-  ]);
-});
-
-test("empty values and names that are not normalised are unset", async () => {
-  const { next, records } = harness();
-  await setNameRecord(next(), { node, name: "vitalik.eth" });
-  await setNameRecord(next(), { node, name: "Vitalik.eth" });
-  await setContenthashRecord(next(), { node, hash: "0xe301" });
-  await setContenthashRecord(next(), { node, hash: "0x" });
-  const nothing: Hex = `0x${"00".repeat(32)}`;
-  await setPubkeyRecord(next(), { node, x: nothing, y: nothing });
-  expect(records()).toMatchObject([{ name: null, contenthash: null, pubkeyX: null, pubkeyY: null }]);
 });
 
 test("a new version clears all of the node's records, and no other node's", async () => {
@@ -129,7 +78,7 @@ test("a new version clears all of the node's records, and no other node's", asyn
   await setAddressRecord(next(), { node, coinType: 60n, address: alice });
   await setAddressRecord(next(), { node, coinType: 0n, address: "0x01" });
   await setTextRecord(next(), { node, key: "avatar", value: "a" });
-  await setNameRecord(next(), { node, name: "vitalik.eth" });
+  await saveRecords(next(), node, () => ({ name: "vitalik.eth" }));
   await setAddressRecord(next(), { node: other, coinType: 60n, address: alice });
   await clearRecords(next(), { node, version: 1n });
   expect(addresses()).toEqual([[60n, alice]]);

@@ -1,8 +1,7 @@
 import type { Hex } from "viem";
-import type { DnsTextRecord } from "../ens/dns-records.ts";
 import { accountId, subnode, zeroAddress } from "../ens/ids.ts";
 import { keccak256 } from "../ens/keccak.ts";
-import { bytesValue, isTextKey, nameValue, pubkeyValue, textValue } from "../ens/record-values.ts";
+import { isTextKey, textValue } from "../ens/record-values.ts";
 import {
   domainResolverRelation,
   migratedNode,
@@ -76,39 +75,6 @@ export async function setTextRecord(
       .onConflictDoUpdate({ value });
 }
 
-/** A text record that a DNS resolver set or deleted; other DNS records are ignored. */
-export async function setDnsTextRecord(
-  scope: Scope,
-  node: Hex,
-  record: DnsTextRecord | undefined,
-): Promise<void> {
-  if (record) await setTextRecord(scope, { node, ...record });
-}
-
-/** NameChanged: the reverse name. */
-export function setNameRecord(scope: Scope, { node, name }: { node: Hex; name: string }): Promise<void> {
-  return saveRecords(scope, node, () => ({ name: nameValue(name) }));
-}
-
-/** ContenthashChanged. */
-export function setContenthashRecord(scope: Scope, { node, hash }: { node: Hex; hash: Hex }): Promise<void> {
-  return saveRecords(scope, node, () => ({ contenthash: bytesValue(hash) }));
-}
-
-/** DNSZonehashChanged. */
-export function setZonehashRecord(
-  scope: Scope,
-  { node, zonehash }: { node: Hex; zonehash: Hex },
-): Promise<void> {
-  return saveRecords(scope, node, () => ({ dnszonehash: bytesValue(zonehash) }));
-}
-
-/** PubkeyChanged. */
-export function setPubkeyRecord(scope: Scope, { node, x, y }: { node: Hex; x: Hex; y: Hex }): Promise<void> {
-  const value = pubkeyValue({ x, y });
-  return saveRecords(scope, node, () => ({ pubkeyX: value?.x ?? null, pubkeyY: value?.y ?? null }));
-}
-
 /** ABIChanged: the event carries the content type only. */
 export function addAbiContentType(
   scope: Scope,
@@ -174,7 +140,12 @@ export async function setReverseName(
       .onConflictDoUpdate({ value });
 }
 
-async function saveRecords(scope: Scope, node: Hex, changes: (before: Row | null) => Changes): Promise<void> {
+/** Changes the records that the emitter holds once for a node. */
+export async function saveRecords(
+  scope: Scope,
+  node: Hex,
+  changes: (before: Row | null) => Changes,
+): Promise<void> {
   const { db, chainId, emitter: address } = scope;
   await db
     .insert(resolverContract)

@@ -1,5 +1,4 @@
 import type { Hex } from "viem";
-import type { DnsTextRecord } from "../ens/dns-records.ts";
 import { addrReverseNode } from "../ens/ids.ts";
 import { resolver } from "../schema/subgraph.ts";
 import { type DomainRow, findDomain, updateDomainIfStored } from "./domains.ts";
@@ -52,15 +51,6 @@ function addedKey({ naming }: Scope, before: ResolverRow | null, raw: string): P
   return texts.includes(naming.isSubgraphCompatible ? raw : stored) ? {} : { texts: [...texts, stored] };
 }
 
-/** A text record that a DNS resolver set or deleted: to the subgraph a TextChanged; other DNS records are ignored. */
-export async function applyDnsTextRecord(
-  scope: Scope,
-  node: Hex,
-  record: DnsTextRecord | undefined,
-): Promise<void> {
-  if (record) await applyTextChanged(scope, { node, key: record.key, value: record.value });
-}
-
 /** ContenthashChanged: `0x` if it was cleared. */
 export async function applyContenthashChanged(
   scope: Scope,
@@ -93,46 +83,13 @@ async function accountOf(
   return /^[0-9a-f]{40}$/.test(reverse.labelName ?? "") ? `0x${reverse.labelName}` : undefined;
 }
 
-/** ABIChanged, as the entity AbiChanged. */
-export async function applyAbiChanged(
+/** An event that changes nothing of the resolver entity that it creates. */
+export async function applyRecordEvent(
   scope: Scope,
-  { node, contentType }: { node: Hex; contentType: bigint },
+  node: Hex,
+  event: Omit<Parameters<typeof addResolverEvent>[1], "resolverId">,
 ): Promise<void> {
-  const id = await saveResolver(scope, node, {});
-  await addResolverEvent(scope, { type: "AbiChanged", resolverId: id, contentType });
-}
-
-/** PubkeyChanged. */
-export async function applyPubkeyChanged(
-  scope: Scope,
-  { node, x, y }: { node: Hex; x: Hex; y: Hex },
-): Promise<void> {
-  const id = await saveResolver(scope, node, {});
-  await addResolverEvent(scope, { type: "PubkeyChanged", resolverId: id, x, y });
-}
-
-/** InterfaceChanged. */
-export async function applyInterfaceChanged(
-  scope: Scope,
-  { node, interfaceID, implementer }: { node: Hex; interfaceID: Hex; implementer: Hex },
-): Promise<void> {
-  const id = await saveResolver(scope, node, {});
-  await addResolverEvent(scope, { type: "InterfaceChanged", resolverId: id, interfaceID, implementer });
-}
-
-/** AuthorisationChanged. */
-export async function applyAuthorisationChanged(
-  scope: Scope,
-  { node, owner, target, isAuthorized }: { node: Hex; owner: Hex; target: Hex; isAuthorized: boolean },
-): Promise<void> {
-  const id = await saveResolver(scope, node, {});
-  await addResolverEvent(scope, {
-    type: "AuthorisationChanged",
-    resolverId: id,
-    owner,
-    target,
-    isAuthorized,
-  });
+  await addResolverEvent(scope, { resolverId: await saveResolver(scope, node, {}), ...event });
 }
 
 /** VersionChanged: all records of the node were cleared at once. */

@@ -16,7 +16,7 @@ import { createRecordedIndex, type PlayedLog } from "../../test/support/recorded
 import { datasourcesFile, lastBlocks, recordingOf } from "../../test/support/recordings.ts";
 import { indexedRecords } from "../api/resolution/indexed-records.ts";
 import { namespaces } from "../deployments/namespaces.ts";
-import { resolverTextRecord } from "../schema/protocol-acceleration.ts";
+import { resolverContract, resolverRecord, resolverTextRecord } from "../schema/protocol-acceleration.ts";
 import { registerProtocolAcceleration } from "./protocol-acceleration.ts";
 
 /** A text record of a resolver. */
@@ -129,6 +129,72 @@ test("the index finally returns every text that a transaction set last", async (
   }
   expect(new Set([...set.values()].map(({ resolver }) => resolver))).toEqual(new Set(resolvers));
   expect(counts).toEqual({ value: 240, unset: 23, nul: 54, absent: 1, oddKey: 27 });
+});
+
+const node: Hex = `0x${"01".repeat(32)}`;
+const emitter: Hex = `0x${"e1".repeat(20)}`;
+const word = (byte: string): Hex => `0x${byte.repeat(32)}`;
+
+/** The rows after events of a resolver about the node, each with its other arguments. */
+async function rowsAfter(events: [event: string, args: object][]) {
+  const { call, rows } = openHandlers({
+    register: (events) => registerProtocolAcceleration(events, namespaces.mainnet),
+  });
+  const at = {
+    chainId: 1,
+    block: 7,
+    timestamp: 7,
+    logIndex: 1,
+    transactionHash: word("7a"),
+    sender: emitter,
+    emitter,
+  };
+  for (const [event, args] of events)
+    await call(
+      `protocol-acceleration/Resolver:${event}`,
+      { node, ...args },
+      { ...at, data: "0x", topics: event === "ABIChanged" ? 3 : 2 },
+    );
+  return {
+    records: rows(resolverRecord),
+    texts: rows(resolverTextRecord),
+    contracts: rows(resolverContract),
+  };
+}
+
+test("keeps records that a node has once, content types of ABIs, and texts of DNS records", async () => {
+  const dnsRecord = "DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, bytes record)";
+  const avatar = { name: stringToHex("\x06avatar\x03ens\x00"), record: "0x000010000100000000000403747874" };
+  const { records, texts, contracts } = await rowsAfter([
+    ["NameChanged", { name: "vitalik.eth" }],
+    ["ContenthashChanged", { hash: "0xe301" }],
+    ["PubkeyChanged", { x: word("11"), y: word("22") }],
+    ["DNSZonehashChanged", { lastzonehash: "0x", zonehash: "0xabcd" }],
+    ...[4n, 1n, 4n].map((contentType): [string, object] => ["ABIChanged", { contentType }]),
+    [dnsRecord, { ...avatar, resource: 16 }],
+    [dnsRecord, { ...avatar, resource: 1, record: "0x036f6464" }],
+  ]);
+  expect(contracts).toEqual([{ id: `eip155:1:${emitter}`, chainId: 1, address: emitter }]);
+  expect(records).toEqual([
+    {
+      id: `eip155:1:${emitter}/${node}`,
+      ...{ chainId: 1, address: emitter, node, name: "vitalik.eth", contenthash: "0xe301" },
+      ...{ pubkeyX: word("11"), pubkeyY: word("22"), dnszonehash: "0xabcd", version: null },
+      ...{ abiContentTypes: [4n, 1n], coinTypes: null, textKeys: ["avatar"] },
+    },
+  ]);
+  expect(texts).toMatchObject([{ key: "avatar", value: "txt" }]);
+});
+
+test("unsets records by empty values and names that are not normalised", async () => {
+  const { records } = await rowsAfter([
+    ["NameChanged", { name: "vitalik.eth" }],
+    ["NameChanged", { name: "Vitalik.eth" }],
+    ["ContenthashChanged", { hash: "0xe301" }],
+    ["ContenthashChanged", { hash: "0x" }],
+    ["PubkeyChanged", { x: word("00"), y: word("00") }],
+  ]);
+  expect(records).toMatchObject([{ name: null, contenthash: null, pubkeyX: null, pubkeyY: null }]);
 });
 
 test("early resolvers are read like later ones", () => {

@@ -4,27 +4,23 @@ import { resolverRecordsAbi, textChanged } from "../../abis/resolver.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { rootDatasource, rootRegistry } from "../deployments/ens.ts";
 import { deployedContracts } from "../deployments/namespaces.ts";
-import { dnsTextRecord } from "../ens/dns-records.ts";
 import { subnode, zeroAddress } from "../ens/ids.ts";
+import { bytesValue, nameValue, pubkeyValue } from "../ens/record-values.ts";
 import { coinTypeOfChain, defaultEvmCoinType } from "../ens/reverse-names.ts";
 import type { EventsOf, On } from "../handlers/on.ts";
-import { dnsRecordEvents, textChangedWithValue } from "../handlers/resolver.ts";
+import { dnsRecordEvents, ofDnsRecords, textChangedWithValue } from "../handlers/resolver.ts";
 import { readText } from "../indexing/node-reads.ts";
 import {
   addAbiContentType,
   clearRecords,
   migrateSubname,
+  saveRecords,
   setAddressRecord,
   setAddrRecord,
-  setContenthashRecord,
-  setDnsTextRecord,
   setFormerRelation,
-  setNameRecord,
-  setPubkeyRecord,
   setRelation,
   setReverseName,
   setTextRecord,
-  setZonehashRecord,
 } from "../indexing/resolver-records.ts";
 
 const plugin = "protocol-acceleration";
@@ -92,7 +88,7 @@ function registerResolvers(on: On<typeof resolverRecordsAbi>): void {
   on("AddressChanged", (scope, { node, coinType, newAddress: address }) =>
     setAddressRecord(scope, { node, coinType, address }),
   );
-  on("NameChanged", setNameRecord);
+  on("NameChanged", (scope, { node, name }) => saveRecords(scope, node, () => ({ name: nameValue(name) })));
   on(textChanged, async (scope, record) =>
     setTextRecord(scope, { ...record, value: await readText(scope, record) }),
   );
@@ -101,11 +97,16 @@ function registerResolvers(on: On<typeof resolverRecordsAbi>): void {
 }
 
 function registerResolversOfBytes(on: On<typeof resolverRecordsAbi>): void {
-  on("ContenthashChanged", setContenthashRecord);
-  on("PubkeyChanged", setPubkeyRecord);
+  on("ContenthashChanged", (scope, { node, hash }) =>
+    saveRecords(scope, node, () => ({ contenthash: bytesValue(hash) })),
+  );
+  on("PubkeyChanged", (scope, { node, ...key }) => {
+    const { x = null, y = null } = pubkeyValue(key) ?? {};
+    return saveRecords(scope, node, () => ({ pubkeyX: x, pubkeyY: y }));
+  });
   on("ABIChanged", addAbiContentType);
-  on("DNSZonehashChanged", setZonehashRecord);
-  for (const event of dnsRecordEvents) {
-    on(event, (scope, args) => setDnsTextRecord(scope, args.node, dnsTextRecord(args)));
-  }
+  on("DNSZonehashChanged", (scope, { node, zonehash }) =>
+    saveRecords(scope, node, () => ({ dnszonehash: bytesValue(zonehash) })),
+  );
+  for (const event of dnsRecordEvents) on(event, ofDnsRecords(setTextRecord));
 }

@@ -3,11 +3,10 @@ import { resolverAbi } from "../../abis/resolver.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { deployedContracts, namesKey } from "../deployments/namespaces.ts";
 import { threedns } from "../deployments/threedns.ts";
-import { dnsTextRecord } from "../ens/dns-records.ts";
 import type { EventsOf } from "../handlers/on.ts";
-import { registerRecords } from "../handlers/resolver.ts";
+import { ofDnsRecords, registerRecords } from "../handlers/resolver.ts";
 import { applyRegistryTransfer } from "../indexing/registry.ts";
-import { applyDnsTextRecord } from "../indexing/resolver.ts";
+import { applyTextChanged } from "../indexing/resolver.ts";
 import {
   applyDomainCreated,
   applyRegistrationCreated,
@@ -37,8 +36,7 @@ export function registerThreedns(events: EventsOf, namespace: Namespace): void {
     // With `protocol-acceleration` the sources bring the events of every resolver of the chain.
     registerRecords(events(namesKey(threedns, datasourceId, name), resolverAbi, address));
     const on = events(namesKey(threedns, datasourceId, `DNS${name}`), threednsDnsResolverAbi, address);
-    for (const event of ["DNSRecordChanged", "DNSRecordDeleted"] as const) {
-      on(event, (scope, args) => applyDnsTextRecord(scope, args.node, dnsTextRecord(args)));
-    }
+    for (const event of ["DNSRecordChanged", "DNSRecordDeleted"] as const)
+      on(event, ofDnsRecords(applyTextChanged));
   }
 }
