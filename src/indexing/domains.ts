@@ -100,6 +100,12 @@ export async function updateExpectedDomain(
   return insertDomain(scope, { ...row, ...(typeof changes === "function" ? changes(row) : changes) });
 }
 
+/** Counts a new domain below another, which is created if no event named it before. */
+export function countSubdomain(scope: Scope, parentNode: Hex, isMigrated: boolean): Promise<DomainRow> {
+  const changes = ({ subdomainCount }: DomainRow) => ({ subdomainCount: subdomainCount + 1 });
+  return updateExpectedDomain(scope, parentNode, { isMigrated, changes });
+}
+
 /**
  * subgraph: a domain without resolver, owner and subdomains counts as gone. Each save of such a domain lowers the
  * parent's count by one and applies the test to the parent; the domain itself stays.

@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { zeroAddress } from "../ens/ids.ts";
-import { account, domainEvent, registrationEvent, resolverEvent } from "../schema/subgraph.ts";
+import { account, domainEvent, registrationEvent, resolver, resolverEvent } from "../schema/subgraph.ts";
 import type { Scope } from "./scope.ts";
 
 /** True if `address` is the row's owner, so its account already exists; false for the zero address, which may lack one. */
@@ -11,6 +11,13 @@ export function isOwnedBy(row: { ownerId: Hex } | undefined, address: Hex): bool
 /** Creates the account at its first mention. */
 export function ensureAccount({ db, blockNumber }: Scope, address: Hex) {
   return db.insert(account).values({ id: address, changeBlock: blockNumber }).onConflictDoNothing();
+}
+
+/** Creates the resolver entity of a contract and a node at its first mention. */
+export async function ensureResolver({ db, naming, chainId, blockNumber }: Scope, node: Hex, address: Hex) {
+  const id = naming.resolverId(chainId, address, node);
+  const values = { id, domainId: node, address, changeBlock: blockNumber };
+  return { id, isNew: (await db.insert(resolver).values(values).onConflictDoNothing()) !== null };
 }
 
 type OwnColumns<Row> = Omit<Row, "id" | "blockNumber" | "timestamp" | "logIndex" | "transactionID">;

@@ -96,11 +96,7 @@ export async function applyFusesSet(
   { node, fuses: raw }: { node: Hex; fuses: number },
 ): Promise<void> {
   const fuses = toSignedFuses(raw);
-  const wrapped = await scope.db.find(wrappedDomain, { id: node });
-  if (wrapped) {
-    await scope.db.update(wrappedDomain, { id: node }).set({ fuses, changeBlock: scope.blockNumber });
-    await raiseExpiry(scope, node, fuses, wrapped.expiryDate);
-  }
+  await changeWrapped(scope, node, { fuses });
   await addDomainEvent(scope, { type: "FusesSet", domainId: node, fuses });
 }
 
@@ -109,14 +105,22 @@ export async function applyExpiryExtended(
   scope: Scope,
   { node, expiry }: { node: Hex; expiry: bigint },
 ): Promise<void> {
-  const wrapped = await scope.db.find(wrappedDomain, { id: node });
-  if (wrapped) {
-    await scope.db
-      .update(wrappedDomain, { id: node })
-      .set({ expiryDate: expiry, changeBlock: scope.blockNumber });
-    await raiseExpiry(scope, node, wrapped.fuses, expiry);
-  }
+  await changeWrapped(scope, node, { expiryDate: expiry });
   await addDomainEvent(scope, { type: "ExpiryExtended", domainId: node, expiryDate: expiry });
+}
+
+async function changeWrapped(
+  scope: Scope,
+  node: Hex,
+  set: { fuses: number } | { expiryDate: bigint },
+): Promise<void> {
+  const wrapped = await scope.db.find(wrappedDomain, { id: node });
+  if (!wrapped) return;
+  await scope.db.update(wrappedDomain, { id: node }).set({ ...set, changeBlock: scope.blockNumber });
+  const { fuses, expiryDate } = { ...wrapped, ...set };
+  const before = await findDomain(scope, node);
+  const raised = before ? raisedExpiry(before, fuses, expiryDate) : {};
+  if (raised.expiryDate !== undefined) await updateDomain(scope, node, raised);
 }
 
 /**
@@ -182,10 +186,4 @@ function isUnnamed({ labelName, labelhash }: DomainRow): boolean {
 function raisedExpiry(before: DomainRow, fuses: number, expiry: bigint): { expiryDate?: bigint } {
   if (!isParentCannotControlBurned(fuses)) return {};
   return before.expiryDate === null || expiry > before.expiryDate ? { expiryDate: expiry } : {};
-}
-
-async function raiseExpiry(scope: Scope, node: Hex, fuses: number, expiry: bigint): Promise<void> {
-  const before = await findDomain(scope, node);
-  const raised = before ? raisedExpiry(before, fuses, expiry) : {};
-  if (raised.expiryDate !== undefined) await updateDomain(scope, node, raised);
 }

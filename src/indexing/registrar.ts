@@ -25,7 +25,7 @@ export async function applyNameRegistered(
   scope: Scope,
   { managed, labelhash, owner, expires }: Registered & { owner: Hex; expires: bigint },
 ): Promise<void> {
-  const { db, naming, blockNumber, timestamp } = scope;
+  const { db, naming } = scope;
   const node = subnode(managed.node, labelhash);
   const known = naming.proven(labelhash, await healedLabel(scope, labelhash));
   // subgraph: a name that lapsed while it was wrapped and is registered anew is no longer wrapped (since June 2026).
@@ -50,27 +50,31 @@ export async function applyNameRegistered(
     await applyNewOwner(scope, { parentNode: managed.node, labelhash, owner, isOldRegistry: false });
     await updateDomain(scope, node, changes(undefined));
   }
+  await startRegistration(scope, { node, labelhash, known, registrantId: owner, expires });
+}
 
+type NewRegistration = {
+  node: Hex;
+  labelhash: Hex;
+  known: StoredLabel | undefined;
+  registrantId: Hex;
+  expires: bigint;
+};
+
+/** Stores a new registration of a name, with its event. A label that is not known keeps the stored one. */
+export async function startRegistration(
+  scope: Scope,
+  { node, labelhash, known, registrantId, expires: expiryDate }: NewRegistration,
+): Promise<void> {
+  const { db, naming, blockNumber: changeBlock, timestamp: registrationDate } = scope;
   const id = naming.registrationId(node, labelhash);
-  const set = {
-    domainId: node,
-    registrationDate: timestamp,
-    expiryDate: expires,
-    registrantId: owner,
-    changeBlock: blockNumber,
-    ...(known ? { labelName: known.labelName } : {}),
-  };
-  const labelName = (known ?? naming.unknown(labelhash)).labelName;
+  const set = { domainId: node, registrationDate, expiryDate, registrantId, changeBlock };
+  const { labelName } = known ?? naming.unknown(labelhash);
   await db
     .insert(registration)
     .values({ id, ...set, labelName })
-    .onConflictDoUpdate(set);
-  await addRegistrationEvent(scope, {
-    type: "NameRegistered",
-    registrationId: id,
-    registrantId: owner,
-    expiryDate: expires,
-  });
+    .onConflictDoUpdate(known ? { ...set, labelName } : set);
+  await addRegistrationEvent(scope, { type: "NameRegistered", registrationId: id, registrantId, expiryDate });
 }
 
 // subgraph: an unknown label leaves the name unchanged. With several chains the registry of another chain may not know
@@ -95,14 +99,19 @@ export async function applyNameRenewed(
   scope: Scope,
   { managed, labelhash, expires }: Registered & { expires: bigint },
 ): Promise<void> {
-  const { node, id } = idsOf(scope, { managed, labelhash });
-  const { db, blockNumber } = scope;
-  const set = { expiryDate: expires, changeBlock: blockNumber };
-  if (!(await unlessMissing(db.update(registration, { id }).set(set)))) {
-    scope.report("unknown-registration", scope);
-    return;
-  }
-  await updateDomainIfStored(scope, node, { expiryDate: expires + gracePeriod });
+  await extendRegistration(scope, idsOf(scope, { managed, labelhash }), { expires, grace: gracePeriod });
+}
+
+/** Moves the end of a registration, and with the grace period that of its domain. */
+export async function extendRegistration(
+  scope: Scope,
+  { node, id }: { node: Hex; id: Hex },
+  { expires, grace }: { expires: bigint; grace: bigint },
+): Promise<void> {
+  const set = { expiryDate: expires, changeBlock: scope.blockNumber };
+  if (!(await unlessMissing(scope.db.update(registration, { id }).set(set))))
+    return scope.report("unknown-registration", scope);
+  await updateDomainIfStored(scope, node, { expiryDate: expires + grace });
   await addRegistrationEvent(scope, { type: "NameRenewed", registrationId: id, expiryDate: expires });
 }
 

@@ -3,6 +3,7 @@ import { rootNode, subnode, zeroAddress } from "../ens/ids.ts";
 import { resolver } from "../schema/subgraph.ts";
 import {
   bareDomain,
+  countSubdomain,
   type DomainRow,
   discountIfEmpty,
   expectDomain,
@@ -13,7 +14,7 @@ import {
   updateDomain,
   updateExpectedDomain,
 } from "./domains.ts";
-import { addDomainEvent, ensureAccount } from "./events.ts";
+import { addDomainEvent, ensureAccount, ensureResolver } from "./events.ts";
 import { childName } from "./naming.ts";
 import { reverseLabel } from "./reverse-labels.ts";
 import type { Scope } from "./scope.ts";
@@ -40,9 +41,8 @@ export async function applyNewOwner(
   const isMigrated = !isOldRegistry;
   const counts = before === undefined || before.parentId === null;
   const needsName = before === undefined || before.name === null;
-  const counted = (parent: DomainRow) => ({ subdomainCount: parent.subdomainCount + 1 });
   const parent = counts
-    ? await updateExpectedDomain(scope, parentNode, { isMigrated, changes: counted })
+    ? await countSubdomain(scope, parentNode, isMigrated)
     : needsName && (await expectDomain(scope, parentNode, isMigrated));
 
   const changes = {
@@ -128,11 +128,8 @@ export async function applyNewResolver(
 
 async function linkOf(scope: Scope, node: Hex, address: Hex) {
   if (address === zeroAddress) return { resolverId: null, resolvedAddressId: null };
-  const { db, naming, chainId, blockNumber } = scope;
-  const id = naming.resolverId(chainId, address, node);
-  const values = { id, domainId: node, address, changeBlock: blockNumber };
-  const created = await db.insert(resolver).values(values).onConflictDoNothing();
-  const known = created ? null : await db.find(resolver, { id });
+  const { id, isNew } = await ensureResolver(scope, node, address);
+  const known = isNew ? null : await scope.db.find(resolver, { id });
   return { resolverId: id, resolvedAddressId: known?.addrId ?? null };
 }
 

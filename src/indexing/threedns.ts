@@ -2,11 +2,11 @@ import type { Hex } from "viem";
 import { rootNode, subnode } from "../ens/ids.ts";
 import { keccak256 } from "../ens/keccak.ts";
 import { labelsOfNode } from "../ens/names.ts";
-import { registration, resolver } from "../schema/subgraph.ts";
-import { bareDomain, expectDomain, findDomain, homeOf, saveDomain, updateDomain } from "./domains.ts";
-import { addDomainEvent, addRegistrationEvent, ensureAccount } from "./events.ts";
-import { childName, type StoredLabel } from "./naming.ts";
+import { bareDomain, countSubdomain, findDomain, homeOf, saveDomain } from "./domains.ts";
+import { addDomainEvent, ensureAccount, ensureResolver } from "./events.ts";
+import { childName } from "./naming.ts";
 import { readTokenUri } from "./node-reads.ts";
+import { extendRegistration, startRegistration } from "./registrar.ts";
 import type { Scope } from "./scope.ts";
 
 // 3DNS keeps names of DNS in one token contract on each of two chains; a name may be on both. There is no registry to
@@ -22,7 +22,7 @@ export async function applyRegistrationCreated(
     node,
     parentNode,
     fqdn,
-    registrant,
+    registrant: registrantId,
     expires,
   }: { node: Hex; parentNode: Hex; fqdn: Hex; registrant: Hex; expires: bigint },
 ): Promise<void> {
@@ -32,44 +32,26 @@ export async function applyRegistrationCreated(
     scope.report("malformed-name", scope);
     return;
   }
-  const { db, naming, blockNumber, timestamp } = scope;
-  const stored = labels.map((bytes) => storedLabel(scope, keccak256(bytes), bytes.toString("utf8")));
-  const labelName = stored[0]?.labelName ?? null;
-  await ensureAccount(scope, registrant);
-
+  const stored = labels.map((bytes) => {
+    const labelhash = keccak256(bytes);
+    return scope.naming.known(labelhash, bytes.toString("utf8")) ?? scope.naming.unknown(labelhash);
+  });
+  const [known] = stored;
+  await ensureAccount(scope, registrantId);
   const before = await findDomain(scope, node);
-  if (before === undefined) await countSubdomain(scope, parentNode);
+  if (before === undefined) await countSubdomain(scope, parentNode, true);
   await saveDomain(scope, before ?? bareDomain(scope, node, true), {
     parentId: parentNode,
     ...homeOf(scope),
-    ownerId: registrant,
-    registrantId: registrant,
-    createdAt: timestamp,
+    ownerId: registrantId,
+    registrantId,
+    createdAt: scope.timestamp,
     labelhash: first,
     expiryDate: expires,
-    labelName,
+    labelName: known?.labelName ?? null,
     name: stored.map(({ part }) => part).join("."),
   });
-
-  const id = naming.registrationId(node, first);
-  const set = {
-    domainId: node,
-    registrationDate: timestamp,
-    expiryDate: expires,
-    registrantId: registrant,
-    labelName,
-    changeBlock: blockNumber,
-  };
-  await db
-    .insert(registration)
-    .values({ id, ...set })
-    .onConflictDoUpdate(set);
-  await addRegistrationEvent(scope, {
-    type: "NameRegistered",
-    registrationId: id,
-    registrantId: registrant,
-    expiryDate: expires,
-  });
+  await startRegistration(scope, { node, labelhash: first, known, registrantId, expires });
 }
 
 /** RegistrationExtended: a registration was extended. */
@@ -78,15 +60,7 @@ export async function applyRegistrationExtended(
   { node, expires }: { node: Hex; expires: bigint },
 ): Promise<void> {
   // Outside subgraph mode, the only one with this plugin, registrations are known by their node.
-  const id = node;
-  const { db, blockNumber } = scope;
-  if ((await db.find(registration, { id })) === null) {
-    scope.report("unknown-registration", scope);
-    return;
-  }
-  await db.update(registration, { id }).set({ expiryDate: expires, changeBlock: blockNumber });
-  if (await findDomain(scope, node)) await updateDomain(scope, node, { expiryDate: expires });
-  await addRegistrationEvent(scope, { type: "NameRenewed", registrationId: id, expiryDate: expires });
+  await extendRegistration(scope, { node, id: node }, { expires, grace: 0n });
 }
 
 /**
@@ -102,19 +76,11 @@ export async function applyDomainCreated(
     resolver: address,
   }: { parentNode: Hex; labelhash: Hex; owner: Hex; resolver: Hex | undefined },
 ): Promise<void> {
-  const { db, naming, chainId, blockNumber } = scope;
   const node = subnode(parentNode, labelhash);
   await ensureAccount(scope, owner);
-  if (address !== undefined) {
-    const id = naming.resolverId(chainId, address, node);
-    await db
-      .insert(resolver)
-      .values({ id, domainId: node, address, changeBlock: blockNumber })
-      .onConflictDoNothing();
-  }
-
+  if (address !== undefined) await ensureResolver(scope, node, address);
   const before = await findDomain(scope, node);
-  if (before === undefined) await countSubdomain(scope, parentNode);
+  if (before === undefined) await countSubdomain(scope, parentNode, true);
   const needsName = before === undefined || before.name === null;
   await saveDomain(scope, before ?? bareDomain(scope, node, true), {
     ...homeOf(scope),
@@ -145,15 +111,6 @@ async function nameOf(
   const parent = await findDomain(scope, parentNode);
   const name = parentNode === rootNode ? part : childName(part, parent?.name ?? null);
   return { labelName, name };
-}
-
-function storedLabel({ naming }: Scope, labelhash: Hex, label: string | undefined): StoredLabel {
-  return naming.known(labelhash, label) ?? naming.unknown(labelhash);
-}
-
-async function countSubdomain(scope: Scope, parentNode: Hex): Promise<void> {
-  const parent = await expectDomain(scope, parentNode, true);
-  await saveDomain(scope, parent, { subdomainCount: parent.subdomainCount + 1 });
 }
 
 // The second is an error of the contract that some tokens carry.
