@@ -32,8 +32,12 @@ export function registerEnsv2(logs: LogsOf, namespace: Namespace): void {
   }
   for (const { datasourceId, name } of deployedContracts(namespace, ["v2Registrar"], [ensv2])) {
     const on = logs(namesKey(ensv2, datasourceId, name), leaseAbi);
-    on("NameRegistered", records.applyLeaseStarted);
-    on("NameRenewed", records.applyLeaseRenewed);
+    on("NameRegistered", (scope, { owner, base, premium, ...lease }) =>
+      records.addLease(scope, lease, { type: "registration", owner, base, premium }),
+    );
+    on("NameRenewed", (scope, { newExpiry: expiry, amount: base, ...lease }) =>
+      records.addLease(scope, lease, { type: "renewal", expiry, base, premium: 0n }),
+    );
   }
 }
 
@@ -45,8 +49,10 @@ function registerRegistries(logs: LogsOf, source: string, known: V2KnownContract
   on("ExpiryUpdated", (scope, args) => entries.applyExpiryUpdated(scope, known, args));
   on("SubregistryUpdated", (scope, args) => entries.applySubregistryUpdated(scope, known, args));
   on("ResolverUpdated", (scope, args) => entries.applyResolverUpdated(scope, known, args));
-  on("TokenRegenerated", entries.applyTokenRegenerated);
-  on("TokenResource", entries.applyTokenResource);
+  on("TokenRegenerated", (scope, { oldTokenId: tokenId, newTokenId }) =>
+    entries.applyTokenRegenerated(scope, known, { tokenId, newTokenId }),
+  );
+  on("TokenResource", (scope, args) => entries.applyTokenResource(scope, known, args));
   on("ParentUpdated", (scope, args) => entries.applyParentUpdated(scope, known, args));
   on("EACRolesChanged", (scope, args) => applyRolesChanged(scope, known, args));
 }
@@ -57,19 +63,37 @@ function registerRecords(logs: LogsOf, source: string): void {
   on("ResolverCreated", entries.applyResolverCreated);
   on("Linked", records.applyLinked);
   on("Cleared", records.applyCleared);
-  on("AddressUpdated", records.applyAddressUpdated);
-  on("TextUpdated", records.applyTextUpdated);
-  on("DataUpdated", records.applyDataUpdated);
-  on("ContenthashUpdated", records.applyContenthashUpdated);
-  on("ABIUpdated", records.applyAbiUpdated);
-  on("InterfaceUpdated", records.applyInterfaceUpdated);
-  on("NameUpdated", records.applyNameUpdated);
-  on("AliasChanged", records.applyAliasChanged);
-  on("NamedResource", (scope, args) => records.applyResource(scope, args, "name", ""));
-  on("NamedTextResource", (scope, args) => records.applyResource(scope, args, "text", args.key));
-  on("NamedDataResource", (scope, args) => records.applyResource(scope, args, "data", args.key));
-  on("NamedAddrResource", (scope, args) =>
-    records.applyResource(scope, args, "address", String(args.coinType)),
+  on("AddressUpdated", (scope, { recordId, coinType, addressBytes: value }) =>
+    records.setRecord(scope, recordId, { kind: "address", key: String(coinType), value }),
   );
-  on("ResourceArgument", records.applyResourceArgument);
+  on("TextUpdated", (scope, { recordId, key, value }) =>
+    records.setRecord(scope, recordId, { kind: "text", key, value }),
+  );
+  on("DataUpdated", (scope, { recordId, key, value }) =>
+    records.setRecord(scope, recordId, { kind: "data", key, value }),
+  );
+  on("ContenthashUpdated", (scope, { recordId, hash: value }) =>
+    records.setRecord(scope, recordId, { kind: "contenthash", key: "", value }),
+  );
+  // Only the chain knows the value.
+  on("ABIUpdated", (scope, { recordId, contentType }) =>
+    records.setRecord(scope, recordId, { kind: "abi", key: String(contentType), value: null }),
+  );
+  on("InterfaceUpdated", (scope, { recordId, interfaceId: key, implementer: value }) =>
+    records.setRecord(scope, recordId, { kind: "interface", key, value }),
+  );
+  on("NameUpdated", (scope, { recordId, primaryName: value }) =>
+    records.setRecord(scope, recordId, { kind: "name", key: "", value }),
+  );
+  on("AliasChanged", records.applyAliasChanged);
+  on("NamedResource", (scope, args) => records.applyNamedResource(scope, args, "name", ""));
+  on("NamedTextResource", (scope, args) => records.applyNamedResource(scope, args, "text", args.key));
+  on("NamedDataResource", (scope, args) => records.applyNamedResource(scope, args, "data", args.key));
+  on("NamedAddrResource", (scope, args) =>
+    records.applyNamedResource(scope, args, "address", String(args.coinType)),
+  );
+  // Roles are limited to one key, coin type or interface, of any name.
+  on("ResourceArgument", (scope, { resource, arg: key }) =>
+    records.setResource(scope, resource, { node: null, name: null, kind: "argument", key }),
+  );
 }

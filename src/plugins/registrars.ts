@@ -57,8 +57,12 @@ function registerSales(logs: LogsOf, namespace: Namespace): void {
     const registry = registries.get(datasourceId)?.subregistryId;
     if (contract.isOfV1) on("NameRenewed", leases.applyV1RenewalSold);
     else if (registry !== undefined) {
-      on("NameRegistered", (scope, sale) => leases.applyRegistrationSold(scope, registry, sale));
-      on("NameRenewed", (scope, sale) => leases.applyRenewalSold(scope, registry, sale));
+      on("NameRegistered", (scope, { base, premium, ...sale }) =>
+        leases.addSale(scope, registry, sale, { type: "registration", base, premium }),
+      );
+      on("NameRenewed", (scope, { amount: base, ...sale }) =>
+        leases.addSale(scope, registry, sale, { type: "renewal", base, premium: 0n }),
+      );
     }
   }
 }

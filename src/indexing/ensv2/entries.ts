@@ -56,77 +56,53 @@ export async function applyLabelReserved(
 }
 
 /** LabelUnregistered: the entry expires now. Its pointers stay in storage, where a renewal finds them. */
-export function applyLabelUnregistered(
-  scope: Scope,
-  known: V2KnownContracts,
-  { tokenId }: { tokenId: bigint },
-): Promise<boolean> {
-  return change(scope, known, tokenId, () => ({
-    set: { expiry: scope.timestamp },
-    event: { type: "LabelUnregistered", expiry: scope.timestamp },
-  }));
-}
+export const applyLabelUnregistered = changing((_args, { timestamp: expiry }) => ({
+  set: { expiry },
+  event: { type: "LabelUnregistered", expiry },
+}));
 
 /** ExpiryUpdated: also brings back what had expired. */
-export function applyExpiryUpdated(
-  scope: Scope,
-  known: V2KnownContracts,
-  { tokenId, newExpiry: expiry }: { tokenId: bigint; newExpiry: bigint },
-): Promise<boolean> {
-  return change(scope, known, tokenId, () => ({
-    set: { expiry },
-    event: { type: "ExpiryUpdated", expiry },
-  }));
-}
+export const applyExpiryUpdated = changing(({ newExpiry: expiry }: { newExpiry: bigint }) => ({
+  set: { expiry },
+  event: { type: "ExpiryUpdated", expiry },
+}));
+
+type Sent<Name extends string> = Record<Name | "sender", Hex>;
 
 /** ResolverUpdated. */
-export function applyResolverUpdated(
-  scope: Scope,
-  known: V2KnownContracts,
-  { tokenId, resolver, sender }: { tokenId: bigint; resolver: Hex; sender: Hex },
-): Promise<boolean> {
-  return change(scope, known, tokenId, () => ({
-    set: { resolver },
-    event: { type: "ResolverUpdated", address: resolver, sender },
-  }));
-}
+export const applyResolverUpdated = changing(({ resolver, sender }: Sent<"resolver">) => ({
+  set: { resolver },
+  event: { type: "ResolverUpdated", address: resolver, sender },
+}));
+
+const setSubregistry = changing(({ subregistry, sender }: Sent<"subregistry">) => ({
+  set: { subregistry },
+  event: { type: "SubregistryUpdated", address: subregistry, sender },
+}));
 
 /** SubregistryUpdated: the only thing that puts a registry into the tree. */
 export async function applySubregistryUpdated(
   scope: Scope,
   known: V2KnownContracts,
-  { tokenId, subregistry, sender }: { tokenId: bigint; subregistry: Hex; sender: Hex },
+  args: Sent<"subregistry"> & { tokenId: bigint },
 ): Promise<void> {
-  let edge: Row | undefined;
-  await change(scope, known, tokenId, (entry) => {
-    edge = entry;
-    return { set: { subregistry }, event: { type: "SubregistryUpdated", address: subregistry, sender } };
-  });
-  if (edge && (await adoptWrapperRegistry(scope, known, { subregistry, entry: edge })))
-    await nameClaim(scope, known, subregistry);
+  const entry = await setSubregistry(scope, known, args);
+  if (entry && (await adoptWrapperRegistry(scope, known, entry)))
+    await nameClaim(scope, known, entry.subregistry);
 }
 
 /** TokenRegenerated: a change of roles moved the token to a new id; the resource stays. */
-export function applyTokenRegenerated(
-  scope: Scope,
-  { oldTokenId, newTokenId }: { oldTokenId: bigint; newTokenId: bigint },
-): Promise<boolean> {
-  return change(scope, undefined, oldTokenId, ({ storageId, tokenId }) =>
-    storageIdOf(newTokenId) === storageId && tokenIdToHex(oldTokenId) === tokenId
+export const applyTokenRegenerated = changing(
+  ({ tokenId, newTokenId }: { tokenId: bigint; newTokenId: bigint }, _, entry) =>
+    storageIdOf(newTokenId) === entry.storageId && tokenIdToHex(tokenId) === entry.tokenId
       ? { set: { tokenId: tokenIdToHex(newTokenId) } }
       : undefined,
-  );
-}
+);
 
 /** TokenResource: the resource of a new registration's roles. */
-export function applyTokenResource(
-  scope: Scope,
-  { tokenId, resource }: { tokenId: bigint; resource: bigint },
-): Promise<boolean> {
-  return change(scope, undefined, tokenId, ({ storageId }) =>
-    storageIdOf(resource) === storageId ? { set: { resource: tokenIdToHex(resource) } } : undefined,
-  );
-}
+export const applyTokenResource = changing(({ resource }: { resource: bigint }, _, { storageId }) =>
+  storageIdOf(resource) === storageId ? { set: { resource: tokenIdToHex(resource) } } : undefined,
+);
 
 /**
  * TransferSingle or TransferBatch. A burn in force belongs to a change of roles, whose TokenRegenerated follows; any other
@@ -138,36 +114,28 @@ export async function applyTokens(
   { ids, values, ...parties }: Tokens,
 ): Promise<void> {
   if (ids.length !== values.length) return scope.report("odd-token-batch", scope);
-  for (const [place, tokenId] of ids.entries()) {
-    const value = values[place];
+  for (const [index, tokenId] of ids.entries()) {
+    const value = values[index];
     if (value === 0n) continue;
     if (value !== 1n) return scope.report("odd-token-amount", scope);
     // A registry that moves what it does not have is none: the rest of its list, of any length, costs nothing.
-    const transfer = { ...parties, tokenId, place: ids.length === 1 ? undefined : place };
-    if (!(await change(scope, known, tokenId, (entry) => moved(scope, entry, transfer)))) return;
+    const transfer = { ...parties, tokenId, index: ids.length === 1 ? undefined : index };
+    if (!(await move(scope, known, transfer))) return;
   }
 }
 
-function moved(
-  { timestamp }: Scope,
-  entry: Row,
-  {
-    tokenId,
-    operator,
-    from,
-    to,
-    place,
-  }: Pick<Tokens, "operator" | "from" | "to"> & { tokenId: bigint; place: number | undefined },
-): Change | undefined {
+type Transfer = Pick<Tokens, "operator" | "from" | "to"> & { tokenId: bigint; index: number | undefined };
+
+const move = changing(({ tokenId, operator, from, to, index }: Transfer, { timestamp }, entry) => {
   if (entry.tokenId !== tokenIdToHex(tokenId)) return undefined;
   if (from !== zeroAddress && from !== entry.owner) return undefined;
   const event = {
-    type: place === undefined ? "TransferSingle" : "TransferBatch",
+    type: index === undefined ? "TransferSingle" : "TransferBatch",
     holder: to,
     address: from,
     tokenId: entry.tokenId,
     sender: operator,
-    ...(place === undefined ? {} : { place }),
+    ...(index === undefined ? {} : { index }),
   };
   // Mints and burns belong to other events.
   if (to !== zeroAddress)
@@ -175,7 +143,7 @@ function moved(
   if (timestamp < entry.expiry) return { set: {} };
   const { tokenId: token, resource } = entry;
   return { set: { owner: zeroAddress, tokenId: nextVersion(token), resource: nextVersion(resource) } };
-}
+});
 
 function nextVersion(id: Hex): Hex {
   const value = BigInt(id);
@@ -218,31 +186,36 @@ async function replaceEntry(
 /** What is set, and the event of it for histories. */
 type Change = { set: Partial<Omit<Row, "chainId" | "registry" | "storageId">>; event?: EntryEvent };
 
-// Whether the entry could change. Reports an unknown one, and a change that contradicts it: `changes` gives undefined for it.
-// `known` where the rows of its names change too.
-async function change(
-  scope: Scope,
-  known: V2KnownContracts | undefined,
-  id: bigint,
-  changes: (entry: Row) => Change | undefined,
-): Promise<boolean> {
-  const made: { before?: Row; change?: Change | undefined } = {};
-  const updated = await unlessMissing(
-    scope.db.update(v2Entry, keyOf(scope, storageIdOf(id))).set((entry) => {
-      made.before = entry;
-      made.change = changes(entry);
-      return made.change?.set ?? {};
-    }),
-  );
-  const { set, event } = made.change ?? {};
-  if (updated === undefined) scope.report("unknown-entry", scope);
-  else if (set === undefined) scope.report("contradictory-entry", scope);
-  else if (known !== undefined) {
+// A handler that changes the entry of a token: the entry then, undefined if it could not change. An unknown entry is reported, and a
+// change that contradicts it: `changes` gives undefined for it.
+function changing<Args extends object>(
+  changes: (args: Args & { tokenId: bigint }, scope: Scope, entry: Row) => Change | undefined,
+) {
+  return async (
+    scope: Scope,
+    known: V2KnownContracts,
+    args: Args & { tokenId: bigint },
+  ): Promise<Row | undefined> => {
+    const made: { before?: Row; change?: Change | undefined } = {};
+    const updated = await unlessMissing(
+      scope.db.update(v2Entry, keyOf(scope, storageIdOf(args.tokenId))).set((entry) => {
+        made.before = entry;
+        made.change = changes(args, scope, entry);
+        return made.change?.set ?? {};
+      }),
+    );
+    if (updated === undefined || made.change === undefined) {
+      scope.report(updated === undefined ? "unknown-entry" : "contradictory-entry", scope);
+      return undefined;
+    }
+    const { set, event } = made.change;
     const isBack = updated.subregistry !== made.before?.subregistry || made.before.expiry <= scope.timestamp;
-    if (Object.keys(set).length > 0) await nameEntry(scope, known, { entry: updated, isBack });
+    // No row of a name has tokens and resources.
+    if (Object.keys(set).some((key) => key !== "tokenId" && key !== "resource"))
+      await nameEntry(scope, known, { entry: updated, isBack });
     if (event !== undefined) await addEntryEvent(scope, known, updated.labelhash, event);
-  }
-  return updated !== undefined && set !== undefined;
+    return updated;
+  };
 }
 
 function keyOf({ chainId, emitter: registry }: Scope, storageId: Hex) {
@@ -288,13 +261,12 @@ export async function applyParentUpdated(
 async function adoptWrapperRegistry(
   scope: Scope,
   { wrapperImplementations, lockedMigrators, nodes }: V2KnownContracts,
-  { subregistry: address, entry }: { subregistry: Hex; entry: Row },
+  { subregistry: address, registry: parent, label: parentLabel, labelhash }: Row,
 ): Promise<boolean> {
   const { db, chainId } = scope;
   const row = address === zeroAddress ? null : await db.find(v2Contract, { chainId, address });
   if (!row?.implementation || !wrapperImplementations.has(row.implementation) || row.node !== null)
     return false;
-  const { registry: parent, label: parentLabel, labelhash } = entry;
   if (row.deployer === null) return false;
   if (lockedMigrators.has(row.deployer) ? !nodes.has(parent) : row.deployer !== parent) return false;
   const above = nodes.get(parent) ?? (await db.find(v2Contract, { chainId, address: parent }))?.node;

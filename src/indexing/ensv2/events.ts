@@ -8,10 +8,10 @@ import { isProvenRegistry, storageIdOf } from "./places.ts";
 
 type Values = typeof v2Event.$inferInsert;
 
-/** What happened to the entry of a labelhash. `place`: within a batch, part of the id. */
+/** What happened to the entry of a labelhash. `index`: within a batch, part of the id. */
 export type EntryEvent = Pick<Values, "type"> &
   Partial<Pick<Values, "holder" | "address" | "tokenId" | "sender" | "expiry" | "roles" | "formerRoles">> & {
-    place?: number;
+    index?: number;
   };
 
 /** Stores what happened to an entry of the emitter, unless that is a registry that proves nothing. */
@@ -19,13 +19,13 @@ export async function addEntryEvent(
   scope: Scope,
   known: V2KnownContracts,
   labelhash: Hex,
-  { place, ...values }: EntryEvent,
+  { index, ...values }: EntryEvent,
 ): Promise<void> {
   if (!(await isProvenRegistry(scope, known))) return;
   const { naming, db, chainId, blockNumber, logIndex, timestamp, transactionHash } = scope;
   const id = naming.eventId(chainId, blockNumber, logIndex);
   await db.insert(v2Event).values({
-    id: place === undefined ? id : `${id}-${place}`,
+    id: index === undefined ? id : `${id}-${index}`,
     chainId,
     registry: scope.emitter,
     labelhash,
