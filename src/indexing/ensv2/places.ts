@@ -2,10 +2,9 @@ import { type Hex, hexToBytes } from "viem";
 import type { V2KnownContracts } from "../../deployments/namespaces.ts";
 import { subnode, tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
-import { unlessMissing } from "../../ponder/store.ts";
+import { mostLevels } from "../../ens/registrations.ts";
 import { v2Contract, v2Domain, v2Entry, v2Place } from "../../schema/ensv2.ts";
-import { resolver } from "../../schema/subgraph.ts";
-import { ensureAccount } from "../events.ts";
+import { ensureAccount, ensureResolver } from "../events.ts";
 import { childName } from "../naming.ts";
 import type { Scope } from "../scope.ts";
 import { type NamingJob, runNamingJobs } from "./naming-jobs.ts";
@@ -20,15 +19,8 @@ type Place = { node: Hex; name: string; registry: Hex; place: number; above?: Ed
 /** The entry that leads to a registry, and the place of its own registry. */
 type Edge = { parent: Hex; storageId: Hex; parentPlace: number };
 
-// Bounds of what strangers can do to a registry by putting it under their names. The places that it claims are not bounded: they are
-// as many as its parent has. With many entries it has fewer others, so that rows do not multiply.
-const mostPlaces = 64;
-const fewPlaces = 8;
-const mostRows = 1_024;
-const mostLevels = 64;
-
-const capacityOf = (entryCount: number) =>
-  Math.max(fewPlaces, Math.min(mostPlaces, Math.floor(mostRows / Math.max(1, entryCount))));
+// Anybody can put a registry under their names, each of which has rows of its entries: of names that it does not claim it has so many.
+const mostUnclaimed = 8;
 
 /** Stores what is known of a contract. */
 export function saveContract(
@@ -48,10 +40,9 @@ export async function nameEntry(
   known: V2KnownContracts,
   { entry, isBack }: { entry: Entry; isBack: boolean },
 ): Promise<void> {
-  const named: Place[] = [];
-  for (const place of await placesOf(scope, known, entry.registry))
-    if (await nameAt(scope, place, entry)) named.push(place);
-  await nameBelow(scope, known, { entry, places: named, isBack });
+  const places = await placesOf(scope, known, entry.registry);
+  for (const place of places) await nameAt(scope, place, entry);
+  await nameBelow(scope, known, { entry, places, isBack });
 }
 
 /** Puts the registry under the name that it claims, if that entry leads to it. */
@@ -117,7 +108,8 @@ async function nameEntries(
     if (place === undefined) {
       const id = subnode(node as Hex, entry.labelhash);
       await db.delete(v2Domain, { chainId, id, registry, place: job.place });
-    } else if (await nameAt(scope, place, entry)) {
+    } else {
+      await nameAt(scope, place, entry);
       const put = await putSubregistry(scope, known, { place, entry });
       spent += put.spent;
       rest.push(...put.jobs);
@@ -173,32 +165,43 @@ export function storageIdOf(id: bigint): Hex {
   return tokenIdToHex(id & ~0xffff_ffffn);
 }
 
-// Each entry on the way is in force, and points at the next registry.
-async function isReached(scope: Scope, known: V2KnownContracts, from: Place): Promise<boolean> {
-  const { db, chainId, timestamp } = scope;
+type Below = Place & { above: Edge };
+
+// Whether each place on the way up passes a test, which can also say that the rest does not matter. False beyond the deepest level.
+async function passUpwards(
+  scope: Scope,
+  known: V2KnownContracts,
+  from: Place,
+  passes: (place: Below, level: number) => boolean | "enough" | Promise<boolean | "enough">,
+): Promise<boolean> {
   let place: Place | null = from;
   for (let level = 0; level < mostLevels && place !== null; level++) {
-    const { registry, above }: Place = place;
+    const { above }: Place = place;
     if (above === undefined) return true;
-    const entry = await db.find(v2Entry, { chainId, registry: above.parent, storageId: above.storageId });
-    if (entry === null || entry.subregistry !== registry || entry.expiry <= timestamp) return false;
+    const passed = await passes({ ...place, above }, level);
+    if (passed !== true) return passed === "enough";
     place = await placeAt(scope, known, { registry: above.parent, place: above.parentPlace });
   }
   return false;
 }
 
+// Each entry on the way is in force, and points at the next registry.
+function isReached(scope: Scope, known: V2KnownContracts, from: Place): Promise<boolean> {
+  const { db, chainId, timestamp } = scope;
+  return passUpwards(scope, known, from, async ({ registry, above }) => {
+    const entry = await db.find(v2Entry, { chainId, registry: above.parent, storageId: above.storageId });
+    return entry !== null && entry.subregistry === registry && entry.expiry > timestamp;
+  });
+}
+
 // Each registry on the way claims to be there, or nothing.
-async function isClaimed(scope: Scope, known: V2KnownContracts, from: Place): Promise<boolean> {
-  let place: Place | null = from;
-  for (let level = 0; level < mostLevels && place !== null; level++) {
-    const { registry, above }: Place = place;
-    if (above === undefined) return true;
-    const row = await scope.db.find(v2Contract, { chainId: scope.chainId, address: registry });
-    if (!row?.parent || !row.parentLabel) return level > 0;
-    if (row.parent !== above.parent || claimedId(row.parentLabel) !== above.storageId) return false;
-    place = await placeAt(scope, known, { registry: above.parent, place: above.parentPlace });
-  }
-  return false;
+function isClaimed(scope: Scope, known: V2KnownContracts, from: Place): Promise<boolean> {
+  const { db, chainId } = scope;
+  return passUpwards(scope, known, from, async ({ registry, above }, level) => {
+    const row = await db.find(v2Contract, { chainId, address: registry });
+    if (!row?.parent || !row.parentLabel) return level > 0 && "enough";
+    return row.parent === above.parent && claimedId(row.parentLabel) === above.storageId;
+  });
 }
 
 /** Whether the emitter is a registry of the deployment, or one of known code that the factory put on the chain. */
@@ -219,20 +222,12 @@ function isProven(
   return userImplementations.size === 0 || userImplementations.has(row.implementation);
 }
 
-// Where a registry is, the oldest place first. New entries are listed only at as many places as it may have.
-async function placesOf(
-  scope: Scope,
-  known: V2KnownContracts,
-  registry: Hex,
-): Promise<(Place & { isListed: boolean })[]> {
+// Where a registry is, the oldest place first.
+async function placesOf(scope: Scope, known: V2KnownContracts, registry: Hex): Promise<Place[]> {
   const fixed = known.places.get(registry);
-  if (fixed !== undefined) return [{ ...fixed, registry, place: 0, isListed: true }];
+  if (fixed !== undefined) return [{ ...fixed, registry, place: 0 }];
   const row = await scope.db.find(v2Contract, { chainId: scope.chainId, address: registry });
-  if (!isProven(row, known)) return [];
-  const places = await presentPlaces(scope, registry);
-  const capacity = capacityOf(row?.entryCount ?? 0);
-  const tooMany = (await rankedOthers(scope, known, { places, capacity })).slice(capacity);
-  return places.map((place) => ({ ...place, isListed: !tooMany.includes(place) }));
+  return isProven(row, known) ? presentPlaces(scope, registry) : [];
 }
 
 async function presentPlaces({ db, chainId }: Scope, registry: Hex): Promise<Place[]> {
@@ -281,13 +276,13 @@ async function putSubregistry(
       ? [{ registry, place, storageId: row.lastEntry, count: row.entryCount ?? 0, node: null }]
       : [];
   if (there !== undefined) return { spent, jobs: jobs(there.place) };
-  if (await isOnWay(scope, known, registry, above)) return { spent, jobs: [] };
+  if (!(await passUpwards(scope, known, above, (place) => place.registry !== registry)))
+    return { spent, jobs: [] };
   const { part } = naming.proven(labelhash, textOf(entry)) ?? naming.unknown(labelhash);
   const names = { node: subnode(above.node, labelhash), name: childName(part, above.name) ?? part };
   const place = (row?.placeCount ?? 0) + 1;
   const all = [...present, { registry, place, ...names, above: edge }];
-  const capacity = capacityOf(row?.entryCount ?? 0);
-  const outdone = await outdonePlace(scope, known, { places: all, capacity });
+  const outdone = await outdonePlace(scope, known, all);
   if (outdone?.place === place) return { spent, jobs: [] };
   await db.insert(v2Place).values({ chainId, registry, place, ...names, ...edge });
   const places = all.filter((one) => one !== outdone).map((one) => one.place);
@@ -298,57 +293,30 @@ async function putSubregistry(
   return { spent, jobs: [...left, ...jobs(place)] };
 }
 
-/** Places of a registry, the oldest first, and how many of those that it does not claim may be listed. */
-type Bounded = { places: readonly Place[]; capacity: number };
-
-// The place that is too many: one that is not reached, else the last by rank.
+// The place that is too many, of the unclaimed ones: one that is not reached, else the newest.
 async function outdonePlace(
   scope: Scope,
   known: V2KnownContracts,
-  bounded: Bounded,
+  places: readonly Place[],
 ): Promise<Place | undefined> {
-  const others = await rankedOthers(scope, known, bounded);
-  if (others.length <= bounded.capacity) return undefined;
-  for (const place of others) if (!(await isReached(scope, known, place))) return place;
-  return others.at(-1);
+  if (places.length <= mostUnclaimed) return undefined;
+  const unclaimed: Place[] = [];
+  for (const place of places) if (!(await isClaimed(scope, known, place))) unclaimed.push(place);
+  if (unclaimed.length <= mostUnclaimed) return undefined;
+  for (const place of unclaimed) if (!(await isReached(scope, known, place))) return place;
+  return unclaimed.at(-1);
 }
 
-// Those that the registry does not claim: the older half of the capacity, which nobody can displace, then the shortest, of these the oldest.
-// None where all have room.
-async function rankedOthers(
-  scope: Scope,
-  known: V2KnownContracts,
-  { places, capacity }: Bounded,
-): Promise<Place[]> {
-  if (places.length <= capacity) return [];
-  const others: Place[] = [];
-  for (const place of places) if (!(await isClaimed(scope, known, place))) others.push(place);
-  const older = others.splice(0, Math.ceil(capacity / 2));
-  const lengthOf = ({ name }: Place) => name.split(".").length;
-  return [...older, ...others.sort((one, other) => lengthOf(one) - lengthOf(other))];
-}
-
-async function isOnWay(scope: Scope, known: V2KnownContracts, wanted: Hex, from: Place): Promise<boolean> {
-  let place: Place | null = from;
-  for (let level = 0; level < mostLevels && place !== null; level++) {
-    const { registry, above }: Place = place;
-    if (registry === wanted) return true;
-    if (above === undefined) return false;
-    place = await placeAt(scope, known, { registry: above.parent, place: above.parentPlace });
-  }
-  return true;
-}
-
-// Whether the entry has a row there now. One that is not listed there has one if it was, before the registry had as many.
+// Stores the entry's row there.
 async function nameAt(
   scope: Scope,
-  { node: parentId, name: parentName, place, isListed }: Place & { isListed: boolean },
+  { node: parentId, name: parentName, place }: Place,
   entry: Entry,
-): Promise<boolean> {
+): Promise<void> {
   const { db, chainId, naming, blockNumber: changeBlock } = scope;
   const { registry, labelhash, owner: ownerId, resolver: address, createdAt, subregistry } = entry;
   const id = subnode(parentId, labelhash);
-  const resolverId = address === zeroAddress ? null : naming.resolverId(chainId, address, id);
+  const resolverId = address === zeroAddress ? null : (await ensureResolver(scope, id, address)).id;
   const state = {
     registrationDate: createdAt,
     expiryDate: entry.expiry,
@@ -357,23 +325,14 @@ async function nameAt(
     subregistry,
     changeBlock,
   };
-  if (isListed) {
-    const { labelName, part } = naming.proven(labelhash, textOf(entry)) ?? naming.unknown(labelhash);
-    const name = childName(part, parentName) ?? part;
-    const names = { name, labelName: labelName ?? part, labelhash, parentId };
-    await db
-      .insert(v2Domain)
-      .values({ chainId, id, registry, place, ...names, createdAt, ...state })
-      .onConflictDoUpdate(state);
-  } else if (!(await unlessMissing(db.update(v2Domain, { chainId, id, registry, place }).set(state))))
-    return false;
+  const { labelName, part } = naming.proven(labelhash, textOf(entry)) ?? naming.unknown(labelhash);
+  const name = childName(part, parentName) ?? part;
+  const names = { name, labelName: labelName ?? part, labelhash, parentId };
+  await db
+    .insert(v2Domain)
+    .values({ chainId, id, registry, place, ...names, createdAt, ...state })
+    .onConflictDoUpdate(state);
   await ensureAccount(scope, ownerId);
-  if (resolverId !== null)
-    await db
-      .insert(resolver)
-      .values({ id: resolverId, domainId: id, address, changeBlock })
-      .onConflictDoNothing();
-  return true;
 }
 
 const textOf = ({ label }: Entry) => Buffer.from(label.slice(2), "hex").toString("utf8");
