@@ -1,10 +1,10 @@
 import type { Hex } from "viem";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
 import { currencies } from "../deployments/currencies.ts";
 import { namespaces, tokenIssuers } from "../deployments/namespaces.ts";
 import { nameSale } from "../schema/tokenscope.ts";
-import { applyOrderFulfilled, type FilledOrder, type OrderItem, saleOf } from "./tokenscope.ts";
+import { applyOrderFulfilled, type FilledOrder, type OrderItem } from "./tokenscope.ts";
 
 const issuers = tokenIssuers(namespaces.mainnet);
 const market = {
@@ -33,57 +33,49 @@ const order = (offer: OrderItem[], consideration: OrderItem[]): FilledOrder => (
   offer,
   consideration,
 });
-const sale = (offer: OrderItem[], consideration: OrderItem[], chainId = 1) => {
-  const found = saleOf(chainId, market, order(offer, consideration));
-  return (
-    found && [found.token.tokenId, found.payment.currency, found.payment.amount, found.seller, found.buyer]
-  );
-};
+async function sale(offer: OrderItem[], consideration: OrderItem[], chainId = 1) {
+  const { next, store } = createScopes();
+  await applyOrderFulfilled(next({ chainId }), market, order(offer, consideration));
+  const [row] = store.rows(nameSale);
+  return row && ["tokenId", "currency", "amount", "seller", "buyer"].map((column) => row[column]);
+}
 
-describe("a sale", () => {
-  test.each<[string, OrderItem[], OrderItem[], unknown[]]>([
-    [
-      "listing bought with ETH, fees included",
-      [name],
-      [ether(90n), ether(10n)],
-      [1n, "ETH", 100n, offerer, recipient],
-    ],
-    ["wrapped name for USDC", [wrappedName], [coin(usdc, 5n)], [2n, "USDC", 5n, offerer, recipient]],
-    ["bid in WETH that was accepted", [coin(weth, 9n)], [name], [1n, "WETH", 9n, recipient, offerer]],
-    ["bid in DAI", [coin(dai, 9n)], [wrappedName], [2n, "DAI", 9n, recipient, offerer]],
-    [
-      "payments of unknown currencies do not count",
-      [name],
-      [ether(1n), coin("0x1111111111111111111111111111111111111111", 3n)],
-      [1n, "ETH", 1n, offerer, recipient],
-    ],
-  ])("%s", (_, offer, consideration, expected) => {
-    expect(sale(offer, consideration)).toEqual(expected);
-  });
+test.each<[string, OrderItem[], OrderItem[], unknown[]]>([
+  [
+    "a listing bought with ETH, fees included",
+    [name],
+    [ether(90n), ether(10n)],
+    [1n, "ETH", 100n, offerer, recipient],
+  ],
+  ["a wrapped name for USDC", [wrappedName], [coin(usdc, 5n)], [2n, "USDC", 5n, offerer, recipient]],
+  ["a bid in WETH that was accepted", [coin(weth, 9n)], [name], [1n, "WETH", 9n, recipient, offerer]],
+  ["a bid in DAI", [coin(dai, 9n)], [wrappedName], [2n, "DAI", 9n, recipient, offerer]],
+  [
+    "payments, of which those of unknown currencies do not count",
+    [name],
+    [ether(1n), coin("0x1111111111111111111111111111111111111111", 3n)],
+    [1n, "ETH", 1n, offerer, recipient],
+  ],
+])("a sale is %s", async (_, offer, consideration, expected) => {
+  expect(await sale(offer, consideration)).toEqual(expected);
 });
 
-describe("no sale", () => {
-  test.each<[string, OrderItem[], OrderItem[]]>([
-    ["two names", [name, wrappedName], [ether(1n)]],
-    ["names for names", [name], [wrappedName]],
-    ["name and payment for payment", [name, ether(1n)], [ether(2n)]],
-    ["payments of two currencies", [name], [ether(1n), coin(usdc, 1n)]],
-    ["nothing paid", [name], []],
-    ["no name", [ether(1n)], [coin(usdc, 1n)]],
-    ["two of a token", [{ ...wrappedName, amount: 2n }], [ether(1n)]],
-    ["the wrong kind of token", [{ ...name, itemType: 3 }], [ether(1n)]],
-    ["a criterion in place of a token", [{ ...name, itemType: 4 }], [ether(1n)]],
-    ["another collection", [{ ...name, token: usdc }], [ether(1n)]],
-    ["ERC-20 at the zero address", [name], [{ ...ether(1n), itemType: 1 }]],
-  ])("%s", (_, offer, consideration) => {
-    expect(sale(offer, consideration)).toBeUndefined();
-  });
-
-  test("currencies of another chain", () => {
-    expect(
-      sale([{ ...name, token: "0x03c4738ee98ae44591e1a4a4f3cab6641d95dd9a" }], [coin(usdc, 1n)], 8453),
-    ).toBeUndefined();
-  });
+const ofBase: OrderItem = { ...name, token: "0x03c4738ee98ae44591e1a4a4f3cab6641d95dd9a" };
+test.each<[string, OrderItem[], OrderItem[], number?]>([
+  ["two names", [name, wrappedName], [ether(1n)]],
+  ["names for names", [name], [wrappedName]],
+  ["name and payment for payment", [name, ether(1n)], [ether(2n)]],
+  ["payments of two currencies", [name], [ether(1n), coin(usdc, 1n)]],
+  ["nothing paid", [name], []],
+  ["no name", [ether(1n)], [coin(usdc, 1n)]],
+  ["two of a token", [{ ...wrappedName, amount: 2n }], [ether(1n)]],
+  ["the wrong kind of token", [{ ...name, itemType: 3 }], [ether(1n)]],
+  ["a criterion in place of a token", [{ ...name, itemType: 4 }], [ether(1n)]],
+  ["another collection", [{ ...name, token: usdc }], [ether(1n)]],
+  ["ERC-20 at the zero address", [name], [{ ...ether(1n), itemType: 1 }]],
+  ["the currency of another chain", [ofBase], [coin(usdc, 1n)], 8453],
+])("no sale: %s", async (_, offer, consideration, chainId) => {
+  expect(await sale(offer, consideration, chainId)).toBeUndefined();
 });
 
 test("a sale is stored once", async () => {

@@ -91,9 +91,7 @@ type Token = {
   /** Node of the name that it stands for. */
   node: Hex;
 };
-type TokensOfV2 = ReadonlyMap<OrderItem, Token>;
 type Payment = { currency: Currency; amount: bigint };
-type Side = { token: Token | undefined; payment: Payment | undefined };
 type Sale = { token: Token; payment: Payment; seller: Hex; buyer: Hex };
 
 const native = 0;
@@ -103,7 +101,7 @@ const namespaceOfType: Record<number, TokenIssuer["assetNamespace"]> = { 2: "erc
 /** OrderFulfilled: stores a sale if one name was given for payments of one currency; other orders are ignored. */
 export async function applyOrderFulfilled(scope: Scope, market: Market, order: FilledOrder): Promise<void> {
   const { chainId, blockNumber, logIndex, timestamp, transactionHash } = scope;
-  const sale = saleOf(chainId, market, order, await tokensOfV2(scope, market, order));
+  const sale = await saleOf(scope, market, order);
   if (sale === undefined) return;
   const { contract, tokenId, assetNamespace, node: domainId } = sale.token;
   await ensureAccount(scope, sale.buyer);
@@ -131,21 +129,10 @@ export async function applyOrderFulfilled(scope: Scope, market: Market, order: F
     .onConflictDoNothing();
 }
 
-/** The sale that a filled order is: a listing that was bought, or a bid that was accepted; undefined for anything else. */
-export function saleOf(
-  chainId: number,
-  market: Market,
-  order: FilledOrder,
-  ofV2: TokensOfV2 = new Map(),
-): Sale | undefined {
-  const side = (items: readonly OrderItem[]): Side => {
-    const tokens = items.flatMap((item) => tokenOf(chainId, market, item) ?? ofV2.get(item) ?? []);
-    const payments = items.flatMap((item) => paymentOf(chainId, market, item) ?? []);
-    const [token] = tokens;
-    return { token: tokens.length === 1 ? token : undefined, payment: sumOf(payments) };
-  };
-  const offer = side(order.offer);
-  const consideration = side(order.consideration);
+// The sale that a filled order is: a listing that was bought, or a bid that was accepted; undefined for anything else.
+async function saleOf(scope: Scope, market: Market, order: FilledOrder): Promise<Sale | undefined> {
+  const offer = await sideOf(scope, market, order.offer);
+  const consideration = await sideOf(scope, market, order.consideration);
   const { offerer, recipient } = order;
   if (offer.token && consideration.payment && !offer.payment && !consideration.token) {
     return { token: offer.token, payment: consideration.payment, seller: offerer, buyer: recipient };
@@ -156,30 +143,33 @@ export function saleOf(
   return undefined;
 }
 
-// What the registries of ENSv2 know of the items: their tokens are single ERC-1155 ones.
-async function tokensOfV2(
-  scope: Scope,
-  { v2 }: Market,
-  { offer, consideration }: FilledOrder,
-): Promise<TokensOfV2> {
-  const found = new Map<OrderItem, Token>();
-  if (v2 === undefined || !scope.isV2Indexed || scope.chainId !== scope.rootChainId) return found;
-  for (const item of [...offer, ...consideration]) {
-    const { itemType, token: contract, identifier: tokenId, amount } = item;
-    if (namespaceOfType[itemType] !== "erc1155" || amount !== 1n) continue;
-    const registry = contract.toLowerCase() as Hex;
-    const node = await nodeOfV2Token(scope, v2, { registry, tokenId });
-    if (node !== undefined) found.set(item, { contract: registry, tokenId, assetNamespace: "erc1155", node });
+// The one token of a name among items, and the sum of the payments.
+async function sideOf(scope: Scope, market: Market, items: readonly OrderItem[]) {
+  const tokens: Token[] = [];
+  for (const item of items) {
+    const found = await tokenOf(scope, market, item);
+    if (found !== undefined) tokens.push(found);
   }
-  return found;
+  const payments = items.flatMap((item) => paymentOf(scope.chainId, market, item) ?? []);
+  return { token: tokens.length === 1 ? tokens[0] : undefined, payment: sumOf(payments) };
 }
 
-function tokenOf(chainId: number, { issuerOf }: Market, item: OrderItem): Token | undefined {
-  const issuer = issuerOf(chainId, item.token);
-  if (issuer === undefined || item.amount !== 1n) return undefined;
-  const { address: contract, assetNamespace } = issuer;
-  if (namespaceOfType[item.itemType] !== assetNamespace) return undefined;
-  return { contract, tokenId: item.identifier, assetNamespace, node: nodeOfToken(issuer, item.identifier) };
+async function tokenOf(
+  scope: Scope,
+  { issuerOf, v2 }: Market,
+  { itemType, token, identifier: tokenId, amount }: OrderItem,
+): Promise<Token | undefined> {
+  const assetNamespace = namespaceOfType[itemType];
+  if (assetNamespace === undefined || amount !== 1n) return undefined;
+  const issuer = issuerOf(scope.chainId, token);
+  if (issuer?.assetNamespace === assetNamespace)
+    return { contract: issuer.address, tokenId, assetNamespace, node: nodeOfToken(issuer, tokenId) };
+  // Registries of ENSv2 issue single ERC-1155 tokens.
+  if (v2 === undefined || !scope.isV2Indexed || scope.chainId !== scope.rootChainId) return undefined;
+  const contract = token.toLowerCase() as Hex;
+  const node =
+    assetNamespace === "erc1155" && (await nodeOfV2Token(scope, v2, { registry: contract, tokenId }));
+  return node ? { contract, tokenId, assetNamespace, node } : undefined;
 }
 
 function paymentOf(chainId: number, { currencyOf }: Market, item: OrderItem): Payment | undefined {
